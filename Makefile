@@ -1,0 +1,49 @@
+# Everything runs from one environment, .venv, which grows in three steps: demo, test, check.
+# Needed on the machine: python3 (3.11+), pip, make, git. uv is used silently if it is there.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+OUT    ?= demo
+export OMP_NUM_THREADS ?= 1
+
+.PHONY: help demo test check env docs clean
+help:
+	@echo "make demo | test | check | env | clean"
+
+demo: $(VENV)/.demo
+	@$(BIN)/gradsift demo --out $(OUT)
+
+test: $(VENV)/.test
+	@$(BIN)/python -m pytest -n 2
+
+check: $(VENV)/.check
+	@$(BIN)/ruff check src tests benchmarks
+	@$(BIN)/ruff format --check src tests benchmarks
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-cache
+
+env: $(VENV)/.demo $(VENV)/.test $(VENV)/.check
+
+# The stamps hang on pyproject.toml: a changed dependency reinstalls, an unchanged one starts at once.
+# --group needs pip 25.1, hence the upgrade inside the environment.
+$(VENV)/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "gradsift needs Python 3.11 or newer; set PYTHON=..." >&2; exit 1; }
+	@echo "making $(VENV) (once; about half a minute)"
+	@if command -v uv >/dev/null 2>&1; then uv venv -q --seed --python $(PYTHON) $(VENV); else $(PYTHON) -m venv $(VENV); fi
+	@$(BIN)/python -m pip install -q --upgrade pip --disable-pip-version-check
+
+$(VENV)/.demo: pyproject.toml constraints.txt | $(VENV)/bin/python
+	@$(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt -e . --group demo
+	@touch $@
+
+$(VENV)/.test: pyproject.toml constraints.txt | $(VENV)/.demo
+	@echo "installing the test tools (once; one to two minutes)"
+	@$(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt -e . --group demo --group test
+	@touch $@
+
+$(VENV)/.check: pyproject.toml constraints.txt | $(VENV)/.test
+	@$(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt --group check
+	@touch $@
+
+clean:
+	rm -rf $(VENV) demo figures .mypy_cache .ruff_cache .hypothesis

@@ -1,0 +1,41 @@
+"""gradsift finds the hidden units of a sum of sigmoids.
+
+From a black box that can be queried, or from a table of samples; see :func:`recover`.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+# Name -> home. Loaded on first use, so that ``import gradsift`` costs no scikit-learn (one second) until it is needed.
+_HOMES = {
+    "SigmoidCombination": "model",
+    "match_units": "geometry",
+    "Oracle": "oracle",
+}
+_MODULES = ("errors", "oracle", "paper", "simulate", "sources", "theory")
+
+__all__ = ["__version__", *sorted(_HOMES), *_MODULES]
+
+if TYPE_CHECKING:
+    from . import errors, oracle, paper, simulate, sources, theory
+    from .geometry import match_units
+    from .model import SigmoidCombination
+    from .oracle import Oracle
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return importlib.import_module(f".{name}", __name__)
+    if name in _HOMES:
+        value = getattr(importlib.import_module(f".{_HOMES[name]}", __name__), name)
+        globals()[name] = value
+        return value
+    raise AttributeError(f"module 'gradsift' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return list(__all__)

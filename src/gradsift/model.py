@@ -1,0 +1,236 @@
+"""The model: a constant plus a weighted sum of sigmoids of linear forms (eq:Model, with slopes and offsets)."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .activations import Activation, get_activation
+from .checking import Floats, as_generator, at_least, finite_matrix, finite_vector
+from .errors import GradsiftError
+from .files import atomic_writer
+from .geometry import normalize_rows
+from .paper import implements
+
+__all__ = ["SigmoidCombination"]
+
+_FORMAT, _VERSION = "gradsift.SigmoidCombination", 1
+_ARRAYS = ("units", "weights", "slopes", "offsets")
+
+
+class SigmoidCombination:
+    """``r(x) = intercept + sum_l weights[l] f(slopes[l] <units[l], x> + offsets[l])``.
+
+    Parameters
+    ----------
+    units : (k, d) array
+        Directions; a row of another length than one is normalised and its length moves into the slope,
+        so that the function stays the same.
+    weights : (k,) array
+    slopes, offsets : float or (k,) array
+    intercept : float
+    activation : {"tanh", "logistic", "erf", "arctan", "softsign"}
+
+    Notes
+    -----
+    The paper's model (eq:Model) has a common slope, no offsets, no intercept, and tanh.
+    The object is immutable: its arrays are read-only.
+    """
+
+    def __init__(
+        self,
+        units: ArrayLike,
+        weights: ArrayLike,
+        slopes: ArrayLike = 1.0,
+        offsets: ArrayLike = 0.0,
+        intercept: float = 0.0,
+        activation: str | Activation = "tanh",
+    ) -> None:
+        rows = finite_matrix("units", units)
+        k = len(rows)
+        lengths = np.linalg.norm(rows, axis=1)
+        if (lengths == 0).any():
+            raise ValueError(f"units must have a direction, but row {int(np.argmin(lengths))} is zero.")
+        steep = finite_vector("slopes", slopes, k)
+        unit_length = np.abs(lengths - 1) < 1e-12  # leave rows alone that are unit up to rounding
+        self.units: Floats = np.where(unit_length[:, None], rows, normalize_rows(rows))
+        self.slopes: Floats = np.where(unit_length, steep, steep * lengths)
+        if (self.slopes <= 0).any():
+            raise ValueError(f"slopes must be above 0, got {float(self.slopes.min()):g}; turn the unit instead.")
+        self.weights: Floats = finite_vector("weights", weights, k).copy()
+        self.offsets: Floats = finite_vector("offsets", offsets, k).copy()
+        self.intercept = float(finite_vector("intercept", intercept, 1)[0])
+        self._activation = get_activation(activation)
+        for name in _ARRAYS:
+            getattr(self, name).setflags(write=False)
+
+    # What it is
+
+    @property
+    def activation(self) -> str:
+        """Name of the sigmoid."""
+        return self._activation.name
+
+    @property
+    def n_units(self) -> int:
+        """k, the number of hidden units."""
+        return int(self.units.shape[0])
+
+    @property
+    def n_features(self) -> int:
+        """d, the number of inputs."""
+        return int(self.units.shape[1])
+
+    @property
+    def n_parameters(self) -> int:
+        """k (d + 2) + 1: direction with slope, offset, weight of each unit, and the intercept."""
+        return self.n_units * (self.n_features + 2) + 1
+
+    def __repr__(self) -> str:
+        return f"SigmoidCombination({self.n_units} {self.activation} units in dimension {self.n_features})"
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, SigmoidCombination):
+            return NotImplemented
+        same = all(np.array_equal(getattr(self, a), getattr(other, a)) for a in _ARRAYS)
+        return same and self.intercept == other.intercept and self.activation == other.activation
+
+    __hash__ = None  # type: ignore[assignment]
+
+    # What it computes
+
+    def arguments(self, X: ArrayLike) -> Floats:
+        """Return the (n, k) arguments of the sigmoids at the rows of X."""
+        rows = finite_matrix("X", X, self.n_features)
+        return np.asarray(rows @ (self.units * self.slopes[:, None]).T + self.offsets)
+
+    @implements("eq:Model")
+    def predict(self, X: ArrayLike) -> Floats:
+        """Return r at the rows of X, shape (n,). O(n k d) flops."""
+        return np.asarray(self._activation.value(self.arguments(X)) @ self.weights + self.intercept)
+
+    @implements("gradient")
+    def gradient(self, X: ArrayLike) -> Floats:
+        """Return the gradient of r at the rows of X, shape (n, d)."""
+        active = self._activation.derivative(self.arguments(X)) * (self.weights * self.slopes)  # (n, k)
+        return np.asarray(active @ self.units)
+
+    @implements("population")
+    def smoothed_gradient(self, points: ArrayLike) -> Floats:
+        """Return the mean gradient around each point, ``E grad r(X)`` for ``X ~ N(point, I)``, shape (m, d).
+
+        The expectation is one-dimensional per unit and is taken by quadrature, 192 nodes each.
+        """
+        coefficients = self._activation.smoothed_derivative(self.arguments(points), self.slopes)  # (m, k)
+        return np.asarray((coefficients * (self.weights * self.slopes)) @ self.units)
+
+    def sample(
+        self,
+        n: int,
+        noise: float | str | None = 0.1,
+        rng: Any = None,
+        *,
+        mean: ArrayLike = 0.0,
+        covariance: ArrayLike | None = None,
+    ) -> tuple[Floats, Floats]:
+        """Draw rows and answers.
+
+        Parameters
+        ----------
+        n : int
+        noise : float, "labels" or None
+            Standard deviation of additive Gaussian noise; "labels" draws y in {-1, +1} with mean r(x);
+            None returns r(x) itself.
+        rng : None, int or Generator
+        mean, covariance : (d,) and (d, d) arrays
+            Of the Gaussian rows; standard by default.
+
+        Returns
+        -------
+        X : (n, d) array
+        y : (n,) array
+        """
+        at_least("n", n, 1)
+        rng = as_generator(rng)
+        X = rng.standard_normal((n, self.n_features))
+        if covariance is not None:
+            try:
+                X = X @ np.linalg.cholesky(finite_matrix("covariance", covariance, self.n_features)).T
+            except np.linalg.LinAlgError:
+                raise ValueError("covariance must be symmetric and positive definite, but it is not.") from None
+        X = X + finite_vector("mean", mean, self.n_features)
+        r = self.predict(X)
+        if noise is None:
+            return X, r
+        if noise == "labels":
+            if np.abs(r).max() > 1 + 1e-12:
+                raise ValueError(f"noise='labels' needs |r| <= 1, but |r| reaches {np.abs(r).max():.3g}.")
+            return X, np.where(rng.random(n) < 0.5 * (1 + r), 1.0, -1.0)
+        if isinstance(noise, str):
+            raise ValueError(f"noise must be a number, 'labels' or None, got {noise!r}.")
+        at_least("noise", noise, 0)
+        return X, r + noise * rng.standard_normal(n)
+
+    def canonical(self) -> SigmoidCombination:
+        """Return the same function with positive weights and units ordered by decreasing weight.
+
+        A sigmoid is odd about its centre, so (weight, unit, offset) and their negatives are one unit; what is
+        left over moves into the intercept.
+        """
+        sign = np.where(self.weights < 0, -1.0, 1.0)
+        left_over = 2 * self._activation.center * float(self.weights[sign < 0].sum())
+        order = np.argsort(-np.abs(self.weights), kind="stable")
+        return SigmoidCombination(
+            (self.units * sign[:, None])[order],
+            np.abs(self.weights)[order],
+            self.slopes[order],
+            (self.offsets * sign)[order],
+            self.intercept + left_over,
+            self._activation,
+        )
+
+    # Files
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write one ``.json`` or ``.npz`` file (no pickle); either reads back to the same bits."""
+        arrays = {name: getattr(self, name) for name in _ARRAYS}
+        header = {"format": _FORMAT, "version": _VERSION, "activation": self.activation, "intercept": self.intercept}
+        if _suffix(path) == ".npz":
+            with atomic_writer(path, "wb") as stream:
+                np.savez(stream, allow_pickle=False, **arrays, **{name: np.array(v) for name, v in header.items()})
+        else:
+            with atomic_writer(path) as stream:
+                json.dump({**header, **{name: values.tolist() for name, values in arrays.items()}}, stream, indent=1)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> SigmoidCombination:
+        """Read a file written by :meth:`save`, by this or an earlier version."""
+        if _suffix(path) == ".npz":
+            with np.load(path, allow_pickle=False) as archive:
+                fields = {name: archive[name] for name in archive.files}
+        else:
+            with open(path, encoding="utf-8") as stream:
+                try:
+                    fields = json.load(stream)
+                except json.JSONDecodeError as problem:
+                    raise ValueError(f"{path} is not a JSON file: {problem}.") from None
+        if not isinstance(fields, dict) or str(fields.get("format")) != _FORMAT:
+            raise ValueError(f"{path} does not hold a SigmoidCombination.")
+        if int(fields["version"]) > _VERSION:
+            raise GradsiftError(
+                f"{path} has format version {int(fields['version'])}; this gradsift reads up to {_VERSION}: upgrade it."
+            )
+        units, weights, slopes, offsets = (fields[name] for name in _ARRAYS)
+        return cls(units, weights, slopes, offsets, float(fields["intercept"]), str(fields["activation"]))
+
+
+def _suffix(path: str | os.PathLike[str]) -> str:
+    suffix = Path(path).suffix
+    if suffix not in (".json", ".npz"):
+        raise ValueError(f"A model file must end in .json or .npz, got {os.fspath(path)!r}.")
+    return suffix

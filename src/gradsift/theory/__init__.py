@@ -1,0 +1,1 @@
+"""The theory of the paper as numbers; imports none of the algorithms."""
