@@ -60,9 +60,9 @@ class Activation:
         nodes, weights = _legendre()
         zero = np.clip(-center / np.maximum(scale, 1e-300), -_REACH, _REACH)
         total = np.zeros(center.shape)
-        for low, high in ((-_REACH, zero), (zero, _REACH)):
-            half = 0.5 * (high - low)
-            z = 0.5 * (high + low)[..., None] + half[..., None] * nodes
+        for end in (-_REACH, _REACH):
+            half = 0.5 * np.abs(end - zero)
+            z = (0.5 * (end + zero))[..., None] + half[..., None] * nodes
             inside = self.derivative(center[..., None] + scale[..., None] * z) * np.exp(-0.5 * z * z)
             total = total + half * (inside @ weights)
         return np.asarray(total / np.sqrt(2 * np.pi))
