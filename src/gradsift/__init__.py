@@ -12,9 +12,16 @@ __version__ = "0.1.0"
 
 # Name -> home. Loaded on first use, so that ``import gradsift`` costs no scikit-learn (one second) until it is needed.
 _HOMES = {
-    "SigmoidCombination": "model",
-    "match_units": "geometry",
+    "DirectionalKMeans": "clustering",
+    "KernelGradients": "gradients",
+    "LocalLinearGradients": "gradients",
     "Oracle": "oracle",
+    "OracleGradients": "gradients",
+    "ProjectedGradients": "gradients",
+    "SigmoidCombination": "model",
+    "SpectralMirror": "subspace",
+    "generate_candidates": "candidates",
+    "match_units": "geometry",
 }
 _MODULES = ("errors", "oracle", "paper", "simulate", "sources", "theory")
 
@@ -22,9 +29,13 @@ __all__ = ["__version__", *sorted(_HOMES), *_MODULES]
 
 if TYPE_CHECKING:
     from . import errors, oracle, paper, simulate, sources, theory
+    from .candidates import generate_candidates
+    from .clustering import DirectionalKMeans
     from .geometry import match_units
+    from .gradients import KernelGradients, LocalLinearGradients, OracleGradients, ProjectedGradients
     from .model import SigmoidCombination
     from .oracle import Oracle
+    from .subspace import SpectralMirror
 
 
 def __getattr__(name: str) -> Any:

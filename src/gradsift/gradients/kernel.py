@@ -1,0 +1,42 @@
+"""Gradients from a table with Gaussian rows: an exponentially weighted covariance of x and y."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from ..checking import at_least, finite_matrix
+from ..paper import implements
+from ..sources import as_source
+from .estimates import GradientEstimates
+from .kernel_summary import KernelSummary
+
+__all__ = ["KernelGradients"]
+
+
+@dataclass(frozen=True)
+class KernelGradients:
+    """Estimate gradients from rows x ~ N(0, I) by eq. ``eq:Slope``.
+
+    Parameters
+    ----------
+    working_memory : float
+        Most MiB that temporaries may take.
+
+    Notes
+    -----
+    The support at a point xi is about ``n exp(-|xi|^2)`` for standard Gaussian rows: look at it before trusting an
+    estimate. For rows N(mu, S) the result is S times the smoothed gradient.
+    """
+
+    working_memory: float = 64.0
+
+    @implements("eq:Slope")
+    def estimate(self, source: Any, points: ArrayLike, rng: Any = None) -> GradientEstimates:
+        """Read the rows once; O(m n d) flops, nothing of size m x n in memory. `rng` is not used."""
+        at_least("working_memory", self.working_memory, 0.1)
+        rows = as_source(source)
+        xi = finite_matrix("points", points, rows.n_features)
+        return rows.reduce(KernelSummary(xi, self.working_memory))

@@ -1,0 +1,127 @@
+"""Weights (and a common slope) for given unit directions: least squares, or least squares on the simplex."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from scipy.optimize import nnls
+
+from .activations import Activation, get_activation
+from .checking import Floats, at_least
+from .sources import Rows, Source, Summary
+
+__all__ = ["WeightFit", "fit_weights"]
+
+
+@dataclass(frozen=True)
+class WeightFit:
+    """Weights for given units.
+
+    Attributes
+    ----------
+    weights : (k,) array
+    slope : float
+    standard_errors : (k,) array
+        Of the weights, for given units and slope.
+    residual_sd : float
+    """
+
+    weights: Floats
+    slope: float
+    standard_errors: Floats
+    residual_sd: float
+
+
+class GramState(NamedTuple):
+    mass: float
+    gram: Floats  # (s, k, k) for s slopes
+    moment: Floats  # (s, k)
+    y_square: float
+
+
+class GramSummary(Summary[GramState, GramState]):
+    """Normal equations of y on the units' activations, for several slopes in one pass. O(s n k (d + k)) flops."""
+
+    def __init__(self, units: Floats, slopes: Floats, activation: Activation) -> None:
+        self.units, self.slopes, self.activation = units, slopes, activation
+
+    def chunk(self, rows: Rows) -> GramState:
+        scores = rows.X @ self.units.T  # (rows, k)
+        weight = np.ones(len(rows.y)) if rows.weight is None else rows.weight
+        grams, moments = [], []
+        for slope in self.slopes:
+            active = self.activation.value(slope * scores)
+            weighted = active * weight[:, None]
+            grams.append(weighted.T @ active)
+            moments.append(weighted.T @ rows.y)
+        return GramState(float(weight.sum()), np.stack(grams), np.stack(moments), float(weight @ rows.y**2))
+
+    def merge(self, left: GramState, right: GramState) -> GramState:
+        return GramState(
+            left.mass + right.mass, left.gram + right.gram, left.moment + right.moment, left.y_square + right.y_square
+        )
+
+    def finalize(self, state: GramState) -> GramState:
+        return state
+
+
+def fit_weights(
+    units: Floats,
+    source: Source,
+    *,
+    slope: float | None = None,
+    mixture: bool = False,
+    activation: str | Activation = "tanh",
+) -> WeightFit:
+    """Fit ``y ~ sum_l u_l f(slope <w_l, x>)`` for given units w, shape (k, d).
+
+    Parameters
+    ----------
+    slope : float, optional
+        The common slope; None estimates it by least squares, zooming in on a logarithmic grid from 0.05 to 50
+        (five passes over the rows instead of one).
+    mixture : bool
+        Weights at least 0 with sum 1.
+    """
+    f = get_activation(activation)
+    if slope is not None:
+        at_least("slope", slope, 0, strict=True)
+        return _best(units, source, np.array([float(slope)]), mixture, f)
+    low, high = np.log(0.05), np.log(50.0)
+    for _ in range(5):
+        grid = np.linspace(low, high, 12)
+        fit = _best(units, source, np.exp(grid), mixture, f)
+        step = grid[1] - grid[0]
+        low, high = np.log(fit.slope) - step, np.log(fit.slope) + step
+    return fit
+
+
+def _best(units: Floats, source: Source, slopes: Floats, mixture: bool, f: Activation) -> WeightFit:
+    state = source.reduce(GramSummary(units, slopes, f))
+    fits = [_solve(gram, moment, state, float(s), mixture) for s, gram, moment in zip(slopes, state.gram, state.moment)]
+    return min(fits, key=lambda fit: fit.residual_sd)
+
+
+def _solve(gram: Floats, moment: Floats, state: GramState, slope: float, mixture: bool) -> WeightFit:
+    inverse = np.linalg.pinv(gram, rcond=1e-12, hermitian=True)
+    weights = _on_simplex(gram, moment, state.y_square) if mixture else inverse @ moment
+    residual = state.y_square - 2 * weights @ moment + weights @ gram @ weights
+    variance = max(float(residual), 0.0) / max(1.0, state.mass - len(weights))
+    return WeightFit(weights, slope, np.sqrt(variance * np.diag(inverse).clip(min=0.0)), float(np.sqrt(variance)))
+
+
+def _on_simplex(gram: Floats, moment: Floats, y_square: float) -> Floats:
+    """Minimise ``|A u - y|^2`` over the simplex, given A'A and A'y.
+
+    There sum(u) = 1, so A u - y = (A - y 1') u =: B u, and minimising |B v|^2 + (1'v - 1)^2 over v >= 0 gives v
+    proportional to the answer: for v = t u the best t leaves an increasing function of |B u|^2.
+    """
+    k = len(moment)
+    inner = gram - moment[:, None] - moment[None, :] + y_square  # B'B
+    scale = float(np.trace(inner)) / k or 1.0
+    values, vectors = np.linalg.eigh(inner / scale)
+    root = np.sqrt(values.clip(min=0.0))[:, None] * vectors.T  # root' root = B'B
+    v, _ = nnls(np.vstack((root, np.ones(k))), np.r_[np.zeros(k), 1.0])
+    return np.asarray(v / v.sum())
