@@ -22,6 +22,7 @@ _HOMES = {
     "SpectralMirror": "subspace",
     "generate_candidates": "candidates",
     "match_units": "geometry",
+    "recover": "recovery",
 }
 _MODULES = ("errors", "oracle", "paper", "simulate", "sources", "theory")
 
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from .gradients import KernelGradients, LocalLinearGradients, OracleGradients, ProjectedGradients
     from .model import SigmoidCombination
     from .oracle import Oracle
+    from .recovery import recover
     from .subspace import SpectralMirror
 
 

@@ -9,6 +9,8 @@ import typer
 
 from .. import __version__
 from ..errors import GradsiftError
+from .demo import demo, figures
+from .show import AsJson, print_json
 
 __all__ = ["main"]
 
@@ -31,9 +33,19 @@ def options(
 
 
 @app.command()
-def version(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:
-    """Print the version. Example: gradsift version"""
-    typer.echo(f'{{"version": "{__version__}"}}' if as_json else __version__)
+def version(as_json: AsJson = False) -> None:
+    """Print the version.
+
+    Example: gradsift version
+    """
+    if as_json:
+        print_json({"version": __version__})
+    else:
+        typer.echo(__version__)
+
+
+for command in (demo, figures):
+    app.command()(command)
 
 
 def main() -> None:

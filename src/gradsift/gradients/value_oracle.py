@@ -13,6 +13,7 @@ from ..checking import Floats, as_generator, at_least, finite_matrix
 from ..geometry import orthonormal_rows
 from ..oracle import Oracle
 from ..paper import implements
+from ..progress import report
 from .estimates import GradientEstimates
 
 __all__ = ["OracleGradients"]
@@ -67,6 +68,7 @@ class OracleGradients:
             some = range(first, min(first + group, len(xi)))
             steps = [design.draw(streams[i], n, d) for i in some]
             replies = source(np.concatenate([xi[i] + z for i, z in zip(some, steps)]))
+            report("gradients", some.stop, len(xi))
             parts += [design.combine(z, y) for z, y in zip(steps, replies.reshape(len(steps), n))]
         return GradientEstimates(
             values=np.stack([p.value for p in parts]),

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ..checking import Floats
+from ..progress import report
 from .moments import Moments, MomentSummary
 from .summary import Rows, Summary
 
@@ -46,10 +47,16 @@ class Source(ABC):
 
     def reduce(self, summary: Summary[Any, Result]) -> Result:
         """Read all rows once and return the finalized summary."""
-        parts = (summary.chunk(block) for block in self.blocks(summary.block_rows(self.n_features)))
-        state = tree_merge(summary, parts)
+        state = tree_merge(summary, self._chunks(summary))
         self.n_passes += 1
         return summary.finalize(state)
+
+    def _chunks(self, summary: Summary[Any, Any]) -> Iterator[Any]:
+        done = 0
+        for block in self.blocks(summary.block_rows(self.n_features)):
+            yield summary.chunk(block)
+            done += len(block.y)
+            report("rows", done, self.n_rows)
 
     def subsample(self, n: int, rng: np.random.Generator) -> Rows:
         """Return `n` rows drawn without replacement (all of them when there are no more)."""
