@@ -78,7 +78,7 @@ class SpectralMirror(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> SpectralMirror:
         """Fit on arrays (or frames) of shapes (n, d) and (n,)."""
-        rows, target = validate_data(self, X, y, dtype=[np.float64, np.float32], y_numeric=True)
+        rows, target = validate_data(self, X, y, dtype=[np.float64, np.float32], y_numeric=True, ensure_min_samples=4)
         return self.fit_source(ArraySource(rows, target))
 
     @implements("sunthm")

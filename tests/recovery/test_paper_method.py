@@ -1,0 +1,137 @@
+"""recover(method="paper") under the three access models, and what it says when it cannot."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import gradsift as gs
+
+MODEL = gs.SigmoidCombination(np.eye(6)[:3], [0.6, -0.5, 0.4], 2.0)
+
+
+def recover_quietly(*args, **kwargs):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", gs.errors.UncertifiedWarning)
+        warnings.simplefilter("ignore", gs.errors.LowSupportWarning)
+        return gs.recover(*args, method="paper", **kwargs)
+
+
+@pytest.mark.paper("maintheorem")
+def test_a_value_oracle_gives_units_weights_and_slope():
+    oracle = gs.Oracle(MODEL.predict, 6)
+    found = recover_quietly(oracle, 3, random_state=0)
+    assert gs.match_units(found.model.units, MODEL.units).max_error < 0.25
+    np.testing.assert_allclose(found.model.weights, [0.6, 0.5, 0.4], atol=0.1)
+    assert found.n_queries == oracle.n_queries == 450 * 1000 + 500
+    assert not found.certified
+    assert "carries no certificate" in found.verdict
+    assert found.candidates is not None
+    assert found.verdict in found.summary()
+
+
+def test_the_canonical_units_are_those_the_gradients_point_along():
+    found = recover_quietly(gs.Oracle(MODEL.predict, 6), 3, slope=2.0, random_state=1)
+    signed = MODEL.units * np.sign(MODEL.weights)[:, None]
+    match = gs.match_units(found.model.units, signed)
+    np.testing.assert_array_equal(match.signs, 1.0)
+
+
+def test_gaussian_rows_in_the_plane_give_units():
+    # d = k = 2, slope 5, n = 300,000 noise-free rows: the kernel still reaches points where one unit is active.
+    model = gs.SigmoidCombination(np.eye(2), [0.5, 0.5], 5.0)
+    rows = model.sample(300_000, None, rng=0)
+    how = dict(n_points=400, point_scale=2.0, min_norm=0.05, min_support=100.0, min_purity=0.8, slide=1.0)
+    found = recover_quietly(rows, 2, random_state=1, **how)
+    assert gs.match_units(found.model.units, model.units).max_error < 0.35
+    assert found.n_queries == 0
+
+
+@pytest.mark.paper("dimredtheorem")
+def test_projection_finds_what_the_kernel_alone_cannot_in_ten_dimensions():
+    model = gs.simulate.random_combination(
+        10, 2, slope=4.0, min_singular_value=1.0, mixture=True, min_weight=1.0, rng=3
+    )
+    rows = model.sample(400_000, 0.1, rng=4)
+    how = dict(n_points=300, point_scale=2.0, min_norm=0.05, min_support=100.0, min_purity=0.8, slide=1.0)
+    projected = recover_quietly(rows, 2, access="projected", mixture=True, random_state=5, **how)
+    plain = recover_quietly(rows, 2, access="gaussian", mixture=True, random_state=5)
+    assert gs.match_units(projected.model.units, model.units).max_error < 0.6
+    assert gs.match_units(plain.model.units, model.units).max_error > 0.6
+    assert projected.model.weights.sum() == pytest.approx(1.0)
+    assert len(projected.diagnostics["mirror_eigenvalues"]) == 10
+
+
+def test_auto_says_that_it_is_the_paper_s_method_for_now():
+    model = gs.SigmoidCombination(np.eye(4)[:2], [0.5, 0.5], 4.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", gs.errors.UncertifiedWarning)
+        found = gs.recover(model.sample(50_000, 0.1, rng=0), 2, random_state=0)
+    assert "paper's method (projected access, with filters)" in found.verdict
+
+
+def test_the_same_seed_gives_the_same_bits_and_another_seed_does_not():
+    oracle = gs.Oracle(MODEL.predict, 6)
+    how = dict(n_points=60, n_queries_per_point=100)
+    a, b, c = (recover_quietly(oracle, 3, random_state=s, **how).model for s in (7, 7, 8))
+    assert a == b
+    assert a != c
+
+
+def test_pure_noise_is_doubted_aloud():
+    rng = np.random.default_rng(0)
+    with pytest.warns(gs.errors.UncertifiedWarning, match="no certificate"):
+        gs.recover(
+            (rng.standard_normal((2000, 4)), rng.standard_normal(2000)), 2,
+            method="paper", random_state=0, point_scale=1.5, top=100,
+        )  # fmt: skip
+
+
+def test_points_too_far_out_raise_a_shortage_with_the_candidates_so_far():
+    with pytest.raises(gs.errors.CandidateShortage) as caught:
+        recover_quietly(
+            gs.Oracle(MODEL.predict, 6), 3, point_scale=1e6, min_norm=0.4, n_points=30, n_queries_per_point=50
+        )
+    assert len(caught.value.partial) < 3
+
+
+X, Y = MODEL.sample(300, 0.1, rng=1)
+
+
+@pytest.mark.parametrize(
+    ("source", "options", "error", "message"),
+    [
+        ((np.where(np.arange(300)[:, None] == 7, np.nan, X), Y), {}, ValueError, "row 7 holds NaN or inf"),
+        ((X, np.where(np.arange(300) == 3, np.inf, Y)), {}, ValueError, "y must be finite, but row 3"),
+        ((X * [1, 1, 0, 1, 1, 1], Y), {}, ValueError, "column 2 is constant"),
+        ((X[:5], Y[:5]), {}, ValueError, "more rows than columns, got 5 rows and 6 columns"),
+        ((X[0], Y), {}, ValueError, "X must be a non-empty matrix"),
+        ((X, Y[:10]), {}, ValueError, "same number of rows, got 300 and 10"),
+        (([["a"] * 6] * 9, Y[:9]), {}, TypeError, "X must hold real numbers"),
+        ("rows.csv", {}, TypeError, "source must be an Oracle"),
+        ((X, Y), dict(n_units=None), ValueError, "needs n_units"),
+        ((X, Y), dict(n_units=0), ValueError, "n_units must be at least 1"),
+        ((X, Y), dict(access="oracle"), ValueError, "access must be 'gaussian' or 'projected'"),
+        (gs.Oracle(MODEL.predict, 6), dict(access="projected"), ValueError, "needs rows"),
+        (gs.Oracle(lambda Z: np.zeros(3), 6), {}, ValueError, "The oracle must return"),
+        (gs.Oracle(lambda Z: ["a"] * len(Z), 6), {}, TypeError, "The oracle must return real numbers"),
+        ((X, Y), dict(activation="relu"), ValueError, "activation must be one of"),
+    ],
+)
+def test_bad_input_gets_one_sentence(source, options, error, message):
+    n_units = options.pop("n_units", 2) if "n_units" in options else 2
+    with pytest.raises(error, match=message) as caught:
+        recover_quietly(source, n_units, random_state=0, **options)
+    assert "\n" not in str(caught.value)
+
+
+def test_an_unknown_method_or_option_is_refused():
+    with pytest.raises(ValueError, match="method must be 'auto' or 'paper'"):
+        gs.recover((X, Y), 2, method="magic")
+    with pytest.raises(TypeError, match="n_pionts"):
+        gs.recover((X, Y), 2, method="paper", n_pionts=3)
+
+
+def test_more_units_than_candidates_is_a_shortage():
+    with pytest.raises(gs.errors.CandidateShortage, match="8 are needed"):
+        recover_quietly((X, Y), 8, n_points=5, point_scale=0.5, top=5, random_state=0)

@@ -1,0 +1,54 @@
+"""Each sigmoid against a second way of getting its numbers."""
+
+import numpy as np
+import pytest
+from scipy.integrate import quad
+
+from gradsift.activations import ACTIVATIONS, get_activation
+
+NAMES = sorted(ACTIVATIONS)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_derivatives_agree_with_differences_and_the_inverse_inverts(name):
+    f = get_activation(name)
+    z = np.array([-2.3, -0.4, 0.7, 1.9])
+    h = 1e-5
+    np.testing.assert_allclose(f.derivative(z), (f.value(z + h) - f.value(z - h)) / (2 * h), atol=1e-9)
+    np.testing.assert_allclose(f.second_derivative(z), (f.derivative(z + h) - f.derivative(z - h)) / (2 * h), atol=1e-9)
+    np.testing.assert_allclose(f.inverse(f.value(z)), z, atol=1e-12)
+    np.testing.assert_allclose(f.value(-z), 2 * f.center - f.value(z), atol=1e-15)
+    assert f.low < f.value(np.array(-50.0)) < f.value(np.array(50.0)) < f.high or f.tails != "algebraic"
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("std", [0.3, 1.0, 5.0])
+@pytest.mark.parametrize("mean", [0.0, 0.9, 6.0])
+def test_smoothed_derivative_agrees_with_adaptive_quadrature(name, std, mean):
+    f = get_activation(name)
+    bend = np.clip(-mean / std, -9.5, 9.5)
+    expected, _ = quad(
+        lambda z: float(f.derivative(np.array(mean + std * z))) * np.exp(-z * z / 2) / np.sqrt(2 * np.pi),
+        -10, 10, points=[bend], limit=300, epsabs=1e-14,
+    )  # fmt: skip
+    assert f.smoothed_derivative(np.array([mean]), std)[0] == pytest.approx(expected, abs=1e-11)
+
+
+def test_smoothed_derivative_agrees_with_gauss_hermite_where_that_converges():
+    nodes, weights = np.polynomial.hermite_e.hermegauss(150)
+    f = get_activation("tanh")
+    mean = np.array([0.0, 1.0, -3.0])
+    hermite = f.derivative(mean[:, None] + 0.5 * nodes) @ weights / np.sqrt(2 * np.pi)
+    np.testing.assert_allclose(f.smoothed_derivative(mean, 0.5), hermite, atol=1e-13)
+
+
+def test_the_smoothed_erf_has_a_closed_form():
+    f, mean, std = get_activation("erf"), np.array([0.0, 1.3]), 2.0
+    width = 1 + 2 * std**2
+    expected = 2 / np.sqrt(np.pi * width) * np.exp(-(mean**2) / width)
+    np.testing.assert_allclose(f.smoothed_derivative(mean, std), expected, atol=1e-13)
+
+
+def test_an_unknown_name_lists_the_known_ones():
+    with pytest.raises(ValueError, match=r"tanh, logistic, erf, arctan, softsign, got 'relu'"):
+        get_activation("relu")
