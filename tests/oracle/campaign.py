@@ -14,16 +14,15 @@ import numpy as np
 import gradsift as gs
 
 LOCK = threading.Lock()
-N_ANNOUNCED = 0
+ROWS = []
 
 
 def announced(rows):
-    global N_ANNOUNCED
     with LOCK:
         for row in rows:
             print("asked", row.tobytes().hex(), flush=True)
-        N_ANNOUNCED += len(rows)
-        if N_ANNOUNCED >= int(sys.argv[3]):
+        ROWS.extend(rows)
+        if len(ROWS) >= int(sys.argv[3]):
             time.sleep(60)
     return (
         np.tanh(rows @ np.array([1.0, -2.0, 0.5])) + 0.1 * rows[:, 0]

@@ -1,4 +1,4 @@
-"""Answers that were recorded earlier: a journal, or a table."""
+"""Answers that a journal recorded, replayed without the oracle."""
 
 from __future__ import annotations
 
