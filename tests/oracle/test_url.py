@@ -1,9 +1,10 @@
 """Models behind a real local HTTP server."""
 
+import datetime
+import email.utils
 import json
 import socket
 import threading
-import time
 
 import numpy as np
 import pytest
@@ -12,6 +13,8 @@ from werkzeug import Response
 
 import gradsift as gs
 from gradsift.oracle import Retry, from_url
+from gradsift.oracle.adapters import endpoint
+from gradsift.oracle.adapters.endpoint import _retry_after
 
 from .boxes import points, smooth, two_outputs
 
@@ -31,11 +34,10 @@ class Service:
 
     def __init__(self, function=smooth, failures=()):
         self.function, self.failures = function, list(failures)
-        self.times, self.bodies, self.headers, self.lock = [], [], [], threading.Lock()
+        self.bodies, self.headers, self.lock = [], [], threading.Lock()
 
     def __call__(self, request):
         with self.lock:
-            self.times.append(time.monotonic())
             self.bodies.append(request.get_json())
             self.headers.append(dict(request.headers))
             failure = self.failures.pop(0) if self.failures else None
@@ -100,15 +102,23 @@ def test_passing_failures_are_tried_again_and_rows_count_once(serve):
     service = Service(failures=[Response("busy", 503), Response("slow down", 429, {"Retry-After": "0"})])
     with from_url(serve(service), 3, retry=AT_ONCE) as oracle:
         np.testing.assert_array_equal(oracle(X), smooth(X))
-    assert len(service.times) == 3
+    assert len(service.bodies) == 3
     assert oracle.n_queries == 12
 
 
 def test_the_pause_that_the_server_asks_for_is_kept(serve):
-    service = Service(failures=[Response("wait", 429, {"Retry-After": "0.3"})])
+    waits = []
+    stamina.instrumentation.set_on_retry_hooks([lambda details: waits.append(details.wait_for)])
+    service = Service(failures=[Response("wait", 429, {"Retry-After": "0.03"}), Response("oh", 500)])
     with from_url(serve(service), 3, retry=AT_ONCE) as oracle:
         oracle(X)
-    assert service.times[1] - service.times[0] >= 0.29
+    assert waits == [0.03, 0.0]
+
+
+def test_pauses_are_read_as_seconds_or_dates_and_limited():
+    date = email.utils.format_datetime(datetime.datetime.now(datetime.UTC) + datetime.timedelta(seconds=60))
+    assert 50 < _retry_after(date) <= 60
+    assert [_retry_after(text) for text in (None, "7", "-3", "9999", "soon")] == [None, 7.0, 0.0, 120.0, None]
 
 
 def test_null_answers_are_asked_again(serve):
@@ -125,7 +135,7 @@ def test_a_service_that_stays_away_is_a_failure_after_all_attempts(serve):
         pytest.raises(gs.errors.OracleFailure, match="refused with status 503: busy") as caught,
     ):
         oracle(X)
-    assert len(service.times) == 4
+    assert len(service.bodies) == 4
     np.testing.assert_array_equal(caught.value.partial, X[0])
 
 
@@ -136,7 +146,7 @@ def test_a_refusal_is_not_tried_again_and_says_what_the_server_said(serve):
         pytest.raises(gs.errors.OracleFailure, match="refused with status 422: d must be 4, not 3"),
     ):
         oracle(X)
-    assert len(service.times) == 1
+    assert len(service.bodies) == 1
 
 
 def test_a_server_that_never_replies_runs_into_the_timeout():
@@ -171,14 +181,32 @@ def test_replies_of_another_form_are_failures_at_once(serve, reply, message):
     service = Service(failures=[reply])
     with from_url(serve(service), 3) as oracle, pytest.raises(gs.errors.OracleFailure, match=message):
         oracle(X)
-    assert len(service.times) == 1
+    assert len(service.bodies) == 1
 
 
-def test_requests_keep_the_asked_for_distance_also_from_several_threads(serve):
-    service = Service()
-    with from_url(serve(service), 3, batch_size=2, n_jobs=3, per_second=20) as oracle:
+class Clock:
+    """Stands still but for sleeping."""
+
+    def __init__(self):
+        self.now, self.sleeps = 100.0, []
+
+    def monotonic(self):
+        return self.now
+
+    def sleep(self, seconds):
+        self.sleeps.append(seconds)
+
+
+def test_requests_keep_the_asked_for_distance_also_from_several_threads(serve, monkeypatch):
+    clock = Clock()
+    monkeypatch.setattr(endpoint, "time", clock)
+    with from_url(serve(Service()), 3, batch_size=2, n_jobs=3, per_second=4) as oracle:
         np.testing.assert_array_equal(oracle(X), smooth(X))
-    assert max(service.times) - min(service.times) >= 5 / 20 - 0.02  # six requests, five gaps
+    assert sorted(clock.sleeps) == [0.25, 0.5, 0.75, 1.0, 1.25]  # six requests at one moment take six slots
+    clock.now += 10
+    with from_url(serve(Service()), 3, per_second=4) as oracle:
+        oracle(X)
+    assert len(clock.sleeps) == 5  # a pause that has passed anyway is not waited for
 
 
 def test_headers_are_sent_but_neither_they_nor_keys_in_the_address_are_stored(serve, tmp_path):

@@ -84,9 +84,9 @@ class Oracle:
 
     Notes
     -----
-    Answers are put together by row, so they depend on batches, order and threads only as far as `function` does.
-    (Matrix products round the last bit differently for different numbers of rows: for results that agree to the bit,
-    keep `batch_size` the same.)
+    One object is one campaign: to run it again, or to resume it, make a new one. Answers are put together by row, so
+    they depend on batches, order and threads only as far as `function` does. (Matrix products round the last bit differently
+    for different numbers of rows: for results that agree to the bit, keep `batch_size` the same.)
 
     Examples
     --------
@@ -97,6 +97,18 @@ class Oracle:
     array([0., 0.])
     >>> oracle.n_queries
     2
+    >>> oracle([[0.0, 1.0], [1.0, 0.0]])
+    Traceback (most recent call last):
+    ...
+    gradsift.errors.BudgetSpent: 2 of 3 queries are spent and the next step needs 2: raise max_queries or ask for less.
+
+    Several outputs, and one view of them for an algorithm that wants a single number:
+
+    >>> both = gs.Oracle(lambda X: np.tanh(X), 2)
+    >>> both.projected([0.5, 0.5])([[0.0, 0.0]])
+    array([0.])
+    >>> both.answers().Y
+    array([[0., 0.]])
     """
 
     def __init__(

@@ -181,7 +181,7 @@ class Journal:
         other = "" if version == _OUR_VERSION else f" (recorded by gradsift {version}, this is {_OUR_VERSION})"
         raise GradsiftError(
             f"Query {position + 1} differs from the one recorded in {self.path}{other}: the journal belongs to another "
-            "campaign (random_state, model, settings or version differ); go back to that one or use another journal."
+            "campaign (another seed, setting, version or machine); go back to that one or use another journal."
         )
 
     # Writing

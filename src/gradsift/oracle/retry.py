@@ -25,6 +25,11 @@ class Retry:
         Times a row is asked for before the oracle is given up.
     first_wait, factor, longest_wait : float
         Seconds before the second attempt, growth from each wait to the next, and where the growth stops.
+
+    Examples
+    --------
+    >>> list(Retry(attempts=4, first_wait=1.0, factor=3.0, longest_wait=5.0).waits())
+    [0.0, 1.0, 3.0, 5.0]
     """
 
     attempts: int = 4

@@ -64,6 +64,21 @@ def from_url(
     Notes
     -----
     JSON carries every float64 exactly in both directions, provided that the server prints all digits.
+
+    Examples
+    --------
+    A server that speaks the Open Inference Protocol, asked for at most 64 rows at a time and twice per second::
+
+        from_url(
+            "https://host/v2/models/net/infer",
+            n_features=10,
+            body={"inputs": [{"name": "x", "shape": ["{n}", "{d}"], "datatype": "FP64", "data": "{rows}"}]},
+            answer="outputs.0.data",
+            headers={"Authorization": "Bearer ..."},
+            per_second=2,
+            batch_size=64,
+            journal="campaign.db",
+        )
     """
     template = json.loads(body) if isinstance(body, str) else body if body is not None else {"instances": "{rows}"}
     if not any(mark in json.dumps(template) for mark in ('"{rows}"', '"{row}"')):
@@ -150,12 +165,12 @@ class _Post:
             raise OracleFailure(
                 f"{self.place} refused with status {problem.response.status_code}: {said or 'no text'}.", rows[0]
             ) from None
-        except self._httpx.TransportError as problem:
+        except self._httpx.RequestError as problem:
             raise OracleFailure(
                 f"{self.place} did not answer in {waits.attempts} attempts: {type(problem).__name__} ({problem}).",
                 rows[0],
             ) from None
-        except json.JSONDecodeError:
+        except ValueError:  # neither JSON nor, perhaps, text
             raise OracleFailure(
                 f"{self.place} did not answer with JSON but with {response.text[:60]!r}.", rows[0]
             ) from None

@@ -29,6 +29,17 @@ def from_journal(path: str | os.PathLike[str], **options: Any) -> Oracle:
         On a query beyond the recorded ones; ``partial`` holds the rows that are not recorded.
     GradsiftError
         On a query that differs from the recorded one.
+
+    Examples
+    --------
+    >>> with Oracle(lambda X: X.sum(axis=1), 2, journal="campaign.db") as oracle:
+    ...     oracle([[1.0, 2.0], [3.0, 4.0]])
+    array([3., 7.])
+    >>> offline = from_journal("campaign.db")
+    >>> offline([[1.0, 2.0]])
+    array([3.])
+    >>> offline.n_queries, offline.n_replayed
+    (0, 1)
     """
     journal = Journal(path)
     journal.open_to_read()

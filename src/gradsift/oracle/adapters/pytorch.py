@@ -32,6 +32,16 @@ def from_torch(module: Any, *, n_features: int | None = None, **options: Any) ->
     -----
     Rows take the device and the precision of the module's first floating-point parameter or buffer. A float32 module
     answers to seven digits; ``module.double()`` keeps sixteen of its function.
+
+    Examples
+    --------
+    >>> import torch
+    >>> net = torch.nn.Sequential(torch.nn.Linear(4, 3), torch.nn.Tanh(), torch.nn.Linear(3, 1)).double()
+    >>> oracle = from_torch(net, max_queries=1000)
+    >>> oracle.n_features
+    4
+    >>> oracle([[0.0, 0.0, 0.0, 0.0]]).shape
+    (1,)
     """
     torch = load_extra("torch", "torch")
     if not isinstance(module, torch.nn.Module):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import os
+import threading
 from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
@@ -50,6 +51,19 @@ def from_table(
     -----
     Rows must agree to the last bit, so write all digits (Python's ``repr``, pandas' default). A row that occurs several
     times with different answers gives them out in the order of the file, one per question, and then no more.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> _ = Path("answers.csv").write_text("a,b,y\\n0.5,1.0,0.25\\n")
+    >>> oracle = from_table("answers.csv")
+    >>> oracle([[0.5, 1.0]])
+    array([0.25])
+    >>> try:
+    ...     oracle([[0.5, 1.0], [2.0, 1.0]])
+    ... except OracleFailure as request:
+    ...     request.partial
+    array([[2., 1.]])
     """
     targets = [target] if isinstance(target, str) else list(target)
     columns = _read(Path(path))
@@ -77,11 +91,15 @@ class _Table:
             if all((y == given[0]).all() for y in given):
                 self._answers[key] = given[:1]
         self._turn: dict[bytes, int] = defaultdict(int)
+        self._lock = threading.Lock()
 
     def __call__(self, rows: Floats) -> Floats:
-        keys = [digest(row) for row in rows]
+        with self._lock:
+            return self._look_up(rows)
+
+    def _look_up(self, rows: Floats) -> Floats:
         turn = self._turn.copy()
-        found = [self._next(key, turn) for key in keys]
+        found = [self._next(digest(row), turn) for row in rows]
         missing = [i for i, answer in enumerate(found) if answer is None]
         if missing:
             raise OracleFailure(
