@@ -211,6 +211,19 @@ def test_calls_from_several_threads_are_counted_exactly():
     np.testing.assert_array_equal(oracle.answers().Y, smooth(oracle.answers().X))
 
 
+def test_after_a_failure_the_batches_that_have_not_begun_are_not_asked():
+    def box(rows):
+        if bytes(rows[0]) == bytes(X[0]):
+            raise ConnectionError
+        time.sleep(0.02)
+        return smooth(rows)
+
+    oracle = gs.Oracle(box, 3, batch_size=1, n_jobs=2, retry=Retry(attempts=1))
+    with pytest.raises(gs.errors.OracleFailure):
+        oracle(X)
+    assert 1 <= oracle.n_queries < 23
+
+
 def test_a_slow_oracle_with_a_failing_batch_ends_with_that_failure():
     box = Watched(fail=lambda call, rows: bytes(rows[0]) == bytes(X[8]))
     oracle = gs.Oracle(box, 3, batch_size=4, n_jobs=2, retry=Retry(attempts=1))

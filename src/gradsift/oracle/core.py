@@ -85,8 +85,8 @@ class Oracle:
     Notes
     -----
     One object is one campaign: to run it again, or to resume it, make a new one. Answers are put together by row, so
-    they depend on batches, order and threads only as far as `function` does. (Matrix products round the last bit differently
-    for different numbers of rows: for results that agree to the bit, keep `batch_size` the same.)
+    they depend on batches, order and threads only as far as `function` does. (Matrix products round the last bit
+    differently for different numbers of rows: for results that agree to the bit, keep `batch_size` the same.)
 
     Examples
     --------
@@ -224,9 +224,7 @@ class Oracle:
 
     def __call__(self, X: ArrayLike) -> Floats:
         """Ask for the values at the rows of X, shape (n,), or (n, m) where the function has m > 1 outputs."""
-        rows = (
-            finite_matrix("X", X, self.n_features) + 0.0
-        )  # our own copy, and -0.0 becomes 0.0: equal points, equal bits
+        rows = finite_matrix("X", X, self.n_features) + 0.0  # a copy, with 0.0 for -0.0: equal points, equal bits
         self._check_bounds(rows)
         ledger = self._ledger
         with ledger.call:
@@ -262,13 +260,11 @@ class Oracle:
     def _pieces(self, known: NDArray[np.bool_]) -> list[Indices]:
         """Cut the rows that are not known into batches.
 
-        The cuts are counted from the start of the call, known rows included, so that a resumed run hands `function`
-        the same batches as an uninterrupted one.
+        Whole batches are recorded, so a resumed run hands `function` the same ones as an uninterrupted run would.
         """
         step = self.batch_size or -(-len(known) // self.n_jobs)
         todo = np.flatnonzero(~known)
-        cuts = np.searchsorted(todo, np.arange(step, len(known), step))
-        return [piece for piece in np.split(todo, cuts) if piece.size]
+        return [todo[start : start + step] for start in range(0, len(todo), step)]
 
     def _ask_pieces(self, rows: Floats, pieces: list[Indices]) -> list[Floats]:
         if self.n_jobs == 1 or len(pieces) < 2:
