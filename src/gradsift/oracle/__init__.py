@@ -1,7 +1,29 @@
-"""The black box, wrapped: counting, budget, batches, checks."""
+"""The black box, wrapped: counting, budget, batches, retries, journal, and adapters for common kinds of boxes."""
 
 from __future__ import annotations
 
-from .core import Oracle
+from .adapters.endpoint import from_url
+from .adapters.journaled import from_journal
+from .adapters.onnx_file import from_onnx
+from .adapters.pytorch import from_torch
+from .adapters.scikit import from_sklearn
+from .adapters.table import from_table
+from .core import Answers, Bounds, Oracle
+from .journal import Journal
+from .retry import Retry
+from .spec import from_spec
 
-__all__ = ["Oracle"]
+__all__ = [
+    "Answers",
+    "Bounds",
+    "Journal",
+    "Oracle",
+    "Retry",
+    "from_journal",
+    "from_onnx",
+    "from_sklearn",
+    "from_spec",
+    "from_table",
+    "from_torch",
+    "from_url",
+]

@@ -1,84 +1,342 @@
-"""A callable behind a counter and a budget."""
+"""A callable behind a counter, a budget and a journal."""
 
 from __future__ import annotations
 
+import copy
+import os
+import threading
 from collections.abc import Callable
-from typing import Any
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from ..checking import Floats, at_least, finite_matrix
+from ..checking import Floats, at_least, finite_matrix, finite_vector
 from ..errors import BudgetSpent
+from .journal import Journal
+from .replies import read_reply
+from .retry import Retry, ask_patiently
 
-__all__ = ["Oracle"]
+__all__ = ["Answers", "Bounds", "Oracle"]
+
+Indices = NDArray[np.intp]
+
+
+class Bounds(NamedTuple):
+    """The box that queries must stay in: low and high, (d,) each."""
+
+    low: Floats
+    high: Floats
+
+
+class Answers(NamedTuple):
+    """Everything an oracle was asked: X (n, d), and Y (n,) or, with several outputs, (n, m)."""
+
+    X: Floats
+    Y: Floats
+
+
+@dataclass
+class _Ledger:
+    """What changes as an oracle is asked; an oracle and its projections share one."""
+
+    max_queries: int | None
+    n_queries: int = 0
+    n_replayed: int = 0
+    position: int = 0  # rows answered: where the campaign stands
+    n_outputs: int | None = None
+    rows: list[Floats] = field(default_factory=list)
+    answers: list[Floats] = field(default_factory=list)
+    call: threading.RLock = field(default_factory=threading.RLock)  # one call at a time: a campaign has an order
+    batch: threading.Lock = field(default_factory=threading.Lock)  # counting and recording, from any thread
 
 
 class Oracle:
-    """A function ``(n, d) -> (n,)`` that is asked sparingly.
+    """A function ``(n, d) -> (n,)`` or ``(n, m)`` that is asked sparingly and, if need be, repeatedly.
 
     Parameters
     ----------
     function : callable
+        Takes an (n, d) array and returns n real numbers, or n rows of m. Any reply that NumPy can read will do.
     n_features : int
+        d.
+    noise : float, "labels" or None
+        What is known about the standard deviation of the answers; None means find out. Only stored.
+    bounds : pair, optional
+        ``(low, high)``, numbers or (d,) arrays: a query outside raises ``ValueError`` before anything is asked.
     max_queries : int, optional
-        A batch that would exceed it raises :class:`~gradsift.errors.BudgetSpent` before anything is asked.
+        A call that would exceed it raises :class:`~gradsift.errors.BudgetSpent` before anything is asked.
     batch_size : int, optional
-        Most rows handed to `function` at once.
+        Most rows handed to `function` at once; by default all rows of a call, or an n_jobs-th of them.
+    journal : path or Journal, optional
+        A file that keeps the answers; a rerun of the same campaign reads them back instead of asking again. A process
+        that dies loses the batches in flight, so keep `batch_size` small where answers are dear. Another model behind
+        the same journal is noticed if `function` has an attribute ``identity`` (those of the adapters do), or if
+        ``Journal(path, plan=...)`` names it.
+    n_jobs : int
+        Threads that ask at the same time, for slow oracles; `function` must bear it.
+    retry : Retry, optional
+        How often to ask again after an exception, NaN or inf; by default four attempts, 0.1, 0.4 and 1.6 s apart.
+    remember : bool, optional
+        Keep rows and answers in memory for :meth:`answers`; by default only where there are several outputs.
 
-    Attributes
-    ----------
-    n_queries : int
-        Rows asked so far.
+    Notes
+    -----
+    One object is one campaign: to run it again, or to resume it, make a new one. Answers are put together by row, so
+    they depend on batches, order and threads only as far as `function` does. (Matrix products round the last bit
+    differently for different numbers of rows: for results that agree to the bit, keep `batch_size` the same.)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import gradsift as gs
+    >>> oracle = gs.Oracle(lambda X: np.tanh(X @ [1.0, 2.0]), 2, max_queries=3)
+    >>> oracle([[0.0, 0.0], [2.0, -1.0]])
+    array([0., 0.])
+    >>> oracle.n_queries
+    2
+    >>> oracle([[0.0, 1.0], [1.0, 0.0]])
+    Traceback (most recent call last):
+    ...
+    gradsift.errors.BudgetSpent: 2 of 3 queries are spent and the next step needs 2: raise max_queries or ask for less.
+
+    Several outputs, and one view of them for an algorithm that wants a single number:
+
+    >>> both = gs.Oracle(lambda X: np.tanh(X), 2)
+    >>> both.projected([0.5, 0.5])([[0.0, 0.0]])
+    array([0.])
+    >>> both.answers().Y
+    array([[0., 0.]])
     """
 
     def __init__(
         self,
-        function: Callable[[Floats], ArrayLike],
+        function: Callable[[Floats], Any],
         n_features: int,
         *,
+        noise: float | str | None = None,
+        bounds: tuple[ArrayLike, ArrayLike] | None = None,
         max_queries: int | None = None,
         batch_size: int | None = None,
+        journal: str | os.PathLike[str] | Journal | None = None,
+        n_jobs: int = 1,
+        retry: Retry | None = None,
+        remember: bool | None = None,
     ) -> None:
         if not callable(function):
             raise TypeError(f"function must be callable, got {type(function).__name__}.")
-        at_least("n_features", n_features, 1)
-        for name, value in (("max_queries", max_queries), ("batch_size", batch_size)):
-            if value is not None:
-                at_least(name, value, 1)
+        for name, value in (("n_features", n_features), ("n_jobs", n_jobs)):
+            _whole(name, value)
+        for name, limit in (("max_queries", max_queries), ("batch_size", batch_size)):
+            if limit is not None:
+                _whole(name, limit)
+        if not (noise is None or noise == "labels"):
+            at_least("noise", noise, 0)
         self.function, self.n_features = function, int(n_features)
-        self.max_queries, self.batch_size = max_queries, batch_size
-        self.n_queries = 0
+        self.noise, self.bounds = noise, _read_bounds(bounds, self.n_features)
+        self.batch_size, self.n_jobs = batch_size, int(n_jobs)
+        self.retry, self.remember = retry or Retry(), remember
+        self.journal = journal if isinstance(journal, Journal) or journal is None else Journal(journal)
+        if self.journal is not None and not self.journal.is_open:
+            self.journal.open(self.n_features, str(getattr(function, "identity", "")))
+        self._ledger = _Ledger(max_queries)
+        self._direction: Floats | None = None
 
     def __repr__(self) -> str:
         return f"Oracle(n_features={self.n_features}, n_queries={self.n_queries})"
 
+    def __enter__(self) -> Oracle:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the journal and whatever `function` holds open."""
+        if self.journal is not None:
+            self.journal.close()
+        if hasattr(self.function, "close"):
+            self.function.close()
+
+    # What it has been asked
+
+    @property
+    def max_queries(self) -> int | None:
+        """The budget of the campaign, in rows; may be changed at any time."""
+        return self._ledger.max_queries
+
+    @max_queries.setter
+    def max_queries(self, value: int | None) -> None:
+        if value is not None:
+            _whole("max_queries", value)
+        self._ledger.max_queries = value
+
+    @property
+    def n_queries(self) -> int:
+        """Rows asked by this object; asking again for the same answer after a failure does not count."""
+        return self._ledger.n_queries
+
+    @property
+    def n_replayed(self) -> int:
+        """Rows whose answers came from the journal."""
+        return self._ledger.n_replayed
+
+    @property
+    def n_answered(self) -> int:
+        """Asked and replayed rows together: the campaign's length, the same with or without interruptions."""
+        return self._ledger.n_queries + self._ledger.n_replayed
+
+    @property
+    def n_outputs(self) -> int | None:
+        """Numbers per answer; None before the first one. A projection has one."""
+        return self._ledger.n_outputs if self._direction is None else 1
+
+    @property
+    def campaign_seed(self) -> int | None:
+        """A random number kept in the journal, for campaigns that were given no seed; None without a journal."""
+        return None if self.journal is None else int(self.journal.header()["seed"])
+
+    def answers(self) -> Answers:
+        """Return all rows asked or replayed so far and their full answers, in order."""
+        ledger = self._ledger
+        if not self._remembers(ledger.n_outputs):
+            raise ValueError("An oracle with one output keeps no answers unless it was made with remember=True.")
+        if not ledger.rows:
+            return Answers(np.empty((0, self.n_features)), np.empty(0))
+        Y = np.concatenate(ledger.answers)
+        return Answers(np.concatenate(ledger.rows), Y[:, 0] if Y.shape[1] == 1 else Y)
+
+    def _remembers(self, n_outputs: int | None) -> bool:
+        return n_outputs != 1 if self.remember is None else self.remember
+
+    def projected(self, direction: ArrayLike) -> Oracle:
+        """Return a scalar view whose answers are ``Y @ direction``, for a direction of shape (m,).
+
+        Counters, budget, journal and :meth:`answers`, which keep all m outputs, are shared with this oracle.
+        """
+        view = copy.copy(self)
+        view._direction = finite_vector("direction", direction, self._ledger.n_outputs)
+        return view
+
+    # Asking
+
     def __call__(self, X: ArrayLike) -> Floats:
-        """Ask for the values at the rows of X, shape (n,)."""
-        rows = finite_matrix("X", X, self.n_features)
-        if self.max_queries is not None and self.n_queries + len(rows) > self.max_queries:
+        """Ask for the values at the rows of X, shape (n,), or (n, m) where the function has m > 1 outputs."""
+        rows = finite_matrix("X", X, self.n_features) + 0.0  # a copy, with 0.0 for -0.0: equal points, equal bits
+        self._check_bounds(rows)
+        ledger = self._ledger
+        with ledger.call:
+            self._check_budget(len(rows))
+            Y = self._answer(rows)
+            ledger.position += len(rows)
+            if self._remembers(Y.shape[1]):
+                ledger.rows.append(rows)
+                ledger.answers.append(Y)
+        if self._direction is not None:
+            weights = finite_vector("direction", self._direction, Y.shape[1])
+            return np.asarray((Y * weights).sum(axis=1))  # row by row: a matrix product rounds with the number of rows
+        return Y[:, 0].copy() if Y.shape[1] == 1 else Y.copy()
+
+    def _answer(self, rows: Floats) -> Floats:
+        """Return the (n, m) answers, from the journal where it has them."""
+        ledger = self._ledger
+        known = np.zeros(len(rows), dtype=np.bool_)
+        if self.journal is not None:
+            known, recorded = self.journal.replay(ledger.position, rows)
+        if known.any():
+            self._check_width(recorded.shape[1])
+            ledger.n_replayed += len(recorded)
+        pieces = self._pieces(known)
+        values = self._ask_pieces(rows, pieces)
+        Y = np.empty((len(rows), ledger.n_outputs or 1))
+        if known.any():
+            Y[known] = recorded
+        for piece, part in zip(pieces, values):
+            Y[piece] = part
+        return Y
+
+    def _pieces(self, known: NDArray[np.bool_]) -> list[Indices]:
+        """Cut the rows that are not known into batches.
+
+        Whole batches are recorded, so a resumed run hands `function` the same ones as an uninterrupted run would.
+        """
+        step = self.batch_size or -(-len(known) // self.n_jobs)
+        todo = np.flatnonzero(~known)
+        return [todo[start : start + step] for start in range(0, len(todo), step)]
+
+    def _ask_pieces(self, rows: Floats, pieces: list[Indices]) -> list[Floats]:
+        if self.n_jobs == 1 or len(pieces) < 2:
+            return [self._ask(rows, piece) for piece in pieces]
+        with ThreadPoolExecutor(self.n_jobs, thread_name_prefix="gradsift-oracle") as pool:
+            asked = [pool.submit(self._ask, rows, piece) for piece in pieces]
+            try:
+                wait(asked, return_when=FIRST_EXCEPTION)
+            finally:
+                for future in asked:  # after a failure or an interrupt: what has not begun is dropped,
+                    future.cancel()  # what is under way runs to its end and into the journal
+            return [future.result() for future in asked]
+
+    def _ask(self, rows: Floats, piece: Indices) -> Floats:
+        """Ask for one batch and record its (n, m) answers before anything else is asked in this thread."""
+        ledger = self._ledger
+        with ledger.batch:
+            ledger.n_queries += len(piece)
+        rows = (
+            rows[piece[0] : piece[-1] + 1] if piece[-1] - piece[0] < len(piece) else rows[piece]
+        )  # a view if possible
+        values = ask_patiently(self.function, read_reply, rows, self.retry)
+        with ledger.batch:
+            self._check_width(values.shape[1])
+            if self.journal is not None:
+                self.journal.append(ledger.position + piece, rows, values)
+        return values
+
+    def _check_width(self, n_outputs: int) -> None:
+        """Take the number of outputs from the first answer and hold all others to it."""
+        if self._ledger.n_outputs is None:
+            self._ledger.n_outputs = n_outputs
+        elif n_outputs != self._ledger.n_outputs:
+            raise ValueError(
+                f"The oracle must always return the same number of outputs, got {n_outputs} after "
+                f"{self._ledger.n_outputs}."
+            )
+
+    def _check_bounds(self, rows: Floats) -> None:
+        if self.bounds is None:
+            return
+        outside = (rows < self.bounds.low) | (rows > self.bounds.high)
+        if outside.any():
+            i, j = (int(index) for index in np.argwhere(outside)[0])
+            raise ValueError(
+                f"X must stay in the bounds, but row {i} has {rows[i, j]:g} in column {j}, outside "
+                f"[{self.bounds.low[j]:g}, {self.bounds.high[j]:g}]."
+            )
+
+    def _check_budget(self, n_rows: int) -> None:
+        if self.max_queries is not None and self.n_answered + n_rows > self.max_queries:
             raise BudgetSpent(
-                f"{self.n_queries} of {self.max_queries} queries are spent and the next step needs {len(rows)}: "
+                f"{self.n_answered} of {self.max_queries} queries are spent and the next step needs {n_rows}: "
                 "raise max_queries or ask for less."
             )
-        step = self.batch_size or len(rows)
-        parts = [self._ask(rows[start : start + step]) for start in range(0, len(rows), step)]
-        return np.concatenate(parts)
 
-    def _ask(self, rows: Floats) -> Floats:
-        reply: Any = np.asarray(self.function(rows))
-        self.n_queries += len(rows)
-        if reply.dtype.kind not in "biuf":
-            raise TypeError(f"The oracle must return real numbers, got dtype {reply.dtype}.")
-        if reply.shape == (len(rows), 1):
-            reply = reply[:, 0]
-        if reply.shape != (len(rows),):
-            raise ValueError(
-                f"The oracle must return {len(rows)} values for {len(rows)} rows, got shape {reply.shape}."
-            )
-        bad = ~np.isfinite(reply)
-        if bad.any():
-            raise ValueError(
-                f"The oracle must return finite values, but {int(bad.sum())} of {len(rows)} are NaN or inf."
-            )
-        return np.asarray(reply, dtype=np.float64)
+
+def _whole(name: str, value: Any) -> None:
+    at_least(name, value, 1)
+    if value != int(value):
+        raise ValueError(f"{name} must be a whole number, got {value!r}.")
+
+
+def _read_bounds(bounds: tuple[ArrayLike, ArrayLike] | None, n_features: int) -> Bounds | None:
+    if bounds is None:
+        return None
+    try:
+        low, high = (np.broadcast_to(np.asarray(b, dtype=np.float64), (n_features,)).copy() for b in bounds)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"bounds must be a pair (low, high) of numbers or of vectors of length {n_features}, got {bounds!r}."
+        ) from None
+    if not (low < high).all():  # NaN too
+        raise ValueError(f"bounds must have low < high in every coordinate, got {bounds!r}.")
+    return Bounds(low, high)

@@ -1,0 +1,85 @@
+"""PyTorch modules."""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ...checking import Floats
+from ..core import Oracle
+from ..extras import load_extra
+
+__all__ = ["from_torch"]
+
+
+def from_torch(module: Any, *, n_features: int | None = None, **options: Any) -> Oracle:
+    """Return an oracle for a module that maps (n, d) tensors to (n,) or (n, m) tensors.
+
+    Parameters
+    ----------
+    module : torch.nn.Module
+        Copied and put into evaluation mode: training it further changes neither the oracle nor the module's own mode.
+    n_features : int, optional
+        d; by default ``in_features`` of the first layer that has it.
+    **options
+        For :class:`~gradsift.Oracle`.
+
+    Notes
+    -----
+    Rows take the device and the precision of the module's first floating-point parameter or buffer. A float32 module
+    answers to seven digits; ``module.double()`` keeps sixteen of its function.
+
+    Examples
+    --------
+    >>> import torch
+    >>> net = torch.nn.Sequential(torch.nn.Linear(4, 3), torch.nn.Tanh(), torch.nn.Linear(3, 1)).double()
+    >>> oracle = from_torch(net, max_queries=1000)
+    >>> oracle.n_features
+    4
+    >>> oracle([[0.0, 0.0, 0.0, 0.0]]).shape
+    (1,)
+    """
+    torch = load_extra("torch", "torch")
+    if not isinstance(module, torch.nn.Module):
+        raise TypeError(f"module must be a torch.nn.Module, got {type(module).__name__}.")
+    if n_features is None:
+        n_features = next((int(layer.in_features) for layer in module.modules() if hasattr(layer, "in_features")), None)
+    if n_features is None:
+        raise ValueError("No layer of the module says how many inputs it has: give n_features.")
+    return Oracle(_Module(torch, copy.deepcopy(module).eval()), n_features, **options)
+
+
+class _Module:
+    """Asks a module without tracking gradients."""
+
+    def __init__(self, torch: Any, module: Any) -> None:
+        self.torch, self.module = torch, module
+        tensors = [*module.parameters(), *module.buffers()]
+        like = next((t for t in tensors if t.is_floating_point()), torch.zeros(1))
+        self._device, self._dtype = like.device, like.dtype
+
+    @cached_property
+    def identity(self) -> str:
+        """The class and a hash of the state."""
+        state = hashlib.blake2b(repr(self.module).encode(), digest_size=16)
+        for name, tensor in self.module.state_dict().items():
+            state.update(name.encode())
+            if isinstance(tensor, self.torch.Tensor):
+                state.update(_numbers(self.torch, tensor).tobytes())
+        return f"{type(self.module).__name__} {state.hexdigest()}"
+
+    def __call__(self, rows: Floats) -> Floats:
+        with self.torch.no_grad():
+            reply = self.module(self.torch.as_tensor(rows, dtype=self._dtype, device=self._device))
+        if not isinstance(reply, self.torch.Tensor) or reply.is_complex():
+            what = reply.dtype if isinstance(reply, self.torch.Tensor) else type(reply).__name__
+            raise TypeError(f"The module must return a tensor of real numbers, got {what}.")
+        return _numbers(self.torch, reply)
+
+
+def _numbers(torch: Any, tensor: Any) -> Floats:
+    return np.asarray(tensor.detach().to("cpu", torch.float64).numpy())

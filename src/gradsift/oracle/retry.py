@@ -1,0 +1,114 @@
+"""Asking a black box that fails now and then: wait, ask again, and name the input that never works."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..checking import Floats, at_least
+from ..errors import GradsiftError, OracleFailure
+
+__all__ = ["Retry", "ask_patiently"]
+
+
+@dataclass(frozen=True)
+class Retry:
+    """How often to ask for the same rows, and how long to wait in between.
+
+    Attributes
+    ----------
+    attempts : int
+        Times a row is asked for before the oracle is given up.
+    first_wait, factor, longest_wait : float
+        Seconds before the second attempt, growth from each wait to the next, and where the growth stops.
+
+    Examples
+    --------
+    >>> list(Retry(attempts=4, first_wait=1.0, factor=3.0, longest_wait=5.0).waits())
+    [0.0, 1.0, 3.0, 5.0]
+    """
+
+    attempts: int = 4
+    first_wait: float = 0.1
+    factor: float = 4.0
+    longest_wait: float = 10.0
+
+    def __post_init__(self) -> None:
+        at_least("attempts", self.attempts, 1)
+        at_least("first_wait", self.first_wait, 0)
+        at_least("factor", self.factor, 1)
+        at_least("longest_wait", self.longest_wait, 0)
+
+    def waits(self) -> Iterator[float]:
+        """Yield the wait before each attempt; none before the first."""
+        yield 0.0
+        for attempt in range(self.attempts - 1):
+            yield min(self.first_wait * self.factor**attempt, self.longest_wait)
+
+
+ONCE = Retry(attempts=1)
+
+
+def ask_patiently(
+    function: Callable[[Floats], Any], read: Callable[[Any, int], Floats], rows: Floats, retry: Retry
+) -> Floats:
+    """Return the finite (n, m) answers at `rows`, asking again where an attempt failed.
+
+    Parameters
+    ----------
+    function : callable
+        The black box. Any exception counts as a failed attempt, except our own errors, which pass through.
+    read : callable
+        Turns the reply for n rows into an (n, m) matrix, or says in one sentence why it cannot: that ends it.
+    rows : (n, d) array
+    retry : Retry
+
+    Raises
+    ------
+    OracleFailure
+        ``partial`` is the input that kept failing.
+
+    Notes
+    -----
+    Rows whose answer is NaN or infinite are asked again, the others keep their answers. A batch that raises is
+    asked again as a whole and finally in halves, which finds the offending row among n in 2 log2(n) calls.
+    """
+    answers: Floats | None = None
+    missing = np.arange(len(rows))
+    failure: Exception | None = None
+    for wait in retry.waits():
+        if wait:
+            time.sleep(wait)
+        try:
+            reply = function(rows[missing])  # a copy: the function may scribble on it
+        except GradsiftError:
+            raise
+        except Exception as problem:
+            failure = problem
+            continue
+        failure = None
+        values = read(reply, len(missing))
+        if answers is None:
+            answers = np.full((len(rows), values.shape[1]), np.nan)
+        answers[missing] = values
+        missing = missing[~np.isfinite(values).all(axis=1)]
+        if not missing.size:
+            return answers
+    if failure is not None and missing.size > 1:
+        halves = [ask_patiently(function, read, rows[half], ONCE) for half in np.array_split(missing, 2)]
+        recovered = np.concatenate(halves)
+        if answers is None:
+            return recovered
+        answers[missing] = recovered
+        return answers
+    raise _failure(rows[missing[0]], failure) from failure
+
+
+def _failure(row: Floats, failure: Exception | None) -> OracleFailure:
+    shown = np.array2string(row, precision=6, threshold=6, edgeitems=2, max_line_width=200)
+    what = "answered NaN or inf" if failure is None else f"raised {type(failure).__name__} ({failure})"
+    return OracleFailure(f"The oracle {what} at the input {shown}, in the last attempt too (input in .partial).", row)

@@ -1,0 +1,134 @@
+"""From a word on the command line to an oracle."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import os
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from .adapters.endpoint import from_url
+from .adapters.journaled import from_journal
+from .adapters.onnx_file import from_onnx
+from .adapters.pytorch import from_torch
+from .adapters.scikit import from_sklearn
+from .adapters.table import from_table
+from .core import Oracle
+
+__all__ = ["from_spec"]
+
+
+def from_spec(spec: str, n_features: int | None = None, trust: bool = False, **options: Any) -> Oracle:
+    """Return the oracle that a word names.
+
+    Parameters
+    ----------
+    spec : str
+        ``module:function`` (or an estimator, a module of PyTorch or an Oracle, in place of the function; modules of the
+        current directory are found too), ``model.onnx``, ``model.joblib``, ``http://...`` or ``https://...``,
+        ``answers.csv`` or ``answers.parquet``, ``campaign.db`` (a journal, replayed).
+    n_features : int, optional
+        Needed for functions and addresses; elsewhere it must agree with what is found.
+    trust : bool
+        Whether unpickling is allowed: loading a ``.joblib`` file runs code that it contains.
+    **options
+        For the adapter or for :class:`~gradsift.Oracle`.
+    """
+    if spec.startswith(("http://", "https://")):
+        oracle = from_url(spec, _needed(n_features, spec), **options)
+    elif Path(spec).suffix == ".joblib":
+        oracle = from_sklearn(_unpickle(spec, trust), **options)
+    elif Path(spec).suffix in _FILES:
+        oracle = _FILES[Path(spec).suffix](spec, **options)
+    elif ":" in spec:
+        oracle = _wrap(_imported(spec), spec, n_features, options)
+    else:
+        raise ValueError(
+            "An oracle must be module:function, an http(s) address or a file ending in .onnx, .joblib, .csv, .parquet "
+            f"or .db, got {spec!r}."
+        )
+    if n_features is not None and n_features != oracle.n_features:
+        raise ValueError(f"{spec} has {oracle.n_features} inputs, not {n_features}.")
+    return oracle
+
+
+_FILES: dict[str, Callable[..., Oracle]] = {
+    ".onnx": from_onnx,
+    ".csv": from_table,
+    ".parquet": from_table,
+    ".db": from_journal,
+}
+
+
+def _needed(n_features: int | None, spec: str) -> int:
+    if n_features is None:
+        raise ValueError(f"The number of inputs of {spec} cannot be told from outside: give n_features.")
+    return n_features
+
+
+def _unpickle(path: str, trust: bool) -> Any:
+    if not trust:
+        raise ValueError(f"Loading {path} runs code stored in it; do so only if you trust its origin, with trust=True.")
+    if not Path(path).is_file():
+        raise FileNotFoundError(f"There is no file {path}.")
+    import joblib
+
+    return joblib.load(path)
+
+
+def _wrap(found: Any, spec: str, n_features: int | None, options: dict[str, Any]) -> Oracle:
+    """Make an oracle of whatever a module holds under the name."""
+    if isinstance(found, Oracle):
+        if options:
+            raise ValueError(f"{spec} is an Oracle already and takes no further settings, got {', '.join(options)}.")
+        return found
+    if hasattr(found, "n_features_in_"):
+        return from_sklearn(found, **options)
+    if "torch" in sys.modules and isinstance(found, sys.modules["torch"].nn.Module):
+        return from_torch(found, n_features=n_features, **options)
+    if not callable(found):
+        raise TypeError(f"{spec} must be a function, got {type(found).__name__}.")
+    return Oracle(_Named(found, spec), _needed(n_features, spec), **options)
+
+
+class _Named:
+    """A function with the name by which a journal tells it from others."""
+
+    def __init__(self, function: Callable[[Any], Any], identity: str) -> None:
+        self.function, self.identity = function, identity
+
+    def __call__(self, rows: Any) -> Any:
+        return self.function(rows)
+
+
+def _imported(spec: str) -> Any:
+    module_name, _, path = spec.partition(":")
+    if not (module_name and path):
+        raise ValueError(f"module:function must name a module and a function, got {spec!r}.")
+    with _current_directory_importable():
+        try:
+            found: Any = importlib.import_module(module_name)
+        except ImportError as problem:
+            raise ValueError(f"{spec} cannot be loaded: {problem}.") from None
+    for name in path.split("."):
+        if not hasattr(found, name):
+            raise ValueError(f"{spec} cannot be loaded: {module_name} has no {path!r}.")
+        found = getattr(found, name)
+    return found
+
+
+@contextlib.contextmanager
+def _current_directory_importable() -> Iterator[None]:
+    """Look in the current directory last: a file there must not take the place of an installed package."""
+    here = os.getcwd()
+    if here in sys.path:
+        yield
+        return
+    sys.path.append(here)
+    try:
+        yield
+    finally:
+        sys.path.remove(here)
