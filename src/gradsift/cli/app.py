@@ -9,6 +9,7 @@ import typer
 
 from .. import __version__
 from ..errors import GradsiftError
+from .paper import paper
 
 __all__ = ["main"]
 
@@ -34,6 +35,9 @@ def options(
 def version(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:
     """Print the version. Example: gradsift version"""
     typer.echo(f'{{"version": "{__version__}"}}' if as_json else __version__)
+
+
+app.command()(paper)
 
 
 def main() -> None:
