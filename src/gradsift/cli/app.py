@@ -10,6 +10,7 @@ import typer
 from .. import __version__
 from ..errors import GradsiftError
 from .demo import demo, figures
+from .paper import paper
 from .show import AsJson, print_json
 
 __all__ = ["main"]
@@ -44,7 +45,7 @@ def version(as_json: AsJson = False) -> None:
         typer.echo(__version__)
 
 
-for command in (demo, figures):
+for command in (demo, figures, paper):
     app.command()(command)
 
 

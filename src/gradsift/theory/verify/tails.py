@@ -1,0 +1,227 @@
+"""Do the tail bounds cover what a simulation shows? Monte Carlo, with its own error added to the measured side."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+
+from ...checking import Floats
+from ..bounds import (
+    COLLAPSE_CONSTANT,
+    ORACLE_CONSTANTS,
+    Bound,
+    gaussian_tail,
+    gaussian_tail_explicit,
+    log_add,
+    log_product_tolerance,
+    log_ratio_tolerance,
+    moment_tails,
+    product_tail,
+    projected_tail,
+    ratio_tolerance,
+    value_oracle_tail,
+    value_oracle_tail_explicit,
+)
+from ..fields import gaussian_mean, mean_gradient, projected_mean_gradient
+from .record import Check, at_most, equal
+
+__all__ = [
+    "check_candidatebound", "check_explicit_oracle", "check_final", "check_fraction", "check_moment_tails",
+    "check_projected_tail", "check_split", "check_tolerances", "check_voebound",
+]  # fmt: skip
+
+_UNITS, _WEIGHTS = np.array([[1.0, 0.0], [0.6, 0.8]]), np.array([0.5, -0.5])  # |y| <= M = 1
+_XI = np.array([0.5, 0.3])
+
+
+def _upper(hits: int, n: int) -> float:
+    """Log of a frequency with four standard errors added (and one hit, for frequencies near zero)."""
+    p = hits / n
+    return math.log(p + 4 * math.sqrt((p * (1 - p) + 1 / n) / n) + 1 / n)
+
+
+def _labels(X: Floats, rng: np.random.Generator) -> Floats:
+    r = np.tanh(X @ _UNITS.T) @ _WEIGHTS
+    return np.where(rng.random(r.shape) < 0.5 * (1 + r), 1.0, -1.0)
+
+
+@dataclass(frozen=True)
+class _KernelSums:
+    n: int
+    z: Floats  # (runs,)
+    u: Floats  # (runs, 2)
+    s: Floats
+    v: Floats
+
+    @property
+    def n_runs(self) -> int:
+        return len(self.z)
+
+
+@cache
+def _simulated(n: int, n_runs: int, seed: int) -> _KernelSums:
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n_runs, n, 2))
+    y = _labels(X, rng)
+    K = np.exp(X @ _XI)
+    return _KernelSums(
+        n, K.sum(1), np.einsum("rn,rnd->rd", K, X), (K * y).sum(1), np.einsum("rn,rnd->rd", K * y, X)
+    )  # fmt: skip
+
+
+def _means(n: int) -> tuple[float, Floats, float, Floats]:
+    """Exact means of z, u, s, v: one-dimensional integrals along each unit."""
+    scale = n * math.exp(float(_XI @ _XI) / 2)
+    mean_r = sum(w * float(gaussian_mean(np.tanh, float(a @ _XI))) for a, w in zip(_UNITS, _WEIGHTS))
+    gradient = mean_gradient(_UNITS, _WEIGHTS, 1.0, _XI[None])[0]
+    return scale, scale * _XI, scale * mean_r, scale * (gradient + _XI * mean_r)  # E X r = grad + xi E r
+
+
+def check_moment_tails(label: str = "bounds") -> Check:
+    """Deviations of z, u (zboundubound) and of s, v (sboundvbound) over 20,000 simulated data sets."""
+    runs, xi = _simulated(40, 20_000, 21), float(np.linalg.norm(_XI))
+    kinds = {"zboundubound": "zu", "sboundvbound": "sv"}.get(label, "zusv")
+    means = dict(zip("zusv", _means(runs.n)))
+    pairs = []
+    for kind, delta in itertools.product(kinds, (0.4, 0.7, 1.2)):
+        off = getattr(runs, kind) - means[kind]
+        off = np.abs(off) if off.ndim == 1 else np.linalg.norm(off, axis=1)
+        hits = int((off >= runs.n * delta).sum())
+        pairs.append((moment_tails(runs.n, delta, 2, 1.0, xi)[kind].log_value, _upper(hits, runs.n_runs)))
+    return at_most(label, "chance of a large deviation of a kernel sum", pairs, "Monte Carlo, 20,000 runs, +4 s.e.")
+
+
+def check_fraction() -> Check:
+    """Numerator and denominator at the edge of the tolerance, in every direction."""
+    pairs = []
+    angles = np.linspace(0, 2 * np.pi, 73)
+    for a, b, delta in itertools.product((0.0, 0.5, 30.0), (0.1, 1.0, 8.0), (0.01, 1.0, 50.0)):
+        edge = ratio_tolerance(a, b, delta)
+        shifts = edge * np.stack([np.cos(angles), np.sin(angles)], axis=1)
+        numerators = np.array([a, 0.0]) + shifts
+        worst = max(
+            float(np.linalg.norm(numerators / (b + s * edge) - np.array([a / b, 0.0]), axis=1).max()) for s in (-1, 1)
+        )
+        pairs.append((math.log(delta), math.log(worst)))
+    return at_most("fractionlemma", "error of a ratio", pairs, "search over the edge")
+
+
+def check_tolerances(label: str) -> Check:
+    """The two forms of delta' and of delta''."""
+    pairs = []
+    for n, xi, mean, delta in itertools.product((10.0, 1e4), (0.3, 2.0), (0.1, 3.0), (0.01, 1.0)):
+        z = n * math.exp(xi**2 / 2)
+        if label == "deltaprime":
+            pairs.append((log_ratio_tolerance(n, xi, mean, delta), math.log(ratio_tolerance(z * mean, z, delta / 2))))
+        else:
+            general = ratio_tolerance(z * xi * z * mean, z * z, delta / 2)
+            pairs.append((log_product_tolerance(n, xi, mean, delta), math.log(general)))
+    return equal(label, "tolerance = that of the ratio lemma", pairs, "algebra on a grid")
+
+
+def check_split() -> Check:
+    """Deviations of the product us over 20,000 simulated data sets."""
+    runs, xi = _simulated(40, 20_000, 21), float(np.linalg.norm(_XI))
+    z, u, s, _ = _means(runs.n)
+    off = np.linalg.norm(runs.u * runs.s[:, None] - u * s, axis=1)
+    pairs = []
+    for delta in (1.0, 4.0, 20.0):
+        edge = math.exp(log_product_tolerance(runs.n, xi, s / z, delta))
+        hits = int((off > edge).sum())
+        pairs.append((product_tail(runs.n, delta, 2, 1.0, xi).log_value, _upper(hits, runs.n_runs)))
+    return at_most("splitproducts", "chance that u s is off", pairs, "Monte Carlo, 20,000 runs, +4 s.e.")
+
+
+def _log_parts(n: float, delta: float, d: int, M: float, xi: float) -> float:
+    """Add up the parts of the Gaussian bound from the moment tails; n is large enough that none is cut at 1."""
+    e_r, e_xr = M, M * math.sqrt(d + xi**2)
+    ratio = math.exp(log_ratio_tolerance(n, xi, e_xr, delta) - math.log(n))
+    tails = moment_tails(n, ratio, d, M, xi)
+    tolerance = log_product_tolerance(n, xi, e_r, delta)
+    root = moment_tails(n, math.exp(0.5 * (tolerance - math.log(2)) - math.log(n)), d, M, xi)["z"]
+    linear = moment_tails(n, math.exp(tolerance - math.log(4) - 2 * math.log(n) - xi**2 / 2), d, M, xi)["z"]
+    product = product_tail(n, delta, d, M, xi)
+    return log_add(*(b.log_value for b in (tails["v"], tails["z"], product, root, linear)))
+
+
+Tail = Callable[[float, float, int, float, float], Bound]
+
+
+def _tail_grid(M: tuple[float, ...], delta: tuple[float, ...]) -> Iterator[tuple[float, float, int, float, float]]:
+    for m, t, d, xi in itertools.product(M, delta, (1, 3, 40), (0.0, 0.5, 3.0)):
+        yield 1e60, t, d, m, xi
+
+
+def check_final(tail: Tail = gaussian_tail_explicit) -> Check:
+    """The explicit Gaussian bound against the sum of its parts."""
+    cases = _tail_grid((0.1, 1.0, 30.0), (0.01, 0.5, 30.0, 1e4))
+    pairs = [(tail(*case).log_value, _log_parts(*case)) for case in cases]
+    return at_most("final", "sum of the parts of the proof", pairs, "parts added up on a grid")
+
+
+def check_candidatebound(
+    tail: Tail | None = None, M: tuple[float, ...] = (1.0, 3.0, 100.0), delta: tuple[float, ...] = (1e-4, 0.1, 1.0)
+) -> Check:
+    """The collapsed Gaussian bound with C = 1735 against the explicit one."""
+
+    def collapsed(n: float, t: float, d: int, m: float, xi: float) -> Bound:
+        return gaussian_tail(n, t, d, m, xi, C=COLLAPSE_CONSTANT)
+
+    tail = tail or collapsed
+    pairs = [(tail(*case).log_value, gaussian_tail_explicit(*case).log_value) for case in _tail_grid(M, delta)]
+    return at_most("candidatebound", "explicit bound, up to C = 1735", pairs, "grid with M >= 1, delta <= 1")
+
+
+@cache
+def _oracle_errors(n0: int, n_runs: int, seed: int) -> Floats:
+    """Errors of the value-oracle estimate at _XI, labels +-1."""
+    rng = np.random.default_rng(seed)
+    mean = mean_gradient(_UNITS, _WEIGHTS, 1.0, _XI[None])[0]
+    g = rng.standard_normal((n_runs, n0, 2))
+    y = _labels(_XI + g, rng)
+    return np.asarray(np.linalg.norm(np.einsum("rn,rnd->rd", y, g) / n0 - mean, axis=1))
+
+
+def _oracle_pairs(bound: Callable[[float], Bound]) -> list[tuple[float, float]]:
+    errors = _oracle_errors(100, 20_000, 22)
+    return [(bound(t).log_value, _upper(int((errors >= t).sum()), len(errors))) for t in (0.2, 0.3, 0.4, 0.5)]
+
+
+def check_voebound() -> Check:
+    """The paper's form with the constants that we can prove."""
+    pairs = _oracle_pairs(lambda t: value_oracle_tail(100, t, 2, 1.0, **ORACLE_CONSTANTS))
+    return at_most("voebound", "chance that an oracle estimate is off", pairs, "Monte Carlo, 20,000 runs, +4 s.e.")
+
+
+def check_explicit_oracle() -> Check:
+    """Our explicit form, against the same simulation."""
+    pairs = _oracle_pairs(lambda t: value_oracle_tail_explicit(100, t, 2, 1.0))
+    return at_most("voebound", "the same with explicit constants (ours)", pairs, "Monte Carlo, 20,000 runs, +4 s.e.")
+
+
+def check_projected_tail() -> Check:
+    """The projected estimate in d = 4, k = 2, at an angle of 0.2, over 400 data sets of 20,000 rows."""
+    n, n_runs, xi = 20_000, 400, np.array([0.5, 0.3, 0.0, 0.0])
+    units = np.hstack([_UNITS, np.zeros((2, 2))])
+    c, s = math.cos(0.2), math.sin(0.2)
+    basis = np.array([[c, 0, s, 0], [0, c, 0, s]])
+    mean = projected_mean_gradient(units, _WEIGHTS, 1.0, xi[None], basis)[0]
+    rng, errors = np.random.default_rng(23), []
+    for _ in range(n_runs):
+        X = rng.standard_normal((n, 4))
+        y = _labels(X[:, :2], rng)
+        flat = X @ basis.T
+        K = np.exp(flat @ (basis @ xi))
+        K /= K.sum()
+        errors.append(np.linalg.norm(((K * y) @ (flat - K @ flat)) @ basis - mean))
+    norm = float(np.linalg.norm(basis @ xi))
+    pairs = [
+        (projected_tail(n, t, 2, 1.0, norm, C=COLLAPSE_CONSTANT).log_value, _upper(int((errors >= t).sum()), n_runs))
+        for t in (np.float64(0.6), np.float64(1.0))
+    ]
+    return at_most("candidatebounddim", "chance that a projected estimate is off", pairs, "Monte Carlo, 400 runs")

@@ -1,0 +1,217 @@
+"""Each erratum: the printed form fails a check that the repaired form passes."""
+
+import math
+
+import numpy as np
+import pytest
+
+from gradsift.theory import bounds, printed
+from gradsift.theory.constants import Problem, log_c1, log_c2, parameters
+from gradsift.theory.fields import mean_gradient
+from gradsift.theory.partition import partition
+from gradsift.theory.verify import clusters, constants, slabs, tails, theorems
+
+
+@pytest.mark.paper("gamma", erratum="k for kappa")
+def test_printed_gamma_is_not_its_definition():
+    assert constants.check_gamma().holds
+    wrong = constants.check_gamma(printed.gamma)
+    assert not wrong.holds
+    assert wrong.log_slack < -math.log(1e5)
+
+
+@pytest.mark.paper("GCbound", erratum="sign of the tail")
+def test_a_growing_chi_square_tail_bounds_nothing():
+    assert clusters.check_off_gaussian().holds
+    assert not clusters.check_off_gaussian(printed.chi_square_tail).holds
+    assert printed.chi_square_tail(40.0, 10).value > 1  # no probability exceeds it
+    assert bounds.chi_square_tail(40.0, 10).value < 0.01
+
+
+@pytest.mark.paper("spuriouslemma", erratum="exponent")
+@pytest.mark.paper("spuriouslemma2", erratum="exponent")
+def test_exponent_four_promises_more_than_the_proof_delivers():
+    assert clusters.check_spurious().holds
+    wrong = clusters.check_spurious(printed.spurious_off)
+    assert not wrong.holds
+    assert wrong.log_slack < -5  # and the gap grows with n, so no constant helps
+
+
+@pytest.mark.paper("dimredtheorem", erratum="power of the angle")
+def test_the_printed_n1_leaves_the_subspace_to_chance():
+    assert theorems.check_mirror().holds
+    assert not theorems.check_mirror(printed.mirror_samples).holds
+    # Any constant in front fails at a small enough angle: the exponent n theta^2/d goes to zero with theta.
+    for constant in (1, 1e3, 1e6):
+        theta = 1e-3 / constant
+        n1 = constant * printed.mirror_samples(10, theta, 0.1).value
+        assert bounds.mirror_failure(n1, 10, theta).value > 0.99
+
+
+@pytest.mark.paper("dimredtheorem", erratum="order of n1")
+def test_n1_grows_with_the_square_of_k():
+    def theta(k):
+        return bounds.theta_star(Problem(10**6, k, 1.0, 0.01, 1.0), 0.5)
+
+    def slope(samples):
+        return math.log(samples(10, theta(2000), 0.1).value / samples(10, theta(200), 0.1).value) / math.log(10)
+
+    assert slope(bounds.mirror_samples) == pytest.approx(2, abs=0.01)
+    assert slope(printed.mirror_samples) == pytest.approx(1, abs=0.01)
+
+
+@pytest.mark.paper("basisangles", erratum="direction")
+def test_paired_cosines_are_not_at_most_cos_theta():
+    assert slabs.check_basis_angles().holds
+    assert not slabs.check_basis_angles(reverse=True).holds
+
+
+@pytest.mark.paper("allbutone", erratum="sign of u")
+def test_the_own_part_of_a_negative_weight_points_the_other_way():
+    assert clusters.check_all_but_one().holds
+    assert not clusters.check_all_but_one(printed.unit_sign).holds
+
+
+@pytest.mark.paper("clusterlemma", erratum="sign of u")
+def test_candidates_of_a_negative_weight_are_far_from_the_unit_itself():
+    assert clusters.check_cluster_radius().holds
+    assert not clusters.check_cluster_radius(printed.unit_sign).holds
+
+
+@pytest.mark.paper("maintheorem", erratum="sign of u")
+def test_theorem_one_with_exact_gradients_fails_for_a_negative_weight_as_printed():
+    # m0 = 20,000 points, seed 6; exact mean gradients stand in for estimates.
+    units, weights, delta = np.eye(2), np.array([0.8, -0.8]), 0.1
+    params = parameters(Problem(2, 2, 1.0, 1.0, 0.8), delta, 0.5)
+    points = params.xi0 * np.random.default_rng(6).standard_normal((20_000, 2))
+    means = mean_gradient(units, weights, 1.0, points)
+    split = partition(units, points, means, means, Delta=params.Delta, w0=params.w0, delta=delta)
+    mine = means[split.cluster == 2]
+    directions = mine / np.linalg.norm(mine, axis=1, keepdims=True)
+    assert len(mine) >= params.gamma * 20_000 / 2
+    assert np.linalg.norm(directions + units[1], axis=1).max() <= 6 * delta
+    assert np.linalg.norm(directions - printed.unit_sign(-0.8) * units[1], axis=1).min() > 6 * delta
+
+
+@pytest.mark.paper("Delta", erratum="slack")
+@pytest.mark.paper("goodclusterlemma", erratum="slack")
+@pytest.mark.paper("goodclusterlemma2", erratum="slack")
+def test_the_printed_delta_lets_good_estimates_fall_short():
+    assert constants.check_delta().holds
+    wrong = constants.check_delta(printed.Delta)
+    assert not wrong.holds
+    assert wrong.log_slack == pytest.approx(math.log(0.5), abs=1e-6)  # (1 - delta) w0, at delta = 0.5
+
+
+@pytest.mark.paper("maintheorem", erratum="orders after it")
+def test_numbers_of_points_and_queries_grow_like_powers_of_k_not_log_k():
+    def sizes(k):
+        p = Problem(10**6, k, 1.0, 0.5, 0.5)
+        params = parameters(p, 0.2, 0.5)
+        m0 = bounds.candidate_points(p, 0.2, 0.5, params.gamma).log_value
+        return m0, m0 + bounds.oracle_queries(p, 0.2, 0.5, params).log_value
+
+    (m_low, n_low), (m_high, n_high) = sizes(10**3), sizes(10**5)
+    decades = math.log(100)
+    assert (m_high - m_low) / decades == pytest.approx(2, abs=0.15)
+    assert (n_high - n_low) / decades == pytest.approx(4, abs=0.25)
+    assert m_high - m_low > 10 * math.log(math.log(1e5) / math.log(1e3))  # what "log k" would allow
+
+
+@pytest.mark.paper("maintheorem", erratum="Theta hides beta")
+def test_the_constants_grow_exponentially_with_beta_squared():
+    ratios = {beta: log_c2(beta) - log_c1(beta) for beta in (1.0, 3.0, 10.0)}
+    assert math.exp(ratios[1.0]) == pytest.approx(352, rel=2e-3)
+    assert math.exp(ratios[3.0]) == pytest.approx(8e9, rel=0.02)
+    assert ratios[10.0] / (2 * 10.0**2) == pytest.approx(1, abs=0.03)
+    # w0 would be delta u0^2/k up to a constant: but the factor moves by eight orders between beta = 0.5 and 3.
+    factor = {b: parameters(Problem(5, 2, b, 0.5, 0.5), 0.2, 0.5).log_w0 for b in (0.5, 3.0)}
+    assert (factor[0.5] - factor[3.0]) / math.log(10) > 8
+
+
+@pytest.mark.paper("maintheorem", erratum="constant outside the power")
+def test_a_constant_outside_the_power_does_not_close_the_union_bound():
+    assert theorems.check_gaussian_union().holds
+    assert not theorems.check_gaussian_union(inside=False).holds
+    assert printed.kernel_samples_power(2.0, 1e5, 10.0) < 1e5 * (2.0 + math.log(10.0))
+
+
+@pytest.mark.paper("final", erratum="sum of the parts")
+def test_two_m_squared_is_less_than_the_parts():
+    assert tails.check_final().holds
+    assert not tails.check_final(printed.gaussian_tail_explicit).holds
+
+
+@pytest.mark.paper("candidatebound", erratum="range of M and delta")
+def test_the_collapse_fails_for_small_m_and_for_large_delta():
+    assert tails.check_candidatebound().holds
+    assert not tails.check_candidatebound(printed.gaussian_tail_collapsed, M=(1e-3,)).holds
+    assert not tails.check_candidatebound(printed.gaussian_tail_collapsed, delta=(1e4,)).holds
+
+
+@pytest.mark.paper("anglelemma2", erratum="length of projected units")
+def test_projected_units_are_shorter_than_one():
+    assert slabs.check_projected_slabs().holds
+
+    def unit_length(t, c, kappa, theta):
+        return printed.projected_two_slabs_unit_length(t, t, 1.0, c * math.cos(theta) ** 2)
+
+    assert not slabs.check_projected_slabs(unit_length).holds
+    assert 1 - np.eye(2)[0] @ np.eye(2)[0] == 0  # (w_l, w_l) in place of (w_l, w_l'): never at least kappa^2
+
+
+def test_kappa_cos_theta_would_be_too_much_and_kappa_cos_squared_is_right():
+    def one_cosine(t, c, kappa, theta):
+        return bounds.two_slabs(t, t, 1.0, kappa * math.cos(theta))
+
+    assert slabs.check_projected_slabs_tight().holds
+    assert not slabs.check_projected_slabs(one_cosine).holds
+
+
+@pytest.mark.paper("projectionlemma", erratum="loose")
+def test_the_printed_projection_error_says_nothing_where_the_sine_is_exact():
+    k, theta = 3, 0.2
+    assert printed.projection_error(k, theta) > 1  # more than any unit vector can move
+    assert slabs.check_projection().log_slack == pytest.approx(0, abs=1e-6)
+    assert printed.projection_error(k, theta) > 2 * k * bounds.projection_error(theta)
+
+
+@pytest.mark.paper("anglecor", erratum="loose")
+def test_the_printed_angle_costs_the_fourth_power_of_the_accuracy():
+    p = Problem(50, 3, 1.0, 1.0, 1.0)
+
+    def exponent(angle):
+        n = [bounds.mirror_samples(50, angle(delta), 0.1).log_value for delta in (1e-2, 1e-3)]
+        return (n[1] - n[0]) / math.log(10)
+
+    assert exponent(lambda delta: bounds.theta_star(p, delta)) == pytest.approx(4, abs=0.01)
+    assert exponent(lambda delta: bounds.theta_star_tight(1.0, 1.0, delta)) == pytest.approx(2, abs=0.01)
+    theta = bounds.theta_star_tight(1.0, 1.0, 0.01)
+    assert bounds.projection_error(theta) <= 0.01 < printed.projection_error_by_angle(3, theta)
+
+
+@pytest.mark.paper("clusterlemma", erratum="minus signs")
+def test_subtracting_the_second_term_breaks_the_step():
+    assert clusters.check_triangle_step().holds
+    assert not clusters.check_triangle_step(-1.0).holds
+
+
+@pytest.mark.paper("clusterlemma", erratum="nothing above a third")
+def test_six_delta_is_no_restriction_from_one_third_on():
+    rng = np.random.default_rng(7)
+    a, b = rng.standard_normal((2, 1000, 3))
+    a, b = (x / np.linalg.norm(x, axis=1, keepdims=True) for x in (a, b))
+    assert (np.linalg.norm(a - b, axis=1) <= bounds.cluster_radius(1 / 3).value).all()
+    assert not (np.linalg.norm(a - b, axis=1) <= bounds.cluster_radius(0.3).value).all()
+
+
+@pytest.mark.paper("eq:CoInclusion", erratum="one half excluded")
+def test_the_far_set_is_excluded_only_below_one_half():
+    assert clusters.check_far_excluded().holds
+    assert not clusters.check_far_excluded(printed.excluded_far_norm).holds
+
+
+@pytest.mark.paper("eq:BoundsFprime", erratum="strict at zero")
+def test_the_lower_bound_on_the_derivative_is_attained_at_zero():
+    assert slabs.check_derivative_floor().holds
+    assert not slabs.check_derivative_floor(strict=True).holds
