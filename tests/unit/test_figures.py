@@ -1,0 +1,68 @@
+"""The paper's figures, drawn small, and what their captions claim."""
+
+import json
+
+import numpy as np
+import pytest
+
+import gradsift as gs
+
+plt = pytest.importorskip("matplotlib.pyplot", reason="figures need the plot extra")
+
+from gradsift import figures, plots  # noqa: E402
+
+
+@pytest.fixture(autouse=True)
+def _one_run_per_caption(monkeypatch):
+    plt.switch_backend("Agg")
+    monkeypatch.setattr(figures, "_REPEATS", 1)
+    yield
+    plt.close("all")
+
+
+@pytest.mark.paper("fig:execution")
+def test_the_literal_execution_fails_like_chance_and_the_working_one_works():
+    literal, working = figures.execution_literal(seed=2), figures.execution_working(seed=2)
+    assert literal.numbers["error"] > 0.5
+    assert literal.numbers["support"] < 10
+    assert literal.numbers["exact_gradients"] > 0.5
+    assert working.numbers["error"] < 0.1
+    for figure in (literal, working):
+        assert f"{figure.numbers['chance']:.2f}" in figure.caption
+        assert len(figure.figure.axes) == 3
+
+
+@pytest.mark.paper("fig:vectorfield")
+def test_the_vector_field_is_close_to_the_truth_near_the_origin():
+    drawn = figures.vector_field(seed=2)
+    assert drawn.numbers["relative_error_inside_2"] < 0.15 < drawn.numbers["relative_error_outside_2"]
+
+
+def test_all_figures_are_written_as_png_and_svg_with_captions(tmp_path, monkeypatch):
+    monkeypatch.setattr(figures, "FIGURES", (figures.vector_field,))
+    paths = figures.draw_all(tmp_path / "new")
+    assert sorted(p.name for p in paths) == ["captions.json", "vector_field.png", "vector_field.svg"]
+    assert sorted(p.name for p in (tmp_path / "new").iterdir()) == sorted(p.name for p in paths)
+    captions = json.loads((tmp_path / "new" / "captions.json").read_text())
+    assert "20,000" in captions["vector_field"]["caption"]
+
+
+def test_plots_draw_on_the_axes_they_are_given():
+    _, ax = plt.subplots()
+    points = np.random.default_rng(0).standard_normal((9, 2))
+    assert plots.gradient_field(points, points, units=np.eye(2), ax=ax) is ax
+    with pytest.raises(ValueError, match="draws three dimensions"):
+        plots.candidate_panels(None, [0], np.eye(4))
+    with pytest.raises(ValueError, match="points must have 2 columns"):
+        plots.gradient_field(np.ones((2, 3)), np.ones((2, 3)))
+
+
+def test_the_demo_compares_three_access_models():
+    from gradsift.demo import compare
+
+    rows = list(compare(seed=3, n_rows=20_000))
+    assert [r.used for r in rows] == ["queries", "rows", "rows"]
+    assert rows[0].n_matched == 2
+    assert rows[0].angle < 20
+    assert all("no certificate" in r.verdict for r in rows)
+    assert gs.errors.UncertifiedWarning  # the verdicts replace the warnings
