@@ -185,8 +185,8 @@ class Oracle:
 
     @property
     def n_answered(self) -> int:
-        """Asked and replayed rows together: the campaign's length, the same with or without interruptions."""
-        return self._ledger.n_queries + self._ledger.n_replayed
+        """Rows answered, by the function or the journal: the campaign's length, interrupted or not."""
+        return self._ledger.position
 
     @property
     def n_outputs(self) -> int | None:
@@ -283,9 +283,8 @@ class Oracle:
         ledger = self._ledger
         with ledger.batch:
             ledger.n_queries += len(piece)
-        rows = (
-            rows[piece[0] : piece[-1] + 1] if piece[-1] - piece[0] < len(piece) else rows[piece]
-        )  # a view if possible
+        in_one_piece = piece[-1] - piece[0] < len(piece)
+        rows = rows[piece[0] : piece[-1] + 1] if in_one_piece else rows[piece]  # a view saves a copy
         values = ask_patiently(self.function, read_reply, rows, self.retry)
         with ledger.batch:
             self._check_width(values.shape[1])
@@ -315,9 +314,10 @@ class Oracle:
             )
 
     def _check_budget(self, n_rows: int) -> None:
-        if self.max_queries is not None and self.n_answered + n_rows > self.max_queries:
+        spent = max(self.n_answered, self.n_queries)  # rows that failed were asked too
+        if self.max_queries is not None and spent + n_rows > self.max_queries:
             raise BudgetSpent(
-                f"{self.n_answered} of {self.max_queries} queries are spent and the next step needs {n_rows}: "
+                f"{spent} of {self.max_queries} queries are spent and the next step needs {n_rows}: "
                 "raise max_queries or ask for less."
             )
 
