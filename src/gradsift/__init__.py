@@ -15,6 +15,8 @@ _HOMES = {
     "SigmoidCombination": "model",
     "match_units": "geometry",
     "Oracle": "oracle",
+    "Problem": "theory",
+    "plan": "theory",
 }
 _MODULES = ("errors", "oracle", "paper", "simulate", "sources", "theory")
 
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from .geometry import match_units
     from .model import SigmoidCombination
     from .oracle import Oracle
+    from .theory import Problem, plan
 
 
 def __getattr__(name: str) -> Any:

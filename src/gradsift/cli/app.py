@@ -10,6 +10,7 @@ import typer
 from .. import __version__
 from ..errors import GradsiftError
 from .paper import paper
+from .plan import plan
 
 __all__ = ["main"]
 
@@ -38,6 +39,7 @@ def version(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 app.command()(paper)
+app.command()(plan)
 
 
 def main() -> None:
