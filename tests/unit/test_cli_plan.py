@@ -38,6 +38,7 @@ def test_explain_and_budget():
     spent = json.loads(run("--budget", "1e20", "--json").output)
     assert spent["numbers"]["n"]["log10"] == pytest.approx(20)
     assert spent["delta"] < 0.25
+    assert json.loads(run("--proved", "--json").output)["constants"] == {"C": 96.0, "C'": 8.0}
 
 
 @pytest.mark.parametrize("arguments", [("--delta", "7"), ("--k", "11"), ("--scheme", "magic"), ("--budget", "10")])

@@ -7,8 +7,10 @@ import pytest
 from scipy.integrate import quad
 
 import gradsift as gs
+from gradsift.activations import get_activation
 from gradsift.theory.constants import parameters
 from gradsift.theory.exact import exact_Delta, exact_log_coefficient, exact_parameters
+from gradsift.theory.fields import coefficients, log_coefficients
 from gradsift.theory.information import cramer_rao, reference_units
 
 EXAMPLE = gs.Problem(d=10, k=2, beta=1, kappa=0.9, u0=0.5, M=1)
@@ -140,6 +142,16 @@ def test_exact_coefficient_agrees_with_adaptive_quadrature(beta, z):
     )
     assert math.exp(exact_log_coefficient(z, beta)) == pytest.approx(value, rel=1e-8)
     assert exact_log_coefficient(-z, beta) == exact_log_coefficient(z, beta)
+
+
+@pytest.mark.parametrize("beta", [0.1, 0.5, 1.0, 2.0])
+def test_mean_derivatives_agree_with_the_activation_and_across_the_far_field(beta):
+    edge = 3 * beta + 20 / beta
+    z = np.array([0.0, -0.4, 1.0, 3.0, edge * (1 - 1e-12), edge * (1 + 1e-12)])
+    near = get_activation("tanh").smoothed_derivative(beta * z[:4], beta) * beta
+    np.testing.assert_allclose(coefficients(z[:4], beta), near, rtol=1e-6)
+    inside, outside = log_coefficients(z[4:], beta)
+    assert outside == pytest.approx(inside, abs=1e-9)
 
 
 def test_far_out_the_exact_coefficient_has_its_known_limit():

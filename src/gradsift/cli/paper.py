@@ -21,6 +21,8 @@ def paper(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Look a statement of the paper up. Examples: gradsift paper, gradsift paper gamma, gradsift paper verify"""
+    if printed and label != "verify":
+        raise ValueError("--printed goes with verify: gradsift paper verify --printed.")
     if label == "verify":
         _verify(printed, as_json)
     elif label is None:

@@ -21,6 +21,7 @@ def plan(
     rho: Annotated[float, typer.Option("--rho", help="Share of spurious candidates, in (0, 1).")] = 0.5,
     scheme: Annotated[str, typer.Option("--scheme", help="oracle, gaussian or projected.")] = "oracle",
     form: Annotated[str, typer.Option("--form", help="repaired, printed or exact.")] = "repaired",
+    proved: Annotated[bool, typer.Option("--proved", help="Use proved constants (ours) in place of 1.")] = False,
     budget: Annotated[float | None, typer.Option("--budget", help="Say which delta this many samples pay for.")] = None,
     explain: Annotated[bool, typer.Option("--explain", help="Say where each number comes from.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
@@ -28,8 +29,10 @@ def plan(
     """Plan a run by the theorems. Example: gradsift plan --d 10 --k 2 --delta 0.25 --rho 0.5 --explain"""
     from ..theory import Problem
     from ..theory import plan as make
+    from ..theory.bounds import THEOREM_CONSTANTS
 
-    made = make(Problem(d, k, beta, kappa, u0, M), scheme, delta=delta, rho=rho, form=form)
+    constants = THEOREM_CONSTANTS if proved else None
+    made = make(Problem(d, k, beta, kappa, u0, M), scheme, delta=delta, rho=rho, form=form, constants=constants)
     if budget is not None:
         made = made.solve_for("delta", n=budget)
     if as_json:

@@ -8,41 +8,20 @@ Derivation: docs/derivations/explicit-constants.md.
 
 from __future__ import annotations
 
-import itertools
 import math
 
 import numpy as np
 from scipy.optimize import brentq
-from scipy.special import logsumexp
 
 from .constants import Parameters, Problem, check_accuracy, gamma_closed, parameters, xi0_over_delta
+from .fields import log_coefficients
 
 __all__ = ["exact_Delta", "exact_log_coefficient", "exact_parameters"]
 
-_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(96)
-_REACH = 12.0  # the integrand falls faster than a Gaussian from its peak: e^{-72} is left out
-
 
 def exact_log_coefficient(z: float, beta: float) -> float:
-    """Log of ``E f'(z + Z)`` for f = tanh(beta .) and standard Gaussian Z, at any distance and slope.
-
-    The integrand beta sech^2(beta s) phi(s - z) is log-concave: Gauss-Legendre in log space between its peak, the
-    edges of the steep part of sech^2 about the origin, and twelve standard deviations beyond; at most 480 nodes.
-    """
-    z = abs(float(z))
-
-    def slope(s: float) -> float:
-        return z - s - 2 * beta * math.tanh(beta * s)
-
-    peak = float(brentq(slope, 0.0, z, xtol=1e-12 * max(1.0, z))) if z > 0 else 0.0
-    steep = 20 / beta
-    ends = np.clip([-steep, 0.0, steep, peak], peak - _REACH, peak + _REACH)
-    terms = []
-    for low, high in itertools.pairwise(np.unique([peak - _REACH, *ends, peak + _REACH])):
-        s = 0.5 * (high - low) * _NODES + 0.5 * (high + low)
-        log_sech = math.log(2) - np.logaddexp(beta * s, -beta * s)
-        terms.append(np.log(0.5 * (high - low) * _WEIGHTS) + 2 * log_sech - 0.5 * (s - z) ** 2)
-    return math.log(beta) - 0.5 * math.log(2 * math.pi) + float(logsumexp(np.concatenate(terms)))
+    """Log of ``E f'(z + Z)`` for f = tanh(beta .) and standard Gaussian Z, at any distance and slope."""
+    return float(log_coefficients(np.array([z], dtype=np.float64), beta)[0])
 
 
 def exact_Delta(problem: Problem, delta: float) -> float:

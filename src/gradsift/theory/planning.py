@@ -281,7 +281,7 @@ def plan(
     form : {"repaired", "printed", "exact"}
         Which Delta to use.
     constants : mapping, optional
-        Values of C, C', C'', C1, C2 (default 1 each).
+        Values of C, C', C'', C1, C2 (default 1 each); ``theory.bounds.THEOREM_CONSTANTS`` are proved.
     """
     if not isinstance(problem, Problem):
         raise TypeError(f"problem must be a Problem, got {type(problem).__name__}.")

@@ -11,8 +11,8 @@ from .record import Bound, probability
 from .slabs import two_slabs
 
 __all__ = [
-    "COLLAPSE_CONSTANT", "ORACLE_CONSTANTS", "VARIANCE_PROXY", "projected_two_slabs_tight", "theta_star_tight",
-    "value_oracle_tail_explicit",
+    "COLLAPSE_CONSTANT", "ORACLE_CONSTANTS", "THEOREM_CONSTANTS", "VARIANCE_PROXY", "projected_two_slabs_tight",
+    "theta_star_tight", "value_oracle_tail_explicit",
 ]  # fmt: skip
 
 # y <v, g> with |y| <= 1 and g standard Gaussian, less its mean, is sub-Gaussian with this variance proxy. It is the
@@ -29,6 +29,10 @@ ORACLE_CONSTANTS = {
 
 # candidatebound holds with this C for M >= 1 and delta <= 1.
 COLLAPSE_CONSTANT = 1735.0
+
+# With these the union bound of maintheorem closes: Chernoff gives 1/16 and 1/32 in the exponents, Markov the shares
+# gamma rho/2 and gamma/4, and 2/(gamma rho) + 4 k/gamma is at most 6 k/(gamma rho). C'' stands inside the power.
+THEOREM_CONSTANTS = {"C": 96.0, "C'": 8.0, "C''": 12 * (COLLAPSE_CONSTANT + 1)}
 
 
 def value_oracle_tail_explicit(n0: float, delta: float, d: int, M: float) -> Bound:
