@@ -17,11 +17,13 @@ _HOMES = {
     "LocalLinearGradients": "gradients",
     "Oracle": "oracle",
     "OracleGradients": "gradients",
+    "Problem": "theory",
     "ProjectedGradients": "gradients",
     "SigmoidCombination": "model",
     "SpectralMirror": "subspace",
     "generate_candidates": "candidates",
     "match_units": "geometry",
+    "plan": "theory",
     "recover": "recovery",
 }
 _MODULES = ("errors", "oracle", "paper", "simulate", "sources", "theory")
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
     from .oracle import Oracle
     from .recovery import recover
     from .subspace import SpectralMirror
+    from .theory import Problem, plan
 
 
 def __getattr__(name: str) -> Any:

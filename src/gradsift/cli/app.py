@@ -11,6 +11,7 @@ from .. import __version__
 from ..errors import GradsiftError
 from .demo import demo, figures
 from .paper import paper
+from .plan import plan
 from .show import AsJson, print_json
 
 __all__ = ["main"]
@@ -45,7 +46,7 @@ def version(as_json: AsJson = False) -> None:
         typer.echo(__version__)
 
 
-for command in (demo, figures, paper):
+for command in (demo, figures, paper, plan):
     app.command()(command)
 
 
