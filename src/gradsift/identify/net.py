@@ -1,0 +1,110 @@
+"""The network found so far, in odd form."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ..checking import Floats
+from ..model import SigmoidCombination
+from .frames import Frame
+from .ledger import EPS
+from .links import Link
+
+__all__ = ["Net", "Probe", "empty_net"]
+
+
+@dataclass(frozen=True)
+class Probe:
+    """The replies from which one unit was read: all other units stand still at these points.
+
+    The probe points are ``base + lengths[j] * frame.across(j)``; they are regenerated, not stored.
+
+    Attributes
+    ----------
+    frame : Frame
+    base : (d,) array
+        A point in the frame's plane on (or close to) the unit's hyperplane.
+    lengths, answers : (d - 2,) arrays
+    rows : (3,) int array
+        Numbers of three stored rows in the same plane that settle the unit's part in the plane and its offset.
+    """
+
+    frame: Frame
+    base: Floats
+    lengths: Floats
+    answers: Floats
+    rows: Floats
+
+    def points(self, part: slice = slice(None)) -> Floats:
+        """Return the probe points, shape (n, d)."""
+        numbers = np.arange(len(self.lengths))[part]
+        return np.asarray(self.base + self.lengths[part, None] * self.frame.across(numbers))
+
+
+@dataclass(frozen=True)
+class Net:
+    """``c + sum_l u_l g(a_l x + b_l)`` with odd g.
+
+    Attributes
+    ----------
+    a, b, u : (k, d), (k,), (k,) arrays
+    c : float
+    probes : tuple of Probe
+        One for each unit.
+    """
+
+    link: Link
+    a: Floats
+    b: Floats
+    u: Floats
+    c: float
+    probes: tuple[Probe, ...]
+
+    @property
+    def k(self) -> int:
+        """Number of units."""
+        return len(self.u)
+
+    def arguments(self, X: Floats) -> Floats:
+        """Return the (n, k) arguments at the rows of X."""
+        return np.asarray(X @ self.a.T + self.b)
+
+    def predict(self, X: Floats) -> Floats:
+        """Return the values at the rows of X."""
+        return np.asarray(self.link.odd.value(self.arguments(X)) @ self.u + self.c)
+
+    def noise(self, X: Floats, largest: float) -> Floats:
+        """Return the standard size of rounding in the oracle's answers at the rows of X, shape (n,).
+
+        The output is rounded a few times, and each argument by its own size and that of its terms.
+        """
+        active = np.abs(self.u) * self.link.odd.derivative(self.arguments(X))  # (n, k)
+        terms = 2 * np.linalg.norm(X, axis=1)[:, None] * np.linalg.norm(self.a, axis=1) + np.abs(self.b)
+        return np.asarray(EPS * (4 * largest + (active * terms).sum(axis=1)))
+
+    def with_units(self, other: Net) -> Net:
+        """Return both networks' units over this one's constant."""
+        return replace(
+            self,
+            a=np.concatenate([self.a, other.a]),
+            b=np.concatenate([self.b, other.b]),
+            u=np.concatenate([self.u, other.u]),
+            probes=self.probes + other.probes,
+        )
+
+    def only(self, keep: Floats) -> Net:
+        """Return the network with the units selected by a boolean mask or by numbers."""
+        numbers = np.arange(self.k)[keep]
+        probes = tuple(self.probes[i] for i in numbers)
+        return replace(self, a=self.a[numbers], b=self.b[numbers], u=self.u[numbers], probes=probes)
+
+    def to_model(self) -> SigmoidCombination:
+        """Return the canonical public model."""
+        return self.link.to_model(self.a, self.b, self.u, self.c)
+
+
+def empty_net(link: Link, n_features: int, c: float) -> Net:
+    """Return a constant."""
+    return Net(link, np.empty((0, n_features)), np.empty(0), np.empty(0), c, ())
