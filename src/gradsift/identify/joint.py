@@ -15,9 +15,9 @@ from scipy.linalg import cho_factor, cho_solve, lstsq, qr, solve_triangular
 
 from ..checking import Floats
 from .ledger import EPS, Ledger
-from .net import Net
+from .net import Net, Probe
 
-__all__ = ["Fit", "fit_jointly", "linearise"]
+__all__ = ["Errors", "Fit", "fit_jointly", "linearise"]
 
 _MOST_ITERATIONS = 8
 
@@ -45,6 +45,27 @@ class Fit:
     iterations: int
 
 
+@dataclass(frozen=True)
+class Errors:
+    """What rounding of the answers does to the parameters: root mean squares over draws, except the last two.
+
+    Attributes
+    ----------
+    unit, slope, offset, weight : (k,) arrays
+    intercept : float
+    direction, relative : (k,) arrays
+        Largest over the draws: relative error of a, and of all of a unit's parameters.
+    """
+
+    unit: Floats
+    slope: Floats
+    offset: Floats
+    weight: Floats
+    intercept: float
+    direction: Floats
+    relative: Floats
+
+
 def fit_jointly(net: Net, ledger: Ledger) -> Fit:
     """Iterate Gauss-Newton from a good start until the residuals stop falling."""
     best = _measure(net, ledger, 0)
@@ -67,8 +88,11 @@ def _measure(net: Net, ledger: Ledger, iteration: int) -> Fit:
     rows = np.abs(ledger.y - net.predict(ledger.X)) / net.noise(ledger.X, ledger.largest)
     probes = np.zeros(net.k)
     for number in range(net.k):
-        core = _probe_rows(net, number, ledger.largest)
-        probes[number] = np.abs(core.residuals * core.weights).max(initial=0.0)
+        probe: Probe | None = net.probes[number]
+        while probe is not None:
+            core = _probe_rows(net, number, probe, ledger.largest)
+            probes[number] = max(probes[number], np.abs(core.residuals * core.weights).max(initial=0.0))
+            probe = probe.earlier
     chi = max(float(rows.max(initial=0.0)), float(probes.max(initial=0.0)))
     return Fit(net, chi if np.isfinite(chi) else np.inf, rows, probes, iteration)
 
@@ -83,8 +107,8 @@ class _ProbeRows:
     slopes: Floats  # (d - 2,): u g' of the own unit
 
 
-def _probe_rows(net: Net, number: int, largest: float) -> _ProbeRows:
-    probe, link = net.probes[number], net.link
+def _probe_rows(net: Net, number: int, probe: Probe, largest: float) -> _ProbeRows:
+    link = net.link
     at_base = net.a @ probe.base + net.b  # (k,)
     reach = 0.0 if not len(probe.lengths) else float(np.abs(probe.lengths).max())
     still = np.abs(at_base) > link.flat + reach * np.linalg.norm(net.a, axis=1)
@@ -104,31 +128,40 @@ def _probe_rows(net: Net, number: int, largest: float) -> _ProbeRows:
 
 
 class _Core:
-    """One unit's core rows, and how to divide by them."""
+    """One unit's core rows, and how to divide by them.
 
-    def __init__(self, net: Net, number: int, rows: Floats, row_slopes: Floats, X: Floats, largest: float) -> None:
+    Around the probe's base the unknowns are the unit's frame coordinates and its argument at the base.
+    """
+
+    def __init__(self, net: Net, number: int, row_slopes: Floats, X: Floats, largest: float) -> None:
         self.probe = net.probes[number]
         self.frame = self.probe.frame
-        self.across = _probe_rows(net, number, largest)
-        flat = X[rows] @ self.frame.plane.T
+        self.across = _probe_rows(net, number, self.probe, largest)
+        rows = self.probe.rows
+        flat = (X[rows] - self.probe.base) @ self.frame.plane.T
         full = np.concatenate([flat, np.ones((len(rows), 1))], axis=1) * row_slopes[:, None]
         scale = np.abs(full).max(axis=0)
-        self.chosen = rows[np.sort(qr((full / scale).T, mode="r", pivoting=True)[1][:3])]
-        self.in_plane = full[np.searchsorted(rows, self.chosen)]  # (3, 3), weighted
-        self.base = np.append(self.frame.plane @ self.probe.base, 1.0)
+        pivots = qr((full / scale).T, mode="r", pivoting=True)[1][:3]  # the three most independent rows
+        self.chosen, self.in_plane = rows[pivots], full[pivots]  # (3,), and (3, 3) weighted
         self.weights = self.across.slopes * self.across.weights  # (d - 2,)
+
+    def local(self, rows: Floats) -> Floats:
+        """Return rows of X as equations in the core's unknowns: two in the plane, argument at the base, the others."""
+        coordinates = self.frame.coordinates(rows - self.probe.base)
+        return np.concatenate([coordinates[:, :2], np.ones((len(rows), 1)), coordinates[:, 2:]], axis=1)
 
     def divide(self, right: Floats) -> Floats:
         """Return the change of (a, b) that gives these weighted changes of the core rows, (d + 1, n) -> (d + 1, n)."""
         plane = np.linalg.solve(self.in_plane, right[:3])
-        across = (right[3:] / self.weights[:, None] - self.base @ plane) / self.probe.lengths[:, None]
-        local = np.concatenate([plane[:2], across])
-        return np.concatenate([self.frame.from_coordinates(local.T).T, plane[2:]])
+        across = (right[3:] / self.weights[:, None] - plane[2]) / self.probe.lengths[:, None]
+        a = self.frame.from_coordinates(np.concatenate([plane[:2], across]).T).T
+        return np.concatenate([a, plane[2:] - self.probe.base @ a])
 
-    def divide_left(self, local: Floats) -> Floats:
-        """Return rows times the inverse of the core; rows (n, d + 1) hold frame coordinates and the offset's column."""
-        across = local[:, 2:-1] / (self.weights * self.probe.lengths)
-        plane = np.concatenate([local[:, :2], local[:, -1:]], axis=1) - np.outer(across @ self.weights, self.base)
+    def divide_left(self, rows: Floats) -> Floats:
+        """Return equations (n, d + 1), as given by `local`, times the inverse of the core."""
+        across = rows[:, 3:] / (self.weights * self.probe.lengths)
+        plane = rows[:, :3].copy()
+        plane[:, 2] -= across @ self.weights
         return np.concatenate([np.linalg.solve(self.in_plane.T, plane.T).T, across], axis=1)
 
 
@@ -139,7 +172,7 @@ class linearise:
     """
 
     def __init__(self, net: Net, ledger: Ledger) -> None:
-        self.net = net
+        self.net, self.largest = net, ledger.largest
         X, link = ledger.X, net.link
         arguments = net.arguments(X)
         self.noise = net.noise(X, ledger.largest)
@@ -148,7 +181,8 @@ class linearise:
         self.residuals = (ledger.y - values @ net.u - net.c) / self.noise
         globals_ = np.concatenate([values, np.ones((len(X), 1))], axis=1) / self.noise[:, None]  # (m, k + 1)
         self.cores = [
-            _Core(net, l, p.rows, slopes[p.rows, l], X, ledger.largest) for l, p in enumerate(net.probes)
+            _Core(net, number, slopes[probe.rows, number], X, ledger.largest)
+            for number, probe in enumerate(net.probes)
         ]
         taken = np.zeros(len(X), dtype=bool)
         for core in self.cores:
@@ -162,9 +196,7 @@ class linearise:
         core = self.cores[number]
         strength = self.slopes[self.extra, number]
         rows = np.flatnonzero(strength != 0)
-        local = core.frame.coordinates(self.X[self.extra[rows]])
-        local = np.concatenate([local, np.ones((len(rows), 1))], axis=1) * strength[rows, None]
-        return rows, core.divide_left(local)
+        return rows, core.divide_left(core.local(self.X[self.extra[rows]]) * strength[rows, None])
 
     def _core_globals(self, number: int) -> Floats:
         core = self.cores[number]
@@ -180,6 +212,8 @@ class linearise:
             rows, coupling = self._coupling(number)
             spread[np.ix_(rows, rows)] += coupling @ coupling.T
             design[rows] -= coupling @ self._core_globals(number)
+        # Rows that are a million times more precise than the cores foretell would drown the unit matrix in rounding.
+        spread[np.diag_indices(m)] *= 1 + 1e-12
         self.factor = cho_factor(spread, lower=True)
         self.design = design  # (m, k + 1)
         white = solve_triangular(self.factor[0], design, lower=True)
@@ -235,17 +269,32 @@ class linearise:
             c=net.c + float(shared[-1, 0]),
         )
 
-    def errors(self, rng: np.random.Generator, n_draws: int = 6) -> tuple[Floats, Floats, Floats, Floats]:
-        """Push draws of standard noise through the equations.
-
-        Returns
-        -------
-        a, b, u, c : (k,), (k,), (k,) and scalar arrays
-            Largest size over the draws of the change of each parameter (a: Euclidean).
-        """
+    def errors(self, rng: np.random.Generator, n_draws: int = 6) -> Errors:
+        """Push draws of noise through the equations; its size is that of the residuals, with a margin."""
         cores = [rng.standard_normal((3 + len(c.weights), n_draws)) for c in self.cores]
         shared, own = self.solve(rng.standard_normal((len(self.extra), n_draws)), cores)
-        a = np.array([np.linalg.norm(part[:-1], axis=0).max() for part in own])
-        b = np.array([np.abs(part[-1]).max() for part in own])
-        top = np.abs(shared).max(axis=1)
-        return a, b, top[:-1], top[-1]
+        size = self._noise_level()
+        shared, own = size * shared, [size * part for part in own]
+        k, lengths = self.net.k, np.linalg.norm(self.net.a, axis=1)
+        along, across, offset, worst = (np.zeros((k, n_draws)) for _ in range(4))
+        for number, part in enumerate(own):
+            along[number] = self.net.a[number] @ part[:-1] / lengths[number]
+            worst[number] = np.linalg.norm(part[:-1], axis=0) / lengths[number]
+            across[number] = np.sqrt(np.maximum(worst[number] ** 2 - (along[number] / lengths[number]) ** 2, 0))
+            offset[number] = part[-1]
+        relative = np.maximum(worst, np.abs(offset) / (1 + np.abs(self.net.b))[:, None])
+        relative = np.maximum(relative, np.abs(shared[:-1]) / np.abs(self.net.u)[:, None])
+        rms = [np.sqrt(np.mean(part**2, axis=-1)) for part in (across, along, offset, shared[:-1])]
+        return Errors(*rms, float(np.sqrt(np.mean(shared[-1] ** 2))), worst.max(axis=1), relative.max(axis=1))
+
+    def _noise_level(self) -> float:
+        """Return three times the root mean square of the residuals that show rounding of arguments; 1 if there are few.
+
+        The standard sizes are cautious: sums of products round to a fraction of their bound.
+        """
+        output = 4 * EPS * self.largest
+        shows = self.noise > 2 * output
+        freedom = int(shows.sum()) - 3 * self.net.k
+        if freedom < 10:
+            return 1.0
+        return max(0.1, 3 * float(np.sqrt((self.residuals[shows] ** 2).sum() / freedom)))

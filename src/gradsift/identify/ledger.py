@@ -9,6 +9,7 @@ import numpy as np
 from ..checking import Floats
 from ..errors import BudgetSpent
 from ..oracle import Oracle
+from .result import Progress
 
 __all__ = ["EPS", "Ledger"]
 
@@ -27,15 +28,18 @@ class Ledger:
         Largest absolute answer so far, probes included.
     spent : dict
         Queries by step.
+    n_units : int
+        Units found so far, for the progress report.
     """
 
     def __init__(
-        self, oracle: Oracle, max_queries: int | None = None, progress: Callable[[str, int], None] | None = None
+        self, oracle: Oracle, max_queries: int | None = None, progress: Callable[[Progress], None] | None = None
     ) -> None:
         self.oracle, self.max_queries, self.progress = oracle, max_queries, progress
         self.n_features = oracle.n_features
         self.spent: dict[str, int] = {}
         self.largest = 0.0
+        self.n_units = 0
         self._rows: list[Floats] = []
         self._answers: list[Floats] = []
 
@@ -85,7 +89,8 @@ class Ledger:
             parts.append(self.oracle(rows_of(slice(start, min(start + size, n)))))
             self.spent[step] = self.spent.get(step, 0) + len(parts[-1])
             if self.progress is not None:
-                self.progress(step, self.n_queries)
+                left = None if self.max_queries is None else self.max_queries - self.n_queries
+                self.progress(Progress(step, self.n_queries, self.n_units, left))
         answers = np.concatenate(parts) if parts else np.empty(0)
         self.largest = max(self.largest, float(np.abs(answers).max(initial=0.0)))
         return answers

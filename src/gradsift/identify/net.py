@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..checking import Floats
 from ..model import SigmoidCombination
@@ -25,17 +26,21 @@ class Probe:
     ----------
     frame : Frame
     base : (d,) array
-        A point in the frame's plane on (or close to) the unit's hyperplane.
+        A point on (or close to) the unit's hyperplane.
     lengths, answers : (d - 2,) arrays
-    rows : (3,) int array
-        Numbers of three stored rows in the same plane that settle the unit's part in the plane and its offset.
+    rows : (n,) int array
+        Numbers of stored rows in the plane through the base, at least three, that settle the unit's part in that plane
+        and its offset.
+    earlier : Probe, optional
+        One from further out that this one replaced.
     """
 
     frame: Frame
     base: Floats
     lengths: Floats
     answers: Floats
-    rows: Floats
+    rows: NDArray[np.intp]
+    earlier: Probe | None = None
 
     def points(self, part: slice = slice(None)) -> Floats:
         """Return the probe points, shape (n, d)."""
@@ -94,8 +99,8 @@ class Net:
             probes=self.probes + other.probes,
         )
 
-    def only(self, keep: Floats) -> Net:
-        """Return the network with the units selected by a boolean mask or by numbers."""
+    def only(self, keep: NDArray[np.bool_]) -> Net:
+        """Return the network with the units selected by a mask."""
         numbers = np.arange(self.k)[keep]
         probes = tuple(self.probes[i] for i in numbers)
         return replace(self, a=self.a[numbers], b=self.b[numbers], u=self.u[numbers], probes=probes)

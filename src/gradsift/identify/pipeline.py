@@ -1,82 +1,202 @@
-"""From a black box to its network."""
+"""From a black box to its network: rays, circle, plane, probes, joint fit, certificate, retry."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from ..checking import Floats, as_generator
+from ..activations import get_activation
+from ..checking import Floats, as_generator, at_least
+from ..errors import BudgetSpent, NotIdentifiable
 from ..geometry import orthonormal_rows
 from ..oracle import Oracle
+from .certificate import CHI_LIMIT, certify, fresh_points, smallest_angle
+from .circle import CircleScan, scan_circle
 from .frames import Frame, frame_through
-from .joint import fit_jointly, linearise
+from .joint import Errors, Fit, fit_jointly
 from .ledger import Ledger
-from .links import LINKS
+from .links import LINKS, Link
 from .net import Net, empty_net
 from .plane import settle_in_plane
+from .polish import polish
 from .probe import probe_units
 from .rays import Rays, cast_rays
-from .scan import Scan, scan_steps
+from .result import Identification, Progress
 
-_RATIO = 40.0
-_FIRST_SAMPLES = 8
+__all__ = ["identify"]
 
-def scan_circle(ledger, frame, radius, known, plateaus):
-    """plateaus: dict angle-> value known."""
-    rows = [-1] * len(plateaus)
-    def ask(angles):
-        points = frame.on_circle(radius, angles)
-        start = len(ledger.X)
-        y = ledger.ask(points, "scan")
-        rows.extend(range(start, start + len(angles)))
-        return deflate(points, y)
-    def deflate(points, y):
-        tol = np.full(len(y), ledger.tolerance)
-        if known.k:
-            act = np.abs(known.u) * known.link.odd.derivative(known.arguments(points))
-            tol = tol + (act * 1e-9 * np.linalg.norm(points, axis=1)[:, None] * np.linalg.norm(known.a, axis=1)).sum(axis=1)
-        return y - known.predict(points), tol
-    angles = np.array([p[0] for p in plateaus])
-    values = np.array([p[1] for p in plateaus])
-    pts = frame.on_circle(1e6 * radius, angles)
-    values, tol = deflate(pts, values)
-    grid = np.arange(_FIRST_SAMPLES + 1) * np.pi / _FIRST_SAMPLES
-    new = np.array([g for g in grid if np.abs(g - angles).min() > 1e-9])
-    y, t = ask(new)
-    scan = scan_steps(ask, np.concatenate([angles, new]), np.concatenate([values, y]), np.concatenate([tol, t]),
-                      np.arange(len(angles) + len(new)) < len(angles), known.link)
-    return scan, np.array(rows)
+_CIRCLE = 40.0  # radius of the circle over the radius at which a ray is flat
+_MOST_ATTEMPTS = 5
+_N_FRESH = 3
+_COMPLETE = 1e-3  # residuals of a complete network are far below this share of the largest answer
 
-def identify(oracle, activation="tanh", rng=None, max_queries=None, progress=None, verbose=False):
-    rng = as_generator(rng)
-    link = LINKS[activation]
-    ledger = Ledger(oracle, max_queries, progress)
-    rays = cast_rays(ledger, link, rng)
-    known = empty_net(link, ledger.n_features, rays.intercept)
-    for attempt in range(5):
-        radius = _RATIO * rays.scale * 2**attempt
-        if attempt == 0:
-            frame = frame_through(rays.first, rays.second)
-            plateaus = [(0.0, rays.plateaus[0]), (np.pi, rays.plateaus[2])]
-            if radius > 1.5 * rays.second_scale:
-                plateaus.append((np.pi / 2, rays.plateaus[1]))
-        else:
-            q = orthonormal_rows(2, ledger.n_features, rng)
-            frame = frame_through(q[0], q[1])
-            ends = ledger.ask(frame.on_circle(radius, np.array([0.0, np.pi])), "scan")
-            plateaus = [(0.0, ends[0]), (np.pi, ends[1])]
-        scan, rows = scan_circle(ledger, frame, radius, known, plateaus)
-        units, impure = settle_in_plane(ledger, frame, radius, scan, rows, known)
-        found = probe_units(ledger, frame, units, known)
-        known = known.with_units(found)
-        res = ledger.y - known.predict(ledger.X)
-        if verbose:
-            print("attempt", attempt, "S", radius, "steps", len(scan.steps), "unres", len(scan.unresolved), scan.sharp, "impure", len(impure), "found", found.k, "res", np.abs(res).max(), ledger.spent)
-        if np.abs(res).max() < 1e-3:
-            break
-    fit = fit_jointly(known, ledger)
-    err = linearise(fit.net, ledger).errors(rng)
-    if verbose: print("chi", fit.chi, "iters", fit.iterations, [float(np.max(e)) for e in err], ledger.spent)
-    return fit, ledger, err
+
+def identify(
+    oracle: Oracle,
+    activation: str = "tanh",
+    rng: Any = None,
+    max_queries: int | None = None,
+    progress: Callable[[Progress], None] | None = None,
+) -> Identification:
+    """Find all units of a sum of sigmoids by asking for about as many values as it has unknowns.
+
+    Parameters
+    ----------
+    oracle : Oracle
+        With exact answers: rounded to double precision, no noise.
+    activation : {"tanh", "logistic", "erf"}
+    rng : None, int or Generator
+        Query i depends only on this and on the answers before it.
+    max_queries : int, optional
+    progress : callable, optional
+        Called with a :class:`Progress` after each batch.
+
+    Raises
+    ------
+    NotIdentifiable
+        The function is no such sum, or its units cannot be told apart; carries what was found.
+    BudgetSpent
+        Carries what was found.
+
+    Notes
+    -----
+    About ``20 + k (d + 7)`` queries for k units in dimension d; O(k d (k + d)) flops.
+    """
+    if max_queries is not None:
+        at_least("max_queries", max_queries, 1)
+    link = LINKS[get_activation(activation).name]
+    search = _Search(Ledger(oracle, max_queries, progress), link, as_generator(rng))
+    try:
+        return search.run()
+    except BudgetSpent as spent:
+        raise BudgetSpent(str(spent), search.partial()) from None
+
+
+class _Search:
+    """One identification while it runs: what is known, and the attempts so far."""
+
+    def __init__(self, ledger: Ledger, link: Link, rng: np.random.Generator) -> None:
+        self.ledger, self.link, self.rng = ledger, link, rng
+        self.known = empty_net(link, ledger.n_features, 0.0)
+        self.scans: list[CircleScan] = []
+        self.notes: list[str] = []
+
+    def run(self) -> Identification:
+        rays = cast_rays(self.ledger, self.link, self.rng)
+        self.known = replace(self.known, c=rays.intercept)
+        last: Identification | None = None
+        for attempt in range(_MOST_ATTEMPTS):
+            self._look(rays, attempt)
+            if not self.known.k or not self._complete():
+                continue
+            fit = fit_jointly(self.known, self.ledger)
+            if not fit.chi < CHI_LIMIT:
+                self.notes.append(f"attempt {attempt + 1}: joint fit misses by {fit.chi:.3g} times the rounding error")
+                self.known = _without_suspects(fit, self.ledger)
+                continue
+            last = self._finish(fit)
+            if last.certified:
+                return last
+            self.known = fit.net
+        if last is not None:
+            return last
+        raise NotIdentifiable(self._why_not(), self.partial())
+
+    def _look(self, rays: Rays, attempt: int) -> None:
+        """Scan one more plane for units that are not known yet, and read those found."""
+        radius = _CIRCLE * rays.scale * 2.0**attempt
+        frame, angles, answers = self._plane(rays, attempt, radius)
+        scan = scan_circle(self.ledger, frame, radius, self.known, angles, answers)
+        self.scans.append(scan)
+        units, _ = settle_in_plane(self.ledger, scan, self.known)
+        found = probe_units(self.ledger, frame, units, self.known)
+        self.known = self.known.with_units(found)
+        self.ledger.n_units = self.known.k
+
+    def _plane(self, rays: Rays, attempt: int, radius: float) -> tuple[Frame, Floats, Floats]:
+        """Return a plane, and the angles whose plateau is known: those of the rays the first time."""
+        if attempt:
+            first, second = orthonormal_rows(2, self.ledger.n_features, self.rng)
+            frame, angles = frame_through(first, second), np.array([0.0, np.pi])
+            return frame, angles, self.ledger.ask(frame.on_circle(radius, angles), "scan")
+        frame = frame_through(rays.first, rays.second)
+        flat = 3 if radius > 1.5 * rays.second_scale else 2
+        angles = np.array([0.0, np.pi, np.pi / 2])[:flat]
+        return frame, angles, rays.plateaus[[0, 2, 1]][:flat]
+
+    def _complete(self) -> bool:
+        missed = np.abs(self.ledger.y - self.known.predict(self.ledger.X)).max()
+        return bool(missed < _COMPLETE * min(self.ledger.largest, float(np.abs(self.known.u).min())))
+
+    def _finish(self, fit: Fit) -> Identification:
+        """Polish, test on fresh points, and judge."""
+        fit, errors = polish(fit, self.ledger, self.rng)
+        points = fresh_points(fit.net, _N_FRESH, self.rng)
+        fresh = self.ledger.ask(points, "fresh") - fit.net.predict(points)
+        fit = fit_jointly(fit.net, self.ledger)
+        certificate = certify(fit, errors, self.ledger, fresh)
+        return self._result(fit, errors, certificate.holds, certificate.sentence)
+
+    def _result(self, fit: Fit, errors: Errors, certified: bool, verdict: str) -> Identification:
+        net, link = fit.net, self.link
+        order = np.argsort(-np.abs(net.u), kind="stable")
+        standard = {
+            "units": errors.unit[order],
+            "slopes": errors.slope[order] / link.stretch,
+            "offsets": errors.offset[order] / link.stretch,
+            "weights": errors.weight[order] / link.gain,
+            "intercept": np.array(errors.intercept),
+        }
+        return Identification(
+            net.to_model(), certified, verdict, self.ledger.n_queries, standard, errors.relative[order],
+            {"chi": fit.chi, **self._diagnostics(net)},
+        )  # fmt: skip
+
+    def _diagnostics(self, net: Net) -> dict[str, Any]:
+        first = self.scans[0] if self.scans else None
+        return {
+            "smallest_angle": smallest_angle(net),
+            "smallest_weight": float(np.abs(net.u).min(initial=np.inf)),
+            "attempts": len(self.scans),
+            "notes": list(self.notes),
+            "spent": dict(self.ledger.spent),
+            "angles": None if first is None else first.angles,
+            "values": None if first is None else first.values + net.c,
+        }
+
+    def partial(self) -> Identification | None:
+        """Return what is known so far, uncertified; None before the first unit."""
+        if not self.known.k:
+            return None
+        nothing = np.full(self.known.k, np.nan)
+        errors = Errors(nothing, nothing, nothing, nothing, np.nan, nothing, nothing)
+        fit = Fit(self.known, np.nan, nothing, nothing, 0)
+        return self._result(fit, errors, False, "Not certified: the search did not come to its end.")
+
+    def _why_not(self) -> str:
+        scan = self.scans[-1]
+        if sum(s.sharp for s in self.scans):
+            return "The function jumps without a slope between: it is discontinuous (a forest or a rule?)."
+        if len(scan.unresolved):
+            return (
+                f"After {self.ledger.n_queries} queries {len(scan.unresolved)} steps on a circle of radius "
+                f"{scan.radius:.3g} do not look like single {self.link.activation.name} units (nearly parallel units, "
+                "or another activation; try activation='auto')."
+            )
+        return (
+            f"After {self.ledger.n_queries} queries {self.known.k} units explain the steps but not all answers; "
+            "the function may not be a sum of sigmoids (try activation='auto' or another seed)."
+        )
+
+
+def _without_suspects(fit: Fit, ledger: Ledger) -> Net:
+    """Return the network without the units that are most active on the rows it misses."""
+    net = fit.net
+    missed = fit.row_chi > CHI_LIMIT
+    active = np.abs(net.u) * net.link.odd.derivative(net.arguments(ledger.X[missed]))  # (n, k)
+    suspects = fit.probe_chi > CHI_LIMIT
+    suspects[np.argmax(active, axis=1)] = True
+    return net.only(~suspects)

@@ -7,14 +7,15 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..checking import Floats
-from .frames import Frame
+from .circle import CircleScan
 from .ledger import EPS, Ledger
+from .links import Link
 from .net import Net
-from .scan import Scan, Step
+from .scan import Step
 
 __all__ = ["PlaneUnit", "settle_in_plane"]
 
-_INWARD = np.array([1 / 64, 1 / 32, 1 / 16, 1 / 8, 1 / 4, 1 / 2, 2.0, 4.0])  # radii worth a sample, over the circle's
+_FRACTIONS = 2.0 ** np.arange(-6, 6)  # radii worth a sample, over the step's own; 1 says nothing new
 _MOST_TRIES = 8
 _PURE = 20.0  # a sum of two units misses the line by far more than this many times the rounding
 
@@ -26,22 +27,22 @@ class PlaneUnit:
     Attributes
     ----------
     step : Step
-    polar : list of (radius, angle)
-        Samples on its slope.
-    arguments : list of float
-        Inverted link at these samples.
-    errors : list of float
-        Standard size of their rounding.
-    rows : list of int
-        Their numbers in the ledger.
+    wanted : float
+        Radius at which it is to be probed: small, but all other units stand still there.
+    polar, arguments, errors, rows : lists
+        Samples on its slope: (radius, angle), inverted link, standard size of the rounding, number in the ledger.
     solution : (3,) array
         Two plane coordinates of the unit, and its offset.
     base : (2,) array
         Radius and angle of the point of the hyperplane from which the unit is probed.
+    misfit : float
+        Largest residual of the samples over its standard size; inf until settled.
     """
 
     step: Step
+    link: Link
     wanted: float
+    largest: float
     polar: list[tuple[float, float]] = field(default_factory=list)
     arguments: list[float] = field(default_factory=list)
     errors: list[float] = field(default_factory=list)
@@ -49,15 +50,16 @@ class PlaneUnit:
     solution: Floats = field(default_factory=lambda: np.zeros(3))
     misfit: float = np.inf
     base: Floats = field(default_factory=lambda: np.zeros(2))
-    next_radius: float = 0.0
-    next_angle: float = 0.0
+    ask_at: tuple[float, float] = (0.0, 0.0)
     settled: bool = False
 
-    def add(self, radius: float, angle: float, argument: float, error: float, row: int) -> None:
+    def add(self, radius: float, angle: float, argument: float, row: int) -> None:
         """Take a sample on the slope."""
+        slope = max(float(self.link.odd.derivative(np.array([argument]))[0]), 1e-300)
+        output = 24 * self.largest / (abs(self.step.weight) * slope)
         self.polar.append((radius, angle))
         self.arguments.append(argument)
-        self.errors.append(error)
+        self.errors.append(EPS * (output + 2 * self.step.steepness * radius + abs(argument) + 1.0))
         self.rows.append(row)
 
     def solve(self) -> None:
@@ -66,10 +68,9 @@ class PlaneUnit:
         design = np.stack([radius * np.cos(angle), radius * np.sin(angle), np.ones(len(radius))], axis=1)
         weights = 1 / np.array(self.errors)
         scale = np.array([radius.max(), radius.max(), 1.0])
-        system = design / scale * weights[:, None]
-        answer = np.linalg.lstsq(system, np.array(self.arguments) * weights, rcond=None)[0]
-        residual = system @ answer - np.array(self.arguments) * weights
-        self.solution, self.misfit = answer / scale, float(np.abs(residual).max())
+        system, right = design / scale * weights[:, None], np.array(self.arguments) * weights
+        answer = np.linalg.lstsq(system, right, rcond=None)[0]
+        self.solution, self.misfit = answer / scale, float(np.abs(system @ answer - right).max())
 
     def crossing(self, radius: float) -> float | None:
         """Return the angle near the step where the hyperplane meets the circle of this radius."""
@@ -78,23 +79,16 @@ class PlaneUnit:
         if abs(offset) >= 0.9 * rate * radius:
             return None
         turn = np.arccos(-offset / (rate * radius))
-        middle = np.arctan2(second, first)
-        both = np.array([middle - turn, middle + turn])
+        both = np.arctan2(second, first) + np.array([-turn, turn])
         away = np.abs(np.angle(np.exp(1j * (both - self.step.center))))
         return float(both[np.argmin(away)])
 
 
-def settle_in_plane(
-    ledger: Ledger, frame: Frame, radius: float, scan: Scan, rows: Floats, known: Net
-) -> tuple[list[PlaneUnit], list[Step]]:
+def settle_in_plane(ledger: Ledger, scan: CircleScan, known: Net) -> tuple[list[PlaneUnit], list[Step]]:
     """Find plane part and offset of every step; about one query each.
 
     Parameters
     ----------
-    radius : float
-        Of the scanned circle.
-    rows : (n,) int array
-        Ledger numbers of the scan's samples; -1 for samples that were not asked on the circle.
     known : Net
         Units whose contribution was taken off the scanned values.
 
@@ -104,85 +98,67 @@ def settle_in_plane(
     impure : list of Step
         Steps that turned out not to be one unit.
     """
-    units = [_start(ledger, frame, radius, scan, rows, step, known) for step in scan.steps]
+    units = [_start(ledger, scan, step, known) for step in scan.steps]
     for _ in range(_MOST_TRIES):
         active = [unit for unit in units if not unit.settled]
         if not active:
             break
-        points = np.concatenate([frame.on_circle(u.next_radius, np.array([u.next_angle])) for u in active])
+        radii, angles = np.array([u.ask_at for u in active]).T
+        points = scan.frame.on_circle(radii, angles)
         first = len(ledger.X)
         answers = ledger.ask(points, "offset") - known.predict(points)
         for number, (unit, answer) in enumerate(zip(active, answers)):
-            _take(ledger, unit, radius, answer, first + number, known)
+            _take(unit, float(answer), first + number, ledger.tolerance)
     good = [unit for unit in units if unit.settled and unit.misfit < _PURE]
     return good, [unit.step for unit in units if not (unit.settled and unit.misfit < _PURE)]
 
 
-def _start(
-    ledger: Ledger, frame: Frame, radius: float, scan: Scan, rows: Floats, step: Step, known: Net
-) -> PlaneUnit:
-    unit = PlaneUnit(step, _isolated_radius(frame, radius, scan, step, known))
-    link = known.link
-    for number in step.inner:
-        if rows[number] < 0:
-            continue
-        ratio = (scan.values[number] - step.level) / step.weight
-        argument = float(link.invert(np.array([ratio]))[0])
-        unit.add(radius, float(scan.angles[number]), argument, _error(ledger, unit, radius, argument, radius, link), int(rows[number]))
-    unit.next_radius, unit.next_angle = unit.wanted * radius, step.center
+def _start(ledger: Ledger, scan: CircleScan, step: Step, known: Net) -> PlaneUnit:
+    unit = PlaneUnit(step, known.link, _isolated_radius(scan, step, known), ledger.largest)
+    for angle, argument, row in zip(step.angles, known.link.invert(step.ratios), step.rows):
+        unit.add(step.radius, float(angle), float(argument), int(row))
+    unit.ask_at = (unit.wanted, step.center)
     return unit
 
 
-def _error(ledger: Ledger, unit: PlaneUnit, at: float, argument: float, radius: float, link: object) -> float:
-    """Standard size of the rounding in an inverted answer."""
-    slope = max(float(link.odd.derivative(np.array([argument]))[0]), 1e-300)  # type: ignore[attr-defined]
-    steepness = unit.step.rate / radius
-    return EPS * (4 * ledger.largest / (abs(unit.step.weight) * slope) + 2 * steepness * at + abs(argument) + 1.0)
-
-
-def _isolated_radius(frame: Frame, radius: float, scan: Scan, step: Step, known: Net) -> float:
-    """Return the smallest radius (over the circle's) at which every other unit is saturated beside this one."""
+def _isolated_radius(scan: CircleScan, step: Step, known: Net) -> float:
+    """Return the smallest worthwhile radius at which every other unit is saturated beside this one."""
     link = known.link
-    centers = np.array([s.center for s in scan.steps if s is not step])
-    rates = np.array([s.rate for s in scan.steps if s is not step])
+    others = [s for s in scan.steps if s is not step]
+    centers, steepness = np.array([s.center for s in others]), np.array([s.steepness for s in others])
     if len(scan.unresolved):
         half = 0.5 * np.diff(scan.unresolved, axis=1)[:, 0]
         centers = np.concatenate([centers, scan.unresolved.mean(axis=1)])
-        rates = np.concatenate([rates, link.flat / np.maximum(half, 1e-12)])
-    clearance = rates * np.abs(np.sin(step.center - centers))
-    needed = (1.5 * link.flat + 0.4 * link.flat) / clearance.min() if len(clearance) else 0.0
-    fits = _INWARD >= needed
-    if known.k:
-        points = frame.on_circle(radius * _INWARD, np.full(len(_INWARD), step.center))
-        fits &= (np.abs(known.arguments(points)) > 1.2 * link.flat).all(axis=1)
-    return float(_INWARD[np.argmax(fits)]) if fits.any() else 2.0
+        steepness = np.concatenate([steepness, link.flat / np.maximum(half, 1e-12) / scan.radius])
+    clearance = steepness * np.abs(np.sin(step.center - centers))
+    needed = 1.9 * link.flat / clearance.min(initial=np.inf)
+    radii = _FRACTIONS[_FRACTIONS != 1] * step.radius
+    points = scan.frame.on_circle(radii, np.full(len(radii), step.center))
+    fits = (radii >= needed) & (np.abs(known.arguments(points)) > 1.2 * link.flat).all(axis=1)
+    return float(radii[np.argmax(fits)]) if fits.any() else 2 * step.radius
 
 
-def _take(ledger: Ledger, unit: PlaneUnit, radius: float, answer: float, row: int, known: Net) -> None:
+def _take(unit: PlaneUnit, answer: float, row: int, tolerance: float) -> None:
     """Use a sample at another radius, and decide where the next one goes."""
-    link = known.link
-    ratio = (answer - unit.step.level) / unit.step.weight
-    argument = float(link.invert(np.array([ratio]))[0])
-    fraction = unit.next_radius / radius
-    if abs(argument) > link.usable:
-        beyond = abs(ratio) > 1 + 4 * ledger.tolerance / abs(unit.step.weight)
-        # Beyond the plateaus: another unit interferes, so go outwards. Else the offset is large: come closer.
-        unit.wanted = max(unit.wanted, 2.0) * 2 if beyond else unit.wanted
-        fraction = unit.wanted if beyond else 1 - (1 - fraction) / 8
-        unit.next_radius, unit.next_angle = fraction * radius, unit.step.center
+    step, (radius, angle) = unit.step, unit.ask_at
+    ratio = (answer - step.level) / step.weight
+    argument = float(unit.link.invert(np.array([ratio]))[0])
+    if abs(argument) > unit.link.usable:
+        if abs(ratio) > 1 + 4 * tolerance / abs(step.weight):  # beyond the plateaus: another unit interferes
+            unit.wanted = 2 * max(unit.wanted, step.radius)
+            unit.ask_at = (unit.wanted, step.center)
+        else:  # the offset is large: come closer to the step
+            unit.ask_at = (step.radius - (step.radius - radius) / 8, step.center)
         return
-    error = _error(ledger, unit, unit.next_radius, argument, radius, link)
-    unit.add(unit.next_radius, unit.next_angle, argument, error, row)
+    unit.add(radius, angle, argument, row)
     unit.solve()
-    target = unit.wanted * radius
-    angle = unit.crossing(target)
-    while angle is None and target < radius:
+    target, crossing = unit.wanted, unit.crossing(unit.wanted)
+    while crossing is None and target < step.radius:
         target *= 2
-        angle = unit.crossing(target)
-    if angle is None or unit.misfit > _PURE:
+        crossing = unit.crossing(target)
+    if crossing is None or unit.misfit > _PURE:
         unit.settled, unit.misfit = True, np.inf
         return
-    unit.base = np.array([target, angle])
-    reached = min(radius_ for radius_, _ in unit.polar) if target < radius else max(r for r, _ in unit.polar)
-    unit.settled = reached <= 4 * target if target < radius else True
-    unit.next_radius, unit.next_angle = target, angle
+    unit.base, unit.ask_at = np.array([target, crossing]), (target, crossing)
+    # A sample close to the step says little about the offset: once it is roughly known, ask where it shows.
+    unit.settled = abs(step.radius - radius) >= 0.4 * abs(step.radius - target)
