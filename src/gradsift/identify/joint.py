@@ -9,9 +9,10 @@ where a dense factorisation would take O(k^3 d^3).
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import combinations
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve, lstsq, qr, solve_triangular
+from scipy.linalg import cho_factor, cho_solve, lstsq, solve_triangular
 
 from ..checking import Floats
 from .ledger import EPS, Ledger
@@ -140,9 +141,10 @@ class _Core:
         rows = self.probe.rows
         flat = (X[rows] - self.probe.base) @ self.frame.plane.T
         full = np.concatenate([flat, np.ones((len(rows), 1))], axis=1) * row_slopes[:, None]
-        scale = np.abs(full).max(axis=0)
-        pivots = qr((full / scale).T, mode="r", pivoting=True)[1][:3]  # the three most independent rows
-        self.chosen, self.in_plane = rows[pivots], full[pivots]  # (3,), and (3, 3) weighted
+        triples = np.array(list(combinations(range(len(rows)), 3)))
+        scaled = full / np.abs(full).max(axis=0)
+        best = triples[int(np.argmax(np.abs(np.linalg.det(scaled[triples]))))]  # the most informative three rows
+        self.chosen, self.in_plane = rows[best], full[best]  # (3,), and (3, 3) weighted
         self.weights = self.across.slopes * self.across.weights  # (d - 2,)
 
     def local(self, rows: Floats) -> Floats:

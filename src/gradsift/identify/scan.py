@@ -252,6 +252,11 @@ def _line(at: Floats, arguments: Floats, left: float, right: float, slack: Float
     allowed = slack / np.maximum(link.odd.derivative(arguments), 1e-300) + bend + 1e-6 * np.abs(arguments) + 1e-7
     if (misfit > allowed).any():
         return None
-    if len(at) == 2 or np.min(np.abs(arguments)) > 0.2 * link.usable:
-        return _Line(float(center), float(rate), next_angle=float(center))
-    return _Line(float(center), float(rate))
+    line = _Line(float(center), float(rate))
+    precise = arguments[np.abs(arguments) < 0.5 * link.usable]
+    if len(at) > 2 and len(precise) > 1 and np.ptp(precise) > 0.05 * link.usable:
+        return line
+    # Ask at the centre, or beside it if there is a sample near the centre already.
+    nearest = float(arguments[np.argmin(np.abs(arguments))])
+    target = -np.copysign(0.1 * link.usable, nearest) if abs(nearest) < 0.2 * link.usable else 0.0
+    return _Line(line.center, line.rate, next_angle=line.center + float(np.arcsin(np.clip(target / rate, -1, 1))))
