@@ -94,7 +94,8 @@ def smallest_angle(net: Net) -> float:
     smallest = np.pi / 2
     for number in range(1, net.k):
         apart = np.minimum(
-            np.linalg.norm(units[:number] - units[number], axis=1), np.linalg.norm(units[:number] + units[number], axis=1)
+            np.linalg.norm(units[:number] - units[number], axis=1),
+            np.linalg.norm(units[:number] + units[number], axis=1),
         )
         smallest = min(smallest, 2 * float(np.arcsin(min(1.0, 0.5 * apart.min()))))
     return smallest

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..checking import Floats
 
@@ -43,10 +44,10 @@ class Frame:
         rows = rows - np.outer(rows @ second, 2 * second)
         return np.asarray(rows - np.outer(rows @ first, 2 * first))
 
-    def across(self, indices: Floats) -> Floats:
+    def across(self, indices: NDArray[np.intp]) -> Floats:
         """Return basis vectors number 2 + index, which are orthogonal to the plane; shape (n, d)."""
         axes = np.zeros((len(indices), self.plane.shape[1]))
-        axes[np.arange(len(indices)), np.asarray(indices) + 2] = 1.0
+        axes[np.arange(len(indices)), indices + 2] = 1.0
         return self.from_coordinates(axes)
 
 

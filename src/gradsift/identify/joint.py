@@ -12,13 +12,14 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve, lstsq, solve_triangular
 
 from ..checking import Floats
 from .ledger import EPS, Ledger
 from .net import Net, Probe
 
-__all__ = ["Errors", "Fit", "fit_jointly", "linearise"]
+__all__ = ["Errors", "Fit", "Linearised", "fit_jointly"]
 
 _MOST_ITERATIONS = 8
 
@@ -71,7 +72,7 @@ def fit_jointly(net: Net, ledger: Ledger) -> Fit:
     """Iterate Gauss-Newton from a good start until the residuals stop falling."""
     best = _measure(net, ledger, 0)
     for iteration in range(1, _MOST_ITERATIONS + 1):
-        system = linearise(best.net, ledger)
+        system = Linearised(best.net, ledger)
         moved = system.step(best.net)
         if moved is None:
             break
@@ -167,7 +168,7 @@ class _Core:
         return np.concatenate([np.linalg.solve(self.in_plane.T, plane.T).T, across], axis=1)
 
 
-class linearise:
+class Linearised:
     """The weighted, linearised equations of all replies around a network.
 
     Stored rows split into core rows and `extra` ones; the unknowns of unit l are eliminated by its core.
@@ -183,8 +184,7 @@ class linearise:
         self.residuals = (ledger.y - values @ net.u - net.c) / self.noise
         globals_ = np.concatenate([values, np.ones((len(X), 1))], axis=1) / self.noise[:, None]  # (m, k + 1)
         self.cores = [
-            _Core(net, number, slopes[probe.rows, number], X, ledger.largest)
-            for number, probe in enumerate(net.probes)
+            _Core(net, number, slopes[probe.rows, number], X, ledger.largest) for number, probe in enumerate(net.probes)
         ]
         taken = np.zeros(len(X), dtype=bool)
         for core in self.cores:
@@ -193,7 +193,7 @@ class linearise:
         self.X, self.slopes, self.globals = X, slopes, globals_
         self._eliminate()
 
-    def _coupling(self, number: int) -> tuple[Floats, Floats]:
+    def _coupling(self, number: int) -> tuple[NDArray[np.intp], Floats]:
         """Return the extra rows on which unit `number` moves, and those rows divided by its core."""
         core = self.cores[number]
         strength = self.slopes[self.extra, number]
@@ -286,8 +286,10 @@ class linearise:
             offset[number] = part[-1]
         relative = np.maximum(worst, np.abs(offset) / (1 + np.abs(self.net.b))[:, None])
         relative = np.maximum(relative, np.abs(shared[:-1]) / np.abs(self.net.u)[:, None])
-        rms = [np.sqrt(np.mean(part**2, axis=-1)) for part in (across, along, offset, shared[:-1])]
-        return Errors(*rms, float(np.sqrt(np.mean(shared[-1] ** 2))), worst.max(axis=1), relative.max(axis=1))
+        return Errors(
+            _rms(across), _rms(along), _rms(offset), _rms(shared[:-1]), float(_rms(shared[-1])),
+            worst.max(axis=1), relative.max(axis=1),
+        )  # fmt: skip
 
     def _noise_level(self) -> float:
         """Return three times the root mean square of the residuals that show rounding of arguments; 1 if there are few.
@@ -300,3 +302,8 @@ class linearise:
         if freedom < 10:
             return 1.0
         return max(0.1, 3 * float(np.sqrt((self.residuals[shows] ** 2).sum() / freedom)))
+
+
+def _rms(draws: Floats) -> Floats:
+    """Root mean square over the last axis."""
+    return np.asarray(np.sqrt(np.mean(draws**2, axis=-1)))

@@ -45,7 +45,8 @@ class Probe:
     def points(self, part: slice = slice(None)) -> Floats:
         """Return the probe points, shape (n, d)."""
         numbers = np.arange(len(self.lengths))[part]
-        return np.asarray(self.base + self.lengths[part, None] * self.frame.across(numbers))
+        steps: Floats = self.lengths[part, None] * self.frame.across(numbers)
+        return np.asarray(self.base + steps)
 
 
 @dataclass(frozen=True)

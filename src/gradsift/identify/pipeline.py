@@ -28,7 +28,7 @@ from .result import Identification, Progress
 
 __all__ = ["identify"]
 
-_CIRCLE = 40.0  # radius of the circle over the radius at which a ray is flat
+_CIRCLE = 20.0  # radius of the circle over the radius at which a ray is flat
 _MOST_ATTEMPTS = 5
 _N_FRESH = 3
 _COMPLETE = 1e-3  # residuals of a complete network are far below this share of the largest answer

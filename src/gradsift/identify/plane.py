@@ -29,6 +29,8 @@ class PlaneUnit:
     step : Step
     wanted : float
         Radius at which it is to be probed: small, but all other units stand still there.
+    largest, fullness : float
+        Largest answer, and the expected length of the whole unit over that of its part in the plane.
     polar, arguments, errors, rows : lists
         Samples on its slope: (radius, angle), inverted link, standard size of the rounding, number in the ledger.
     solution : (3,) array
@@ -43,6 +45,7 @@ class PlaneUnit:
     link: Link
     wanted: float
     largest: float
+    fullness: float
     polar: list[tuple[float, float]] = field(default_factory=list)
     arguments: list[float] = field(default_factory=list)
     errors: list[float] = field(default_factory=list)
@@ -59,7 +62,8 @@ class PlaneUnit:
         output = 24 * self.largest / (abs(self.step.weight) * slope)
         self.polar.append((radius, angle))
         self.arguments.append(argument)
-        self.errors.append(EPS * (output + 2 * self.step.steepness * radius + abs(argument) + 1.0))
+        # The whole unit rounds, not only its part in the plane, which is two of d coordinates.
+        self.errors.append(EPS * (output + 2 * self.step.steepness * self.fullness * radius + abs(argument) + 1.0))
         self.rows.append(row)
 
     def solve(self) -> None:
@@ -114,7 +118,9 @@ def settle_in_plane(ledger: Ledger, scan: CircleScan, known: Net) -> tuple[list[
 
 
 def _start(ledger: Ledger, scan: CircleScan, step: Step, known: Net) -> PlaneUnit:
-    unit = PlaneUnit(step, known.link, _isolated_radius(scan, step, known), ledger.largest)
+    unit = PlaneUnit(
+        step, known.link, _isolated_radius(scan, step, known), ledger.largest, np.sqrt(0.5 * ledger.n_features)
+    )
     for angle, argument, row in zip(step.angles, known.link.invert(step.ratios), step.rows):
         unit.add(step.radius, float(angle), float(argument), int(row))
     unit.ask_at = (unit.wanted, step.center)

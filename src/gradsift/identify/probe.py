@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..checking import Floats
 from .frames import Frame
@@ -13,109 +14,94 @@ from .plane import PlaneUnit
 __all__ = ["probe_units"]
 
 _MOST_TRIES = 12
+Ints = NDArray[np.intp]
 
 
 def probe_units(ledger: Ledger, frame: Frame, units: list[PlaneUnit], known: Net) -> Net:
     """Read the coordinates of the units across the plane; d - 2 queries each, more where a step was too long.
 
+    Parameters
+    ----------
+    known : Net
+        Units whose contribution is taken off the answers.
+
     Returns
     -------
     Net
-        The units (over a zero constant); a unit that could not be read is left out.
+        The units over a zero constant; one that could not be read is left out.
 
     Notes
     -----
     Directions are asked in batches of growing size, for all units at once, so that a step's length can follow the
     coordinates already seen. O(k d^2) flops, O(k d) memory.
     """
-    n_units, n_across = len(units), ledger.n_features - 2
-    bases = np.array([frame.on_circle(u.base[0], u.base[1:])[0] for u in units]).reshape(n_units, ledger.n_features)
-    at_base = np.array(
-        [u.solution @ [u.base[0] * np.cos(u.base[1]), u.base[0] * np.sin(u.base[1]), 1.0] for u in units]
-    )
-    lengths, answers, slopes = (np.full((n_units, n_across), np.nan) for _ in range(3))
-    squares = np.array([u.solution[0] ** 2 + u.solution[1] ** 2 for u in units]) / 2
-    counts, lost = 1.0, np.zeros(n_units, dtype=bool)
+    readings = _Readings(ledger, frame, units, known)
     start, size = 0, 2
-    while start < n_across and n_units:
-        batch = np.arange(start, min(start + size, n_across))
-        typical = np.sqrt(squares)
-        lengths[:, batch] = (0.08 * known.link.usable / typical)[:, None]
-        lost |= _read(ledger, frame, units, known, bases, at_base, batch, lengths, answers, slopes, ~lost)
-        seen = np.nan_to_num(slopes[:, batch])
-        squares = (squares * counts + (seen**2).sum(axis=1)) / (counts + len(batch))
-        counts += len(batch)
+    while units and start < readings.n_across:
+        readings.read(np.arange(start, min(start + size, readings.n_across)))
         start, size = start + size, 2 * size
-    return _assemble(ledger, frame, units, known, bases, lengths, answers, slopes, ~lost)
+    return readings.net()
 
 
-def _read(
-    ledger: Ledger,
-    frame: Frame,
-    units: list[PlaneUnit],
-    known: Net,
-    bases: Floats,
-    at_base: Floats,
-    batch: Floats,
-    lengths: Floats,
-    answers: Floats,
-    slopes: Floats,
-    active: Floats,
-) -> Floats:
-    """Fill one batch of columns of `answers` and `slopes`; return which units could not be read."""
-    link = known.link
-    level, weight = np.array([u.step.level for u in units]), np.array([u.step.weight for u in units])
-    who, which = (part.ravel() for part in np.meshgrid(np.flatnonzero(active), batch, indexing="ij"))
-    for _ in range(_MOST_TRIES):
-        if not len(who):
-            break
-        reply, left = _ask(ledger, frame, known, bases, lengths, who, which)
-        arguments = link.invert((left - level[who]) / weight[who])
-        good = np.abs(arguments) < 0.6 * link.usable
-        answers[who, which] = reply
-        slopes[who[good], which[good]] = (arguments[good] - at_base[who[good]]) / lengths[who[good], which[good]]
-        who, which = who[~good], which[~good]
-        shorter = np.where(np.isfinite(arguments[~good]), 0.1 * link.usable / np.abs(arguments[~good]), 1 / 16)
-        lengths[who, which] *= np.clip(shorter, 1 / 16, 0.5)
-    failed = np.zeros(len(units), dtype=bool)
-    failed[who] = True
-    return failed
+class _Readings:
+    """The probes of several units from one plane while they are being asked."""
 
+    def __init__(self, ledger: Ledger, frame: Frame, units: list[PlaneUnit], known: Net) -> None:
+        self.ledger, self.frame, self.units, self.known = ledger, frame, units, known
+        self.n_across = ledger.n_features - 2
+        shape = (len(units), self.n_across)
+        self.lengths, self.answers, self.slopes = np.zeros(shape), np.zeros(shape), np.zeros(shape)
+        self.lost = np.zeros(len(units), dtype=bool)
+        radii, angles = np.array([u.base for u in units]).reshape(-1, 2).T
+        self.bases = frame.on_circle(radii, angles)
+        self.plane = np.array([u.solution for u in units]).reshape(-1, 3)
+        flat = np.stack([radii * np.cos(angles), radii * np.sin(angles), np.ones(len(units))], axis=1)
+        self.at_base = (flat * self.plane).sum(axis=1)
+        self.levels = np.array([u.step.level for u in units])
+        self.weights = np.array([u.step.weight for u in units])
 
-def _ask(
-    ledger: Ledger, frame: Frame, known: Net, bases: Floats, lengths: Floats, who: Floats, which: Floats
-) -> tuple[Floats, Floats]:
-    """Return the answers at the probe points, and what is left of them without the known units."""
-    offsets, columns = np.unique(which, return_inverse=True)
-    across = frame.across(offsets)
-    taken: list[Floats] = []
+    def read(self, batch: Ints) -> None:
+        """Ask for a batch of directions, with lengths that fit what was seen so far."""
+        seen = np.concatenate([self.plane[:, :2], self.slopes[:, : batch[0]]], axis=1)
+        typical = np.sqrt((seen**2).mean(axis=1))
+        link = self.known.link
+        self.lengths[:, batch] = (0.08 * link.usable / typical)[:, None]
+        who, which = (part.ravel() for part in np.meshgrid(np.flatnonzero(~self.lost), batch, indexing="ij"))
+        for _ in range(_MOST_TRIES):
+            if not len(who):
+                return
+            arguments = self._ask(who, which)
+            good = np.abs(arguments) < 0.6 * link.usable
+            done = who[good], which[good]
+            self.slopes[done] = (arguments[good] - self.at_base[who[good]]) / self.lengths[done]
+            who, which, arguments = who[~good], which[~good], np.abs(arguments[~good])
+            self.lengths[who, which] *= np.clip(0.1 * link.usable / arguments, 1 / 16, 0.5)
+        self.lost[who] = True
 
-    def rows_of(part: slice) -> Floats:
-        rows = bases[who[part]] + lengths[who[part], which[part], None] * across[columns[part]]
-        taken.append(known.predict(rows))
-        return np.asarray(rows)
+    def _ask(self, who: Ints, which: Ints) -> Floats:
+        """Return the inverted answers at the probe points of these units and directions."""
+        numbers, columns = np.unique(which, return_inverse=True)
+        across = self.frame.across(numbers)
+        explained: list[Floats] = []
 
-    reply = ledger.ask_blocks(len(who), rows_of, "probe")
-    return reply, reply - np.concatenate(taken)
+        def rows_of(part: slice) -> Floats:
+            steps = self.lengths[who[part], which[part], None] * across[columns[part]]
+            rows = self.bases[who[part]] + steps
+            explained.append(self.known.predict(rows))
+            return np.asarray(rows)
 
+        answers = self.ledger.ask_blocks(len(who), rows_of, "probe")
+        self.answers[who, which] = answers
+        left = answers - np.concatenate(explained)
+        return self.known.link.invert((left - self.levels[who]) / self.weights[who])
 
-def _assemble(
-    ledger: Ledger,
-    frame: Frame,
-    units: list[PlaneUnit],
-    known: Net,
-    bases: Floats,
-    lengths: Floats,
-    answers: Floats,
-    slopes: Floats,
-    good: Floats,
-) -> Net:
-    """Return the units in the original coordinates, each with its probe."""
-    numbers = np.flatnonzero(good)
-    plane = np.array([units[i].solution for i in numbers]).reshape(-1, 3)
-    local = np.concatenate([plane[:, :2], slopes[numbers]], axis=1)
-    probes = tuple(
-        Probe(frame, bases[i], lengths[i], answers[i], np.array(units[i].rows)) for i in numbers
-    )
-    weights = np.array([units[i].step.weight for i in numbers])
-    return Net(known.link, frame.from_coordinates(local), plane[:, 2], weights, 0.0, probes)
+    def net(self) -> Net:
+        """Return the units in the original coordinates, each with its probe."""
+        numbers = np.flatnonzero(~self.lost)
+        local = np.concatenate([self.plane[numbers, :2], self.slopes[numbers]], axis=1)
+        probes = tuple(
+            Probe(self.frame, self.bases[i], self.lengths[i], self.answers[i], np.array(self.units[i].rows))
+            for i in numbers
+        )
+        offsets, weights = self.plane[numbers, 2], self.weights[numbers]
+        return Net(self.known.link, self.frame.from_coordinates(local), offsets, weights, 0.0, probes)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -163,11 +164,7 @@ def _intervals(samples: Samples, order: NDArray[np.intp]) -> list[NDArray[np.int
     flat[:-1] |= equal
     flat[1:] |= equal
     marks = np.flatnonzero(flat)
-    return [
-        order[i : j + 1]
-        for i, j in zip(marks[:-1], marks[1:])
-        if not samples.ends[order[i]] and (j > i + 1 or not equal[i])
-    ]
+    return [order[i : j + 1] for i, j in pairwise(marks) if not samples.ends[order[i]] and (j > i + 1 or not equal[i])]
 
 
 def _ratios(samples: Samples, numbers: NDArray[np.intp]) -> Floats:
@@ -257,6 +254,6 @@ def _line(at: Floats, arguments: Floats, left: float, right: float, slack: Float
     if len(at) > 2 and len(precise) > 1 and np.ptp(precise) > 0.05 * link.usable:
         return line
     # Ask at the centre, or beside it if there is a sample near the centre already.
-    nearest = float(arguments[np.argmin(np.abs(arguments))])
-    target = -np.copysign(0.1 * link.usable, nearest) if abs(nearest) < 0.2 * link.usable else 0.0
+    closest = float(arguments[np.argmin(np.abs(arguments))])
+    target = -np.copysign(0.1 * link.usable, closest) if abs(closest) < 0.2 * link.usable else 0.0
     return _Line(line.center, line.rate, next_angle=line.center + float(np.arcsin(np.clip(target / rate, -1, 1))))
