@@ -15,7 +15,6 @@ from .scan import Samples, Scan, Step, scan_steps
 
 __all__ = ["CircleScan", "scan_circle"]
 
-_FIRST_SAMPLES = 8  # intervals of the half circle to begin with
 _ZOOM = 8.0
 _MOST_ZOOMS = 4
 
@@ -45,13 +44,17 @@ class CircleScan:
     values: Floats
 
 
-def scan_circle(ledger: Ledger, frame: Frame, radius: float, known: Net, angles: Floats, answers: Floats) -> CircleScan:
+def scan_circle(
+    ledger: Ledger, frame: Frame, radius: float, known: Net, angles: Floats, answers: Floats, n_intervals: int
+) -> CircleScan:
     """Find the steps of (oracle - known units) on a half circle.
 
     Parameters
     ----------
     angles, answers : (n,) arrays
         Angles at which the answer is known without asking because the ray is flat there; 0 and pi among them.
+    n_intervals : int
+        To begin with; steps that cancel within one are overlooked.
     """
 
     def ask_at(arc_radius: float, new: Floats) -> Samples:
@@ -64,7 +67,7 @@ def scan_circle(ledger: Ledger, frame: Frame, radius: float, known: Net, angles:
     points = frame.on_circle(radius, angles)
     slack = _tolerances(ledger, known, points)
     free = _free_samples(angles, answers - known.predict(points), slack)
-    grid = np.arange(1, _FIRST_SAMPLES) * np.pi / _FIRST_SAMPLES
+    grid = np.arange(1, n_intervals) * np.pi / n_intervals
     grid = grid[np.abs(grid[:, None] - angles).min(axis=1) > 1e-9]
     scan = scan_steps(lambda new: ask_at(radius, new), free.extended(ask_at(radius, grid)), radius, known.link)
     steps, sharp, level = list(scan.steps), scan.sharp, scan

@@ -19,7 +19,7 @@ from ..checking import Floats
 from .ledger import EPS, Ledger
 from .net import Net, Probe
 
-__all__ = ["Errors", "Fit", "Linearised", "fit_jointly"]
+__all__ = ["Errors", "Fit", "Linearised", "fit_jointly", "probe_residuals"]
 
 _MOST_ITERATIONS = 8
 
@@ -97,6 +97,11 @@ def _measure(net: Net, ledger: Ledger, iteration: int) -> Fit:
             probe = probe.earlier
     chi = max(float(rows.max(initial=0.0)), float(probes.max(initial=0.0)))
     return Fit(net, chi if np.isfinite(chi) else np.inf, rows, probes, iteration)
+
+
+def probe_residuals(net: Net, number: int, largest: float) -> Floats:
+    """Return the residuals at one unit's latest probe."""
+    return _probe_rows(net, number, net.probes[number], largest).residuals
 
 
 @dataclass(frozen=True)

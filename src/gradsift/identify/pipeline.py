@@ -23,15 +23,18 @@ from .net import Net, empty_net
 from .plane import settle_in_plane
 from .polish import polish
 from .probe import probe_units
+from .prune import without_contaminated, without_suspects
 from .rays import Rays, cast_rays
 from .result import Identification, Progress
 
 __all__ = ["identify"]
 
 _CIRCLE = 20.0  # radius of the circle over the radius at which a ray is flat
-_MOST_ATTEMPTS = 5
+_MOST_ATTEMPTS = 6
+_LEAP = 64.0  # growth of the circle when the missing units lie far out
+_INTERVALS = 8  # of the first half circle; twice as many each time
 _N_FRESH = 3
-_COMPLETE = 1e-3  # residuals of a complete network are far below this share of the largest answer
+_COMPLETE = 1e-3  # residuals of a complete network are far below this share of its smallest weight
 
 
 def identify(
@@ -88,14 +91,17 @@ class _Search:
         rays = cast_rays(self.ledger, self.link, self.rng)
         self.known = replace(self.known, c=rays.intercept)
         last: Identification | None = None
+        radius = _CIRCLE * rays.scale
         for attempt in range(_MOST_ATTEMPTS):
-            self._look(rays, attempt)
-            if not self.known.k or not self._complete():
+            self._look(rays, attempt, radius)
+            residuals = self.ledger.y - self.known.predict(self.ledger.X)
+            radius *= _LEAP if self._only_far_rows_missed(residuals, radius) else 2
+            if not self.known.k or np.abs(residuals).max() > _COMPLETE * np.abs(self.known.u).min():
                 continue
             fit = fit_jointly(self.known, self.ledger)
             if not fit.chi < CHI_LIMIT:
                 self.notes.append(f"attempt {attempt + 1}: joint fit misses by {fit.chi:.3g} times the rounding error")
-                self.known = _without_suspects(fit, self.ledger)
+                self.known = without_suspects(fit, self.ledger)
                 continue
             last = self._finish(fit)
             if last.certified:
@@ -105,31 +111,34 @@ class _Search:
             return last
         raise NotIdentifiable(self._why_not(), self.partial())
 
-    def _look(self, rays: Rays, attempt: int) -> None:
+    def _look(self, rays: Rays, attempt: int, radius: float) -> None:
         """Scan one more plane for units that are not known yet, and read those found."""
-        radius = _CIRCLE * rays.scale * 2.0**attempt
         frame, angles, answers = self._plane(rays, attempt, radius)
-        scan = scan_circle(self.ledger, frame, radius, self.known, angles, answers)
+        scan = scan_circle(self.ledger, frame, radius, self.known, angles, answers, _INTERVALS * 2**attempt)
         self.scans.append(scan)
         units, _ = settle_in_plane(self.ledger, scan, self.known)
         found = probe_units(self.ledger, frame, units, self.known)
-        self.known = self.known.with_units(found)
+        self.known = without_contaminated(self.known.with_units(found), self.ledger)
         self.ledger.n_units = self.known.k
 
     def _plane(self, rays: Rays, attempt: int, radius: float) -> tuple[Frame, Floats, Floats]:
-        """Return a plane, and the angles whose plateau is known: those of the rays the first time."""
+        """Return a plane, and angles at which the circle is flat: on the rays the first time."""
         if attempt:
             first, second = orthonormal_rows(2, self.ledger.n_features, self.rng)
             frame, angles = frame_through(first, second), np.array([0.0, np.pi])
             return frame, angles, self.ledger.ask(frame.on_circle(radius, angles), "scan")
         frame = frame_through(rays.first, rays.second)
-        flat = 3 if radius > 1.5 * rays.second_scale else 2
-        angles = np.array([0.0, np.pi, np.pi / 2])[:flat]
-        return frame, angles, rays.plateaus[[0, 2, 1]][:flat]
+        back = self.ledger.ask(-radius * rays.first[None], "scan")
+        angles, answers = np.array([0.0, np.pi, np.pi / 2]), np.array([rays.plateaus[0], back[0], rays.plateaus[1]])
+        n_flat = 3 if radius > 1.5 * rays.second_scale else 2
+        return frame, angles[:n_flat], answers[:n_flat]
 
-    def _complete(self) -> bool:
-        missed = np.abs(self.ledger.y - self.known.predict(self.ledger.X)).max()
-        return bool(missed < _COMPLETE * min(self.ledger.largest, float(np.abs(self.known.u).min())))
+    def _only_far_rows_missed(self, residuals: Floats, radius: float) -> bool:
+        """Say whether what is missing lies far out: all rows up to the circle are met up to a constant."""
+        near = np.linalg.norm(self.ledger.X, axis=1) < 1.5 * radius
+        wrong = _COMPLETE * max(self.ledger.largest, 1e-300)
+        spread = np.abs(residuals[near] - np.median(residuals[near])).max()
+        return bool(spread < wrong < np.abs(residuals).max())
 
     def _finish(self, fit: Fit) -> Identification:
         """Polish, test on fresh points, and judge."""
@@ -190,13 +199,3 @@ class _Search:
             f"After {self.ledger.n_queries} queries {self.known.k} units explain the steps but not all answers; "
             "the function may not be a sum of sigmoids (try activation='auto' or another seed)."
         )
-
-
-def _without_suspects(fit: Fit, ledger: Ledger) -> Net:
-    """Return the network without the units that are most active on the rows it misses."""
-    net = fit.net
-    missed = fit.row_chi > CHI_LIMIT
-    active = np.abs(net.u) * net.link.odd.derivative(net.arguments(ledger.X[missed]))  # (n, k)
-    suspects = fit.probe_chi > CHI_LIMIT
-    suspects[np.argmax(active, axis=1)] = True
-    return net.only(~suspects)

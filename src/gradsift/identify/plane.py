@@ -114,7 +114,22 @@ def settle_in_plane(ledger: Ledger, scan: CircleScan, known: Net) -> tuple[list[
         for number, (unit, answer) in enumerate(zip(active, answers)):
             _take(unit, float(answer), first + number, ledger.tolerance)
     good = [unit for unit in units if unit.settled and unit.misfit < _PURE]
-    return good, [unit.step for unit in units if not (unit.settled and unit.misfit < _PURE)]
+    return _distinct(good), [unit.step for unit in units if not (unit.settled and unit.misfit < _PURE)]
+
+
+def _distinct(units: list[PlaneUnit]) -> list[PlaneUnit]:
+    """Return the units without those seen twice: a hyperplane that is further out than usual can cross an arc again."""
+    kept: list[PlaneUnit] = []
+    for unit in units:
+        mine = np.append(unit.solution, unit.step.weight)
+        for other in kept:
+            theirs = np.append(other.solution, other.step.weight)
+            apart = min(np.abs(mine - theirs).max(), np.abs(mine + theirs).max())
+            if apart < 1e-6 * np.abs(mine).max():
+                break
+        else:
+            kept.append(unit)
+    return kept
 
 
 def _start(ledger: Ledger, scan: CircleScan, step: Step, known: Net) -> PlaneUnit:

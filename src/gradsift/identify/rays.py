@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -16,7 +16,7 @@ __all__ = ["FAR", "Rays", "cast_rays"]
 
 FAR = 2.0**30  # hyperplanes at a distance up to about 1e7 show up as a difference between here and nearby
 _FACTOR = 8.0
-_MOST = 16  # radii per ray: 8^16 is beyond FAR from any start
+_MOST = 9  # radii per ray: 8^9 is still nearer than FAR
 
 
 @dataclass(frozen=True)
@@ -45,6 +45,44 @@ class Rays:
         return 0.5 * float(self.plateaus[0] + self.plateaus[2])
 
 
+@dataclass
+class _Ray:
+    """One ray while it is being asked: upwards from radius 1 until it is flat, or downwards until it is not."""
+
+    direction: Floats
+    far: float
+    radii: list[float] = field(default_factory=list)
+    values: list[float] = field(default_factory=list)
+    changed: list[bool] = field(default_factory=list)
+
+    @property
+    def next_radius(self) -> float | None:
+        if not self.radii:
+            return 1.0
+        if len(self.radii) > _MOST or self.changed[-1] != self.changed[0]:
+            return None
+        return self.radii[-1] * (_FACTOR if self.changed[0] else 1 / _FACTOR)
+
+    @property
+    def settles(self) -> bool:
+        return not all(self.changed)
+
+    def take(self, radius: float, value: float, tolerance: float) -> None:
+        self.radii.append(radius)
+        self.values.append(value)
+        self.changed.append(abs(value - self.far) > tolerance)
+
+    def scale(self, largest: float, link: Link) -> float:
+        """Return the radius from which the ray is flat; inf if it never changed."""
+        if not any(self.changed):
+            return np.inf
+        last = max(range(len(self.radii)), key=lambda i: self.radii[i] if self.changed[i] else 0.0)
+        # The size of the last change tells how close to saturation the slowest unit was.
+        size = float(np.clip(abs(self.values[last] - self.far) / max(largest, 1e-300), 1e-16, 0.5))
+        argument = np.clip(link.invert(np.array([1 - size]))[0], link.flat / _FACTOR, link.flat)
+        return float(self.radii[last] * link.flat / argument)
+
+
 def cast_rays(ledger: Ledger, link: Link, rng: np.random.Generator) -> Rays:
     """Ask far out and at growing radii along two random directions; about 10 queries.
 
@@ -54,49 +92,50 @@ def cast_rays(ledger: Ledger, link: Link, rng: np.random.Generator) -> Rays:
         Nothing changes anywhere, or the function does not settle far out.
     """
     directions = orthonormal_rows(2, ledger.n_features, rng)
-    far = ledger.ask(FAR * directions, "rays")
-    scales = _settling_radii(ledger, link, directions, far)
-    nearer = int(np.argmin(scales))
-    first, second = directions[nearer], directions[1 - nearer]
-    back = ledger.ask(-FAR * first[None], "rays")
-    plateaus = np.array([far[nearer], far[1 - nearer], back[0]])
-    return Rays(first, second, float(scales[nearer]), float(scales[1 - nearer]), plateaus)
-
-
-def _settling_radii(ledger: Ledger, link: Link, directions: Floats, far: Floats) -> Floats:
-    """Return for each direction the radius from which the values equal those far out.
-
-    Upwards from 1 while they differ, or downwards from 1 until they do.
-    """
-    radii = np.ones(2)
-    values = ledger.ask(directions, "rays")
-    settled = np.abs(values - far) <= ledger.tolerance
-    going_up = ~settled
-    last_change = np.where(going_up, 1.0, np.nan)
-    change = np.abs(values - far)
-    for _ in range(_MOST):
-        open_rays = np.flatnonzero(np.where(going_up, ~settled, settled))
-        if not len(open_rays):
-            break
-        radii[open_rays] *= np.where(going_up[open_rays], _FACTOR, 1 / _FACTOR)
-        values = ledger.ask(radii[open_rays, None] * directions[open_rays], "rays")
-        differs = np.abs(values - far[open_rays]) > ledger.tolerance
-        settled[open_rays] = ~differs
-        seen = open_rays[differs]
-        last_change[seen] = radii[seen]
-        change[seen] = np.abs(values - far[open_rays])[differs]
-        if not going_up.any() and np.isfinite(last_change).any():
-            break
-    if np.isnan(last_change).all():
+    rays = [_Ray(v, float(y)) for v, y in zip(directions, ledger.ask(FAR * directions, "rays"))]
+    while wanted := [(ray, r) for ray in rays if (r := ray.next_radius) is not None]:
+        answers = ledger.ask(np.array([radius * ray.direction for ray, radius in wanted]), "rays")
+        for (ray, radius), answer in zip(wanted, answers):
+            ray.take(radius, float(answer), ledger.tolerance)
+    for ray in rays:
+        if not ray.settles:
+            raise NotIdentifiable(_why_it_does_not_settle(ray, ledger.n_queries))
+    rays.sort(key=lambda ray: ray.scale(ledger.largest, link))
+    first, second = rays
+    if not any(first.changed):
         raise NotIdentifiable(
-            f"All {ledger.n_queries} answers are equal: the function looks constant, so there is no unit to find."
+            f"All {ledger.n_queries} answers along two rays are equal: the function looks constant, so there is no unit "
+            "to find."
         )
-    if (radii[going_up & ~settled] > FAR / _FACTOR).any():
-        raise NotIdentifiable(
-            "The function does not settle far out along a ray, so it is not a finite sum of saturating sigmoids."
+    back = ledger.ask(-FAR * first.direction[None], "rays")
+    return Rays(
+        first.direction, second.direction, first.scale(ledger.largest, link), second.scale(ledger.largest, link),
+        np.array([first.far, second.far, back[0]]),
+    )  # fmt: skip
+
+
+def _why_it_does_not_settle(ray: _Ray, n_queries: int) -> str:
+    """Name the growth along a ray by the ratio of its last differences."""
+    steps = np.abs(np.diff(ray.values[-4:]))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratios = steps[1:] / steps[:-1]
+    evidence = f"({n_queries} queries; the last differences at radii growing by 8 have the ratios {_listed(ratios)})"
+    if np.all(np.abs(ratios - _FACTOR) < 0.05 * _FACTOR):
+        slope = (ray.values[-1] - ray.values[-2]) / (ray.radii[-1] - ray.radii[-2])
+        return (
+            f"Along a ray the function grows linearly, by {slope:.6g} per unit length {evidence}: ReLU units, or a linear "
+            "skip term beside the sigmoids; subtract the linear part, or use a method for ReLU networks."
         )
-    # The size of the last change tells how close to saturation the slowest unit was.
-    size = np.maximum(change / max(ledger.largest, 1e-300), 1e-16)
-    argument = np.clip(link.invert(1 - np.minimum(size, 0.5)), link.flat / _FACTOR, link.flat)
-    scales = last_change * link.flat / argument
-    return np.asarray(np.where(np.isnan(scales), np.inf, scales))
+    if np.all(np.abs(ratios * _FACTOR - 1) < 0.05):
+        return (
+            f"Along a ray the function approaches its limit like one over the radius {evidence}: units with algebraic "
+            "tails; try activation='arctan' or 'softsign'."
+        )
+    return (
+        f"Along a ray the function settles neither to a constant nor to a line {evidence}: it is not a sum of "
+        "sigmoids, or its answers are noisy."
+    )
+
+
+def _listed(ratios: Floats) -> str:
+    return " and ".join(f"{ratio:.3g}" for ratio in ratios)
