@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..checking import Floats
+from .families import Slope, likely_family
 from .frames import Frame
 from .ledger import Ledger
 from .net import Net
@@ -31,6 +32,8 @@ class CircleScan:
         Angles that bound what could not be understood.
     sharp : int
         Jumps without a slope.
+    slopes : tuple of Slope
+        The samples of what could not be understood on the half circle itself.
     angles, values : (n,) arrays
         All samples of the half circle itself.
     """
@@ -40,6 +43,7 @@ class CircleScan:
     steps: tuple[Step, ...]
     unresolved: Floats
     sharp: int
+    slopes: tuple[Slope, ...]
     angles: Floats
     values: Floats
 
@@ -71,8 +75,10 @@ def scan_circle(
     grid = grid[np.abs(grid[:, None] - angles).min(axis=1) > 1e-9]
     scan = scan_steps(lambda new: ask_at(radius, new), free.extended(ask_at(radius, grid)), radius, known.link)
     steps, sharp, level = list(scan.steps), scan.sharp, scan
-    for _ in range(_MOST_ZOOMS):
-        if not len(level.unresolved) or level.sharp:
+    for zoom in range(_MOST_ZOOMS):
+        if not len(level.unresolved) or level.sharp or (zoom and not steps):
+            break
+        if not steps and likely_family(_slopes(scan)):  # single units, but of another family
             break
         further = _ZOOM * level.radius
         first = _arcs(level).extended(ask_at(further, _likely_centers(level)))
@@ -80,7 +86,7 @@ def scan_circle(
         steps, sharp = steps + list(level.steps), sharp + level.sharp
     lost = level.samples.angles[level.unresolved].reshape(-1, 2)
     steps.sort(key=lambda step: step.center)
-    return CircleScan(frame, radius, tuple(steps), lost, sharp, scan.samples.angles, scan.samples.values)
+    return CircleScan(frame, radius, tuple(steps), lost, sharp, _slopes(scan), scan.samples.angles, scan.samples.values)
 
 
 def _tolerances(ledger: Ledger, known: Net, points: Floats) -> Floats:
@@ -105,13 +111,19 @@ def _arcs(scan: Scan) -> Samples:
     return Samples(free.angles, free.values, free.tolerances, free.plateau, ends, free.rows)
 
 
+def _slopes(scan: Scan) -> tuple[Slope, ...]:
+    """Return the samples of each unresolved arc."""
+    order = np.argsort(scan.samples.angles, kind="stable")
+    angles, values = scan.samples.angles[order], scan.samples.values[order]
+    bounds = scan.samples.angles[scan.unresolved].reshape(-1, 2)
+    inside = [(angles >= low) & (angles <= high) for low, high in bounds]
+    return tuple(Slope(angles[mask], values[mask]) for mask in inside)
+
+
 def _likely_centers(scan: Scan) -> Floats:
     """Return the middle of the biggest jump of each unresolved arc."""
-    order = np.argsort(scan.samples.angles, kind="stable")
-    sorted_angles, values = scan.samples.angles[order], scan.samples.values[order]
     found = []
-    for low, high in scan.samples.angles[scan.unresolved].reshape(-1, 2):
-        inside = np.flatnonzero((sorted_angles >= low) & (sorted_angles <= high))
-        at = inside[int(np.argmax(np.abs(np.diff(values[inside]))))]
-        found.append(0.5 * (sorted_angles[at] + sorted_angles[at + 1]))
+    for slope in _slopes(scan):
+        at = int(np.argmax(np.abs(np.diff(slope.values))))
+        found.append(0.5 * (slope.angles[at] + slope.angles[at + 1]))
     return np.array(found)

@@ -15,6 +15,7 @@ from ..geometry import orthonormal_rows
 from ..oracle import Oracle
 from .certificate import CHI_LIMIT, certify, fresh_points, smallest_angle
 from .circle import CircleScan, scan_circle
+from .families import WrongFamily, likely_family
 from .frames import Frame, frame_through
 from .joint import Errors, Fit, fit_jointly
 from .ledger import Ledger
@@ -91,11 +92,19 @@ class _Search:
         rays = cast_rays(self.ledger, self.link, self.rng)
         self.known = replace(self.known, c=rays.intercept)
         last: Identification | None = None
+        idle = 0
         radius = _CIRCLE * rays.scale
         for attempt in range(_MOST_ATTEMPTS):
+            before = self.known.k
             self._look(rays, attempt, radius)
+            if not self.known.k:
+                self._refuse_shape()
+            idle = idle + 1 if self.known.k <= before else 0
             residuals = self.ledger.y - self.known.predict(self.ledger.X)
-            radius *= _LEAP if self._only_far_rows_missed(residuals, radius) else 2
+            far_out = self._only_far_rows_missed(residuals, radius)
+            radius *= _LEAP if far_out else 2
+            if idle > 1 and not far_out:
+                break
             if not self.known.k or np.abs(residuals).max() > _COMPLETE * np.abs(self.known.u).min():
                 continue
             fit = fit_jointly(self.known, self.ledger)
@@ -185,17 +194,42 @@ class _Search:
         fit = Fit(self.known, np.nan, nothing, nothing, 0)
         return self._result(fit, errors, False, "Not certified: the search did not come to its end.")
 
+    def _refuse_shape(self) -> None:
+        """Raise if the first circle shows steps, but none of them a unit."""
+        scan, name, spent = self.scans[-1], self.link.activation.name, self.ledger.n_queries
+        if scan.sharp:
+            raise NotIdentifiable(
+                f"The function jumps by {_largest_jump(scan):.3g} within {scan.radius * 3e-14:.1g} on a circle of radius "
+                f"{scan.radius:.3g} ({spent} queries): it is discontinuous, for instance a forest or a rule."
+            )
+        if len(scan.unresolved) > 1:
+            family = likely_family(scan.slopes)
+            if family is not None and family != self.link.odd.name:
+                raise WrongFamily(
+                    f"The steps on a circle are not {name} but {family} units ({spent} queries): use "
+                    f"activation='{family}'.",
+                    family,
+                )
+            raise NotIdentifiable(
+                f"None of {len(scan.unresolved)} steps on a circle is a single {name} unit or one of another family "
+                f"({spent} queries): an output link that is not undone, a deeper network, answers that are rounded or "
+                "noisy, or units in nearly parallel pairs."
+            )
+
     def _why_not(self) -> str:
-        scan = self.scans[-1]
-        if sum(s.sharp for s in self.scans):
-            return "The function jumps without a slope between: it is discontinuous (a forest or a rule?)."
+        scan, spent = self.scans[-1], self.ledger.n_queries
         if len(scan.unresolved):
             return (
-                f"After {self.ledger.n_queries} queries {len(scan.unresolved)} steps on a circle of radius "
-                f"{scan.radius:.3g} do not look like single {self.link.activation.name} units (nearly parallel units, "
-                "or another activation; try activation='auto')."
+                f"{self.known.k} units were found, but {len(scan.unresolved)} steps on a circle do not separate into "
+                f"single units even at radius {scan.radius * 8.0**4:.2g} ({spent} queries): parallel or nearly parallel "
+                "units; the function is known, its units are not."
             )
         return (
-            f"After {self.ledger.n_queries} queries {self.known.k} units explain the steps but not all answers; "
-            "the function may not be a sum of sigmoids (try activation='auto' or another seed)."
+            f"{self.known.k} units explain the steps on {len(self.scans)} circles but not all of {spent} answers: the "
+            "function is not a sum of sigmoids, or steps cancel (try another seed)."
         )
+
+
+def _largest_jump(scan: CircleScan) -> float:
+    order = np.argsort(scan.angles)
+    return float(np.abs(np.diff(scan.values[order])).max())

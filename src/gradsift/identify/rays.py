@@ -9,14 +9,15 @@ import numpy as np
 from ..checking import Floats
 from ..errors import NotIdentifiable
 from ..geometry import orthonormal_rows
+from .families import AlgebraicTails
 from .ledger import Ledger
 from .links import Link
 
 __all__ = ["FAR", "Rays", "cast_rays"]
 
-FAR = 2.0**30  # hyperplanes at a distance up to about 1e7 show up as a difference between here and nearby
+FAR = 2.0**40  # hyperplanes at a distance up to about 1e10 show up as a difference between here and nearby
 _FACTOR = 8.0
-_MOST = 9  # radii per ray: 8^9 is still nearer than FAR
+_MOST = 11  # radii per ray: 8^11 is still nearer than FAR
 
 
 @dataclass(frozen=True)
@@ -99,7 +100,7 @@ def cast_rays(ledger: Ledger, link: Link, rng: np.random.Generator) -> Rays:
             ray.take(radius, float(answer), ledger.tolerance)
     for ray in rays:
         if not ray.settles:
-            raise NotIdentifiable(_why_it_does_not_settle(ray, ledger.n_queries))
+            raise _refusal(ray, ledger.n_queries)
     rays.sort(key=lambda ray: ray.scale(ledger.largest, link))
     first, second = rays
     if not any(first.changed):
@@ -114,7 +115,7 @@ def cast_rays(ledger: Ledger, link: Link, rng: np.random.Generator) -> Rays:
     )  # fmt: skip
 
 
-def _why_it_does_not_settle(ray: _Ray, n_queries: int) -> str:
+def _refusal(ray: _Ray, n_queries: int) -> NotIdentifiable:
     """Name the growth along a ray by the ratio of its last differences."""
     steps = np.abs(np.diff(ray.values[-4:]))
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -122,16 +123,16 @@ def _why_it_does_not_settle(ray: _Ray, n_queries: int) -> str:
     evidence = f"({n_queries} queries; the last differences at radii growing by 8 have the ratios {_listed(ratios)})"
     if np.all(np.abs(ratios - _FACTOR) < 0.05 * _FACTOR):
         slope = (ray.values[-1] - ray.values[-2]) / (ray.radii[-1] - ray.radii[-2])
-        return (
+        return NotIdentifiable(
             f"Along a ray the function grows linearly, by {slope:.6g} per unit length {evidence}: ReLU units, or a linear "
             "skip term beside the sigmoids; subtract the linear part, or use a method for ReLU networks."
         )
     if np.all(np.abs(ratios * _FACTOR - 1) < 0.05):
-        return (
+        return AlgebraicTails(
             f"Along a ray the function approaches its limit like one over the radius {evidence}: units with algebraic "
             "tails; try activation='arctan' or 'softsign'."
         )
-    return (
+    return NotIdentifiable(
         f"Along a ray the function settles neither to a constant nor to a line {evidence}: it is not a sum of "
         "sigmoids, or its answers are noisy."
     )

@@ -172,10 +172,9 @@ def _intervals(samples: Samples, order: NDArray[np.intp]) -> list[NDArray[np.int
 
 
 def _ratios(samples: Samples, numbers: NDArray[np.intp]) -> Floats:
-    """Return g at the samples between two plateaus if one unit lies in between (nan for equal plateaus)."""
+    """Return g at the samples between two different plateaus if one unit lies in between."""
     first, last = samples.values[numbers[0]], samples.values[numbers[-1]]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray((samples.values[numbers[1:-1]] - 0.5 * (first + last)) / (0.5 * (last - first)))
+    return np.asarray((samples.values[numbers[1:-1]] - 0.5 * (first + last)) / (0.5 * (last - first)))
 
 
 def _as_step(samples: Samples, numbers: NDArray[np.intp], line: _Line, radius: float, link: Link) -> Step:
@@ -197,8 +196,10 @@ def _judge(samples: Samples, numbers: NDArray[np.intp], link: Link) -> _Verdict:
         return _Verdict(sharp=True)
     if n_inner == 0:
         return _Verdict(angle=0.5 * (angles[0] + angles[1]))
+    if values[0] == values[-1]:  # steps that cancel: there is no single unit between equal plateaus
+        return _Verdict() if n_inner >= _MOST_INNER else _Verdict(angle=_between_units(angles, values))
     ratios = _ratios(samples, numbers)
-    slack = samples.tolerances[numbers[1:-1]] / (0.5 * abs(values[-1] - values[0]) + 1e-300)
+    slack = samples.tolerances[numbers[1:-1]] / (0.5 * abs(values[-1] - values[0]))
     padded = np.concatenate([[-1.0], ratios, [1.0]])
     if (np.diff(padded) >= -2 * np.max(slack)).all():  # one unit rises from one plateau to the other
         arguments = np.clip(link.invert(ratios), -link.flat, link.flat)
