@@ -40,12 +40,12 @@ def certify(fit: Fit, errors: Errors, ledger: Ledger, fresh: Floats) -> Certific
     Parameters
     ----------
     fresh : (n,) array
-        Residuals at fresh points, taken before these were fitted.
+        Residuals at fresh points, taken before these were fitted, over the change that a relative error of one in all
+        parameters would make there.
     """
     net = fit.net
-    scale = max(ledger.largest, 1e-300)
     excess = ledger.n_queries - (net.a.size + 2 * net.k + 1)
-    worst_fresh = float(np.abs(fresh).max(initial=0.0)) / scale
+    worst_fresh = float(np.abs(fresh).max(initial=0.0))
     weights = np.abs(net.u)
     complaints = []
     if not fit.chi < CHI_LIMIT:
@@ -54,7 +54,7 @@ def certify(fit: Fit, errors: Errors, ledger: Ledger, fresh: Floats) -> Certific
             "(another activation or a unit that was not separated; try activation='auto' or another seed)"
         )
     if not worst_fresh <= _FRESH_LIMIT:
-        complaints.append(f"fresh points are missed by {worst_fresh:.2g} of the largest answer (try another seed)")
+        complaints.append(f"fresh points are missed by a relative {worst_fresh:.2g} (try another seed)")
     worst = float(errors.relative.max(initial=0.0))
     if not worst <= ERROR_LIMIT:
         complaints.append(

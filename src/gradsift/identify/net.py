@@ -86,9 +86,16 @@ class Net:
 
         The output is rounded a few times, and each argument by its own size and that of its terms.
         """
+        return EPS * (4 * largest + self._argument_terms(X, 2.0))
+
+    def sensitivity(self, X: Floats) -> Floats:
+        """Return how much the values at the rows of X change if every parameter changes by its own size, shape (n,)."""
+        return np.asarray(abs(self.c) + np.abs(self.u).sum() + self._argument_terms(X, 1.0))
+
+    def _argument_terms(self, X: Floats, share: float) -> Floats:
         active = np.abs(self.u) * self.link.odd.derivative(self.arguments(X))  # (n, k)
-        terms = 2 * np.linalg.norm(X, axis=1)[:, None] * np.linalg.norm(self.a, axis=1) + np.abs(self.b)
-        return np.asarray(EPS * (4 * largest + (active * terms).sum(axis=1)))
+        terms = share * np.linalg.norm(X, axis=1)[:, None] * np.linalg.norm(self.a, axis=1) + np.abs(self.b)
+        return np.asarray((active * terms).sum(axis=1))
 
     def with_units(self, other: Net) -> Net:
         """Return both networks' units over this one's constant."""

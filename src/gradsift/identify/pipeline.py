@@ -153,7 +153,7 @@ class _Search:
         """Polish, test on fresh points, and judge."""
         fit, errors = polish(fit, self.ledger, self.rng)
         points = fresh_points(fit.net, _N_FRESH, self.rng)
-        fresh = self.ledger.ask(points, "fresh") - fit.net.predict(points)
+        fresh = (self.ledger.ask(points, "fresh") - fit.net.predict(points)) / fit.net.sensitivity(points)
         fit = fit_jointly(fit.net, self.ledger)
         certificate = certify(fit, errors, self.ledger, fresh)
         return self._result(fit, errors, certificate.holds, certificate.sentence)

@@ -250,10 +250,15 @@ def _line(at: Floats, arguments: Floats, left: float, right: float, slack: Float
         return None
     misfit = np.abs(arguments - rate * np.sin(at - center))
     # Offsets bend the line a little; that is settled exactly once the offset is known.
-    bend = 1.0 * float(np.max(np.abs(at - center))) ** 2 * link.flat
+    bend = float(np.max(np.abs(at - center))) ** 2 * link.flat
     allowed = slack / np.maximum(link.odd.derivative(arguments), 1e-300) + bend + 1e-6 * np.abs(arguments) + 1e-7
     if (misfit > allowed).any():
-        return None
+        if (misfit > allowed + 0.05).any():
+            return None
+        bent = _bent_line(at, arguments, float(center), float(rate), allowed)
+        if bent is not None or len(at) > 3:
+            return bent
+        return _Line(float(center), float(rate), next_angle=float(center - 0.2 * link.usable / rate))
     line = _Line(float(center), float(rate))
     precise = arguments[np.abs(arguments) < 0.5 * link.usable]
     if len(at) > 2 and len(precise) > 1 and np.ptp(precise) > 0.05 * link.usable:
@@ -262,3 +267,16 @@ def _line(at: Floats, arguments: Floats, left: float, right: float, slack: Float
     closest = float(arguments[np.argmin(np.abs(arguments))])
     target = -np.copysign(0.1 * link.usable, closest) if abs(closest) < 0.2 * link.usable else 0.0
     return _Line(line.center, line.rate, next_angle=line.center + float(np.arcsin(np.clip(target / rate, -1, 1))))
+
+
+def _bent_line(at: Floats, arguments: Floats, center: float, rate: float, allowed: Floats) -> _Line | None:
+    """Fit a line with the bend of a large offset to at least four samples; None if they have none."""
+    if len(at) < 4:
+        return None
+    turn = at - center
+    basis = np.stack([np.sin(turn), np.ones(len(at)), 1 - np.cos(turn)], axis=1)
+    scale = np.abs(basis).max(axis=0)
+    answer = np.linalg.lstsq(basis / scale / allowed[:, None], arguments / allowed, rcond=None)[0] / scale
+    if (np.abs(basis @ answer - arguments) > allowed).any() or not 0.5 * rate < answer[0] < 2 * rate:
+        return None
+    return _Line(center - answer[1] / answer[0], float(answer[0]))
