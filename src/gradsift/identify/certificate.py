@@ -8,7 +8,8 @@ import numpy as np
 
 from ..checking import Floats
 from ..geometry import normalize_rows
-from .joint import Errors, Fit
+from .accuracy import Errors
+from .joint import Fit
 from .ledger import Ledger
 from .net import Net
 

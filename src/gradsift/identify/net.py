@@ -113,6 +113,16 @@ class Net:
         probes = tuple(self.probes[i] for i in numbers)
         return replace(self, a=self.a[numbers], b=self.b[numbers], u=self.u[numbers], probes=probes)
 
+    def all_probes(self) -> list[Probe]:
+        """Return the latest and the earlier probes of all units."""
+        found = []
+        for probe in self.probes:
+            latest: Probe | None = probe
+            while latest is not None:
+                found.append(latest)
+                latest = latest.earlier
+        return found
+
     def to_model(self) -> SigmoidCombination:
         """Return the canonical public model."""
         return self.link.to_model(self.a, self.b, self.u, self.c)

@@ -13,11 +13,12 @@ from ..checking import Floats, as_generator, at_least
 from ..errors import BudgetSpent, NotIdentifiable
 from ..geometry import orthonormal_rows
 from ..oracle import Oracle
+from .accuracy import Errors
 from .certificate import CHI_LIMIT, certify, fresh_points, smallest_angle
 from .circle import CircleScan, scan_circle
 from .families import WrongFamily, likely_family
 from .frames import Frame, frame_through
-from .joint import Errors, Fit, fit_jointly
+from .joint import Fit, fit_jointly
 from .ledger import Ledger
 from .links import LINKS, Link
 from .net import Net, empty_net
@@ -191,7 +192,7 @@ class _Search:
             return None
         nothing = np.full(self.known.k, np.nan)
         errors = Errors(nothing, nothing, nothing, nothing, np.nan, nothing, nothing)
-        fit = Fit(self.known, np.nan, nothing, nothing, 0)
+        fit = Fit(self.known, np.nan, nothing, nothing)
         return self._result(fit, errors, False, "Not certified: the search did not come to its end.")
 
     def _refuse_shape(self) -> None:
@@ -199,8 +200,8 @@ class _Search:
         scan, name, spent = self.scans[-1], self.link.activation.name, self.ledger.n_queries
         if scan.sharp:
             raise NotIdentifiable(
-                f"The function jumps by {_largest_jump(scan):.3g} within {scan.radius * 3e-14:.1g} on a circle of radius "
-                f"{scan.radius:.3g} ({spent} queries): it is discontinuous, for instance a forest or a rule."
+                f"The function jumps by {_largest_jump(scan):.3g} within {scan.radius * 3e-14:.1g} on a circle of "
+                f"radius {scan.radius:.3g} ({spent} queries): it is discontinuous, for instance a forest or a rule."
             )
         if len(scan.unresolved) > 1:
             family = likely_family(scan.slopes)
@@ -221,8 +222,8 @@ class _Search:
         if len(scan.unresolved):
             return (
                 f"{self.known.k} units were found, but {len(scan.unresolved)} steps on a circle do not separate into "
-                f"single units even at radius {scan.radius * 8.0**4:.2g} ({spent} queries): parallel or nearly parallel "
-                "units; the function is known, its units are not."
+                f"single units even at radius {scan.radius * 8.0**4:.2g} ({spent} queries): parallel or nearly "
+                "parallel units."
             )
         return (
             f"{self.known.k} units explain the steps on {len(self.scans)} circles but not all of {spent} answers: the "

@@ -7,7 +7,8 @@ from dataclasses import replace
 import numpy as np
 
 from ..checking import Floats
-from .joint import Errors, Fit, Linearised, fit_jointly
+from .accuracy import Errors
+from .joint import Fit, fit_jointly, parameter_errors
 from .ledger import Ledger
 from .net import Net, Probe
 
@@ -23,7 +24,7 @@ def polish(fit: Fit, ledger: Ledger, rng: np.random.Generator) -> tuple[Fit, Err
 
     A unit whose offset alone is uncertain costs one query, any other d + 1.
     """
-    errors = Linearised(fit.net, ledger).errors(rng)
+    errors = parameter_errors(fit.net, ledger, rng)
     for _ in range(_MOST_ROUNDS):
         asked = ledger.n_queries
         net = fit.net
@@ -39,7 +40,7 @@ def polish(fit: Fit, ledger: Ledger, rng: np.random.Generator) -> tuple[Fit, Err
         if ledger.n_queries == asked:
             break
         fit = fit_jointly(net, ledger)
-        errors = Linearised(fit.net, ledger).errors(rng)
+        errors = parameter_errors(fit.net, ledger, rng)
     return fit, errors
 
 

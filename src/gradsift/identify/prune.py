@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from .certificate import CHI_LIMIT
-from .joint import Fit, probe_residuals
+from .joint import Fit
 from .ledger import Ledger
 from .net import Net
+from .replies import probe_rows
 
 __all__ = ["without_contaminated", "without_suspects"]
 
@@ -22,7 +23,7 @@ def without_contaminated(net: Net, ledger: Ledger) -> Net:
     """
     keep = np.ones(net.k, dtype=bool)
     for number in range(net.k):
-        residuals = probe_residuals(net, number, ledger.largest)
+        residuals = probe_rows(net, number, net.probes[number], ledger.largest).residuals
         if len(residuals):
             keep[number] = np.ptp(residuals) <= _CONTAMINATED * abs(net.u[number])
     return net.only(keep)

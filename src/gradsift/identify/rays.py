@@ -105,8 +105,8 @@ def cast_rays(ledger: Ledger, link: Link, rng: np.random.Generator) -> Rays:
     first, second = rays
     if not any(first.changed):
         raise NotIdentifiable(
-            f"All {ledger.n_queries} answers along two rays are equal: the function looks constant, so there is no unit "
-            "to find."
+            f"All {ledger.n_queries} answers along two rays are equal: the function looks constant, so there is no "
+            "unit to find."
         )
     back = ledger.ask(-FAR * first.direction[None], "rays")
     return Rays(
@@ -124,8 +124,8 @@ def _refusal(ray: _Ray, n_queries: int) -> NotIdentifiable:
     if np.all(np.abs(ratios - _FACTOR) < 0.05 * _FACTOR):
         slope = (ray.values[-1] - ray.values[-2]) / (ray.radii[-1] - ray.radii[-2])
         return NotIdentifiable(
-            f"Along a ray the function grows linearly, by {slope:.6g} per unit length {evidence}: ReLU units, or a linear "
-            "skip term beside the sigmoids; subtract the linear part, or use a method for ReLU networks."
+            f"Along a ray the function grows linearly, by {slope:.6g} per unit length {evidence}: ReLU units, or a "
+            "linear skip term beside the sigmoids; subtract the linear part, or use a method for ReLU networks."
         )
     if np.all(np.abs(ratios * _FACTOR - 1) < 0.05):
         return AlgebraicTails(
