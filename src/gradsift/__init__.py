@@ -15,6 +15,8 @@ _HOMES = {
     "SigmoidCombination": "model",
     "match_units": "geometry",
     "Oracle": "oracle",
+    "SigmoidCombinationRegressor": "estimators",
+    "SigmoidMixtureClassifier": "estimators",
 }
 _MODULES = ("errors", "oracle", "paper", "simulate", "sources", "theory")
 
@@ -22,6 +24,7 @@ __all__ = ["__version__", *sorted(_HOMES), *_MODULES]
 
 if TYPE_CHECKING:
     from . import errors, oracle, paper, simulate, sources, theory
+    from .estimators import SigmoidCombinationRegressor, SigmoidMixtureClassifier
     from .geometry import match_units
     from .model import SigmoidCombination
     from .oracle import Oracle
