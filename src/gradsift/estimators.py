@@ -215,7 +215,8 @@ class SigmoidMixtureClassifier(ClassifierMixin, _SigmoidEstimator):
 
     def predict(self, X: Any) -> Any:
         """Return the likelier class of each row."""
-        return self.classes_[(self.decision_function(X) > 0).astype(int)]
+        positive = self.decision_function(X) > 0
+        return self.classes_[positive.astype(int)]
 
     def responsibilities(self, X: Any, y: Any) -> Floats:
         """Return the probability that component l produced label y_i at x_i, shape (n, k)."""

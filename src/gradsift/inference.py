@@ -249,7 +249,8 @@ def p_value(statistic: float, n_tests: int = 1) -> float:
 
 def _inverse(H: Floats) -> Floats:
     """Invert a symmetric matrix in its own scale; directions without information get an infinite-looking variance."""
-    scale = np.sqrt(np.maximum(np.diag(H), np.finfo(np.float64).tiny))
+    diagonal = np.diag(H)
+    scale = np.sqrt(np.maximum(diagonal, 1e-30 * max(float(diagonal.max(initial=0.0)), 1e-30)))
     values, vectors = np.linalg.eigh(H / scale[:, None] / scale)
     values = np.maximum(values, 1e-14)
     return np.asarray((vectors / values) @ vectors.T / scale[:, None] / scale)

@@ -62,6 +62,7 @@ class _Point(NamedTuple):
     equations: Equations
     objective: float
     variance: float
+    gradient: Floats  # of the objective
 
 
 def refine(
@@ -87,30 +88,32 @@ def refine(
     chart = Chart(family, metric)
     here = _look(evaluate, family, prior, chart.project(start), curvature=True)
     curvature, damping, stale = here.equations.curvature, 1e-3, False
+    H = _hessian(here, curvature, prior, family)
     for iteration in range(1, max_iterations + 1):
-        assert curvature is not None  # for the type checker: asked for whenever it is missing
         G = chart.tangent(here.theta)
-        local = _local_equations(here, curvature, G, prior, family)
+        free = G.shape[0] == G.shape[1]  # unconstrained: G is the identity
+        local = (H, here.gradient) if free else (G.T @ H @ G, G.T @ here.gradient)
         step, predicted = _damped_step(*local, damping)
         if predicted < tolerance:
             return _result(here, curvature, iteration, True)
         there = _look(evaluate, family, prior, chart.retract(here.theta, G @ step), curvature=False)
-        gain = (here.objective - there.objective) / max(predicted, 1e-300)
-        if not gain > 1e-3:
-            if stale:  # blame the old curvature before the step length
-                fresh = evaluate(here.theta, True)
-                curvature, stale = fresh.curvature, False
-            else:
-                damping *= 8.0
-                if damping > 1e8:
-                    return _result(here, curvature, iteration, False)
+        gain = (here.objective - there.objective) / predicted
+        if gain > 1e-3:
+            damping = damping / 10 if gain > 0.75 else damping * (1.0 if gain > 0.25 else 4.0)
+            stale = 0.8 < gain < 1.2 or predicted < _NEAR
+            if stale:
+                H = _updated(H, family.pack(there.theta) - family.pack(here.theta), there.gradient - here.gradient)
+            here = there
+        elif not stale:
+            damping *= 8.0
+            if damping > 1e8:
+                return _result(here, curvature, iteration, False)
             continue
-        here = there
-        damping = damping / 10 if gain > 0.75 else damping * (1.0 if gain > 0.25 else 4.0)
-        if 0.8 < gain < 1.2 or predicted < _NEAR:
-            stale = True
-        else:
-            curvature, stale = evaluate(here.theta, True).curvature, False
+        else:  # blame the old curvature before the step length
+            stale = False
+        if not stale:
+            curvature = evaluate(here.theta, True).curvature
+            H = _hessian(here, curvature, prior, family)
     return _result(here, curvature, max_iterations, False)
 
 
@@ -118,17 +121,27 @@ def _look(evaluate: Evaluate, family: Family, prior: Prior, theta: Parameters, *
     equations = evaluate(theta, curvature)
     mass = equations.mass
     if family.labels:
-        return _Point(theta, equations, equations.loss + prior.value(theta, family), 1.0)
-    variance = 2 * equations.loss / mass + _NOISE_FLOOR
-    return _Point(theta, equations, 0.5 * mass * float(np.log(variance)) + prior.value(theta, family), variance)
+        variance, loss = 1.0, equations.loss
+    else:
+        variance = 2 * equations.loss / mass + _NOISE_FLOOR
+        loss = 0.5 * mass * float(np.log(variance))
+    gradient = equations.gradient / variance + prior.gradient(theta, family)
+    return _Point(theta, equations, loss + prior.value(theta, family), variance, gradient)
 
 
-def _local_equations(here: _Point, curvature: Floats, G: Floats, prior: Prior, family: Family) -> tuple[Floats, Floats]:
-    H = curvature / here.variance + prior.curvature(here.theta, family)
-    g = here.equations.gradient / here.variance + prior.gradient(here.theta, family)
-    if G.shape[0] == G.shape[1]:  # unconstrained: G is the identity
-        return H, g
-    return G.T @ H @ G, G.T @ g
+def _hessian(here: _Point, curvature: Floats | None, prior: Prior, family: Family) -> Floats:
+    """Return the Gauss-Newton matrix of the objective in the flat parameters."""
+    assert curvature is not None  # for the type checker: it was asked for
+    return curvature / here.variance + prior.curvature(here.theta, family)
+
+
+def _updated(H: Floats, step: Floats, change: Floats) -> Floats:
+    """Return the BFGS update: the last digits need the curvature that Gauss-Newton leaves out, and this is free."""
+    Hs = H @ step
+    bend, model_bend = float(step @ change), float(step @ Hs)
+    if bend <= 1e-3 * model_bend or model_bend <= 0:
+        return H
+    return np.asarray(H + np.outer(change, change) / bend - np.outer(Hs, Hs) / model_bend)
 
 
 def _damped_step(H: Floats, g: Floats, damping: float) -> tuple[Floats, float]:

@@ -23,7 +23,7 @@ _NEW = 6  # directions sought per half
 class Better(NamedTuple):
     """What the test found.
 
-    p : p-value that nothing is missing (Bonferroni over candidates and halves)
+    p : p-value that nothing is missing (Bonferroni over candidates and halves); nan: too few rows to test
     units : (m, d) arguments, and offsets (m,), of new units fitted to the residuals
     splits : (k, d) directions along which each unit would split
     """
@@ -43,6 +43,9 @@ def better_unit(problem: Problem, theta: Parameters, rng: np.random.Generator) -
     """
     rows = problem.first(10_000)
     cut = len(rows.y) // 2
+    k, d = theta.A.shape
+    if cut < 2 * problem.family.size(k, d):
+        return Better(float("nan"), *_candidates(problem.family, theta, rows, rng)[1:])
     halves = [_part(rows, slice(0, cut)), _part(rows, slice(cut, None))]
     candidates = [_candidates(problem.family, theta, half, rng) for half in halves]
     largest, n_tests = 0.0, 0
@@ -96,7 +99,8 @@ def _standardised(family: Family, theta: Parameters, rows: Rows, found: Better) 
     J *= np.sqrt(information)[:, None].astype(J.dtype)  # float32: a statistic needs three digits, not sixteen
     features *= np.sqrt(information)[:, None]
     gram = (J.T @ J).astype(np.float64)
-    gram[np.diag_indices_from(gram)] *= 1 + 1e-6
+    diagonal = np.diag(gram)
+    gram[np.diag_indices_from(gram)] += 1e-6 * diagonal + 1e-12 * diagonal.max() + 1e-300
     features = features - J @ np.linalg.solve(gram, J.T @ features)
     scores = features * (residual * np.sqrt(information))[:, None]
     return np.asarray(scores.sum(axis=0) / np.maximum(np.sqrt((scores**2).sum(axis=0)), 1e-300))

@@ -55,6 +55,11 @@ def minimize_batch(objective: Objective, state: Descent, max_evaluations: int, *
 
     O(R (M P + M^3)) flops beside each evaluation of the objective.
     """
+    with np.errstate(over="ignore", invalid="ignore"):  # a trial that runs away is refused, not reported
+        return _minimize(objective, state, max_evaluations, tolerance)
+
+
+def _minimize(objective: Objective, state: Descent, max_evaluations: int, tolerance: float) -> Descent:
     x, f, g, memory = state
     R = len(x)
     scale = np.linalg.norm(g, axis=1)
@@ -73,7 +78,7 @@ def minimize_batch(objective: Objective, state: Descent, max_evaluations: int, *
             f = np.where(good, value, f)
             direction = _direction(g, memory)
             slope = np.einsum("rp,rp->r", g, direction).astype(np.float64)
-            uphill = slope >= 0
+            uphill = ~(slope < 0)  # NaN too
             if uphill.any():
                 direction[uphill], slope[uphill] = -g[uphill], -np.einsum("rp,rp->r", g[uphill], g[uphill])
         step = np.where(good, 1.0, step * 0.35)

@@ -11,7 +11,7 @@ from .settle import Effort, Progress, Settled, settle
 
 __all__ = ["choose_units"]
 
-_PATIENCE = 2  # numbers of units in a row that BIC may dislike before the search ends
+_PATIENCE = 4  # numbers of units in a row that BIC may dislike before the search ends
 
 
 def choose_units(
@@ -24,8 +24,8 @@ def choose_units(
 ) -> Settled | None:
     """Return the fit whose number of units BIC prefers, or None when a score test asks for the `wider` family.
 
-    Forward from one unit: a fit with too few is quick (one or two rounds), and the only slow ones are the last. Ends
-    one step beyond the best when the test there finds nothing missing, two steps beyond otherwise.
+    Forward from one unit. Ends at the first number that BIC dislikes and at which the test finds nothing missing: BIC
+    alone may rise before it falls (two wrong units can be worth less than one).
     """
     best: Settled | None = None
     lowest, waited = np.inf, 0
@@ -40,7 +40,7 @@ def choose_units(
             best, lowest, waited = settled, score, 0
             continue
         waited += 1
-        if waited >= _PATIENCE or (best is not None and best.p_better > 0.01):
+        if waited >= _PATIENCE or not settled.p_better < 0.01:
             break
     return best
 

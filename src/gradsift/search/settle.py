@@ -48,7 +48,8 @@ def settle(
     optima = race(problem, n_units, effort.n_starts, _SCALES[0], rng)
     better = better_unit(problem, optima.best.theta, rng)
     rounds = 1
-    while not _stands(optima, better.p) and rounds < effort.max_rounds:
+    max_rounds = 1 if np.isnan(better.p) else effort.max_rounds  # too few rows to test: more rounds only fit noise
+    while not _stands(optima, better.p) and rounds < max_rounds:
         if progress is not None:
             progress(f"{n_units} units, round {rounds + 1}", rounds / effort.max_rounds)
         before = optima.best
@@ -63,7 +64,7 @@ def settle(
 
 
 def _stands(optima: Optima, p: float) -> bool:
-    return p > _LEVEL and (optima.gap > _CONTESTED or optima.hits >= 3)
+    return not p < _LEVEL and (optima.gap > _CONTESTED or optima.hits >= 3)
 
 
 def _with_escape(optima: Optima, moved: Optima) -> Optima:

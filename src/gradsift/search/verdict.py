@@ -86,6 +86,8 @@ def _overlaps(errors: StandardErrors) -> list[str]:
 
 def _search_doubts(evidence: Evidence) -> list[str]:
     doubts = []
+    if np.isnan(evidence.p_better):
+        doubts.append("too few rows to test for a further unit")
     if evidence.p_better < _LEVEL:
         doubts.append(f"a better or further unit exists (p = {evidence.p_better:.1g})")
     if evidence.gap < _NOTICE and evidence.hits < 3:
