@@ -78,12 +78,13 @@ def _candidates(family: Family, theta: Parameters, rows: Rows, rng: np.random.Ge
     loss = BatchLoss(Rows(rows.X, residual / max(scale, 1e-300), information), additive, 1)
     d = rows.X.shape[1]
     starts = [s._replace(u=s.u * 0.3) for s in glorot_starts(additive, 1, d, _NEW, 1.5, rng)]
-    found = minimize_batch(loss, start_batch(loss, loss.pack(starts)), 25)
+    found = minimize_batch(loss, start_batch(loss, loss.pack(starts)), 15)
     students = [loss.unpack(point) for point in found.points]
     bend = family.activation.second_derivative(rows.X @ theta.A.T + theta.b) * (residual * information)[:, None]
+    bend = bend.astype(np.float32)
     splits = np.empty_like(theta.A)
     for unit in range(len(theta.u)):
-        values, vectors = np.linalg.eigh((rows.X * bend[:, unit, None]).T @ rows.X)
+        values, vectors = np.linalg.eigh((loss.X[:, :d] * bend[:, unit, None]).T @ loss.X[:, :d])
         splits[unit] = vectors[:, int(np.argmax(np.abs(values)))]
     return Better(1.0, np.array([s.A[0] for s in students]), np.array([s.b[0] for s in students]), splits)
 

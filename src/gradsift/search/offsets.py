@@ -6,6 +6,7 @@ import numpy as np
 from scipy.stats import chi2
 
 from ..refine import Family, NormalEquations, Refined
+from ..sources import ArraySource
 from .problem import Problem
 
 __all__ = ["offsets_needed", "offsets_p_value"]
@@ -25,15 +26,16 @@ def offsets_p_value(problem: Problem, wider: Family, refined: Refined) -> float:
     freedom each when the extras are zero. One pass with curvature.
     """
     k, d = refined.theta.A.shape
-    summary = NormalEquations(wider, refined.theta, single=False)
-    equations = summary.chunk(problem.first(10_000))
+    equations = ArraySource(*problem.first(10_000)).reduce(NormalEquations(wider, refined.theta))
     assert equations.curvature is not None  # asked for by default
     extra = np.arange(problem.family.size(k, d), wider.size(k, d))
     if problem.family.intercept and not wider.intercept:
         raise ValueError("wider must contain the fitted family.")
     fitted = np.arange(problem.family.size(k, d))
     H = equations.curvature
-    mixed = np.linalg.lstsq(H[np.ix_(fitted, fitted)], H[np.ix_(fitted, extra)], rcond=1e-10)[0]
+    known = H[np.ix_(fitted, fitted)]
+    known[np.diag_indices_from(known)] *= 1 + 1e-6  # sums of float32 blocks may be singular to that digit
+    mixed = np.linalg.solve(known + 1e-300 * np.eye(len(known)), H[np.ix_(fitted, extra)])
     score = equations.gradient[extra] - mixed.T @ equations.gradient[fitted]
     information = H[np.ix_(extra, extra)] - H[np.ix_(extra, fitted)] @ mixed
     variance = 1.0 if wider.labels else 2 * equations.loss / equations.mass

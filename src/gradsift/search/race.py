@@ -17,6 +17,7 @@ __all__ = ["Optima", "descend", "glorot_starts", "prune", "race", "same_optimum"
 
 SPARE_UNITS = 5
 ROWS_PER = 30
+_SAME_BASIN = 0.36  # distance below which a start has always polished to the optimum it was near
 _CLEARLY_WORSE = 150.0  # nats behind the leader: not worth a polish
 
 
@@ -84,7 +85,7 @@ def descend(problem: Problem, starts: list[Parameters]) -> Optima:
     loss = problem.batch(n_units, _few(problem, n_units))
     state = start_batch(loss, loss.pack(starts))
     nat = _nat(problem, state.values)
-    state = minimize_batch(loss, state, 40, tolerance=0.1 * nat)
+    state = minimize_batch(loss, state, 120 if problem.family.labels else 40, tolerance=0.1 * nat)
     order = np.argsort(state.values)[:3]
     behind = (state.values[order] - state.values[order[0]]) / nat  # nats on all rows
     survivors = [loss.unpack(state.points[i]) for i, gap in zip(order, behind) if gap < _CLEARLY_WORSE]
@@ -130,7 +131,7 @@ def polish_distinct(problem: Problem, survivors: list[Parameters]) -> Optima:
     found: list[Refined] = []
     hits: list[int] = []
     for theta in survivors:
-        near = next((i for i, known in enumerate(found) if _distance(theta, known.theta) < 0.3), None)
+        near = next((i for i, known in enumerate(found) if _distance(theta, known.theta) < _SAME_BASIN), None)
         if near is None:
             refined = problem.polish(_descended(problem, theta))
             near = next((i for i, known in enumerate(found) if same_optimum(refined, known)), None)
