@@ -25,6 +25,8 @@ _HOMES = {
     "match_units": "geometry",
     "plan": "theory",
     "recover": "recovery",
+    "SigmoidCombinationRegressor": "estimators",
+    "SigmoidMixtureClassifier": "estimators",
 }
 _MODULES = ("errors", "oracle", "paper", "simulate", "sources", "theory")
 
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
     from . import errors, oracle, paper, simulate, sources, theory
     from .candidates import generate_candidates
     from .clustering import DirectionalKMeans
+    from .estimators import SigmoidCombinationRegressor, SigmoidMixtureClassifier
     from .geometry import match_units
     from .gradients import KernelGradients, LocalLinearGradients, OracleGradients, ProjectedGradients
     from .model import SigmoidCombination
