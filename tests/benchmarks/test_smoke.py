@@ -10,7 +10,7 @@ import pytest
 FOLDER = Path(__file__).parents[2] / "benchmarks"
 
 SMALL = {
-    "data_fit": (["--seeds", "1", "--cells", "10,5,1000", "--no-peers", "--out", os.devnull], "success"),
+    "data_fit": (["--seeds", "1", "--cells", "5,3,1e3", "--no-peers", "--out", os.devnull], "success"),
     "kernel_gradients": (["--rows", "2000", "--points", "20"], "x the literal loop"),
     "mirror_rate": (["--rows", "400", "--seeds", "1", "--large", "2000"], "log-log slope in n"),
     "oracle_scaling": (["--seeds", "1", "--dimensions", "3", "4"], "log-log slope of queries in d"),
