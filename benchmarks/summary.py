@@ -6,11 +6,14 @@ python benchmarks/summary.py
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 RESULTS = Path(__file__).parent / "results"
+README = Path(__file__).parents[1] / "README.md"
+START, END = "<!-- benchmarks/summary.py -->\n", "\n<!-- end -->"
 
 
 def load(name: str) -> dict[str, Any] | None:
@@ -24,12 +27,8 @@ def rows() -> Iterator[tuple[str, str, str]]:
         ratios = " / ".join(f"{row['ratio_literal']:.0f}" for row in r["rows"])
         strong = " / ".join(f"{row['ratio_products']:.0f}" for row in r["rows"])
         worst = max(row["agreement"] for row in r["rows"])
-        what = f"Kernel gradients, n = {r['n']:,}, {r['points']} points, d = 5 / 20 / 64"
-        yield (
-            what,
-            f"{ratios} times the literal loop, {strong} times a loop of products; agree to {worst:.0e}",
-            "kernel_gradients",
-        )
+        figure = f"{ratios} times the literal loop, {strong} times a loop of products; agree to {worst:.0e}"
+        yield f"Kernel gradients, n = {r['n']:,}, {r['points']} points, d = 5 / 20 / 64", figure, "kernel_gradients"
     if r := load("oracle_scaling"):
         yield (
             "Paper's value-oracle method, k = 3, unit error 0.1, d = 5 to 100",
@@ -38,11 +37,8 @@ def rows() -> Iterator[tuple[str, str, str]]:
         )
     if r := load("mirror_rate"):
         big = r["large"]
-        yield (
-            "SpectralMirror, d = 10, k = 2, angle against rows",
-            f"falls like n^{r['slope']:.2f}; n = {big['n']:,}, d = {big['d']}: {big['extra_mib']:.0f} MiB beside the table",
-            "mirror_rate",
-        )
+        memory = f"{big['extra_mib']:.0f} MiB beside a table of {big['n']:,} x {big['d']}"
+        yield "SpectralMirror, d = 10, k = 2", f"angle falls like n^{r['slope']:.2f}; {memory}", "mirror_rate"
 
 
 def table() -> str:
@@ -50,5 +46,12 @@ def table() -> str:
     return "\n".join([*lines, *(f"| {what} | {figure} | `{script}.py` |" for what, figure, script in rows())])
 
 
-if __name__ == "__main__":
+def main() -> None:
     print(table())
+    if "--write" in sys.argv:
+        before, rest = README.read_text().split(START)
+        README.write_text(before + START + table() + END + rest.split(END)[1])
+
+
+if __name__ == "__main__":
+    main()
