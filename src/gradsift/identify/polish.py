@@ -25,7 +25,7 @@ def polish(fit: Fit, ledger: Ledger, rng: np.random.Generator) -> tuple[Fit, Err
     A unit whose offset alone is uncertain costs one query, any other d + 1.
     """
     errors = parameter_errors(fit.net, ledger, rng)
-    for _ in range(_MOST_ROUNDS):
+    for _ in range(_MOST_ROUNDS if fit.net.probes else 0):
         asked = ledger.n_queries
         net = fit.net
         for unit in np.flatnonzero(errors.relative > _WEAK):
