@@ -132,7 +132,7 @@ class _Search:
             radius *= _LEAP if far_out else 2
             if idle > 1 and not far_out:
                 break
-            if not self.known.k or np.abs(residuals).max() > _COMPLETE * np.abs(self.known.u).min():
+            if not self.known.k or self._misses_a_unit(residuals):
                 continue
             fit = fit_jointly(self.known, self.ledger)
             if not fit.chi < CHI_LIMIT:
@@ -168,6 +168,11 @@ class _Search:
         angles, answers = np.array([0.0, np.pi, np.pi / 2]), np.array([rays.plateaus[0], back[0], rays.plateaus[1]])
         n_flat = 3 if radius > 1.5 * rays.second_scale else 2
         return frame, angles[:n_flat], answers[:n_flat]
+
+    def _misses_a_unit(self, residuals: Floats) -> bool:
+        """Say whether some answer is off by more than the units' own inaccuracy before the joint fit."""
+        inaccuracy = 1e-7 * self.known.sensitivity(self.ledger.X)
+        return bool((np.abs(residuals) > _COMPLETE * np.abs(self.known.u).min() + inaccuracy).any())
 
     def _only_far_rows_missed(self, residuals: Floats, radius: float) -> bool:
         """Say whether what is missing lies far out: all rows up to the circle are met up to a constant."""
