@@ -95,6 +95,7 @@ class _Search:
         self.known = empty_net(self.link, ledger.n_features, 0.0)
         self.scans: list[CircleScan] = []
         self.notes: list[str] = []
+        self.further_out = False  # hyperplanes are seen beyond the first circle
 
     def any_family(self) -> Identification:
         """Begin with tanh; a wrong family costs one circle at most."""
@@ -124,11 +125,11 @@ class _Search:
         for attempt in range(_MOST_ATTEMPTS):
             before = self.known.k
             self._look(rays, attempt, radius)
-            if not self.known.k:
+            if not self.known.k and not self.further_out:
                 raise_if_shapeless(self.scans[-1], self.link, self.ledger.n_queries)
             idle = idle + 1 if self.known.k <= before else 0
             residuals = self.ledger.y - self.known.predict(self.ledger.X)
-            far_out = self._only_far_rows_missed(residuals, radius)
+            far_out = self._only_far_rows_missed(residuals, radius) or (self.further_out and not self.known.k)
             radius *= _LEAP if far_out else 2
             if idle > 1 and not far_out:
                 break
@@ -165,6 +166,7 @@ class _Search:
             return frame, angles, self.ledger.ask(frame.on_circle(radius, angles), "scan")
         frame = frame_through(rays.first, rays.second)
         back = self.ledger.ask(-radius * rays.first[None], "scan")
+        self.further_out = bool(abs(back[0] - rays.plateaus[2]) > self.ledger.tolerance)
         angles, answers = np.array([0.0, np.pi, np.pi / 2]), np.array([rays.plateaus[0], back[0], rays.plateaus[1]])
         n_flat = 3 if radius > 1.5 * rays.second_scale else 2
         return frame, angles[:n_flat], answers[:n_flat]
