@@ -24,7 +24,7 @@ from .net import Net, empty_net
 from .plane import settle_in_plane
 from .polish import polish
 from .probe import probe_units
-from .prune import without_contaminated, without_suspects
+from .prune import without_cancelled, without_contaminated, without_suspects
 from .rays import Rays, cast_rays
 from .refusals import raise_if_shapeless, why_incomplete
 from .result import Identification, Progress
@@ -131,7 +131,7 @@ class _Search:
             residuals = self.ledger.y - self.known.predict(self.ledger.X)
             far_out = self._only_far_rows_missed(residuals, radius) or (self.further_out and not self.known.k)
             radius *= _LEAP if far_out else 2
-            if idle > 1 and not far_out:
+            if idle > 2 and not far_out:
                 break
             if not self.known.k or self._misses_a_unit(residuals):
                 continue
@@ -155,7 +155,7 @@ class _Search:
         self.scans.append(scan)
         units, _ = settle_in_plane(self.ledger, scan, self.known)
         found = probe_units(self.ledger, frame, units, self.known)
-        self.known = without_contaminated(self.known.with_units(found), self.ledger)
+        self.known = without_contaminated(without_cancelled(self.known.with_units(found)), self.ledger)
         self.ledger.n_units = self.known.k
 
     def _plane(self, rays: Rays, attempt: int, radius: float) -> tuple[Frame, Floats, Floats]:
