@@ -131,7 +131,7 @@ class _Search:
             residuals = self.ledger.y - self.known.predict(self.ledger.X)
             far_out = self._only_far_rows_missed(residuals, radius) or (self.further_out and not self.known.k)
             radius *= _LEAP if far_out else 2
-            if idle > 2 and not far_out:
+            if idle > 1 and not far_out:
                 break
             if not self.known.k or self._misses_a_unit(residuals):
                 continue
