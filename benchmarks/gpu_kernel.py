@@ -86,7 +86,7 @@ def _rows(X, y):
 
 
 def tune(d: int, n: int, m: int, seed: int) -> list[dict]:
-    """Time every tiling that might win; the winners stand in TILINGS."""
+    """Time launch shapes that might win; the one that does stands in TILING."""
     from gradsift.gradients.triton_kernel import Tiling, fused_sums
 
     X, y, points = problem(d, n, m, seed)

@@ -18,7 +18,7 @@ import torch
 import triton
 import triton.language as tl
 
-__all__ = ["MAX_FEATURES", "FusedSums", "fused_sums"]
+__all__ = ["MAX_FEATURES", "TILING", "FusedSums", "Tiling", "fused_sums"]
 
 MAX_FEATURES = 64  # beyond it, accumulators of a tile no longer fit into the registers
 
@@ -47,15 +47,9 @@ class Tiling(NamedTuple):
     stages: int
 
 
-# (padded width, exact) -> the fastest of those tried by benchmarks/gpu_kernel.py --tune on an H200.
-TILINGS = {
-    (16, True): Tiling(128, 64, 8, 3),
-    (32, True): Tiling(128, 64, 8, 3),
-    (64, True): Tiling(128, 64, 8, 2),
-    (16, False): Tiling(128, 64, 8, 3),
-    (32, False): Tiling(128, 64, 8, 3),
-    (64, False): Tiling(128, 64, 8, 3),
-}
+# The fastest, within a few per cent, of nine shapes tried on an H200 at widths 16, 32 and 64, exact or not:
+# benchmarks/gpu_kernel.py --tune times the runners-up.
+TILING = Tiling(points=64, rows=64, warps=4, stages=3)
 
 
 @triton.jit  # type: ignore[untyped-decorator]
@@ -100,14 +94,14 @@ def _partial_sums(
         row = first + tl.arange(0, ROWS)
         tile = row[:, None] * D + column[None, :]
         k_high = tl.load(keys_high + tile)
-        k_low = tl.load(keys_low + tile)
         c_high = tl.load(cross_high + tile)
-        c_low = tl.load(cross_low + tile)
         y = tl.load(targets + row)
         row_weight = tl.load(row_weights + row)
 
         scores = tl.dot(q_high, tl.trans(k_high))
         if EXACT:
+            k_low = tl.load(keys_low + tile)
+            c_low = tl.load(cross_low + tile)
             scores = tl.dot(q_low, tl.trans(k_high), scores)
             scores = tl.dot(q_high, tl.trans(k_low), scores)
         new_top = tl.maximum(top, tl.max(scores, 1) * scale)
@@ -152,7 +146,7 @@ def fused_sums(
     weight: torch.Tensor | None,
     *,
     exact: bool = True,
-    tiling: Tiling | None = None,
+    tiling: Tiling = TILING,
 ) -> FusedSums:
     """Sum weights, x, y, y^2 and y x over the rows of `x` at each point.
 
@@ -165,8 +159,8 @@ def fused_sums(
         Centred as well.
     weight : (n,) float32 tensor of positive numbers, or None
     exact : bool
-        False multiplies once, with operands rounded to 11 bits (what tf32 keeps): about 1e-3 relative error.
-    tiling : Tiling, optional
+        False multiplies once, with operands rounded to 11 bits (what tf32 keeps): 2e-4 relative error or so.
+    tiling : Tiling
 
     Notes
     -----
@@ -174,9 +168,8 @@ def fused_sums(
     """
     m, d = points.shape
     width = max(16, 1 << (d - 1).bit_length())
-    shape = tiling or TILINGS[width, exact]
-    n_rows = -(-len(x) // shape.rows) * shape.rows
-    n_tiles = -(-m // shape.points)
+    n_rows = -(-len(x) // tiling.rows) * tiling.rows
+    n_tiles = -(-m // tiling.points)
 
     reach = _power_above(x.abs().amax(dim=0))  # (d,)
     y_reach = _power_above(y.abs().amax())
@@ -194,19 +187,19 @@ def fused_sums(
 
     queries = points * reach.double()  # (m, d)
     size = _power_above(queries.abs().amax(dim=1))  # (m,)
-    q_high, q_low = _split((queries * (2.0**_OPERAND_BITS / size)[:, None]).float(), n_tiles * shape.points, width)
-    exponent_scale = torch.zeros(n_tiles * shape.points, dtype=torch.float32, device=x.device)
+    q_high, q_low = _split((queries * (2.0**_OPERAND_BITS / size)[:, None]).float(), n_tiles * tiling.points, width)
+    exponent_scale = torch.zeros(n_tiles * tiling.points, dtype=torch.float32, device=x.device)
     exponent_scale[:m] = size * 4.0**-_OPERAND_BITS * 1.4426950408889634  # log2(e)
 
-    splits, rows_per_split = _row_splits(n_rows // shape.rows, n_tiles, x.device)
+    splits, rows_per_split = _row_splits(n_rows // tiling.rows, n_tiles, x.device)
     vectors = torch.empty((splits, m, 2 * width), dtype=torch.float32, device=x.device)
     scalars = torch.empty((splits, 5, m), dtype=torch.float32, device=x.device)
     with torch.cuda.device(x.device):
         _partial_sums[(n_tiles, splits)](
             q_high, q_low, exponent_scale, k_high, k_low, c_high, c_low, targets, row_weights, vectors, scalars,
-            m, n_rows, rows_per_split * shape.rows,
-            D=width, EXACT=exact, POINTS=shape.points, ROWS=shape.rows,
-            num_warps=shape.warps, num_stages=shape.stages,
+            m, n_rows, rows_per_split * tiling.rows,
+            D=width, EXACT=exact, POINTS=tiling.points, ROWS=tiling.rows,
+            num_warps=tiling.warps, num_stages=tiling.stages,
         )  # fmt: skip
 
     # Merge the splits in float64.
