@@ -12,7 +12,7 @@ from .parameters import Family, Parameters
 
 __all__ = ["Equations", "NormalEquations"]
 
-_LEAST_VARIANCE = 1e-9  # 1 - r^2 of a label that the model calls certain
+LEAST_VARIANCE = 1e-9  # 1 - r^2 of a label that the model calls certain
 
 
 class Equations(NamedTuple):
@@ -68,8 +68,8 @@ class NormalEquations(Summary[Equations, Equations]):
         weight = np.ones(len(r)) if rows.weight is None else rows.weight
         residual = rows.y - r
         if self.family.labels:
-            information = weight / np.maximum(1 - r * r, _LEAST_VARIANCE)
-            loss = -float(weight @ np.log(np.maximum(0.5 * (1 + rows.y * r), 0.25 * _LEAST_VARIANCE)))
+            information = weight / np.maximum(1 - r * r, LEAST_VARIANCE)
+            loss = -float(weight @ np.log(np.maximum(0.5 * (1 + rows.y * r), 0.25 * LEAST_VARIANCE)))
         else:
             information, loss = weight, 0.5 * float(weight @ (residual * residual))
         gradient = self._gradient(rows.X, values, active, -residual * information)
@@ -79,6 +79,11 @@ class NormalEquations(Summary[Equations, Equations]):
         if self.scatter:
             scatter = self._matrix(rows.X, values, active, residual * information)
         return Equations(float(weight.sum()), loss, gradient, curvature, scatter)
+
+    def chunk_on_device(self, rows: Any) -> Equations:
+        from .on_device import equations_on_device
+
+        return equations_on_device(self, rows)
 
     def _gradient(self, X: Floats, values: Floats, active: Floats, slope: Floats) -> Floats:
         parts = [((active * slope[:, None]).T @ X).ravel(), slope @ values]
