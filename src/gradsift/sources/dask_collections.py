@@ -6,6 +6,7 @@ of rows in memory: the answer is the same to the bit, however the collection is 
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator
 from typing import Any
 
@@ -43,6 +44,7 @@ class DaskSource(Source):
                 raise ValueError(
                     f"X and {name} must have the same number of rows, got {self.X.shape[0]} and {part.shape[0]}."
                 )
+        self.X = self.X.map_blocks(_as_announced, dtype=self.X.dtype, meta=self.X._meta)
         self.n_rows, self.n_features = (int(s) for s in self.X.shape)
         self._checked = False
 
@@ -53,10 +55,7 @@ class DaskSource(Source):
         pieces = self._cut(segment)
         shared = dask.delayed(summary, traverse=False)  # in the graph once, not in every task
         reduce = dask.delayed(_segment_state, pure=False)
-        parts = [
-            reduce(shared, Rows(*piece), (i * segment, self.n_features), block, not self._checked)
-            for i, piece in enumerate(pieces)
-        ]
+        parts = [reduce(shared, Rows(*piece), i * segment, block, not self._checked) for i, piece in enumerate(pieces)]
         state = tree_merge(_Lazy(dask.delayed(_merged, pure=False), shared), parts).compute()  # type: ignore[arg-type]
         self._checked = True
         return state
@@ -77,13 +76,20 @@ class DaskSource(Source):
             yield from ArraySource(*_computed(self.part(start, min(start + step, self.n_rows)))).blocks(block_rows)
 
     def part(self, start: int, stop: int) -> DaskSource:
-        weight = None if self.weight is None else self.weight[start:stop]
-        return DaskSource(self.X[start:stop], self.y[start:stop], weight)
+        return self._some(slice(start, stop))
+
+    def _some(self, which: Any) -> DaskSource:
+        some = copy.copy(self)
+        for name in ("moments", "_reading"):
+            some.__dict__.pop(name, None)
+        some.X, some.y = self.X[which], self.y[which]
+        some.weight = None if self.weight is None else self.weight[which]
+        some.n_rows = int(some.X.shape[0])
+        return some
 
     def take(self, indices: np.ndarray[Any, np.dtype[np.intp]]) -> Rows:
         """Compute the rows asked for; only they come back."""
-        weight = None if self.weight is None else self.weight[indices]
-        rows = _computed(DaskSource(self.X[indices], self.y[indices], weight))
+        rows = _computed(self._some(indices))
         self._reading.done += self.n_rows
         check_block(rows.X, rows.y, 0)
         return rows
@@ -103,16 +109,21 @@ def _merged(summary: Summary[Any, Any], left: Any, right: Any) -> Any:
     return summary.merge(left, right)
 
 
-def _segment_state(
-    summary: Summary[Any, Any], rows: Rows, expected: tuple[int, int], block_rows: int, check: bool
-) -> Any:
+def _as_announced(block: Any, block_info: Any = None) -> Any:
+    """Return a chunk that has the shape its array says; Dask itself would stretch a narrow one without a word."""
+    if block_info:  # absent while Dask builds the graph
+        place = block_info[0]["array-location"]
+        announced = tuple(stop - start for start, stop in place)
+        if block.shape != announced:
+            first = place[0][0]
+            raise ValueError(
+                f"X's chunks must be as announced, but that at row {first} is {block.shape}, not {announced}."
+            )
+    return block
+
+
+def _segment_state(summary: Summary[Any, Any], rows: Rows, first_row: int, block_rows: int, check: bool) -> Any:
     """Summarise one piece on the worker that holds it."""
-    first_row, n_features = expected
-    if rows.X.ndim != 2 or rows.X.shape[1] != n_features or len(rows.X) != len(rows.y):
-        raise ValueError(
-            f"Chunks must agree with their array, but the one at row {first_row} has shape {np.shape(rows.X)} "
-            f"with {len(rows.y)} targets where {n_features} columns were announced."
-        )
     source = ArraySource(*rows)
     if check:
         check_block(np.asarray(rows.X), np.asarray(rows.y), first_row)
