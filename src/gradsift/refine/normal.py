@@ -12,7 +12,7 @@ from .parameters import Family, Parameters
 
 __all__ = ["Equations", "NormalEquations"]
 
-_LEAST_VARIANCE = 1e-9  # 1 - r^2 of a label that the model calls certain
+LEAST_VARIANCE = 1e-9  # 1 - r^2 of a label that the model calls certain
 
 
 class Equations(NamedTuple):
@@ -68,8 +68,8 @@ class NormalEquations(Summary[Equations, Equations]):
         weight = np.ones(len(r)) if rows.weight is None else rows.weight
         residual = rows.y - r
         if self.family.labels:
-            information = weight / np.maximum(1 - r * r, _LEAST_VARIANCE)
-            loss = -float(weight @ np.log(np.maximum(0.5 * (1 + rows.y * r), 0.25 * _LEAST_VARIANCE)))
+            information = weight / np.maximum(1 - r * r, LEAST_VARIANCE)
+            loss = -float(weight @ np.log(np.maximum(0.5 * (1 + rows.y * r), 0.25 * LEAST_VARIANCE)))
             # Weights move on the simplex, where a shift common to a row's values has no effect; this one keeps rows
             # that all units call certain (information 1e9) from drowning the rest in rounding.
             values = values - r[:, None]
@@ -87,6 +87,11 @@ class NormalEquations(Summary[Equations, Equations]):
         if self.family.activation.name == "tanh":
             return 1 - values * values  # exact to 1e-16 of the largest slope, and free of a second exponential
         return self.family.activation.derivative(z)
+
+    def chunk_on_device(self, rows: Any) -> Equations:
+        from .on_device import equations_on_device
+
+        return equations_on_device(self, rows)
 
     def _gradient(self, X: Floats, values: Floats, active: Floats, slope: Floats) -> Floats:
         parts = [((active * slope[:, None]).T @ X).ravel(), slope @ values]
