@@ -17,7 +17,7 @@ from .cases import HOSTILE, black_box, paper, table
 
 
 def titles(page):
-    return re.findall(r"<figure><h3>(.*?)</h3>", page)
+    return re.findall(r"<figure[^>]*><h3>(.*?)</h3>", page)
 
 
 @pytest.fixture(scope="module")

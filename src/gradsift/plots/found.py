@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..checking import finite_matrix, finite_vector, matching_rows
+from ..checking import Floats, finite_matrix, finite_vector, matching_rows
 from ..model import SigmoidCombination
 from .style import PALETTE, axes_or_new, color, pyplot
 
@@ -45,10 +45,17 @@ def unit_errors(model: SigmoidCombination, standard_errors: Mapping[str, Any] | 
         if name != "slopes":
             ax.axvline(0, color=color(-1), linewidth=0.8, linestyle=":")
         ax.set_title(name if known else f"{name} (no interval)", fontsize=10)
-        ax.margins(x=0.12)
+        ax.set_xlim(*_readable_limits(values, 0.0 if half is None else half))
     steps = max(1, -(-model.n_units // 20))
     axes[0].set(ylabel="unit", yticks=places[::steps], ylim=(model.n_units + 0.5, 0.5))
     return axes
+
+
+def _readable_limits(values: Floats, half: Any) -> tuple[float, float]:
+    """Return limits around the intervals, never so narrow that the axis would need an offset."""
+    low, high = float((values - half).min()), float((values + half).max())
+    room = max(0.12 * (high - low), 0.05 * float(np.abs(values).max()), 0.05)
+    return low - room, high + room
 
 
 def unit_similarity(units: ArrayLike, ax: Any = None) -> Any:

@@ -169,5 +169,6 @@ def mirror_scree(
     if noise_edge is not None:
         ax.axhline(noise_edge, color=PALETTE[1], linestyle="--", label="edge of the noise")
     ax.set(xlabel="eigenvalue, by rank", ylabel="distance from the median", ylim=(0, None))
+    ax.locator_params(axis="x", integer=True)
     ax.legend(fontsize=9, frameon=False)
     return ax

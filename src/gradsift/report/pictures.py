@@ -17,15 +17,17 @@ if TYPE_CHECKING:
 
 __all__ = ["Picture", "pictures"]
 
+_COLUMN = 7.0  # inches: wider drawings span both columns
 _INK = "#010203"  # stands for the page's text colour until the drawing is written
 
 
 class Picture(NamedTuple):
-    """A figure of the report: title, what it shows, the drawing."""
+    """A figure of the report: title, what it shows, the drawing, whether it wants the whole width."""
 
     title: str
     caption: str
     svg: str
+    wide: bool
 
 
 class _Sketch(NamedTuple):
@@ -51,7 +53,7 @@ def pictures(found: Recovery, data: Any = None) -> list[Picture]:
     for i, sketch in enumerate(_SKETCHES):
         if all(facts.get(name) is not None for name in sketch.needs) and sketch.fits(facts):
             with matplotlib.rc_context({**ink, "svg.hashsalt": f"gradsift-{i}", "font.size": 10}):
-                drawn.append(Picture(sketch.title, sketch.caption, _svg(sketch, facts, i)))
+                drawn.append(Picture(sketch.title, sketch.caption, _svg(sketch, facts, i), sketch.size[0] > _COLUMN))
     return drawn
 
 
@@ -120,7 +122,7 @@ def _has_labels(facts: Any) -> bool:
 
 _SKETCHES = (
     _Sketch("Units and their uncertainty", "Bars are 95% intervals; without bars the method gives none.", (),
-            lambda f: f["model"].n_units <= 60, (7.6, 3.0), _units),
+            lambda f: f["model"].n_units <= 60, (9.6, 3.0), _units),
     _Sketch("How alike the units are", "Cosines between directions; pale off the diagonal is easy to tell apart.", (),
             lambda f: 2 <= f["model"].n_units <= 200, (4.6, 3.9),
             lambda f, g: plots.unit_similarity(f["model"].units, ax=g.subplots())),
