@@ -12,6 +12,7 @@ from ..errors import BudgetSpent, CandidateShortage, GradsiftError, NotIdentifia
 from .demo import demo, figures
 from .fit import fit
 from .paper import paper
+from .playground import playground
 from .predict import predict
 from .recover import recover
 from .show import NOT_CERTIFIED, AsJson, print_json
@@ -50,7 +51,7 @@ def version(as_json: AsJson = False) -> None:
         typer.echo(__version__)
 
 
-for command in (demo, recover, fit, predict, figures, paper):
+for command in (demo, recover, fit, predict, figures, paper, playground):
     app.command()(command)
 
 
