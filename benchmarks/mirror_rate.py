@@ -42,10 +42,11 @@ def large_table(n: int, d: int) -> dict:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=20)
+    parser.add_argument("--rows", type=int, default=20_000, help="rows of the smallest table")
     parser.add_argument("--large", type=int, default=1_000_000, help="rows of the memory run (d = 100)")
     parser.add_argument("--save", action="store_true", help="write results/mirror_rate.json")
     options = parser.parse_args()
-    sizes = [int(n) for n in 20_000 * np.sqrt(10) ** np.arange(4)]  # a decade and a half
+    sizes = [int(n) for n in options.rows * np.sqrt(10) ** np.arange(4)]  # a decade and a half
     angles = [median_angle(n, options.seeds) for n in sizes]
     slope = log_log_slope(sizes, angles)
     for n, angle in zip(sizes, angles):

@@ -17,12 +17,16 @@ _HOMES = {
     "LocalLinearGradients": "gradients",
     "Oracle": "oracle",
     "OracleGradients": "gradients",
+    "Problem": "theory",
     "ProjectedGradients": "gradients",
     "SigmoidCombination": "model",
     "SpectralMirror": "subspace",
     "generate_candidates": "candidates",
     "match_units": "geometry",
+    "plan": "theory",
     "recover": "recovery",
+    "SigmoidCombinationRegressor": "estimators",
+    "SigmoidMixtureClassifier": "estimators",
 }
 _MODULES = ("errors", "oracle", "paper", "plots", "simulate", "sources", "theory")
 
@@ -32,12 +36,14 @@ if TYPE_CHECKING:
     from . import errors, oracle, paper, plots, simulate, sources, theory
     from .candidates import generate_candidates
     from .clustering import DirectionalKMeans
+    from .estimators import SigmoidCombinationRegressor, SigmoidMixtureClassifier
     from .geometry import match_units
     from .gradients import KernelGradients, LocalLinearGradients, OracleGradients, ProjectedGradients
     from .model import SigmoidCombination
     from .oracle import Oracle
     from .recovery import recover
     from .subspace import SpectralMirror
+    from .theory import Problem, plan
 
 
 def __getattr__(name: str) -> Any:

@@ -44,6 +44,9 @@ class Activation:
     high: float
     tails: str
 
+    def __reduce__(self) -> tuple[Callable[[str], Activation], tuple[str]]:
+        return get_activation, (self.name,)  # by name: lambdas cannot be pickled
+
     @property
     def center(self) -> float:
         """f(0), about which f is odd."""

@@ -5,19 +5,22 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
+from .activations import get_activation
 from .candidates import Candidates
 from .checking import Floats, as_generator
 from .errors import UncertifiedWarning
+from .identify import Identification, Progress, identify
 from .literal import PaperRun, paper_method
 from .model import SigmoidCombination
 from .oracle import Oracle
-from .progress import Reporter, reporting
-from .sources import as_source
+from .progress import Reporter, report, reporting
+from .search import Fit, search
+from .sources import Source, as_source
 
 __all__ = ["Recovery", "recover"]
 
@@ -35,11 +38,14 @@ class Recovery:
     verdict : str
         One or two sentences: what was found, what is doubtful, what to try.
     standard_errors : dict of arrays
-        By parameter name ("weights", ...), in the order of the model's units; only what the method provides.
+        By parameter name ("units", "weights", "slopes", ...), in the order of the model's units; those of units are
+        angles in radians. Only what the method provides.
     n_queries : int
-        Rows asked of an oracle (0 for a table).
+        Rows asked of an oracle, replayed ones included (0 for a table).
     candidates : Candidates or None
         Of the paper's method.
+    outputs : tuple of SigmoidCombination
+        One model per output of an oracle with several; `model` is then that of a random projection of them.
     diagnostics : dict
         Plain numbers about the run.
     """
@@ -50,6 +56,7 @@ class Recovery:
     standard_errors: dict[str, Floats] = field(default_factory=dict)
     n_queries: int = 0
     candidates: Candidates | None = None
+    outputs: tuple[SigmoidCombination, ...] = ()
     diagnostics: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -96,41 +103,112 @@ def recover(
     activation: str = "tanh",
     random_state: Any = None,
     progress: bool | Reporter = False,
+    max_queries: int | None = None,
     **options: Any,
 ) -> Recovery:
-    """Find the hidden units behind an oracle or a table.
+    """Find the hidden units behind an oracle or in a table.
 
     Parameters
     ----------
     source : Oracle, or (X, y), or a source of :mod:`gradsift.sources`
     n_units : int, optional
-        Number of hidden units.
+        Number of hidden units; found when it is not given (except by the paper's method, which takes it as known).
     method : {"auto", "paper"}
-        "paper" is the published algorithm, literally (:func:`gradsift.literal.paper_method`); "auto" is, for now, the
-        same with the projection and the support filter switched on.
-    activation : str
+        "auto" identifies the network behind an oracle exactly (:func:`gradsift.identify.identify`) and fits a table by
+        maximum likelihood (:func:`gradsift.search.search`); "paper" is the published algorithm, literally
+        (:func:`gradsift.literal.paper_method`).
+    activation : {"tanh", "logistic", "erf", "arctan", "softsign"}
+        For an oracle also "auto".
     random_state : None, int, RandomState or Generator
+        The same seed gives the same result; None with a journal takes the journal's own seed.
     progress : bool or callable
         Show a bar for anything over two seconds, or call ``progress(stage, done, total)``.
+    max_queries : int, optional
+        Most rows that an oracle may be asked in this call.
     **options
         Of the method.
     """
     if method not in ("auto", "paper"):
         raise ValueError(f"method must be 'auto' or 'paper', got {method!r}.")
-    rng = as_generator(random_state)
-    asked = source.n_queries if isinstance(source, Oracle) else 0
-    if not isinstance(source, Oracle):
-        source = as_source(source)
-    if method == "auto" and not isinstance(source, Oracle):
-        many = n_units is not None and source.n_features > n_units
-        options = {"access": "projected" if many else "gaussian", "min_support": 10.0, **options}
     with reporting(progress):
-        run = paper_method(source, n_units, activation=activation, rng=rng, **options)
-    n_queries = source.n_queries - asked if isinstance(source, Oracle) else 0
-    return _from_paper(run, method, n_queries)
+        if isinstance(source, Oracle):
+            rng = as_generator(source.campaign_seed if random_state is None else random_state)
+            with source.limited(max_queries):
+                return _behind_oracle(source, n_units, method, activation, rng, options)
+        rng, rows = as_generator(random_state), as_source(source)
+        if method == "paper":
+            return _from_paper(paper_method(rows, n_units, activation=activation, rng=rng, **options))
+        fit = search(rows, n_units, activation=activation, rng=rng, progress=_report_share, **options)
+        return _from_fit(fit, rows)
 
 
-def _from_paper(run: PaperRun, method: str, n_queries: int) -> Recovery:
+def _behind_oracle(
+    source: Oracle, n_units: int | None, method: str, activation: str, rng: np.random.Generator, options: dict[str, Any]
+) -> Recovery:
+    before = source.n_answered
+    box = source.scalar(int(rng.integers(2**63)))
+    if method == "paper":
+        found = _from_paper(paper_method(box, n_units, activation=activation, rng=rng, **options))
+    else:
+        found = _from_identification(identify(box, activation, rng, progress=_report_queries, **options), n_units)
+    found = replace(found, n_queries=source.n_answered - before)
+    if source.n_outputs == 1:
+        return found
+    X, Y = source.answers()
+    return replace(found, outputs=tuple(_reweigh(found.model, X, y) for y in Y.T))
+
+
+def _report_queries(progress: Progress) -> None:
+    report(f"{progress.step} ({progress.n_units} units)", progress.n_queries)
+
+
+def _report_share(stage: str, share: float) -> None:
+    report(stage, share, 1.0)
+
+
+def _reweigh(model: SigmoidCombination, X: Floats, y: Floats) -> SigmoidCombination:
+    """Return the same units with the weights and the intercept that fit another output, by least squares."""
+    active = get_activation(model.activation).value(model.arguments(X))
+    solution = np.linalg.lstsq(np.column_stack((active, np.ones(len(y)))), y, rcond=None)[0]
+    return SigmoidCombination(model.units, solution[:-1], model.slopes, model.offsets, solution[-1], model.activation)
+
+
+def _from_identification(found: Identification, n_units: int | None) -> Recovery:
+    certified, verdict = found.certified, found.verdict
+    if n_units is not None and n_units != found.model.n_units:
+        certified = False
+        verdict += f" It has {found.model.n_units} units where n_units={n_units} was given: leave n_units out."
+    if not certified:
+        warnings.warn(verdict, UncertifiedWarning, stacklevel=4)
+    return Recovery(
+        model=found.model,
+        certified=certified,
+        verdict=verdict,
+        standard_errors=found.standard_errors,
+        diagnostics={**found.diagnostics, "error_bounds": found.error_bounds.tolist()},
+    )
+
+
+def _from_fit(fit: Fit, rows: Source) -> Recovery:
+    if not fit.certified:
+        warnings.warn(fit.verdict, UncertifiedWarning, stacklevel=3)
+    errors = fit.standard_errors
+    return Recovery(
+        model=fit.model,
+        certified=fit.certified,
+        verdict=fit.verdict,
+        standard_errors={
+            "units": errors.angles,
+            "weights": errors.weights,
+            "slopes": errors.slopes,
+            "offsets": errors.offsets,
+            "intercept": np.array([errors.intercept]),
+        },
+        diagnostics={**fit.diagnostics, "bic": fit.bic, "n_rows": rows.n_rows, "n_passes": rows.n_passes},
+    )
+
+
+def _from_paper(run: PaperRun) -> Recovery:
     facts = run.diagnostics
     doubts = []
     if facts["median_support"] < 30:
@@ -142,19 +220,18 @@ def _from_paper(run: PaperRun, method: str, n_queries: int) -> Recovery:
     if facts.get("covariance_off", 0.0) > 0.2 or facts.get("largest_mean", 0.0) > 0.2:
         doubts.append("the rows are not standard Gaussian, which the kernel assumes")
     verdict = (
-        f"The paper's method ({facts['access']} access{', with filters' if method == 'auto' else ''}) returns "
-        f"{run.model.n_units} units from {facts['n_candidates']} candidates; it carries no certificate"
+        f"The paper's method ({facts['access']} access) returns {run.model.n_units} units from "
+        f"{facts['n_candidates']} candidates; it carries no certificate"
         + (": " + "; ".join(doubts) + "." if doubts else ".")
     )
     if doubts:
-        warnings.warn(verdict, UncertifiedWarning, stacklevel=3)
+        warnings.warn(verdict, UncertifiedWarning, stacklevel=4)
     order = np.argsort(-np.abs(run.model.weights), kind="stable")
     return Recovery(
         model=run.model.canonical(),
         certified=False,
         verdict=verdict,
         standard_errors={"weights": run.weight_errors[order]},
-        n_queries=n_queries,
         candidates=run.candidates,
         diagnostics=dict(facts),
     )

@@ -51,7 +51,7 @@ def test_the_printed_n1_leaves_the_subspace_to_chance():
 @pytest.mark.paper("dimredtheorem", erratum="order of n1")
 def test_n1_grows_with_the_square_of_k():
     def theta(k):
-        return bounds.theta_star(Problem(10**6, k, 1.0, 0.01, 1.0), 0.5)
+        return bounds.theta_star(Problem(10**6, k, 1.0, 0.01, 1.0, M=k), 0.5)
 
     def slope(samples):
         return math.log(samples(10, theta(2000), 0.1).value / samples(10, theta(200), 0.1).value) / math.log(10)
@@ -82,7 +82,7 @@ def test_candidates_of_a_negative_weight_are_far_from_the_unit_itself():
 def test_theorem_one_with_exact_gradients_fails_for_a_negative_weight_as_printed():
     # m0 = 20,000 points, seed 6; exact mean gradients stand in for estimates.
     units, weights, delta = np.eye(2), np.array([0.8, -0.8]), 0.1
-    params = parameters(Problem(2, 2, 1.0, 1.0, 0.8), delta, 0.5)
+    params = parameters(Problem(2, 2, 1.0, 1.0, 0.8, M=2), delta, 0.5)
     points = params.xi0 * np.random.default_rng(6).standard_normal((20_000, 2))
     means = mean_gradient(units, weights, 1.0, points)
     split = partition(units, points, means, means, Delta=params.Delta, w0=params.w0, delta=delta)
@@ -106,7 +106,7 @@ def test_the_printed_delta_lets_good_estimates_fall_short():
 @pytest.mark.paper("maintheorem", erratum="orders after it")
 def test_numbers_of_points_and_queries_grow_like_powers_of_k_not_log_k():
     def sizes(k):
-        p = Problem(10**6, k, 1.0, 0.5, 0.5)
+        p = Problem(10**6, k, 1.0, 0.5, 1e-5)
         params = parameters(p, 0.2, 0.5)
         m0 = bounds.candidate_points(p, 0.2, 0.5, params.gamma).log_value
         return m0, m0 + bounds.oracle_queries(p, 0.2, 0.5, params).log_value
@@ -178,7 +178,7 @@ def test_the_printed_projection_error_says_nothing_where_the_sine_is_exact():
 
 @pytest.mark.paper("anglecor", erratum="loose")
 def test_the_printed_angle_costs_the_fourth_power_of_the_accuracy():
-    p = Problem(50, 3, 1.0, 1.0, 1.0)
+    p = Problem(50, 3, 1.0, 1.0, 1.0, M=3)
 
     def exponent(angle):
         n = [bounds.mirror_samples(50, angle(delta), 0.1).log_value for delta in (1e-2, 1e-3)]

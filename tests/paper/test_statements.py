@@ -282,7 +282,7 @@ def test_spurious_candidates_are_few():
 @pytest.mark.paper("spuriouslemma2")
 def test_spurious_candidates_are_few_after_projection():
     holds(clusters.check_spurious(label="spuriouslemma2"))
-    params = parameters(Problem(40, 3, 1.0, 0.5, 0.5), 0.3, 0.5)
+    params = parameters(Problem(40, 3, 1.0, 0.5, 0.3), 0.3, 0.5)
     off = bounds.estimates_off_gaussian(params.gamma / 4, 1e9, 3, params.xi0)
     same = bounds.spurious(off, 1e5, params.gamma, 0.5)
     assert bounds.spurious_projected(off, 1e5, params, 0.5).log_value == same.log_value
@@ -296,7 +296,7 @@ def test_clusters_are_large():
 @pytest.mark.paper("goodclusterlemma2")
 def test_clusters_are_large_after_projection():
     holds(clusters.check_good_cluster("goodclusterlemma2"))
-    params = parameters(Problem(40, 3, 1.0, 0.5, 0.5), 0.3, 0.5)
+    params = parameters(Problem(40, 3, 1.0, 0.5, 0.3), 0.3, 0.5)
     off = bounds.estimates_off_gaussian(params.gamma / 4, 1e9, 3, params.xi0)
     same = bounds.good_cluster(off, 1e5, params.gamma)
     assert bounds.good_cluster_projected(off, 1e5, params).log_value == same.log_value

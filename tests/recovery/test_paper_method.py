@@ -62,14 +62,6 @@ def test_projection_finds_what_the_kernel_alone_cannot_in_ten_dimensions():
     assert len(projected.diagnostics["mirror_eigenvalues"]) == 10
 
 
-def test_auto_says_that_it_is_the_paper_s_method_for_now():
-    model = gs.SigmoidCombination(np.eye(4)[:2], [0.5, 0.5], 4.0)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", gs.errors.UncertifiedWarning)
-        found = gs.recover(model.sample(50_000, 0.1, rng=0), 2, random_state=0)
-    assert "paper's method (projected access, with filters)" in found.verdict
-
-
 def test_the_same_seed_gives_the_same_bits_and_another_seed_does_not():
     oracle = gs.Oracle(MODEL.predict, 6)
     how = dict(n_points=60, n_queries_per_point=100)

@@ -48,27 +48,42 @@ def rows(tmp_path):
     return columns
 
 
-def test_a_function_is_recovered_and_written_with_its_report(run, tmp_path):
+def test_a_function_is_recovered_certified_and_written_with_its_report(run, tmp_path):
     (tmp_path / "boxed.py").write_text(BOX)
     code, out, err = run(
-        "recover", "--oracle", "boxed:f", "--features", 3, "--units", 2, "--method", "paper", "--out", "found.json",
-        "--report", "found.html", "--journal", "answers.db",
-    )  # fmt: skip
-    assert (code, err) == (3, "")
-    assert "no certificate" in out
-    assert gs.SigmoidCombination.load("found.json").n_units == 2
+        "recover", "--oracle", "boxed:f", "--features", 3, "--out", "found.json", "--report", "found.html"
+    )
+    assert (code, err) == (0, "")
     held = json.loads((tmp_path / "found.json").read_text())
-    assert held["certified"] is False
-    assert held["n_queries"] > 1000
-    assert "boxed:f" in (tmp_path / "found.html").read_text()
-    # The journal answers a second run without a single question.
-    code, out, _ = run(
-        "recover", "--oracle", "boxed:f", "--features", 3, "--units", 2, "--method", "paper", "--out", "again.json",
-        "--journal", "answers.db", "--json",
-    )  # fmt: skip
-    assert code == 3
-    assert json.loads(out)["n_queries"] == 0
+    assert held["certified"] is True
+    assert held["verdict"] in " ".join(out.split())
+    X = np.random.default_rng(0).standard_normal((50, 3))
+    found = gs.SigmoidCombination.load("found.json")
+    np.testing.assert_allclose(found.predict(X), sys.modules["boxed"].f(X), atol=1e-9)
+    page = (tmp_path / "found.html").read_text()
+    for part in ("boxed:f", "The black box on a large half circle", "Where the queries went"):
+        assert part in page
+
+
+def test_a_journal_answers_a_second_run_without_a_single_question(run, tmp_path, monkeypatch):
+    (tmp_path / "boxed.py").write_text(BOX)
+    how = ("recover", "--oracle", "boxed:f", "--features", 3, "--journal", "answers.db", "--json", "--out")
+    code, out, _ = run(*how, "found.json")
+    assert code == 0
+    monkeypatch.setattr(sys.modules["boxed"], "f", lambda X: pytest.fail("the box was asked again"))
+    code, again, _ = run(*how, "again.json")
+    assert code == 0
+    assert json.loads(again)["n_queries"] == json.loads(out)["n_queries"]
     assert gs.SigmoidCombination.load("again.json") == gs.SigmoidCombination.load("found.json")
+
+
+def test_what_is_not_certified_exits_three_and_is_written_all_the_same(run, tmp_path):
+    (tmp_path / "boxed.py").write_text(BOX)
+    how = ("--features", 3, "--units", 2, "--method", "paper")
+    code, out, _ = run("recover", "--oracle", "boxed:f", *how, "--out", "found.npz")
+    assert code == 3
+    assert "no certificate" in out
+    assert gs.SigmoidCombination.load("found.npz").n_units == 2
 
 
 @pytest.mark.parametrize("suffix", tables.SUFFIXES)

@@ -12,6 +12,7 @@ from ..errors import BudgetSpent, CandidateShortage, GradsiftError, NotIdentifia
 from .demo import demo, figures
 from .fit import fit
 from .paper import paper
+from .plan import plan
 from .playground import playground
 from .predict import predict
 from .recover import recover
@@ -51,7 +52,7 @@ def version(as_json: AsJson = False) -> None:
         typer.echo(__version__)
 
 
-for command in (demo, recover, fit, predict, figures, paper, playground):
+for command in (demo, recover, fit, predict, plan, figures, paper, playground):
     app.command()(command)
 
 

@@ -17,7 +17,7 @@ Seed = Annotated[int, typer.Option("--seed", help="Seed of model, data and algor
 
 
 def demo(out: Out = Path("demo"), seed: Seed = 1, as_json: AsJson = False) -> None:
-    """Recover a simulated model in three ways and draw the paper's figures.
+    """Recover a simulated model by the paper's method and by the default ones; draw the paper's figures.
 
     Example: gradsift demo --out demo
     """
@@ -29,16 +29,16 @@ def demo(out: Out = Path("demo"), seed: Seed = 1, as_json: AsJson = False) -> No
     with reporting(True):
         for row in compare(seed):
             rows.append(row)
-            report("methods", len(rows), 3)
+            report("methods", len(rows), 5)
         paths = draw_all(out, seed)
     if as_json:
         print_json({"rows": [asdict(row) for row in rows], "files": [str(p) for p in paths]})
         return
-    columns = ("access model", "units matched", "largest angle (deg)", "used", "", "seconds")
+    columns = ("method", "units matched", "largest angle (deg)", "used", "", "seconds")
     print_table(
         columns,
         [(r.method, f"{r.n_matched} of 2", r.angle, r.n_used, r.used, r.seconds) for r in rows],
-        title="The paper's method on two hidden units in dimension ten",
+        title="Two hidden units in dimension ten",
     )
     for row in rows:
         typer.echo(f"- {row.method}: {row.verdict}")

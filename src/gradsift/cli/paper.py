@@ -12,12 +12,20 @@ __all__ = ["paper"]
 
 def paper(
     label: Annotated[
-        str | None, typer.Argument(help="LaTeX label of a statement, such as gamma; none lists them all.")
+        str | None,
+        typer.Argument(help="LaTeX label of a statement, such as gamma; none lists them; verify checks them."),
     ] = None,
+    printed: Annotated[
+        bool, typer.Option("--printed", help="With verify: check the forms as printed, which must fail.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Look a statement of the paper up. Examples: gradsift paper, gradsift paper gamma"""
-    if label is None:
+    """Look a statement of the paper up. Examples: gradsift paper, gradsift paper gamma, gradsift paper verify"""
+    if printed and label != "verify":
+        raise ValueError("--printed goes with verify: gradsift paper verify --printed.")
+    if label == "verify":
+        _verify(printed, as_json)
+    elif label is None:
         _list(as_json)
     else:
         _show(label, as_json)
@@ -64,3 +72,48 @@ def _show(label: str, as_json: bool) -> None:
     typer.echo("tests")
     for name in entry["tests"] if entry["tests"] is not None else ["tests/ of the source repository"]:
         typer.echo(f"  {name}")
+
+
+def _verify(printed: bool, as_json: bool) -> None:
+    """Run every check; exit 1 if one fails."""
+    from ..theory.verify import checks, printed_checks
+
+    done = []
+    for run in printed_checks() if printed else checks():
+        check = run()
+        done.append(check)
+        if not as_json:
+            typer.echo(_line(check))
+    failed = sum(not check.holds for check in done)
+    if as_json:
+        typer.echo(json.dumps([_check_fields(check) for check in done], indent=1))
+    else:
+        typer.echo(f"{len(done) - failed} of {len(done)} hold.")
+    if failed:
+        raise typer.Exit(1)
+
+
+def _number(log_value: float) -> str:
+    import math
+
+    return f"{math.exp(log_value):.4g}" if abs(log_value) < 500 or math.isinf(log_value) else f"e^{log_value:.6g}"
+
+
+def _line(check: Any) -> str:
+    import math
+
+    room = "equal" if check.relation == "==" else f"slack x{_number(max(check.log_slack, -math.inf))}"
+    mark = "ok   " if check.holds else "FAILS"
+    return (
+        f"{mark} {check.label:19} {check.claim}: measured {_number(check.log_measured)} {check.relation} "
+        f"{_number(check.log_claimed)}, {room} ({check.n_cases} cases; {check.how})"
+    )
+
+
+def _check_fields(check: Any) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    fields = asdict(check)
+    return {
+        name: str(v) if isinstance(v, float) and v in (float("inf"), -float("inf")) else v for name, v in fields.items()
+    }

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -142,7 +143,7 @@ class Oracle:
         if self.journal is not None and not self.journal.is_open:
             self.journal.open(self.n_features, str(getattr(function, "identity", "")))
         self._ledger = _Ledger(max_queries)
-        self._direction: Floats | None = None
+        self._direction: Callable[[int], Floats] | None = None
 
     def __repr__(self) -> str:
         return f"Oracle(n_features={self.n_features}, n_queries={self.n_queries})"
@@ -172,6 +173,19 @@ class Oracle:
         if value is not None:
             _whole("max_queries", value)
         self._ledger.max_queries = value
+
+    @contextlib.contextmanager
+    def limited(self, n_rows: int | None) -> Iterator[None]:
+        """Allow at most `n_rows` more rows inside the block (None: no further limit than the campaign's own)."""
+        before = self.max_queries
+        if n_rows is not None:
+            _whole("max_queries", n_rows)
+            limit = self.n_answered + int(n_rows)
+            self.max_queries = limit if before is None else min(before, limit)
+        try:
+            yield
+        finally:
+            self.max_queries = before
 
     @property
     def n_queries(self) -> int:
@@ -216,8 +230,23 @@ class Oracle:
 
         Counters, budget, journal and :meth:`answers`, which keep all m outputs, are shared with this oracle.
         """
+        finite_vector("direction", direction, self._ledger.n_outputs)
+        return self._view(lambda n_outputs: finite_vector("direction", direction, n_outputs))
+
+    def scalar(self, seed: int) -> Oracle:
+        """Return a view with one output: the function's own, or a random projection of several.
+
+        The number of outputs need not be known yet; nothing is asked. Shared as with :meth:`projected`.
+        """
+
+        def direction(n_outputs: int) -> Floats:
+            return np.ones(1) if n_outputs == 1 else np.random.default_rng(seed).standard_normal(n_outputs)
+
+        return self._view(direction)
+
+    def _view(self, direction: Callable[[int], Floats]) -> Oracle:
         view = copy.copy(self)
-        view._direction = finite_vector("direction", direction, self._ledger.n_outputs)
+        view._direction = direction
         return view
 
     # Asking
@@ -235,7 +264,7 @@ class Oracle:
                 ledger.rows.append(rows)
                 ledger.answers.append(Y)
         if self._direction is not None:
-            weights = finite_vector("direction", self._direction, Y.shape[1])
+            weights = self._direction(Y.shape[1])
             return np.asarray((Y * weights).sum(axis=1))  # row by row: a matrix product rounds with the number of rows
         return Y[:, 0].copy() if Y.shape[1] == 1 else Y.copy()
 

@@ -27,7 +27,7 @@ class ArraySource(Source):
             if self.weight.shape != self.y.shape:
                 raise ValueError(f"sample_weight must have length {self.y.size}, got {self.weight.size}.")
             if not (np.isfinite(self.weight).all() and (self.weight >= 0).all() and self.weight.any()):
-                raise ValueError("sample_weight must be finite, at least 0, and not all 0.")
+                raise ValueError("sample_weight must be finite, at least 0, and not all zero.")
         self.n_rows, self.n_features = (int(s) for s in self.X.shape)
         self._checked = False
 

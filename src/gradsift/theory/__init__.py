@@ -1,1 +1,19 @@
-"""The theory of the paper as numbers; imports none of the algorithms."""
+"""The theory of the paper as numbers; imports none of the algorithms.
+
+`constants` and `bounds` are the paper's (errata applied), `exact` and what is labelled "ours" is not; `planning` asks
+them for sample sizes, `partition` holds a run against a theorem, `verify` checks every statement a second way.
+"""
+
+from __future__ import annotations
+
+from . import bounds, constants, exact, information, partition, planning
+from .bounds import Bound
+from .constants import Parameters, Problem, parameters
+from .exact import exact_parameters
+from .partition import CandidateRun, check_theorem
+from .planning import SamplePlan, plan
+
+__all__ = [
+    "Bound", "CandidateRun", "Parameters", "Problem", "SamplePlan", "bounds", "check_theorem", "constants", "exact",
+    "exact_parameters", "information", "parameters", "partition", "plan", "planning",
+]  # fmt: skip

@@ -39,7 +39,7 @@ class Problem:
     u0 : float in (0, 1]
         Lower bound on the absolute weights, which are themselves at most one.
     M : float
-        Bound on the responses.
+        Bound on the responses; at least k u0, which the regression function approaches.
     """
 
     d: int
@@ -64,6 +64,9 @@ class Problem:
         for name in ("kappa", "u0"):
             if getattr(self, name) > 1:
                 raise ValueError(f"{name} must be at most 1, got {getattr(self, name)!r}.")
+        if self.k * self.u0 > self.M * (1 + 1e-9):
+            # Independent units can all saturate with the sign of their weight, so r comes arbitrarily near k u0.
+            raise ValueError(f"M must be at least k u0 = {self.k * self.u0:g}, which r approaches, got {self.M!r}.")
 
 
 def check_accuracy(delta: float, rho: float) -> None:

@@ -6,14 +6,21 @@ Plain arrays come in, so that any algorithm can be measured and none is imported
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..checking import Floats
+from ..geometry import normalize_rows
 from ..paper import implements
+from .constants import Parameters
+from .fields import mean_gradient, projected_mean_gradient
 
-__all__ = ["NEVER_A_CANDIDATE", "SHARED", "CandidatePartition", "partition", "regions"]
+__all__ = [
+    "NEVER_A_CANDIDATE", "SHARED", "CandidatePartition", "CandidateRun", "Claim", "TheoremReport", "check_theorem",
+    "partition", "regions",
+]  # fmt: skip
 
 SHARED = -1  # R_*: two units or more
 NEVER_A_CANDIDATE = -1  # norm below w0
@@ -81,3 +88,110 @@ def partition(
     cluster = np.where(kept, np.where(good & (region > 0), region, 0), NEVER_A_CANDIDATE)
     long_mean = good & (np.linalg.norm(means, axis=1) >= (1 - delta) * w0)
     return CandidatePartition(region, good, cluster, long_mean & (region == 0), long_mean & (region == SHARED))
+
+
+@dataclass(frozen=True)
+class CandidateRun:
+    """A run of CandidateGeneration with known truth, as plain arrays.
+
+    Attributes
+    ----------
+    units : (k, d) array
+    weights : (k,) array
+    beta : float
+    points, estimates : (m, d) arrays
+        Where the gradient was estimated and what came out; candidates alone will do, since the sets C need no more.
+    parameters : Parameters
+        Delta, w0, xi0 and gamma of the run.
+    delta, rho : float
+    m0 : int, optional
+        Number of points drawn; that of `points` by default.
+    basis : (k, d) array, optional
+        Orthonormal rows that span the estimated subspace, for the projected estimate.
+    """
+
+    units: Floats
+    weights: Floats
+    beta: float
+    points: Floats
+    estimates: Floats
+    parameters: Parameters
+    delta: float
+    rho: float
+    m0: int | None = None
+    basis: Floats | None = None
+
+
+class Claim(NamedTuple):
+    """One line of the report: what the theorem promises and what the run shows."""
+
+    what: str
+    claimed: float
+    measured: float
+    holds: bool
+
+
+@dataclass(frozen=True)
+class TheoremReport:
+    """What a theorem promises against what a run shows.
+
+    Attributes
+    ----------
+    label : {"maintheorem", "dimredtheorem"}
+    claims : tuple of Claim
+        Cluster radii, cluster sizes, number of spurious candidates.
+    partition : CandidatePartition
+    """
+
+    label: str
+    claims: tuple[Claim, ...]
+    partition: CandidatePartition
+
+    @property
+    def holds(self) -> bool:
+        """Whether every promise was kept."""
+        return all(claim.holds for claim in self.claims)
+
+    def __str__(self) -> str:
+        lines = [f"{self.label}: {'holds' if self.holds else 'FAILS'} on this run"]
+        for claim in self.claims:
+            mark = "ok" if claim.holds else "FAILS"
+            lines.append(f"  {claim.what:<34} claimed {claim.claimed:>10.4g}  measured {claim.measured:>10.4g}  {mark}")
+        return "\n".join(lines)
+
+
+@implements("maintheorem", "dimredtheorem")
+def check_theorem(run: CandidateRun) -> TheoremReport:
+    """Hold a run against its theorem: maintheorem, or dimredtheorem where the run has a `basis`.
+
+    Returns
+    -------
+    TheoremReport
+        For each unit the largest distance of a candidate of C_l from sign(u_l) w_l (at most 6 delta, or 7 delta) and
+        the size of C_l (at least gamma m0/2); the size of C_0 (at most 2 rho gamma m0).
+    """
+    m0 = len(run.points) if run.m0 is None else run.m0
+    params, flat = run.parameters, run.units
+    if run.basis is None:
+        label, factor = "maintheorem", 6
+        means = mean_gradient(run.units, run.weights, run.beta, run.points)
+    else:
+        label, factor = "dimredtheorem", 7
+        means = projected_mean_gradient(run.units, run.weights, run.beta, run.points, run.basis)
+        flat = run.units @ run.basis.T @ run.basis  # the regions see a point through its projection
+    split = partition(
+        flat, run.points, run.estimates, means, Delta=params.Delta, w0=params.w0, delta=run.delta
+    )  # fmt: skip
+    sizes, least = split.sizes(len(run.units)), params.gamma * m0 / 2
+    radius, most = factor * run.delta, 2 * run.rho * params.gamma * m0
+    claims = []
+    for i, unit in enumerate(run.units):
+        directions = normalize_rows(run.estimates[split.cluster == i + 1])
+        target = np.copysign(1.0, run.weights[i]) * unit
+        farthest = float(np.linalg.norm(directions - target, axis=1).max(initial=0.0))
+        claims.append(Claim(f"unit {i + 1}: distance at most", radius, farthest, farthest <= radius))
+        claims.append(
+            Claim(f"unit {i + 1}: candidates at least", least, float(sizes[i + 1]), bool(sizes[i + 1] >= least))
+        )
+    claims.append(Claim("spurious candidates at most", most, float(sizes[0]), bool(sizes[0] <= most)))
+    return TheoremReport(label, tuple(claims), split)

@@ -32,6 +32,7 @@ from .concentration import (
 from .explicit import (
     COLLAPSE_CONSTANT,
     ORACLE_CONSTANTS,
+    THEOREM_CONSTANTS,
     VARIANCE_PROXY,
     projected_two_slabs_tight,
     theta_star_tight,
@@ -53,7 +54,7 @@ from .slabs import (
 from .theorems import candidate_points, kernel_samples, mirror_failure, mirror_samples, oracle_queries, theta_star
 
 __all__ = [
-    "COLLAPSE_CONSTANT", "ORACLE_CONSTANTS", "VARIANCE_PROXY",
+    "COLLAPSE_CONSTANT", "ORACLE_CONSTANTS", "THEOREM_CONSTANTS", "VARIANCE_PROXY",
     "Bound", "aligned_bases", "basis_distance", "candidate_points", "chi_square_tail", "cluster_radius",
     "coefficient_bounds", "cosine_gap", "derivative_bounds", "estimates_off_gaussian", "estimates_off_oracle",
     "far_field", "gaussian_tail", "gaussian_tail_explicit", "good_cluster", "good_cluster_projected",

@@ -20,9 +20,12 @@ _BOUNDED = ("|y| <= M",)
 def value_oracle_tail(
     n0: float, delta: float, d: int, M: float, *, c1: float = 1.0, c2: float = 1.0, c3: float = 1.0, c4: float = 1.0
 ) -> Bound:
-    """Chance that the value-oracle estimate from `n0` queries is off by `delta` or more."""
+    """Chance that the value-oracle estimate from `n0` queries is off by `delta` or more.
+
+    Only the positive part of the second bracket is squared: a negative one would promise more from fewer queries.
+    """
     reach = math.sqrt(n0) * delta / M
-    exponent = min(c2 * reach**2 / d, (c3 * reach - c4 * math.sqrt(d)) ** 2)
+    exponent = min(c2 * reach**2 / d, max(0.0, c3 * reach - c4 * math.sqrt(d)) ** 2)
     return probability(math.log(c1) - exponent, "voebound", {"c1": c1, "c2": c2, "c3": c3, "c4": c4}, _BOUNDED)
 
 

@@ -11,12 +11,13 @@ from .record import Bound, probability
 from .slabs import two_slabs
 
 __all__ = [
-    "COLLAPSE_CONSTANT", "ORACLE_CONSTANTS", "VARIANCE_PROXY", "projected_two_slabs_tight", "theta_star_tight",
-    "value_oracle_tail_explicit",
+    "COLLAPSE_CONSTANT", "ORACLE_CONSTANTS", "THEOREM_CONSTANTS", "VARIANCE_PROXY", "projected_two_slabs_tight",
+    "theta_star_tight", "value_oracle_tail_explicit",
 ]  # fmt: skip
 
-# y <v, g> with |y| <= 1 and g standard Gaussian, less its mean, is sub-Gaussian with this variance proxy.
-VARIANCE_PROXY = 2 * (1 + 2 / math.pi)
+# y <v, g> with |y| <= 1 and g standard Gaussian, less its mean, is sub-Gaussian with this variance proxy. It is the
+# maximum of an explicit function of two variables, 1.60872..., rounded up; some y attains it.
+VARIANCE_PROXY = 1.609
 
 # voebound holds with these: c3 and c4 from the chi-square tail, c1 and c2 so that the minimum says nothing below it.
 ORACLE_CONSTANTS = {
@@ -29,11 +30,15 @@ ORACLE_CONSTANTS = {
 # candidatebound holds with this C for M >= 1 and delta <= 1.
 COLLAPSE_CONSTANT = 1735.0
 
+# With these the union bound of maintheorem closes: Chernoff gives 1/16 and 1/32 in the exponents, Markov the shares
+# gamma rho/2 and gamma/4, and 2/(gamma rho) + 4 k/gamma is at most 6 k/(gamma rho). C'' stands inside the power.
+THEOREM_CONSTANTS = {"C": 96.0, "C'": 8.0, "C''": 12 * (COLLAPSE_CONSTANT + 1)}
+
 
 def value_oracle_tail_explicit(n0: float, delta: float, d: int, M: float) -> Bound:
     """Chance that the value-oracle estimate is off by `delta` or more, with no unknown constant.
 
-    exp(-(d/2) (q - 1 - log q)) with q = n0 delta^2 / (2 (1 + 2/pi) M^2 d), once q > 1.
+    exp(-(d/2) (q - 1 - log q)) with q = n0 delta^2 / (1.609 M^2 d), once q > 1.
     """
     log_q = math.log(n0) + 2 * math.log(delta) - 2 * math.log(M) - math.log(VARIANCE_PROXY * d)
     if log_q <= 0:

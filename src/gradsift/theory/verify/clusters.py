@@ -48,7 +48,7 @@ __all__ = [
 
 _UNITS = np.array([[1.0, 0.0, 0.0], [0.6, 0.8, 0.0], [0.0, -0.6, 0.8]])
 _WEIGHTS = np.array([1.0, -1.0, 0.5])  # a negative one is the test of signs
-_PROBLEMS = [Problem(3, 3, beta, float(np.linalg.svd(_UNITS)[1][-1]), 0.5) for beta in (0.3, 1.0, 2.0)]
+_PROBLEMS = [Problem(3, 3, beta, float(np.linalg.svd(_UNITS)[1][-1]), 0.5, M=2.5) for beta in (0.3, 1.0, 2.0)]
 _DELTAS = (0.1, 0.3, 0.45)
 
 

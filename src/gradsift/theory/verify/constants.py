@@ -26,7 +26,7 @@ _SHAPES = list(itertools.product((1, 2, 5, 50), (1.0, 0.3, 1e-3), (0.01, 0.5, 0.
 
 def _problems() -> Iterator[tuple[Problem, float]]:
     for k, beta, u0, delta in itertools.product((1, 3, 20), (0.2, 1.0, 3.0, 30.0), (1.0, 0.1), (0.5, 0.25, 1e-3)):
-        yield Problem(50, k, beta, 0.5, u0), delta
+        yield Problem(50, k, beta, 0.5, u0, M=k * u0), delta
 
 
 def check_gamma(closed: Callable[[int, float, float], float] = gamma_closed) -> Check:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-__all__ = ["Check", "Pair", "at_least", "at_most", "equal"]
+__all__ = ["Check", "Pair", "at_least", "at_most", "equal", "log_frequency_ceiling"]
 
 Pair = tuple[float, float]  # logarithms: claimed, measured
 
@@ -52,6 +52,12 @@ class Check:
     def measured(self) -> float:
         """Measured value."""
         return math.exp(self.log_measured) if self.log_measured < 709 else math.inf
+
+
+def log_frequency_ceiling(hits: int, n: int) -> float:
+    """Log of a frequency with four standard errors added (and one hit, for frequencies near zero)."""
+    p = hits / n
+    return math.log(p + 4 * math.sqrt((p * (1 - p) + 1 / n) / n) + 1 / n)
 
 
 def _tightest(label: str, claim: str, relation: str, pairs: Iterable[Pair], how: str, tolerance: float) -> Check:

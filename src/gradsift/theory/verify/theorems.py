@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 
 from ..bounds import (
     COLLAPSE_CONSTANT,
+    THEOREM_CONSTANTS,
     Bound,
     candidate_points,
     estimates_off_gaussian,
@@ -26,15 +27,7 @@ from ..bounds import (
 from ..constants import Parameters, Problem, kappa_prime, parameters
 from .record import Check, at_most
 
-__all__ = [
-    "GAUSSIAN_CONSTANT", "ORACLE_CONSTANT", "POINTS_CONSTANT", "check_gaussian_union", "check_mirror",
-    "check_oracle_union", "check_projected_union",
-]  # fmt: skip
-
-# With these the union bound closes: Chernoff gives 1/16 and 1/32 in the exponents, Markov shares gamma rho / 2 and
-# gamma / 4, and 2/(gamma rho) + 4 k / gamma is at most 6 k/(gamma rho).
-POINTS_CONSTANT, ORACLE_CONSTANT = 128.0, 64.0
-GAUSSIAN_CONSTANT = 12 * (COLLAPSE_CONSTANT + 1)
+__all__ = ["check_gaussian_union", "check_mirror", "check_oracle_union", "check_projected_union"]
 
 Case = tuple[Problem, float, float]
 
@@ -42,13 +35,13 @@ Case = tuple[Problem, float, float]
 def _cases() -> Iterator[Case]:
     shapes = itertools.product((3, 40), (1, 3), (0.3, 1.0, 2.0), (0.9, 0.2), (1.0, 4.0), (0.5, 0.05), (0.9, 0.1))
     for d, k, beta, kappa, M, delta, rho in shapes:
-        yield Problem(d, k, beta, kappa, 0.5, M), delta, rho
+        yield Problem(d, k, beta, kappa, 0.3, M), delta, rho
 
 
 def _union(p: Problem, delta: float, rho: float, params: Parameters, off: Callable[[float], Bound]) -> float:
     """Log of the chance that the theorem fails: C_0 too large, or one of k clusters too small."""
     gamma = params.gamma
-    m0 = candidate_points(p, delta, rho, gamma, C=POINTS_CONSTANT).value
+    m0 = candidate_points(p, delta, rho, gamma, C=THEOREM_CONSTANTS["C"]).value
     bad = spurious(off(gamma * rho / 2), m0, gamma, rho, c5=1 / 16)
     small = good_cluster(off(gamma / 4), m0, gamma, c5=1 / 32)
     return log_add(bad.log_value, math.log(p.k) + small.log_value)
@@ -59,7 +52,7 @@ def check_oracle_union() -> Check:
     pairs = []
     for p, delta, rho in _cases():
         params = parameters(p, delta, rho)
-        n0 = oracle_queries(p, delta, rho, params, C1=ORACLE_CONSTANT).value
+        n0 = oracle_queries(p, delta, rho, params, C1=THEOREM_CONSTANTS["C'"]).value
         single = value_oracle_tail_explicit(n0, delta * params.w0, p.d, p.M)
 
         def off(share: float, single: Bound = single) -> Bound:
@@ -74,9 +67,9 @@ def check_gaussian_union(inside: bool = True) -> Check:
     pairs = []
     for p, delta, rho in _cases():
         params = parameters(p, delta, rho)
-        n = kernel_samples(p, delta, rho, params, C2=GAUSSIAN_CONSTANT if inside else 1.0)
+        n = kernel_samples(p, delta, rho, params, C2=THEOREM_CONSTANTS["C''"] if inside else 1.0)
         if not inside:
-            n = Bound(n.log_value + math.log(GAUSSIAN_CONSTANT), n.label)
+            n = Bound(n.log_value + math.log(THEOREM_CONSTANTS["C''"]), n.label)
         log_x = log_signal(n, delta, params.log_w0, p.d, p.M)
 
         def off(share: float, log_x: float = log_x, d: int = p.d, xi0: float = params.xi0) -> Bound:
@@ -94,7 +87,7 @@ def check_projected_union() -> Check:
         theta = theta_star(p, delta)
         params = parameters(p, delta, rho, kappa=kappa_prime(p.k, p.kappa, theta))
         n1 = mirror_samples(p.d, theta, delta / 4).value
-        n2 = kernel_samples(p, delta, rho, params, d=p.k, C2=GAUSSIAN_CONSTANT)
+        n2 = kernel_samples(p, delta, rho, params, d=p.k, C2=THEOREM_CONSTANTS["C''"])
         log_x = log_signal(n2, delta, params.log_w0, p.k, p.M)
 
         def off(share: float, log_x: float = log_x, k: int = p.k, xi0: float = params.xi0) -> Bound:

@@ -1,0 +1,237 @@
+"""Recovery of units from rows: success, error over the Cramer-Rao bound and CPU, next to scikit-learn and plain LM.
+
+Every method sees the same rows and gets the same Gauss-Newton polish; peers keep the best of five starts. Success
+means: largest direction error within 1.5 times that of a polish started at the truth. The two ratios divide the root
+mean square direction error by the bound, pooled over tables (mean) and for the typical table (median).
+
+Run with one BLAS thread: ``OMP_NUM_THREADS=1 python benchmarks/data_fit.py --seeds 50``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import time
+import warnings
+from dataclasses import asdict, dataclass
+from datetime import date
+from pathlib import Path
+
+import numpy as np
+import scipy
+import sklearn
+from sklearn.neural_network import MLPRegressor
+
+import gradsift as gs
+from gradsift.inference import cramer_rao
+from gradsift.refine import Family, Parameters, from_model
+from gradsift.search import search
+from gradsift.search.problem import Problem, prepare
+from gradsift.search.race import glorot_starts
+from gradsift.sources import ArraySource
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One setting: noise is half the signal's standard deviation, or labels."""
+
+    name: str
+    d: int
+    k: int
+    n: int
+    kappa: float | None = 0.3  # smallest singular value of the units; None: orthonormal
+    slope: float = 3.0
+    labels: bool = False
+    offsets: bool = False
+    slope_range: float = 1.0  # slopes log-uniform in [slope, slope * slope_range]
+    design: str = "gaussian"
+
+
+CELLS = [
+    Cell("5,3,1e3 correlated", 5, 3, 1000),
+    Cell("10,5,1e3 orthogonal", 10, 5, 1000, None),
+    Cell("10,3,1e4 correlated labels", 10, 3, 10_000, labels=True),
+    Cell("10,5,1e4 correlated", 10, 5, 10_000),
+    Cell("10,5,1e4 correlated slope 1", 10, 5, 10_000, slope=1.0),
+    Cell("20,5,1e4 correlated", 20, 5, 10_000),
+    Cell("20,10,1e4 orthogonal", 20, 10, 10_000, None),
+    Cell("50,5,1e4 orthogonal", 50, 5, 10_000, None),
+]
+OTHERS = [
+    Cell("10,5,1e4 slopes 1 to 5", 10, 5, 10_000, slope=1.0, slope_range=5.0),
+    Cell("10,3,5e3 offsets", 10, 3, 5000, offsets=True),
+    Cell("figure 2 labels slope 2", 3, 3, 5000, None, slope=2.0, labels=True),
+    Cell("figure 2 labels slope 5", 3, 3, 5000, None, slope=5.0, labels=True),
+    *(
+        Cell(f"20,3,2e4 {design}", 20, 3, 20_000, design=design)
+        for design in ("uniform", "laplace", "t5", "signs", "shifted")
+    ),
+]
+
+
+def draw_rows(cell: Cell, rng: np.random.Generator) -> np.ndarray:
+    """Draw the covariates, of unit variance except for the shifted ones."""
+    shape = (cell.n, cell.d)
+    if cell.design == "uniform":
+        return rng.uniform(-np.sqrt(3), np.sqrt(3), shape)
+    if cell.design == "laplace":
+        return rng.laplace(0, np.sqrt(0.5), shape)
+    if cell.design == "t5":
+        return rng.standard_t(5, shape) / np.sqrt(5 / 3)
+    if cell.design == "signs":
+        return rng.choice([-1.0, 1.0], shape)
+    X = rng.standard_normal(shape)
+    if cell.design == "shifted":  # N(mu, S), condition number 10
+        turn = np.linalg.qr(rng.standard_normal((cell.d, cell.d)))[0]
+        X = (X * np.sqrt(np.geomspace(0.3, 3.0, cell.d))) @ turn + 0.3 * rng.standard_normal(cell.d)
+    return X
+
+
+def draw(cell: Cell, seed: int) -> tuple[gs.SigmoidCombination, np.ndarray, np.ndarray, float | str]:
+    """Return truth, rows, targets and noise; teacher and data have streams of their own."""
+    key = [seed, cell.d, cell.k, cell.n, int(10 * cell.slope), len(cell.name)]
+    teacher, rows = np.random.default_rng([*key, 1]), np.random.default_rng([*key, 2])
+    kappa = 1.0 if cell.kappa is None else cell.kappa
+    units = gs.simulate.random_units(cell.d, cell.k, kappa, teacher)
+    weights = teacher.uniform(0.5, 1, cell.k)
+    weights = weights / weights.sum() if cell.labels else weights * (-1.0) ** np.arange(cell.k)
+    slopes = cell.slope * cell.slope_range ** teacher.uniform(0, 1, cell.k)
+    offsets = teacher.standard_normal(cell.k) if cell.offsets else np.zeros(cell.k)
+    truth = gs.SigmoidCombination(units, weights, slopes, offsets, 0.5 if cell.offsets else 0.0)
+    X = draw_rows(cell, rows)
+    r = truth.predict(X)
+    if cell.labels:
+        return truth, X, np.where(rows.random(cell.n) < (1 + r) / 2, 1.0, -1.0), "labels"
+    noise = 0.5 * float(r.std())
+    return truth, X, r + noise * rows.standard_normal(cell.n), noise
+
+
+def family_of(cell: Cell) -> Family:
+    """Return what the peers are told to fit."""
+    return Family.of(labels=cell.labels, offsets=cell.offsets, intercept=cell.offsets and not cell.labels)
+
+
+def fit_sklearn(problem: Problem, k: int, seed: int) -> list[Parameters]:
+    """Fit L-BFGS MLPs from five starts (squared loss, as scikit-learn has it) and return the best."""
+    best = None
+    for start in range(5):
+        mlp = MLPRegressor(
+            (k,), activation="tanh", solver="lbfgs", max_iter=2000, alpha=0, random_state=5 * seed + start
+        )
+        mlp.fit(problem.rows.X, problem.rows.y)
+        if best is None or mlp.loss_ < best.loss_:
+            best = mlp
+    offsets = best.intercepts_[0] if problem.family.offsets else np.zeros(k)
+    c = float(best.intercepts_[1][0]) if problem.family.intercept else 0.0
+    return [Parameters(best.coefs_[0].T, best.coefs_[1][:, 0], offsets, c)]
+
+
+def fit_small_starts(problem: Problem, k: int, seed: int) -> list[Parameters]:
+    """Return five small random starts for Levenberg-Marquardt itself to climb down from."""
+    return glorot_starts(problem.family, k, problem.n_features, 5, 0.5, np.random.default_rng([seed, 77]))
+
+
+PEERS = {"scikit-learn": fit_sklearn, "small-start LM": fit_small_starts}
+
+
+def angle(found: np.ndarray, truth: gs.SigmoidCombination) -> np.ndarray:
+    """Return the direction errors of the matched units."""
+    return gs.match_units(found, truth.units).errors
+
+
+def run_cell(cell: Cell, seeds: range, peers: bool) -> dict[str, object]:
+    """Run every method on the same tables."""
+    names = ["gradsift", *(PEERS if peers else ())]
+    errors: dict[str, list[np.ndarray]] = {name: [] for name in names}
+    cpu: dict[str, list[float]] = {name: [] for name in names}
+    reached, bounds, certified = [], [], []
+    for seed in seeds:
+        truth, X, y, noise = draw(cell, seed)
+        family = family_of(cell)
+        bounds.append(cramer_rao(truth, X, noise=noise, family=family).angles)
+        problem = prepare(ArraySource(X, y), family, np.random.default_rng([seed, 3]))
+        at_truth = problem.polish(problem.frame.enter(from_model(truth)))
+        reached.append(angle(problem.frame.leave(at_truth.theta).A, truth))
+        start = time.process_time()
+        fit = search(ArraySource(X, y), cell.k, labels=cell.labels, rng=np.random.default_rng([seed, 4]))
+        cpu["gradsift"].append(time.process_time() - start)
+        errors["gradsift"].append(angle(fit.model.units, truth))
+        certified.append(fit.certified)
+        for name in names[1:]:
+            start = time.process_time()
+            polished = [problem.polish(theta, max_iterations=100) for theta in PEERS[name](problem, cell.k, seed)]
+            best = min(polished, key=lambda refined: refined.objective)
+            cpu[name].append(time.process_time() - start)
+            errors[name].append(angle(problem.frame.leave(best.theta).A, truth))
+    bound = np.array(bounds)
+    out: dict[str, object] = {**asdict(cell), "bound_rms": float(np.sqrt((bound**2).mean()))}
+    limit = 1.5 * np.array([e.max() for e in reached])
+    out["truth start over bound"] = _ratio(np.array(reached), bound)
+    out["certified"] = float(np.mean(certified))
+    for name in names:
+        found = np.array(errors[name])
+        out[name] = {
+            "success": float((found.max(axis=1) <= limit).mean()),
+            "rmse_over_bound": _ratio(found, bound),
+            "median_over_bound": float(np.median(np.sqrt((found**2).mean(axis=1) / (bound**2).mean(axis=1)))),
+            "max_error": float(found.max()),
+            "cpu_mean": float(np.mean(cpu[name])),
+        }
+    return out
+
+
+def _ratio(errors: np.ndarray, bound: np.ndarray) -> float:
+    return float(np.sqrt((errors**2).mean() / (bound**2).mean()))
+
+
+def machine() -> dict[str, str]:
+    """Return what the figures were measured on."""
+    return {
+        "machine": f"{platform.machine()} {platform.system()}, {os.cpu_count()} cores",
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "scipy": scipy.__version__,
+        "scikit-learn": sklearn.__version__,
+        "gradsift": gs.__version__,
+        "blas_threads": os.environ.get("OMP_NUM_THREADS", "unset"),
+        "date": date.today().isoformat(),
+    }
+
+
+def report(row: dict[str, object], n_seeds: int) -> None:
+    """Print one line per method."""
+    print(f"{row['name']} ({n_seeds} seeds, bound {row['bound_rms']:.3f}, certified {row['certified']:.2f})")
+    for name in ("gradsift", *PEERS):
+        if name in row:
+            cell = row[name]
+            print(
+                f"   {name:15s} success {cell['success']:.3f}  rmse/bound {cell['rmse_over_bound']:.2f} "
+                f"(median {cell['median_over_bound']:.2f})  max error {cell['max_error']:.3f}  "
+                f"cpu {cell['cpu_mean']:.3f} s",
+                flush=True,
+            )
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the cells and write the JSON file."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seeds", type=int, default=10, help="tables per cell")
+    parser.add_argument("--first-seed", type=int, default=10_000, help="tuning used seeds below 10000")
+    parser.add_argument("--cells", default="", help="only cells whose name contains this")
+    parser.add_argument("--no-peers", action="store_true")
+    parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results" / "data_fit.json")
+    options = parser.parse_args(arguments)
+    warnings.filterwarnings("ignore", category=sklearn.exceptions.ConvergenceWarning)
+    rows = []
+    for cell in [*CELLS, *OTHERS]:
+        if options.cells in cell.name:
+            seeds = range(options.first_seed, options.first_seed + options.seeds)
+            rows.append(run_cell(cell, seeds, peers=cell in CELLS and not options.no_peers))
+            report(rows[-1], options.seeds)
+    options.out.write_text(json.dumps({**machine(), "seeds": options.seeds, "cells": rows}, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,102 @@
+"""Whether to vouch for a network: every check by itself, and a sentence."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..checking import Floats
+from ..geometry import normalize_rows
+from .accuracy import Errors
+from .joint import Fit
+from .ledger import Ledger
+from .net import Net
+
+__all__ = ["CHI_LIMIT", "Certificate", "certify", "fresh_points", "smallest_angle"]
+
+CHI_LIMIT = 2.0
+ERROR_LIMIT = 4e-9
+_FRESH_LIMIT = 1e-8
+_LEAST_WEIGHT = 1e-7  # over the largest one
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """The checks and what they say.
+
+    Attributes
+    ----------
+    holds : bool
+    sentence : str
+    """
+
+    holds: bool
+    sentence: str
+
+
+def certify(fit: Fit, errors: Errors, ledger: Ledger, fresh: Floats) -> Certificate:
+    """Check a fitted network against all replies, fresh ones, and its own conditioning.
+
+    Parameters
+    ----------
+    fresh : (n,) array
+        Residuals at fresh points, taken before these were fitted, over the change that a relative error of one in all
+        parameters would make there.
+    """
+    net = fit.net
+    excess = ledger.n_queries - (net.a.size + 2 * net.k + 1)
+    worst_fresh = float(np.abs(fresh).max(initial=0.0))
+    weights = np.abs(net.u)
+    complaints = []
+    if not fit.chi < CHI_LIMIT:
+        complaints.append(
+            f"the worst of {ledger.n_queries} answers misses the network by {fit.chi:.3g} times the rounding error "
+            "(another activation or a unit that was not separated; try activation='auto' or another seed)"
+        )
+    if not worst_fresh <= _FRESH_LIMIT:
+        complaints.append(f"fresh points are missed by a relative {worst_fresh:.2g} (try another seed)")
+    worst = float(errors.relative.max(initial=0.0))
+    if not worst <= ERROR_LIMIT:
+        complaints.append(
+            f"rounding in the answers leaves a relative error of up to {worst:.2g} in a unit "
+            "(precision limit; rescale the inputs or accept the standard errors)"
+        )
+    if excess < 3 + net.k:
+        complaints.append(f"only {excess} answers are left over for checking, {3 + net.k} are needed")
+    if net.k and weights.min() < _LEAST_WEIGHT * weights.max():
+        complaints.append(f"a unit has the negligible weight {weights.min():.2g}")
+    if complaints:
+        return Certificate(False, f"Not certified: {'; '.join(complaints)}.")
+    return Certificate(
+        True,
+        f"Certified: all {ledger.n_queries} answers agree with {net.k} units within {fit.chi:.2g} times the rounding "
+        f"error, {len(fresh)} of them at fresh points, and rounding explains a relative error of at most {worst:.1g}.",
+    )
+
+
+def fresh_points(net: Net, n: int, rng: np.random.Generator) -> Floats:
+    """Return points near the units' hyperplanes at growing radii, where several units are active; shape (n, d)."""
+    d = net.a.shape[1]
+    lengths = np.linalg.norm(net.a, axis=1)
+    points = np.empty((n, d))
+    for number in range(n):
+        unit = int(rng.integers(net.k))
+        direction = rng.standard_normal(d)
+        radius = 4.0**number / np.sqrt(d) / float(np.median(lengths)) * 2
+        start = -net.b[unit] * net.a[unit] / lengths[unit] ** 2 if number else np.zeros(d)
+        points[number] = start + radius * direction
+    return points
+
+
+def smallest_angle(net: Net) -> float:
+    """Return the smallest angle between two units, up to sign, in radians; pi/2 for a single unit. O(k^2 d)."""
+    units = normalize_rows(net.a)
+    smallest = np.pi / 2
+    for number in range(1, net.k):
+        apart = np.minimum(
+            np.linalg.norm(units[:number] - units[number], axis=1),
+            np.linalg.norm(units[:number] + units[number], axis=1),
+        )
+        smallest = min(smallest, 2 * float(np.arcsin(min(1.0, 0.5 * apart.min()))))
+    return smallest

@@ -1,0 +1,96 @@
+"""Every reply ever received, kept as an equation, and what each step of the method spent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from ..checking import Floats
+from ..errors import BudgetSpent
+from ..oracle import Oracle
+from .result import Progress
+
+__all__ = ["EPS", "Ledger"]
+
+EPS = float(np.finfo(np.float64).eps)
+_BLOCK = 1 << 22  # numbers handed to the oracle at once: bounds memory where there are millions of rows
+
+
+class Ledger:
+    """Asks the oracle, counts by step, and stores the rows that are not part of a probe.
+
+    Attributes
+    ----------
+    X, y : (m, d) and (m,) arrays
+        Stored rows and their answers.
+    largest : float
+        Largest absolute answer so far, probes included.
+    spent : dict
+        Queries by step.
+    n_units : int
+        Units found so far, for the progress report.
+    """
+
+    def __init__(
+        self, oracle: Oracle, max_queries: int | None = None, progress: Callable[[Progress], None] | None = None
+    ) -> None:
+        self.oracle, self.max_queries, self.progress = oracle, max_queries, progress
+        self.n_features = oracle.n_features
+        self.spent: dict[str, int] = {}
+        self.largest = 0.0
+        self.n_units = 0
+        self._rows: list[Floats] = []
+        self._answers: list[Floats] = []
+
+    @property
+    def n_queries(self) -> int:
+        """Rows asked through this ledger."""
+        return sum(self.spent.values())
+
+    @property
+    def X(self) -> Floats:
+        """Stored rows; consolidated on access."""
+        if len(self._rows) != 1:
+            self._rows = [np.concatenate(self._rows)] if self._rows else [np.empty((0, self.n_features))]
+            self._answers = [np.concatenate(self._answers)] if self._answers else [np.empty(0)]
+        return self._rows[0]
+
+    @property
+    def y(self) -> Floats:
+        """Answers to the stored rows."""
+        _ = self.X
+        return self._answers[0]
+
+    @property
+    def tolerance(self) -> float:
+        """Differences up to this size are rounding: plateaus are told by it."""
+        return 64 * EPS * max(self.largest, 1e-300)
+
+    def ask(self, rows: Floats, step: str) -> Floats:
+        """Ask for the rows, store them, and return the answers."""
+        if len(rows) == 0:
+            return np.empty(0)
+        answers = self.ask_blocks(len(rows), lambda part: rows[part], step)
+        self._rows.append(np.asarray(rows))
+        self._answers.append(answers)
+        return answers
+
+    def ask_blocks(self, n: int, rows_of: Callable[[slice], Floats], step: str) -> Floats:
+        """Ask for n rows that are generated block by block and not stored."""
+        if self.max_queries is not None and self.n_queries + n > self.max_queries:
+            raise BudgetSpent(
+                f"{self.n_queries} of {self.max_queries} queries are spent and the step '{step}' needs {n}: "
+                "raise max_queries."
+            )
+        size = max(1, _BLOCK // self.n_features)
+        parts = []
+        for start in range(0, n, size):
+            parts.append(self.oracle(rows_of(slice(start, min(start + size, n)))))
+            self.spent[step] = self.spent.get(step, 0) + len(parts[-1])
+            if self.progress is not None:
+                left = None if self.max_queries is None else self.max_queries - self.n_queries
+                self.progress(Progress(step, self.n_queries, self.n_units, left))
+        answers = np.concatenate(parts) if parts else np.empty(0)
+        self.largest = max(self.largest, float(np.abs(answers).max(initial=0.0)))
+        return answers

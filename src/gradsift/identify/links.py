@@ -1,0 +1,62 @@
+"""The sigmoids with plateaus, written as odd functions: the form in which the exact method works."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..activations import ACTIVATIONS, Activation
+from ..checking import Floats
+from ..model import SigmoidCombination
+
+__all__ = ["LINKS", "Link"]
+
+
+@dataclass(frozen=True)
+class Link:
+    """An odd sigmoid g with limits -1 and +1, and its relation to the activation asked for.
+
+    ``f(z) = center + gain g(stretch z)``; logistic is tanh with gain 1/2 and stretch 1/2.
+
+    Attributes
+    ----------
+    odd : Activation
+        g itself.
+    flat : float
+        Beyond this argument g equals its limit in double precision.
+    usable : float
+        Up to this argument the inverse still has a few correct digits.
+    """
+
+    activation: Activation
+    odd: Activation
+    flat: float
+    usable: float
+    gain: float = 1.0
+    stretch: float = 1.0
+
+    def invert(self, ratios: Floats) -> Floats:
+        """Return z with g(z) = ratio; ratios at or beyond the limits give an infinite z."""
+        inside = np.clip(ratios, -1.0, 1.0)
+        with np.errstate(divide="ignore"):
+            return np.asarray(self.odd.inverse(inside))
+
+    def to_model(self, a: Floats, b: Floats, u: Floats, c: float) -> SigmoidCombination:
+        """Return ``c + sum u g(a x + b)`` as a canonical model of the activation asked for."""
+        center = self.activation.center
+        weights = u / self.gain
+        intercept = c - center * float(weights.sum())
+        slopes = np.linalg.norm(a, axis=1) / self.stretch
+        units = a / np.linalg.norm(a, axis=1, keepdims=True)
+        model = SigmoidCombination(units, weights, slopes, b / self.stretch, intercept, self.activation)
+        return model.canonical()
+
+
+_TANH, _ERF = ACTIVATIONS["tanh"], ACTIVATIONS["erf"]
+
+LINKS: dict[str, Link] = {
+    "tanh": Link(_TANH, _TANH, flat=19.1, usable=14.0),
+    "logistic": Link(ACTIVATIONS["logistic"], _TANH, flat=19.1, usable=14.0, gain=0.5, stretch=0.5),
+    "erf": Link(_ERF, _ERF, flat=5.95, usable=4.9),
+}

@@ -1,0 +1,236 @@
+"""From a black box to its network: rays, circle, plane, probes, joint fit, certificate, retry."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ..activations import get_activation
+from ..checking import Floats, as_generator, at_least
+from ..errors import BudgetSpent, NotIdentifiable
+from ..geometry import orthonormal_rows
+from ..oracle import Oracle
+from .accuracy import Errors
+from .certificate import CHI_LIMIT, certify, fresh_points, smallest_angle
+from .circle import CircleScan, scan_circle
+from .families import WrongFamily, likely_family
+from .frames import Frame, frame_through
+from .joint import Fit, fit_jointly
+from .ledger import Ledger
+from .links import LINKS, Link
+from .net import Net, empty_net
+from .plane import settle_in_plane
+from .polish import polish
+from .probe import probe_units
+from .prune import without_contaminated, without_suspects
+from .rays import Rays, cast_rays
+from .result import Identification, Progress
+
+__all__ = ["identify"]
+
+_CIRCLE = 20.0  # radius of the circle over the radius at which a ray is flat
+_MOST_ATTEMPTS = 6
+_LEAP = 64.0  # growth of the circle when the missing units lie far out
+_INTERVALS = 8  # of the first half circle; twice as many each time
+_N_FRESH = 3
+_COMPLETE = 1e-3  # residuals of a complete network are far below this share of its smallest weight
+
+
+def identify(
+    oracle: Oracle,
+    activation: str = "tanh",
+    rng: Any = None,
+    max_queries: int | None = None,
+    progress: Callable[[Progress], None] | None = None,
+) -> Identification:
+    """Find all units of a sum of sigmoids by asking for about as many values as it has unknowns.
+
+    Parameters
+    ----------
+    oracle : Oracle
+        With exact answers: rounded to double precision, no noise.
+    activation : {"tanh", "logistic", "erf"}
+    rng : None, int or Generator
+        Query i depends only on this and on the answers before it.
+    max_queries : int, optional
+    progress : callable, optional
+        Called with a :class:`Progress` after each batch.
+
+    Raises
+    ------
+    NotIdentifiable
+        The function is no such sum, or its units cannot be told apart; carries what was found.
+    BudgetSpent
+        Carries what was found.
+
+    Notes
+    -----
+    About ``20 + k (d + 7)`` queries for k units in dimension d; O(k d (k + d)) flops.
+    """
+    if max_queries is not None:
+        at_least("max_queries", max_queries, 1)
+    link = LINKS[get_activation(activation).name]
+    search = _Search(Ledger(oracle, max_queries, progress), link, as_generator(rng))
+    try:
+        return search.run()
+    except BudgetSpent as spent:
+        raise BudgetSpent(str(spent), search.partial()) from None
+
+
+class _Search:
+    """One identification while it runs: what is known, and the attempts so far."""
+
+    def __init__(self, ledger: Ledger, link: Link, rng: np.random.Generator) -> None:
+        self.ledger, self.link, self.rng = ledger, link, rng
+        self.known = empty_net(link, ledger.n_features, 0.0)
+        self.scans: list[CircleScan] = []
+        self.notes: list[str] = []
+
+    def run(self) -> Identification:
+        rays = cast_rays(self.ledger, self.link, self.rng)
+        self.known = replace(self.known, c=rays.intercept)
+        last: Identification | None = None
+        idle = 0
+        radius = _CIRCLE * rays.scale
+        for attempt in range(_MOST_ATTEMPTS):
+            before = self.known.k
+            self._look(rays, attempt, radius)
+            if not self.known.k:
+                self._refuse_shape()
+            idle = idle + 1 if self.known.k <= before else 0
+            residuals = self.ledger.y - self.known.predict(self.ledger.X)
+            far_out = self._only_far_rows_missed(residuals, radius)
+            radius *= _LEAP if far_out else 2
+            if idle > 1 and not far_out:
+                break
+            if not self.known.k or np.abs(residuals).max() > _COMPLETE * np.abs(self.known.u).min():
+                continue
+            fit = fit_jointly(self.known, self.ledger)
+            if not fit.chi < CHI_LIMIT:
+                self.notes.append(f"attempt {attempt + 1}: joint fit misses by {fit.chi:.3g} times the rounding error")
+                self.known = without_suspects(fit, self.ledger)
+                continue
+            last = self._finish(fit)
+            if last.certified:
+                return last
+            self.known = fit.net
+        if last is not None:
+            return last
+        raise NotIdentifiable(self._why_not(), self.partial())
+
+    def _look(self, rays: Rays, attempt: int, radius: float) -> None:
+        """Scan one more plane for units that are not known yet, and read those found."""
+        frame, angles, answers = self._plane(rays, attempt, radius)
+        scan = scan_circle(self.ledger, frame, radius, self.known, angles, answers, _INTERVALS * 2**attempt)
+        self.scans.append(scan)
+        units, _ = settle_in_plane(self.ledger, scan, self.known)
+        found = probe_units(self.ledger, frame, units, self.known)
+        self.known = without_contaminated(self.known.with_units(found), self.ledger)
+        self.ledger.n_units = self.known.k
+
+    def _plane(self, rays: Rays, attempt: int, radius: float) -> tuple[Frame, Floats, Floats]:
+        """Return a plane, and angles at which the circle is flat: on the rays the first time."""
+        if attempt:
+            first, second = orthonormal_rows(2, self.ledger.n_features, self.rng)
+            frame, angles = frame_through(first, second), np.array([0.0, np.pi])
+            return frame, angles, self.ledger.ask(frame.on_circle(radius, angles), "scan")
+        frame = frame_through(rays.first, rays.second)
+        back = self.ledger.ask(-radius * rays.first[None], "scan")
+        angles, answers = np.array([0.0, np.pi, np.pi / 2]), np.array([rays.plateaus[0], back[0], rays.plateaus[1]])
+        n_flat = 3 if radius > 1.5 * rays.second_scale else 2
+        return frame, angles[:n_flat], answers[:n_flat]
+
+    def _only_far_rows_missed(self, residuals: Floats, radius: float) -> bool:
+        """Say whether what is missing lies far out: all rows up to the circle are met up to a constant."""
+        near = np.linalg.norm(self.ledger.X, axis=1) < 1.5 * radius
+        wrong = _COMPLETE * max(self.ledger.largest, 1e-300)
+        spread = np.abs(residuals[near] - np.median(residuals[near])).max()
+        return bool(spread < wrong < np.abs(residuals).max())
+
+    def _finish(self, fit: Fit) -> Identification:
+        """Polish, test on fresh points, and judge."""
+        fit, errors = polish(fit, self.ledger, self.rng)
+        points = fresh_points(fit.net, _N_FRESH, self.rng)
+        fresh = (self.ledger.ask(points, "fresh") - fit.net.predict(points)) / fit.net.sensitivity(points)
+        fit = fit_jointly(fit.net, self.ledger)
+        certificate = certify(fit, errors, self.ledger, fresh)
+        return self._result(fit, errors, certificate.holds, certificate.sentence)
+
+    def _result(self, fit: Fit, errors: Errors, certified: bool, verdict: str) -> Identification:
+        net, link = fit.net, self.link
+        order = np.argsort(-np.abs(net.u), kind="stable")
+        standard = {
+            "units": errors.unit[order],
+            "slopes": errors.slope[order] / link.stretch,
+            "offsets": errors.offset[order] / link.stretch,
+            "weights": errors.weight[order] / link.gain,
+            "intercept": np.array(errors.intercept),
+        }
+        return Identification(
+            net.to_model(), certified, verdict, self.ledger.n_queries, standard, errors.relative[order],
+            {"chi": fit.chi, **self._diagnostics(net)},
+        )  # fmt: skip
+
+    def _diagnostics(self, net: Net) -> dict[str, Any]:
+        first = self.scans[0] if self.scans else None
+        return {
+            "smallest_angle": smallest_angle(net),
+            "smallest_weight": float(np.abs(net.u).min(initial=np.inf)),
+            "attempts": len(self.scans),
+            "notes": list(self.notes),
+            "spent": dict(self.ledger.spent),
+            "angles": None if first is None else first.angles,
+            "values": None if first is None else first.values + net.c,
+        }
+
+    def partial(self) -> Identification | None:
+        """Return what is known so far, uncertified; None before the first unit."""
+        if not self.known.k:
+            return None
+        nothing = np.full(self.known.k, np.nan)
+        errors = Errors(nothing, nothing, nothing, nothing, np.nan, nothing, nothing)
+        fit = Fit(self.known, np.nan, nothing, nothing)
+        return self._result(fit, errors, False, "Not certified: the search did not come to its end.")
+
+    def _refuse_shape(self) -> None:
+        """Raise if the first circle shows steps, but none of them a unit."""
+        scan, name, spent = self.scans[-1], self.link.activation.name, self.ledger.n_queries
+        if scan.sharp:
+            raise NotIdentifiable(
+                f"The function jumps by {_largest_jump(scan):.3g} within {scan.radius * 3e-14:.1g} on a circle of "
+                f"radius {scan.radius:.3g} ({spent} queries): it is discontinuous, for instance a forest or a rule."
+            )
+        if len(scan.unresolved) > 1:
+            family = likely_family(scan.slopes)
+            if family is not None and family != self.link.odd.name:
+                raise WrongFamily(
+                    f"The steps on a circle are not {name} but {family} units ({spent} queries): use "
+                    f"activation='{family}'.",
+                    family,
+                )
+            raise NotIdentifiable(
+                f"None of {len(scan.unresolved)} steps on a circle is a single {name} unit or one of another family "
+                f"({spent} queries): an output link that is not undone, a deeper network, answers that are rounded or "
+                "noisy, or units in nearly parallel pairs."
+            )
+
+    def _why_not(self) -> str:
+        scan, spent = self.scans[-1], self.ledger.n_queries
+        if len(scan.unresolved):
+            return (
+                f"{self.known.k} units were found, but {len(scan.unresolved)} steps on a circle do not separate into "
+                f"single units even at radius {scan.radius * 8.0**4:.2g} ({spent} queries): parallel or nearly "
+                "parallel units."
+            )
+        return (
+            f"{self.known.k} units explain the steps on {len(self.scans)} circles but not all of {spent} answers: the "
+            "function is not a sum of sigmoids, or steps cancel (try another seed)."
+        )
+
+
+def _largest_jump(scan: CircleScan) -> float:
+    order = np.argsort(scan.angles)
+    return float(np.abs(np.diff(scan.values[order])).max())

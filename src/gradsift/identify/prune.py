@@ -1,0 +1,39 @@
+"""Units to be dropped and looked for again: read where another unit interfered, or active where the fit fails."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .certificate import CHI_LIMIT
+from .joint import Fit
+from .ledger import Ledger
+from .net import Net
+from .replies import probe_rows
+
+__all__ = ["without_contaminated", "without_suspects"]
+
+_CONTAMINATED = 1e-5
+
+
+def without_contaminated(net: Net, ledger: Ledger) -> Net:
+    """Return the network without units whose own probes it misses by more than a constant.
+
+    Units still missing stand still during a probe and add a constant to it. One that did not stand still went into the
+    unit that was being read; as soon as it is found itself, it shows here.
+    """
+    keep = np.ones(net.k, dtype=bool)
+    for number in range(net.k):
+        residuals = probe_rows(net, number, net.probes[number], ledger.largest).residuals
+        if len(residuals):
+            keep[number] = np.ptp(residuals) <= _CONTAMINATED * abs(net.u[number])
+    return net.only(keep)
+
+
+def without_suspects(fit: Fit, ledger: Ledger) -> Net:
+    """Return the network without the units that are most active on the rows it misses."""
+    net = fit.net
+    missed = fit.row_chi > CHI_LIMIT
+    active = np.abs(net.u) * net.link.odd.derivative(net.arguments(ledger.X[missed]))  # (n, k)
+    suspects = fit.probe_chi > CHI_LIMIT
+    suspects[np.argmax(active, axis=1)] = True
+    return net.only(~suspects)

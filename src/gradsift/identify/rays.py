@@ -1,0 +1,142 @@
+"""How large the network is: the radius beyond which nothing changes along a ray."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ..checking import Floats
+from ..errors import NotIdentifiable
+from ..geometry import orthonormal_rows
+from .families import AlgebraicTails
+from .ledger import Ledger
+from .links import Link
+
+__all__ = ["FAR", "Rays", "cast_rays"]
+
+FAR = 2.0**40  # hyperplanes at a distance up to about 1e10 show up as a difference between here and nearby
+_FACTOR = 8.0
+_MOST = 11  # radii per ray: 8^11 is still nearer than FAR
+
+
+@dataclass(frozen=True)
+class Rays:
+    """Two orthonormal directions and the plateaus at their ends.
+
+    Attributes
+    ----------
+    first, second : (d,) arrays
+        `first` has the smaller scale.
+    scale, second_scale : float
+        Radius beyond which the ray is flat.
+    plateaus : (3,) array
+        Values far out along first, second and -first.
+    """
+
+    first: Floats
+    second: Floats
+    scale: float
+    second_scale: float
+    plateaus: Floats
+
+    @property
+    def intercept(self) -> float:
+        """Far out along a line every odd unit takes opposite values, so that only the constant is left."""
+        return 0.5 * float(self.plateaus[0] + self.plateaus[2])
+
+
+@dataclass
+class _Ray:
+    """One ray while it is being asked: upwards from radius 1 until it is flat, or downwards until it is not."""
+
+    direction: Floats
+    far: float
+    radii: list[float] = field(default_factory=list)
+    values: list[float] = field(default_factory=list)
+    changed: list[bool] = field(default_factory=list)
+
+    @property
+    def next_radius(self) -> float | None:
+        if not self.radii:
+            return 1.0
+        if len(self.radii) > _MOST or self.changed[-1] != self.changed[0]:
+            return None
+        return self.radii[-1] * (_FACTOR if self.changed[0] else 1 / _FACTOR)
+
+    @property
+    def settles(self) -> bool:
+        return not all(self.changed)
+
+    def take(self, radius: float, value: float, tolerance: float) -> None:
+        self.radii.append(radius)
+        self.values.append(value)
+        self.changed.append(abs(value - self.far) > tolerance)
+
+    def scale(self, largest: float, link: Link) -> float:
+        """Return the radius from which the ray is flat; inf if it never changed."""
+        if not any(self.changed):
+            return np.inf
+        last = max(range(len(self.radii)), key=lambda i: self.radii[i] if self.changed[i] else 0.0)
+        # The size of the last change tells how close to saturation the slowest unit was.
+        size = float(np.clip(abs(self.values[last] - self.far) / max(largest, 1e-300), 1e-16, 0.5))
+        argument = np.clip(link.invert(np.array([1 - size]))[0], link.flat / _FACTOR, link.flat)
+        return float(self.radii[last] * link.flat / argument)
+
+
+def cast_rays(ledger: Ledger, link: Link, rng: np.random.Generator) -> Rays:
+    """Ask far out and at growing radii along two random directions; about 10 queries.
+
+    Raises
+    ------
+    NotIdentifiable
+        Nothing changes anywhere, or the function does not settle far out.
+    """
+    directions = orthonormal_rows(2, ledger.n_features, rng)
+    rays = [_Ray(v, float(y)) for v, y in zip(directions, ledger.ask(FAR * directions, "rays"))]
+    while wanted := [(ray, r) for ray in rays if (r := ray.next_radius) is not None]:
+        answers = ledger.ask(np.array([radius * ray.direction for ray, radius in wanted]), "rays")
+        for (ray, radius), answer in zip(wanted, answers):
+            ray.take(radius, float(answer), ledger.tolerance)
+    for ray in rays:
+        if not ray.settles:
+            raise _refusal(ray, ledger.n_queries)
+    rays.sort(key=lambda ray: ray.scale(ledger.largest, link))
+    first, second = rays
+    if not any(first.changed):
+        raise NotIdentifiable(
+            f"All {ledger.n_queries} answers along two rays are equal: the function looks constant, so there is no "
+            "unit to find."
+        )
+    back = ledger.ask(-FAR * first.direction[None], "rays")
+    return Rays(
+        first.direction, second.direction, first.scale(ledger.largest, link), second.scale(ledger.largest, link),
+        np.array([first.far, second.far, back[0]]),
+    )  # fmt: skip
+
+
+def _refusal(ray: _Ray, n_queries: int) -> NotIdentifiable:
+    """Name the growth along a ray by the ratio of its last differences."""
+    steps = np.abs(np.diff(ray.values[-4:]))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratios = steps[1:] / steps[:-1]
+    evidence = f"({n_queries} queries; the last differences at radii growing by 8 have the ratios {_listed(ratios)})"
+    if np.all(np.abs(ratios - _FACTOR) < 0.05 * _FACTOR):
+        slope = (ray.values[-1] - ray.values[-2]) / (ray.radii[-1] - ray.radii[-2])
+        return NotIdentifiable(
+            f"Along a ray the function grows linearly, by {slope:.6g} per unit length {evidence}: ReLU units, or a "
+            "linear skip term beside the sigmoids; subtract the linear part, or use a method for ReLU networks."
+        )
+    if np.all(np.abs(ratios * _FACTOR - 1) < 0.05):
+        return AlgebraicTails(
+            f"Along a ray the function approaches its limit like one over the radius {evidence}: units with algebraic "
+            "tails; try activation='arctan' or 'softsign'."
+        )
+    return NotIdentifiable(
+        f"Along a ray the function settles neither to a constant nor to a line {evidence}: it is not a sum of "
+        "sigmoids, or its answers are noisy."
+    )
+
+
+def _listed(ratios: Floats) -> str:
+    return " and ".join(f"{ratio:.3g}" for ratio in ratios)
