@@ -28,12 +28,12 @@ _HOMES = {
     "SigmoidCombinationRegressor": "estimators",
     "SigmoidMixtureClassifier": "estimators",
 }
-_MODULES = ("errors", "oracle", "paper", "simulate", "sources", "theory")
+_MODULES = ("errors", "oracle", "paper", "plots", "simulate", "sources", "theory")
 
 __all__ = ["__version__", *sorted(_HOMES), *_MODULES]
 
 if TYPE_CHECKING:
-    from . import errors, oracle, paper, simulate, sources, theory
+    from . import errors, oracle, paper, plots, simulate, sources, theory
     from .candidates import generate_candidates
     from .clustering import DirectionalKMeans
     from .estimators import SigmoidCombinationRegressor, SigmoidMixtureClassifier

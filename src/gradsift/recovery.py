@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import warnings
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -73,6 +75,24 @@ class Recovery:
             lines.append(f"{i:>4} {m.weights[i]:12.6g} {error} {m.slopes[i]:12.6g} {m.offsets[i]:12.6g}  [{shown}]")
         lines.append(f"intercept {m.intercept:.6g}, activation {m.activation}, {self.n_queries} queries")
         return "\n".join(lines)
+
+    def to_html(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        feature_names: Sequence[str] | None = None,
+        data: Any = None,
+        settings: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Write a report: one HTML file that opens offline. Needs the extra ``report``; see :mod:`gradsift.report`."""
+        from .report import write_report
+
+        write_report(self, path, feature_names=feature_names, data=data, settings=settings)
+
+    def _repr_html_(self) -> str:
+        from .report import notebook_view
+
+        return notebook_view(self)
 
 
 def recover(
@@ -184,7 +204,7 @@ def _from_fit(fit: Fit, rows: Source) -> Recovery:
             "offsets": errors.offsets,
             "intercept": np.array([errors.intercept]),
         },
-        diagnostics={**fit.diagnostics, "bic": fit.bic, "n_passes": rows.n_passes},
+        diagnostics={**fit.diagnostics, "bic": fit.bic, "n_rows": rows.n_rows, "n_passes": rows.n_passes},
     )
 
 

@@ -8,17 +8,20 @@ from typing import Annotated
 import typer
 
 from .. import __version__
-from ..errors import GradsiftError
+from ..errors import BudgetSpent, CandidateShortage, GradsiftError, NotIdentifiable
 from .demo import demo, figures
+from .fit import fit
 from .paper import paper
 from .plan import plan
-from .show import AsJson, print_json
+from .playground import playground
+from .predict import predict
+from .recover import recover
+from .show import NOT_CERTIFIED, AsJson, print_json
 
 __all__ = ["main"]
 
 app = typer.Typer(
     name="gradsift",
-    help="Find the hidden units of a sum of sigmoids, in a black box or in a table.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -30,7 +33,10 @@ def options(
     context: typer.Context,
     debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks.")] = False,
 ) -> None:
-    """Exit codes: 0 done and certified, 3 done but not certified, 2 bad input."""
+    """Find the hidden units of a sum of sigmoids, in a black box or in a table.
+
+    Exit codes: 0 done and certified; 3 done but not certified, or given up for lack of evidence; 2 bad input.
+    """
     context.obj = {"debug": debug}
 
 
@@ -46,8 +52,12 @@ def version(as_json: AsJson = False) -> None:
         typer.echo(__version__)
 
 
-for command in (demo, figures, paper, plan):
+for command in (demo, recover, fit, predict, plan, figures, paper, playground):
     app.command()(command)
+
+
+_BAD_INPUT = 2
+_GAVE_UP = (BudgetSpent, CandidateShortage, NotIdentifiable)  # the input was fine, the evidence was not
 
 
 def main() -> None:
@@ -57,5 +67,5 @@ def main() -> None:
     except (GradsiftError, ValueError, TypeError, OSError) as problem:
         if "--debug" in sys.argv:
             raise
-        typer.echo(f"gradsift: {problem}", err=True)
-        raise SystemExit(2) from None
+        typer.echo("gradsift: " + " ".join(str(problem).split()), err=True)
+        raise SystemExit(NOT_CERTIFIED if isinstance(problem, _GAVE_UP) else _BAD_INPUT) from None

@@ -1,0 +1,62 @@
+"""``gradsift predict``: a saved model applied to a table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from .results import read_notes, require_place
+from .show import AsJson, print_json
+
+__all__ = ["predict"]
+
+
+def predict(
+    model: Annotated[Path, typer.Argument(help="A file written by fit or recover.")],
+    data: Annotated[Path, typer.Argument(help="A .csv or .parquet file with the model's columns.")],
+    out: Annotated[Path, typer.Option(help="Predictions, .csv or .parquet.")],
+    as_json: AsJson = False,
+) -> None:
+    """Apply a saved model to the rows of a table.
+
+    Example: gradsift predict model.json data.csv --out predictions.csv
+    """
+    from .tables import SUFFIXES, write_table
+
+    require_place(out, SUFFIXES)
+    if not model.is_file():
+        raise FileNotFoundError(f"There is no file {model}.")
+    from ..model import SigmoidCombination
+
+    loaded = SigmoidCombination.load(model)
+    notes = read_notes(model)
+    values = loaded.predict(_inputs(data, notes, loaded.n_features))
+    write_table(out, _columns(values, notes))
+    if as_json:
+        print_json({"rows": len(values), "file": str(out)})
+    else:
+        typer.echo(f"{len(values):,} predictions written to {out}")
+
+
+def _inputs(data: Path, notes: dict[str, Any], n_features: int) -> Any:
+    """Return the model's columns by name; a model without names takes all columns in their order."""
+    from .tables import column_names, read_numbers
+
+    names = notes.get("columns")
+    if names is None:
+        names = column_names(data)
+        if len(names) != n_features:
+            raise ValueError(f"{data} has {len(names)} columns, but the model has {n_features} inputs without names.")
+    return read_numbers(data, names)
+
+
+def _columns(values: Any, notes: dict[str, Any]) -> dict[str, Any]:
+    if "classes" not in notes:
+        return {"prediction": values}
+    import numpy as np
+
+    second = np.clip(0.5 * (1 + values), 0.0, 1.0)
+    classes = np.asarray(notes["classes"])
+    return {"prediction": classes[(second > 0.5).astype(int)], "probability": second}

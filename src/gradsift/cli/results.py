@@ -1,0 +1,132 @@
+"""What `recover` and `fit` share: places for results, files, tables, exit codes."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import tempfile
+import warnings
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ..files import atomic_writer
+from .show import NOT_CERTIFIED, print_json, print_table
+
+if TYPE_CHECKING:
+    from ..recovery import Recovery
+
+__all__ = ["Activation", "Report", "Seed", "finish", "read_notes", "require_place", "verdict_speaks"]
+
+Report = Annotated[Path | None, typer.Option("--report", help="Write a report to this .html file.")]
+Seed = Annotated[int, typer.Option("--seed", help="Seed of the algorithm.")]
+Activation = Annotated[str, typer.Option("--activation", help="tanh, logistic, erf, arctan or softsign.")]
+
+
+def require_place(path: Path | None, suffixes: Iterable[str]) -> None:
+    """Refuse, before any work, a file that could not be written in the end."""
+    if path is None:
+        return
+    if path.suffix not in suffixes:
+        raise ValueError(f"{path} must end in {' or '.join(suffixes)}.")
+    folder = path.parent
+    if not folder.is_dir():
+        raise FileNotFoundError(f"There is no folder {folder} for {path.name}.")
+    if path.is_dir() or not os.access(folder, os.W_OK):
+        raise PermissionError(f"{path} cannot be written.")
+
+
+@contextlib.contextmanager
+def verdict_speaks() -> Iterator[None]:
+    """Keep warnings that repeat the verdict off the screen: the verdict is printed anyway."""
+    from ..errors import LowSupportWarning, UncertifiedWarning
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UncertifiedWarning)
+        warnings.simplefilter("ignore", LowSupportWarning)
+        yield
+
+
+def finish(
+    found: Recovery,
+    *,
+    out: Path,
+    report: Path | None,
+    as_json: bool,
+    notes: Mapping[str, Any],
+    settings: Mapping[str, Any],
+    names: list[str] | None = None,
+    data: Any = None,
+) -> None:
+    """Write the files, print what was found, and leave with the exit code that says whether it is certified."""
+    if report is not None:  # first: if it fails, nothing is left behind
+        found.to_html(report, feature_names=names, data=data, settings=settings)
+    _write(out, found, notes)
+    files = [str(out), *([str(report)] if report else [])]
+    if as_json:
+        print_json({**_facts(found), **notes, "files": files})
+    else:
+        typer.echo(found.verdict)
+        print_table(*_unit_rows(found))
+        typer.echo("Written: " + ", ".join(files))
+    if not found.certified:
+        raise typer.Exit(NOT_CERTIFIED)
+
+
+def _facts(found: Recovery) -> dict[str, Any]:
+    errors = {name: _plain(values) for name, values in found.standard_errors.items()}
+    return {
+        "certified": found.certified, "verdict": found.verdict, "n_units": found.n_units,
+        "n_queries": found.n_queries, "standard_errors": errors,
+    }  # fmt: skip
+
+
+def _plain(values: Any) -> Any:
+    """Return an array as lists that JSON can hold: what is not finite becomes null."""
+    import numpy as np
+
+    array = np.array(values, dtype=object)
+    array[~np.isfinite(array.astype(np.float64))] = None
+    return array.tolist()
+
+
+def _write(path: Path, found: Recovery, notes: Mapping[str, Any]) -> None:
+    """Save the model; a .json file carries verdict, errors and notes beside it, which ``load`` ignores."""
+    if path.suffix != ".json":
+        found.model.save(path)
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        plain = Path(folder) / "model.json"
+        found.model.save(plain)
+        document = json.loads(plain.read_text(encoding="utf-8"))
+    with atomic_writer(path) as stream:
+        json.dump({**document, **_facts(found), **notes}, stream, indent=1)
+
+
+def read_notes(path: Path) -> dict[str, Any]:
+    """Return what a .json model file carries beside the model."""
+    if path.suffix != ".json":
+        return {}
+    held = json.loads(path.read_text(encoding="utf-8"))
+    return {name: held[name] for name in ("columns", "target", "classes") if name in held}
+
+
+def _unit_rows(found: Recovery) -> tuple[list[str], list[list[Any]]]:
+    import numpy as np
+
+    model, errors = found.model, found.standard_errors
+    columns = ["unit"]
+    parts: list[Any] = [range(1, model.n_units + 1)]
+    for name in ("weights", "slopes", "offsets"):
+        columns.append(name.removesuffix("s"))
+        parts.append(getattr(model, name).tolist())
+        if name in errors and np.shape(errors[name]) == (model.n_units,):
+            columns.append("+-")
+            parts.append(np.asarray(errors[name]).tolist())
+    columns.append("direction")
+    more = ", ..." if model.n_features > 5 else ""
+    parts.append(["[" + ", ".join(f"{v:.3f}" for v in unit[:5]) + more + "]" for unit in model.units])
+    return columns, [list(row) for row in zip(*parts)]

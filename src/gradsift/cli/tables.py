@@ -1,0 +1,112 @@
+"""Tables on disk: columns by name from csv or parquet, and back."""
+
+from __future__ import annotations
+
+import csv
+import re
+import warnings
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..files import atomic_writer
+from ..oracle.extras import load_extra
+
+__all__ = ["SUFFIXES", "column_names", "read_numbers", "read_words", "write_table"]
+
+SUFFIXES = (".csv", ".parquet")
+
+
+def column_names(path: Path) -> list[str]:
+    """Return the names in the header of the table."""
+    _require_table(path)
+    if path.suffix == ".parquet":
+        return list(_parquet().read_schema(path).names)
+    with path.open(newline="", encoding="utf-8-sig") as stream:
+        names = next(csv.reader(stream), [])
+    if not names:
+        raise ValueError(f"{path} is empty: it needs a line of column names.")
+    repeated = sorted({name for name in names if names.count(name) > 1})
+    if repeated:
+        raise ValueError(f"{path} has two columns named {repeated[0]!r}.")
+    return names
+
+
+def read_numbers(path: Path, names: Sequence[str]) -> Any:
+    """Return the named columns as a (rows, columns) float array; text in them is refused with its place."""
+    places = _places(path, names)
+    if path.suffix == ".parquet":
+        table = _parquet().read_table(path, columns=list(names))
+        for name in names:
+            if str(table.schema.field(name).type) in ("string", "large_string"):
+                raise ValueError(f"{path} holds text in column {name!r}, where numbers are needed.")
+        return np.column_stack([np.asarray(table[name].to_numpy(), dtype=np.float64) for name in names])
+    try:
+        return _load_csv(path, places, np.float64)
+    except ValueError as problem:
+        raise ValueError(_where(path, str(problem), column_names(path))) from None
+
+
+def read_words(path: Path, name: str) -> Any:
+    """Return one column as text, (rows,): class labels may be words."""
+    (place,) = _places(path, [name])
+    if path.suffix == ".parquet":
+        return np.asarray([str(v) for v in _parquet().read_table(path, columns=[name])[name].to_pylist()])
+    return _load_csv(path, [place], np.str_)[:, 0]
+
+
+def write_table(path: Path, columns: Mapping[str, Any]) -> None:
+    """Write columns of equal length, all or nothing."""
+    if path.suffix == ".parquet":
+        parquet, arrow = _parquet(), load_extra("pyarrow", "parquet")
+        with atomic_writer(path, "wb") as stream:
+            parquet.write_table(arrow.table({name: arrow.array(values) for name, values in columns.items()}), stream)
+        return
+    with atomic_writer(path) as stream:
+        writer = csv.writer(stream)
+        writer.writerow(columns)
+        writer.writerows(zip(*(np.asarray(values).tolist() for values in columns.values())))
+
+
+def _require_table(path: Path) -> None:
+    if path.suffix not in SUFFIXES:
+        raise ValueError(f"A table must end in .csv or .parquet, got {str(path)!r}.")
+    if not path.is_file():
+        raise FileNotFoundError(f"There is no file {path}.")
+
+
+def _parquet() -> Any:
+    return load_extra("pyarrow.parquet", "parquet")
+
+
+def _places(path: Path, names: Sequence[str]) -> list[int]:
+    held = column_names(path)
+    for name in names:
+        if name not in held:
+            shown = ", ".join(repr(n) for n in held[:8]) + (", ..." if len(held) > 8 else "")
+            raise ValueError(f"{path} has no column {name!r}; it has {shown}.")
+    return [held.index(name) for name in names]
+
+
+def _load_csv(path: Path, places: Sequence[int], dtype: Any) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # "input contained no data": said below in our words
+        rows = np.loadtxt(
+            path, dtype, delimiter=",", quotechar='"', comments=None, skiprows=1, usecols=places, ndmin=2,
+            encoding="utf-8-sig",
+        )  # fmt: skip
+    if not len(rows):
+        raise ValueError(f"{path} has column names but no rows.")
+    return rows
+
+
+def _where(path: Path, problem: str, names: list[str]) -> str:
+    """Turn NumPy's complaint into one that names line and column as a spreadsheet shows them."""
+    found = re.search(r"convert string '(.*)' to \w+ at row (\d+), column (\d+)", problem)
+    if found is None:
+        return problem if str(path) in problem else f"{path} cannot be read: {problem}"
+    text, row, column = found[1], int(found[2]), int(found[3])
+    name = names[column - 1] if 0 < column <= len(names) else "?"
+    return f"{path} must hold numbers, but data row {row + 1}, column {name!r}, holds {text!r}."

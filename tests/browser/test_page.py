@@ -1,0 +1,156 @@
+"""The report's text: what it says, what it leaves out, what it escapes. (Its behaviour: test_report.py.)"""
+
+import json
+import re
+import warnings
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+import gradsift as gs
+from gradsift.recovery import Recovery
+from gradsift.report import notebook_view, render
+from gradsift.report.findings import findings
+
+from .cases import HOSTILE, black_box, paper, table
+
+
+def titles(page):
+    return re.findall(r"<figure[^>]*><h3>(.*?)</h3>", page)
+
+
+@pytest.fixture(scope="module")
+def pages():
+    X = np.random.default_rng(0).standard_normal((500, 4))
+    fitted = table()
+    return {
+        "black box": render(black_box()),
+        "paper": render(paper()),
+        "table": render(fitted, data=(X, fitted.model.predict(X) + 0.1)),
+    }
+
+
+def test_each_kind_of_run_shows_the_figures_whose_numbers_it_has(pages):
+    common = ["Units and their uncertainty", "How alike the units are"]
+    assert titles(pages["black box"]) == [*common, "The black box on a large half circle", "Where the queries went"]
+    assert titles(pages["paper"]) == [*common, "Length of the gradient estimates", "Eigenvalues of the spectral mirror"]
+    assert titles(pages["table"]) == [*common, "Number of units", "Residuals"]
+
+
+def test_the_verdict_comes_first_and_certified_differs_from_not(pages):
+    for name, word in (("black box", "Certified"), ("paper", "Not certified"), ("table", "Certified")):
+        first = re.search(r'<span class="badge">(.*?)</span>', pages[name])
+        assert first[1] == word
+        assert pages[name].index("badge") < pages[name].index("<table")
+
+
+def test_nothing_is_loaded_from_anywhere_and_the_file_is_small(pages):
+    for page in pages.values():
+        assert len(page.encode()) < 2e6
+        loads = re.findall(r'(?:src|href)="([^"#][^"]*)"', page)
+        assert all(address.startswith("data:") for address in loads)
+        assert "default-src 'none'" in page
+
+
+def test_labels_get_a_calibration_plot_instead_of_residuals():
+    X = np.random.default_rng(0).standard_normal((300, 4))
+    y = np.where(X[:, 0] > 0, 1.0, -1.0)
+    assert titles(render(table(), data=(X, y)))[-1] == "Calibration"
+
+
+def test_a_plane_gets_its_gradient_field_and_a_line_no_cloud():
+    plane = Recovery(gs.SigmoidCombination(np.eye(2), [1.0, 0.5]), True, "Two units.")
+    assert "Gradient field of the found model" in titles(render(plane))
+    line = Recovery(gs.SigmoidCombination([[1.0]], [1.0]), False, "One unit.")
+    page = render(line)
+    assert titles(page) == ["Units and their uncertainty"]
+    assert '<canvas id="cloud"' not in page
+
+
+class Tags(HTMLParser):
+    def __init__(self):
+        super().__init__()
+        self.seen = []
+
+    def handle_starttag(self, tag, attrs):
+        self.seen.append((tag, dict(attrs)))
+
+
+def test_hostile_names_and_verdicts_stay_text():
+    names = HOSTILE
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        page = render(table(d=len(names), hostile=True), feature_names=names, settings={"<i>": "</td><script>"})
+    harmless = Tags()
+    harmless.feed(render(table(d=len(names)), settings={"a": "b"}))
+    tags = Tags()
+    tags.feed(page)
+    count = lambda parser, tag: sum(t == tag for t, _ in parser.seen)
+    for tag in ("script", "img", "b", "i"):
+        # The legend's dots are made by script, so a harmless page has none of img, b and i.
+        assert count(tags, tag) == count(harmless, tag)
+    assert not [a for _, attributes in tags.seen for a in attributes if a.startswith("on")]
+    payload = json.loads(re.search(r'id="payload">(.*?)</script>', page, re.S)[1])
+    assert payload["columns"] == names
+
+
+def test_ten_thousand_features_render_and_stay_small():
+    model = gs.simulate.random_combination(10_000, 3, rng=0).canonical()
+    page = render(Recovery(model, False, "Three units."), feature_names=[f"<column {i}>" for i in range(10_000)])
+    assert len(page.encode()) < 2e6
+    assert "and 9994 more" in page
+
+
+def test_wrong_feature_names_are_refused():
+    with pytest.raises(ValueError, match="feature_names must have 5 entries, got 2"):
+        render(black_box(), feature_names=["a", "b"])
+
+
+def test_the_downloaded_json_is_a_model_file(tmp_path, pages):
+    payload = re.search(r'id="payload">(.*?)</script>', pages["black box"], re.S)[1]
+    (tmp_path / "found.json").write_text(payload)
+    assert gs.SigmoidCombination.load(tmp_path / "found.json") == black_box().model
+
+
+def test_to_html_writes_all_or_nothing(tmp_path):
+    black_box().to_html(tmp_path / "page.html")
+    assert (tmp_path / "page.html").read_text().startswith("<!doctype html>")
+    with pytest.raises(FileNotFoundError):
+        black_box().to_html(tmp_path / "no" / "page.html")
+    assert [p.name for p in tmp_path.iterdir()] == ["page.html"]
+
+
+def test_a_notebook_shows_verdict_and_units_escaped():
+    view = table(hostile=True)._repr_html_()
+    assert "<script" not in view
+    assert "&lt;script&gt;" in view
+    assert view.count("<tr>") == 3
+    many = Recovery(gs.simulate.random_combination(3, 30, rng=0), False, "Many.")
+    assert "and 10 more units" in notebook_view(many)
+
+
+def test_doubts_come_first_and_say_what_to_do():
+    told = findings(paper())
+    levels = [f.level for f in told]
+    assert levels == sorted(levels, key=["doubt", "note", "good"].index)
+    assert sum(f.level == "doubt" for f in told) == 4
+    assert all(f.do for f in told if f.level == "doubt")
+
+
+@pytest.mark.parametrize(
+    ("facts", "level"),
+    [
+        ({"chi": 0.5}, "good"), ({"chi": 9.0}, "doubt"), ({"chi": np.nan}, "doubt"),
+        ({"p_better": 0.3}, "good"), ({"p_better": 1e-4}, "doubt"), ({"p_better": np.nan}, "doubt"),
+        ({"gap": 1.0, "hits": 1}, "doubt"), ({"gap": 9.0, "hits": 4}, "good"),
+        ({"gain_over_constant": -1.0, "gain_over_linear": 1.0}, "doubt"),
+        ({"gain_over_constant": 5.0, "gain_over_linear": -1.0}, "doubt"),
+        ({"gain_over_constant": 5.0, "gain_over_linear": 1.0}, "good"),
+        ({"converged": False}, "doubt"), ({"attempts": 3}, "note"), ({"notes": ["once"]}, "note"),
+        ({"median_support": 500.0}, "good"), ({"mean_cosine": 0.99}, "good"),
+    ],
+)  # fmt: skip
+def test_each_number_is_judged(facts, level):
+    one = Recovery(gs.SigmoidCombination(np.eye(3)[:1], [1.0]), False, "", diagnostics=facts)
+    assert [f.level for f in findings(one)] == [level]

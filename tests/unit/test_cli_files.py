@@ -1,0 +1,205 @@
+"""recover, fit and predict as a person would use them, with files and exit codes."""
+
+import json
+import sys
+
+import numpy as np
+import pytest
+
+import gradsift as gs
+from gradsift.cli import tables
+from gradsift.cli.app import main
+
+BOX = """
+import numpy as np
+a = np.array([[2.0, 0, 1], [0, 1.5, -1]])
+def f(X):
+    return np.tanh(X @ a.T) @ [0.8, 0.5]
+"""
+
+
+@pytest.fixture
+def run(monkeypatch, tmp_path, capsys):
+    """Run the command line in an empty folder; return exit code, output and error lines."""
+    monkeypatch.chdir(tmp_path)
+
+    def call(*arguments):
+        monkeypatch.setattr(sys, "argv", ["gradsift", *map(str, arguments)])
+        code = 0
+        try:
+            main()
+        except SystemExit as leave:
+            code = leave.code or 0
+        shown = capsys.readouterr()
+        return code, shown.out, shown.err
+
+    return call
+
+
+@pytest.fixture
+def rows(tmp_path):
+    """A table of two units in three columns, as csv and as parquet, with words for labels."""
+    truth = gs.SigmoidCombination(np.eye(3)[:2], [0.6, 0.4], 4.0)
+    X, y = truth.sample(4000, "labels", rng=1)
+    words = np.where(y > 0, "yes", "no")
+    columns = {"a": X[:, 0], "b b": X[:, 1], 'c"': X[:, 2], "y": truth.predict(X), "word": words}
+    for suffix in tables.SUFFIXES:
+        tables.write_table(tmp_path / f"d{suffix}", columns)
+    return columns
+
+
+def test_a_function_is_recovered_certified_and_written_with_its_report(run, tmp_path):
+    (tmp_path / "boxed.py").write_text(BOX)
+    code, out, err = run(
+        "recover", "--oracle", "boxed:f", "--features", 3, "--out", "found.json", "--report", "found.html"
+    )
+    assert (code, err) == (0, "")
+    held = json.loads((tmp_path / "found.json").read_text())
+    assert held["certified"] is True
+    assert held["verdict"] in " ".join(out.split())
+    X = np.random.default_rng(0).standard_normal((50, 3))
+    found = gs.SigmoidCombination.load("found.json")
+    np.testing.assert_allclose(found.predict(X), sys.modules["boxed"].f(X), atol=1e-9)
+    page = (tmp_path / "found.html").read_text()
+    for part in ("boxed:f", "The black box on a large half circle", "Where the queries went"):
+        assert part in page
+
+
+def test_a_journal_answers_a_second_run_without_a_single_question(run, tmp_path, monkeypatch):
+    (tmp_path / "boxed.py").write_text(BOX)
+    how = ("recover", "--oracle", "boxed:f", "--features", 3, "--journal", "answers.db", "--json", "--out")
+    code, out, _ = run(*how, "found.json")
+    assert code == 0
+    monkeypatch.setattr(sys.modules["boxed"], "f", lambda X: pytest.fail("the box was asked again"))
+    code, again, _ = run(*how, "again.json")
+    assert code == 0
+    assert json.loads(again)["n_queries"] == json.loads(out)["n_queries"]
+    assert gs.SigmoidCombination.load("again.json") == gs.SigmoidCombination.load("found.json")
+
+
+def test_what_is_not_certified_exits_three_and_is_written_all_the_same(run, tmp_path):
+    (tmp_path / "boxed.py").write_text(BOX)
+    how = ("--features", 3, "--units", 2, "--method", "paper")
+    code, out, _ = run("recover", "--oracle", "boxed:f", *how, "--out", "found.npz")
+    assert code == 3
+    assert "no certificate" in out
+    assert gs.SigmoidCombination.load("found.npz").n_units == 2
+
+
+@pytest.mark.parametrize("suffix", tables.SUFFIXES)
+def test_fit_then_predict_agrees_with_the_model_on_the_rows(run, rows, tmp_path, suffix):
+    code, out, err = run(
+        "fit", f"d{suffix}", "--target", "y", "--columns", 'a,b b,c"', "--units", 2, "--out", "m.json", "--json"
+    )
+    assert code in (0, 3)
+    assert err == ""
+    told = json.loads(out)
+    assert told["columns"] == ["a", "b b", 'c"']
+    assert run("predict", "m.json", f"d{suffix}", "--out", f"p{suffix}")[0] == 0
+    X = np.column_stack([rows[name] for name in told["columns"]])
+    expected = gs.SigmoidCombination.load("m.json").predict(X)
+    predicted = tables.read_numbers(tmp_path / f"p{suffix}", ["prediction"])[:, 0]
+    np.testing.assert_array_equal(predicted, expected)
+
+
+def test_labels_may_be_words_and_come_back_as_words(run, rows, tmp_path):
+    how = ("--target", "word", "--labels", "--columns", 'a,b b,c"', "--units", 2, "--report", "m.html")
+    code, _, err = run("fit", "d.csv", *how, "--out", "m.json")
+    assert code in (0, 3), err
+    assert "Calibration" in (tmp_path / "m.html").read_text()
+    assert run("predict", "m.json", "d.csv", "--out", "p.csv")[0] == 0
+    words = tables.read_words(tmp_path / "p.csv", "prediction")
+    second = tables.read_numbers(tmp_path / "p.csv", ["probability"])[:, 0]
+    assert set(words) <= {"yes", "no"}
+    np.testing.assert_array_equal(words == "yes", second > 0.5)
+
+
+def test_a_model_without_column_names_takes_all_columns_in_order(run, tmp_path):
+    gs.SigmoidCombination(np.eye(2), [1.0, 2.0]).save(tmp_path / "m.npz")
+    tables.write_table(tmp_path / "d.csv", {"u": [0.0, 1.0], "v": [0.0, 0.5]})
+    assert run("predict", "m.npz", "d.csv", "--out", "p.csv")[0] == 0
+    expected = [0.0, np.tanh(1.0) + 2 * np.tanh(0.5)]
+    np.testing.assert_allclose(tables.read_numbers(tmp_path / "p.csv", ["prediction"])[:, 0], expected, rtol=1e-15)
+    tables.write_table(tmp_path / "e.csv", {"u": [0.0]})
+    code, _, err = run("predict", "m.npz", "e.csv", "--out", "q.csv")
+    assert code == 2
+    assert "1 columns, but the model has 2 inputs" in err
+
+
+BAD = {
+    "no file": (("fit", "nosuch.csv", "--target", "y"), "There is no file nosuch.csv"),
+    "no column": (("fit", "d.csv", "--target", "zz"), "no column 'zz'; it has 'a'"),
+    "text": (("fit", "bad.csv", "--target", "y"), "data row 2, column 'b', holds 'oops'"),
+    "text in parquet": (("fit", "d.parquet", "--target", "y"), "holds text in column 'word'"),
+    "not a number": (("fit", "nan.csv", "--target", "y"), "row 1 holds NaN"),
+    "no rows": (("fit", "head.csv", "--target", "y"), "column names but no rows"),
+    "empty": (("fit", "empty.csv", "--target", "y"), "is empty"),
+    "twice": (("fit", "twice.csv", "--target", "y"), "two columns named 'a'"),
+    "kind of file": (("fit", "d.xlsx", "--target", "y"), "must end in .csv or .parquet"),
+    "three classes": (("fit", "bad.csv", "--target", "b", "--labels", "--columns", "a"), "needs two classes"),
+    "target as input": (("fit", "d.csv", "--target", "y", "--columns", "a,y"), "cannot be an input too"),
+    "units": (("fit", "d.csv", "--target", "y", "--units", "many"), "--units must be auto or a number"),
+    "module": (("recover", "--oracle", "nosuch:f", "--features", 3), "nosuch:f cannot be loaded"),
+    "trust": (("recover", "--oracle", "m.joblib"), "pass --trust"),
+    "bounds": (("recover", "--oracle", "boxed:f", "--bounds", "1"), "two numbers LO,HI"),
+    "noise": (("recover", "--oracle", "boxed:f", "--noise", "loud"), "--noise must be auto"),
+    "model": (("predict", "bad.csv", "bad.csv"), "model file must end"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_input_is_one_line_exit_two_and_leaves_nothing(run, rows, tmp_path, name):
+    (tmp_path / "bad.csv").write_text("a,b,y\n1,2,3\n4,oops,6\n7,8,9\n")
+    (tmp_path / "nan.csv").write_text("a,y\n1,2\nnan,3\n2,1\n1,1\n")
+    (tmp_path / "head.csv").write_text("a,y\n")
+    (tmp_path / "empty.csv").write_text("")
+    (tmp_path / "twice.csv").write_text("a,a,y\n1,2,3\n")
+    arguments, complaint = BAD[name]
+    before = sorted(p.name for p in tmp_path.iterdir())
+    out = "x.csv" if arguments[0] == "predict" else "x.json"
+    more = () if arguments[0] == "predict" or "--units" in arguments else ("--units", 2)
+    code, shown, err = run(*arguments, *more, "--out", out)
+    assert (code, shown) == (2, "")
+    assert complaint in err
+    assert err.count("\n") == 1
+    assert sorted(p.name for p in tmp_path.iterdir()) == before
+
+
+@pytest.mark.parametrize("place", ["no/x.json", "x.txt", "folder.json"])
+def test_a_place_that_cannot_be_written_is_refused_before_any_work(run, rows, tmp_path, place, monkeypatch):
+    (tmp_path / "folder.json").mkdir()
+    monkeypatch.setattr(gs.recovery, "recover", lambda *_, **__: pytest.fail("the work began"))
+    for option in ("--out", "--report"):
+        other = ("--report", "r.html") if option == "--out" else ("--out", "x.json")
+        code, _, err = run("fit", "d.csv", "--target", "y", option, place, *other)
+        assert code == 2
+        assert err.count("\n") == 1
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["d.csv", "d.parquet", "folder.json"]
+
+
+def test_a_method_that_gives_up_exits_three_with_one_line(run, tmp_path):
+    (tmp_path / "boxed.py").write_text(BOX)
+    how = ("--features", 3, "--units", 2, "--method", "paper", "--budget", 50)
+    code, _, err = run("recover", "--oracle", "boxed:f", *how, "--out", "x.json")
+    assert code == 3
+    assert "of 50 queries" in err
+    assert not (tmp_path / "x.json").exists()
+
+
+def test_a_missing_extra_is_one_line_that_names_it(run, rows, tmp_path, monkeypatch):
+    def absent(name):
+        raise ModuleNotFoundError(f"No module named {name!r}", name="pyarrow")
+
+    monkeypatch.setattr("gradsift.oracle.extras.importlib.import_module", absent)
+    code, _, err = run("fit", "d.parquet", "--target", "y", "--out", "x.json")
+    assert code == 2
+    assert "gradsift[parquet]" in err
+
+
+def test_tables_keep_every_bit_and_odd_names(tmp_path):
+    values = np.random.default_rng(0).standard_normal(100) * 10.0 ** np.arange(-50, 50)
+    for suffix in tables.SUFFIXES:
+        path = tmp_path / f"t{suffix}"
+        tables.write_table(path, {"plain": values, 'a,"b"': -values})
+        assert tables.column_names(path) == ["plain", 'a,"b"']
+        np.testing.assert_array_equal(tables.read_numbers(path, ['a,"b"', "plain"]), np.column_stack((-values, values)))
