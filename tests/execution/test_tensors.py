@@ -39,7 +39,7 @@ def assert_states_agree(summary, weight=None, kind=None, tolerance=1e-10):
 
 
 @pytest.mark.parametrize("weight", [None, WEIGHT], ids=["plain", "weighted"])
-@pytest.mark.parametrize("summary", [MomentSummary(), LocalLinearSummary(POINTS, 1.0, 1e-3)], ids=repr)
+@pytest.mark.parametrize("summary", [MomentSummary(), LocalLinearSummary(POINTS, 1.0, 1e-3)], ids=["moments", "local"])
 def test_moments_and_summaries_without_device_code_agree(summary, weight):
     assert_states_agree(summary, weight)
 
