@@ -26,13 +26,14 @@ env: $(VENV)/.demo $(VENV)/.test $(VENV)/.check
 
 # The stamps hang on pyproject.toml: a changed dependency reinstalls, an unchanged one starts at once.
 # --group needs pip 25.1, hence the upgrade inside the environment.
-$(VENV)/bin/python:
+$(VENV)/.pip:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "gradsift needs Python 3.11 or newer; set PYTHON=..." >&2; exit 1; }
 	@echo "making $(VENV) (once; about half a minute)"
 	@if command -v uv >/dev/null 2>&1; then uv venv -q --seed --python $(PYTHON) $(VENV); else $(PYTHON) -m venv $(VENV); fi
 	@$(BIN)/python -m pip install -q --upgrade pip --disable-pip-version-check
+	@touch $@
 
-$(VENV)/.demo: pyproject.toml constraints.txt | $(VENV)/bin/python
+$(VENV)/.demo: pyproject.toml constraints.txt | $(VENV)/.pip
 	@$(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt -e . --group demo
 	@touch $@
 

@@ -43,6 +43,10 @@ def queries_needed(d: int, seeds: int) -> dict:
         if trail[-1][1] < TARGET:
             break
         n0 *= 2
+    if len(trail) < 2 or trail[-1][1] >= TARGET:
+        raise SystemExit(
+            f"d = {d}: no crossing of {TARGET} between {trail[0][0]} and {n0} queries a point; use more seeds."
+        )
     (low, high_error), (high, low_error) = trail[-2:]
     share = np.log(high_error / TARGET) / np.log(high_error / low_error)
     crossing = float(low * (high / low) ** share)

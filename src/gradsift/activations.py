@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 
 import numpy as np
 from scipy.special import erf, erfinv, expit, logit
@@ -55,17 +56,18 @@ class Activation:
     def smoothed_derivative(self, mean: Floats, std: Floats | float) -> Floats:
         """Return ``E f'(mean + std Z)`` for standard Gaussian Z, elementwise.
 
-        Gauss-Legendre on either side of the point where the argument is zero: there f' is steepest (or, for
-        softsign, has its kink), and the nodes crowd at a panel's ends. Steep slopes, where Gauss-Hermite needs
-        thousands of nodes, lose little (error 1e-13 up to `std` 10, 1e-8 at 30). O(192) evaluations of f' per element.
+        Gauss-Legendre on panels that end where the argument is zero (there f' is steepest or, for softsign, has its
+        kink) and where it is +-20: the nodes crowd at the ends, so steep slopes, for which Gauss-Hermite would need
+        thousands of nodes, keep their accuracy. 256 evaluations of f' per element.
         """
         center, scale = (np.asarray(a, dtype=np.float64) for a in np.broadcast_arrays(mean, std))
         nodes, weights = _legendre()
-        zero = np.clip(-center / np.maximum(scale, 1e-300), -_REACH, _REACH)
+        safe = np.maximum(scale, 1e-300)
+        ends = [np.clip((bend - center) / safe, -_REACH, _REACH) for bend in (-np.inf, -20.0, 0.0, 20.0, np.inf)]
         total = np.zeros(center.shape)
-        for end in (-_REACH, _REACH):
-            half = 0.5 * np.abs(end - zero)
-            z = (0.5 * (end + zero))[..., None] + half[..., None] * nodes
+        for low, high in pairwise(ends):
+            half = 0.5 * (high - low)
+            z = (0.5 * (high + low))[..., None] + half[..., None] * nodes
             inside = self.derivative(center[..., None] + scale[..., None] * z) * np.exp(-0.5 * z * z)
             total = total + half * (inside @ weights)
         return np.asarray(total / np.sqrt(2 * np.pi))
@@ -76,7 +78,7 @@ _REACH = 9.0  # Gaussian mass beyond nine standard deviations is 2e-19
 
 @cache
 def _legendre() -> tuple[Floats, Floats]:
-    nodes, weights = np.polynomial.legendre.leggauss(96)
+    nodes, weights = np.polynomial.legendre.leggauss(64)
     return nodes, weights
 
 

@@ -51,7 +51,10 @@ class DemoRow:
 
 def teacher(seed: int) -> SigmoidCombination:
     """Return the demo's model: two units in dimension ten, a mixture with equal weights as in the paper's figures."""
-    return random_combination(10, 2, slope=4.0, min_singular_value=1.0, mixture=True, min_weight=1.0, rng=seed)
+    return random_combination(10, N_UNITS, slope=4.0, min_singular_value=1.0, mixture=True, min_weight=1.0, rng=seed)
+
+
+N_UNITS = 2
 
 
 def compare(seed: int = 1, n_rows: int = 1_000_000) -> Iterator[DemoRow]:
@@ -68,7 +71,7 @@ def compare(seed: int = 1, n_rows: int = 1_000_000) -> Iterator[DemoRow]:
         return Oracle(model.predict, 10)
 
     def paper(source: Any, **how: Any) -> Recovery:
-        return recover(source, 2, method="paper", random_state=stream, **how)
+        return recover(source, N_UNITS, method="paper", random_state=stream, **how)
 
     yield _row("paper, value oracle", lambda: paper(box()), model, 0)
     yield _row("paper, Gaussian rows", lambda: paper(rows, access="gaussian"), model, n_rows)

@@ -23,6 +23,7 @@ from .model import SigmoidCombination
 from .oracle import Oracle
 from .paper import implements
 from .plots import candidate_panels, gradient_field
+from .plots.style import pyplot
 from .progress import report
 
 __all__ = ["Figure", "draw_all", "execution_literal", "execution_working", "vector_field"]
@@ -87,7 +88,9 @@ def execution_literal(seed: int = 1) -> Figure:
 
     runs = [run(i, permute=False) for i in range(_REPEATS)]
     permuted = [run(i, permute=True) for i in range(_REPEATS)]
-    exact = [_execute(_Exact(_TEACHER), np.zeros((1, 1, 3)), seed=1000 * seed + i, **how) for i in range(_REPEATS)]
+    exact = [
+        _execute(_Exact(_TEACHER), Oracle(_TEACHER.predict, 3), seed=1000 * seed + i, **how) for i in range(_REPEATS)
+    ]
     numbers = {
         "error": float(np.median([r.error for r in runs])),
         "permuted": float(np.median([r.error for r in permuted])),
@@ -162,11 +165,7 @@ FIGURES: tuple[Callable[[int], Figure], ...] = (execution_literal, execution_wor
 
 def draw_all(folder: str | Path, seed: int = 1) -> list[Path]:
     """Write each figure as PNG and SVG, and ``captions.json``, into `folder` (made if missing); return the paths."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
+    plt = pyplot()
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
     written, captions = [], {}
@@ -177,8 +176,9 @@ def draw_all(folder: str | Path, seed: int = 1) -> list[Path]:
         drawn.figure.supxlabel("\n".join(textwrap.wrap(drawn.caption, width)), fontsize=9)
         for suffix in ("png", "svg"):
             path = target / f"{drawn.name}.{suffix}"
-            with atomic_writer(path, "wb") as stream:
-                drawn.figure.savefig(stream, format=suffix, dpi=130)
+            stamp = {"Date": None} if suffix == "svg" else {}  # the same seed gives the same bytes
+            with atomic_writer(path, "wb") as stream, plt.rc_context({"svg.hashsalt": drawn.name}):
+                drawn.figure.savefig(stream, format=suffix, dpi=130, metadata=stamp)
             written.append(path)
         plt.close(drawn.figure)
         report("figures", i + 1, len(FIGURES))

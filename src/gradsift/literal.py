@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from .activations import get_activation
 from .candidates import Candidates, generate_candidates
-from .checking import Floats, at_least
+from .checking import Floats, as_generator, at_least, whole
 from .clustering import DirectionalKMeans
-from .gradients import GradientEstimator, KernelGradients, OracleGradients, ProjectedGradients
+from .gradients import GradientEstimator, KernelGradients, OracleGradients, ProjectedGradients, split_rows
 from .model import SigmoidCombination
 from .oracle import Oracle
 from .paper import implements
@@ -105,8 +106,16 @@ def paper_method(
     """
     if n_units is None:
         raise ValueError("method='paper' needs n_units: the paper takes the number of units as known.")
-    at_least("n_units", n_units, 1)
-    rng = np.random.default_rng(rng)
+    # Everything is checked before anything is asked: queries may cost money.
+    whole("n_units", n_units)
+    get_activation(activation)
+    if slope is not None:
+        at_least("slope", slope, 0, strict=True)
+    if not 0 <= trim < 1:
+        raise ValueError(f"trim must lie in [0, 1), got {trim!r}.")
+    if not isinstance(mixture, bool):
+        raise TypeError(f"mixture must be True or False, got {mixture!r}.")
+    rng = as_generator(rng)
     way = _reach(source, n_units, access, n_queries_per_point, design, subspace_share)
     m0 = n_points if n_points is not None else 150 * n_units
     if min_norm is None and top is None:
@@ -140,6 +149,7 @@ def paper_method(
         # Gradients point along sign(weight) times unit, so a negative weight contradicts its own candidates.
         "n_contradicted": int(np.sum(fit.weights < 0)),
         "residual_sd": fit.residual_sd,
+        "slope_at_edge": slope is None and fit.at_edge,
         **way.diagnostics,
     }
     return PaperRun(model, candidates, clusters.labels_, fit.standard_errors, diagnostics)
@@ -161,9 +171,10 @@ def _reach(source: Any, k: int, access: str | None, n_queries: int, design: str,
     }
     if access != "projected":
         return _Access("gaussian", KernelGradients(), rows, _supported_scale(rows.n_rows, rows.n_features), facts)
-    n1 = round(share * rows.n_rows)
-    mirror = SpectralMirror(k).fit_source(rows.rows(0, n1))
-    rest = rows.rows(n1, rows.n_rows)
+    if k > rows.n_features:
+        raise ValueError(f"access='projected' needs n_units <= {rows.n_features} features, got {k}.")
+    first, rest = split_rows(rows, share)
+    mirror = SpectralMirror(k).fit_source(first)
     facts |= {"mirror_eigenvalues": mirror.eigenvalues_.tolist(), "mirror_noise_edge": mirror.noise_edge_}
     estimator = ProjectedGradients(mirror.components_)
     return _Access("projected", estimator, rest, _supported_scale(rest.n_rows, k), facts)

@@ -60,7 +60,8 @@ class SigmoidCombination:
         steep = finite_vector("slopes", slopes, k)
         unit_length = np.abs(lengths - 1) < 1e-12  # leave rows alone that are unit up to rounding
         self.units: Floats = np.where(unit_length[:, None], rows, normalize_rows(rows))
-        self.slopes: Floats = np.where(unit_length, steep, steep * lengths)
+        with np.errstate(over="ignore"):  # refused below
+            self.slopes: Floats = np.where(unit_length, steep, steep * lengths)
         if not ((self.slopes > 0) & np.isfinite(self.slopes)).all():
             off = float(self.slopes[~((self.slopes > 0) & np.isfinite(self.slopes))][0])
             raise ValueError(f"slopes (times the length of the unit) must be finite and above 0, got {off:g}.")
@@ -126,7 +127,7 @@ class SigmoidCombination:
     def smoothed_gradient(self, points: ArrayLike) -> Floats:
         """Return the mean gradient around each point, ``E grad r(X)`` for ``X ~ N(point, I)``, shape (m, d).
 
-        The expectation is one-dimensional per unit and is taken by quadrature, 192 nodes each.
+        The expectation is one-dimensional per unit and is taken by quadrature, 256 nodes each.
         """
         coefficients = self._activation.smoothed_derivative(self.arguments(points), self.slopes)  # (m, k)
         return np.asarray((coefficients * (self.weights * self.slopes)) @ self.units)
@@ -245,7 +246,7 @@ def _read(path: Path, suffix: str) -> dict[str, Any]:
     """Read the fields of a model file, or say in one sentence that it holds none."""
     try:
         if suffix == ".npz":
-            with np.load(path, allow_pickle=False) as archive:
+            with open(path, "rb") as stream, np.load(stream, allow_pickle=False) as archive:
                 fields = {name: archive[name] for name in archive.files}
         else:
             fields = json.loads(path.read_text(encoding="utf-8"))

@@ -35,6 +35,8 @@ def reporting(progress: bool | Reporter) -> Iterator[None]:
     if progress is False:
         yield
         return
+    if progress is not True and not callable(progress):
+        raise TypeError(f"progress must be True, False or a function, got {progress!r}.")
     bar = _Bar() if progress is True else None
     token = _reporter.set(bar or progress)  # type: ignore[arg-type]
     try:

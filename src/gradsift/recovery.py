@@ -219,6 +219,8 @@ def _from_paper(run: PaperRun) -> Recovery:
         doubts.append(f"{facts['n_contradicted']} weights contradict the sign of their candidates")
     if facts.get("covariance_off", 0.0) > 0.2 or facts.get("largest_mean", 0.0) > 0.2:
         doubts.append("the rows are not standard Gaussian, which the kernel assumes")
+    if facts["slope_at_edge"]:
+        doubts.append(f"the slope stopped at the edge of its range ({run.model.slopes[0]:.3g})")
     verdict = (
         f"The paper's method ({facts['access']} access) returns {run.model.n_units} units from "
         f"{facts['n_candidates']} candidates; it carries no certificate"

@@ -52,6 +52,18 @@ class MirrorSummary(Summary[MirrorState, MirrorState]):
         return MirrorState(state.mass, state.second / state.mass, state.square / state.mass)
 
 
+def _whitener(covariance: Floats) -> Floats:
+    """Return B with B'SB = I: S^(-1/2) up to a rotation, which no eigenvalue and no span notices.
+
+    Columns are brought to unit variance first, so that their units of measurement do not decide what is singular.
+    """
+    spread = np.sqrt(np.diag(covariance))
+    values, vectors = np.linalg.eigh(covariance / np.outer(spread, spread))
+    if values[0] <= 1e-12 * values[-1]:
+        raise ValueError("X must not have linearly dependent columns, but its correlation matrix is singular.")
+    return np.asarray((vectors / np.sqrt(values)) / spread[:, None])
+
+
 class SpectralMirror(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Estimate the span of the units from rows N(mu, S) and answers.
 
@@ -99,11 +111,8 @@ class SpectralMirror(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
             raise ValueError(f"n_components must be None or between 1 and {d}, got {k!r}.")
         # First half: mean, covariance, mean direction.
         moments = source.rows(0, half).require_spread()
-        values, vectors = np.linalg.eigh(moments.covariance)
-        if values[0] <= 1e-12 * values[-1]:
-            raise ValueError("X must not have linearly dependent columns, but its covariance is singular.")
-        whitener = (vectors / np.sqrt(values)) @ vectors.T  # S^(-1/2)
-        reflector = whitener @ (whitener @ moments.cross)
+        whitener = _whitener(moments.covariance)
+        reflector = whitener @ (whitener.T @ moments.cross)
         # Second half: mirrored second moment in whitened coordinates.
         mirror = source.rows(half, source.n_rows).reduce(MirrorSummary(reflector, moments.mean, whitener))
         eigenvalues, eigenvectors = np.linalg.eigh(mirror.second)

@@ -15,6 +15,8 @@ from .torch_activations import torch_activation
 
 __all__ = ["WeightFit", "fit_weights"]
 
+_SLOPES = (0.05, 50.0)  # range in which a slope is looked for
+
 
 @dataclass(frozen=True)
 class WeightFit:
@@ -33,6 +35,11 @@ class WeightFit:
     slope: float
     standard_errors: Floats
     residual_sd: float
+
+    @property
+    def at_edge(self) -> bool:
+        """The slope stopped at an end of the range in which one is looked for."""
+        return not 1.01 * _SLOPES[0] < self.slope < _SLOPES[1] / 1.01
 
 
 class GramState(NamedTuple):
@@ -91,28 +98,35 @@ def fit_weights(
     Parameters
     ----------
     slope : float, optional
-        The common slope; None estimates it by least squares, zooming in on a logarithmic grid from 0.05 to 50
-        (five passes over the rows instead of one).
+        The common slope; None estimates it by least squares between 0.05 and 50, zooming in on a logarithmic grid and
+        ending with a parabola (five passes over the rows instead of one).
     mixture : bool
         Weights at least 0 with sum 1.
     """
     f = get_activation(activation)
     if slope is not None:
         at_least("slope", slope, 0, strict=True)
-        return _best(units, source, np.array([float(slope)]), mixture, f)
-    low, high = np.log(0.05), np.log(50.0)
-    for _ in range(5):
+        return _fits(units, source, np.array([float(slope)]), mixture, f)[0]
+    low, high = np.log(_SLOPES)
+    for _ in range(4):
         grid = np.linspace(low, high, 12)
-        fit = _best(units, source, np.exp(grid), mixture, f)
-        step = grid[1] - grid[0]
-        low, high = np.log(fit.slope) - step, np.log(fit.slope) + step
-    return fit
+        fits = _fits(units, source, np.exp(grid), mixture, f)
+        best = int(np.argmin([fit.residual_sd for fit in fits]))
+        low, high = grid[max(best - 1, 0)], grid[min(best + 1, 11)]
+    if best in (0, 11):
+        return fits[best]  # at an end of the range: the caller can tell by `at_edge`
+    around = slice(best - 1, best + 2)
+    bend = np.polyfit(grid[around], [fit.residual_sd**2 for fit in fits[around]], 2)
+    vertex = -bend[1] / (2 * bend[0]) if bend[0] > 0 else grid[best]
+    refined = _fits(units, source, np.exp(np.clip([vertex], low, high)), mixture, f)[0]
+    return min(fits[best], refined, key=lambda fit: fit.residual_sd)
 
 
-def _best(units: Floats, source: Source, slopes: Floats, mixture: bool, f: Activation) -> WeightFit:
+def _fits(units: Floats, source: Source, slopes: Floats, mixture: bool, f: Activation) -> list[WeightFit]:
     state = source.reduce(GramSummary(units, slopes, f))
-    fits = [_solve(gram, moment, state, float(s), mixture) for s, gram, moment in zip(slopes, state.gram, state.moment)]
-    return min(fits, key=lambda fit: fit.residual_sd)
+    if not np.isfinite(state.y_square):
+        raise ValueError("y must be small enough that its squares are finite; divide it by its largest value.")
+    return [_solve(gram, moment, state, float(s), mixture) for s, gram, moment in zip(slopes, state.gram, state.moment)]
 
 
 def _solve(gram: Floats, moment: Floats, state: GramState, slope: float, mixture: bool) -> WeightFit:

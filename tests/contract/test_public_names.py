@@ -7,6 +7,14 @@ import pytest
 
 import gradsift as gs
 
+FIXED = """SigmoidCombination match_units simulate Oracle oracle recover OracleGradients KernelGradients
+ProjectedGradients LocalLinearGradients generate_candidates DirectionalKMeans SpectralMirror SigmoidCombinationRegressor
+SigmoidMixtureClassifier Problem plan theory plots sources errors""".split()  # noqa: SIM905
+
+
+def test_the_promised_names_are_there():
+    assert set(FIXED) <= set(gs.__all__)
+
 
 @pytest.mark.parametrize("name", [n for n in gs.__all__ if n != "__version__"])
 def test_every_public_name_loads_and_has_a_docstring(name):

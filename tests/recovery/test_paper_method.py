@@ -98,7 +98,7 @@ X, Y = MODEL.sample(300, 0.1, rng=1)
         ((X[0], Y), {}, ValueError, "X must be a non-empty matrix"),
         ((X, Y[:10]), {}, ValueError, "same number of rows, got 300 and 10"),
         (([["a"] * 6] * 9, Y[:9]), {}, TypeError, "X must hold real numbers"),
-        ("rows.csv", {}, TypeError, "source must be an Oracle"),
+        ("rows.csv", {}, TypeError, "source must be a Source or a pair"),
         ((X, Y), dict(n_units=None), ValueError, "needs n_units"),
         ((X, Y), dict(n_units=0), ValueError, "n_units must be at least 1"),
         ((X, Y), dict(access="oracle"), ValueError, "access must be 'gaussian' or 'projected'"),
@@ -120,6 +120,30 @@ def test_an_unknown_method_or_option_is_refused():
         gs.recover((X, Y), 2, method="magic")
     with pytest.raises(TypeError, match="n_pionts"):
         gs.recover((X, Y), 2, method="paper", n_pionts=3)
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        (dict(activation="relu"), ValueError, "activation must be one of"),
+        (dict(slope=-1.0), ValueError, "slope must be above 0"),
+        (dict(trim=2), ValueError, "trim must lie in"),
+        (dict(mixture="no"), TypeError, "mixture must be True or False"),
+        (dict(design="sobol"), ValueError, "design must be one of"),
+        (dict(n_queries_per_point=1), ValueError, "n_queries_per_point"),
+    ],
+)
+def test_nothing_is_asked_before_the_arguments_are_checked(options, error, message):
+    oracle = gs.Oracle(MODEL.predict, 6)
+    with pytest.raises(error, match=message):
+        recover_quietly(oracle, 3, random_state=0, **options)
+    assert oracle.n_queries == 0
+
+
+@pytest.mark.parametrize("share", [0.0, 1.0, -0.2])
+def test_a_subspace_share_that_leaves_no_rows_is_refused(share):
+    with pytest.raises(ValueError, match="subspace_share must lie in"):
+        recover_quietly((X, Y), 2, access="projected", subspace_share=share)
 
 
 def test_more_units_than_candidates_is_a_shortage():

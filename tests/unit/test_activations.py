@@ -18,20 +18,22 @@ def test_derivatives_agree_with_differences_and_the_inverse_inverts(name):
     np.testing.assert_allclose(f.second_derivative(z), (f.derivative(z + h) - f.derivative(z - h)) / (2 * h), atol=1e-9)
     np.testing.assert_allclose(f.inverse(f.value(z)), z, atol=1e-12)
     np.testing.assert_allclose(f.value(-z), 2 * f.center - f.value(z), atol=1e-15)
-    assert f.low < f.value(np.array(-50.0)) < f.value(np.array(50.0)) < f.high or f.tails != "algebraic"
+    far = f.value(np.array([-1e9, 1e9]))
+    np.testing.assert_allclose(far, [f.low, f.high], atol=1e-8)
+    assert (np.abs(f.value(np.array([-50.0, 50.0])) - [f.low, f.high]) > 1e-3).all() == (f.tails == "algebraic")
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("std", [0.3, 1.0, 5.0])
+@pytest.mark.parametrize("std", [0.3, 1.0, 5.0, 1000.0])
 @pytest.mark.parametrize("mean", [0.0, 0.9, 6.0])
 def test_smoothed_derivative_agrees_with_adaptive_quadrature(name, std, mean):
     f = get_activation(name)
     bend = np.clip(-mean / std, -9.5, 9.5)
     expected, _ = quad(
         lambda z: float(f.derivative(np.array(mean + std * z))) * np.exp(-z * z / 2) / np.sqrt(2 * np.pi),
-        -10, 10, points=[bend], limit=300, epsabs=1e-14,
+        -10, 10, points=sorted({bend, *np.clip(bend + np.array([-20, 20]) / std, -9.9, 9.9)}), limit=900, epsabs=1e-14,
     )  # fmt: skip
-    assert f.smoothed_derivative(np.array([mean]), std)[0] == pytest.approx(expected, abs=1e-11)
+    assert f.smoothed_derivative(np.array([mean]), std)[0] == pytest.approx(expected, rel=1e-5 if std > 5 else 1e-10)
 
 
 def test_smoothed_derivative_agrees_with_gauss_hermite_where_that_converges():

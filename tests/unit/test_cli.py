@@ -46,10 +46,15 @@ def test_debug_shows_the_traceback():
     assert "Traceback" in out.stderr
 
 
-def test_an_unwritable_folder_is_refused_before_any_work(tmp_path):
+@pytest.mark.parametrize("command", ["demo", "figures"])
+def test_an_unwritable_folder_is_refused_before_any_work(tmp_path, monkeypatch, command):
+    def work(*_):
+        raise AssertionError("work began")
+
+    monkeypatch.setattr("gradsift.demo.compare", work)
+    monkeypatch.setattr("gradsift.figures.FIGURES", (work,))
     blocked = tmp_path / "file"
     blocked.write_text("")
-    result = run("figures", "--out", str(blocked / "sub"))
-    assert result.exit_code != 0
-    assert isinstance(result.exception, (OSError, SystemExit))
+    result = run(command, "--out", str(blocked / "sub"))
+    assert isinstance(result.exception, OSError)
     assert blocked.read_text() == ""

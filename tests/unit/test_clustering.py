@@ -57,11 +57,21 @@ def test_as_many_clusters_as_rows_and_identical_rows_do_not_hang():
     assert set(found.labels_) == {0, 1}
 
 
+def test_centres_have_length_one_even_where_rows_cancel():
+    for rows in (np.array([[1.0, 0], [-1, 0]]), np.zeros((3, 2))):
+        found = gs.DirectionalKMeans(1, random_state=0).fit(rows)
+        assert np.linalg.norm(found.cluster_centers_) == pytest.approx(1.0)
+
+
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
         (dict(n_clusters=9), "n_clusters must be between 1 and the 8 rows kept, got 9"),
         (dict(n_clusters=0), "n_clusters must be"),
+        (dict(n_clusters=2.5), "n_clusters must be a whole number"),
+        (dict(n_clusters="a"), "n_clusters must be at least 1, got 'a'"),
+        (dict(n_clusters=2, max_iter=0), "max_iter must be at least 1"),
+        (dict(n_clusters=2, n_init=-1), "n_init must be at least 1"),
         (dict(n_clusters=5, trim=0.5), "the 4 rows kept"),
         (dict(n_clusters=2, trim=1.0), "trim must lie in"),
     ],

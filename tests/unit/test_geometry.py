@@ -28,6 +28,17 @@ def test_a_wrong_number_of_units_is_an_infinite_error(k):
     assert gs.match_units(np.eye(4)[:k], np.eye(4)[:2]).max_error == np.inf
 
 
+def test_a_surplus_leaves_the_matched_errors_finite():
+    match = gs.match_units(np.eye(3), np.eye(3)[:2])
+    np.testing.assert_array_equal(match.errors, 0.0)
+    assert match.n_surplus == 1
+
+
+def test_a_zero_row_has_no_direction_to_match():
+    with pytest.raises(ValueError, match="found must have a direction"):
+        gs.match_units(np.zeros((2, 3)), np.eye(3)[:2])
+
+
 def test_principal_angle_of_a_known_tilt():
     tilt = 1e-9
     a = np.eye(4)[:2]

@@ -1,5 +1,7 @@
 """The gradient estimators against formulas written out a second way."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
@@ -91,16 +93,48 @@ def test_sample_weights_act_like_repeated_rows():
     weighted = gs.KernelGradients().estimate((X, y, counts), p)
     repeated = gs.KernelGradients().estimate((np.repeat(X, counts, axis=0), np.repeat(y, counts)), p)
     np.testing.assert_allclose(weighted.values, repeated.values, atol=1e-13)
+    np.testing.assert_allclose(weighted.standard_errors, repeated.standard_errors * _effective(counts, X, p), rtol=1e-9)
 
 
-def test_working_memory_bounds_the_blocks_and_not_the_result():
+def _effective(counts, X, p):
+    """Repeated rows count as independent, weights do not: the supports differ by a known factor."""
+    w = np.exp(X @ p.T)
+    once = (counts @ w) ** 2 / (counts**2 @ w**2)
+    each = (counts @ w) ** 2 / (counts @ w**2)
+    return np.sqrt(each / once)[:, None]
+
+
+@pytest.mark.parametrize("scale", [1e-160, 1.0, 1e160])
+def test_rows_that_weigh_nothing_count_for_nothing_however_far_out_and_however_weights_are_scaled(scale):
+    _, X, y = table(n=20_000)
+    weight = np.where(np.arange(20_000) < 3000, scale, 0.0)  # whole blocks weigh nothing
+    far = np.where(weight[:, None] > 0, X, 1000 * X)
+    p = np.random.default_rng(3).standard_normal((3, 4))
+    weighted = gs.KernelGradients(working_memory=1.0).estimate((far, y, weight), p)
+    plain = gs.KernelGradients().estimate((X[:3000], y[:3000]), p)
+    np.testing.assert_allclose(weighted.values, plain.values, atol=1e-12)
+    np.testing.assert_allclose(weighted.support, plain.support, rtol=1e-9)
+    np.testing.assert_allclose(weighted.standard_errors, plain.standard_errors, rtol=1e-9)
+
+
+def test_working_memory_bounds_the_memory_whatever_the_number_of_points():
+    # 8 MiB allowed; the result of 20,000 points in 10 dimensions alone takes 3.4.
+    _, X, y = table(n=4000, d=10)
+    for m in (500, 20_000):
+        p = np.random.default_rng(4).standard_normal((m, 10))
+        result = 8 * m * (2 * 10 + 1) / 2**20
+        tracemalloc.start()
+        gs.KernelGradients(working_memory=8).estimate((X, y), p)
+        peak = tracemalloc.get_traced_memory()[1] / 2**20
+        tracemalloc.stop()
+        assert peak < 8 + 2 * result  # while groups of points are joined, the result is there twice
+
+
+def test_working_memory_changes_the_blocks_and_not_the_result():
     _, X, y = table(n=2000)
     p = np.random.default_rng(4).standard_normal((700, 4))
     small = gs.KernelGradients(working_memory=0.2).estimate((X, y), p).values
     np.testing.assert_allclose(small, gs.KernelGradients().estimate((X, y), p).values, atol=1e-13)
-    summary = KernelSummary(p, 0.2)
-    entries = summary.block_rows(4) * (3 * 4 + 8) + summary._tile_points * 256
-    assert entries * 8 <= 0.2 * 2**20 * 1.01
 
 
 @pytest.mark.paper("voestimate")
@@ -191,6 +225,20 @@ def test_local_linear_gradients_are_weighted_least_squares():
     np.testing.assert_allclose(g.values[0], expected, atol=1e-10)
 
 
+def test_local_linear_standard_errors_survive_a_large_offset_of_y():
+    _, X, y = table(n=400)
+    xi = np.array([[0.5, 0, -0.5, 0.2]])
+    near, far = (gs.LocalLinearGradients().estimate((X, y + c), xi).standard_errors for c in (0.0, 1e7))
+    np.testing.assert_allclose(far, near, rtol=1e-4)
+
+
+def test_a_subspace_estimator_that_is_handed_in_stays_as_it_was():
+    _, X, y = table(n=400)
+    mirror = gs.SpectralMirror(2)
+    gs.ProjectedGradients(mirror).estimate((X, y), np.zeros((1, 4)))
+    assert not hasattr(mirror, "components_")
+
+
 def test_local_linear_gradients_recover_a_plane_under_any_rows_and_say_nothing_far_away():
     X = np.random.default_rng(0).uniform(-1, 1, (500, 3)) ** 3
     g = gs.LocalLinearGradients(ridge=0.0).estimate((X, X @ [1.0, -2, 3] + 5), [[0.1, 0, 0], [99.0, 0, 0]])
@@ -209,6 +257,11 @@ def test_local_linear_gradients_recover_a_plane_under_any_rows_and_say_nothing_f
         (lambda s, p: gs.KernelGradients().estimate(s, p * np.inf), ValueError, "points must be finite"),
         (lambda s, p: gs.KernelGradients(0).estimate(s, p), ValueError, "working_memory must be"),
         (lambda s, p: gs.KernelGradients().estimate(3, p), TypeError, "source must be"),
+        (lambda s, p: gs.KernelGradients().estimate(gs.Oracle(len, 4), p), TypeError, "of rows, got Oracle"),
+        (lambda s, p: gs.KernelGradients().estimate((np.ma.masked_greater(s[0], 1), s[1]), p), ValueError, "masked"),
+        (lambda s, p: gs.ProjectedGradients(gs.SpectralMirror(2), -0.2).estimate(s, p), ValueError, "subspace_share"),
+        (lambda s, p: gs.OracleGradients(9).estimate(gs.Oracle(np.tanh, 4), p), ValueError, "must have one output"),
+        (lambda s, p: gs.OracleGradients(9.5).estimate(gs.Oracle(np.tanh, 4), p), ValueError, "a whole number"),
         (lambda s, p: gs.OracleGradients().estimate(s, p), TypeError, "source must be an Oracle"),
         (lambda s, p: gs.ProjectedGradients(np.ones((2, 4))).estimate(s, p), ValueError, "orthonormal rows"),
         (lambda s, p: gs.LocalLinearGradients(bandwidth=0).estimate(s, p), ValueError, "bandwidth must be above 0"),

@@ -93,6 +93,44 @@ def test_a_file_from_the_future_or_of_another_kind_is_refused(tmp_path):
         gs.SigmoidCombination.load(path)
 
 
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [("m.npz", b""), ("m.npz", b"text"), ("m.npz", b"PK\x03\x04"), ("m.json", b"[]"), ("m.json", b'{"format": 1}')],
+)
+def test_a_damaged_file_is_refused_in_one_sentence(tmp_path, name, content):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(ValueError, match="does not hold a SigmoidCombination") as caught:
+        gs.SigmoidCombination.load(tmp_path / name)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_file_with_a_missing_field_says_which(tmp_path):
+    path = tmp_path / "m.json"
+    some_model().save(path)
+    fields = json.loads(path.read_text())
+    path.write_text(json.dumps({k: v for k, v in fields.items() if k != "slopes"}))
+    with pytest.raises(ValueError, match="damaged SigmoidCombination: 'slopes'"):
+        gs.SigmoidCombination.load(path)
+
+
+def test_saving_through_a_link_keeps_the_link_and_the_mode(tmp_path):
+    real, link = tmp_path / "real.json", tmp_path / "link.json"
+    real.write_text("")
+    real.chmod(0o640)
+    link.symlink_to(real)
+    some_model().save(link)
+    assert link.is_symlink()
+    assert real.stat().st_mode & 0o777 == 0o640
+    assert gs.SigmoidCombination.load(real) == some_model()
+
+
+@pytest.mark.parametrize("size", [1e-200, 1e200])
+def test_rows_of_extreme_length_become_units(size):
+    m = gs.SigmoidCombination([[3 * size, 4 * size]], [1.0])
+    np.testing.assert_allclose(m.units, [[0.6, 0.8]], rtol=1e-15)
+    assert m.slopes[0] == pytest.approx(5 * size)
+
+
 def test_a_failed_save_leaves_nothing_behind(tmp_path):
     with pytest.raises(ValueError, match="must end in"):
         some_model().save(tmp_path / "m.pickle")
@@ -122,6 +160,7 @@ def test_samples_have_the_asked_for_noise_labels_and_covariance():
         (dict(units=[[1.0, 0.0]], weights=[1.0, 2.0]), "weights must have length 1"),
         (dict(units=[[1.0, np.nan]], weights=[1.0]), "units must be finite"),
         (dict(units=[[0.0, 0.0]], weights=[1.0]), "units must have a direction"),
+        (dict(units=[[1e100, 0.0]], weights=[1.0], slopes=1e250), "must be finite and above 0, got inf"),
         (dict(units=[[1.0, 0.0]], weights=[1.0], slopes=-1.0), "must be finite and above 0, got -1"),
         (dict(units=[1.0, 0.0], weights=[1.0]), "units must be a non-empty matrix"),
         (dict(units=[[1.0, 0.0]], weights=[1.0], activation="relu"), "activation must be one of"),
@@ -130,6 +169,21 @@ def test_samples_have_the_asked_for_noise_labels_and_covariance():
 def test_bad_parameters_get_one_sentence(arguments, message):
     with pytest.raises(ValueError, match=message):
         gs.SigmoidCombination(**arguments)
+
+
+@pytest.mark.parametrize(
+    ("how", "message"),
+    [
+        (dict(covariance=np.triu(np.ones((4, 4)))), "covariance must be symmetric"),
+        (dict(covariance=-np.eye(4)), "positive definite"),
+        (dict(noise=np.inf), "noise must be at least 0, got inf"),
+        (dict(noise="loud"), "noise must be a number"),
+        (dict(n=2.5), "n must be a whole number"),
+    ],
+)
+def test_bad_samples_get_one_sentence(how, message):
+    with pytest.raises(ValueError, match=message):
+        some_model().sample(**{"n": 5, **how})
 
 
 def test_text_in_place_of_numbers_is_a_type_error():

@@ -50,6 +50,13 @@ def test_rows_with_a_mean_and_a_covariance_are_whitened():
     assert np.degrees(largest_principal_angle(found.components_, m.units)) < 12
 
 
+def test_units_of_measurement_do_not_matter():
+    _, X, y = mixture(4, 2, 5000)
+    scale = np.array([1.0, 1e-7, 1e7, 1.0])
+    plain, scaled = gs.SpectralMirror(2).fit(X, y), gs.SpectralMirror(2).fit(X * scale, y)
+    np.testing.assert_allclose(np.sort(scaled.eigenvalues_), np.sort(plain.eigenvalues_), atol=1e-9)
+
+
 def test_the_number_of_components_is_counted_above_the_noise():
     _, X, y = mixture(20, 2, 200_000)
     found = gs.SpectralMirror().fit(X, y)

@@ -28,6 +28,22 @@ def test_the_slope_is_found():
     np.testing.assert_allclose(fit.weights, m.weights, atol=0.02)
 
 
+def test_noise_free_rows_give_the_slope_to_many_digits_and_a_slope_out_of_range_is_flagged():
+    m = gs.simulate.random_combination(4, 3, slope=2.7, rng=2)
+    X, y = m.sample(5000, None, rng=3)
+    fit = fit_weights(m.units, ArraySource(X, y))
+    assert fit.slope == pytest.approx(2.7, rel=1e-4)
+    assert not fit.at_edge
+    steep = gs.SigmoidCombination(m.units, m.weights, 500.0)
+    assert fit_weights(m.units, ArraySource(X, steep.predict(X))).at_edge
+
+
+def test_answers_whose_squares_overflow_are_refused():
+    X = np.random.default_rng(0).standard_normal((50, 2))
+    with np.errstate(over="ignore"), pytest.raises(ValueError, match="squares are finite"):
+        fit_weights(np.eye(2), ArraySource(X, 1e160 * X[:, 0]))
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_simplex_weights_are_the_constrained_minimum(seed):
     rng = np.random.default_rng(seed)

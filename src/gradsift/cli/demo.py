@@ -21,28 +21,25 @@ def demo(out: Out = Path("demo"), seed: Seed = 1, as_json: AsJson = False) -> No
 
     Example: gradsift demo --out demo
     """
-    from ..demo import compare
+    from ..demo import N_UNITS, compare
     from ..figures import draw_all
-    from ..progress import report, reporting
+    from ..progress import reporting
 
-    rows = []
+    out.mkdir(parents=True, exist_ok=True)  # a folder that cannot be made should not cost a run
     with reporting(True):
-        for row in compare(seed):
-            rows.append(row)
-            report("methods", len(rows), 5)
+        rows = list(compare(seed))
+    if not as_json:
+        columns = ("method", "units matched", "largest angle (deg)", "used", "", "seconds")
+        cells = [(r.method, f"{r.n_matched} of {N_UNITS}", r.angle, r.n_used, r.used, r.seconds) for r in rows]
+        print_table(columns, cells, title="Two hidden units in dimension ten")
+        for row in rows:
+            typer.echo(f"- {row.method}: {row.verdict}")
+    with reporting(True):
         paths = draw_all(out, seed)
     if as_json:
         print_json({"rows": [asdict(row) for row in rows], "files": [str(p) for p in paths]})
-        return
-    columns = ("method", "units matched", "largest angle (deg)", "used", "", "seconds")
-    print_table(
-        columns,
-        [(r.method, f"{r.n_matched} of 2", r.angle, r.n_used, r.used, r.seconds) for r in rows],
-        title="Two hidden units in dimension ten",
-    )
-    for row in rows:
-        typer.echo(f"- {row.method}: {row.verdict}")
-    typer.echo("Figures: " + ", ".join(str(p) for p in paths if p.suffix == ".png"))
+    else:
+        typer.echo("Figures: " + ", ".join(str(p) for p in paths if p.suffix == ".png"))
 
 
 def figures(out: Out = Path("figures"), seed: Seed = 1, as_json: AsJson = False) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from .estimates import GradientEstimates, GradientEstimator
 from .kernel import KernelGradients
 from .local_linear import LocalLinearGradients
-from .projected import ProjectedGradients
+from .projected import ProjectedGradients, split_rows
 from .value_oracle import OracleGradients
 
 __all__ = [
@@ -15,4 +15,5 @@ __all__ = [
     "LocalLinearGradients",
     "OracleGradients",
     "ProjectedGradients",
+    "split_rows",
 ]

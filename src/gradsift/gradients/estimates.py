@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol, runtime_checkable
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from ..checking import Floats
 from ..geometry import row_lengths
 
-__all__ = ["GradientEstimates", "GradientEstimator"]
+__all__ = ["GradientEstimates", "GradientEstimator", "concatenate"]
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,17 @@ class GradientEstimates:
     def norms(self) -> Floats:
         """Euclidean lengths, shape (m,)."""
         return row_lengths(self.values)
+
+
+def concatenate(parts: Sequence[GradientEstimates]) -> GradientEstimates:
+    """Join the estimates at several groups of points."""
+    if len(parts) == 1:
+        return parts[0]
+    return GradientEstimates(
+        values=np.concatenate([p.values for p in parts]),
+        support=np.concatenate([p.support for p in parts]),
+        standard_errors=np.concatenate([p.standard_errors for p in parts]),
+    )
 
 
 @runtime_checkable

@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike
 from ..checking import at_least, finite_matrix
 from ..paper import implements
 from ..sources import as_source
-from .estimates import GradientEstimates
-from .kernel_summary import KernelSummary
+from .estimates import GradientEstimates, concatenate
+from .kernel_summary import KernelSummary, points_at_once
 
 __all__ = ["KernelGradients"]
 
@@ -23,7 +23,7 @@ class KernelGradients:
     Parameters
     ----------
     working_memory : float
-        Most MiB that temporaries may take.
+        Most MiB beside the rows and the result, whatever their number.
     precision : {"full", "tf32"}
         "tf32" trades accuracy (about 2e-4 instead of 1e-6) for speed where the rows are float32 CUDA tensors;
         elsewhere it changes nothing.
@@ -39,8 +39,13 @@ class KernelGradients:
 
     @implements("eq:Slope")
     def estimate(self, source: Any, points: ArrayLike, rng: Any = None) -> GradientEstimates:
-        """Read the rows once; O(m n d) flops, nothing of size m x n in memory. `rng` is not used."""
+        """Read the rows once per :func:`points_at_once` points; O(m n d) flops. `rng` is not used."""
         at_least("working_memory", self.working_memory, 0.1)
         rows = as_source(source)
         xi = finite_matrix("points", points, rows.n_features)
-        return rows.reduce(KernelSummary(xi, self.working_memory, self.precision))
+        group = points_at_once(rows.n_features, self.working_memory)
+        parts = [
+            rows.reduce(KernelSummary(xi[i : i + group], self.working_memory, self.precision))
+            for i in range(0, len(xi), group)
+        ]
+        return concatenate(parts)

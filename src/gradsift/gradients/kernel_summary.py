@@ -16,11 +16,18 @@ from ..checking import Floats
 from ..sources import Rows, Summary
 from .estimates import GradientEstimates
 
-__all__ = ["KernelState", "KernelSummary"]
+__all__ = ["KernelState", "KernelSummary", "points_at_once"]
 
 _TILE_ROWS = 256  # a tile of 256 rows x 512 points is 1 MB: it stays in a core's L2 between product and exponential
 _TILE_POINTS = 512
+_TREE_DEPTH = 16  # states alive at once while the blocks of a very long table are merged
 _MIN_MASS = 1e-250  # below it the squared weights are near underflow and the shift was too cautious
+
+
+def points_at_once(n_features: int, working_memory: float) -> int:
+    """Return how many points a summary may have so that the states of its merge tree take half of `working_memory`."""
+    state = 8 * (2 * n_features + 6)  # bytes per point
+    return max(1, int(working_memory * 2**20 / 2 / (state * _TREE_DEPTH)))
 
 
 class KernelState(NamedTuple):
@@ -45,7 +52,7 @@ class KernelSummary(Summary[KernelState, GradientEstimates]):
     ----------
     points : (m, d) array
     working_memory : float
-        Most MiB that temporaries may take, whatever the number of rows and points.
+        Most MiB that temporaries may take.
     precision : {"full", "tf32"}
         "tf32" multiplies faster and coarser where the rows are float32 tensors on a CUDA device.
 
@@ -60,9 +67,10 @@ class KernelSummary(Summary[KernelState, GradientEstimates]):
         self.points, self.precision = points, precision
         d = points.shape[1]
         entries = working_memory * 2**20 / 8
-        # Half for the block of rows (x, y x and a few columns), half for tiles of weights.
-        self._rows_per_block = int(np.clip(entries / 2 / (3 * d + 8), _TILE_ROWS, 16_384))
-        self._tile_points = int(np.clip(entries / 2 / _TILE_ROWS, 1, _TILE_POINTS))
+        # A quarter for the block of rows (x, y x and a few columns), a quarter for a tile of weights; see
+        # points_at_once for the other half.
+        self._rows_per_block = int(np.clip(entries / 4 / (3 * d + 8), _TILE_ROWS, 16_384))
+        self._tile_points = int(np.clip(entries / 4 / _TILE_ROWS, 1, _TILE_POINTS))
 
     def block_rows(self, n_features: int) -> int:
         return self._rows_per_block

@@ -25,8 +25,8 @@ class LocalState(NamedTuple):
 class LocalLinearSummary(Summary[LocalState, GradientEstimates]):
     """Weighted least squares at each point, weights ``exp(-|x - point|^2 / (2 bandwidth^2))``."""
 
-    def __init__(self, points: Floats, bandwidth: float, ridge: float) -> None:
-        self.points, self.bandwidth, self.ridge = points, bandwidth, ridge
+    def __init__(self, points: Floats, bandwidth: float, ridge: float, y_reference: float = 0.0) -> None:
+        self.points, self.bandwidth, self.ridge, self.y_reference = points, bandwidth, ridge, y_reference
 
     def block_rows(self, n_features: int) -> int:
         return 4096
@@ -42,7 +42,8 @@ class LocalLinearSummary(Summary[LocalState, GradientEstimates]):
         if rows.weight is not None:
             weight *= rows.weight
         weighted = steps * weight[:, None]
-        return weighted.T @ steps, weighted.T @ rows.y, weight @ rows.y**2, weight @ weight
+        y = rows.y - self.y_reference  # the plane has an intercept, so only the residuals' rounding feels this
+        return weighted.T @ steps, weighted.T @ y, weight @ y**2, weight @ weight
 
     def merge(self, left: LocalState, right: LocalState) -> LocalState:
         return LocalState(*(a + b for a, b in zip(left, right)))
@@ -90,4 +91,5 @@ class LocalLinearGradients:
         at_least("ridge", self.ridge, 0)
         rows = as_source(source)
         xi = finite_matrix("points", points, rows.n_features)
-        return rows.reduce(LocalLinearSummary(xi, self.bandwidth, self.ridge))
+        reference = float(rows.take(np.arange(1)).y[0])
+        return rows.reduce(LocalLinearSummary(xi, self.bandwidth, self.ridge, reference))

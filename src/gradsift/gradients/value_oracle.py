@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..checking import Floats, as_generator, at_least, finite_matrix
+from ..checking import Floats, as_generator, finite_matrix, whole
 from ..geometry import orthonormal_rows
 from ..oracle import Oracle
 from ..paper import implements
@@ -45,13 +45,15 @@ class OracleGradients:
     design: str = "gaussian"
 
     def estimate(self, source: Oracle, points: ArrayLike, rng: Any = None) -> GradientEstimates:
-        """Ask ``len(points) * n_queries_per_point`` times; O(m n0 d) flops, at most about 64 MB at once.
+        """Ask ``len(points) * n_queries_per_point`` times; O(m n0 d) flops.
+
+        Memory for about 4 million coordinates and their replies at once (130 MB), or for one point's queries.
 
         Each point has its own random stream, so the numbers at point 17 do not depend on the other points.
         """
         if not isinstance(source, Oracle):
             raise TypeError(f"source must be an Oracle, got {type(source).__name__}; tables need KernelGradients.")
-        at_least("n_queries_per_point", self.n_queries_per_point, 2)
+        whole("n_queries_per_point", self.n_queries_per_point, 2)
         if self.design not in _DESIGNS:
             raise ValueError(f"design must be one of {', '.join(_DESIGNS)}, got {self.design!r}.")
         design, n, d = _DESIGNS[self.design], int(self.n_queries_per_point), source.n_features
@@ -68,6 +70,10 @@ class OracleGradients:
             some = range(first, min(first + group, len(xi)))
             steps = [design.draw(streams[i], n, d) for i in some]
             replies = source(np.concatenate([xi[i] + z for i, z in zip(some, steps)]))
+            if replies.ndim != 1:
+                raise ValueError(
+                    f"source must have one output, got {replies.shape[1]}; take source.projected(direction)."
+                )
             report("gradients", some.stop, len(xi))
             parts += [design.combine(z, y) for z, y in zip(steps, replies.reshape(len(steps), n))]
         return GradientEstimates(

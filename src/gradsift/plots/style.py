@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..errors import MissingExtra
+from ..extras import load_extra
 
 __all__ = ["PALETTE", "axes_or_new", "color", "pyplot"]
 
@@ -14,11 +14,7 @@ _LEFT_OUT = "#9a9a9a"
 
 def pyplot() -> Any:
     """Return matplotlib.pyplot, or say which extra brings it."""
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError:
-        raise MissingExtra("Figures need matplotlib: pip install 'gradsift[plot]'.") from None
-    return plt
+    return load_extra("matplotlib.pyplot", "plot")
 
 
 def axes_or_new(ax: Any, width: float = 5.6, height: float = 3.8) -> Any:

@@ -38,7 +38,7 @@ def as_source(data: Any) -> Source:
     if isinstance(data, Source):
         return data
     if not (isinstance(data, (tuple, list)) and len(data) in (2, 3)):
-        raise TypeError(f"source must be an Oracle, a Source or a pair (X, y), got {type(data).__name__}.")
+        raise TypeError(f"source must be a Source or a pair (X, y) of rows, got {type(data).__name__}.")
     packages = {package_of(part) for part in data}
     if packages & {"dask", "dask_expr"}:
         from .dask_collections import DaskSource

@@ -59,6 +59,10 @@ def _float(array: Any) -> Floats:
 
 
 def _table(name: str, values: Any, ndim: int) -> Any:
+    if isinstance(values, np.ma.MaskedArray) and values.mask.any():
+        raise ValueError(
+            f"{name} must not have masked entries, but {int(values.mask.sum())} are masked: fill or drop them."
+        )
     array = values if isinstance(values, np.ndarray) else np.asarray(values)
     if array.dtype == object:
         try:
