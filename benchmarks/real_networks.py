@@ -83,10 +83,17 @@ def sklearn_networks(seeds: int = 1) -> dict[str, tuple[object, gs.SigmoidCombin
         X, y = scale(X), scale(y.astype(float))
         for activation, units in (("tanh", 8), ("logistic", 8)):
             for seed in range(seeds):
-                mlp = MLPRegressor(hidden_layer_sizes=units, activation=activation, solver="lbfgs", max_iter=300, random_state=seed)
+                mlp = MLPRegressor(
+                    hidden_layer_sizes=units, activation=activation, solver="lbfgs", max_iter=300, random_state=seed
+                )
                 _fit_quietly(mlp, X, y)
                 inside = gs.SigmoidCombination(
-                    mlp.coefs_[0].T, mlp.coefs_[1][:, 0], 1.0, mlp.intercepts_[0], float(mlp.intercepts_[1][0]), activation
+                    mlp.coefs_[0].T,
+                    mlp.coefs_[1][:, 0],
+                    1.0,
+                    mlp.intercepts_[0],
+                    float(mlp.intercepts_[1][0]),
+                    activation,
                 )
                 found[f"{name} {activation} {seed}"] = (mlp.predict, inside)
     return found
