@@ -150,7 +150,7 @@ def main() -> None:
     parser.add_argument("--nets", type=int, default=1000, help="random networks in all")
     parser.add_argument("--students", type=int, default=3, help="networks per row that a student tries too")
     parser.add_argument("--starts", type=int, default=5, help="starts of a student")
-    parser.add_argument("--cells", nargs="*", help="only rows whose name contains one of these, such as 10,3")
+    parser.add_argument("--cells", nargs="*", help="only rows of these sizes, such as 10,3")
     parser.add_argument("--real", action="store_true", help="also the ESA and scikit-learn networks")
     parser.add_argument("--save", action="store_true", help="write results/black_box_exact.json")
     options = parser.parse_args()
@@ -161,7 +161,7 @@ def main() -> None:
     rows = []
     for activation, d, k, share, aim in CELLS:
         name = f"{activation} {d},{k}"
-        if options.cells and not any(wanted in name for wanted in options.cells):
+        if options.cells and f"{d},{k}" not in options.cells:
             continue
         teachers = [teacher(activation, d, k, number) for number in range(max(1, round(share * options.nets)))]
         rows.append(run_cell(name, [(t.predict, t) for t in teachers], aim, options.students, options.starts))
