@@ -14,13 +14,13 @@ from .net import Net, Probe
 
 __all__ = ["polish"]
 
-_WEAK = 2e-9
+_WEAK = 3.5e-9
 _MOST_ROUNDS = 3
 _DRAWS = 64  # directions tried per radius
 
 
 def polish(fit: Fit, ledger: Ledger, rng: np.random.Generator) -> tuple[Fit, Errors]:
-    """Ask for more where the error bound is above 2e-9, and fit again.
+    """Ask for more where the error bound is above 3.5e-9, and fit again.
 
     A unit whose offset alone is uncertain costs one query, any other d + 1.
     """

@@ -93,11 +93,10 @@ def cast_rays(ledger: Ledger, link: Link, rng: np.random.Generator) -> Rays:
         Nothing changes anywhere, or the function does not settle far out.
     """
     directions = orthonormal_rows(2, ledger.n_features, rng)
-    rays = [_Ray(v, float(y)) for v, y in zip(directions, ledger.ask(FAR * directions, "rays"))]
-    while wanted := [(ray, r) for ray in rays if (r := ray.next_radius) is not None]:
-        answers = ledger.ask(np.array([radius * ray.direction for ray, radius in wanted]), "rays")
-        for (ray, radius), answer in zip(wanted, answers):
-            ray.take(radius, float(answer), ledger.tolerance)
+    rays = _cast(ledger, directions)
+    if not any(any(ray.changed) for ray in rays):
+        # Nothing on this side: a hyperplane at any distance crosses either a ray or its opposite.
+        rays = _cast(ledger, -directions)
     for ray in rays:
         if not ray.settles:
             raise _refusal(ray, ledger.n_queries)
@@ -105,7 +104,7 @@ def cast_rays(ledger: Ledger, link: Link, rng: np.random.Generator) -> Rays:
     first, second = rays
     if not any(first.changed):
         raise NotIdentifiable(
-            f"All {ledger.n_queries} answers along two rays are equal: the function looks constant, so there is no "
+            f"All {ledger.n_queries} answers along two lines are equal: the function looks constant, so there is no "
             "unit to find."
         )
     back = ledger.ask(-FAR * first.direction[None], "rays")
@@ -113,6 +112,15 @@ def cast_rays(ledger: Ledger, link: Link, rng: np.random.Generator) -> Rays:
         first.direction, second.direction, first.scale(ledger.largest, link), second.scale(ledger.largest, link),
         np.array([first.far, second.far, back[0]]),
     )  # fmt: skip
+
+
+def _cast(ledger: Ledger, directions: Floats) -> list[_Ray]:
+    rays = [_Ray(v, float(y)) for v, y in zip(directions, ledger.ask(FAR * directions, "rays"))]
+    while wanted := [(ray, r) for ray in rays if (r := ray.next_radius) is not None]:
+        answers = ledger.ask(np.array([radius * ray.direction for ray, radius in wanted]), "rays")
+        for (ray, radius), answer in zip(wanted, answers):
+            ray.take(radius, float(answer), ledger.tolerance)
+    return rays
 
 
 def _refusal(ray: _Ray, n_queries: int) -> NotIdentifiable:

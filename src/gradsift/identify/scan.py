@@ -19,9 +19,9 @@ from .links import Link
 __all__ = ["Samples", "Scan", "Step", "scan_steps"]
 
 _MOST_INNER = 9  # samples between two plateaus before units there are said to overlap
-_MOST_UNITS_APART = 40  # the same if every sample seems to lie on a plateau of its own
+_MOST_UNITS_APART = 400  # the same if every sample seems to lie on a plateau of its own
 _QUIET = 1e-3  # jumps below this share of the largest one are tails
-_MOST_ROUNDS = 100
+_MOST_ROUNDS = 500
 _FINEST = 3e-14  # radians: a jump across less than this is a discontinuity
 _PILOTS = 2  # intervals refined at once until the first one shows a unit: a wrong function is found out cheaply
 
