@@ -121,7 +121,12 @@ def fit_sklearn(problem: Problem, k: int, seed: int) -> list[Parameters]:
     best = None
     for start in range(5):
         mlp = MLPRegressor(
-            (k,), activation="tanh", solver="lbfgs", max_iter=2000, alpha=0, random_state=5 * seed + start
+            hidden_layer_sizes=(k,),
+            activation="tanh",
+            solver="lbfgs",
+            max_iter=2000,
+            alpha=0,
+            random_state=5 * seed + start,
         )
         mlp.fit(problem.rows.X, problem.rows.y)
         if best is None or mlp.loss_ < best.loss_:

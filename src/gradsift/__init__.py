@@ -15,15 +15,18 @@ _HOMES = {
     "SigmoidCombination": "model",
     "match_units": "geometry",
     "Oracle": "oracle",
+    "GradientSubspace": "companions",
+    "HermiteSubspace": "companions",
     "SigmoidCombinationRegressor": "estimators",
     "SigmoidMixtureClassifier": "estimators",
 }
-_MODULES = ("errors", "oracle", "paper", "simulate", "sources", "theory")
+_MODULES = ("errors", "inference", "oracle", "paper", "simulate", "sources", "theory")
 
 __all__ = ["__version__", *sorted(_HOMES), *_MODULES]
 
 if TYPE_CHECKING:
-    from . import errors, oracle, paper, simulate, sources, theory
+    from . import errors, inference, oracle, paper, simulate, sources, theory
+    from .companions import GradientSubspace, HermiteSubspace
     from .estimators import SigmoidCombinationRegressor, SigmoidMixtureClassifier
     from .geometry import match_units
     from .model import SigmoidCombination

@@ -79,7 +79,7 @@ class SigmoidCombinationRegressor(RegressorMixin, _SigmoidEstimator):
     max_units : int
     random_state : int, RandomState or None
     progress : callable, optional
-        Called with (stage, share done).
+        Called with (stage, done, total).
 
     Attributes
     ----------
@@ -156,7 +156,7 @@ class SigmoidMixtureClassifier(ClassifierMixin, _SigmoidEstimator):
     max_units : int
     random_state : int, RandomState or None
     progress : callable, optional
-        Called with (stage, share done).
+        Called with (stage, done, total).
 
     Attributes
     ----------

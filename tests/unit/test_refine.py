@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from scipy.optimize import least_squares, minimize
@@ -75,9 +77,7 @@ def test_any_split_of_the_rows_gives_the_same_equations():
     summary = NormalEquations(family, theta, single=False)
     whole = summary.chunk(Rows(source.X, source.y, source.weight))
     cuts = [0, 17, 150, 151, 400]
-    parts = [
-        summary.chunk(Rows(source.X[a:b], source.y[a:b], source.weight[a:b])) for a, b in zip(cuts[:-1], cuts[1:])
-    ]
+    parts = [summary.chunk(Rows(source.X[a:b], source.y[a:b], source.weight[a:b])) for a, b in pairwise(cuts)]
     merged = summary.merge(summary.merge(parts[2], parts[0]), summary.merge(parts[3], parts[1]))
     for left, right in zip(whole, merged):
         if left is not None:
