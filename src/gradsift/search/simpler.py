@@ -42,8 +42,7 @@ def gains(problem: Problem, best: Refined) -> Gains:
     own = bic(family, loss, mass, family.n_parameters(k, d))
     over_one = over_fewer = np.inf
     if k > 1:
-        rows = problem.first(4000)
-        fewer = _descended_loss(problem, prune(best.theta, family, rows, k - 1))
+        fewer = _descended_loss(problem, prune(best.theta, family, problem.first(4000), k - 1))
         over_fewer = bic(family, fewer, mass, family.n_parameters(k - 1, d)) - own
         if family.labels:
             one = _descended_loss(problem, _one_unit(problem))
@@ -54,9 +53,9 @@ def gains(problem: Problem, best: Refined) -> Gains:
 
 
 def _descended_loss(problem: Problem, theta: Parameters) -> float:
-    """Return the loss on all rows of the search after one descent."""
-    loss = problem.batch(len(theta.u), min(len(problem.rows.y), 10_000))
-    point = loss.unpack(minimize_batch(loss, start_batch(loss, loss.pack([theta])), 40, tolerance=1e-6).points[0])
+    """Return the loss on all rows of the search after one short descent on some of them."""
+    loss = problem.batch(len(theta.u), min(len(problem.rows.y), 5000))
+    point = loss.unpack(minimize_batch(loss, start_batch(loss, loss.pack([theta])), 30, tolerance=1e-5).points[0])
     return ArraySource(*problem.rows).reduce(NormalEquations(problem.family, point, curvature=False)).loss
 
 
