@@ -227,9 +227,10 @@ def report(row: dict[str, object]) -> None:
         if name in row:
             cell = row[name]
             print(
-                f"   {name:15s} {cell['tables']:3d} tables  success {cell['success']:.3f}  rmse/bound {cell['rmse_over_bound']:.2f} "
-                f"(median {cell['median_over_bound']:.2f})  max error {cell['median_max_error']:.3f} (median) "
-                f"{cell['max_error']:.3f} (worst)  cpu {cell['cpu_mean']:.3f} s",
+                f"   {name:15s} {cell['tables']:3d} tables  success {cell['success']:.3f}  "
+                f"rmse/bound {cell['rmse_over_bound']:.2f} (median {cell['median_over_bound']:.2f})  "
+                f"max error {cell['median_max_error']:.3f} (median) {cell['max_error']:.3f} (worst)  "
+                f"cpu {cell['cpu_mean']:.3f} s",
                 flush=True,
             )
 
