@@ -13,6 +13,8 @@ __version__ = "0.1.0"
 # Name -> home. Loaded on first use, so that ``import gradsift`` costs no scikit-learn (one second) until it is needed.
 _HOMES = {
     "DirectionalKMeans": "clustering",
+    "GradientSubspace": "companions",
+    "HermiteSubspace": "companions",
     "KernelGradients": "gradients",
     "LocalLinearGradients": "gradients",
     "Oracle": "oracle",
@@ -20,22 +22,23 @@ _HOMES = {
     "Problem": "theory",
     "ProjectedGradients": "gradients",
     "SigmoidCombination": "model",
+    "SigmoidCombinationRegressor": "estimators",
+    "SigmoidMixtureClassifier": "estimators",
     "SpectralMirror": "subspace",
     "generate_candidates": "candidates",
     "match_units": "geometry",
     "plan": "theory",
     "recover": "recovery",
-    "SigmoidCombinationRegressor": "estimators",
-    "SigmoidMixtureClassifier": "estimators",
 }
-_MODULES = ("errors", "oracle", "paper", "plots", "simulate", "sources", "theory")
+_MODULES = ("errors", "inference", "oracle", "paper", "plots", "simulate", "sources", "theory")
 
 __all__ = ["__version__", *sorted(_HOMES), *_MODULES]
 
 if TYPE_CHECKING:
-    from . import errors, oracle, paper, plots, simulate, sources, theory
+    from . import errors, inference, oracle, paper, plots, simulate, sources, theory
     from .candidates import generate_candidates
     from .clustering import DirectionalKMeans
+    from .companions import GradientSubspace, HermiteSubspace
     from .estimators import SigmoidCombinationRegressor, SigmoidMixtureClassifier
     from .geometry import match_units
     from .gradients import KernelGradients, LocalLinearGradients, OracleGradients, ProjectedGradients

@@ -33,7 +33,7 @@ class _SigmoidEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         """Run the pipeline and set the fitted attributes. The only place that knows what stands behind `fit`."""
         seeds = check_random_state(self.random_state).randint(2**31, size=4)
         fit: Fit = search(
-            ArraySource(X, y, sample_weight),
+            _weighted(ArraySource(X, y, sample_weight)),
             n_units,
             activation=self.activation,
             slopes=self.slopes,
@@ -64,6 +64,14 @@ class _SigmoidEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         return int(self.n_units_)
 
 
+def _weighted(source: ArraySource) -> ArraySource:
+    """Return the source with fractional weights scaled to mean one, so that their unit does not matter."""
+    weight = source.weight
+    if weight is None or (weight == np.round(weight)).all():
+        return source
+    return ArraySource(source.X, source.y, weight * (np.count_nonzero(weight) / weight.sum()))
+
+
 class SigmoidCombinationRegressor(RegressorMixin, _SigmoidEstimator):
     """Least-squares fit of ``c + sum_l u_l f(slope_l <w_l, x> + b_l)``.
 
@@ -79,7 +87,7 @@ class SigmoidCombinationRegressor(RegressorMixin, _SigmoidEstimator):
     max_units : int
     random_state : int, RandomState or None
     progress : callable, optional
-        Called with (stage, share done).
+        Called with (stage, done, total).
 
     Attributes
     ----------
@@ -94,7 +102,8 @@ class SigmoidCombinationRegressor(RegressorMixin, _SigmoidEstimator):
 
     Notes
     -----
-    `sample_weight` counts rows: weight 2 equals the row written twice. A fit draws on at most 20,000 rows to find the
+    Whole-numbered `sample_weight` counts rows: weight 2 equals the row written twice. Other weights are relative, and
+    are scaled to mean one over the rows that have any. A fit draws on at most 20,000 rows to find the
     optimum and on all rows to polish it.
 
     Examples
@@ -156,7 +165,7 @@ class SigmoidMixtureClassifier(ClassifierMixin, _SigmoidEstimator):
     max_units : int
     random_state : int, RandomState or None
     progress : callable, optional
-        Called with (stage, share done).
+        Called with (stage, done, total).
 
     Attributes
     ----------

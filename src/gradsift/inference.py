@@ -93,6 +93,16 @@ class StandardErrors:
         """Of the intercept; zero where it was not fitted."""
         return float(self._diagonal(len(self.covariance) - 1, 1)[0]) if self.family.intercept else 0.0
 
+    def as_dict(self) -> dict[str, Floats]:
+        """Return the standard errors by parameter name."""
+        return {
+            "units": self.units,
+            "slopes": self.slopes,
+            "weights": self.weights,
+            "offsets": self.offsets,
+            "intercept": np.array([self.intercept]),
+        }
+
     def _diagonal(self, start: int, length: int) -> Floats:
         return np.asarray(np.sqrt(np.maximum(np.diag(self.covariance)[start : start + length], 0)))
 

@@ -7,12 +7,13 @@ import numpy as np
 from ..checking import Floats
 from ..inference import StandardErrors, sandwich
 from ..model import SigmoidCombination
-from ..refine import Family, NormalEquations, Refined, refine
+from ..refine import Family, NormalEquations, Parameters, Refined, refine
 from ..sources import ArraySource, Source
 from .fit import Fit
 from .frame import Framed
 from .problem import Problem
 from .settle import Settled
+from .simpler import gains
 from .verdict import Evidence, judge
 
 __all__ = ["finish"]
@@ -23,27 +24,22 @@ def finish(source: Source, problem: Problem, settled: Settled) -> Fit:
     family, frame = problem.family, problem.frame
     found = settled.optima.best
     best = _on_all_rows(source, problem, found)
-    summary = NormalEquations(family, best.theta, curvature=False, scatter=True)
-    equations = ArraySource(*problem.rows).reduce(summary)._replace(curvature=found.equations.curvature)
+    equations = ArraySource(*problem.rows).reduce(NormalEquations(family, best.theta, scatter=True))
     covariance = sandwich(equations, family, best.theta, frame.metric) * (problem.mass / best.mass)
-    raw = frame.leave(best.theta).to_model(family.activation)
-    move = frame.leave_matrix(family, raw.n_units)
-    model = raw
-    if family.intercept or family.activation.center == 0:  # otherwise turning a unit would need an intercept
-        model, turn = raw.canonical(), _canonical_matrix(raw, family)
-        move = turn @ move
-    errors = StandardErrors(model, family, move @ covariance @ move.T)
+    move = frame.leave_matrix(family, len(best.theta.u))
+    errors = _canonical_errors(frame.leave(best.theta), family, move @ covariance @ move.T)
     evidence = Evidence(
-        *_gains(problem, best, settled.linear_residual),
+        **gains(problem, best)._asdict(),
         p_better=settled.p_better,
         hits=settled.optima.hits,
         gap=settled.optima.gap,
         converged=best.converged,
         n_flat=frame.basis.shape[0] - frame.basis.shape[1],
     )
-    certified, verdict = judge(errors, evidence)
+    # Angles mean the same in every choice of units of measurement only where the rows are white.
+    certified, verdict = judge(_canonical_errors(best.theta, family, covariance), evidence)
     return Fit(
-        model=model,
+        model=errors.model,
         family=family,
         frame=frame,
         refined=best,
@@ -77,6 +73,15 @@ def _on_all_rows(source: Source, problem: Problem, found: Refined) -> Refined:
     )
 
 
+def _canonical_errors(theta: Parameters, family: Family, covariance: Floats) -> StandardErrors:
+    """Return the standard errors of the canonical form (of the model as it is, where turning needs an intercept)."""
+    model = theta.to_model(family.activation)
+    if not family.intercept and family.activation.center != 0:
+        return StandardErrors(model, family, covariance)
+    turn = _canonical_matrix(model, family)
+    return StandardErrors(model.canonical(), family, turn @ covariance @ turn.T)
+
+
 def _canonical_matrix(raw: SigmoidCombination, family: Family) -> Floats:
     """Return the (size, size) derivative of ``model.canonical()`` in the flat parameters."""
     k, d = raw.units.shape
@@ -93,31 +98,3 @@ def _canonical_matrix(raw: SigmoidCombination, family: Family) -> Floats:
     if family.intercept:
         M[-1, -1] = 1.0
     return M
-
-
-def _gains(problem: Problem, best: Refined, linear_residual: float) -> tuple[float, float]:
-    """Return BIC of a constant and of a linear (or logistic) model, minus BIC of the fit."""
-    family = problem.family
-    price = float(np.log(best.mass))
-    own = 2 * _minus_log_likelihood(family, best.loss, best.mass)
-    own += family.n_parameters(len(best.theta.u), problem.n_features) * price
-    y, weight = problem.rows.y, problem.rows.weight
-    scale = best.mass / problem.mass
-    spread = float(np.average((y - np.average(y, weights=weight)) ** 2, weights=weight))
-    if family.labels:
-        constant = -best.mass * _label_entropy(float(np.average(y, weights=weight)))
-        return 2 * constant + price - own, np.inf
-    constant = _minus_log_likelihood(family, 0.5 * spread * best.mass, best.mass)
-    residual = linear_residual * scale
-    linear = _minus_log_likelihood(family, 0.5 * residual, best.mass)
-    return 2 * constant + price - own, 2 * linear + (problem.n_features + 1) * price - own
-
-
-def _minus_log_likelihood(family: Family, loss: float, mass: float) -> float:
-    return loss if family.labels else 0.5 * mass * float(np.log(max(2 * loss / mass, 1e-300)))
-
-
-def _label_entropy(mean: float) -> float:
-    """Return the mean log-likelihood of labels under the constant model."""
-    share = np.clip(np.array([0.5 * (1 + mean), 0.5 * (1 - mean)]), 1e-300, 1)
-    return float(share @ np.log(share))

@@ -33,7 +33,11 @@ class Descent(NamedTuple):
 
 
 class _Memory(NamedTuple):
-    """Past steps and gradient changes, newest last (R, M, P), and their products (R, M, M)."""
+    """Past steps and gradient changes, newest last (R, M, P), and their products (R, M, M).
+
+    SY holds s_i' y_j for i <= j and zero below. Empty slots have zero pairs and a one on its diagonal, so that it can
+    always be solved with and they drop out.
+    """
 
     S: Any
     Y: Any
@@ -47,7 +51,7 @@ def start_batch(objective: Objective, points: Any, memory: int = 10) -> Descent:
     R, P = points.shape
     pairs = np.zeros((R, memory, P), points.dtype)
     products = np.zeros((R, memory, memory))
-    return Descent(points, values, gradients, _Memory(pairs, pairs.copy(), products, products.copy()))
+    return Descent(points, values, gradients, _Memory(pairs, pairs.copy(), products + np.eye(memory), products))
 
 
 def minimize_batch(objective: Objective, state: Descent, max_evaluations: int, *, tolerance: float = 0.0) -> Descent:
@@ -64,7 +68,7 @@ def _minimize(objective: Objective, state: Descent, max_evaluations: int, tolera
     R = len(x)
     scale = np.linalg.norm(g, axis=1)
     direction = _direction(g, memory)
-    step = np.where(memory.SY[:, -1, -1] > 0, 1.0, np.minimum(1.0, 1.0 / np.maximum(scale, 1e-30)))
+    step = np.where(memory.YY[:, -1, -1] > 0, 1.0, np.minimum(1.0, 1.0 / np.maximum(scale, 1e-30)))
     slope = np.einsum("rp,rp->r", g, direction).astype(np.float64)
     idle = np.zeros(R, dtype=int)
     for _ in range(max_evaluations):
@@ -98,7 +102,7 @@ def _remember(memory: _Memory, good: Any, s: Any, y: Any) -> None:
     S, Y = memory.S[rows], memory.Y[rows]
     for products in (memory.SY, memory.YY):
         products[rows, :-1, :-1] = products[rows, 1:, 1:]
-    memory.SY[rows, :, -1] = np.matmul(S, Y[:, -1, :, None])[..., 0]  # s_i' y_j with i <= j is all that is used
+    memory.SY[rows, :, -1] = np.matmul(S, Y[:, -1, :, None])[..., 0]
     last = np.matmul(Y, Y[:, -1, :, None])[..., 0]
     memory.YY[rows, :, -1] = last
     memory.YY[rows, -1, :] = last
@@ -107,16 +111,12 @@ def _remember(memory: _Memory, good: Any, s: Any, y: Any) -> None:
 def _direction(g: Any, memory: _Memory) -> Any:
     """Return -H g by the compact representation (Byrd, Nocedal and Schnabel 1994), all starts at once."""
     S, Y, SY, YY = memory
-    M = S.shape[1]
-    diagonal = np.einsum("rmm->rm", SY)
-    used = diagonal > 0
-    newest = np.maximum(YY[:, -1, -1], 1e-300)
-    gamma = np.where(used[:, -1], diagonal[:, -1] / newest, 1.0)
-    U = np.triu(SY) + np.where(used, 0.0, 1.0)[:, :, None] * np.eye(M)  # unused pairs: identity, they multiply zeros
+    curvature = YY[:, -1, -1]
+    gamma = np.where(curvature > 0, SY[:, -1, -1] / np.where(curvature > 0, curvature, 1.0), 1.0)
     Sg = np.matmul(S, g[:, :, None]).astype(np.float64)  # (R, M, 1)
-    Yg = np.matmul(Y, g[:, :, None]).astype(np.float64)
-    v = np.linalg.solve(U, Sg)
-    middle = np.einsum("rm,rmo->rmo", diagonal, v) + gamma[:, None, None] * (np.matmul(YY, v) - Yg)
-    w = np.linalg.solve(np.swapaxes(U, 1, 2), middle)
+    Yg = np.matmul(Y, g[:, :, None])
+    v = np.linalg.solve(SY, Sg)
+    middle = np.diagonal(SY, axis1=1, axis2=2)[:, :, None] * v + gamma[:, None, None] * (np.matmul(YY, v) - Yg)
+    w = np.linalg.solve(np.swapaxes(SY, 1, 2), middle)
     Hg = gamma[:, None] * (g - np.matmul(v.swapaxes(1, 2), Y)[:, 0]) + np.matmul(w.swapaxes(1, 2), S)[:, 0]
     return (-Hg).astype(g.dtype)

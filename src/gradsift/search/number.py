@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..refine import Family, Refined
+from ..refine import Family
 from .offsets import offsets_needed
 from .problem import Problem
 from .settle import Effort, Progress, Settled, settle
+from .simpler import bic
 
 __all__ = ["choose_units"]
 
@@ -31,11 +32,13 @@ def choose_units(
     lowest, waited = np.inf, 0
     for k in range(1, max_units + 1):
         if progress is not None:
-            progress(f"{k} units", (k - 1) / max_units)
+            progress("number of units", k - 1, max_units)
         settled = settle(problem, k, effort._replace(max_rounds=min(2, effort.max_rounds)), rng)
         if wider is not None and offsets_needed(problem, wider, settled.optima.best):
             return None
-        score = bic(problem, settled.optima.best)
+        best_here = settled.optima.best
+        n_parameters = problem.family.n_parameters(k, problem.n_features)
+        score = bic(problem.family, best_here.loss, best_here.mass, n_parameters)
         if score < lowest:
             best, lowest, waited = settled, score, 0
             continue
@@ -43,11 +46,3 @@ def choose_units(
         if waited >= _PATIENCE or not settled.p_better < 0.01:
             break
     return best
-
-
-def bic(problem: Problem, refined: Refined) -> float:
-    """Return Schwarz's criterion on the rows of the search, in the frame; smaller is better."""
-    family, mass = problem.family, refined.mass
-    k, d = refined.theta.A.shape
-    deviance = 2 * refined.loss if family.labels else mass * float(np.log(max(2 * refined.loss / mass, 1e-300)))
-    return deviance + family.n_parameters(k, d) * float(np.log(mass))

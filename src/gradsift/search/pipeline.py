@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from ..checking import as_generator, at_least
+from ..model import SigmoidCombination
 from ..refine import Family
 from ..sources import Source
 from ..sources.labels import LabelSummary
@@ -32,6 +34,7 @@ def search(
     max_units: int = 10,
     n_starts: int = 4,
     max_rounds: int = 4,
+    starts: Sequence[SigmoidCombination] = (),
     rng: Any = None,
     progress: Progress | None = None,
 ) -> Fit:
@@ -51,9 +54,11 @@ def search(
         "auto" fits them only when a score test at level 0.001 asks for them (or the rows lie far from the origin).
     n_starts, max_rounds : int
         Starts raced per round, and how many rounds at most.
+    starts : sequence of SigmoidCombination
+        Further starts, in the user's coordinates (an earlier fit, or EM's); used where their number of units fits.
     rng : None, int or Generator
     progress : callable, optional
-        Called with (stage, share done).
+        Called with (stage, done, total).
 
     Returns
     -------
@@ -65,7 +70,7 @@ def search(
     rng = as_generator(rng)
     family = _first_family(source, activation, labels, slopes, offsets, intercept)
     wider = _wider_family(family, offsets, intercept)
-    effort = Effort(n_starts, max_rounds)
+    effort = Effort(n_starts, max_rounds, tuple(starts))
 
     def find(problem: Problem, *, watch: bool) -> Settled | None:
         wanted = wider if watch and wider != family else None

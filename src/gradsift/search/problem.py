@@ -65,7 +65,6 @@ class Problem:
     def polish(self, theta: Parameters, *, tolerance: float = 1e-4, max_iterations: int = 30) -> Refined:
         """Run Levenberg-Marquardt on all rows of the search."""
         source = ArraySource(*self.rows)
-        source._checked = True
         return refine(
             lambda point, curvature: source.reduce(NormalEquations(self.family, point, curvature=curvature)),
             self.family,

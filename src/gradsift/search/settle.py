@@ -7,14 +7,16 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..model import SigmoidCombination
+from ..refine import Chart, from_model
 from .better import better_unit
 from .escape import escape
 from .problem import Problem
-from .race import Optima, race, same_optimum
+from .race import Optima, descend, race, same_optimum
 
 __all__ = ["Effort", "Progress", "Settled", "settle"]
 
-Progress = Callable[[str, float], None]  # (what is being done, share done)
+Progress = Callable[[str, float, float | None], None]  # (stage, done, total)
 
 _CONTESTED = 60.0  # nats: another optimum this close might be the right one
 _LEVEL = 0.01
@@ -22,19 +24,19 @@ _SCALES = (1.0, 0.5, 2.0, 1.0)  # of the starts, round by round
 
 
 class Effort(NamedTuple):
-    """How hard to search: starts per race, and rounds at most."""
+    """How hard to search: starts per race, rounds at most, and starts that someone else suggests."""
 
     n_starts: int = 4
     max_rounds: int = 4
+    suggested: tuple[SigmoidCombination, ...] = ()
 
 
 class Settled(NamedTuple):
-    """The optima for one number of units, the p-value of the test at the best, and what a linear fit leaves."""
+    """The optima for one number of units, and the p-value of the test at the best."""
 
     optima: Optima
     p_better: float
     rounds: int
-    linear_residual: float
 
 
 def settle(
@@ -46,12 +48,15 @@ def settle(
     another optimum is close; a new race only when that did not help.
     """
     optima = race(problem, n_units, effort.n_starts, _SCALES[0], rng)
+    suggested = [problem.frame.enter(from_model(m)) for m in effort.suggested if m.n_units == n_units]
+    if suggested:
+        optima = optima.merge(descend(problem, [Chart(problem.family).project(theta) for theta in suggested]))
     better = better_unit(problem, optima.best.theta, rng)
     rounds = 1
     max_rounds = 1 if np.isnan(better.p) else effort.max_rounds  # too few rows to test: more rounds only fit noise
     while not _stands(optima, better.p) and rounds < max_rounds:
         if progress is not None:
-            progress(f"{n_units} units, round {rounds + 1}", rounds / effort.max_rounds)
+            progress(f"{n_units} units", rounds, max_rounds)
         before = optima.best
         optima = _with_escape(optima, escape(problem, before.theta, better, rng))
         if same_optimum(before, optima.best):
@@ -60,7 +65,7 @@ def settle(
         if not same_optimum(before, optima.best):
             better = better_unit(problem, optima.best.theta, rng)
         rounds += 1
-    return Settled(optima, better.p, rounds, _linear_residual(problem))
+    return Settled(optima, better.p, rounds)
 
 
 def _stands(optima: Optima, p: float) -> bool:
@@ -73,15 +78,3 @@ def _with_escape(optima: Optima, moved: Optima) -> Optima:
     if same_optimum(pooled.best, optima.best):
         return Optima(pooled.found, optima.hits)
     return Optima(pooled.found, moved.hits)
-
-
-def _linear_residual(problem: Problem) -> float:
-    """Return the weighted residual sum of squares of the best linear function (with a constant)."""
-    X, y, weight = problem.rows
-    root = np.ones(len(y)) if weight is None else np.sqrt(weight)
-    design = np.column_stack((X, np.ones(len(y)))) * root[:, None]
-    gram = design.T @ design
-    gram[np.diag_indices_from(gram)] *= 1 + 1e-12
-    coefficients = np.linalg.lstsq(gram, design.T @ (root * y), rcond=1e-12)[0]
-    residual = root * y - design @ coefficients
-    return float(residual @ residual)

@@ -18,13 +18,15 @@ _NOTICE = 3.0  # nats: another optimum this close fits practically as well
 class Evidence(NamedTuple):
     """The numbers a verdict rests on.
 
-    gain_over_constant, gain_over_linear : BIC of those simpler models minus BIC of the fit (positive: fit is better)
+    over_constant, over_linear, over_one, over_fewer : as in Gains
     n_flat : directions of X without spread (constant or collinear columns)
     p_better : p-value of the test that a better unit exists; hits, gap : as in Fit
     """
 
-    gain_over_constant: float
-    gain_over_linear: float
+    over_constant: float
+    over_linear: float
+    over_one: float
+    over_fewer: float
     p_better: float
     hits: int
     gap: float
@@ -47,10 +49,14 @@ def judge(errors: StandardErrors, evidence: Evidence) -> tuple[bool, str]:
 
 
 def _simpler_models(evidence: Evidence) -> list[str]:
-    if evidence.gain_over_constant <= 0:
-        return [f"no signal: BIC prefers a constant by {-evidence.gain_over_constant:.1f}"]
-    if evidence.gain_over_linear <= 0:
-        return [f"a linear function does as well: BIC prefers it by {-evidence.gain_over_linear:.1f}"]
+    for gain, doubt in (
+        (evidence.over_constant, "no signal: BIC prefers a constant"),
+        (evidence.over_linear, "a linear function does as well: BIC prefers it"),
+        (evidence.over_one, "information-limited: BIC prefers a single unit"),
+        (evidence.over_fewer, "information-limited or too many units: BIC prefers one fewer"),
+    ):
+        if gain <= 0:
+            return [f"{doubt} by {-gain:.1f}"]
     return []
 
 
