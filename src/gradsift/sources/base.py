@@ -86,6 +86,8 @@ class Source(ABC):
 
     def _chunks(self, summary: Summary[Any, Any]) -> Iterator[Any]:
         def counted(block: Rows) -> tuple[Any, int]:
+            if not summary.any_layout:
+                block = block._replace(X=np.ascontiguousarray(block.X))
             return summary.chunk(block), len(block.y)
 
         done = 0

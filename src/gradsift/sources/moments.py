@@ -48,6 +48,8 @@ class Moments:
 class MomentSummary(Summary[MomentState, Moments]):
     """First and second moments in one pass. O(n d^2) flops, O(d^2) memory beside one block."""
 
+    any_layout = True
+
     def chunk(self, rows: Rows) -> MomentState:
         n, d = rows.X.shape
         both = np.empty((d + 1, n))  # a variable per line: means and differences then run along memory

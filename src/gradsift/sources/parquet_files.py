@@ -124,7 +124,8 @@ class ParquetSource(Source):
             yield Rows(*(None if part is None else part[:filled] for part in block))  # type: ignore[arg-type]
 
     def _empty(self, n: int) -> Rows:
-        return Rows(np.empty((n, self.n_features)), np.empty(n), np.empty(n) if self.weight else None)
+        # Column by column, as in the files: filling is a plain copy, and whoever needs rows turns them in parallel.
+        return Rows(np.empty((self.n_features, n)).T, np.empty(n), np.empty(n) if self.weight else None)
 
     def _fill(self, block: Rows, start: int, batch: Any) -> None:
         places = [*block.X.T, block.y, *([] if block.weight is None else [block.weight])]
