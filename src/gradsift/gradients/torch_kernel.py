@@ -117,7 +117,7 @@ def _add_tile(total: PlainSums, some: slice, points: Any, keys: Any, values: Any
     if row_weight is not None:
         scores.mul_(row_weight)
     total.columns[some] = total.columns[some] * fade[:, None] + (scores @ values).double()
-    total.mass2[some] = total.mass2[some] * fade**2 + scores.square_().sum(dim=1, dtype=torch.float64)
+    total.mass2[some] = total.mass2[some] * fade**2 + scores.square_().sum(dim=1).double()
     total.shift[some] = shift
 
 

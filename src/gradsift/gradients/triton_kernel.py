@@ -12,7 +12,7 @@ Blocks are summed in float32 registers rather than in the matrix units, whose ac
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 import triton
@@ -53,26 +53,26 @@ TILING = Tiling(points=64, rows=64, warps=4, stages=3)
 
 
 @triton.jit  # type: ignore[untyped-decorator]
-def _partial_sums(
-    points_high: Any,
-    points_low: Any,
-    point_scale: Any,
-    keys_high: Any,
-    keys_low: Any,
-    cross_high: Any,
-    cross_low: Any,
-    targets: Any,
-    row_weights: Any,
-    vectors_out: Any,  # (splits, m, 2 D): sums of x and of y x
-    scalars_out: Any,  # (splits, 5, m): largest exponent, mass, mass of squares, sums of y and y^2
-    n_points: Any,
-    n_rows: Any,
-    rows_per_split: Any,
+def _partial_sums(  # type: ignore[no-untyped-def]  # Triton compiles annotations too, and knows only its own
+    points_high,
+    points_low,
+    point_scale,
+    keys_high,
+    keys_low,
+    cross_high,
+    cross_low,
+    targets,
+    row_weights,
+    vectors_out,  # (splits, m, 2 D): sums of x and of y x
+    scalars_out,  # (splits, 5, m): largest exponent, mass, mass of squares, sums of y and y^2
+    n_points,
+    n_rows,
+    rows_per_split,
     D: tl.constexpr,
     EXACT: tl.constexpr,
     POINTS: tl.constexpr,
     ROWS: tl.constexpr,
-) -> None:
+):
     point = tl.program_id(0) * POINTS + tl.arange(0, POINTS)
     split = tl.program_id(1)
     column = tl.arange(0, D)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeVar
@@ -85,11 +85,19 @@ class Source(ABC):
         return tree_merge(summary, self._chunks(summary))
 
     def _chunks(self, summary: Summary[Any, Any]) -> Iterator[Any]:
+        def counted(block: Rows) -> tuple[Any, int]:
+            if not summary.any_layout:
+                block = block._replace(X=np.ascontiguousarray(block.X))
+            return summary.chunk(block), len(block.y)
+
         done = 0
-        for block in self.blocks(summary.block_rows(self.n_features)):
-            yield summary.chunk(block)
-            done += len(block.y)
+        for state, n in self._in_order(counted, self.blocks(summary.block_rows(self.n_features))):
+            done += n
             report("rows", done, self.n_rows)
+            yield state
+
+    def _in_order(self, function: Callable[[Rows], Any], blocks: Iterator[Rows]) -> Iterator[Any]:
+        return map(function, blocks)
 
     def subsample(self, n: int, rng: np.random.Generator) -> Rows:
         """Return `n` rows drawn without replacement (all of them when there are no more)."""

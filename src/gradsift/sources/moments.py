@@ -48,16 +48,20 @@ class Moments:
 class MomentSummary(Summary[MomentState, Moments]):
     """First and second moments in one pass. O(n d^2) flops, O(d^2) memory beside one block."""
 
+    any_layout = True
+
     def chunk(self, rows: Rows) -> MomentState:
-        both = np.column_stack((rows.X, rows.y))
+        n, d = rows.X.shape
+        both = np.empty((d + 1, n))  # a variable per line: means and differences then run along memory
+        both[:d], both[d] = rows.X.T, rows.y
         if rows.weight is None:
-            mean = both.mean(axis=0)
-            both -= mean
-            return MomentState(len(both), float(len(both)), mean, both.T @ both)
+            mean = both.mean(axis=1)
+            both -= mean[:, None]
+            return MomentState(n, float(n), mean, both @ both.T)
         mass = float(rows.weight.sum())
-        mean = rows.weight @ both / mass if mass > 0 else both.mean(axis=0)
-        both -= mean
-        return MomentState(len(both), mass, mean, (both * rows.weight[:, None]).T @ both)
+        mean = both @ rows.weight / mass if mass > 0 else both.mean(axis=1)
+        both -= mean[:, None]
+        return MomentState(n, mass, mean, (both * rows.weight) @ both.T)
 
     def chunk_on_device(self, rows: Any) -> MomentState:
         x, y = rows.X.double(), rows.y.double()

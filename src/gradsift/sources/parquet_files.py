@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import copy
 import os
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -84,37 +86,53 @@ class ParquetSource(Source):
 
     def take(self, indices: np.ndarray[Any, np.dtype[np.intp]]) -> Rows:
         """Read the files once and keep the rows asked for."""
-        kept, first = [], 0
+        rows, done, first = self._empty(len(indices)), 0, 0
         for batch in self._batches():
-            low, high = np.searchsorted(indices, (first, first + len(batch)))
-            if high > low:
-                kept.append(_matrix(batch.take(indices[low:high] - first)))
-            first += len(batch)
+            wanted = indices[done : np.searchsorted(indices, first + len(batch))]
+            if len(wanted):
+                self._fill(rows, done, batch.take(wanted - first))
+            done, first = done + len(wanted), first + len(batch)
         self._reading.done += self.n_rows
-        rows = self._rows(np.concatenate(kept))
         check_block(rows.X, rows.y, 0)
         return rows
 
+    def _in_order(self, function: Callable[[Rows], Any], blocks: Iterator[Rows]) -> Iterator[Any]:
+        """Summarise blocks on all cores while the next ones are decoded; results come in the order of the rows."""
+        workers = os.cpu_count() or 1
+        waiting: deque[Any] = deque()
+        with ThreadPoolExecutor(workers) as pool:
+            for block in blocks:
+                waiting.append(pool.submit(function, block))
+                if len(waiting) > workers:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+
     def _reblocked(self, block_rows: int) -> Iterator[Rows]:
         """Cut the stream of batches at multiples of `block_rows`: block borders, and so rounding, as in memory."""
-        table, filled = np.empty((block_rows, len(self.columns))), 0
+        block, filled = self._empty(block_rows), 0
         for batch in self._batches():
             offset = 0
             while offset < len(batch):
                 count = min(block_rows - filled, len(batch) - offset)
-                _matrix(batch.slice(offset, count), out=table[filled : filled + count])
+                self._fill(block, filled, batch.slice(offset, count))
                 offset, filled = offset + count, filled + count
                 if filled == block_rows:
-                    yield self._rows(table)
-                    filled = 0
+                    yield block
+                    block, filled = self._empty(block_rows), 0
         if filled:
-            yield self._rows(table[:filled])
+            yield Rows(*(None if part is None else part[:filled] for part in block))  # type: ignore[arg-type]
 
-    def _rows(self, table: Floats) -> Rows:
-        d = self.n_features
-        return Rows(
-            np.ascontiguousarray(table[:, :d]), table[:, d].copy(), table[:, d + 1].copy() if self.weight else None
-        )
+    def _empty(self, n: int) -> Rows:
+        # Column by column, as in the files: filling is a plain copy, and whoever needs rows turns them in parallel.
+        return Rows(np.empty((self.n_features, n)).T, np.empty(n), np.empty(n) if self.weight else None)
+
+    def _fill(self, block: Rows, start: int, batch: Any) -> None:
+        places = [*block.X.T, block.y, *([] if block.weight is None else [block.weight])]
+        for name, place, column in zip(self.columns, places, batch.columns):
+            if column.null_count:
+                raise ValueError(f"column {name!r} must not have nulls, it has {column.null_count}.")
+            place[start : start + len(batch)] = column.to_numpy(zero_copy_only=False)
 
     def _batches(self) -> Iterator[Any]:
         """Yield record batches of rows start..stop in order; row groups outside are never opened."""
@@ -174,15 +192,6 @@ def _row_groups(dataset: Any, columns: list[str]) -> list[tuple[Any, Any]]:
                     )
             groups.append((fragment, group))
     return groups
-
-
-def _matrix(batch: Any, out: Floats | None = None) -> Floats:
-    table = np.empty((len(batch), batch.num_columns)) if out is None else out
-    for j, column in enumerate(batch.columns):
-        if column.null_count:
-            raise ValueError(f"column {batch.schema.names[j]!r} must not have nulls, it has {column.null_count}.")
-        table[:, j] = column.to_numpy(zero_copy_only=False)
-    return table
 
 
 def _check_weight(weight: Floats | None) -> None:

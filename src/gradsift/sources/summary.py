@@ -30,7 +30,16 @@ class Rows(NamedTuple):
 
 
 class Summary(ABC, Generic[State, Result]):
-    """A mergeable statistic; merging in any order gives the same result up to rounding."""
+    """A mergeable statistic; merging in any order gives the same result up to rounding.
+
+    Attributes
+    ----------
+    any_layout : bool
+        False: ``chunk`` gets X row by row in memory. True: it may come column by column, as files hold it, and the
+        result must not depend on that in any bit.
+    """
+
+    any_layout: bool = False
 
     @abstractmethod
     def chunk(self, rows: Rows) -> State:
