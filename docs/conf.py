@@ -35,7 +35,10 @@ html_theme = "pydata_sphinx_theme"
 html_static_path: list[str] = []
 html_extra_path = ["_generated/playground"]
 html_show_sourcelink = False
-html_theme_options = {"show_prev_next": False, "secondary_sidebar_items": ["page-toc"], "show_toc_level": 2}
+html_title = "gradsift"
+html_sidebars = {page: [] for page in ("index", "choose", "algorithm", "theorems", "limits", "extend")}
+html_sidebars |= {f"_generated/{page}": [] for page in ("commands", "paper_map", "benchmarks")}
+html_theme_options = {"show_prev_next": False, "secondary_sidebar_items": ["page-toc"], "show_toc_level": 1}
 
 autosummary_generate = True
 autodoc_typehints = "none"

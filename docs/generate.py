@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -108,12 +107,11 @@ def _cell(value: Any) -> str:
 
 def commands() -> str:
     """Return the help of every command, as it is printed."""
-    os.environ["TERMINAL_WIDTH"] = "96"  # read by typer when it is imported
     from typer.testing import CliRunner
 
     from gradsift.cli.app import app
 
-    runner = CliRunner(env={"COLUMNS": "96", "NO_COLOR": "1", "TERM": "dumb"})
+    runner = CliRunner(env={"COLUMNS": "74", "NO_COLOR": "1", "TERM": "dumb"})
     parts = [
         "# Command line",
         "Exit codes: 0 done and certified; 3 done but not certified, or given up for lack of evidence; 2 bad input, in "
