@@ -9,17 +9,19 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import gradsift
+
 RESULTS = Path(__file__).parent / "results"
 
 
 def save(name: str, result: dict[str, Any]) -> Path:
     """Write ``results/NAME.json``."""
-    packages = ("gradsift", "numpy", "scipy", "scikit-learn")
+    packages = ("numpy", "scipy", "scikit-learn")
     context = {
         "date": datetime.date.today().isoformat(),
         "machine": f"{platform.machine()}, {_processor()}",
         "python": platform.python_version(),
-        "versions": {p: version(p) for p in packages},
+        "versions": {"gradsift": gradsift.__version__, **{p: version(p) for p in packages}},
     }
     path = RESULTS / f"{name}.json"
     path.write_text(json.dumps({"context": context, **result}, indent=1) + "\n")

@@ -194,6 +194,26 @@ class SigmoidCombination:
             self._activation,
         )
 
+    # Other libraries
+
+    def to_torch(self) -> Any:
+        """Return a float64 ``torch.nn.Module`` from (n, d) to (n,); see :func:`gradsift.export.to_torch`."""
+        from .export import to_torch
+
+        return to_torch(self)
+
+    def to_onnx(self, path: str | os.PathLike[str]) -> None:
+        """Write an ONNX file with input ``X`` and output ``y``; see :func:`gradsift.export.to_onnx`."""
+        from .export import to_onnx
+
+        to_onnx(self, path)
+
+    def to_sklearn(self) -> Any:
+        """Return a fitted scikit-learn ``MLPRegressor``; see :func:`gradsift.export.to_sklearn`."""
+        from .export import to_sklearn
+
+        return to_sklearn(self)
+
     # Files
 
     def save(self, path: str | os.PathLike[str]) -> None:

@@ -36,6 +36,15 @@ class MirrorSummary(Summary[MirrorState, MirrorState]):
         white = (rows.X - self.mean) @ self.whitener
         return MirrorState(mass, (white * weight[:, None]).T @ white, float(weight @ mirrored))
 
+    def chunk_on_device(self, rows: Any) -> MirrorState:
+        x, y = rows.X.double(), rows.y.double()
+        mirrored = y * (x @ x.new_tensor(self.reflector)).sign()
+        weight = mirrored if rows.weight is None else mirrored * rows.weight.double()
+        mass = float(len(y)) if rows.weight is None else float(rows.weight.double().sum())
+        white = (x - x.new_tensor(self.mean)) @ x.new_tensor(self.whitener)
+        second = (white * weight[:, None]).T @ white
+        return MirrorState(mass, second.cpu().numpy(), float(weight @ mirrored))
+
     def merge(self, left: MirrorState, right: MirrorState) -> MirrorState:
         return MirrorState(left.mass + right.mass, left.second + right.second, left.square + right.square)
 

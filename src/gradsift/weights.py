@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import nnls
@@ -11,6 +11,7 @@ from scipy.optimize import nnls
 from .activations import Activation, get_activation
 from .checking import Floats, at_least
 from .sources import Rows, Source, Summary
+from .torch_activations import torch_activation
 
 __all__ = ["WeightFit", "fit_weights"]
 
@@ -57,6 +58,16 @@ class GramSummary(Summary[GramState, GramState]):
             grams.append(weighted.T @ active)
             moments.append(weighted.T @ rows.y)
         return GramState(float(weight.sum()), np.stack(grams), np.stack(moments), float(weight @ rows.y**2))
+
+    def chunk_on_device(self, rows: Any) -> GramState:
+        x, y = rows.X.double(), rows.y.double()
+        scores = x @ x.new_tensor(self.units).T
+        weight = y.new_ones(len(y)) if rows.weight is None else rows.weight.double()
+        f = torch_activation(self.activation.name).value
+        active = [f(float(slope) * scores) for slope in self.slopes]
+        gram = np.stack([((a * weight[:, None]).T @ a).cpu().numpy() for a in active])
+        moment = np.stack([((a * weight[:, None]).T @ y).cpu().numpy() for a in active])
+        return GramState(float(weight.sum()), gram, moment, float(weight @ (y * y)))
 
     def merge(self, left: GramState, right: GramState) -> GramState:
         return GramState(

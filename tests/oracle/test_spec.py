@@ -9,7 +9,8 @@ import pytest
 from sklearn.neural_network import MLPRegressor
 
 import gradsift as gs
-from gradsift.oracle import extras, from_spec
+from gradsift import extras
+from gradsift.oracle import from_spec
 
 from .boxes import points, smooth
 

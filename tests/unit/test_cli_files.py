@@ -190,7 +190,7 @@ def test_a_missing_extra_is_one_line_that_names_it(run, rows, tmp_path, monkeypa
     def absent(name):
         raise ModuleNotFoundError(f"No module named {name!r}", name="pyarrow")
 
-    monkeypatch.setattr("gradsift.oracle.extras.importlib.import_module", absent)
+    monkeypatch.setattr("gradsift.extras.importlib.import_module", absent)
     code, _, err = run("fit", "d.parquet", "--target", "y", "--out", "x.json")
     assert code == 2
     assert "gradsift[parquet]" in err

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from ..extras import load_extra
 from ..files import atomic_writer
-from ..oracle.extras import load_extra
 
 __all__ = ["SUFFIXES", "column_names", "read_numbers", "read_words", "write_table"]
 

@@ -32,6 +32,10 @@ class ProjectedSummary(Summary[State, Result]):
     def chunk(self, rows: Rows) -> State:
         return self.inner.chunk(rows._replace(X=rows.X @ self.components.T))
 
+    def chunk_on_device(self, rows: Any) -> State:
+        components = rows.X.new_tensor(self.components)
+        return self.inner.chunk_on_device(rows._replace(X=rows.X @ components.T))
+
     def merge(self, left: State, right: State) -> State:
         return self.inner.merge(left, right)
 

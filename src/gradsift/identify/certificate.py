@@ -76,16 +76,20 @@ def certify(fit: Fit, errors: Errors, ledger: Ledger, fresh: Floats) -> Certific
 
 
 def fresh_points(net: Net, n: int, rng: np.random.Generator) -> Floats:
-    """Return points near the units' hyperplanes at growing radii, where several units are active; shape (n, d)."""
+    """Return points near hyperplanes of random units, at growing distances along them; shape (n, d).
+
+    Near the origin all units are active at once, further out the chosen one and those beside it.
+    """
     d = net.a.shape[1]
-    lengths = np.linalg.norm(net.a, axis=1)
+    squares = (net.a**2).sum(axis=1)
+    typical = 1 / np.sqrt(np.median(squares))
     points = np.empty((n, d))
     for number in range(n):
         unit = int(rng.integers(net.k))
-        direction = rng.standard_normal(d)
-        radius = 4.0**number / np.sqrt(d) / float(np.median(lengths)) * 2
-        start = -net.b[unit] * net.a[unit] / lengths[unit] ** 2 if number else np.zeros(d)
-        points[number] = start + radius * direction
+        a, b = net.a[unit], net.b[unit]
+        along = rng.standard_normal(d)
+        along -= (along @ a) / squares[unit] * a
+        points[number] = (rng.standard_normal() - b) / squares[unit] * a + 8.0**number * typical * along
     return points
 
 

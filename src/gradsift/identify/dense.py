@@ -34,10 +34,9 @@ class DenseSystem:
         """Least squares for several right-hand sides (m, n) of weighted residuals."""
         k, d = self.net.a.shape
         diagonal = np.abs(np.diag(self.r))
-        if diagonal.min() < 1e-14 * diagonal.max():  # a direction that no reply settles
-            answer = np.full((k * (d + 2) + 1, right.shape[1]), np.inf)
-        else:
-            answer = solve_triangular(self.r, self.q.T @ right) / self.scale[:, None]
+        if diagonal.min() < 1e-14 * diagonal.max():
+            raise np.linalg.LinAlgError("The replies leave a direction of the parameters open.")
+        answer = solve_triangular(self.r, self.q.T @ right) / self.scale[:, None]
         split = k * (d + 1)
         return Changes(list(answer[:split].reshape(k, d + 1, -1)), answer[split:])
 

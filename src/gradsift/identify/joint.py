@@ -80,7 +80,7 @@ def parameter_errors(net: Net, ledger: Ledger, rng: np.random.Generator) -> Erro
 
 
 def _system(net: Net, ledger: Ledger) -> BlockSystem | DenseSystem:
-    if net.a.size + 2 * net.k + 1 <= _DENSE:
+    if net.a.size + 2 * net.k + 1 <= _DENSE or not net.probes:
         return DenseSystem(net, ledger)
     return BlockSystem(net, ledger)
 
@@ -89,8 +89,8 @@ def _measure(net: Net, ledger: Ledger) -> Fit:
     """Compare a network with all replies."""
     rows = np.abs(ledger.y - net.predict(ledger.X)) / net.noise(ledger.X, ledger.largest)
     probes = np.zeros(net.k)
-    for number in range(net.k):
-        probe: Probe | None = net.probes[number]
+    for number, latest in enumerate(net.probes):
+        probe: Probe | None = latest
         while probe is not None:
             found = probe_rows(net, number, probe, ledger.largest)
             probes[number] = max(probes[number], np.abs(found.residuals * found.weights).max(initial=0.0))

@@ -1,4 +1,4 @@
-"""The sigmoids with plateaus, written as odd functions: the form in which the exact method works."""
+"""The sigmoids, written as odd functions: the form in which the exact method works."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["LINKS", "Link"]
 
 @dataclass(frozen=True)
 class Link:
-    """An odd sigmoid g with limits -1 and +1, and its relation to the activation asked for.
+    """An odd sigmoid g, and its relation to the activation asked for; those with plateaus have the limits -1 and +1.
 
     ``f(z) = center + gain g(stretch z)``; logistic is tanh with gain 1/2 and stretch 1/2.
 
@@ -24,7 +24,7 @@ class Link:
     odd : Activation
         g itself.
     flat : float
-        Beyond this argument g equals its limit in double precision.
+        Beyond this argument g equals its limit in double precision; inf for algebraic tails.
     usable : float
         Up to this argument the inverse still has a few correct digits.
     """
@@ -59,4 +59,6 @@ LINKS: dict[str, Link] = {
     "tanh": Link(_TANH, _TANH, flat=19.1, usable=14.0),
     "logistic": Link(ACTIVATIONS["logistic"], _TANH, flat=19.1, usable=14.0, gain=0.5, stretch=0.5),
     "erf": Link(_ERF, _ERF, flat=5.95, usable=4.9),
+    "arctan": Link(ACTIVATIONS["arctan"], ACTIVATIONS["arctan"], flat=np.inf, usable=np.inf),
+    "softsign": Link(ACTIVATIONS["softsign"], ACTIVATIONS["softsign"], flat=np.inf, usable=np.inf),
 }

@@ -58,7 +58,7 @@ class Net:
     a, b, u : (k, d), (k,), (k,) arrays
     c : float
     probes : tuple of Probe
-        One for each unit.
+        One for each unit; empty if the units were not read from probes.
     """
 
     link: Link

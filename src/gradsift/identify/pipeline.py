@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,18 +15,20 @@ from ..oracle import Oracle
 from .accuracy import Errors
 from .certificate import CHI_LIMIT, certify, fresh_points, smallest_angle
 from .circle import CircleScan, scan_circle
-from .families import WrongFamily, likely_family
+from .families import AlgebraicTails, WrongFamily
 from .frames import Frame, frame_through
 from .joint import Fit, fit_jointly
 from .ledger import Ledger
-from .links import LINKS, Link
+from .links import LINKS
 from .net import Net, empty_net
 from .plane import settle_in_plane
 from .polish import polish
 from .probe import probe_units
-from .prune import without_contaminated, without_suspects
+from .prune import without_cancelled, without_contaminated, without_suspects
 from .rays import Rays, cast_rays
+from .refusals import raise_if_shapeless, why_incomplete
 from .result import Identification, Progress
+from .tails import find_by_student
 
 __all__ = ["identify"]
 
@@ -52,7 +53,9 @@ def identify(
     ----------
     oracle : Oracle
         With exact answers: rounded to double precision, no noise.
-    activation : {"tanh", "logistic", "erf"}
+    activation : {"tanh", "logistic", "erf", "arctan", "softsign", "auto"}
+        arctan and softsign only with few units (a student is trained); "auto" tells the family from the answers, where
+        logistic is called tanh.
     rng : None, int or Generator
         Query i depends only on this and on the answers before it.
     max_queries : int, optional
@@ -72,10 +75,13 @@ def identify(
     """
     if max_queries is not None:
         at_least("max_queries", max_queries, 1)
-    link = LINKS[get_activation(activation).name]
-    search = _Search(Ledger(oracle, max_queries, progress), link, as_generator(rng))
+    if activation != "auto":
+        get_activation(activation)
+    if oracle.n_features < 2:
+        raise NotIdentifiable("In one dimension all units are parallel and cannot be separated; fit samples instead.")
+    search = _Search(Ledger(oracle, max_queries, progress), as_generator(rng))
     try:
-        return search.run()
+        return search.any_family() if activation == "auto" else search.family(activation)
     except BudgetSpent as spent:
         raise BudgetSpent(str(spent), search.partial()) from None
 
@@ -83,30 +89,51 @@ def identify(
 class _Search:
     """One identification while it runs: what is known, and the attempts so far."""
 
-    def __init__(self, ledger: Ledger, link: Link, rng: np.random.Generator) -> None:
-        self.ledger, self.link, self.rng = ledger, link, rng
-        self.known = empty_net(link, ledger.n_features, 0.0)
+    def __init__(self, ledger: Ledger, rng: np.random.Generator) -> None:
+        self.ledger, self.rng = ledger, rng
+        self.link = LINKS["tanh"]
+        self.known = empty_net(self.link, ledger.n_features, 0.0)
         self.scans: list[CircleScan] = []
         self.notes: list[str] = []
+        self.further_out = False  # hyperplanes are seen beyond the first circle
 
-    def run(self) -> Identification:
+    def any_family(self) -> Identification:
+        """Begin with tanh; a wrong family costs one circle at most."""
+        try:
+            return self.family("tanh")
+        except WrongFamily as other:
+            return self.family(other.family)
+        except AlgebraicTails:
+            return self.student("arctan", "softsign")
+
+    def student(self, *names: str) -> Identification:
+        """Train students of these activations."""
+        net = find_by_student(self.ledger, [LINKS[name] for name in names], self.rng)
+        self.link, self.known = net.link, net
+        return self._finish(fit_jointly(net, self.ledger))
+
+    def family(self, name: str) -> Identification:
+        """Find the units of one activation."""
+        self.link = LINKS[name]
+        if np.isinf(self.link.flat):
+            return self.student(name)
         rays = cast_rays(self.ledger, self.link, self.rng)
-        self.known = replace(self.known, c=rays.intercept)
+        self.known = empty_net(self.link, self.ledger.n_features, rays.intercept)
         last: Identification | None = None
         idle = 0
         radius = _CIRCLE * rays.scale
         for attempt in range(_MOST_ATTEMPTS):
             before = self.known.k
             self._look(rays, attempt, radius)
-            if not self.known.k:
-                self._refuse_shape()
+            if not self.known.k and not self.further_out:
+                raise_if_shapeless(self.scans[-1], self.link, self.ledger.n_queries)
             idle = idle + 1 if self.known.k <= before else 0
             residuals = self.ledger.y - self.known.predict(self.ledger.X)
-            far_out = self._only_far_rows_missed(residuals, radius)
+            far_out = self._only_far_rows_missed(residuals, radius) or (self.further_out and not self.known.k)
             radius *= _LEAP if far_out else 2
             if idle > 1 and not far_out:
                 break
-            if not self.known.k or np.abs(residuals).max() > _COMPLETE * np.abs(self.known.u).min():
+            if not self.known.k or self._misses_a_unit(residuals):
                 continue
             fit = fit_jointly(self.known, self.ledger)
             if not fit.chi < CHI_LIMIT:
@@ -119,7 +146,7 @@ class _Search:
             self.known = fit.net
         if last is not None:
             return last
-        raise NotIdentifiable(self._why_not(), self.partial())
+        raise NotIdentifiable(why_incomplete(self.known.k, self.scans, self.ledger.n_queries), self.partial())
 
     def _look(self, rays: Rays, attempt: int, radius: float) -> None:
         """Scan one more plane for units that are not known yet, and read those found."""
@@ -128,7 +155,7 @@ class _Search:
         self.scans.append(scan)
         units, _ = settle_in_plane(self.ledger, scan, self.known)
         found = probe_units(self.ledger, frame, units, self.known)
-        self.known = without_contaminated(self.known.with_units(found), self.ledger)
+        self.known = without_contaminated(without_cancelled(self.known.with_units(found)), self.ledger)
         self.ledger.n_units = self.known.k
 
     def _plane(self, rays: Rays, attempt: int, radius: float) -> tuple[Frame, Floats, Floats]:
@@ -139,9 +166,15 @@ class _Search:
             return frame, angles, self.ledger.ask(frame.on_circle(radius, angles), "scan")
         frame = frame_through(rays.first, rays.second)
         back = self.ledger.ask(-radius * rays.first[None], "scan")
+        self.further_out = bool(abs(back[0] - rays.plateaus[2]) > self.ledger.tolerance)
         angles, answers = np.array([0.0, np.pi, np.pi / 2]), np.array([rays.plateaus[0], back[0], rays.plateaus[1]])
         n_flat = 3 if radius > 1.5 * rays.second_scale else 2
         return frame, angles[:n_flat], answers[:n_flat]
+
+    def _misses_a_unit(self, residuals: Floats) -> bool:
+        """Say whether some answer is off by more than the units' own inaccuracy before the joint fit."""
+        inaccuracy = 1e-7 * self.known.sensitivity(self.ledger.X)
+        return bool((np.abs(residuals) > _COMPLETE * np.abs(self.known.u).min() + inaccuracy).any())
 
     def _only_far_rows_missed(self, residuals: Floats, radius: float) -> bool:
         """Say whether what is missing lies far out: all rows up to the circle are met up to a constant."""
@@ -194,43 +227,3 @@ class _Search:
         errors = Errors(nothing, nothing, nothing, nothing, np.nan, nothing, nothing)
         fit = Fit(self.known, np.nan, nothing, nothing)
         return self._result(fit, errors, False, "Not certified: the search did not come to its end.")
-
-    def _refuse_shape(self) -> None:
-        """Raise if the first circle shows steps, but none of them a unit."""
-        scan, name, spent = self.scans[-1], self.link.activation.name, self.ledger.n_queries
-        if scan.sharp:
-            raise NotIdentifiable(
-                f"The function jumps by {_largest_jump(scan):.3g} within {scan.radius * 3e-14:.1g} on a circle of "
-                f"radius {scan.radius:.3g} ({spent} queries): it is discontinuous, for instance a forest or a rule."
-            )
-        if len(scan.unresolved) > 1:
-            family = likely_family(scan.slopes)
-            if family is not None and family != self.link.odd.name:
-                raise WrongFamily(
-                    f"The steps on a circle are not {name} but {family} units ({spent} queries): use "
-                    f"activation='{family}'.",
-                    family,
-                )
-            raise NotIdentifiable(
-                f"None of {len(scan.unresolved)} steps on a circle is a single {name} unit or one of another family "
-                f"({spent} queries): an output link that is not undone, a deeper network, answers that are rounded or "
-                "noisy, or units in nearly parallel pairs."
-            )
-
-    def _why_not(self) -> str:
-        scan, spent = self.scans[-1], self.ledger.n_queries
-        if len(scan.unresolved):
-            return (
-                f"{self.known.k} units were found, but {len(scan.unresolved)} steps on a circle do not separate into "
-                f"single units even at radius {scan.radius * 8.0**4:.2g} ({spent} queries): parallel or nearly "
-                "parallel units."
-            )
-        return (
-            f"{self.known.k} units explain the steps on {len(self.scans)} circles but not all of {spent} answers: the "
-            "function is not a sum of sigmoids, or steps cancel (try another seed)."
-        )
-
-
-def _largest_jump(scan: CircleScan) -> float:
-    order = np.argsort(scan.angles)
-    return float(np.abs(np.diff(scan.values[order])).max())

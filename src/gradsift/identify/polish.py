@@ -25,7 +25,7 @@ def polish(fit: Fit, ledger: Ledger, rng: np.random.Generator) -> tuple[Fit, Err
     A unit whose offset alone is uncertain costs one query, any other d + 1.
     """
     errors = parameter_errors(fit.net, ledger, rng)
-    for _ in range(_MOST_ROUNDS):
+    for _ in range(_MOST_ROUNDS if fit.net.probes else 0):
         asked = ledger.n_queries
         net = fit.net
         for unit in np.flatnonzero(errors.relative > _WEAK):
@@ -58,7 +58,7 @@ def _isolated_point(net: Net, unit: int, whole: bool, rng: np.random.Generator) 
     step = _step_length(net, unit)
     reach = step * np.linalg.norm(net.a[others], axis=1) if whole else np.zeros(len(others))
     radius = 4 * step
-    while radius < 0.25 * float(np.linalg.norm(net.probes[unit].base)):
+    while radius < 1.5 * float(np.linalg.norm(net.probes[unit].base)):
         across = rng.standard_normal((_DRAWS, d))
         across -= np.outer(across @ net.a[unit], net.a[unit]) / length**2
         points = foot + radius * across / np.linalg.norm(across, axis=1, keepdims=True)

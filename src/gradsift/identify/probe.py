@@ -7,13 +7,14 @@ from numpy.typing import NDArray
 
 from ..checking import Floats
 from .frames import Frame
-from .ledger import Ledger
+from .ledger import EPS, Ledger
 from .net import Net, Probe
 from .plane import PlaneUnit
 
 __all__ = ["probe_units"]
 
 _MOST_TRIES = 12
+_ROUNDING = 3e-10  # of an inverted answer, beyond which a shorter step is worth a query
 Ints = NDArray[np.intp]
 
 
@@ -71,12 +72,19 @@ class _Readings:
             if not len(who):
                 return
             arguments = self._ask(who, which)
-            good = np.abs(arguments) < 0.6 * link.usable
+            good = self._precise(who, arguments)
             done = who[good], which[good]
             self.slopes[done] = (arguments[good] - self.at_base[who[good]]) / self.lengths[done]
             who, which, arguments = who[~good], which[~good], np.abs(arguments[~good])
             self.lengths[who, which] *= np.clip(0.1 * link.usable / arguments, 1 / 16, 0.5)
         self.lost[who] = True
+
+    def _precise(self, who: Ints, arguments: Floats) -> NDArray[np.bool_]:
+        """Say which inverted answers are neither saturated nor, for a small weight, spoilt by rounding."""
+        size, link = np.abs(arguments), self.known.link
+        slopes = np.abs(self.weights[who]) * link.odd.derivative(np.minimum(size, link.flat))
+        exact = 4 * EPS * self.ledger.largest < _ROUNDING * slopes
+        return np.asarray((size < 0.2 * link.usable) | ((size < 0.6 * link.usable) & exact))
 
     def _ask(self, who: Ints, which: Ints) -> Floats:
         """Return the inverted answers at the probe points of these units and directions."""

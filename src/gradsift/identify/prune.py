@@ -10,9 +10,27 @@ from .ledger import Ledger
 from .net import Net
 from .replies import probe_rows
 
-__all__ = ["without_contaminated", "without_suspects"]
+__all__ = ["without_cancelled", "without_contaminated", "without_suspects"]
 
 _CONTAMINATED = 1e-5
+
+
+def without_cancelled(net: Net) -> Net:
+    """Return the network without pairs of units that add up to nothing: a wrong unit, and what the next scan found
+    in its place."""
+    keep = np.ones(net.k, dtype=bool)
+    form = np.concatenate([net.a, net.b[:, None], net.u[:, None]], axis=1)
+    size = np.abs(form).max(axis=1)
+    for number in range(1, net.k):
+        mine = form[number]
+        opposite = np.append(mine[:-1], -mine[-1])  # same unit, opposite weight; or turned, with the same weight
+        turned = np.append(-mine[:-1], mine[-1])
+        earlier = form[:number]
+        apart = np.minimum(np.abs(earlier - opposite).max(axis=1), np.abs(earlier - turned).max(axis=1))
+        partners = np.flatnonzero((apart < 1e-5 * size[number]) & keep[:number])
+        if len(partners):
+            keep[[number, partners[0]]] = False
+    return net.only(keep)
 
 
 def without_contaminated(net: Net, ledger: Ledger) -> Net:

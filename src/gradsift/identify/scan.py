@@ -18,7 +18,9 @@ from .links import Link
 
 __all__ = ["Samples", "Scan", "Step", "scan_steps"]
 
-_MOST_INNER = 9  # samples on one slope before it is called unresolved
+_MOST_INNER = 9  # samples between two plateaus before units there are said to overlap
+_MOST_UNITS_APART = 40  # the same if every sample seems to lie on a plateau of its own
+_QUIET = 1e-3  # jumps below this share of the largest one are tails
 _MOST_ROUNDS = 100
 _FINEST = 3e-14  # radians: a jump across less than this is a discontinuity
 _PILOTS = 2  # intervals refined at once until the first one shows a unit: a wrong function is found out cheaply
@@ -197,7 +199,7 @@ def _judge(samples: Samples, numbers: NDArray[np.intp], link: Link) -> _Verdict:
     if n_inner == 0:
         return _Verdict(angle=0.5 * (angles[0] + angles[1]))
     if values[0] == values[-1]:  # steps that cancel: there is no single unit between equal plateaus
-        return _Verdict() if n_inner >= _MOST_INNER else _Verdict(angle=_between_units(angles, values))
+        return _Verdict(angle=_between_units(angles, values))
     ratios = _ratios(samples, numbers)
     slack = samples.tolerances[numbers[1:-1]] / (0.5 * abs(values[-1] - values[0]))
     padded = np.concatenate([[-1.0], ratios, [1.0]])
@@ -206,19 +208,22 @@ def _judge(samples: Samples, numbers: NDArray[np.intp], link: Link) -> _Verdict:
         line = _line(angles[1:-1], arguments, angles[0], angles[-1], slack, link)
         if line is not None:
             return _Verdict(angle=line.next_angle) if line.next_angle is not None else _Verdict(line=line)
-    if n_inner >= _MOST_INNER:
-        return _Verdict()
     return _Verdict(angle=_between_units(angles, values))
 
 
-def _between_units(angles: Floats, values: Floats) -> float:
-    """Return where to ask in an interval with several units: on a likely plateau, else in the biggest jump."""
-    jumps = np.abs(np.diff(values))
-    quiet = np.where(jumps[1:-1] < 1e-3 * jumps.max(), np.diff(angles)[1:-1], 0.0)
-    if quiet.max(initial=0.0) > 0.02 * (angles[-1] - angles[0]):
-        at = int(np.argmax(quiet)) + 1
-    else:
-        at = int(np.argmax(jumps))
+def _between_units(angles: Floats, values: Floats) -> float | None:
+    """Return where to ask in an interval with several units, or None if they seem to overlap.
+
+    Halving the widest gap finds the plateaus between units; those already suspected are confirmed first.
+    """
+    jumps, gaps = np.abs(np.diff(values)), np.diff(angles)
+    quiet = jumps < _QUIET * jumps.max()
+    overlapping = quiet[1:-1].any() or quiet[[0, -1]].all()
+    if len(gaps) > (_MOST_INNER if overlapping else _MOST_UNITS_APART):
+        return None
+    loud = np.where(quiet, 0.0, gaps)
+    hushed = np.where(quiet, gaps, 0.0)[1:-1]  # a quiet end is the tail of a slope beside its plateau
+    at = int(np.argmax(hushed)) + 1 if hushed.max(initial=0.0) > 0.5 * loud.max() else int(np.argmax(loud))
     return float(0.5 * (angles[at] + angles[at + 1]))
 
 

@@ -72,6 +72,7 @@ def refine(
     *,
     prior: Prior,
     metric: Floats | None = None,
+    curvature: Floats | None = None,
     tolerance: float = 1e-4,
     max_iterations: int = 30,
 ) -> Refined:
@@ -82,12 +83,17 @@ def refine(
     evaluate : callable
         Sums the normal equations over the rows, e.g. ``lambda t, c: source.reduce(NormalEquations(family, t,
         curvature=c))``. Called once per iteration, with curvature only when the last step was not as predicted.
+    curvature : (size, size) array, optional
+        A stand-in for the Gauss-Newton matrix at `start` (say, that of a sample of the rows, scaled up): with it most
+        iterations cost a gradient only.
     tolerance : float
         Nats: stop when the predicted decrease is below it.
     """
     chart = Chart(family, metric)
-    here = _look(evaluate, family, prior, chart.project(start), curvature=True)
-    curvature, damping, stale = here.equations.curvature, 1e-3, False
+    stale, damping = curvature is not None, 1e-3
+    here = _look(evaluate, family, prior, chart.project(start), curvature=not stale)
+    if curvature is None:
+        curvature = here.equations.curvature
     H = _hessian(here, curvature, prior, family)
     for iteration in range(1, max_iterations + 1):
         G = chart.tangent(here.theta)
@@ -100,7 +106,7 @@ def refine(
         gain = (here.objective - there.objective) / predicted
         if gain > 1e-3:
             damping = damping / 10 if gain > 0.75 else damping * (1.0 if gain > 0.25 else 4.0)
-            stale = 0.8 < gain < 1.2 or predicted < _NEAR
+            stale = 0.6 < gain < 1.4 or predicted < _NEAR
             if stale:
                 H = _updated(H, family.pack(there.theta) - family.pack(here.theta), there.gradient - here.gradient)
             here = there

@@ -12,7 +12,7 @@ from .parameters import Family, Parameters
 
 __all__ = ["Equations", "NormalEquations"]
 
-_LEAST_VARIANCE = 1e-9  # 1 - r^2 of a label that the model calls certain
+LEAST_VARIANCE = 1e-9  # 1 - r^2 of a label that the model calls certain
 
 
 class Equations(NamedTuple):
@@ -63,13 +63,16 @@ class NormalEquations(Summary[Equations, Equations]):
         if self.family.offsets:
             z += b
         values = self.family.activation.value(z)  # (rows, k)
-        active = self.family.activation.derivative(z) * u
+        active = self._slopes(z, values) * u
         r = values @ u + c
         weight = np.ones(len(r)) if rows.weight is None else rows.weight
         residual = rows.y - r
         if self.family.labels:
-            information = weight / np.maximum(1 - r * r, _LEAST_VARIANCE)
-            loss = -float(weight @ np.log(np.maximum(0.5 * (1 + rows.y * r), 0.25 * _LEAST_VARIANCE)))
+            information = weight / np.maximum(1 - r * r, LEAST_VARIANCE)
+            loss = -float(weight @ np.log(np.maximum(0.5 * (1 + rows.y * r), 0.25 * LEAST_VARIANCE)))
+            # Weights move on the simplex, where a shift common to a row's values has no effect; this one keeps rows
+            # that all units call certain (information 1e9) from drowning the rest in rounding.
+            values = values - r[:, None]
         else:
             information, loss = weight, 0.5 * float(weight @ (residual * residual))
         gradient = self._gradient(rows.X, values, active, -residual * information)
@@ -79,6 +82,16 @@ class NormalEquations(Summary[Equations, Equations]):
         if self.scatter:
             scatter = self._matrix(rows.X, values, active, residual * information)
         return Equations(float(weight.sum()), loss, gradient, curvature, scatter)
+
+    def _slopes(self, z: Floats, values: Floats) -> Floats:
+        if self.family.activation.name == "tanh":
+            return 1 - values * values  # exact to 1e-16 of the largest slope, and free of a second exponential
+        return self.family.activation.derivative(z)
+
+    def chunk_on_device(self, rows: Any) -> Equations:
+        from .on_device import equations_on_device
+
+        return equations_on_device(self, rows)
 
     def _gradient(self, X: Floats, values: Floats, active: Floats, slope: Floats) -> Floats:
         parts = [((active * slope[:, None]).T @ X).ravel(), slope @ values]
@@ -91,8 +104,11 @@ class NormalEquations(Summary[Equations, Equations]):
     def jacobian(self, X: Floats) -> Floats:
         """Return the derivatives of r at the rows of X in the flat parameters, (rows, size): for blocks, not tables."""
         z = X @ self.theta.A.T + self.theta.b
-        active = self.family.activation.derivative(z) * self.theta.u
-        return np.asarray(self._jacobian(X, self.family.activation.value(z), active, np.ones(len(X))))
+        values = self.family.activation.value(z)
+        active = self._slopes(z, values) * self.theta.u
+        if self.family.labels:
+            values = values - (values @ self.theta.u)[:, None]
+        return np.asarray(self._jacobian(X, values, active, np.ones(len(X))))
 
     def _matrix(self, X: Floats, values: Floats, active: Floats, scale: Floats) -> Floats:
         """Return J' diag(scale^2) J."""

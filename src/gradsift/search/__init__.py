@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
+from .em import MixtureEM, expectation_maximization
 from .fit import Fit
 from .pipeline import search
 
-__all__ = ["Fit", "search"]
+__all__ = ["Fit", "MixtureEM", "expectation_maximization", "search"]

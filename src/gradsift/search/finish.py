@@ -7,8 +7,8 @@ import numpy as np
 from ..checking import Floats
 from ..inference import StandardErrors, sandwich
 from ..model import SigmoidCombination
-from ..refine import Family, NormalEquations
-from ..sources import Source
+from ..refine import Family, NormalEquations, Refined, refine
+from ..sources import ArraySource, Source
 from .fit import Fit
 from .frame import Framed
 from .problem import Problem
@@ -19,11 +19,13 @@ __all__ = ["finish"]
 
 
 def finish(source: Source, problem: Problem, settled: Settled) -> Fit:
-    """Return the fit. One pass over all rows for the sandwich covariance."""
-    family, frame, best = problem.family, problem.frame, settled.optima.best
+    """Return the fit: polished on all rows, with the sandwich covariance of the rows of the search, scaled to all."""
+    family, frame = problem.family, problem.frame
+    found = settled.optima.best
+    best = _on_all_rows(source, problem, found)
     summary = NormalEquations(family, best.theta, curvature=False, scatter=True)
-    equations = source.reduce(Framed(summary, frame))._replace(curvature=best.equations.curvature)
-    covariance = sandwich(equations, family, best.theta, frame.metric)
+    equations = ArraySource(*problem.rows).reduce(summary)._replace(curvature=found.equations.curvature)
+    covariance = sandwich(equations, family, best.theta, frame.metric) * (problem.mass / best.mass)
     raw = frame.leave(best.theta).to_model(family.activation)
     move = frame.leave_matrix(family, raw.n_units)
     model = raw
@@ -32,11 +34,12 @@ def finish(source: Source, problem: Problem, settled: Settled) -> Fit:
         move = turn @ move
     errors = StandardErrors(model, family, move @ covariance @ move.T)
     evidence = Evidence(
-        *_gains(problem, settled),
+        *_gains(problem, best, settled.linear_residual),
         p_better=settled.p_better,
         hits=settled.optima.hits,
         gap=settled.optima.gap,
         converged=best.converged,
+        n_flat=frame.basis.shape[0] - frame.basis.shape[1],
     )
     certified, verdict = judge(errors, evidence)
     return Fit(
@@ -52,6 +55,25 @@ def finish(source: Source, problem: Problem, settled: Settled) -> Fit:
         certified=certified,
         verdict=verdict,
         diagnostics={**evidence._asdict(), "rounds": settled.rounds, "offsets_fitted": family.offsets},
+    )
+
+
+def _on_all_rows(source: Source, problem: Problem, found: Refined) -> Refined:
+    """Polish on the rows that the search did not see: the sample's curvature, scaled, leaves a few gradient passes."""
+    if source.n_rows <= len(problem.rows.y) or problem.mass >= source.moments.mass:
+        return found
+    family = problem.family
+    assert found.equations.curvature is not None  # a polished optimum carries one
+    return refine(
+        lambda theta, curvature: source.reduce(
+            Framed(NormalEquations(family, theta, curvature=curvature), problem.frame)
+        ),
+        family,
+        found.theta,
+        prior=problem.prior,
+        metric=problem.frame.metric,
+        curvature=found.equations.curvature * (source.moments.mass / problem.mass),
+        tolerance=1e-3,
     )
 
 
@@ -73,9 +95,9 @@ def _canonical_matrix(raw: SigmoidCombination, family: Family) -> Floats:
     return M
 
 
-def _gains(problem: Problem, settled: Settled) -> tuple[float, float]:
+def _gains(problem: Problem, best: Refined, linear_residual: float) -> tuple[float, float]:
     """Return BIC of a constant and of a linear (or logistic) model, minus BIC of the fit."""
-    family, best = problem.family, settled.optima.best
+    family = problem.family
     price = float(np.log(best.mass))
     own = 2 * _minus_log_likelihood(family, best.loss, best.mass)
     own += family.n_parameters(len(best.theta.u), problem.n_features) * price
@@ -86,7 +108,7 @@ def _gains(problem: Problem, settled: Settled) -> tuple[float, float]:
         constant = -best.mass * _label_entropy(float(np.average(y, weights=weight)))
         return 2 * constant + price - own, np.inf
     constant = _minus_log_likelihood(family, 0.5 * spread * best.mass, best.mass)
-    residual = settled.linear_residual * scale
+    residual = linear_residual * scale
     linear = _minus_log_likelihood(family, 0.5 * residual, best.mass)
     return 2 * constant + price - own, 2 * linear + (problem.n_features + 1) * price - own
 

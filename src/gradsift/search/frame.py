@@ -110,6 +110,11 @@ class Framed(Summary[State, Result]):
     def chunk(self, rows: Rows) -> State:
         return self.inner.chunk(self.frame.rows(rows))
 
+    def chunk_on_device(self, rows: Any) -> State:
+        x, y, frame = rows.X.double(), rows.y.double(), self.frame
+        framed = (x - x.new_tensor(frame.shift)) @ x.new_tensor(frame.basis)
+        return self.inner.chunk_on_device(rows._replace(X=framed, y=(y - frame.y_shift) / frame.y_scale))
+
     def merge(self, left: Any, right: Any) -> State:
         return self.inner.merge(left, right)
 

@@ -66,26 +66,30 @@ def race(problem: Problem, n_units: int, n_starts: int, scale: float, rng: np.ra
     """Descend from random starts with units to spare, drop the least useful, and polish what differs.
 
     Spare units make the landscape kinder: at d=20, k=5, n=1e4 and correlated units a race of exact size ends in the
-    right optimum in about 8 of 10 tables, one with five spare units in nearly all, in less time.
+    right optimum in about 8 of 10 tables, one with five spare units in nearly all, in less time. Crowded problems (more
+    units than dimensions, with offsets) get as many spare units as units, and more time; starts by matching pursuit
+    did not help there once spare units did.
     About 130 batched evaluations and one to three Levenberg-Marquardt runs on all rows of the search.
     """
     few = _few(problem, n_units)
-    wide = problem.batch(n_units + SPARE_UNITS, few)
-    starts = glorot_starts(problem.family, n_units + SPARE_UNITS, problem.n_features, n_starts, scale, rng)
+    crowded = problem.family.offsets and n_units > problem.n_features
+    n_wide = n_units + (max(SPARE_UNITS, n_units) if crowded else SPARE_UNITS)
+    wide = problem.batch(n_wide, few)
+    starts = glorot_starts(problem.family, n_wide, problem.n_features, n_starts, scale, rng)
     state = start_batch(wide, wide.pack(starts))
-    state = minimize_batch(wide, state, 60, tolerance=0.5 * _nat(problem, state.values))
+    state = minimize_batch(wide, state, 300 if crowded else 60, tolerance=0.5 * _nat(problem, state.values))
     rows = problem.first(min(few, 4000))
     pruned = [prune(wide.unpack(student), problem.family, rows, n_units) for student in state.points]
-    return descend(problem, pruned)
+    return descend(problem, pruned, 200 if crowded or problem.family.labels else 40)
 
 
-def descend(problem: Problem, starts: list[Parameters]) -> Optima:
+def descend(problem: Problem, starts: list[Parameters], max_evaluations: int = 120) -> Optima:
     """Descend from starts that already have the right number of units; the best three go on to all rows."""
     n_units = len(starts[0].u)
     loss = problem.batch(n_units, _few(problem, n_units))
     state = start_batch(loss, loss.pack(starts))
     nat = _nat(problem, state.values)
-    state = minimize_batch(loss, state, 120 if problem.family.labels else 40, tolerance=0.1 * nat)
+    state = minimize_batch(loss, state, max_evaluations, tolerance=0.1 * nat)
     order = np.argsort(state.values)[:3]
     behind = (state.values[order] - state.values[order[0]]) / nat  # nats on all rows
     survivors = [loss.unpack(state.points[i]) for i, gap in zip(order, behind) if gap < _CLEARLY_WORSE]

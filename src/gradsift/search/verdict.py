@@ -19,6 +19,7 @@ class Evidence(NamedTuple):
     """The numbers a verdict rests on.
 
     gain_over_constant, gain_over_linear : BIC of those simpler models minus BIC of the fit (positive: fit is better)
+    n_flat : directions of X without spread (constant or collinear columns)
     p_better : p-value of the test that a better unit exists; hits, gap : as in Fit
     """
 
@@ -28,6 +29,7 @@ class Evidence(NamedTuple):
     hits: int
     gap: float
     converged: bool
+    n_flat: int
 
 
 def judge(errors: StandardErrors, evidence: Evidence) -> tuple[bool, str]:
@@ -86,6 +88,11 @@ def _overlaps(errors: StandardErrors) -> list[str]:
 
 def _search_doubts(evidence: Evidence) -> list[str]:
     doubts = []
+    if evidence.n_flat:
+        doubts.append(
+            f"X has {evidence.n_flat} direction(s) without spread (constant or collinear columns), "
+            "in which nothing is known about the units"
+        )
     if np.isnan(evidence.p_better):
         doubts.append("too few rows to test for a further unit")
     if evidence.p_better < _LEVEL:

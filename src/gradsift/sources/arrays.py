@@ -40,7 +40,7 @@ class ArraySource(Source):
             yield rows
         self._checked = True
 
-    def rows(self, start: int, stop: int) -> ArraySource:
+    def part(self, start: int, stop: int) -> ArraySource:
         weight = None if self.weight is None else self.weight[start:stop]
         return ArraySource(self.X[start:stop], self.y[start:stop], weight)
 

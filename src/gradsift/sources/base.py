@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -12,11 +13,20 @@ import numpy as np
 from ..checking import Floats
 from ..progress import report
 from .moments import Moments, MomentSummary
-from .summary import Rows, Summary
+from .summary import Rows, Summary, tree_merge
 
 __all__ = ["Source"]
 
+State = TypeVar("State")
 Result = TypeVar("Result")
+
+
+@dataclass
+class _Reading:
+    """Rows read so far, of a table of `total` rows."""
+
+    total: int
+    done: int = 0
 
 
 class Source(ABC):
@@ -25,31 +35,54 @@ class Source(ABC):
     Attributes
     ----------
     n_rows, n_features : int
-    n_passes : int
-        How often all rows have been read so far.
+    n_passes : float
+        How often all rows have been read so far, by this source and the parts taken from it; half of the rows
+        count half.
     """
 
     n_rows: int
     n_features: int
-    n_passes: int = 0
 
     @abstractmethod
     def blocks(self, block_rows: int) -> Iterator[Rows]:
         """Yield all rows in float64 blocks of at most `block_rows`."""
 
     @abstractmethod
-    def rows(self, start: int, stop: int) -> Source:
-        """Return the source of rows start..stop, without copying them."""
+    def part(self, start: int, stop: int) -> Source:
+        """Return the source of rows start..stop, without copying them; callers use :meth:`rows`."""
 
     @abstractmethod
     def take(self, indices: np.ndarray[Any, np.dtype[np.intp]]) -> Rows:
         """Return some rows (sorted indices) in memory."""
 
+    def rows(self, start: int, stop: int) -> Source:
+        """Return the source of rows start..stop, without copying them; its passes count here as well."""
+        if not 0 <= start < stop <= self.n_rows:
+            raise ValueError(f"rows must be a non-empty range within 0..{self.n_rows}, got {start}..{stop}.")
+        some = self.part(int(start), int(stop))
+        some._reading = self._reading
+        return some
+
+    @cached_property
+    def _reading(self) -> _Reading:
+        return _Reading(self.n_rows)
+
+    @property
+    def n_passes(self) -> float:
+        return self._reading.done / self._reading.total
+
     def reduce(self, summary: Summary[Any, Result]) -> Result:
         """Read all rows once and return the finalized summary."""
-        state = tree_merge(summary, self._chunks(summary))
-        self.n_passes += 1
-        return summary.finalize(state)
+        return summary.finalize(self.collect(summary))
+
+    def collect(self, summary: Summary[State, Any]) -> State:
+        """Read all rows once and return the state, to be saved or merged with that of other rows."""
+        state: State = self._collect(summary)
+        self._reading.done += self.n_rows
+        return state
+
+    def _collect(self, summary: Summary[Any, Any]) -> Any:
+        return tree_merge(summary, self._chunks(summary))
 
     def _chunks(self, summary: Summary[Any, Any]) -> Iterator[Any]:
         done = 0
@@ -82,27 +115,6 @@ class Source(ABC):
             j = int(np.argmax(flat))
             raise ValueError(f"X must vary in every column, but column {j} is constant ({moments.mean[j]:g}).")
         return moments
-
-
-def tree_merge(summary: Summary[Any, Any], parts: Iterator[Any]) -> Any:
-    """Merge pairwise in a binary tree, so that rounding grows with the logarithm of the number of blocks."""
-    levels: list[Any] = []
-    for part in parts:
-        level = 0
-        while level < len(levels) and levels[level] is not None:
-            part = summary.merge(levels[level], part)
-            levels[level] = None
-            level += 1
-        if level == len(levels):
-            levels.append(None)
-        levels[level] = part
-    left_over = [part for part in levels if part is not None]
-    if not left_over:
-        raise ValueError("There are no rows to summarise.")
-    state = left_over[0]
-    for part in left_over[1:]:
-        state = summary.merge(part, state)  # higher levels hold earlier rows
-    return state
 
 
 def check_block(X: Floats, y: Floats, first_row: int) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -58,6 +58,17 @@ class MomentSummary(Summary[MomentState, Moments]):
         mean = rows.weight @ both / mass if mass > 0 else both.mean(axis=0)
         both -= mean
         return MomentState(len(both), mass, mean, (both * rows.weight[:, None]).T @ both)
+
+    def chunk_on_device(self, rows: Any) -> MomentState:
+        x, y = rows.X.double(), rows.y.double()
+        both = x.new_empty((len(y), x.shape[1] + 1))
+        both[:, :-1], both[:, -1] = x, y
+        weight = None if rows.weight is None else rows.weight.double()
+        mass = float(len(y)) if weight is None else float(weight.sum())
+        mean = both.mean(dim=0) if weight is None or mass == 0 else weight @ both / mass
+        both -= mean
+        weighted = both if weight is None else both * weight[:, None]
+        return MomentState(len(y), mass, mean.cpu().numpy(), (weighted.T @ both).cpu().numpy())
 
     def merge(self, left: MomentState, right: MomentState) -> MomentState:
         mass = left.mass + right.mass

@@ -14,8 +14,8 @@ from urllib.parse import urlsplit
 
 from ...checking import Floats, at_least
 from ...errors import OracleFailure
+from ...extras import load_extra
 from ..core import Oracle
-from ..extras import load_extra
 from ..retry import Retry
 
 __all__ = ["from_url"]

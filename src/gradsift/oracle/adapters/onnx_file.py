@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from ...checking import Floats
+from ...extras import load_extra
 from ..core import Oracle
-from ..extras import load_extra
 from ..links import log_odds
 
 __all__ = ["from_onnx"]

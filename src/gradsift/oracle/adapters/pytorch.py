@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from ...checking import Floats
+from ...extras import load_extra
 from ..core import Oracle
-from ..extras import load_extra
 
 __all__ = ["from_torch"]
 

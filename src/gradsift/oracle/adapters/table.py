@@ -14,8 +14,8 @@ import numpy as np
 
 from ...checking import Floats, finite_matrix
 from ...errors import OracleFailure
+from ...extras import load_extra
 from ..core import Oracle
-from ..extras import load_extra
 from ..journal import digest
 
 __all__ = ["from_table"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from ..errors import MissingExtra
+from .errors import MissingExtra
 
 __all__ = ["load_extra"]
 

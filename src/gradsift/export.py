@@ -1,0 +1,107 @@
+"""The model as a torch module, an ONNX file or a scikit-learn regressor: the same function, in their terms."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .extras import load_extra
+from .files import atomic_writer
+from .torch_activations import torch_activation
+
+if TYPE_CHECKING:
+    from .model import SigmoidCombination
+
+__all__ = ["to_onnx", "to_sklearn", "to_torch"]
+
+# ONNX operator of each sigmoid, and whether onnxruntime has it in double precision.
+_ONNX = {
+    "tanh": ("Tanh", True),
+    "logistic": ("Sigmoid", True),
+    "erf": ("Erf", False),
+    "arctan": ("Atan", False),
+    "softsign": ("Softsign", False),
+}
+_SKLEARN = {"tanh": "tanh", "logistic": "logistic"}
+
+
+def to_torch(model: SigmoidCombination) -> Any:
+    """Return a float64 ``torch.nn.Module`` that maps (n, d) to (n,), with the parameters free to train."""
+    torch = load_extra("torch", "torch")
+    hidden = torch.nn.Linear(model.n_features, model.n_units, dtype=torch.float64)
+    output = torch.nn.Linear(model.n_units, 1, dtype=torch.float64)
+    with torch.no_grad():
+        hidden.weight.copy_(torch.tensor(model.units * model.slopes[:, None]))
+        hidden.bias.copy_(torch.tensor(model.offsets))
+        output.weight.copy_(torch.tensor(model.weights)[None, :])
+        output.bias.fill_(model.intercept)
+    sigmoids = {"tanh": torch.nn.Tanh, "logistic": torch.nn.Sigmoid, "softsign": torch.nn.Softsign}
+    sigmoid = sigmoids[model.activation]() if model.activation in sigmoids else _elementwise(torch, model.activation)
+    return torch.nn.Sequential(hidden, sigmoid, output, torch.nn.Flatten(0))
+
+
+def _elementwise(torch: Any, name: str) -> Any:
+    """Return a module for a function that torch has no module for."""
+    layer = torch.nn.Module()
+    layer.forward = torch_activation(name).value
+    return layer
+
+
+def to_onnx(model: SigmoidCombination, path: str | os.PathLike[str]) -> None:
+    """Write an ONNX file with a float64 input ``X`` (n, d) and output ``y`` (n,).
+
+    onnxruntime has erf, arctan and softsign in float32 only: there, the sigmoid alone is rounded to it.
+    """
+    onnx = load_extra("onnx", "onnx")
+    make, types = onnx.helper, onnx.TensorProto
+    operator, double = _ONNX[model.activation]
+    nodes = [
+        make.make_node("MatMul", ["X", "directions"], ["projected"]),
+        make.make_node("Add", ["projected", "offsets"], ["arguments"]),
+    ]
+    if double:
+        nodes.append(make.make_node(operator, ["arguments"], ["active"]))
+    else:
+        nodes += [
+            make.make_node("Cast", ["arguments"], ["arguments32"], to=types.FLOAT),
+            make.make_node(operator, ["arguments32"], ["active32"]),
+            make.make_node("Cast", ["active32"], ["active"], to=types.DOUBLE),
+        ]
+    nodes += [
+        make.make_node("MatMul", ["active", "weights"], ["sum"]),
+        make.make_node("Add", ["sum", "intercept"], ["y"]),
+    ]
+    constants = {
+        "directions": np.ascontiguousarray((model.units * model.slopes[:, None]).T),
+        "offsets": model.offsets,
+        "weights": model.weights,
+        "intercept": np.array(model.intercept),
+    }
+    graph = make.make_graph(
+        nodes,
+        "gradsift",
+        [make.make_tensor_value_info("X", types.DOUBLE, ["n", model.n_features])],
+        [make.make_tensor_value_info("y", types.DOUBLE, ["n"])],
+        [onnx.numpy_helper.from_array(np.asarray(value), name) for name, value in constants.items()],
+    )
+    # Opset and file version that onnxruntime has read since 1.16.
+    file = make.make_model(graph, producer_name="gradsift", opset_imports=[make.make_opsetid("", 17)], ir_version=8)
+    onnx.checker.check_model(file)
+    with atomic_writer(path, "wb") as stream:
+        stream.write(file.SerializeToString())
+
+
+def to_sklearn(model: SigmoidCombination) -> Any:
+    """Return a fitted ``MLPRegressor`` with one hidden layer; scikit-learn has tanh and logistic units only."""
+    from sklearn.neural_network import MLPRegressor
+
+    if model.activation not in _SKLEARN:
+        raise ValueError(f"scikit-learn has tanh and logistic units, not {model.activation}: use to_torch or to_onnx.")
+    k, d = model.units.shape
+    network = MLPRegressor(hidden_layer_sizes=(k,), activation=_SKLEARN[model.activation], random_state=0)
+    network.partial_fit(np.zeros((2, d)), np.zeros(2))  # gives it its shapes; the numbers are replaced
+    network.coefs_ = [np.ascontiguousarray((model.units * model.slopes[:, None]).T), model.weights[:, None].copy()]
+    network.intercepts_ = [model.offsets.copy(), np.array([model.intercept])]
+    return network

@@ -1,0 +1,68 @@
+"""The normal equations of rows that are torch tensors, summed on their device in float64."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..torch_activations import torch_activation
+from .normal import LEAST_VARIANCE, Equations, NormalEquations
+
+__all__ = ["equations_on_device"]
+
+_ROWS = 2**18  # per step: a Jacobian of 200 columns then takes 400 MB
+
+
+def equations_on_device(summary: NormalEquations, rows: Any) -> Equations:
+    """Return what ``summary.chunk`` returns for the same rows in memory; only the sums leave the device."""
+    pieces = zip(*(_pieces(part, len(rows.y)) for part in rows))
+    parts = [_equations(summary, *piece) for piece in pieces]
+    totals: list[Any] = [None if column[0] is None else sum(column) for column in zip(*parts)]
+    mass, loss, gradient, *matrices = totals
+    curvature, scatter = (None if m is None else m.cpu().numpy() for m in matrices)
+    return Equations(float(mass), float(loss), gradient.cpu().numpy(), curvature, scatter)
+
+
+def _pieces(part: Any, n_rows: int) -> list[Any]:
+    if part is None:
+        return [None] * -(-n_rows // _ROWS)
+    return list(part.split(_ROWS))
+
+
+def _equations(summary: NormalEquations, X: Any, y: Any, weight: Any) -> tuple[Any, ...]:
+    family, theta = summary.family, summary.theta
+    f = torch_activation(family.activation.name)
+    x, target = X.double(), y.double()
+    u = x.new_tensor(theta.u)
+    z = x @ x.new_tensor(theta.A).T
+    if family.offsets:
+        z = z + x.new_tensor(theta.b)
+    values = f.value(z)  # (rows, k)
+    active = f.derivative(z) * u
+    r = values @ u + theta.c
+    weight = r.new_ones(len(r)) if weight is None else weight.double()
+    residual = target - r
+    if family.labels:
+        information = weight / (1 - r * r).clamp(min=LEAST_VARIANCE)
+        loss = -(weight @ (0.5 * (1 + target * r)).clamp(min=0.25 * LEAST_VARIANCE).log())
+        values = values - r[:, None]  # as in memory: no effect on the simplex, and less rounding
+    else:
+        information, loss = weight, 0.5 * (weight @ (residual * residual))
+    J = _jacobian(summary, x, values, active)
+    matrices = [
+        (J * scale[:, None]).T @ (J * scale[:, None]) if wanted else None
+        for wanted, scale in ((summary.curvature, information.sqrt()), (summary.scatter, residual * information))
+    ]
+    return weight.sum(), loss, -(residual * information) @ J, *matrices
+
+
+def _jacobian(summary: NormalEquations, x: Any, values: Any, active: Any) -> Any:
+    n, d = x.shape
+    k = values.shape[1]
+    J = x.new_empty((n, summary.family.size(k, d)))
+    J[:, : k * d] = (active[:, :, None] * x[:, None, :]).reshape(n, k * d)
+    J[:, k * d : k * d + k] = values
+    if summary.family.offsets:
+        J[:, k * d + k : k * d + 2 * k] = active
+    if summary.family.intercept:
+        J[:, -1] = 1.0
+    return J

@@ -1,0 +1,163 @@
+"""Rows in Dask arrays and data frames: summarised where the chunks are, merged in a tree, one state returned.
+
+Chunks are cut at multiples of a power of two of the summary's block, so that blocks and the tree of merges are those
+of rows in memory: the answer is the same to the bit, however the collection is chunked and whichever worker does what.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from ..checking import at_least
+from ..extras import load_extra
+from .arrays import ArraySource
+from .base import Source, check_block
+from .frames import from_frame, package_of
+from .summary import Rows, Summary, tree_merge
+
+__all__ = ["DaskSource"]
+
+
+class DaskSource(Source):
+    """Rows of Dask collections, computed on the active client or, without one, on this machine's threads.
+
+    Parameters
+    ----------
+    X : Dask array or data frame, (n, d)
+    y, weight : Dask array or series, or array, (n,)
+
+    Notes
+    -----
+    A data frame's partition lengths are computed first (a pass over the data unless it comes from Parquet).
+    A collection that takes long to compute is computed again in every pass unless you ``persist`` it.
+    """
+
+    def __init__(self, X: Any, y: Any, weight: Any = None) -> None:
+        self.X, self.y = _as_array("X", X, 2), _as_array("y", y, 1)
+        self.weight = None if weight is None else _as_array("sample_weight", weight, 1)
+        for name, part in (("y", self.y), ("sample_weight", self.weight)):
+            if part is not None and part.shape[0] != self.X.shape[0]:
+                raise ValueError(
+                    f"X and {name} must have the same number of rows, got {self.X.shape[0]} and {part.shape[0]}."
+                )
+        self.X = self.X.map_blocks(_as_announced, dtype=self.X.dtype, meta=self.X._meta)
+        self.n_rows, self.n_features = (int(s) for s in self.X.shape)
+        self._checked = False
+
+    def _collect(self, summary: Summary[Any, Any]) -> Any:
+        dask = load_extra("dask", "dask")
+        block = summary.block_rows(self.n_features)
+        segment = block * 2 ** max(0, round(np.log2(max(self.X.chunks[0]) / block)))
+        pieces = self._cut(segment)
+        shared = dask.delayed(summary, traverse=False)  # in the graph once, not in every task
+        reduce = dask.delayed(_segment_state, pure=False)
+        parts = [reduce(shared, Rows(*piece), i * segment, block, not self._checked) for i, piece in enumerate(pieces)]
+        state = tree_merge(_Lazy(dask.delayed(_merged, pure=False), shared), parts).compute()  # type: ignore[arg-type]
+        self._checked = True
+        return state
+
+    def _cut(self, segment: int) -> list[tuple[Any, Any, Any]]:
+        """Return the rows as delayed pieces of `segment` rows; collections so chunked already are not touched."""
+        X = self.X.rechunk({0: segment, 1: -1}, method="tasks").to_delayed()[:, 0]
+        y = self.y.rechunk(segment, method="tasks").to_delayed()
+        if self.weight is None:
+            return [(a, b, None) for a, b in zip(X, y)]
+        return list(zip(X, y, self.weight.rechunk(segment, method="tasks").to_delayed()))
+
+    def blocks(self, block_rows: int) -> Iterator[Rows]:
+        """Yield all rows, a few chunks at a time in memory; algorithms use :meth:`reduce`, which moves no rows."""
+        at_least("block_rows", block_rows, 1)
+        step = int(block_rows) * max(1, max(self.X.chunks[0]) // int(block_rows))
+        for start in range(0, self.n_rows, step):
+            yield from ArraySource(*_computed(self.part(start, min(start + step, self.n_rows)))).blocks(block_rows)
+
+    def part(self, start: int, stop: int) -> DaskSource:
+        return self._some(slice(start, stop))
+
+    def _some(self, which: Any) -> DaskSource:
+        some = copy.copy(self)
+        for name in ("moments", "_reading"):
+            some.__dict__.pop(name, None)
+        some.X, some.y = self.X[which], self.y[which]
+        some.weight = None if self.weight is None else self.weight[which]
+        some.n_rows = int(some.X.shape[0])
+        return some
+
+    def take(self, indices: np.ndarray[Any, np.dtype[np.intp]]) -> Rows:
+        """Compute the rows asked for; only they come back."""
+        rows = _computed(self._some(indices))
+        self._reading.done += self.n_rows
+        check_block(rows.X, rows.y, 0)
+        return rows
+
+
+class _Lazy:
+    """The merge of a summary as a Dask task, for :func:`tree_merge`."""
+
+    def __init__(self, merged: Any, summary: Any) -> None:
+        self.merged, self.summary = merged, summary
+
+    def merge(self, left: Any, right: Any) -> Any:
+        return self.merged(self.summary, left, right)
+
+
+def _merged(summary: Summary[Any, Any], left: Any, right: Any) -> Any:
+    return summary.merge(left, right)
+
+
+def _as_announced(block: Any, block_info: Any = None) -> Any:
+    """Return a chunk that has the shape its array says; Dask itself would stretch a narrow one without a word."""
+    if block_info:  # absent while Dask builds the graph
+        place = block_info[0]["array-location"]
+        announced = tuple(stop - start for start, stop in place)
+        if block.shape != announced:
+            first = place[0][0]
+            raise ValueError(
+                f"X's chunks must be as announced, but that at row {first} is {block.shape}, not {announced}."
+            )
+    return block
+
+
+def _segment_state(summary: Summary[Any, Any], rows: Rows, first_row: int, block_rows: int, check: bool) -> Any:
+    """Summarise one piece on the worker that holds it."""
+    source = ArraySource(*rows)
+    if check:
+        check_block(np.asarray(rows.X), np.asarray(rows.y), first_row)
+    source._checked = True
+    return tree_merge(summary, (summary.chunk(block) for block in source.blocks(block_rows)))
+
+
+def _computed(source: DaskSource) -> Rows:
+    dask = load_extra("dask", "dask")
+    computed = dask.compute(source.X, source.y, source.weight)
+    parts: list[Any] = [None if part is None else np.ascontiguousarray(part, dtype=np.float64) for part in computed]
+    return Rows(*parts)
+
+
+def _as_array(name: str, values: Any, ndim: int) -> Any:
+    arrays = load_extra("dask.array", "dask")
+    if package_of(values) not in ("dask", "dask_expr"):
+        values = arrays.from_array(np.asarray(from_frame(name, values)))
+    if hasattr(values, "to_dask_array"):
+        _numeric_columns(name, values)
+        values = values.to_dask_array(lengths=True)
+    if any(np.isnan(size) for size in values.shape):
+        raise ValueError(f"{name} must know its chunk sizes: call {name}.compute_chunk_sizes() first.")
+    if values.dtype.kind not in "biuf":
+        raise TypeError(f"{name} must hold real numbers, got dtype {values.dtype}.")
+    if ndim == 1 and values.ndim == 2 and values.shape[1] == 1:
+        values = values[:, 0]
+    if values.ndim != ndim or 0 in values.shape:
+        raise ValueError(f"{name} must be a non-empty {'matrix' if ndim == 2 else 'vector'}, got shape {values.shape}.")
+    return values
+
+
+def _numeric_columns(name: str, frame: Any) -> None:
+    kinds = frame.dtypes.items() if frame.ndim == 2 else [(frame.name, frame.dtype)]
+    for column, kind in kinds:
+        if getattr(kind, "kind", "O") not in "biuf":
+            raise TypeError(f"{name} column {column!r} must hold real numbers, got {kind}.")

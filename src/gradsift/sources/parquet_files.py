@@ -1,0 +1,194 @@
+"""Rows in Parquet files: scanned column by column in batches, never held as a whole."""
+
+from __future__ import annotations
+
+import copy
+import os
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..checking import Floats, at_least
+from ..extras import load_extra
+from .base import Source, check_block
+from .summary import Rows
+
+__all__ = ["ParquetSource"]
+
+_BATCH_ROWS = 65_536
+_READ_AHEAD = 4  # batches decoded while one is being summarised
+
+
+class ParquetSource(Source):
+    """Rows of one Parquet file, of all files in a folder, or of a list of files, in the order of their names.
+
+    Parameters
+    ----------
+    path : str, path or list of them
+    target : str
+        Column of y.
+    features : list of str, optional
+        Columns of X, in this order; all others than target and weight by default.
+    weight : str, optional
+        Column of row weights.
+
+    Notes
+    -----
+    Opening reads the footers only: types, row counts, and nulls where the files count them.
+    """
+
+    def __init__(
+        self, path: Any, *, target: str, features: Sequence[str] | None = None, weight: str | None = None
+    ) -> None:
+        dataset = _open(path)
+        names = list(dataset.schema.names)
+        for role, name in (("target", target), ("weight", weight)):
+            if name is not None and name not in names:
+                raise ValueError(f"{role} must be a column of {path}, got {name!r}; it has {_listed(names)}.")
+        if features is None:
+            features = [name for name in names if name not in (target, weight)]
+        for name in features:
+            if name not in names:
+                raise ValueError(f"features must be columns of {path}, got {name!r}; it has {_listed(names)}.")
+        if not features:
+            raise ValueError(f"{path} must have a column beside the target {target!r}.")
+        self.features, self.target, self.weight = list(features), target, weight
+        self.columns = [*features, target, *([weight] if weight else [])]
+        self._dataset = dataset
+        self._groups = _row_groups(dataset, self.columns)
+        self._start, self._stop = 0, sum(group.num_rows for _, group in self._groups)
+        if self._stop == 0:
+            raise ValueError(f"{path} holds no rows.")
+        self.n_rows, self.n_features = self._stop, len(features)
+        self._checked = False
+
+    def blocks(self, block_rows: int) -> Iterator[Rows]:
+        at_least("block_rows", block_rows, 1)
+        done = 0
+        for rows in self._reblocked(int(block_rows)):
+            if not self._checked:
+                check_block(rows.X, rows.y, self._start + done)
+                _check_weight(rows.weight)
+            done += len(rows.y)
+            yield rows
+        self._checked = True
+
+    def part(self, start: int, stop: int) -> ParquetSource:
+        some = copy.copy(self)
+        for name in ("moments", "_reading"):
+            some.__dict__.pop(name, None)
+        some._start, some._stop = self._start + start, self._start + stop
+        some.n_rows = stop - start
+        return some
+
+    def take(self, indices: np.ndarray[Any, np.dtype[np.intp]]) -> Rows:
+        """Read the files once and keep the rows asked for."""
+        kept, first = [], 0
+        for batch in self._batches():
+            low, high = np.searchsorted(indices, (first, first + len(batch)))
+            if high > low:
+                kept.append(_matrix(batch.take(indices[low:high] - first)))
+            first += len(batch)
+        self._reading.done += self.n_rows
+        rows = self._rows(np.concatenate(kept))
+        check_block(rows.X, rows.y, 0)
+        return rows
+
+    def _reblocked(self, block_rows: int) -> Iterator[Rows]:
+        """Cut the stream of batches at multiples of `block_rows`: block borders, and so rounding, as in memory."""
+        table, filled = np.empty((block_rows, len(self.columns))), 0
+        for batch in self._batches():
+            offset = 0
+            while offset < len(batch):
+                count = min(block_rows - filled, len(batch) - offset)
+                _matrix(batch.slice(offset, count), out=table[filled : filled + count])
+                offset, filled = offset + count, filled + count
+                if filled == block_rows:
+                    yield self._rows(table)
+                    filled = 0
+        if filled:
+            yield self._rows(table[:filled])
+
+    def _rows(self, table: Floats) -> Rows:
+        d = self.n_features
+        return Rows(
+            np.ascontiguousarray(table[:, :d]), table[:, d].copy(), table[:, d + 1].copy() if self.weight else None
+        )
+
+    def _batches(self) -> Iterator[Any]:
+        """Yield record batches of rows start..stop in order; row groups outside are never opened."""
+        fragments, first, skip = [], 0, None
+        for fragment, group in self._groups:
+            if first < self._stop and first + group.num_rows > self._start:
+                fragments.append(fragment.subset(row_group_ids=[group.id]))
+                skip = self._start - first if skip is None else skip
+            first += group.num_rows
+        dataset = self._dataset
+        some = type(dataset)(fragments, dataset.schema, dataset.format, dataset.filesystem)
+        scan = some.scanner(
+            columns=self.columns, batch_size=_BATCH_ROWS, batch_readahead=_READ_AHEAD, fragment_readahead=1
+        )
+        left, skip = self.n_rows, skip or 0
+        for batch in scan.to_batches():
+            here = batch.slice(min(skip, len(batch)))
+            skip -= len(batch) - len(here)
+            here = here.slice(0, left)
+            left -= len(here)
+            if len(here):
+                yield here
+
+
+def _open(path: Any) -> Any:
+    arrow = load_extra("pyarrow", "parquet")
+    dataset = load_extra("pyarrow.dataset", "parquet")
+    files = [os.fspath(p) for p in path] if isinstance(path, (list, tuple)) else os.fspath(path)
+    try:
+        return dataset.dataset(files, format="parquet")
+    except FileNotFoundError:
+        raise FileNotFoundError(f"path must be Parquet files or a folder of them, but {path} does not exist.") from None
+    except arrow.ArrowInvalid as problem:
+        raise ValueError(f"{path} cannot be read as Parquet: {str(problem).splitlines()[0]}") from None
+
+
+def _row_groups(dataset: Any, columns: list[str]) -> list[tuple[Any, Any]]:
+    """Return (file, row group) pairs, after checking every file's types and null counts for the columns."""
+    types = load_extra("pyarrow", "parquet").types
+    groups = []
+    for fragment in dataset.get_fragments():
+        schema = fragment.physical_schema
+        for name in columns:
+            if name not in schema.names:
+                raise ValueError(f"{fragment.path} must have the column {name!r} like the other files, but has not.")
+            kind = schema.field(name).type
+            if not (types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)):
+                raise TypeError(f"{fragment.path}: column {name!r} must hold numbers, got {kind}.")
+        metadata = fragment.metadata
+        place = {metadata.schema.column(j).path: j for j in range(metadata.num_columns)}
+        for group in fragment.row_groups:
+            for name in columns:
+                known = metadata.row_group(group.id).column(place[name]).statistics
+                if known is not None and known.has_null_count and known.null_count:
+                    raise ValueError(
+                        f"{fragment.path}: column {name!r} must not have nulls, it has {known.null_count}."
+                    )
+            groups.append((fragment, group))
+    return groups
+
+
+def _matrix(batch: Any, out: Floats | None = None) -> Floats:
+    table = np.empty((len(batch), batch.num_columns)) if out is None else out
+    for j, column in enumerate(batch.columns):
+        if column.null_count:
+            raise ValueError(f"column {batch.schema.names[j]!r} must not have nulls, it has {column.null_count}.")
+        table[:, j] = column.to_numpy(zero_copy_only=False)
+    return table
+
+
+def _check_weight(weight: Floats | None) -> None:
+    if weight is not None and not (np.isfinite(weight).all() and (weight >= 0).all()):
+        raise ValueError("The weight column must be finite and at least 0.")
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(names[:12]) + (", ..." if len(names) > 12 else "")
