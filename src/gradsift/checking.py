@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Floats", "as_generator", "at_least", "finite_matrix", "finite_vector", "matching_rows"]
+__all__ = ["Floats", "as_generator", "at_least", "finite_matrix", "finite_vector", "matching_rows", "whole"]
 
 Floats = NDArray[np.float64]
 
@@ -63,10 +63,17 @@ def matching_rows(X: Floats, y: Floats) -> None:
 
 
 def at_least(name: str, value: Any, low: float, *, strict: bool = False) -> None:
-    """Refuse a number below `low` (or equal to it, when `strict`)."""
+    """Refuse anything but a finite number of at least `low` (above it, when `strict`)."""
     good = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
-    if not good or not (value > low if strict else value >= low):
+    if not good or not np.isfinite(value) or not (value > low if strict else value >= low):
         raise ValueError(f"{name} must be {'above' if strict else 'at least'} {low:g}, got {value!r}.")
+
+
+def whole(name: str, value: Any, low: int = 1) -> None:
+    """Refuse anything but a whole number of at least `low`."""
+    at_least(name, value, low)
+    if value != int(value):
+        raise ValueError(f"{name} must be a whole number, got {value!r}.")
 
 
 def as_generator(rng: Any) -> np.random.Generator:

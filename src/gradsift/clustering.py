@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .checking import Floats, as_generator
+from .checking import Floats, as_generator, whole
 from .geometry import normalize_rows
 
 __all__ = ["DirectionalKMeans"]
@@ -66,11 +66,13 @@ class DirectionalKMeans(ClusterMixin, BaseEstimator):
         rows = normalize_rows(validate_data(self, X, dtype=np.float64))
         if not 0 <= self.trim < 1:
             raise ValueError(f"trim must lie in [0, 1), got {self.trim!r}.")
+        for name in ("n_clusters", "n_init", "max_iter"):
+            whole(name, getattr(self, name))
         keep = len(rows) - int(self.trim * len(rows))
-        if not 1 <= self.n_clusters <= keep:
+        if self.n_clusters > keep:
             raise ValueError(f"n_clusters must be between 1 and the {keep} rows kept, got {self.n_clusters!r}.")
         rng = as_generator(check_random_state(self.random_state))
-        runs = (_run(rows, self.n_clusters, keep, self.max_iter, rng) for _ in range(max(1, self.n_init)))
+        runs = (_run(rows, int(self.n_clusters), keep, int(self.max_iter), rng) for _ in range(int(self.n_init)))
         best = max(runs, key=lambda run: run.score)
         self.cluster_centers_, self.labels_, self.score_, self.n_iter_ = best
         return self
@@ -101,9 +103,18 @@ def _run(rows: Floats, k: int, keep: int, max_iter: int, rng: np.random.Generato
         if np.array_equal(new, labels):
             break
         labels = new
-        centers = normalize_rows(np.stack([rows[labels == j].sum(axis=0) for j in range(k)]))
+        centers = np.stack([_mean_direction(rows[labels == j]) for j in range(k)])
     score = float(np.sum(rows * centers[labels], axis=1)[labels >= 0].mean())
     return _Run(centers, labels, score, n_iter)
+
+
+def _mean_direction(rows: Floats) -> Floats:
+    """Return the normalised sum; where rows cancel or are zero, the first row (or axis) with a direction stands in."""
+    for total in (rows.sum(axis=0), *rows, np.eye(rows.shape[1])[0]):
+        length = float(np.linalg.norm(total))
+        if length > 1e-12 * len(rows):
+            break
+    return np.asarray(total / length)
 
 
 def _seed(rows: Floats, k: int, rng: np.random.Generator) -> Floats:

@@ -11,7 +11,14 @@ from scipy.optimize import linear_sum_assignment
 
 from .checking import Floats, finite_matrix
 
-__all__ = ["UnitMatch", "largest_principal_angle", "match_units", "normalize_rows", "orthonormal_rows"]
+__all__ = ["UnitMatch", "largest_principal_angle", "match_units", "normalize_rows", "orthonormal_rows", "row_lengths"]
+
+
+def row_lengths(rows: Floats) -> Floats:
+    """Return the Euclidean lengths of the rows, shape (n,), also where squares would overflow or underflow."""
+    scale = np.abs(rows).max(axis=1, initial=0.0)
+    scale[scale == 0] = 1.0
+    return np.asarray(scale * np.linalg.norm(rows / scale[:, None], axis=1))
 
 
 def normalize_rows(rows: Floats) -> Floats:
@@ -42,16 +49,19 @@ class UnitMatch:
         +1 or -1: the sign to give the found unit (0 where unmatched).
     errors : (k_truth,) array
         Euclidean distance between the signed unit and the true one (inf where unmatched).
+    n_surplus : int
+        Found units that no true one is left for.
     """
 
     order: NDArray[np.intp]
     signs: Floats
     errors: Floats
+    n_surplus: int = 0
 
     @property
     def max_error(self) -> float:
         """Largest distance; inf when the two sets differ in size."""
-        return float(self.errors.max())
+        return float("inf") if self.n_surplus else float(self.errors.max())
 
 
 def match_units(found: ArrayLike, truth: ArrayLike) -> UnitMatch:
@@ -60,8 +70,7 @@ def match_units(found: ArrayLike, truth: ArrayLike) -> UnitMatch:
     Parameters
     ----------
     found, truth : (k, d) and (k', d) arrays
-        Rows of any positive length; only their directions count. A surplus of found units makes every
-        error finite but the counts differ, so ``max_error`` is inf then too.
+        Rows of any positive length; only their directions count.
 
     Notes
     -----
@@ -69,6 +78,9 @@ def match_units(found: ArrayLike, truth: ArrayLike) -> UnitMatch:
     """
     a: Any = finite_matrix("found", found)
     b: Any = finite_matrix("truth", truth, a.shape[1])
+    for name, rows in (("found", a), ("truth", b)):
+        if not rows.any(axis=1).all():
+            raise ValueError(f"{name} must have a direction in every row, but one is zero.")
     a, b = normalize_rows(a), normalize_rows(b)
     # Distances, not 1 - |cosine|: a cosine cannot tell angles below 1e-8 apart.
     plus = np.linalg.norm(b[:, None] - a[None], axis=2)  # (k', k)
@@ -79,8 +91,8 @@ def match_units(found: ArrayLike, truth: ArrayLike) -> UnitMatch:
     signs, errors = np.zeros(len(b)), np.full(len(b), np.inf)
     order[rows] = columns
     signs[rows] = np.where(plus[rows, columns] <= minus[rows, columns], 1.0, -1.0)
-    errors[rows] = distance[rows, columns] if len(a) == len(b) else np.inf
-    return UnitMatch(order, signs, errors)
+    errors[rows] = distance[rows, columns]
+    return UnitMatch(order, signs, errors, n_surplus=max(0, len(a) - len(b)))
 
 
 def largest_principal_angle(first: Floats, second: Floats) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +12,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .activations import Activation, get_activation
-from .checking import Floats, as_generator, at_least, finite_matrix, finite_vector
+from .checking import Floats, as_generator, at_least, finite_matrix, finite_vector, whole
 from .errors import GradsiftError
 from .files import atomic_writer
-from .geometry import normalize_rows
+from .geometry import normalize_rows, row_lengths
 from .paper import implements
 
 __all__ = ["SigmoidCombination"]
@@ -53,15 +54,16 @@ class SigmoidCombination:
     ) -> None:
         rows = finite_matrix("units", units)
         k = len(rows)
-        lengths = np.linalg.norm(rows, axis=1)
+        lengths = row_lengths(rows)
         if (lengths == 0).any():
             raise ValueError(f"units must have a direction, but row {int(np.argmin(lengths))} is zero.")
         steep = finite_vector("slopes", slopes, k)
         unit_length = np.abs(lengths - 1) < 1e-12  # leave rows alone that are unit up to rounding
         self.units: Floats = np.where(unit_length[:, None], rows, normalize_rows(rows))
         self.slopes: Floats = np.where(unit_length, steep, steep * lengths)
-        if (self.slopes <= 0).any():
-            raise ValueError(f"slopes must be above 0, got {float(self.slopes.min()):g}; turn the unit instead.")
+        if not ((self.slopes > 0) & np.isfinite(self.slopes)).all():
+            off = float(self.slopes[~((self.slopes > 0) & np.isfinite(self.slopes))][0])
+            raise ValueError(f"slopes (times the length of the unit) must be finite and above 0, got {off:g}.")
         self.weights: Floats = finite_vector("weights", weights, k).copy()
         self.offsets: Floats = finite_vector("offsets", offsets, k).copy()
         self.intercept = float(finite_vector("intercept", intercept, 1)[0])
@@ -155,14 +157,11 @@ class SigmoidCombination:
         X : (n, d) array
         y : (n,) array
         """
-        at_least("n", n, 1)
+        whole("n", n)
         rng = as_generator(rng)
         X = rng.standard_normal((n, self.n_features))
         if covariance is not None:
-            try:
-                X = X @ np.linalg.cholesky(finite_matrix("covariance", covariance, self.n_features)).T
-            except np.linalg.LinAlgError:
-                raise ValueError("covariance must be symmetric and positive definite, but it is not.") from None
+            X = X @ _factor(finite_matrix("covariance", covariance, self.n_features)).T
         X = X + finite_vector("mean", mean, self.n_features)
         r = self.predict(X)
         if noise is None:
@@ -230,23 +229,41 @@ class SigmoidCombination:
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> SigmoidCombination:
         """Read a file written by :meth:`save`, by this or an earlier version."""
-        if _suffix(path) == ".npz":
+        fields = _read(Path(path), _suffix(path))
+        if fields.get("version", 0) > _VERSION:
+            raise GradsiftError(
+                f"{path} has format version {fields['version']}; this gradsift reads up to {_VERSION}: upgrade it."
+            )
+        try:
+            units, weights, slopes, offsets = (fields[name] for name in _ARRAYS)
+            return cls(units, weights, slopes, offsets, float(fields["intercept"]), str(fields["activation"]))
+        except (KeyError, TypeError, ValueError) as problem:
+            raise ValueError(f"{path} holds a damaged SigmoidCombination: {problem}") from None
+
+
+def _read(path: Path, suffix: str) -> dict[str, Any]:
+    """Read the fields of a model file, or say in one sentence that it holds none."""
+    try:
+        if suffix == ".npz":
             with np.load(path, allow_pickle=False) as archive:
                 fields = {name: archive[name] for name in archive.files}
         else:
-            with open(path, encoding="utf-8") as stream:
-                try:
-                    fields = json.load(stream)
-                except json.JSONDecodeError as problem:
-                    raise ValueError(f"{path} is not a JSON file: {problem}.") from None
-        if not isinstance(fields, dict) or str(fields.get("format")) != _FORMAT:
-            raise ValueError(f"{path} does not hold a SigmoidCombination.")
-        if int(fields["version"]) > _VERSION:
-            raise GradsiftError(
-                f"{path} has format version {int(fields['version'])}; this gradsift reads up to {_VERSION}: upgrade it."
-            )
-        units, weights, slopes, offsets = (fields[name] for name in _ARRAYS)
-        return cls(units, weights, slopes, offsets, float(fields["intercept"]), str(fields["activation"]))
+            fields = json.loads(path.read_text(encoding="utf-8"))
+        if str(fields["format"]) != _FORMAT:
+            raise ValueError(f"its format is {fields['format']}")
+        return {**fields, "version": int(fields["version"])}
+    except (KeyError, TypeError, ValueError, EOFError, AttributeError, zipfile.BadZipFile) as problem:
+        raise ValueError(f"{path} does not hold a SigmoidCombination ({type(problem).__name__}).") from None
+
+
+def _factor(covariance: Floats) -> Floats:
+    """Return the Cholesky factor, which by itself would not notice an asymmetric matrix."""
+    try:
+        if np.allclose(covariance, covariance.T, rtol=1e-8, atol=0.0):
+            return np.asarray(np.linalg.cholesky(covariance), dtype=np.float64)
+    except np.linalg.LinAlgError:
+        pass
+    raise ValueError("covariance must be symmetric and positive definite, but it is not.")
 
 
 def _suffix(path: str | os.PathLike[str]) -> str:

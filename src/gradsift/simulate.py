@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import brentq
 
-from .checking import Floats, as_generator, at_least
+from .checking import Floats, as_generator, at_least, whole
 from .geometry import normalize_rows, orthonormal_rows
 from .model import SigmoidCombination
 
@@ -28,8 +28,8 @@ def random_units(n_features: int, n_units: int, min_singular_value: float | None
     (n_units, n_features) array
     """
     rng = as_generator(rng)
-    at_least("n_features", n_features, 1)
-    at_least("n_units", n_units, 1)
+    whole("n_features", n_features)
+    whole("n_units", n_units)
     if min_singular_value is None:
         return normalize_rows(rng.standard_normal((n_units, n_features)))
     kappa = float(min_singular_value)

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol, runtime_checkable
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from ..checking import Floats
+from ..geometry import row_lengths
 
 __all__ = ["GradientEstimates", "GradientEstimator"]
 
@@ -34,7 +34,7 @@ class GradientEstimates:
     @cached_property
     def norms(self) -> Floats:
         """Euclidean lengths, shape (m,)."""
-        return np.asarray(np.linalg.norm(self.values, axis=1))
+        return row_lengths(self.values)
 
 
 @runtime_checkable

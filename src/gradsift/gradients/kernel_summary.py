@@ -26,9 +26,9 @@ _MIN_MASS = 1e-250  # below it the squared weights are near underflow and the sh
 class KernelState(NamedTuple):
     """What is known about the rows seen so far, for each of m points."""
 
-    n_rows: int
-    column_mean: Floats  # (d,) of x, unweighted
-    column_scatter: Floats  # (d,)
+    column_mass: float  # rows, or their total weight
+    column_mean: Floats  # (d,) of x
+    column_scatter: Floats  # (d,) squares about it
     shift: Floats  # (m,) logarithm that the masses are relative to
     mass: Floats  # (m,) sum of weights
     mass2: Floats  # (m,) sum of squared weights
@@ -68,8 +68,11 @@ class KernelSummary(Summary[KernelState, GradientEstimates]):
         return self._rows_per_block
 
     def chunk(self, rows: Rows) -> KernelState:
-        center, y_center = rows.X.mean(axis=0), float(rows.y.mean())
-        table = _Table(rows.X - center, rows.y - y_center, rows.weight)
+        if rows.weight is not None:
+            rows = _weighing(rows)
+            if not len(rows.y):
+                return self._nothing()
+        table = _Table(rows)
         tiles = [
             _tile_sums(self.points[i : i + self._tile_points], table)
             for i in range(0, len(self.points), self._tile_points)
@@ -80,36 +83,45 @@ class KernelSummary(Summary[KernelState, GradientEstimates]):
         x_mean, xy_mean = sums[:, :d] / mass[:, None], sums[:, d + 1 : 2 * d + 1] / mass[:, None]
         y_mean, yy_mean = sums[:, 2 * d + 1] / mass, sums[:, 2 * d + 2] / mass
         return KernelState(
-            n_rows=len(rows.X),
-            column_mean=center,
-            column_scatter=np.einsum("ij,ij->j", table.x, table.x),
-            shift=shift + self.points @ center,
+            column_mass=table.mass,
+            column_mean=table.center,
+            column_scatter=table.scatter,
+            shift=shift + self.points @ table.center + np.log(table.heaviest),
             mass=mass,
             mass2=mass2,
-            x_mean=x_mean + center,
-            y_mean=y_mean + y_center,
+            x_mean=x_mean + table.center,
+            y_mean=y_mean + table.y_center,
             y_scatter=np.maximum(yy_mean - y_mean**2, 0.0),
             comoment=xy_mean - x_mean * y_mean[:, None],
         )
 
+    def _nothing(self) -> KernelState:
+        m, d = self.points.shape
+        flat, wide = np.zeros(m), np.zeros((m, d))
+        return KernelState(0.0, np.zeros(d), np.zeros(d), np.full(m, -np.inf), flat, flat, wide, flat, flat, wide)
+
     def chunk_on_device(self, rows: Any) -> KernelState:
         from .torch_kernel import kernel_state
 
+        if rows.weight is not None and not (rows.weight > 0).any():
+            return self._nothing()
         return kernel_state(self.points, *rows, precision=self.precision)
 
     def merge(self, left: KernelState, right: KernelState) -> KernelState:
+        if not left.column_mass or not right.column_mass:  # rows that all weigh nothing
+            return right if not left.column_mass else left
         shift = np.maximum(left.shift, right.shift)
         scale_left, scale_right = np.exp(left.shift - shift), np.exp(right.shift - shift)
         mass_left, mass_right = left.mass * scale_left, right.mass * scale_right
         mass = mass_left + mass_right
         a, b = mass_left / mass, mass_right / mass  # shares
         x_gap, y_gap = right.x_mean - left.x_mean, right.y_mean - left.y_mean
-        n = left.n_rows + right.n_rows
-        share, column_gap = right.n_rows / n, right.column_mean - left.column_mean
+        total, column_gap = left.column_mass + right.column_mass, right.column_mean - left.column_mean
+        share = right.column_mass / total
         return KernelState(
-            n_rows=n,
+            column_mass=total,
             column_mean=left.column_mean + share * column_gap,
-            column_scatter=left.column_scatter + right.column_scatter + left.n_rows * share * column_gap**2,
+            column_scatter=left.column_scatter + right.column_scatter + left.column_mass * share * column_gap**2,
             shift=shift,
             mass=mass,
             mass2=left.mass2 * scale_left**2 + right.mass2 * scale_right**2,
@@ -123,26 +135,37 @@ class KernelSummary(Summary[KernelState, GradientEstimates]):
         support = state.mass**2 / state.mass2
         # Tilting a Gaussian by exp<xi, x> moves its mean and keeps its covariance, so the spread of x around the
         # point is that of the whole table; the variance of a product of Gaussians does the rest.
-        x_variance = state.column_scatter / state.n_rows
+        x_variance = state.column_scatter / state.column_mass
         variance = (np.outer(state.y_scatter, x_variance) + state.comoment**2) / support[:, None]
         return GradientEstimates(state.comoment, support, np.sqrt(variance))
+
+
+def _weighing(rows: Rows) -> Rows:
+    """Leave out rows that weigh nothing: they must not set the shift either."""
+    assert rows.weight is not None
+    keep = rows.weight > 0
+    return rows if keep.all() else Rows(rows.X[keep], rows.y[keep], rows.weight[keep])
 
 
 class _Table:
     """A centred block of rows with the columns [x, 1, y x, y, y^2] that one product averages."""
 
-    def __init__(self, x: Floats, y: Floats, weight: Floats | None) -> None:
-        d = x.shape[1]
-        self.columns = np.empty((len(x), 2 * d + 3))
-        self.columns[:, :d] = x
+    def __init__(self, rows: Rows) -> None:
+        self.heaviest = 1.0 if rows.weight is None else float(rows.weight.max())
+        self.weight = None if rows.weight is None else rows.weight / self.heaviest  # squares stay in range
+        self.mass = float(len(rows.y)) if rows.weight is None else float(rows.weight.sum())
+        self.center = np.average(rows.X, axis=0, weights=self.weight)
+        self.y_center = float(np.average(rows.y, weights=self.weight))
+        d, y = rows.X.shape[1], rows.y - self.y_center
+        self.columns = np.empty((len(y), 2 * d + 3))
+        self.x = np.subtract(rows.X, self.center, out=self.columns[:, :d])
         self.columns[:, d] = 1.0
-        np.multiply(x, y[:, None], out=self.columns[:, d + 1 : 2 * d + 1])
+        np.multiply(self.x, y[:, None], out=self.columns[:, d + 1 : 2 * d + 1])
         self.columns[:, 2 * d + 1] = y
         self.columns[:, 2 * d + 2] = y * y
-        self.x = self.columns[:, :d]
         self.keys = self.columns[:, : d + 1]  # (rows, d + 1): the 1 carries the shift through the product
-        self.values = self.columns if weight is None else self.columns * weight[:, None]
-        self.weight = weight
+        self.values = self.columns if self.weight is None else self.columns * self.weight[:, None]
+        self.scatter = self.heaviest * np.einsum("ij,ij->j", self.x, self.values[:, :d])
         self.radius = float(np.sqrt(np.einsum("ij,ij->i", self.x, self.x).max()))
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib.util
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -29,29 +30,30 @@ def kernel_state(points: Floats, X: Any, y: Any, weight: Any = None, *, precisio
     rows, 2e-4 with ``precision="tf32"`` (fused kernel only), rounding for float64 rows.
     """
     xi = torch.as_tensor(points, dtype=torch.float64, device=X.device)
-    center = X.mean(dim=0, dtype=torch.float64).to(X.dtype)
-    y_center = y.mean(dtype=torch.float64).to(y.dtype)
-    x, t = X - center, y - y_center
-    scatter = torch.stack([(part.double() ** 2).sum(dim=0) for part in x.split(2**18)]).sum(dim=0)
+    heaviest = 1.0
     if weight is not None:
         keep = weight > 0  # a row that weighs nothing must not set the shift either
-        x_kept, t_kept, w_kept = x[keep], t[keep], weight[keep].to(X.dtype)
-    else:
-        x_kept, t_kept, w_kept = x, t, None
+        X, y, heaviest = X[keep], y[keep], float(weight.max())
+        weight = (weight[keep] / heaviest).to(X.dtype)
+    center, y_center = _average(X, weight).to(X.dtype), _average(y[:, None], weight)[0].to(y.dtype)
+    x, t = X - center, y - y_center
+    column_mass = heaviest * (float(len(X)) if weight is None else float(weight.sum(dtype=torch.float64)))
+    left_over = _average(x, weight)  # the centre was rounded to the rows' precision
+    scatter = _average(x, weight, power=2) - left_over**2
     if _fused_fits(X):
         from .triton_kernel import fused_sums
 
-        sums: Any = fused_sums(xi, x_kept, t_kept, w_kept, exact=precision == "full")
+        sums: Any = fused_sums(xi, x, t, weight, exact=precision == "full")
     else:
-        sums = plain_sums(xi, x_kept, t_kept, w_kept)
+        sums = plain_sums(xi, x, t, weight)
     mass = sums.mass[:, None]
     x_mean, y_mean = sums.x / mass, sums.y / sums.mass
     center, y_center = center.double(), y_center.double()
     return KernelState(
-        n_rows=len(X),
-        column_mean=_numpy(center + x.mean(dim=0, dtype=torch.float64)),
-        column_scatter=_numpy(scatter),
-        shift=_numpy(sums.shift + xi @ center),
+        column_mass=column_mass,
+        column_mean=_numpy(center + left_over),
+        column_scatter=column_mass * _numpy(scatter),
+        shift=_numpy(sums.shift + xi @ center) + math.log(heaviest),
         mass=_numpy(sums.mass),
         mass2=_numpy(sums.mass2),
         x_mean=_numpy(x_mean + center),
@@ -59,6 +61,14 @@ def kernel_state(points: Floats, X: Any, y: Any, weight: Any = None, *, precisio
         y_scatter=_numpy((sums.yy / sums.mass - y_mean**2).clamp(min=0.0)),
         comoment=_numpy(sums.xy / mass - x_mean * y_mean[:, None]),
     )
+
+
+def _average(columns: Any, weight: Any, power: int = 1) -> Any:
+    """Weighted mean of a power of each column, summed in float64 piece by piece."""
+    weight = columns.new_ones(len(columns)) if weight is None else weight
+    pieces = zip(columns.split(2**18), weight.split(2**18))
+    total = sum(w.double() @ part.double() ** power for part, w in pieces)
+    return total / weight.sum(dtype=torch.float64)
 
 
 def _fused_fits(X: Any) -> bool:

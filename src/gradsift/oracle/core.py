@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..checking import Floats, at_least, finite_matrix, finite_vector
+from ..checking import Floats, at_least, finite_matrix, finite_vector, whole
 from ..errors import BudgetSpent
 from .journal import Journal
 from .replies import read_reply
@@ -129,10 +129,10 @@ class Oracle:
         if not callable(function):
             raise TypeError(f"function must be callable, got {type(function).__name__}.")
         for name, value in (("n_features", n_features), ("n_jobs", n_jobs)):
-            _whole(name, value)
+            whole(name, value)
         for name, limit in (("max_queries", max_queries), ("batch_size", batch_size)):
             if limit is not None:
-                _whole(name, limit)
+                whole(name, limit)
         if not (noise is None or noise == "labels"):
             at_least("noise", noise, 0)
         self.function, self.n_features = function, int(n_features)
@@ -171,7 +171,7 @@ class Oracle:
     @max_queries.setter
     def max_queries(self, value: int | None) -> None:
         if value is not None:
-            _whole("max_queries", value)
+            whole("max_queries", value)
         self._ledger.max_queries = value
 
     @contextlib.contextmanager
@@ -179,7 +179,7 @@ class Oracle:
         """Allow at most `n_rows` more rows inside the block (None: no further limit than the campaign's own)."""
         before = self.max_queries
         if n_rows is not None:
-            _whole("max_queries", n_rows)
+            whole("max_queries", n_rows)
             limit = self.n_answered + int(n_rows)
             self.max_queries = limit if before is None else min(before, limit)
         try:
@@ -349,12 +349,6 @@ class Oracle:
                 f"{spent} of {self.max_queries} queries are spent and the next step needs {n_rows}: "
                 "raise max_queries or ask for less."
             )
-
-
-def _whole(name: str, value: Any) -> None:
-    at_least(name, value, 1)
-    if value != int(value):
-        raise ValueError(f"{name} must be a whole number, got {value!r}.")
 
 
 def _read_bounds(bounds: tuple[ArrayLike, ArrayLike] | None, n_features: int) -> Bounds | None:
