@@ -29,6 +29,7 @@ def choose_units(
     """
     best: Settled | None = None
     lowest, waited = np.inf, 0
+    path: list[tuple[int, float]] = []
     for k in range(1, max_units + 1):
         if progress is not None:
             progress(f"{k} units", (k - 1) / max_units)
@@ -36,13 +37,14 @@ def choose_units(
         if wider is not None and offsets_needed(problem, wider, settled.optima.best):
             return None
         score = bic(problem, settled.optima.best)
+        path.append((k, score))
         if score < lowest:
             best, lowest, waited = settled, score, 0
             continue
         waited += 1
         if waited >= _PATIENCE or not settled.p_better < 0.01:
             break
-    return best
+    return None if best is None else best._replace(bic_path=tuple(path))
 
 
 def bic(problem: Problem, refined: Refined) -> float:

@@ -29,12 +29,16 @@ class Effort(NamedTuple):
 
 
 class Settled(NamedTuple):
-    """The optima for one number of units, the p-value of the test at the best, and what a linear fit leaves."""
+    """The optima for one number of units, the p-value of the test at the best, and what a linear fit leaves.
+
+    bic_path : BIC by number of units, where several were compared
+    """
 
     optima: Optima
     p_better: float
     rounds: int
     linear_residual: float
+    bic_path: tuple[tuple[int, float], ...] = ()
 
 
 def settle(
