@@ -8,7 +8,7 @@ export OMP_NUM_THREADS ?= 1
 
 .PHONY: help demo test check env docs clean
 help:
-	@echo "make demo | test | check | env | clean"
+	@echo "make demo | test | check | docs | env | clean"
 
 demo: $(VENV)/.demo
 	@$(BIN)/gradsift demo --out $(OUT)
@@ -17,10 +17,16 @@ test: $(VENV)/.test
 	@$(BIN)/python -m pytest -n 2
 
 check: $(VENV)/.check
-	@$(BIN)/ruff check src tests benchmarks
-	@$(BIN)/ruff format --check src tests benchmarks
+	@$(BIN)/ruff check src tests benchmarks examples docs
+	@$(BIN)/ruff format --check src tests benchmarks examples docs
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-cache
+
+# Every example is run; a warning is an error; then every link inside the pages is followed.
+docs: $(VENV)/.docs
+	@$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build/html
+	@$(BIN)/python docs/check_links.py docs/_build/html
+	@echo "docs/_build/html/index.html"
 
 env: $(VENV)/.demo $(VENV)/.test $(VENV)/.check
 
@@ -46,5 +52,9 @@ $(VENV)/.check: pyproject.toml constraints.txt | $(VENV)/.test
 	@$(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt --group check
 	@touch $@
 
+$(VENV)/.docs: pyproject.toml constraints.txt | $(VENV)/.test
+	@$(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt --group docs
+	@touch $@
+
 clean:
-	rm -rf $(VENV) demo figures .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) demo figures docs/_build docs/_generated docs/auto_examples .mypy_cache .ruff_cache .hypothesis

@@ -38,6 +38,7 @@ class DemoRow:
     used : {"queries", "rows"}
     seconds : float
     verdict : str
+    found : Recovery
     """
 
     method: str
@@ -47,6 +48,7 @@ class DemoRow:
     used: str
     seconds: float
     verdict: str
+    found: Recovery
 
 
 def teacher(seed: int) -> SigmoidCombination:
@@ -95,4 +97,5 @@ def _row(name: str, run: Callable[[], Recovery], model: SigmoidCombination, n_ro
         used="queries" if found.n_queries else "rows",
         seconds=time.perf_counter() - start,
         verdict=found.verdict,
+        found=found,
     )

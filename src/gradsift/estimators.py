@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .activations import get_activation
 from .checking import Floats
-from .errors import UncertifiedWarning
+from .recovery import recovery_of_fit, warn_unless_certified
 from .search import Fit, search
 from .sources import ArraySource
 
@@ -32,8 +31,9 @@ class _SigmoidEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     def _recover(self, X: Floats, y: Floats, sample_weight: Any, n_units: int | None, **options: Any) -> Any:
         """Run the pipeline and set the fitted attributes. The only place that knows what stands behind `fit`."""
         seeds = check_random_state(self.random_state).randint(2**31, size=4)
+        source = _weighted(ArraySource(X, y, sample_weight))
         fit: Fit = search(
-            _weighted(ArraySource(X, y, sample_weight)),
+            source,
             n_units,
             activation=self.activation,
             slopes=self.slopes,
@@ -44,11 +44,11 @@ class _SigmoidEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
             **options,
         )
         model = fit.model
-        self.recovery_, self.model_, self.n_units_ = fit, model, model.n_units
+        self.fit_, self.recovery_ = fit, recovery_of_fit(fit, source)
+        self.model_, self.n_units_ = model, model.n_units
         self.units_, self.weights_, self.slopes_ = model.units, model.weights, model.slopes
         self.offsets_, self.intercept_ = model.offsets, model.intercept
-        if not fit.certified:
-            warnings.warn(fit.verdict, UncertifiedWarning, stacklevel=3)
+        warn_unless_certified(self.recovery_, stacklevel=4)
         return self
 
     def _rows(self, X: Any) -> Floats:
@@ -97,8 +97,10 @@ class SigmoidCombinationRegressor(RegressorMixin, _SigmoidEstimator):
     intercept_ : float
     n_units_ : int
     model_ : SigmoidCombination
-    recovery_ : record
+    recovery_ : Recovery
         Standard errors, verdict and diagnostics.
+    fit_ : Fit
+        The same in full: likelihood, information criteria, covariance of all parameters.
 
     Notes
     -----

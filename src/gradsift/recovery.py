@@ -22,7 +22,7 @@ from .progress import Reporter, report, reporting
 from .search import Fit, search
 from .sources import Source, as_source
 
-__all__ = ["Recovery", "recover"]
+__all__ = ["Recovery", "recover", "recovery_of_fit", "warn_unless_certified"]
 
 
 @dataclass(frozen=True)
@@ -138,8 +138,10 @@ def recover(
         rng, rows = as_generator(random_state), as_source(source)
         if method == "paper":
             return _from_paper(paper_method(rows, n_units, activation=activation, rng=rng, **options))
-        fit = search(rows, n_units, activation=activation, rng=rng, progress=_report_share, **options)
-        return _from_fit(fit, rows)
+        fit = search(rows, n_units, activation=activation, rng=rng, progress=report, **options)
+        found = recovery_of_fit(fit, rows)
+        warn_unless_certified(found, stacklevel=3)
+        return found
 
 
 def _behind_oracle(
@@ -162,10 +164,6 @@ def _report_queries(progress: Progress) -> None:
     report(f"{progress.step} ({progress.n_units} units)", progress.n_queries)
 
 
-def _report_share(stage: str, share: float) -> None:
-    report(stage, share, 1.0)
-
-
 def _reweigh(model: SigmoidCombination, X: Floats, y: Floats) -> SigmoidCombination:
     """Return the same units with the weights and the intercept that fit another output, by least squares."""
     active = get_activation(model.activation).value(model.arguments(X))
@@ -178,20 +176,19 @@ def _from_identification(found: Identification, n_units: int | None) -> Recovery
     if n_units is not None and n_units != found.model.n_units:
         certified = False
         verdict += f" It has {found.model.n_units} units where n_units={n_units} was given: leave n_units out."
-    if not certified:
-        warnings.warn(verdict, UncertifiedWarning, stacklevel=4)
-    return Recovery(
+    recovery = Recovery(
         model=found.model,
         certified=certified,
         verdict=verdict,
         standard_errors=found.standard_errors,
         diagnostics={**found.diagnostics, "error_bounds": found.error_bounds.tolist()},
     )
+    warn_unless_certified(recovery, stacklevel=5)
+    return recovery
 
 
-def _from_fit(fit: Fit, rows: Source) -> Recovery:
-    if not fit.certified:
-        warnings.warn(fit.verdict, UncertifiedWarning, stacklevel=3)
+def recovery_of_fit(fit: Fit, rows: Source) -> Recovery:
+    """Return what the users of a fit want to know, in the form that all methods share."""
     errors = fit.standard_errors
     return Recovery(
         model=fit.model,
@@ -204,8 +201,14 @@ def _from_fit(fit: Fit, rows: Source) -> Recovery:
             "offsets": errors.offsets,
             "intercept": np.array([errors.intercept]),
         },
-        diagnostics={**fit.diagnostics, "bic": fit.bic, "n_rows": rows.n_rows, "n_passes": rows.n_passes},
+        diagnostics={**fit.diagnostics, "bic": fit.bic, "n_passes": rows.n_passes},
     )
+
+
+def warn_unless_certified(found: Recovery, stacklevel: int) -> None:
+    """Say the verdict aloud where nothing vouches for the result."""
+    if not found.certified:
+        warnings.warn(found.verdict, UncertifiedWarning, stacklevel=stacklevel)
 
 
 def _from_paper(run: PaperRun) -> Recovery:

@@ -57,10 +57,10 @@ def test_units_are_found_and_certified(table, options):
         fit = _regressor(**options).fit(*table)
     assert fit.n_units_ == 2
     errors = gs.match_units(fit.units_, TRUTH.units).errors
-    assert (errors < 4 * fit.recovery_.standard_errors.angles).all()
+    assert (errors < 4 * fit.recovery_.standard_errors["units"]).all()
     assert "certified" in fit.recovery_.verdict
     slopes = 6.0 if options.get("activation") == "logistic" else 3.0  # a logistic unit is tanh at half the argument
-    assert np.abs(fit.slopes_ - slopes).max() < 5 * max(fit.recovery_.standard_errors.slopes.max(), 1e-6)
+    assert np.abs(fit.slopes_ - slopes).max() < 5 * max(fit.recovery_.standard_errors["slopes"].max(), 1e-6)
 
 
 @pytest.mark.parametrize("scales", [(1e-150, 1e150), (1e150, 1e-150), (1e150, 1e150)])
@@ -77,9 +77,9 @@ def test_fractional_weights_are_relative_and_whole_ones_count(table):
     weight = np.random.default_rng(0).uniform(0.5, 1.5, 600)
     plain, tiny = (_regressor(n_units=2).fit(X, y, sample_weight=weight * s) for s in (1.0, 1e-9))
     np.testing.assert_allclose(tiny.units_, plain.units_, atol=1e-6)
-    assert plain.recovery_.refined.mass == pytest.approx(600)
+    assert plain.fit_.refined.mass == pytest.approx(600)
     double = _regressor(n_units=2).fit(X, y, sample_weight=np.full(600, 2))
-    assert double.recovery_.refined.mass == 1200
+    assert double.fit_.refined.mass == 1200
 
 
 def test_rows_far_from_the_origin_need_no_preparation(table):
@@ -94,7 +94,7 @@ def test_a_mixture_of_classifiers_is_found(labels):
     assert fit.n_units_ == 2
     assert fit.recovery_.certified
     match = gs.match_units(fit.units_, mixture.units)
-    assert (match.errors < 4 * fit.recovery_.standard_errors.angles[match.order]).all()
+    assert (match.errors < 4 * fit.recovery_.standard_errors["units"][match.order]).all()
     assert (match.signs == 1).all()  # with positive weights a unit has no other sign
     probability = fit.predict_proba(X)
     np.testing.assert_allclose(probability[:, 1], (1 + mixture.predict(X)) / 2, atol=0.1)

@@ -33,10 +33,10 @@ def test_train_tickets_hold_two_kinds_of_traveller():
     one = gs.SigmoidMixtureClassifier(1, offsets=False, random_state=0).fit(X, y)
     two = gs.SigmoidMixtureClassifier(2, offsets=False, random_state=0).fit(X, y)
     # Published pooled log-likelihoods: -1724.2 with one class, -1672.3 with two.
-    assert one.recovery_.log_likelihood == pytest.approx(-1724.2, abs=0.1)
-    assert two.recovery_.log_likelihood > -1672.3
+    assert one.fit_.log_likelihood == pytest.approx(-1724.2, abs=0.1)
+    assert two.fit_.log_likelihood > -1672.3
     em = expectation_maximization(ArraySource(X, y), 2, rng=0)
-    assert two.recovery_.log_likelihood > em.log_likelihood - 0.1
+    assert two.fit_.log_likelihood > em.log_likelihood - 0.1
     # Everyone dislikes price, time, changes and discomfort; one kind pays several times more for comfort.
     effects = two.units_ * two.slopes_[:, None]
     assert (effects < 0).all()

@@ -130,7 +130,7 @@ BAD = {
     "no file": (("fit", "nosuch.csv", "--target", "y"), "There is no file nosuch.csv"),
     "no column": (("fit", "d.csv", "--target", "zz"), "no column 'zz'; it has 'a'"),
     "text": (("fit", "bad.csv", "--target", "y"), "data row 2, column 'b', holds 'oops'"),
-    "text in parquet": (("fit", "d.parquet", "--target", "y"), "holds text in column 'word'"),
+    "text in parquet": (("fit", "d.parquet", "--target", "y"), "column 'word' must hold numbers"),
     "not a number": (("fit", "nan.csv", "--target", "y"), "row 1 holds NaN"),
     "no rows": (("fit", "head.csv", "--target", "y"), "column names but no rows"),
     "empty": (("fit", "empty.csv", "--target", "y"), "is empty"),

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from .show import AsJson, print_json, print_table
+
+if TYPE_CHECKING:
+    from ..demo import DemoRow
+    from ..recovery import Recovery
 
 __all__ = ["demo", "figures"]
 
@@ -36,10 +39,19 @@ def demo(out: Out = Path("demo"), seed: Seed = 1, as_json: AsJson = False) -> No
             typer.echo(f"- {row.method}: {row.verdict}")
     with reporting(True):
         paths = draw_all(out, seed)
+        report_path = out / "report.html"
+        _black_box(rows).to_html(report_path, settings={"command": "demo", "seed": seed})
     if as_json:
-        print_json({"rows": [asdict(row) for row in rows], "files": [str(p) for p in paths]})
+        told = [{name: value for name, value in vars(row).items() if name != "found"} for row in rows]
+        print_json({"rows": told, "files": [str(p) for p in (*paths, report_path)]})
     else:
         typer.echo("Figures: " + ", ".join(str(p) for p in paths if p.suffix == ".png"))
+        typer.echo(f"Report of the black box: {report_path}")
+
+
+def _black_box(rows: list[DemoRow]) -> Recovery:
+    """Return the run of the demo that comes with a certificate."""
+    return next(row.found for row in rows if row.found.certified and row.found.n_queries)
 
 
 def figures(out: Out = Path("figures"), seed: Seed = 1, as_json: AsJson = False) -> None:

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from .results import Activation, Report, Seed, finish, require_place, verdict_speaks
 from .show import AsJson
 
+if TYPE_CHECKING:
+    from ..sources import Source
+
 __all__ = ["fit"]
+
+_MOST_SHOWN = 20_000
 
 
 def fit(
@@ -33,27 +38,23 @@ def fit(
     require_place(report, (".html",))
     n_units = _number(units)
     from .. import recovery
-    from .tables import column_names, read_numbers, read_words
+    from .tables import column_names
 
     held = column_names(data)
     inputs = columns.split(",") if columns else [name for name in held if name != target]
     if target in inputs:
         raise ValueError(f"{target!r} is the target and cannot be an input too.")
-    classes: list[str] | None = None
-    if labels:
-        y, classes = _signs(read_words(data, target), target)
-    else:
-        y = read_numbers(data, [target])[:, 0]
     if not inputs:
         raise ValueError(f"{data} has no column beside the target {target!r}.")
-    X = read_numbers(data, inputs)
+    rows, classes = _rows(data, inputs, target, labels)
     with verdict_speaks():
-        found = recovery.recover((X, y), n_units, activation=activation, random_state=seed, progress=True)
+        found = recovery.recover(rows, n_units, activation=activation, random_state=seed, progress=True)
     notes: dict[str, Any] = {"columns": inputs, "target": target, **({"classes": classes} if classes else {})}
-    settings = {"command": "fit", "data": data.name, "rows": len(y), "target": target, "units": units}
+    settings = {"command": "fit", "data": data.name, "rows": rows.n_rows, "target": target, "units": units}
     settings |= {"labels": labels, "activation": activation, "seed": seed}
     finish(
-        found, out=out, report=report, as_json=as_json, notes=notes, settings=settings, names=inputs, data=(X, y)
+        found, out=out, report=report, as_json=as_json, notes=notes, settings=settings, names=inputs,
+        data=_shown(rows) if report else None,
     )  # fmt: skip
 
 
@@ -63,6 +64,28 @@ def _number(units: str) -> int | None:
     if not units.isdigit() or int(units) < 1:
         raise ValueError(f"--units must be auto or a number of at least 1, got {units!r}.")
     return int(units)
+
+
+def _rows(data: Path, inputs: list[str], target: str, labels: bool) -> tuple[Source, list[str] | None]:
+    """Return the rows, those of a parquet file unread, and the two classes behind labels."""
+    from ..sources import as_source, parquet
+    from .tables import read_numbers, read_words
+
+    if labels:
+        y, classes = _signs(read_words(data, target), target)
+        return as_source((read_numbers(data, inputs), y)), classes
+    if data.suffix == ".parquet":
+        return parquet(data, target=target, features=inputs), None
+    numbers = read_numbers(data, [*inputs, target])
+    return as_source((numbers[:, :-1], numbers[:, -1])), None
+
+
+def _shown(rows: Source) -> tuple[Any, Any]:
+    """Return rows enough for the report's residuals."""
+    import numpy as np
+
+    some = rows.subsample(_MOST_SHOWN, np.random.default_rng(0))
+    return some.X, some.y
 
 
 def _signs(words: Any, target: str) -> tuple[Any, list[str]]:

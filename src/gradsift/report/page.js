@@ -72,11 +72,12 @@ function drawCloud() {
   const place = (p) => { const [x, y, z] = turned(p); return [width / 2 + size * x, height / 2 - size * y, z]; };
   drawSphere(pen, place, line);
   const dots = cloud.points.map((p, i) => [...place(p), cloud.colors[cloud.groups[i]]]).sort((a, b) => a[2] - b[2]);
+  const big = dots.length < 150 ? 1.9 : 1;
   for (const [x, y, z, color] of dots) {
     pen.globalAlpha = 0.35 + 0.3 * (z + 1);
     pen.fillStyle = color;
     pen.beginPath();
-    pen.arc(x, y, 1.6 + 0.7 * (z + 1), 0, 7);
+    pen.arc(x, y, big * (1.6 + 0.7 * (z + 1)), 0, 7);
     pen.fill();
   }
   pen.globalAlpha = 1;

@@ -95,7 +95,10 @@ def _tiles(found: Recovery) -> list[tuple[str, str]]:
     tiles = [("units", f"{model.n_units:,}"), ("inputs", f"{model.n_features:,}"), ("activation", model.activation)]
     if found.n_queries:
         per_unknown = found.n_queries / model.n_parameters
-        tiles += [("queries", f"{found.n_queries:,}"), ("queries per unknown", f"{per_unknown:.2f}")]
+        tiles += [
+            ("queries", f"{found.n_queries:,}"),
+            ("queries per unknown", f"{per_unknown:,.3g}" if per_unknown < 100 else f"{per_unknown:,.0f}"),
+        ]
     rows = found.diagnostics.get("n_rows")
     if rows is not None:
         tiles.append(("rows", f"{int(rows):,}"))

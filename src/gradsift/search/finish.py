@@ -50,7 +50,12 @@ def finish(source: Source, problem: Problem, settled: Settled) -> Fit:
         standard_errors=errors,
         certified=certified,
         verdict=verdict,
-        diagnostics={**evidence._asdict(), "rounds": settled.rounds, "offsets_fitted": family.offsets},
+        diagnostics={
+            **evidence._asdict(),
+            "rounds": settled.rounds,
+            "offsets_fitted": family.offsets,
+            "bic_path": dict(settled.bic_path),
+        },
     )
 
 

@@ -30,6 +30,7 @@ def choose_units(
     """
     best: Settled | None = None
     lowest, waited = np.inf, 0
+    path: list[tuple[int, float]] = []
     for k in range(1, max_units + 1):
         if progress is not None:
             progress("number of units", k - 1, max_units)
@@ -39,10 +40,11 @@ def choose_units(
         best_here = settled.optima.best
         n_parameters = problem.family.n_parameters(k, problem.n_features)
         score = bic(problem.family, best_here.loss, best_here.mass, n_parameters)
+        path.append((k, score))
         if score < lowest:
             best, lowest, waited = settled, score, 0
             continue
         waited += 1
         if waited >= _PATIENCE or not settled.p_better < 0.01:
             break
-    return best
+    return None if best is None else best._replace(bic_path=tuple(path))

@@ -32,11 +32,15 @@ class Effort(NamedTuple):
 
 
 class Settled(NamedTuple):
-    """The optima for one number of units, and the p-value of the test at the best."""
+    """The optima for one number of units, and the p-value of the test at the best.
+
+    bic_path : BIC by number of units, where several were compared
+    """
 
     optima: Optima
     p_better: float
     rounds: int
+    bic_path: tuple[tuple[int, float], ...] = ()
 
 
 def settle(

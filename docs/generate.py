@@ -1,0 +1,125 @@
+"""Pages that are made, not written: the paper map, the benchmarks, the commands, the playground."""
+
+from __future__ import annotations
+
+import ast
+import json
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[1]
+RESULTS = ROOT / "benchmarks" / "results"
+
+
+def write_all(folder: Path) -> None:
+    """Write every generated page into `folder`; unchanged pages keep their time stamps."""
+    from gradsift.playground import page
+
+    pages = {
+        "paper_map.md": paper_map(),
+        "benchmarks.md": benchmarks(),
+        "commands.md": commands(),
+        "playground/playground.html": page(),
+    }
+    for name, text in pages.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            path.write_text(text, encoding="utf-8")
+
+
+def paper_map() -> str:
+    """Return every statement of the paper with its errata, code and tests."""
+    from gradsift.paper import carriers, labels, statement, tests
+
+    parts = [
+        "# Paper map",
+        "Every labelled statement of *Learning Combinations of Sigmoids Through Gradient Estimation* (Ioannidis and "
+        "Montanari), in our words, with what carries it here. `gradsift paper LABEL` prints one of them.",
+    ]
+    for label in labels():
+        s = statement(label)
+        parts += [f"## {label}", f"*{s.kind}, {s.place}.* {s.says}"]
+        parts += [f"**Erratum ({e.name}).** Printed: {_code(e.printed)}. Right: {_code(e.right)}." for e in s.errata]
+        parts.append("Code: " + (", ".join(map(_code, carriers(label))) or "none"))
+        parts.append("Tests: " + (", ".join(map(_code, tests(label))) or "none"))
+    return "\n\n".join(parts) + "\n"
+
+
+def _code(text: str) -> str:
+    return "``" + text.replace("`", "'") + "``"
+
+
+def benchmarks() -> str:
+    """Return the committed results as tables, with machine, versions and date."""
+    parts = ["# Benchmarks", "Printed by the scripts of `benchmarks/`, whose JSON results are committed."]
+    for path in sorted(RESULTS.glob("*.json")):
+        result = json.loads(path.read_text(encoding="utf-8"))
+        parts += [f"## {path.stem.replace('_', ' ')}", _purpose(path.stem)]
+        if isinstance(result, list):
+            result = {"rows": result}
+        context = result.pop("context", {})
+        parts += _tables(result)
+        if context:
+            versions = ", ".join(f"{name} {v}" for name, v in context.get("versions", {}).items())
+            when, machine = context.get("date", ""), context.get("machine", "")
+            parts.append(f"*{when}, {machine}, Python {context.get('python', '')}, {versions}.*")
+    return "\n\n".join(parts) + "\n"
+
+
+def _purpose(name: str) -> str:
+    script = ROOT / "benchmarks" / f"{name}.py"
+    if not script.exists():
+        return ""
+    words = ast.get_docstring(ast.parse(script.read_text(encoding="utf-8"))) or ""
+    return words.partition("\n\n")[0].replace("\n", " ") + f" (`benchmarks/{name}.py`)"
+
+
+def _tables(result: dict[str, Any]) -> list[str]:
+    plain = {name: value for name, value in result.items() if not _is_table(value)}
+    parts = [_table([{"quantity": n.replace("_", " "), "value": v} for n, v in plain.items()])] if plain else []
+    for name, value in result.items():
+        if _is_table(value):
+            parts += [f"**{name.replace('_', ' ')}**", _table(value)]
+    return parts
+
+
+def _is_table(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(row, dict) for row in value)
+
+
+def _table(rows: list[dict[str, Any]]) -> str:
+    columns = list(dict.fromkeys(name for row in rows for name in row))
+    lines = ["| " + " | ".join(c.replace("_", " ") for c in columns) + " |", "|" + "---|" * len(columns)]
+    lines += ["| " + " | ".join(_cell(row.get(c, "")) for c in columns) + " |" for row in rows]
+    return "\n".join(lines)
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    if isinstance(value, list):
+        return ", ".join(_cell(v) for v in value[:12]) + (", ..." if len(value) > 12 else "")
+    if isinstance(value, dict):
+        return "; ".join(f"{name.replace('_', ' ')} {_cell(v)}" for name, v in list(value.items())[:12])
+    return str(value).replace("|", "/").replace("<", "&lt;")
+
+
+def commands() -> str:
+    """Return the help of every command, as it is printed."""
+    from typer.testing import CliRunner
+
+    from gradsift.cli.app import app
+
+    runner = CliRunner(env={"COLUMNS": "74", "NO_COLOR": "1", "TERM": "dumb"})
+    parts = [
+        "# Command line",
+        "Exit codes: 0 done and certified; 3 done but not certified, or given up for lack of evidence; 2 bad input, in "
+        "one line, with nothing left behind. `gradsift --debug COMMAND` shows tracebacks, `gradsift "
+        "--install-completion` completes commands in your shell.",
+    ]
+    names = [c.name or (c.callback.__name__ if c.callback else "") for c in app.registered_commands]
+    for name in names:
+        shown = "\n".join(line.rstrip() for line in runner.invoke(app, [name, "--help"]).output.strip().splitlines())
+        parts += [f"## {name}", f"```text\n{shown}\n```"]
+    return "\n\n".join(parts) + "\n"

@@ -1,0 +1,88 @@
+"""The documentation's own promises: generated pages, short examples, links that hold. (``make docs`` builds it all.)"""
+
+import importlib.util
+import re
+from pathlib import Path
+
+import pytest
+
+import gradsift as gs
+
+ROOT = Path(__file__).parents[2]
+EXAMPLES = sorted((ROOT / "examples").glob("plot_*.py"))
+
+
+def load(name):
+    spec = importlib.util.spec_from_file_location(name, ROOT / "docs" / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def generated(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("generated")
+    load("generate").write_all(folder)
+    return folder
+
+
+def test_the_paper_map_has_every_statement_with_code_and_tests(generated):
+    text = (generated / "paper_map.md").read_text()
+    for label in gs.paper.labels():
+        assert f"\n## {label}\n" in text
+    assert "Code: none" not in text
+    assert "Tests: none" not in text
+
+
+def test_every_benchmark_result_has_its_table(generated):
+    text = (generated / "benchmarks.md").read_text()
+    for path in (ROOT / "benchmarks" / "results").glob("*.json"):
+        assert f"\n## {path.stem.replace('_', ' ')}\n" in text
+        assert f"benchmarks/{path.stem}.py" in text
+
+
+def test_every_command_is_listed_with_its_example(generated):
+    text = (generated / "commands.md").read_text()
+    for name in ("recover", "fit", "predict", "plan", "paper", "figures", "demo", "playground", "version"):
+        part = text.partition(f"\n## {name}\n")[2].partition("\n## ")[0]
+        assert f"gradsift {name}" in part
+
+
+def test_unchanged_pages_keep_their_time_stamps(generated):
+    before = {path: path.stat().st_mtime_ns for path in generated.rglob("*.*")}
+    load("generate").write_all(generated)
+    assert before == {path: path.stat().st_mtime_ns for path in generated.rglob("*.*")}
+
+
+def test_there_are_at_least_eight_examples_of_under_eighty_lines_each_with_a_picture():
+    assert len(EXAMPLES) >= 8
+    for path in EXAMPLES:
+        text = path.read_text()
+        assert len(text.splitlines()) < 80, path.name
+        assert "plt.show()" in text, path.name
+        compile(text, path.name, "exec")
+
+
+def test_the_pages_name_only_files_that_exist():
+    algorithm = (ROOT / "docs" / "algorithm.md").read_text()
+    package, folder = ROOT / "src" / "gradsift", None
+    for name in re.findall(r"`([\w/]+(?:\.py|/))`", algorithm.replace("`src/gradsift/`", "")):
+        places = [package / name, *([package / folder / name] if folder else [])]
+        assert any(place.exists() for place in places), name
+        folder = name.partition("/")[0] if "/" in name else folder
+
+
+def test_broken_links_are_found_and_good_ones_are_not(tmp_path):
+    (tmp_path / "a.html").write_text(
+        '<a href="b.html#here">x</a><a href="https://example.org">y</a><a href="#top">z</a>'
+    )
+    (tmp_path / "b.html").write_text('<p id="here"></p><a href="a.html">back</a><p id="top"></p>')
+    broken = load("check_links").broken
+    assert broken(tmp_path) == ["a.html: #top"]
+    (tmp_path / "a.html").write_text('<p id="top"></p><a href="b.html#gone">x</a><a href="c.html">y</a>')
+    assert broken(tmp_path) == ["a.html: b.html#gone", "a.html: c.html"]
+
+
+def test_the_screenshots_are_there():
+    for name in ("report-light", "report-dark", "report-narrow", "playground"):
+        assert (ROOT / "docs" / "assets" / f"{name}.png").stat().st_size > 10_000
