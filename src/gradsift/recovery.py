@@ -201,7 +201,7 @@ def recovery_of_fit(fit: Fit, rows: Source) -> Recovery:
             "offsets": errors.offsets,
             "intercept": np.array([errors.intercept]),
         },
-        diagnostics={**fit.diagnostics, "bic": fit.bic, "n_passes": rows.n_passes},
+        diagnostics={**fit.diagnostics, "bic": fit.bic, "n_rows": fit.n_rows, "n_passes": rows.n_passes},
     )
 
 

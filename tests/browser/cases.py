@@ -65,8 +65,15 @@ def paper(d=3):
 def table(d=4, hostile=False):
     """What a fit to rows returns: tests, rivals, a BIC path."""
     model = gs.simulate.random_combination(d, 2, slope=3.0, signed=False, rng=8).canonical()
-    facts = {"p_better": 0.4, "hits": 3, "gap": 55.0, "gain_over_constant": 812.0, "gain_over_linear": 90.0}
-    facts |= {"converged": True, "n_rows": 3000, "bic_path": {1: 900.0, 2: 120.0, 3: 131.5}}
+    facts = {"p_better": 0.4, "hits": 3, "gap": 55.0, "over_constant": 812.0, "over_linear": 90.0}
+    facts |= {
+        "over_one": 60.0,
+        "over_fewer": 60.0,
+        "converged": True,
+        "n_flat": 0,
+        "n_rows": 3000,
+        "bic_path": {1: 900.0, 2: 120.0, 3: 131.5},
+    }
     if hostile:
         facts["<img src=x onerror=alert(1)>"] = "<b>&\"'"
     return Recovery(

@@ -155,9 +155,10 @@ def test_doubts_come_first_and_say_what_to_do():
         ({"chi": 0.5}, "good"), ({"chi": 9.0}, "doubt"), ({"chi": np.nan}, "doubt"),
         ({"p_better": 0.3}, "good"), ({"p_better": 1e-4}, "doubt"), ({"p_better": np.nan}, "doubt"),
         ({"gap": 1.0, "hits": 1}, "doubt"), ({"gap": 9.0, "hits": 4}, "good"),
-        ({"gain_over_constant": -1.0, "gain_over_linear": 1.0}, "doubt"),
-        ({"gain_over_constant": 5.0, "gain_over_linear": -1.0}, "doubt"),
-        ({"gain_over_constant": 5.0, "gain_over_linear": 1.0}, "good"),
+        ({"over_constant": -1.0, "over_linear": 1.0, "over_one": 1.0, "over_fewer": 1.0}, "doubt"),
+        ({"over_constant": 5.0, "over_linear": -1.0, "over_one": 1.0, "over_fewer": 1.0}, "doubt"),
+        ({"over_constant": 5.0, "over_linear": 1.0, "over_one": 1.0, "over_fewer": -1.0}, "doubt"),
+        ({"over_constant": 5.0, "over_linear": 1.0, "over_one": 1.0, "over_fewer": 1.0}, "good"),
         ({"n_flat": 2}, "doubt"), ({"converged": False}, "doubt"),
         ({"attempts": 3}, "note"), ({"notes": ["once"]}, "note"),
         ({"median_support": 500.0}, "good"), ({"mean_cosine": 0.99}, "good"),
@@ -166,3 +167,22 @@ def test_doubts_come_first_and_say_what_to_do():
 def test_each_number_is_judged(facts, level):
     one = Recovery(gs.SigmoidCombination(np.eye(3)[:1], [1.0]), False, "", diagnostics=facts)
     assert [f.level for f in findings(one)] == [level]
+
+
+def test_every_sentence_and_figure_rests_on_numbers_that_some_real_run_provides():
+    from gradsift.report.findings import _RULES
+    from gradsift.report.pictures import _SKETCHES
+
+    truth = gs.SigmoidCombination(np.eye(3)[:2], [0.6, 0.5], 3.0)
+    rows = truth.sample(4000, 0.1, rng=1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the paper's method doubts itself; only its numbers matter here
+        runs = [
+            gs.recover(gs.Oracle(truth.predict, 3), random_state=0),
+            gs.recover(rows, random_state=0),
+            gs.recover(rows, 2, method="paper", access="projected", random_state=0),
+        ]
+    provided = {name for run in runs for name in run.diagnostics} | {"units", "candidates", "data"}
+    needed = {name for names, _ in _RULES for name in names} | {name for s in _SKETCHES for name in s.needs}
+    assert needed <= provided
+    assert "n_rows" in runs[1].diagnostics  # a tile of the report

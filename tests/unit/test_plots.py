@@ -127,6 +127,9 @@ def test_errors_against_rows_are_root_mean_squares_beside_the_bound():
 
 
 def test_without_matplotlib_the_extra_is_named(monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, "matplotlib.pyplot", None)
+    def absent(name):
+        raise ModuleNotFoundError(f"No module named {name!r}", name="matplotlib")
+
+    monkeypatch.setattr("gradsift.extras.importlib.import_module", absent)
     with pytest.raises(gs.errors.MissingExtra, match=r"gradsift\[plot\]"):
         plots.unit_similarity(np.eye(2))

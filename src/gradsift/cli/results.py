@@ -141,5 +141,5 @@ def _unit_rows(found: Recovery) -> tuple[list[str], list[list[Any]]]:
             parts.append(np.asarray(errors[name]).tolist())
     columns.append("direction")
     more = ", ..." if model.n_features > 5 else ""
-    parts.append(["[" + ", ".join(f"{v:.3f}" for v in unit[:5]) + more + "]" for unit in model.units])
+    parts.append(["[" + ", ".join(f"{round(v, 3) + 0.0:.3f}" for v in unit[:5]) + more + "]" for unit in model.units])
     return columns, [list(row) for row in zip(*parts)]

@@ -37,7 +37,7 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[Any]], title: st
 
 def _cell(value: Any) -> tuple[str, bool]:
     if isinstance(value, float):
-        return f"{value:.3g}", True
+        return f"{value + 0.0:.3g}", True  # plus zero: no minus before a zero
     if isinstance(value, int):
         return f"{value:,}", True
     from rich.markup import escape

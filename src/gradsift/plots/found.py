@@ -79,7 +79,15 @@ def unit_similarity(units: ArrayLike, ax: Any = None) -> Any:
         for i in range(k):
             for j in range(k):
                 ink = "white" if abs(cosines[i, j]) > 0.6 else "black"
-                ax.text(j + 1, i + 1, f"{cosines[i, j]:.2f}", ha="center", va="center", color=ink, fontsize=8)
+                ax.text(
+                    j + 1,
+                    i + 1,
+                    f"{round(cosines[i, j], 2) + 0.0:.2f}",
+                    ha="center",
+                    va="center",
+                    color=ink,
+                    fontsize=8,
+                )
     ticks = np.arange(1, k + 1, max(1, -(-k // 12)))
     ax.set(xlabel="unit", ylabel="unit", xticks=ticks, yticks=ticks)
     return ax

@@ -131,15 +131,19 @@ def _rivals(facts: Facts) -> Finding | None:
     return Finding("good", f"Independent starts reached this solution {hits} times.") if hits > 1 else None
 
 
-def _simpler(facts: Facts) -> Finding | None:
-    constant, linear = facts["gain_over_constant"], facts["gain_over_linear"]
-    if constant <= 0:
-        return Finding("doubt", "A constant explains these rows as well: there is no signal to speak of.",
-                       "Check the target column, or collect more rows.")  # fmt: skip
-    if linear <= 0:
-        return Finding("doubt", "A linear function explains these rows as well.",
-                       "Use linear or logistic regression, or more rows.")  # fmt: skip
-    return Finding("good", f"BIC prefers this model to a constant by {constant:,.0f}.")
+_SIMPLER = (
+    ("over_constant", "a constant", "Check the target column, or collect more rows."),
+    ("over_linear", "a linear function", "Use linear or logistic regression, or more rows."),
+    ("over_one", "a single unit", "Ask for fewer units, or use more rows."),
+    ("over_fewer", "one unit fewer", "Ask for fewer units, or use more rows."),
+)
+
+
+def _simpler(facts: Facts) -> Finding:
+    for name, what, advice in _SIMPLER:
+        if facts[name] <= 0:
+            return Finding("doubt", f"BIC prefers {what} to this model, by {-facts[name]:,.1f}.", advice)
+    return Finding("good", f"BIC prefers this model to a constant, by {facts['over_constant']:,.0f}.")
 
 
 def _flat(facts: Facts) -> Finding | None:
@@ -174,7 +178,7 @@ _RULES: tuple[tuple[tuple[str, ...], Callable[[Facts], Finding | None]], ...] = 
     (("units",), _angle),
     (("p_better",), _better),
     (("gap", "hits"), _rivals),
-    (("gain_over_constant", "gain_over_linear"), _simpler),
+    (tuple(name for name, _, _ in _SIMPLER), _simpler),
     (("n_flat",), _flat),
     (("converged",), _converged),
     (("notes",), _notes),
