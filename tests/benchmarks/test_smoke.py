@@ -9,6 +9,10 @@ import pytest
 FOLDER = Path(__file__).parents[2] / "benchmarks"
 
 SMALL = {
+    "cpu_kernel": (["--rows", "2000", "--points", "20", "--repeats", "1"], "(asked 40%)"),
+    "dask_workers": (["--rows", "20000", "--points", "5", "--repeats", "1", "--rounds", "1"], "same bits: True"),
+    "gpu_kernel": (["--rows", "5000", "--points", "50", "--repeats", "1"], "CUDA device"),
+    "out_of_core": (["--rows", "3000"], "moments at"),
     "kernel_gradients": (["--rows", "2000", "--points", "20"], "x the literal loop"),
     "mirror_rate": (["--rows", "400", "--seeds", "1", "--large", "2000"], "log-log slope in n"),
     "oracle_scaling": (["--seeds", "1", "--dimensions", "3", "4"], "log-log slope of queries in d"),
