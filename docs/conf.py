@@ -55,5 +55,6 @@ sphinx_gallery_conf = {
     "show_memory": False,
     "matplotlib_animations": False,
     "nested_sections": False,
+    "within_subsection_order": "FileNameSortKey",
     "write_computation_times": False,
 }

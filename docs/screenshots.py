@@ -19,7 +19,7 @@ ASSETS = Path(__file__).parent / "assets"
 
 
 def main() -> None:
-    """Write report-light, report-dark, report-narrow and playground as PNG."""
+    """Write report (its top), report-light, report-dark, report-narrow and playground as PNG."""
     folder = Path(tempfile.mkdtemp())
     truth = gs.simulate.random_combination(5, 4, slope=2.0, offsets=True, rng=3)
     box = gs.recover(gs.Oracle(truth.predict, 5), random_state=0)
@@ -37,6 +37,7 @@ def main() -> None:
     (folder / "playground.html").write_text(page(), encoding="utf-8")
     driver = _browser()
     try:
+        _take(driver, folder / "box.html", "report", width=1100, most=1250)
         _take(driver, folder / "box.html", "report-light", width=1100)
         _take(driver, folder / "paper.html", "report-dark", width=1100, dark=True)
         _take(driver, folder / "fit.html", "report-narrow", width=390)
@@ -53,13 +54,13 @@ def _browser() -> Any:
     return webdriver.Chrome(options, webdriver.ChromeService(shutil.which("chromedriver")))
 
 
-def _take(driver: Any, path: Path, name: str, width: int, dark: bool = False) -> None:
+def _take(driver: Any, path: Path, name: str, width: int, dark: bool = False, most: int = 10_000) -> None:
     wanted = [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]
     driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": wanted})
     size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600}
     driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
     driver.get(path.as_uri())
-    height = driver.execute_script("return document.documentElement.scrollHeight")
+    height = min(most, driver.execute_script("return document.documentElement.scrollHeight"))
     driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {**size, "height": height})
     time.sleep(0.5)  # one more drawing at the new size
     driver.save_screenshot(str(ASSETS / f"{name}.png"))

@@ -102,6 +102,17 @@ def test_ten_thousand_features_render_and_stay_small():
     assert "and 9994 more" in page
 
 
+def test_several_outputs_are_listed_with_their_weights():
+    rng = np.random.default_rng(0)
+    A, U = rng.standard_normal((2, 3)), rng.standard_normal((2, 4))
+    found = gs.recover(gs.Oracle(lambda X: np.tanh(X @ A.T) @ U, 3), random_state=0)
+    page = render(found)
+    assert "Weights by output (4)" in page
+    payload = json.loads(re.search(r'id="payload">(.*?)</script>', page, re.S)[1])
+    sizes = np.sort(np.abs([output["weights"] for output in payload["outputs"]]), axis=1)
+    np.testing.assert_allclose(sizes, np.sort(np.abs(U.T), axis=1), atol=1e-8)
+
+
 def test_wrong_feature_names_are_refused():
     with pytest.raises(ValueError, match="feature_names must have 5 entries, got 2"):
         render(black_box(), feature_names=["a", "b"])
@@ -147,7 +158,8 @@ def test_doubts_come_first_and_say_what_to_do():
         ({"gain_over_constant": -1.0, "gain_over_linear": 1.0}, "doubt"),
         ({"gain_over_constant": 5.0, "gain_over_linear": -1.0}, "doubt"),
         ({"gain_over_constant": 5.0, "gain_over_linear": 1.0}, "good"),
-        ({"converged": False}, "doubt"), ({"attempts": 3}, "note"), ({"notes": ["once"]}, "note"),
+        ({"n_flat": 2}, "doubt"), ({"converged": False}, "doubt"),
+        ({"attempts": 3}, "note"), ({"notes": ["once"]}, "note"),
         ({"median_support": 500.0}, "good"), ({"mean_cosine": 0.99}, "good"),
     ],
 )  # fmt: skip

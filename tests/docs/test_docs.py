@@ -84,5 +84,5 @@ def test_broken_links_are_found_and_good_ones_are_not(tmp_path):
 
 
 def test_the_screenshots_are_there():
-    for name in ("report-light", "report-dark", "report-narrow", "playground"):
+    for name in ("report", "report-light", "report-dark", "report-narrow", "playground"):
         assert (ROOT / "docs" / "assets" / f"{name}.png").stat().st_size > 10_000

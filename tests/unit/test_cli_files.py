@@ -114,6 +114,20 @@ def test_labels_may_be_words_and_come_back_as_words(run, rows, tmp_path):
     np.testing.assert_array_equal(words == "yes", second > 0.5)
 
 
+def test_hostile_column_names_survive_the_whole_way(run, tmp_path):
+    names = ["<script>alert(1)</script>", 'quote " and, comma', "ünïcödé 中文", "=1+1"]
+    X = np.random.default_rng(0).standard_normal((600, 4))
+    y = np.tanh(3 * X[:, 0])
+    tables.write_table(tmp_path / "d.csv", {**dict(zip(names, X.T)), "y <b>": y})
+    code, _, err = run("fit", "d.csv", "--target", "y <b>", "--units", 1, "--out", "m.json", "--report", "m.html")
+    assert code in (0, 3), err
+    page = (tmp_path / "m.html").read_text()
+    assert "<script>alert" not in page
+    assert "&lt;script&gt;alert(1)" in page
+    assert run("predict", "m.json", "d.csv", "--out", "p.csv")[0] == 0
+    np.testing.assert_allclose(tables.read_numbers(tmp_path / "p.csv", ["prediction"])[:, 0], y, atol=1e-3)
+
+
 def test_a_model_without_column_names_takes_all_columns_in_order(run, tmp_path):
     gs.SigmoidCombination(np.eye(2), [1.0, 2.0]).save(tmp_path / "m.npz")
     tables.write_table(tmp_path / "d.csv", {"u": [0.0, 1.0], "v": [0.0, 0.5]})
@@ -194,6 +208,17 @@ def test_a_missing_extra_is_one_line_that_names_it(run, rows, tmp_path, monkeypa
     code, _, err = run("fit", "d.parquet", "--target", "y", "--out", "x.json")
     assert code == 2
     assert "gradsift[parquet]" in err
+
+
+def test_a_report_that_cannot_be_made_is_refused_before_any_work(run, rows, tmp_path, monkeypatch):
+    def absent(name):
+        raise ModuleNotFoundError(f"No module named {name!r}", name="jinja2")
+
+    monkeypatch.setattr("gradsift.extras.importlib.import_module", absent)
+    monkeypatch.setattr(gs.recovery, "recover", lambda *_, **__: pytest.fail("the work began"))
+    code, _, err = run("fit", "d.csv", "--target", "y", "--out", "x.json", "--report", "x.html")
+    assert code == 2
+    assert "gradsift[report]" in err
 
 
 def test_tables_keep_every_bit_and_odd_names(tmp_path):

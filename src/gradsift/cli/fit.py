@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .results import Activation, Report, Seed, finish, require_place, verdict_speaks
+from .results import Activation, Report, Seed, finish, require_place, require_report, verdict_speaks
 from .show import AsJson
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def fit(
     Example: gradsift fit data.csv --target y --out model.json --report fit.html
     """
     require_place(out, (".json",))
-    require_place(report, (".html",))
+    require_report(report)
     n_units = _number(units)
     from .. import recovery
     from .tables import column_names

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from .results import Activation, Report, Seed, finish, require_place, verdict_speaks
+from .results import Activation, Report, Seed, finish, require_place, require_report, verdict_speaks
 from .show import AsJson
 
 __all__ = ["recover"]
@@ -34,7 +34,7 @@ def recover(
     Example: gradsift recover --oracle box:f --features 3 --out found.json --report found.html
     """
     require_place(out, (".json", ".npz"))
-    require_place(report, (".html",))
+    require_report(report)
     given: dict[str, Any] = {"bounds": _bounds(bounds), "noise": _noise(noise), "max_queries": budget}
     if journal is not None:
         require_place(journal, (journal.suffix,))

@@ -19,11 +19,22 @@ from .show import NOT_CERTIFIED, print_json, print_table
 if TYPE_CHECKING:
     from ..recovery import Recovery
 
-__all__ = ["Activation", "Report", "Seed", "finish", "read_notes", "require_place", "verdict_speaks"]
+__all__ = ["Activation", "Report", "Seed", "finish", "read_notes", "require_place", "require_report", "verdict_speaks"]
 
 Report = Annotated[Path | None, typer.Option("--report", help="Write a report to this .html file.")]
 Seed = Annotated[int, typer.Option("--seed", help="Seed of the algorithm.")]
 Activation = Annotated[str, typer.Option("--activation", help="tanh, logistic, erf, arctan or softsign.")]
+
+
+def require_report(path: Path | None) -> None:
+    """Refuse, before any work, a report that could not be made or written in the end."""
+    require_place(path, (".html",))
+    if path is None:
+        return
+    from ..extras import load_extra
+
+    for package in ("jinja2", "matplotlib"):
+        load_extra(package, "report")
 
 
 def require_place(path: Path | None, suffixes: Iterable[str]) -> None:
@@ -81,6 +92,8 @@ def _facts(found: Recovery) -> dict[str, Any]:
     return {
         "certified": found.certified, "verdict": found.verdict, "n_units": found.n_units,
         "n_queries": found.n_queries, "standard_errors": errors,
+        **({"outputs": [{"weights": m.weights.tolist(), "intercept": m.intercept} for m in found.outputs]}
+           if found.outputs else {}),
     }  # fmt: skip
 
 

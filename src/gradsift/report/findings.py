@@ -142,6 +142,17 @@ def _simpler(facts: Facts) -> Finding | None:
     return Finding("good", f"BIC prefers this model to a constant by {constant:,.0f}.")
 
 
+def _flat(facts: Facts) -> Finding | None:
+    n = facts["n_flat"]
+    if not n:
+        return None
+    return Finding(
+        "doubt",
+        f"{n} directions of the inputs do not vary (constant or collinear columns): units are unknown along them.",
+        "Drop the columns that repeat others.",
+    )
+
+
 def _converged(facts: Facts) -> Finding | None:
     if facts["converged"]:
         return None
@@ -164,6 +175,7 @@ _RULES: tuple[tuple[tuple[str, ...], Callable[[Facts], Finding | None]], ...] = 
     (("p_better",), _better),
     (("gap", "hits"), _rivals),
     (("gain_over_constant", "gain_over_linear"), _simpler),
+    (("n_flat",), _flat),
     (("converged",), _converged),
     (("notes",), _notes),
 )

@@ -78,6 +78,7 @@ def render(
         found=found,
         tiles=_tiles(found),
         units=_unit_rows(found, names),
+        outputs=[(m.intercept, m.weights.tolist()) for m in found.outputs],
         pictures=pictures(found, data),
         cloud=cloud(found),
         findings=findings(found),
@@ -99,6 +100,8 @@ def _tiles(found: Recovery) -> list[tuple[str, str]]:
             ("queries", f"{found.n_queries:,}"),
             ("queries per unknown", f"{per_unknown:,.3g}" if per_unknown < 100 else f"{per_unknown:,.0f}"),
         ]
+    if found.outputs:
+        tiles.append(("outputs", f"{len(found.outputs):,}"))
     rows = found.diagnostics.get("n_rows")
     if rows is not None:
         tiles.append(("rows", f"{int(rows):,}"))
@@ -174,6 +177,8 @@ def _payload(found: Recovery, names: list[str]) -> dict[str, Any]:
         "slopes": model.slopes.tolist(), "offsets": model.offsets.tolist(), "columns": names,
         "certified": found.certified, "verdict": found.verdict, "n_queries": found.n_queries,
         "standard_errors": errors,
+        **({"outputs": [{"weights": m.weights.tolist(), "intercept": m.intercept} for m in found.outputs]}
+           if found.outputs else {}),
     }  # fmt: skip
 
 
