@@ -52,12 +52,13 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=2_000_000)
     parser.add_argument("--points", type=int, default=200)
     parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--rounds", type=int, default=2, help="clusters of each size, started in turns")
     parser.add_argument("--seed", type=int, default=2026)
     parser.add_argument("--save", action="store_true", help="write results/dask_workers.json")
     options = parser.parse_args()
     points = np.random.default_rng([options.seed, 1]).standard_normal((options.points, D)) * 0.3
     best, values = {1: np.inf, 2: np.inf}, {}
-    for _ in range(2):
+    for _ in range(options.rounds):
         for workers in best:
             took, values[workers] = seconds(workers, options.rows, points, options.seed, options.repeats)
             best[workers] = min(best[workers], took)

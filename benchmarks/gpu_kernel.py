@@ -116,14 +116,15 @@ def main() -> None:
     parser.add_argument("--save", action="store_true", help="write results/gpu_kernel.json")
     options = parser.parse_args()
     if not torch.cuda.is_available():
-        parser.exit(0, "gpu_kernel: no CUDA device here.\n")
+        print("There is no CUDA device here.")
+        return
     size = options.rows, options.points, options.seed
     if options.tune:
         for d in TARGETS:
             tune(d, *size)
     half, single = (matrix_peak(t, 5) for t in (torch.float16, torch.float32))
     name = torch.cuda.get_device_name()
-    print(f"{name}: products of 8192 x 8192 at {half:.0f} TFLOP/s in float16, {single:.0f} in float32")
+    print(f"CUDA device {name}: products of 8192 x 8192 at {half:.0f} TFLOP/s in float16, {single:.0f} in float32")
     rows = [measure(d, *size, options.repeats) for d in TARGETS]
     print(f"n = {options.rows}, {options.points} points; whole call, rows and answers on the card")
     for r in rows:

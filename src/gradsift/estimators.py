@@ -20,7 +20,8 @@ from .activations import get_activation
 from .checking import Floats
 from .recovery import recovery_of_fit, warn_unless_certified
 from .search import Fit, search
-from .sources import ArraySource
+from .sources import ArraySource, Source, as_source
+from .sources.remote import column_names, distinct, is_remote, predict_rows, signs
 
 __all__ = ["SigmoidCombinationRegressor", "SigmoidMixtureClassifier"]
 
@@ -28,10 +29,9 @@ __all__ = ["SigmoidCombinationRegressor", "SigmoidMixtureClassifier"]
 class _SigmoidEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """What both estimators share: the fit, the fitted attributes, and hidden-unit activations as features."""
 
-    def _recover(self, X: Floats, y: Floats, sample_weight: Any, n_units: int | None, **options: Any) -> Any:
+    def _recover(self, source: Source, n_units: int | None, **options: Any) -> Any:
         """Run the pipeline and set the fitted attributes. The only place that knows what stands behind `fit`."""
         seeds = check_random_state(self.random_state).randint(2**31, size=4)
-        source = _weighted(ArraySource(X, y, sample_weight))
         fit: Fit = search(
             source,
             n_units,
@@ -50,6 +50,15 @@ class _SigmoidEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         self.offsets_, self.intercept_ = model.offsets, model.intercept
         warn_unless_certified(self.recovery_, stacklevel=4)
         return self
+
+    def _remote(self, X: Any, y: Any, sample_weight: Any) -> Source:
+        """Return Dask collections or device tensors as a source, noting what ``validate_data`` would note."""
+        source = as_source((X, y) if sample_weight is None else (X, y, sample_weight))
+        self.n_features_in_ = source.n_features
+        names = column_names(X)
+        if names is not None:
+            self.feature_names_in_ = names
+        return source
 
     def _rows(self, X: Any) -> Floats:
         check_is_fitted(self)
@@ -141,12 +150,19 @@ class SigmoidCombinationRegressor(RegressorMixin, _SigmoidEstimator):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SigmoidCombinationRegressor:
         """Fit to rows X (n, d) and targets y (n,)."""
-        X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True, ensure_min_samples=2)
-        self._recover(X, y, sample_weight, self.n_units, labels=False, intercept=self.intercept)
+        if is_remote(X):
+            source = self._remote(X, y, sample_weight)
+        else:
+            X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True, ensure_min_samples=2)
+            source = _weighted(ArraySource(X, y, sample_weight))
+        self._recover(source, self.n_units, labels=False, intercept=self.intercept)
         return self
 
     def predict(self, X: Any) -> Floats:
-        """Return r at the rows of X, shape (n,)."""
+        """Return r at the rows of X, shape (n,); lazily where X is a Dask collection."""
+        if is_remote(X):
+            check_is_fitted(self)
+            return predict_rows(self.model_.predict, X)  # type: ignore[no-any-return]
         rows = self._rows(X)
         return np.asarray(self.model_.predict(rows))
 
@@ -202,6 +218,13 @@ class SigmoidMixtureClassifier(ClassifierMixin, _SigmoidEstimator):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SigmoidMixtureClassifier:
         """Fit to rows X (n, d) and labels y (n,) of two classes."""
+        if is_remote(X):
+            self.classes_ = distinct(y)
+            if len(self.classes_) != 2:
+                raise ValueError(f"y must hold two classes, but it holds {len(self.classes_)}.")
+            source = self._remote(X, signs(y, self.classes_[1]), sample_weight)
+            self._recover(source, self.n_components, labels=True, intercept=False)
+            return self
         X, y = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
         check_classification_targets(y)
         kind = type_of_target(y, input_name="y", raise_unknown=True)
@@ -210,12 +233,15 @@ class SigmoidMixtureClassifier(ClassifierMixin, _SigmoidEstimator):
             raise ValueError(f"Only binary classification is supported. The type of the target is {kind}.")
         if len(self.classes_) < 2:
             raise ValueError(f"y must hold two classes, but it holds only one class: {self.classes_[0]!r}.")
-        signs = np.where(y == self.classes_[1], 1.0, -1.0)
-        self._recover(X, signs, sample_weight, self.n_components, labels=True, intercept=False)
+        source = _weighted(ArraySource(X, np.where(y == self.classes_[1], 1.0, -1.0), sample_weight))
+        self._recover(source, self.n_components, labels=True, intercept=False)
         return self
 
     def decision_function(self, X: Any) -> Floats:
         """Return r at the rows of X, shape (n,): positive where the second class is likelier."""
+        if is_remote(X):
+            check_is_fitted(self)
+            return predict_rows(self.model_.predict, X)  # type: ignore[no-any-return]
         rows = self._rows(X)
         return np.asarray(self.model_.predict(rows))
 
@@ -226,7 +252,13 @@ class SigmoidMixtureClassifier(ClassifierMixin, _SigmoidEstimator):
 
     def predict(self, X: Any) -> Any:
         """Return the likelier class of each row."""
-        positive = self.decision_function(X) > 0
+        if is_remote(X):
+            check_is_fitted(self)
+            return predict_rows(self._classify, X, self.classes_.dtype)
+        return self._classify(self._rows(X))
+
+    def _classify(self, rows: Floats) -> Any:
+        positive = self.model_.predict(rows) > 0
         return self.classes_[positive.astype(int)]
 
     def responsibilities(self, X: Any, y: Any) -> Floats:
@@ -237,6 +269,6 @@ class SigmoidMixtureClassifier(ClassifierMixin, _SigmoidEstimator):
             raise ValueError(f"y must have length {len(rows)}, got shape {labels.shape}.")
         if not np.isin(labels, self.classes_).all():
             raise ValueError(f"y must hold only the classes {self.classes_.tolist()}.")
-        signs = np.where(labels == self.classes_[1], 1.0, -1.0)
-        share = self.model_.weights * 0.5 * (1 + signs[:, None] * self.transform(X))
+        side = np.where(labels == self.classes_[1], 1.0, -1.0)
+        share = self.model_.weights * 0.5 * (1 + side[:, None] * self.transform(X))
         return np.asarray(share / np.maximum(share.sum(axis=1, keepdims=True), np.finfo(np.float64).tiny))

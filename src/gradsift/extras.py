@@ -15,6 +15,6 @@ def load_extra(package: str, extra: str) -> Any:
     try:
         return importlib.import_module(package)
     except ModuleNotFoundError as problem:
-        if problem.name != package.partition(".")[0]:
+        if not f"{package}.".startswith(f"{problem.name}."):
             raise  # the package is there and broken: hiding that would help nobody
         raise MissingExtra(f"This needs the package {package}: pip install 'gradsift[{extra}]'.") from None

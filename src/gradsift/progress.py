@@ -54,6 +54,7 @@ class _Bar:
         self.started = time.monotonic()
         self.display: Any = None
         self.tasks: dict[str, Any] = {}
+        self.began: dict[str, tuple[float, float]] = {}
 
     def __call__(self, stage: str, done: float, total: float | None) -> None:
         if self.display is None:
@@ -61,15 +62,20 @@ class _Bar:
                 return
             self._open()
         if stage not in self.tasks:
-            self.tasks[stage] = self.display.add_task(stage, total=total)
-        self.display.update(self.tasks[stage], completed=done, total=total)
+            self.tasks[stage] = self.display.add_task(stage, total=total, rate="")
+            self.began[stage] = time.monotonic(), done
+        start, before = self.began[stage]
+        elapsed = time.monotonic() - start
+        # Counts have a rate worth reading; shares of one have not.
+        rate = f"{(done - before) / elapsed:,.0f}/s" if elapsed > 0 and (total or 0) > 1 else ""
+        self.display.update(self.tasks[stage], completed=done, total=total, rate=rate)
 
     def _open(self) -> None:
         from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-        columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
-        self.display = Progress(*columns, console=Console(stderr=True), transient=True)
+        columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[rate]}")
+        self.display = Progress(*columns, TimeRemainingColumn(), console=Console(stderr=True), transient=True)
         self.display.start()
 
     def close(self) -> None:

@@ -176,7 +176,7 @@ def test_bad_parameters_get_one_sentence(arguments, message):
     [
         (dict(covariance=np.triu(np.ones((4, 4)))), "covariance must be symmetric"),
         (dict(covariance=-np.eye(4)), "positive definite"),
-        (dict(noise=np.inf), "noise must be at least 0, got inf"),
+        (dict(noise=np.inf), "noise must be finite, got inf"),
         (dict(noise="loud"), "noise must be a number"),
         (dict(n=2.5), "n must be a whole number"),
     ],

@@ -17,7 +17,7 @@ __all__ = ["Optima", "descend", "glorot_starts", "prune", "race", "same_optimum"
 
 SPARE_UNITS = 5
 ROWS_PER = 30
-_SAME_BASIN = 0.36  # distance below which a start has always polished to the optimum it was near
+_SAME_BASIN = 0.36  # distance of a start from an optimum below which a polish is not worth its cost
 _CLEARLY_WORSE = 150.0  # nats behind the leader: not worth a polish
 
 
@@ -65,15 +65,14 @@ def glorot_starts(
 def race(problem: Problem, n_units: int, n_starts: int, scale: float, rng: np.random.Generator) -> Optima:
     """Descend from random starts with units to spare, drop the least useful, and polish what differs.
 
-    Spare units make the landscape kinder: at d=20, k=5, n=1e4 and correlated units a race of exact size ends in the
-    right optimum in about 8 of 10 tables, one with five spare units in nearly all, in less time. Crowded problems (more
-    units than dimensions, with offsets) get as many spare units as units, and more time; starts by matching pursuit
-    did not help there once spare units did.
+    Spare units make the landscape kinder: with correlated units, a race of exact size ends in a wrong optimum more
+    often, and takes longer. Crowded problems (more units than dimensions) get as many spare units as units, and more
+    time; starts by matching pursuit did not help there once spare units did.
     About 130 batched evaluations and one to three Levenberg-Marquardt runs on all rows of the search.
     """
     few = _few(problem, n_units)
-    crowded = problem.family.offsets and n_units > problem.n_features
-    n_wide = n_units + (max(SPARE_UNITS, n_units) if crowded else SPARE_UNITS)
+    crowded = n_units > problem.n_features
+    n_wide = n_units + max(SPARE_UNITS, n_units if crowded else n_units // 2)
     wide = problem.batch(n_wide, few)
     starts = glorot_starts(problem.family, n_wide, problem.n_features, n_starts, scale, rng)
     state = start_batch(wide, wide.pack(starts))

@@ -90,11 +90,15 @@ class Source(ABC):
                 block = block._replace(X=np.ascontiguousarray(block.X))
             return summary.chunk(block), len(block.y)
 
-        done = 0
+        done, stage = 0, self._stage
         for state, n in self._in_order(counted, self.blocks(summary.block_rows(self.n_features))):
             done += n
-            report("rows", done, self.n_rows)
+            report(stage, done, self.n_rows)
             yield state
+
+    @property
+    def _stage(self) -> str:
+        return f"pass {int(self.n_passes) + 1}, rows"
 
     def _in_order(self, function: Callable[[Rows], Any], blocks: Iterator[Rows]) -> Iterator[Any]:
         return map(function, blocks)

@@ -73,7 +73,7 @@ class TensorSource(Source):
         for start in range(0, self.n_rows, step):
             stop = min(start + step, self.n_rows)
             yield summary.chunk_on_device(self._slice(slice(start, stop)))
-            report("rows", stop, self.n_rows)
+            report(self._stage, stop, self.n_rows)
 
     def blocks(self, block_rows: int) -> Iterator[Rows]:
         at_least("block_rows", block_rows, 1)
