@@ -84,7 +84,18 @@ class Recovery:
         data: Any = None,
         settings: Mapping[str, Any] | None = None,
     ) -> None:
-        """Write a report: one HTML file that opens offline. Needs the extra ``report``; see :mod:`gradsift.report`."""
+        """Write a report: one HTML file that opens offline (extra ``report``).
+
+        Parameters
+        ----------
+        path : path
+        feature_names : d strings, optional
+            Shown beside the directions, escaped; x1, x2, ... by default.
+        data : (X, y), optional
+            Rows of the fit: adds a residual or calibration plot.
+        settings : dict, optional
+            What the run was asked to do, shown for repeating it.
+        """
         from .report import write_report
 
         write_report(self, path, feature_names=feature_names, data=data, settings=settings)

@@ -114,6 +114,16 @@ def test_labels_may_be_words_and_come_back_as_words(run, rows, tmp_path):
     np.testing.assert_array_equal(words == "yes", second > 0.5)
 
 
+def test_a_box_with_several_outputs_is_predicted_output_by_output(run, tmp_path):
+    (tmp_path / "many.py").write_text(BOX.replace("@ [0.8, 0.5]", "@ [[0.8, 0.1], [0.5, -0.9]]"))
+    assert run("recover", "--oracle", "many:f", "--features", 3, "--out", "found.json")[0] == 0
+    X = np.random.default_rng(0).standard_normal((20, 3))
+    tables.write_table(tmp_path / "d.csv", dict(zip("abc", X.T)))
+    assert run("predict", "found.json", "d.csv", "--out", "p.csv")[0] == 0
+    predicted = tables.read_numbers(tmp_path / "p.csv", ["prediction_1", "prediction_2"])
+    np.testing.assert_allclose(predicted, sys.modules["many"].f(X), atol=1e-9)
+
+
 def test_hostile_column_names_survive_the_whole_way(run, tmp_path):
     names = ["<script>alert(1)</script>", 'quote " and, comma', "ünïcödé 中文", "=1+1"]
     X = np.random.default_rng(0).standard_normal((600, 4))

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from .results import read_notes, require_place
 from .show import AsJson, print_json
+
+if TYPE_CHECKING:
+    from ..model import SigmoidCombination
 
 __all__ = ["predict"]
 
@@ -32,12 +35,12 @@ def predict(
 
     loaded = SigmoidCombination.load(model)
     notes = read_notes(model)
-    values = loaded.predict(_inputs(data, notes, loaded.n_features))
-    write_table(out, _columns(values, notes))
+    X = _inputs(data, notes, loaded.n_features)
+    write_table(out, _columns(loaded, X, notes))
     if as_json:
-        print_json({"rows": len(values), "file": str(out)})
+        print_json({"rows": len(X), "file": str(out)})
     else:
-        typer.echo(f"{len(values):,} predictions written to {out}")
+        typer.echo(f"{len(X):,} predictions written to {out}")
 
 
 def _inputs(data: Path, notes: dict[str, Any], n_features: int) -> Any:
@@ -52,7 +55,13 @@ def _inputs(data: Path, notes: dict[str, Any], n_features: int) -> Any:
     return read_numbers(data, names)
 
 
-def _columns(values: Any, notes: dict[str, Any]) -> dict[str, Any]:
+def _columns(model: SigmoidCombination, X: Any, notes: dict[str, Any]) -> dict[str, Any]:
+    """Return the columns to write: numbers, one per output where there are several, or classes with probabilities."""
+    if "outputs" in notes:
+        return {
+            f"prediction_{i + 1}": _for_output(model, output).predict(X) for i, output in enumerate(notes["outputs"])
+        }
+    values = model.predict(X)
     if "classes" not in notes:
         return {"prediction": values}
     import numpy as np
@@ -60,3 +69,9 @@ def _columns(values: Any, notes: dict[str, Any]) -> dict[str, Any]:
     second = np.clip(0.5 * (1 + values), 0.0, 1.0)
     classes = np.asarray(notes["classes"])
     return {"prediction": classes[(second > 0.5).astype(int)], "probability": second}
+
+
+def _for_output(model: SigmoidCombination, output: dict[str, Any]) -> SigmoidCombination:
+    """Return the model of one output: the same units with that output's weights and intercept."""
+    weights, intercept = output["weights"], output["intercept"]
+    return type(model)(model.units, weights, model.slopes, model.offsets, intercept, model.activation)

@@ -124,7 +124,7 @@ def read_notes(path: Path) -> dict[str, Any]:
     if path.suffix != ".json":
         return {}
     held = json.loads(path.read_text(encoding="utf-8"))
-    return {name: held[name] for name in ("columns", "target", "classes") if name in held}
+    return {name: held[name] for name in ("columns", "target", "classes", "outputs") if name in held}
 
 
 def _unit_rows(found: Recovery) -> tuple[list[str], list[list[Any]]]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import MissingExtra
+from ..extras import load_extra
 from ..files import atomic_writer
 from .cloud import cloud
 from .findings import findings
@@ -60,10 +60,7 @@ def render(
     settings : dict, optional
         What the run was asked to do, for repeating it.
     """
-    try:
-        import jinja2
-    except ImportError:
-        raise MissingExtra("A report needs jinja2: pip install 'gradsift[report]'.") from None
+    jinja2 = load_extra("jinja2", "report")
     d = found.model.n_features
     names = [f"x{i + 1}" for i in range(d)] if feature_names is None else [str(name) for name in feature_names]
     if len(names) != d:
@@ -74,7 +71,7 @@ def render(
         loader=jinja2.DictLoader(templates), autoescape=True, trim_blocks=True, lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )  # fmt: skip
-    return environment.get_template("page.html").render(
+    page: str = environment.get_template("page.html").render(
         found=found,
         tiles=_tiles(found),
         units=_unit_rows(found, names),
@@ -89,6 +86,7 @@ def render(
         css=templates["page.css"],
         js=templates["page.js"],
     )
+    return page
 
 
 def _tiles(found: Recovery) -> list[tuple[str, str]]:

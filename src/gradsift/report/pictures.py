@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from .. import plots
-from ..errors import MissingExtra
+from ..extras import load_extra
 
 if TYPE_CHECKING:
     from ..recovery import Recovery
@@ -43,10 +43,7 @@ class _Sketch(NamedTuple):
 
 def pictures(found: Recovery, data: Any = None) -> list[Picture]:
     """Return the figures whose numbers the run provides; `data` = (X, y) adds residuals or calibration."""
-    try:
-        import matplotlib
-    except ImportError:
-        raise MissingExtra("A report needs matplotlib: pip install 'gradsift[report]'.") from None
+    matplotlib = load_extra("matplotlib", "report")
     facts = {**found.diagnostics, "found": found, "model": found.model, "candidates": found.candidates, "data": data}
     ink = dict.fromkeys(("text.color", "axes.edgecolor", "axes.labelcolor", "xtick.color", "ytick.color"), _INK)
     drawn = []
