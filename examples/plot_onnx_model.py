@@ -11,6 +11,7 @@ expected from it: the example shows what is said in that case, and how to get th
 # ---------------------
 
 import tempfile
+import warnings
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -27,13 +28,14 @@ network = MLPRegressor(hidden_layer_sizes=(3,), activation="tanh", solver="lbfgs
     X, truth.predict(X)
 )
 path = Path(tempfile.mkdtemp()) / "model.onnx"
-path.write_bytes(to_onnx(network, X[:1].astype(np.float32)).SerializeToString())
+size = path.write_bytes(to_onnx(network, X[:1].astype(np.float32)).SerializeToString())
 
 # %%
 # Ask it
 # ------
 # The exact method refuses what rounds to seven digits, early and with a reason.
 
+print(f"{path.name}: {size} bytes")
 oracle = gs.oracle.from_onnx(path)
 try:
     print(gs.recover(oracle, random_state=0).verdict)
@@ -46,6 +48,7 @@ except gs.errors.NotIdentifiable as refusal:
 # Answers at random inputs are a table; the likelihood fit takes the rounding for tiny noise. Rounding is no noise,
 # however, and the test for a further unit may notice it: then there is no certificate, although the units are right.
 
+warnings.simplefilter("ignore", gs.errors.UncertifiedWarning)  # the verdict is printed
 rows = rng.standard_normal((1500, 4))
 found = gs.recover((rows, oracle(rows)), 3, random_state=0)
 print(found.verdict)

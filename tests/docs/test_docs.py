@@ -2,6 +2,7 @@
 
 import importlib.util
 import re
+import runpy
 from pathlib import Path
 
 import pytest
@@ -61,6 +62,16 @@ def test_there_are_at_least_eight_examples_of_under_eighty_lines_each_with_a_pic
         assert len(text.splitlines()) < 80, path.name
         assert "plt.show()" in text, path.name
         compile(text, path.name, "exec")
+
+
+@pytest.mark.parametrize("name", ["plot_black_box", "plot_planning"])  # the quick ones; make docs runs them all
+def test_example_runs(name, monkeypatch):
+    plt = pytest.importorskip("matplotlib.pyplot", reason="examples draw")
+    plt.switch_backend("Agg")
+    monkeypatch.setattr(plt, "show", lambda: None)
+    runpy.run_path(str(ROOT / "examples" / f"{name}.py"))
+    assert plt.get_fignums()
+    plt.close("all")
 
 
 def test_the_pages_name_only_files_that_exist():
