@@ -37,7 +37,7 @@ def main() -> None:
     (folder / "playground.html").write_text(page(), encoding="utf-8")
     driver = _browser()
     try:
-        _take(driver, folder / "box.html", "report", width=1100, most=1250)
+        _take(driver, folder / "box.html", "report", width=1100, most=1520)
         _take(driver, folder / "box.html", "report-light", width=1100)
         _take(driver, folder / "paper.html", "report-dark", width=1100, dark=True)
         _take(driver, folder / "fit.html", "report-narrow", width=390)
