@@ -50,7 +50,7 @@ class DaskSource(Source):
     def _collect(self, summary: Summary[Any, Any]) -> Any:
         dask = load_extra("dask", "dask")
         block = summary.block_rows(self.n_features)
-        segment = block * 2 ** max(0, round(np.log2(max(self.X.chunks[0]) / block)))
+        segment = block * 2 ** max(0, int(np.log2(max(self.X.chunks[0]) / block)))  # no larger than a chunk
         pieces = self._cut(segment)
         shared = dask.delayed(summary, traverse=False)  # in the graph once, not in every task
         reduce = dask.delayed(_segment_state, pure=False)
