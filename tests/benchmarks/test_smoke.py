@@ -10,7 +10,7 @@ FOLDER = Path(__file__).parents[2] / "benchmarks"
 
 SMALL = {
     "cpu_kernel": (["--rows", "2000", "--points", "20", "--repeats", "1"], "(asked 40%)"),
-    "dask_workers": (["--rows", "20000", "--points", "5", "--repeats", "1", "--rounds", "1"], "same bits: True"),
+    "dask_workers": (["--rows", "20000", "--points", "5", "--repeats", "1"], "same bits: True"),
     "gpu_kernel": (["--rows", "5000", "--points", "50", "--repeats", "1"], "CUDA device"),
     "out_of_core": (["--rows", "3000"], "moments at"),
     "kernel_gradients": (["--rows", "2000", "--points", "20"], "x the literal loop"),

@@ -96,7 +96,7 @@ def test_parquet_without_rows_is_refused(write):
 
 
 def test_weights_below_zero_are_refused(write):
-    with pytest.raises(ValueError, match="weight column must be finite and at least 0"):
+    with pytest.raises(ValueError, match="sample_weight must be finite and at least 0"):
         gs.sources.parquet(write(x=X[:, 0], y=Y, w=-Y), target="y", weight="w").reduce(MomentSummary())
 
 
@@ -153,3 +153,11 @@ def test_what_is_no_pair_is_refused():
     for bad in (X, (X,), "file.parquet", (X, Y, Y, Y)):
         with pytest.raises(TypeError, match="a Source or a pair"):
             as_source(bad)
+
+
+def test_dask_weights_below_zero_or_all_zero_are_refused():
+    arrays = pytest.importorskip("dask.array")
+    with pytest.raises(ValueError, match="sample_weight must be finite and at least 0"):
+        as_source((arrays.from_array(X), Y, -Y)).reduce(MomentSummary())
+    with pytest.raises(ValueError, match="must not be all 0"):
+        as_source((arrays.from_array(X), Y, 0 * Y)).reduce(MomentSummary())

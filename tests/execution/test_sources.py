@@ -99,6 +99,19 @@ def test_row_weights_travel_with_the_rows(table, tmp_path):
     np.testing.assert_allclose(repeated.reduce(KernelSummary(POINTS)).values, truth, atol=1e-12)
 
 
+def test_chunks_that_weigh_nothing_change_nothing():
+    arrays = pytest.importorskip("dask.array")
+    rng = np.random.default_rng(3)
+    X, y, w = rng.standard_normal((300_000, 4)), rng.standard_normal(300_000), np.ones(300_000)
+    w[:150_000] = 0.0
+    chunked = gs.sources.dask(*(arrays.from_array(a, chunks=70_000) for a in (X, y, w)))
+    for summary in (MomentSummary(), KernelSummary(POINTS)):
+        found, truth = chunked.reduce(summary), ArraySource(X[150_000:], y[150_000:]).reduce(summary)
+        for name in ("covariance", "values", "support"):
+            if hasattr(truth, name):
+                np.testing.assert_allclose(getattr(found, name), getattr(truth, name), rtol=1e-9, atol=1e-12)
+
+
 def test_columns_come_in_the_order_asked_for(folder, table):
     part = gs.sources.parquet(folder, target="x0", features=["y", "x3"]).rows(0, 10)
     rows = next(part.blocks(10))

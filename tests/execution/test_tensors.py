@@ -1,4 +1,4 @@
-"""The formulas for rows on a device, run on the CPU device, against NumPy."""
+"""The formulas for rows on a device (a GPU where there is one, else the CPU) against NumPy."""
 
 import numpy as np
 import pytest
@@ -17,6 +17,7 @@ from gradsift.weights import fit_weights
 torch = pytest.importorskip("torch")
 from gradsift.sources.torch_tensors import TensorSource  # noqa: E402
 
+DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 D = 5
 RNG = np.random.default_rng(3)
 MODEL = gs.simulate.random_combination(D, 3, slope=2.0, rng=1)
@@ -27,7 +28,7 @@ POINTS = RNG.standard_normal((15, D))
 
 def pair(weight=None, kind=None):
     kind = kind or torch.float64
-    tensors = [None if a is None else torch.tensor(a, dtype=kind) for a in (X, Y, weight)]
+    tensors = [None if a is None else torch.tensor(a, dtype=kind, device=DEVICE) for a in (X, Y, weight)]
     return ArraySource(X, Y, weight), TensorSource(*tensors)
 
 
@@ -63,7 +64,7 @@ def test_normal_equations_agree(labels, activation):
     y = np.where(Y > 0, 1.0, -1.0) if labels else Y
     summary = NormalEquations(family, theta, scatter=True, single=False)
     ours = ArraySource(X, y, WEIGHT).reduce(summary)
-    theirs = TensorSource(*(torch.tensor(a) for a in (X, y, WEIGHT))).reduce(summary)
+    theirs = TensorSource(*(torch.tensor(a, device=DEVICE) for a in (X, y, WEIGHT))).reduce(summary)
     for a, b in zip(ours, theirs):
         np.testing.assert_allclose(b, a, rtol=0, atol=1e-10 * np.abs(a).max())
 

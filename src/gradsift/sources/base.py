@@ -136,3 +136,9 @@ def check_block(X: Floats, y: Floats, first_row: int) -> None:
         if not np.isfinite(array.sum()) and not np.isfinite(array).all():
             row = first_row + int(np.argwhere(~np.isfinite(array))[0][0])
             raise ValueError(f"{name} must be finite, but row {row} holds NaN or inf.")
+
+
+def check_weight(weight: Floats | None) -> None:
+    """Refuse weights that are no weights; a block may weigh nothing, a table may not (the moments say so)."""
+    if weight is not None and not (np.isfinite(weight).all() and (weight >= 0).all()):
+        raise ValueError("sample_weight must be finite and at least 0.")

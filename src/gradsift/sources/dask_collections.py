@@ -7,15 +7,14 @@ of rows in memory: the answer is the same to the bit, however the collection is 
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
 
 from ..checking import at_least
 from ..extras import load_extra
-from .arrays import ArraySource
-from .base import Source, check_block
+from .base import Source, check_block, check_weight
 from .frames import from_frame, package_of
 from .summary import Rows, Summary, tree_merge
 
@@ -51,7 +50,7 @@ class DaskSource(Source):
     def _collect(self, summary: Summary[Any, Any]) -> Any:
         dask = load_extra("dask", "dask")
         block = summary.block_rows(self.n_features)
-        segment = block * 2 ** max(0, round(np.log2(max(self.X.chunks[0]) / block)))
+        segment = block * 2 ** max(0, int(np.log2(max(self.X.chunks[0]) / block)))  # no larger than a chunk
         pieces = self._cut(segment)
         shared = dask.delayed(summary, traverse=False)  # in the graph once, not in every task
         reduce = dask.delayed(_segment_state, pure=False)
@@ -73,7 +72,9 @@ class DaskSource(Source):
         at_least("block_rows", block_rows, 1)
         step = int(block_rows) * max(1, max(self.X.chunks[0]) // int(block_rows))
         for start in range(0, self.n_rows, step):
-            yield from ArraySource(*_computed(self.part(start, min(start + step, self.n_rows)))).blocks(block_rows)
+            rows = _computed(self.part(start, min(start + step, self.n_rows)))
+            check_block(rows.X, rows.y, start)
+            yield from _cut_rows(rows, int(block_rows))
 
     def part(self, start: int, stop: int) -> DaskSource:
         return self._some(slice(start, stop))
@@ -124,18 +125,26 @@ def _as_announced(block: Any, block_info: Any = None) -> Any:
 
 def _segment_state(summary: Summary[Any, Any], rows: Rows, first_row: int, block_rows: int, check: bool) -> Any:
     """Summarise one piece on the worker that holds it."""
-    source = ArraySource(*rows)
     if check:
         check_block(np.asarray(rows.X), np.asarray(rows.y), first_row)
-    source._checked = True
-    return tree_merge(summary, (summary.chunk(block) for block in source.blocks(block_rows)))
+        check_weight(rows.weight)
+    return tree_merge(summary, (summary.chunk(block) for block in _cut_rows(rows, block_rows)))
+
+
+def _cut_rows(rows: Rows, block_rows: int) -> Iterator[Rows]:
+    for start in range(0, len(rows.y), block_rows):
+        parts = (None if part is None else part[start : start + block_rows] for part in rows)
+        yield _float_rows(parts)
+
+
+def _float_rows(parts: Iterable[Any]) -> Rows:
+    arrays: list[Any] = [None if part is None else np.ascontiguousarray(part, dtype=np.float64) for part in parts]
+    return Rows(*arrays)
 
 
 def _computed(source: DaskSource) -> Rows:
     dask = load_extra("dask", "dask")
-    computed = dask.compute(source.X, source.y, source.weight)
-    parts: list[Any] = [None if part is None else np.ascontiguousarray(part, dtype=np.float64) for part in computed]
-    return Rows(*parts)
+    return _float_rows(dask.compute(source.X, source.y, source.weight))
 
 
 def _as_array(name: str, values: Any, ndim: int) -> Any:

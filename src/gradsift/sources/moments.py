@@ -82,6 +82,8 @@ class MomentSummary(Summary[MomentState, Moments]):
         return MomentState(left.n_rows + right.n_rows, mass, left.mean + gap * share, scatter)
 
     def finalize(self, state: MomentState) -> Moments:
+        if state.mass == 0:
+            raise ValueError("sample_weight must not be all 0.")
         covariance = state.scatter / state.mass
         return Moments(
             n_rows=state.n_rows,

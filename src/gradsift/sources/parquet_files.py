@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from ..checking import Floats, at_least
+from ..checking import at_least
 from ..extras import load_extra
-from .base import Source, check_block
+from .base import Source, check_block, check_weight
 from .summary import Rows
 
 __all__ = ["ParquetSource"]
@@ -71,7 +71,7 @@ class ParquetSource(Source):
         for rows in self._reblocked(int(block_rows)):
             if not self._checked:
                 check_block(rows.X, rows.y, self._start + done)
-                _check_weight(rows.weight)
+                check_weight(rows.weight)
             done += len(rows.y)
             yield rows
         self._checked = True
@@ -94,7 +94,7 @@ class ParquetSource(Source):
             done, first = done + len(wanted), first + len(batch)
         self._reading.done += self.n_rows
         check_block(rows.X, rows.y, 0)
-        return rows
+        return rows._replace(X=np.ascontiguousarray(rows.X))
 
     def _in_order(self, function: Callable[[Rows], Any], blocks: Iterator[Rows]) -> Iterator[Any]:
         """Summarise blocks on all cores while the next ones are decoded; results come in the order of the rows."""
@@ -192,11 +192,6 @@ def _row_groups(dataset: Any, columns: list[str]) -> list[tuple[Any, Any]]:
                     )
             groups.append((fragment, group))
     return groups
-
-
-def _check_weight(weight: Floats | None) -> None:
-    if weight is not None and not (np.isfinite(weight).all() and (weight >= 0).all()):
-        raise ValueError("The weight column must be finite and at least 0.")
 
 
 def _listed(names: list[str]) -> str:
