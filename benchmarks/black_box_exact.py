@@ -83,8 +83,7 @@ def worst_error(found: gs.SigmoidCombination, truth: gs.SigmoidCombination) -> f
         return np.inf
     found, truth = found.canonical(), truth.canonical()
     mine, theirs = found.units * found.slopes[:, None], truth.units * truth.slopes[:, None]
-    cosines = truth.units @ found.units.T
-    rows, columns = linear_sum_assignment(-cosines)
+    rows, columns = linear_sum_assignment(-(truth.units @ found.units.T))
     a = np.linalg.norm(theirs[rows] - mine[columns], axis=1) / truth.slopes[rows]
     b = np.abs(truth.offsets[rows] - found.offsets[columns]) / (1 + np.abs(truth.offsets[rows]))
     u = np.abs(truth.weights[rows] - found.weights[columns]) / truth.weights[rows]
