@@ -43,7 +43,9 @@ def worst_error(found, truth):
         return np.inf
     found, truth = found.canonical(), truth.canonical()
     mine, theirs = found.units * found.slopes[:, None], truth.units * truth.slopes[:, None]
-    rows, columns = linear_sum_assignment(np.linalg.norm(theirs[:, None] - mine[None], axis=2))
+    mine_all = np.concatenate([mine, found.offsets[:, None], found.weights[:, None]], axis=1)
+    theirs_all = np.concatenate([theirs, truth.offsets[:, None], truth.weights[:, None]], axis=1)
+    rows, columns = linear_sum_assignment(np.linalg.norm(theirs_all[:, None] - mine_all[None], axis=2))
     a = np.linalg.norm(theirs[rows] - mine[columns], axis=1) / truth.slopes[rows]
     b = np.abs(truth.offsets[rows] - found.offsets[columns]) / (1 + np.abs(truth.offsets[rows]))
     u = np.abs(truth.weights[rows] - found.weights[columns]) / truth.weights[rows]

@@ -109,15 +109,30 @@ def test_two_copies_of_a_unit_are_one_unit():
     assert found.model.n_units == 3
 
 
-@pytest.mark.parametrize("gap", [0.0, 0.5, 5.0])
-def test_parallel_units_are_refused_and_the_others_handed_over(gap):
+@pytest.mark.parametrize(("ratio", "gap"), [(1.5, 0.0), (1.5, 10.0), (1.0, 2.0)])
+def test_parallel_units_are_read_as_a_pair(ratio, gap):
     a, b, u = parts(6, 4)
-    a[1], b[1] = 1.5 * a[0], b[0] + gap
+    a[1], b[1] = ratio * a[0], ratio * b[0] + gap
+    found = check(a, b, u)
+    assert found.diagnostics["smallest_angle"] < 1e-9
+    assert found.diagnostics["spent"]["pairs"] >= 2 * 4
+
+
+def test_units_that_no_radius_separates_are_read_as_a_pair():
+    a, b, u = parts(10, 4)
+    across = np.linalg.qr(np.stack([a[0], a[1]]).T)[0][:, 1]
+    a[1] = 2.0 * (a[0] / np.linalg.norm(a[0]) + 1e-7 * across)
+    check(a, b, u)
+
+
+def test_three_parallel_units_are_refused_and_the_others_handed_over():
+    a, b, u = parts(6, 5)
+    a[1], a[2] = 1.5 * a[0], 0.8 * a[0]
     truth = gs.SigmoidCombination(a, u, 1.0, b, 0.0)
     with pytest.raises(NotIdentifiable, match="parallel") as refusal:
         identify(gs.Oracle(truth.predict, 6), rng=0)
     assert not refusal.value.partial.certified
-    assert refusal.value.partial.model.n_units == 2  # the two others
+    assert refusal.value.partial.model.n_units == 2
 
 
 def sum_of(g, d=5, k=8):

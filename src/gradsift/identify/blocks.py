@@ -17,7 +17,7 @@ from scipy.linalg import cho_factor, cho_solve, lstsq, solve_triangular
 from ..checking import Floats
 from .accuracy import Changes, Errors, noise_level, summarise
 from .ledger import Ledger
-from .net import Net
+from .net import Net, Probe
 from .replies import probe_rows
 
 __all__ = ["BlockSystem"]
@@ -29,8 +29,8 @@ class _Core:
     Around the probe's base the unknowns are the unit's frame coordinates and its argument at the base.
     """
 
-    def __init__(self, net: Net, number: int, row_slopes: Floats, X: Floats, largest: float) -> None:
-        self.probe = net.probes[number]
+    def __init__(self, net: Net, number: int, probe: Probe, row_slopes: Floats, X: Floats, largest: float) -> None:
+        self.probe = probe
         self.frame = self.probe.frame
         self.across = probe_rows(net, number, self.probe, largest)
         rows = self.probe.rows
@@ -65,7 +65,8 @@ class _Core:
 class BlockSystem:
     """The weighted, linearised equations of all replies around a network.
 
-    Stored rows split into core rows and `extra` ones; the unknowns of unit l are eliminated by its core.
+    Stored rows split into core rows and `extra` ones; the unknowns of unit l are eliminated by its core, so that every
+    unit must have a probe.
     """
 
     def __init__(self, net: Net, ledger: Ledger) -> None:
@@ -78,7 +79,9 @@ class BlockSystem:
         self.residuals = (ledger.y - values @ net.u - net.c) / self.noise
         globals_ = np.concatenate([values, np.ones((len(X), 1))], axis=1) / self.noise[:, None]  # (m, k + 1)
         self.cores = [
-            _Core(net, number, slopes[probe.rows, number], X, ledger.largest) for number, probe in enumerate(net.probes)
+            _Core(net, number, probe, slopes[probe.rows, number], X, ledger.largest)
+            for number, probe in enumerate(net.probes)
+            if probe is not None
         ]
         taken = np.zeros(len(X), dtype=bool)
         for core in self.cores:

@@ -16,7 +16,7 @@ from .net import Net
 __all__ = ["CHI_LIMIT", "Certificate", "certify", "fresh_points", "smallest_angle"]
 
 CHI_LIMIT = 2.0
-ERROR_LIMIT = 4e-9
+ERROR_LIMIT = 6e-9
 _FRESH_LIMIT = 1e-8
 _LEAST_WEIGHT = 1e-7  # over the largest one
 

@@ -11,7 +11,7 @@ from .accuracy import Errors
 from .blocks import BlockSystem
 from .dense import DenseSystem
 from .ledger import Ledger
-from .net import Net, Probe
+from .net import Net
 from .replies import probe_rows
 
 __all__ = ["Fit", "fit_jointly", "parameter_errors"]
@@ -80,7 +80,7 @@ def parameter_errors(net: Net, ledger: Ledger, rng: np.random.Generator) -> Erro
 
 
 def _system(net: Net, ledger: Ledger) -> BlockSystem | DenseSystem:
-    if net.a.size + 2 * net.k + 1 <= _DENSE or not net.probes:
+    if net.a.size + 2 * net.k + 1 <= _DENSE or None in net.probes:
         return DenseSystem(net, ledger)
     return BlockSystem(net, ledger)
 
@@ -89,8 +89,7 @@ def _measure(net: Net, ledger: Ledger) -> Fit:
     """Compare a network with all replies."""
     rows = np.abs(ledger.y - net.predict(ledger.X)) / net.noise(ledger.X, ledger.largest)
     probes = np.zeros(net.k)
-    for number, latest in enumerate(net.probes):
-        probe: Probe | None = latest
+    for number, probe in enumerate(net.probes):
         while probe is not None:
             found = probe_rows(net, number, probe, ledger.largest)
             probes[number] = max(probes[number], np.abs(found.residuals * found.weights).max(initial=0.0))

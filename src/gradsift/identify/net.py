@@ -58,7 +58,7 @@ class Net:
     a, b, u : (k, d), (k,), (k,) arrays
     c : float
     probes : tuple of Probe
-        One for each unit; empty if the units were not read from probes.
+        One for each unit; None for units that were not read one by one.
     """
 
     link: Link
@@ -66,7 +66,7 @@ class Net:
     b: Floats
     u: Floats
     c: float
-    probes: tuple[Probe, ...]
+    probes: tuple[Probe | None, ...]
 
     @property
     def k(self) -> int:
@@ -116,8 +116,7 @@ class Net:
     def all_probes(self) -> list[Probe]:
         """Return the latest and the earlier probes of all units."""
         found = []
-        for probe in self.probes:
-            latest: Probe | None = probe
+        for latest in self.probes:
             while latest is not None:
                 found.append(latest)
                 latest = latest.earlier

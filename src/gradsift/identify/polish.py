@@ -14,27 +14,30 @@ from .net import Net, Probe
 
 __all__ = ["polish"]
 
-_WEAK = 3.5e-9
+_WEAK = 4e-9
 _MOST_ROUNDS = 3
 _DRAWS = 64  # directions tried per radius
 
 
 def polish(fit: Fit, ledger: Ledger, rng: np.random.Generator) -> tuple[Fit, Errors]:
-    """Ask for more where the error bound is above 3.5e-9, and fit again.
+    """Ask for more where the error bound is above 4e-9, and fit again.
 
     A unit whose offset alone is uncertain costs one query, any other d + 1.
     """
     errors = parameter_errors(fit.net, ledger, rng)
-    for _ in range(_MOST_ROUNDS if fit.net.probes else 0):
+    for _ in range(_MOST_ROUNDS):
         asked = ledger.n_queries
         net = fit.net
         for unit in np.flatnonzero(errors.relative > _WEAK):
+            old = net.probes[unit]
+            if old is None:
+                continue
             whole = bool(errors.direction[unit] > _WEAK)
-            point = _isolated_point(net, int(unit), whole, rng)
+            point = _isolated_point(net, int(unit), float(np.linalg.norm(old.base)), whole, rng)
             if point is None:
                 continue
             if whole:
-                net = _probed_again(net, int(unit), point, ledger)
+                net = _probed_again(net, int(unit), old, point, ledger)
             else:
                 ledger.ask(point[None], "polish")
         if ledger.n_queries == asked:
@@ -49,8 +52,9 @@ def _step_length(net: Net, unit: int) -> float:
     return float(0.1 * net.link.usable * np.sqrt(net.a.shape[1]) / np.linalg.norm(net.a[unit]))
 
 
-def _isolated_point(net: Net, unit: int, whole: bool, rng: np.random.Generator) -> Floats | None:
-    """Return a point of the unit's hyperplane near the origin beside which all other units stand still, or None."""
+def _isolated_point(net: Net, unit: int, present: float, whole: bool, rng: np.random.Generator) -> Floats | None:
+    """Return a point of the unit's hyperplane, not much further out than the `present` one and nearer if possible,
+    beside which all other units stand still; or None."""
     d = net.a.shape[1]
     length = float(np.linalg.norm(net.a[unit]))
     foot = -net.b[unit] * net.a[unit] / length**2
@@ -58,7 +62,7 @@ def _isolated_point(net: Net, unit: int, whole: bool, rng: np.random.Generator) 
     step = _step_length(net, unit)
     reach = step * np.linalg.norm(net.a[others], axis=1) if whole else np.zeros(len(others))
     radius = 4 * step
-    while radius < 1.5 * float(np.linalg.norm(net.probes[unit].base)):
+    while radius < 1.5 * present:
         across = rng.standard_normal((_DRAWS, d))
         across -= np.outer(across @ net.a[unit], net.a[unit]) / length**2
         points = foot + radius * across / np.linalg.norm(across, axis=1, keepdims=True)
@@ -70,9 +74,9 @@ def _isolated_point(net: Net, unit: int, whole: bool, rng: np.random.Generator) 
     return None
 
 
-def _probed_again(net: Net, unit: int, point: Floats, ledger: Ledger) -> Net:
+def _probed_again(net: Net, unit: int, old: Probe, point: Floats, ledger: Ledger) -> Net:
     """Return the network with a new probe of one unit at `point`; d + 1 queries."""
-    old, step = net.probes[unit], _step_length(net, unit)
+    step = _step_length(net, unit)
     first = len(ledger.X)
     ledger.ask(np.concatenate([point[None], point + step * old.frame.plane]), "polish")
     lengths = np.full(len(old.lengths), step)

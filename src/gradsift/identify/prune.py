@@ -40,9 +40,9 @@ def without_contaminated(net: Net, ledger: Ledger) -> Net:
     unit that was being read; as soon as it is found itself, it shows here.
     """
     keep = np.ones(net.k, dtype=bool)
-    for number in range(net.k):
-        residuals = probe_rows(net, number, net.probes[number], ledger.largest).residuals
-        if len(residuals):
+    for number, probe in enumerate(net.probes):
+        if probe is not None and len(probe.lengths):
+            residuals = probe_rows(net, number, probe, ledger.largest).residuals
             keep[number] = np.ptp(residuals) <= _CONTAMINATED * abs(net.u[number])
     return net.only(keep)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..checking import Floats
 from .ledger import EPS
@@ -22,16 +23,27 @@ class ProbeRows:
     residuals : (d - 2,) array
     weights : (d - 2,) array
         One over the standard size of the residuals.
-    values : (d - 2, k) array
-        g of every unit's argument.
+    moving : (n,) int array
+        Units that move there, the own one among them; `moving_values` (d - 2, n) is g of their arguments.
+    still_values : (k,) array
+        g of the others; meaningless where units move.
     slopes : (d - 2,) array
         u g' of the own unit.
     """
 
     residuals: Floats
     weights: Floats
-    values: Floats
+    moving: NDArray[np.intp]
+    moving_values: Floats
+    still_values: Floats
     slopes: Floats
+
+    @property
+    def values(self) -> Floats:
+        """g of every unit's argument, shape (d - 2, k); formed on demand, for it is large."""
+        full = np.tile(self.still_values, (len(self.residuals), 1))
+        full[:, self.moving] = self.moving_values
+        return full
 
 
 def probe_rows(net: Net, number: int, probe: Probe, largest: float) -> ProbeRows:
@@ -44,12 +56,12 @@ def probe_rows(net: Net, number: int, probe: Probe, largest: float) -> ProbeRows
     moving = np.flatnonzero(~still)
     local = probe.frame.coordinates(net.a[moving])[:, 2:]  # (moving, d - 2)
     arguments = at_base[moving] + probe.lengths[:, None] * local.T  # (d - 2, moving)
-    values = np.broadcast_to(np.sign(at_base), (len(probe.lengths), net.k)).copy()
-    values[:, moving] = link.odd.value(arguments)
+    values, signs = link.odd.value(arguments), np.sign(at_base)
     active = link.odd.derivative(arguments) * net.u[moving]
     norms = np.linalg.norm(net.a[moving], axis=1)
     radius = np.hypot(np.linalg.norm(probe.base), probe.lengths)
     terms = 2 * radius[:, None] * norms + np.abs(net.b[moving])
     noise = EPS * (4 * largest + (np.abs(active) * terms).sum(axis=1))
     own = int(np.flatnonzero(moving == number)[0])
-    return ProbeRows(probe.answers - values @ net.u - net.c, 1 / noise, values, active[:, own])
+    predicted = values @ net.u[moving] + signs[still] @ net.u[still] + net.c
+    return ProbeRows(probe.answers - predicted, 1 / noise, moving, values, signs, active[:, own])

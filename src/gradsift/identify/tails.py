@@ -46,7 +46,7 @@ def find_by_student(ledger: Ledger, links: Sequence[Link], rng: np.random.Genera
             best = min(best, student.misfit)
             if student.misfit < 1e-9 * max(ledger.largest, 1e-300):
                 m = student.model
-                return Net(link, m.units * m.slopes[:, None], m.offsets, m.weights, m.intercept, ())
+                return Net(link, m.units * m.slopes[:, None], m.offsets, m.weights, m.intercept, (None,) * k)
     raise NotIdentifiable(
         f"No sum of up to {_MOST_UNITS} {names} units fits {len(y)} answers (best misfit {best:.2g}): algebraic tails "
         "have no plateaus to scan for, so only small networks of this kind can be found; fit samples instead."
