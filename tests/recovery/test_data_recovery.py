@@ -127,6 +127,16 @@ def test_pickled_and_saved_models_predict_the_same(table, tmp_path, suffix):
     np.testing.assert_array_equal(gs.SigmoidCombination.load(path).predict(X), fit.predict(X))
 
 
+def test_a_file_of_the_first_format_still_loads(tmp_path):
+    path = tmp_path / "old.json"
+    path.write_text(
+        """{"format": "gradsift.SigmoidCombination", "version": 1, "activation": "tanh", "intercept": 0.25,
+        "units": [[0.6, 0.8]], "weights": [2.0], "slopes": [1.5], "offsets": [-0.5]}"""
+    )
+    value = gs.SigmoidCombination.load(path).predict([[1.0, 1.0]])[0]
+    assert value == pytest.approx(0.25 + 2 * np.tanh(1.5 * 1.4 - 0.5))
+
+
 # What must not be claimed
 
 

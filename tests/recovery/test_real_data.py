@@ -52,7 +52,9 @@ def test_breast_cancer_is_one_logistic_classifier():
     assert fit.score(test, y_test) > 0.93
 
 
-def test_doctor_visits_beat_a_linear_fit_on_fresh_rows():
+def test_two_units_predict_doctor_visits_better_than_a_line_on_shuffled_rows():
+    # Only on shuffled rows, where persons seen in training come back. On unshuffled folds (new persons) an automatic
+    # fit did worse than the line, so nothing is claimed there; one unit is no better than the line on either.
     table = sm.datasets.randhie.load_pandas().data
     X, y = table.drop(columns="mdvis").to_numpy(), np.log1p(table["mdvis"].to_numpy())
     train, test, y_train, y_test = train_test_split(X, y, random_state=0)
