@@ -25,7 +25,7 @@ class KernelGradients:
     working_memory : float
         Most MiB beside the rows and the result, whatever their number.
     precision : {"full", "tf32"}
-        "tf32" trades accuracy (about 2e-4 instead of 1e-6) for speed where the rows are float32 CUDA tensors;
+        "tf32" trades accuracy (1e-4 to 4e-4 instead of 1e-6) for speed where the rows are float32 CUDA tensors;
         elsewhere it changes nothing.
 
     Notes

@@ -27,7 +27,7 @@ def kernel_state(points: Floats, X: Any, y: Any, weight: Any = None, *, precisio
     """Summarise the rows of `X` (n, d) and `y` (n,) at each of the points (m, d).
 
     Rows are centred in their own precision, sums are combined in float64. Relative error about 1e-6 for float32
-    rows, 2e-4 with ``precision="tf32"`` (fused kernel only), rounding for float64 rows.
+    rows, 1e-4 to 4e-4 with ``precision="tf32"`` (fused kernel only), rounding for float64 rows.
     """
     xi = torch.as_tensor(points, dtype=torch.float64, device=X.device)
     heaviest = 1.0
