@@ -14,7 +14,7 @@ from gradsift.search.better import better_unit
 from gradsift.search.escape import escape
 from gradsift.search.frame import Framed, frame_of
 from gradsift.search.lbfgs import minimize_batch, start_batch
-from gradsift.search.offsets import offsets_p_value
+from gradsift.search.offsets import offsets_p_value, wider_positions
 from gradsift.search.problem import prepare
 from gradsift.search.race import glorot_starts, prune, race
 from gradsift.sources import ArraySource, MomentSummary, Rows
@@ -196,6 +196,15 @@ def test_offsets_are_asked_for_only_when_they_are_there():
         fitted = problem.polish(problem.frame.enter(from_model(truth)))
         p_values.append(offsets_p_value(problem, wider, fitted))
     assert 0.2 < np.mean(p_values) < 0.8  # uniform: mean 0.5, standard error 0.065
+
+
+@pytest.mark.parametrize(("offsets", "intercept"), [(False, False), (False, True), (True, False), (True, True)])
+def test_fitted_parameters_are_found_again_in_a_wider_family(offsets, intercept):
+    rng = np.random.default_rng(0)
+    narrow = Family.of("logistic", offsets=offsets, intercept=intercept)
+    wider = Family.of("logistic", offsets=True, intercept=True)
+    theta = Parameters(rng.standard_normal((2, 3)), rng.standard_normal(2), rng.standard_normal(2), 0.7)
+    np.testing.assert_array_equal(wider.pack(theta)[wider_positions(narrow, wider, 2, 3)], narrow.pack(theta))
 
 
 # The whole walk

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.stats import chi2
 
 from ..refine import Family, NormalEquations, Refined
 from ..sources import ArraySource
 from .problem import Problem
 
-__all__ = ["offsets_needed", "offsets_p_value"]
+__all__ = ["offsets_needed", "offsets_p_value", "wider_positions"]
 
 _LEVEL = 1e-3
 
@@ -28,10 +29,8 @@ def offsets_p_value(problem: Problem, wider: Family, refined: Refined) -> float:
     k, d = refined.theta.A.shape
     equations = ArraySource(*problem.first(10_000)).reduce(NormalEquations(wider, refined.theta))
     assert equations.curvature is not None  # asked for by default
-    extra = np.arange(problem.family.size(k, d), wider.size(k, d))
-    if problem.family.intercept and not wider.intercept:
-        raise ValueError("wider must contain the fitted family.")
-    fitted = np.arange(problem.family.size(k, d))
+    fitted = wider_positions(problem.family, wider, k, d)
+    extra = np.setdiff1d(np.arange(wider.size(k, d)), fitted)
     H = equations.curvature
     known = H[np.ix_(fitted, fitted)]
     known[np.diag_indices_from(known)] *= 1 + 1e-6  # sums of float32 blocks may be singular to that digit
@@ -41,3 +40,14 @@ def offsets_p_value(problem: Problem, wider: Family, refined: Refined) -> float:
     variance = 1.0 if wider.labels else 2 * equations.loss / equations.mass
     statistic = float(score @ np.linalg.lstsq(information, score, rcond=1e-10)[0]) / max(variance, 1e-300)
     return float(chi2.sf(statistic, len(extra)))
+
+
+def wider_positions(family: Family, wider: Family, n_units: int, n_features: int) -> NDArray[np.intp]:
+    """Return where the flat parameters of `family` sit in those of `wider`: [A, u, b?, c?]."""
+    k, shared = n_units, n_units * (n_features + 1)
+    positions = [np.arange(shared)]
+    if family.offsets:
+        positions.append(shared + np.arange(k))
+    if family.intercept:
+        positions.append(np.array([wider.size(k, n_features) - 1]))
+    return np.concatenate(positions)
