@@ -20,6 +20,7 @@ __all__ = ["Fitted", "Noise", "fit_jointly", "predict"]
 
 _SLOPE_PRIOR = 1.0  # standard deviation of a log-slope about the mean of all
 _MOST_ITERATIONS = 40
+_HOPELESS = 100.0  # nats per answer: a fit this bad that hardly improves is in a wrong place
 _CERTAIN = 1e-3  # labels: 1 - r^2 is not taken to be smaller
 
 
@@ -111,7 +112,7 @@ def reflect(rows: Floats, v: Floats) -> Floats:
 def fit_jointly(theta: Parameters, X: Floats, y: Floats, noise: Noise, g: Activation) -> Fitted:
     """Maximise the likelihood with a weak prior on the slopes. O(n P^2) flops per step, n P numbers in memory."""
     here = _look(theta, X, y, noise, g)
-    damping = 1e-3
+    damping, slow = 1e-3, 0
     for _ in range(_MOST_ITERATIONS):
         H, slope = _equations(here, X, y, noise, g)
         scale = np.sqrt(np.maximum(np.diag(H), 1e-300))
@@ -126,6 +127,9 @@ def fit_jointly(theta: Parameters, X: Floats, y: Floats, noise: Noise, g: Activa
         there = _look(_moved(here, step), X, y, noise, g)
         if there.loss <= here.loss:
             settled = gain < 1e-3
+            slow = slow + 1 if here.loss - there.loss < 0.01 * here.loss and here.loss > _HOPELESS * len(y) else 0
+            if slow == 6:
+                settled = True
             here, damping = there, max(damping / 10, 1e-12)
             if settled:
                 break
@@ -186,4 +190,6 @@ def _moved(here: Fitted, step: Floats) -> Parameters:
     k, d = theta.A.shape
     own = step[: k * (d + 1)].reshape(k, d + 1)
     turned = own[:, :d] - 2 * np.einsum("kd,kd->k", own[:, :d], here.mirrors)[:, None] * here.mirrors
-    return Parameters(theta.A + turned, theta.u + step[k * (d + 1) : -1], theta.b + own[:, d], theta.c + float(step[-1]))
+    return Parameters(
+        theta.A + turned, theta.u + step[k * (d + 1) : -1], theta.b + own[:, d], theta.c + float(step[-1])
+    )

@@ -67,5 +67,7 @@ def surprise(fitted: Fitted, points: Floats, residuals: Floats, sd: float, deriv
     """
     spread = np.full(len(points), sd**2)
     for unit in range(len(fitted.theta.u)):
-        spread += np.minimum((derivative[:, unit] * argument_errors(fitted, unit, points)) ** 2, fitted.theta.u[unit] ** 2)
+        spread += np.minimum(
+            (derivative[:, unit] * argument_errors(fitted, unit, points)) ** 2, fitted.theta.u[unit] ** 2
+        )
     return float(np.mean(residuals**2 / spread))

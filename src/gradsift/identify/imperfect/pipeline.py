@@ -161,7 +161,7 @@ class _Campaign:
         X, y = self.ledger.X[self.near], self.ledger.y[self.near]
         while True:
             lesson = study(X, y, self.noise, self.g, self.n_spare, self.radius, self.rng)
-            room = len(y) > 0.6 * (self.n_spare + 4) * (X.shape[1] + 2)
+            room = len(y) > 1.0 * (self.n_spare + 4) * (X.shape[1] + 2)
             if not lesson.saturated or not room:
                 return lesson
             self.n_spare += 4
@@ -199,9 +199,9 @@ class _Campaign:
         assert fitted is not None
         level = 0.6 * float(np.abs(fitted.theta.u).min())
         most = max(24, int(0.12 * self.ledger.n_queries))
-        self.test = look_for_another(
-            fitted, self.ledger, self.variance.sd, self.radius, level, most, self.g, self.rng
-        )
+        # On plateaus rounding is no noise: it is the same at every point of an arc.
+        sd = max(self.variance.sd, self.floor.grid)
+        self.test = look_for_another(fitted, self.ledger, sd, self.radius, level, most, self.g, self.rng)
 
     # Levers
 
@@ -239,9 +239,7 @@ class _Campaign:
             first = len(self.ledger.X)
             answers = self.ledger.ask(points, "levers")
             slopes = self.g.derivative(points @ fitted.theta.A.T + fitted.theta.b) * fitted.theta.u
-            amazed = surprise(
-                fitted, points, answers - predict(fitted.theta, points, self.g), self.variance.sd, slopes
-            )
+            amazed = surprise(fitted, points, answers - predict(fitted.theta, points, self.g), self.variance.sd, slopes)
             self.rounds += 1
             if amazed > _REFUTED and self.used == self.near:
                 return False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import minimize
@@ -16,6 +17,8 @@ __all__ = ["Lesson", "study"]
 
 _RIDGES = (1e-4, 4e-4)  # weight decay of the two starts, over the variance of the answers, for arguments
 _WEIGHT_RIDGE = 1e-3
+_JUMP = 1.5  # of the error when a unit is removed that was needed
+_WINDOW = 4  # numbers of units above the jump that are fitted to the last digit
 _FIRST, _AGAIN = 600, 150  # iterations of L-BFGS: from random units, and after each removal
 
 
@@ -60,21 +63,31 @@ def study(
     best: dict[int, Fitted] = {}
     for ridge in _RIDGES:
         loss = _Loss(X / scale, y, g, ridge * float(y.var()))
-        flat = loss.descend(_random_student(n_spare, d, y, rng), _FIRST)
-        for k in range(n_spare, 0, -1):
-            theta = _unscaled(loss.unpack(flat, k), scale)
-            if n > k * (d + 2) + 1:
-                fitted = fit_jointly(theta, X, y, noise, g)
-                if k not in best or fitted.loss < best[k].loss:
-                    best[k] = fitted
-            if k > 1:
-                flat = loss.descend(loss.without_least(flat, k), _AGAIN)
+        path = loss.thin_out(_random_student(n_spare, d, y, rng), n_spare)
+        for k in _worth_fitting(path, n, d):
+            fitted = fit_jointly(_unscaled(loss.unpack(path[k].flat, k), scale), X, y, noise, g)
+            if k not in best or fitted.loss < best[k].loss:
+                best[k] = fitted
     scores = {k: 2 * f.loss + (k * (d + 2) + 1) * float(np.log(n)) for k, f in best.items()}
     scores[0] = 2 * noise.loss(np.full(n, y.mean()), y) + float(np.log(n))
     order = sorted(scores, key=lambda k: scores[k])
     chosen = order[0] or order[1]
     gap = scores[order[1]] - scores[order[0]] if order[0] else -1.0
-    return Lesson(best[chosen], gap, chosen + 1 >= max(best))
+    return Lesson(best[chosen], gap, chosen + 1 >= n_spare or chosen == max(best))
+
+
+class _Stage(NamedTuple):
+    """A thinned student and its mean squared error."""
+
+    flat: Floats
+    error: float
+
+
+def _worth_fitting(path: dict[int, _Stage], n: int, d: int) -> list[int]:
+    """Return the numbers of units from just below the first jump of the error to a few above it."""
+    jumps = [k for k in path if k + 1 in path and path[k].error > _JUMP * path[k + 1].error]
+    low = max(jumps, default=1)
+    return [k for k in path if low <= k <= low + _WINDOW and k * (d + 2) + 1 < n] or [1]
 
 
 def _random_student(k: int, d: int, y: Floats, rng: np.random.Generator) -> Floats:
@@ -117,6 +130,19 @@ class _Loss:
         """Return the end of a run of L-BFGS."""
         done = minimize(self, flat, jac=True, method="L-BFGS-B", options={"maxiter": n_iterations, "maxcor": 20})
         return np.asarray(done.x)
+
+    def thin_out(self, flat: Floats, k: int) -> dict[int, _Stage]:
+        """Return students with k, k - 1, ..., 1 units, from a random one with k."""
+        path = {}
+        flat = self.descend(flat, _FIRST)
+        while True:
+            A, u, b, c = self.unpack(flat, k)
+            e = self.g.value(self.X @ A.T + b) @ u + c - self.y
+            path[k] = _Stage(flat, float(np.mean(e * e)))
+            if k == 1:
+                return path
+            flat = self.descend(self.without_least(flat, k), _AGAIN)
+            k -= 1
 
     def without_least(self, flat: Floats, k: int) -> Floats:
         """Return the student without the unit whose loss the other weights mend best."""

@@ -95,6 +95,4 @@ def result(
         **facts,
     }
     model = link.to_model(theta.A, theta.b, theta.u, theta.c)
-    return Identification(
-        model, judgement.certified, judgement.sentence, n_queries, errors, cones[order], diagnostics
-    )
+    return Identification(model, judgement.certified, judgement.sentence, n_queries, errors, cones[order], diagnostics)
