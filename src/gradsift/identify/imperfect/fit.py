@@ -21,7 +21,8 @@ __all__ = ["Fitted", "Noise", "fit_jointly", "predict"]
 _SLOPE_PRIOR = 1.0  # standard deviation of a log-slope about the mean of all
 _MOST_ITERATIONS = 40
 _HOPELESS = 100.0  # nats per answer: a fit this bad that hardly improves is in a wrong place
-_CERTAIN = 1e-3  # labels: 1 - r^2 is not taken to be smaller
+_CERTAIN = 1e-2  # labels: 1 - r^2 is not taken to be smaller
+_WALL = 0.05  # labels: how far |r| may exceed one at a cost of half a nat per answer
 
 
 @dataclass(frozen=True)
@@ -32,10 +33,18 @@ class Noise:
     labels: bool = False
 
     def loss(self, r: Floats, y: Floats) -> float:
-        """Return minus the log-likelihood, up to a constant."""
+        """Return minus the log-likelihood, up to a constant; labels: with a wall where |r| exceeds one."""
         if self.labels:
-            return float(-np.log(np.maximum(0.5 * (1 + y * r), 0.25 * _CERTAIN)).sum())
+            beyond = np.maximum(np.abs(r) - 1, 0.0) / _WALL
+            return float(-np.log(np.clip(0.5 * (1 + y * r), 0.25 * _CERTAIN, 1.0)).sum() + 0.5 * (beyond**2).sum())
         return float(0.5 * ((y - r) ** 2).sum() / self.sd**2)
+
+    def score(self, r: Floats, y: Floats) -> Floats:
+        """Return minus the derivative of the loss in each value of r."""
+        if self.labels:
+            inside = np.where(np.abs(r) < 1, y / np.maximum(1 + y * r, 0.5 * _CERTAIN), 0.0)
+            return np.asarray(inside - np.sign(r) * np.maximum(np.abs(r) - 1, 0.0) / _WALL**2)
+        return np.asarray((y - r) / self.sd**2)
 
     def draw(self, r: Floats, rng: np.random.Generator) -> Floats:
         """Return answers of an oracle with mean r."""
@@ -174,7 +183,7 @@ def _equations(here: Fitted, X: Floats, y: Floats, noise: Noise, g: Activation) 
     J = jacobian(theta, here.mirrors, X, g)
     weight = noise.precision(y - here.residuals)
     H = (J * weight[:, None]).T @ J
-    slope = J.T @ (weight * here.residuals)
+    slope = J.T @ noise.score(y - here.residuals, y)
     lengths = np.linalg.norm(theta.A, axis=1)
     logs = np.log(lengths)
     # The first local coordinate of a unit is its length, up to the sign that the reflection gives it.

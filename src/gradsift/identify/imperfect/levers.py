@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...activations import Activation
 from ...checking import Floats
 from ...geometry import orthonormal_rows
-from .fit import Fitted, reflect
+from .fit import Fitted, Noise, predict, reflect
 
-__all__ = ["LONGEST", "lever_points", "surprise"]
+__all__ = ["LONGEST", "lever_points", "lever_sets", "surprise"]
 
 LONGEST = 0.7  # standard deviation of the argument at the end of a lever
 _DRAWS = 6
 _QUIET = 3.0  # beyond this argument a unit hardly moves
+
+
+def lever_sets(fitted: Fitted, unit: int, sd: float) -> int:
+    """Return how many sets of levers about double what is known about a unit's direction."""
+    gain = 0.6 * LONGEST * abs(float(fitted.theta.u[unit])) / max(sd, 1e-300)
+    return int(np.clip(np.ceil(gain**-2 if gain > 0.1 else 100.0), 1, 100))
 
 
 def lever_points(fitted: Fitted, unit: int, length: float, rng: np.random.Generator) -> Floats:
@@ -55,19 +62,12 @@ def argument_errors(fitted: Fitted, unit: int, points: Floats) -> Floats:
     return np.asarray(np.sqrt(np.maximum(np.einsum("ni,ij,nj->n", local, fitted.block(unit), local), 0)))
 
 
-def surprise(fitted: Fitted, points: Floats, residuals: Floats, sd: float, derivative: Floats) -> float:
-    """Return the mean square of new residuals over what the fit foretold; about 1 if its errors are honest.
-
-    Parameters
-    ----------
-    residuals : (n,) array
-        Answers minus predictions, before the answers are used.
-    derivative : (n, k) array
-        Of r in each unit's argument.
-    """
-    spread = np.full(len(points), sd**2)
-    for unit in range(len(fitted.theta.u)):
-        spread += np.minimum(
-            (derivative[:, unit] * argument_errors(fitted, unit, points)) ** 2, fitted.theta.u[unit] ** 2
-        )
-    return float(np.mean(residuals**2 / spread))
+def surprise(fitted: Fitted, points: Floats, answers: Floats, noise: Noise, g: Activation) -> float:
+    """Return the mean square of new residuals over what the fit foretold; about 1 if its errors are honest."""
+    theta = fitted.theta
+    r = predict(theta, points, g)
+    slopes = g.derivative(points @ theta.A.T + theta.b) * theta.u  # (n, k)
+    spread = 1 / noise.precision(r)
+    for unit, u in enumerate(theta.u):
+        spread += np.minimum((slopes[:, unit] * argument_errors(fitted, unit, points)) ** 2, u**2)
+    return float(np.mean((answers - r) ** 2 / spread))

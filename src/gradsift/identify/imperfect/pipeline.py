@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...activations import get_activation
 from ...checking import Floats, as_generator, at_least
@@ -17,12 +18,13 @@ from ..result import Identification, Progress
 from .circles import CircleTest, look_for_another
 from .cones import calibration, cones
 from .design import informative_points
-from .fit import Fitted, Noise, fit_jointly, predict
+from .fit import Fitted, Noise, fit_jointly
 from .floor import Floor, choose_path
-from .levers import LONGEST, lever_points, surprise
+from .levers import LONGEST, lever_points, lever_sets, surprise
 from .noise import Variance
 from .scale import find_scale
 from .student import Lesson, study
+from .thinning import simpler
 from .verdict import Evidence, judge, result
 
 __all__ = ["identify_imperfect"]
@@ -96,7 +98,7 @@ class _Campaign:
             raise ValueError(f"activation must be one of {', '.join(LINKS)} for imperfect answers, got {activation!r}.")
         self.ledger, self.link, self.floor, self.rng = ledger, LINKS[activation], floor, rng
         self.g = self.link.odd
-        self.accuracy = accuracy if accuracy is not None else (0.1 if floor.kind == "noisy" else np.inf)
+        self.accuracy = accuracy if accuracy is not None else (0.1 if floor.kind in ("noisy", "labels") else np.inf)
         self.asked_for = accuracy
         known = floor.kind != "noisy"
         self.variance = Variance(max(floor.sd, 1e-300) ** 2, np.inf if known else 7.0)
@@ -121,16 +123,20 @@ class _Campaign:
         n_far = 2 * len(even)
         self.near = list(range(n_far, self.ledger.n_queries))
         self.n_spare = _SPARE
+        first_guess = self.variance
         for _ in range(_MOST_RELEARNED):
             self._learn()
             if self._pull_levers(_SURE):
+                self._thin_out()
                 self._test()
                 if self.test is not None and not self.test.alarm:
                     break
                 self.n_spare += 2
+            self.variance = first_guess
             self._draw(max(2 * self.ledger.n_features, len(self.near) // 4))
         self._sharpen(self.accuracy)
-        if self.asked_for is None and self.floor.kind != "noisy":
+        self._thin_out()
+        if self.asked_for is None and self.floor.kind in ("rounded", "float32"):
             self._measure_parameters()
 
     # Student
@@ -144,7 +150,7 @@ class _Campaign:
     def _learn(self) -> None:
         """Draw random inputs until a student explains them."""
         d = self.ledger.n_features
-        wanted = 7 * (d + 2)
+        wanted = max(7 * (d + 2), int(60 * d * (self.variance.sd / self.signal) ** 2))
         for _ in range(_MOST_ROUNDS):
             if len(self.near) < wanted:
                 self._draw(wanted - len(self.near))
@@ -184,19 +190,26 @@ class _Campaign:
 
     def _fit(self) -> None:
         """Fit all rows in use; then take the noise from the residuals and fit once more."""
-        assert self.fitted is not None
         X, y = self.ledger.X[self.used], self.ledger.y[self.used]
-        self.fitted = fit_jointly(self.fitted.theta, X, y, self.noise, self.g)
+        fitted = fit_jointly(self._known().theta, X, y, self.noise, self.g)
         if self.floor.kind == "noisy":
-            freedom = len(y) - len(self.fitted.information)
-            self.variance = Variance(self.floor.sd**2, 7.0).pooled(float((self.fitted.residuals**2).sum()), freedom)
-            self.fitted = fit_jointly(self.fitted.theta, X, y, self.noise, self.g)
+            freedom = len(y) - len(fitted.information)
+            self.variance = Variance(self.floor.sd**2, 7.0).pooled(float((fitted.residuals**2).sum()), freedom)
+            fitted = fit_jointly(fitted.theta, X, y, self.noise, self.g)
+        self.fitted = fitted
+
+    def _thin_out(self) -> None:
+        """Drop units that all replies together do not need."""
+        X, y = self.ledger.X[self.used], self.ledger.y[self.used]
+        while (smaller := simpler(self._known(), X, y, self.noise, self.g)) is not None:
+            self.fitted = smaller
+            self.ledger.n_units = len(smaller.theta.u)
+            self._fit()
 
     # Another unit?
 
     def _test(self) -> None:
-        fitted = self.fitted
-        assert fitted is not None
+        fitted = self._known()
         level = 0.6 * float(np.abs(fitted.theta.u).min())
         most = max(24, int(0.12 * self.ledger.n_queries))
         # On plateaus rounding is no noise: it is the same at every point of an arc.
@@ -214,45 +227,55 @@ class _Campaign:
                 return
 
     def _calibrate(self) -> None:
-        assert self.fitted is not None
-        n_draws = 16 if len(self.fitted.information) < 200 else 8
-        self.widening = calibration(self.fitted, self.ledger.X[self.used], self.noise, self.g, self.rng, n_draws)
+        fitted = self._known()
+        n_draws = 16 if len(fitted.information) < 200 else 8
+        self.widening = calibration(fitted, self.ledger.X[self.used], self.noise, self.g, self.rng, n_draws)
 
     @property
     def cones(self) -> Floats:
         """(k,) calibrated cones."""
-        assert self.fitted is not None
-        return np.asarray(self.widening * cones(self.fitted))
+        return np.asarray(self.widening * cones(self._known()))
 
     def _pull_levers(self, accuracy: float) -> bool:
         """Lever rounds until the linear cones are narrower than `accuracy`; False if the student was refuted."""
-        fitted = self.fitted
-        assert fitted is not None
         length = LONGEST
         for _ in range(_MOST_ROUNDS):
+            fitted = self._known()
             wide = np.flatnonzero(cones(fitted) > accuracy)
             if len(wide) == 0 or self.ledger.n_features < 2:
                 return True
-            points = np.concatenate([lever_points(fitted, int(unit), length, self.rng) for unit in wide])
-            if len(points) == 0:
-                points = self.radius * self.rng.standard_normal((self.ledger.n_features, self.ledger.n_features))
+            points = self._levers(fitted, wide, length)
             first = len(self.ledger.X)
-            answers = self.ledger.ask(points, "levers")
-            slopes = self.g.derivative(points @ fitted.theta.A.T + fitted.theta.b) * fitted.theta.u
-            amazed = surprise(fitted, points, answers - predict(fitted.theta, points, self.g), self.variance.sd, slopes)
+            amazed = surprise(fitted, points, self.ledger.ask(points, "levers"), self.noise, self.g)
             self.rounds += 1
             if amazed > _REFUTED and self.used == self.near:
                 return False
             self.used.extend(range(first, first + len(points)))
             length = max(0.5 * length, 0.1) if amazed > 2.5 else min(1.3 * length, LONGEST)
             self._fit()
-            fitted = self.fitted
         return True
+
+    def _levers(self, fitted: Fitted, units: NDArray[np.intp], length: float) -> Floats:
+        """Return lever points of some units, or random inputs where no lever is free of other units."""
+        points = [
+            lever_points(fitted, int(unit), length, self.rng)
+            for unit in units
+            for _ in range(lever_sets(fitted, int(unit), self.variance.sd))
+        ]
+        if any(len(part) for part in points):
+            return np.concatenate(points)
+        d = self.ledger.n_features
+        return np.asarray(self.radius * self.rng.standard_normal((2 * d, d)))
+
+    def _known(self) -> Fitted:
+        if self.fitted is None:
+            raise NotIdentifiable("No number of units explains the answers.")
+        return self.fitted
 
     def _measure_parameters(self) -> None:
         """Ask where slopes, weights and offsets show best, as often as there are unknowns."""
-        assert self.fitted is not None
-        points = informative_points(self.fitted.theta, self.radius, len(self.fitted.information), self.g, self.rng)
+        fitted = self._known()
+        points = informative_points(fitted.theta, self.radius, len(fitted.information), self.g, self.rng)
         first = len(self.ledger.X)
         self.ledger.ask(points, "parameters")
         self.used.extend(range(first, first + len(points)))
@@ -262,18 +285,12 @@ class _Campaign:
 
     def result(self, n_queries: int) -> Identification:
         """Return what is known."""
-        assert self.fitted is not None
-        evidence = Evidence(
-            self.floor, self.variance, self.gap, self.test, self.asked_for, self.shortage, self._unexplained()
-        )
-        y = self.ledger.y[self.used]
-        judgement = judge(self.fitted, self.cones, evidence, y - self.fitted.residuals)
+        fitted = self._known()
+        misfit = 1.0 if self.noise.labels else float(np.mean(fitted.residuals**2) / self.variance.value)
+        evidence = Evidence(self.floor, self.variance, self.gap, self.test, self.asked_for, self.shortage, misfit)
+        judgement = judge(fitted, self.cones, evidence, self.ledger.y[self.used] - fitted.residuals)
         facts = {"rounds": self.rounds, "widening": self.widening, "spent": dict(self.ledger.spent)}
-        return result(self.fitted, self.cones, self.link, judgement, n_queries, evidence, facts)
-
-    def _unexplained(self) -> float:
-        """Return the mean square of all residuals over the noise, where the signs of all units are sure."""
-        return float(np.mean(self.fitted.residuals**2) / self.variance.value) if self.fitted is not None else np.nan
+        return result(fitted, self.cones, self.link, judgement, n_queries, evidence, facts)
 
 
 def _rms_angles(fitted: Fitted) -> Floats:

@@ -49,7 +49,7 @@ def find_scale(ledger: Ledger, sd: float, rng: np.random.Generator, guess: float
     directions = rng.standard_normal((n, ledger.n_features))
     far = ledger.ask(_FAR * np.concatenate([directions, -directions]), "scale").reshape(2, -1)
     odd, even = 0.5 * (far[0] - far[1]), 0.5 * (far[0] + far[1])
-    while odd @ odd < 8 * sd**2 and n < 400:  # faint: labels, or noise as large as the signal
+    while odd @ odd < (8 + 0.5 * n) * sd**2 and n < 400:  # faint: labels, or noise as large as the signal
         more = rng.standard_normal((n, ledger.n_features))
         far = ledger.ask(_FAR * np.concatenate([more, -more]), "scale").reshape(2, -1)
         odd, even = np.append(odd, 0.5 * (far[0] - far[1])), np.append(even, 0.5 * (far[0] + far[1]))
@@ -60,13 +60,13 @@ def find_scale(ledger: Ledger, sd: float, rng: np.random.Generator, guess: float
             f"Opposite answers far out agree within the noise of {sd:.2g} in {n} directions ({ledger.n_queries} "
             "queries): the function looks constant, or does not settle far out."
         )
-    return Scale(_bracket(ledger, directions, odd, guess), intercept, signal, even)
+    return Scale(_bracket(ledger, directions, odd, n * signal**2, guess), intercept, signal, even)
 
 
-def _bracket(ledger: Ledger, directions: Floats, odd: Floats, radius: float) -> float:
+def _bracket(ledger: Ledger, directions: Floats, odd: Floats, strength: float, radius: float) -> float:
     for _ in range(_MOST_STEPS):
         near = ledger.ask(radius * np.concatenate([directions, -directions]), "scale").reshape(2, -1)
-        share = float(0.5 * (near[0] - near[1]) @ odd / (odd @ odd))
+        share = float(0.5 * (near[0] - near[1]) @ odd / strength)
         if _LOW <= share <= _HIGH:
             return radius * float(np.clip(np.sqrt(_SPREAD / _spread_of(share)), 0.6, 1.6))
         radius = 6 * radius if share < _LOW else radius / 6
