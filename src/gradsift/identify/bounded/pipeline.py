@@ -19,6 +19,7 @@ from ..ledger import EPS, Ledger
 from ..links import LINKS
 from ..result import Identification, Progress
 from .box import Box, box_of
+from .noisy import NoisyBox
 from .verdict import exact_result
 
 __all__ = ["identify_bounded"]
@@ -67,11 +68,13 @@ def identify_bounded(
     before = oracle.n_answered
     box = box_of(oracle, Ledger(oracle, None, progress))
     floor = choose_path(oracle, rng) if floor is None else floor
-    search = _Exact(box, name, rng)
+    search = _Exact(box, name, rng) if floor.kind == "exact" else NoisyBox(box, LINKS[name], floor, accuracy, rng)
     try:
         search.run()
     except BudgetSpent as spent:
-        raise BudgetSpent(str(spent), None) from None
+        if search.fitted is None:
+            raise
+        search.shortage = str(spent)
     return search.result(oracle.n_answered - before)
 
 
@@ -84,6 +87,7 @@ class _Exact:
         self.share = 1.0  # of the box that random inputs fill
         self.n_spare = _SPARE
         self.fitted: Fitted | None = None
+        self.shortage = ""
         self.fresh = np.empty(0)
 
     def run(self) -> None:

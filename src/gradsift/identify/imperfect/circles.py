@@ -10,14 +10,14 @@ from ...activations import Activation
 from ...checking import Floats
 from ...geometry import orthonormal_rows
 from ..ledger import Ledger
-from .fit import Fitted, predict
+from .fit import Fitted, Noise, predict
 from .levers import argument_errors
 
 __all__ = ["CircleTest", "look_for_another"]
 
 N_CIRCLES = 3
 _NEEDED = 5.5  # standard errors by which a unit of the level stands out on each circle
-_ALARM = 4.5
+_ALARM = 4.2
 _FAR = 2.0**20  # radius over the scale of the inputs
 
 
@@ -30,7 +30,7 @@ class CircleTest(NamedTuple):
 
 
 def look_for_another(
-    fitted: Fitted, ledger: Ledger, sd: float, radius: float, level: float, most: int, g: Activation,
+    fitted: Fitted, ledger: Ledger, noise: Noise, radius: float, level: float, most: int, g: Activation,
     rng: np.random.Generator,
 ) -> CircleTest:  # fmt: skip
     """Ask on three far circles, about (5.5 sd / level)^2 queries each, and at most `most` in all.
@@ -39,16 +39,19 @@ def look_for_another(
     known unit is in doubt are avoided.
     """
     d = ledger.n_features
-    n_pairs = int(np.clip(np.ceil(0.5 * (_NEEDED * sd / level) ** 2), 4, max(4, most // (2 * N_CIRCLES))))
+    n_pairs = int(np.clip(np.ceil(0.5 * (_NEEDED * noise.sd / level) ** 2), 4, max(4, most // (2 * N_CIRCLES))))
     statistic, weakest = 0.0, np.inf
     for _ in range(N_CIRCLES if d > 1 else 1):
         plane = orthonormal_rows(min(2, d), d, rng)
         angles = _clear_angles(fitted, plane, n_pairs, _FAR * radius, rng)
         points = _FAR * radius * (np.cos(angles)[:, None] * plane[0] + np.sin(angles)[:, None] * plane[-1])
         both = np.concatenate([points, -points])
-        residuals = (ledger.ask(both, "another unit") - predict(fitted.theta, both, g)).reshape(2, -1)
+        expected = predict(fitted.theta, both, g)
+        residuals = (ledger.ask(both, "another unit") - expected).reshape(2, -1)
         odd = 0.5 * (residuals[0] - residuals[1])
-        spread = _spread(fitted, points, sd)
+        # Labels vary less where they are nearly certain, but how certain they are is itself only estimated.
+        variance = np.maximum(1 / noise.precision(expected), 0.2 * noise.sd**2).reshape(2, -1).mean(axis=0)
+        spread = np.hypot(_doubt(fitted, points), np.sqrt(0.5 * variance))
         statistic = max(statistic, _largest_arc(odd, spread))
         weakest = min(weakest, float((1 / spread**2).sum()))
     return CircleTest(statistic, _NEEDED / np.sqrt(weakest), statistic > _ALARM)
@@ -60,13 +63,13 @@ def _clear_angles(fitted: Fitted, plane: Floats, n: int, radius: float, rng: np.
     angles = (np.arange(n)[:, None] + rng.random((n, tries))) * np.pi / n
     flat = angles.ravel()
     points = radius * (np.cos(flat)[:, None] * plane[0] + np.sin(flat)[:, None] * plane[-1])
-    doubt = _spread(fitted, points, 0.0).reshape(n, tries)
+    doubt = _doubt(fitted, points).reshape(n, tries)
     return np.asarray(angles[np.arange(n), np.argmin(doubt, axis=1)])
 
 
-def _spread(fitted: Fitted, points: Floats, sd: float) -> Floats:
-    """Return the standard deviation of half the difference of opposite residuals: noise, and signs in doubt."""
-    variance = np.full(len(points), 0.5 * sd**2)
+def _doubt(fitted: Fitted, points: Floats) -> Floats:
+    """Return the standard deviation that signs of known units in doubt give to a value."""
+    variance = np.zeros(len(points))
     for unit, u in enumerate(fitted.theta.u):
         z = np.abs(points @ fitted.theta.A[unit] + fitted.theta.b[unit])
         ratio = z / np.maximum(argument_errors(fitted, unit, points), 1e-300)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.stats import f as f_distribution
-from scipy.stats import norm
+from scipy.stats import kurtosistest, norm
 
 from ...checking import Floats
 
@@ -56,7 +56,7 @@ def complaints(residuals: Floats, predictions: Floats, sd: float) -> list[str]:
     limit = norm.isf(_LEVEL / (2 * n))
     outside = int((np.abs(z) > limit).sum())
     kurtosis = float(np.mean(z**4) / np.mean(z**2) ** 2 - 3)
-    if outside or kurtosis > norm.isf(_LEVEL) * np.sqrt(24 / n):
+    if outside or kurtosistest(z, alternative="greater").pvalue < _LEVEL:
         found.append(
             f"the noise has heavy tails or outliers ({outside} of {n} residuals beyond {limit:.1f} standard "
             f"deviations, excess kurtosis {kurtosis:.2f})"

@@ -37,6 +37,7 @@ _ROUGH = 0.35  # radians: directions known better than this can be improved by l
 _MOST_RELEARNED = 4
 _LEAST_PER_UNKNOWN = 2.2  # answers
 _ARGUMENTS = 3.5  # spread of a typical unit's arguments that the student's inputs aim at
+_NARROW = 1.2  # spread of arguments below which units can hide behind each other
 _REFUTED = 4.0  # mean square of the first lever answers over what the student foretold
 _SURE = 0.15  # radians: known units this sure leave room on a circle for another one to show
 _MOST_CALIBRATIONS = 6
@@ -116,7 +117,7 @@ class _Campaign:
         return Noise(self.variance.sd, self.floor.kind == "labels")
 
     def run(self) -> None:
-        scale = find_scale(self.ledger, self.variance.sd, self.rng)
+        scale = find_scale(self.ledger, self.noise, self.rng)
         even = scale.even
         self.variance = self.variance.pooled(2 * float(((even - even.mean()) ** 2).sum()), len(even) - 1)
         self.radius, self.signal = scale.radius, scale.signal
@@ -136,6 +137,8 @@ class _Campaign:
             self._draw(max(2 * self.ledger.n_features, len(self.near) // 4))
         self._sharpen(self.accuracy)
         self._thin_out()
+        if self.test is not None and self.test.level > 0.8 * float(np.abs(self._known().theta.u).min()):
+            self._test(0.3)  # now that known units are surer
         if self.asked_for is None and self.floor.kind in ("rounded", "float32"):
             self._measure_parameters()
 
@@ -158,8 +161,7 @@ class _Campaign:
             if self._accepts(lesson):
                 self._take(lesson)
                 return
-            typical = _ARGUMENTS / float(np.median(np.linalg.norm(lesson.fitted.theta.A, axis=1)))
-            self.radius *= float(np.clip(np.sqrt(typical / self.radius), 0.7, 1.4))
+            self.radius *= float(np.clip(np.sqrt(_ARGUMENTS / self._spread(lesson)), 0.6, 1.8))
             wanted = int(np.ceil(_GROWTH * len(self.near)))
         raise NotIdentifiable("No number of units explains the answers.")
 
@@ -177,11 +179,17 @@ class _Campaign:
         n, n_unknowns = len(fitted.residuals), len(fitted.information)
         if lesson.saturated or lesson.gap < _CLEAR_GAP or n < _LEAST_PER_UNKNOWN * n_unknowns:
             return False
+        if self._spread(lesson) < _NARROW:
+            return False
         freedom = n - n_unknowns
         squares = float((fitted.residuals**2).sum())
         if not self.noise.labels and self.variance.too_small(squares, freedom):
             return False
         return bool(_rms_angles(fitted).max() < _ROUGH)
+
+    def _spread(self, lesson: Lesson) -> float:
+        """Return the spread of a typical unit's arguments over random inputs."""
+        return self.radius * float(np.median(np.linalg.norm(lesson.fitted.theta.A, axis=1)))
 
     def _take(self, lesson: Lesson) -> None:
         self.fitted, self.gap, self.used = lesson.fitted, lesson.gap, list(self.near)
@@ -208,13 +216,14 @@ class _Campaign:
 
     # Another unit?
 
-    def _test(self) -> None:
+    def _test(self, share: float = 0.12) -> None:
+        """Look for another unit with at most this share of the queries so far."""
         fitted = self._known()
         level = 0.6 * float(np.abs(fitted.theta.u).min())
-        most = max(24, int(0.12 * self.ledger.n_queries))
+        most = max(24, int(share * self.ledger.n_queries))
         # On plateaus rounding is no noise: it is the same at every point of an arc.
-        sd = max(self.variance.sd, self.floor.grid)
-        self.test = look_for_another(fitted, self.ledger, sd, self.radius, level, most, self.g, self.rng)
+        noise = Noise(max(self.variance.sd, self.floor.grid), self.noise.labels)
+        self.test = look_for_another(fitted, self.ledger, noise, self.radius, level, most, self.g, self.rng)
 
     # Levers
 

@@ -9,6 +9,7 @@ import numpy as np
 from ...checking import Floats
 from ...errors import NotIdentifiable
 from ..ledger import Ledger
+from .fit import Noise
 
 __all__ = ["Scale", "find_scale"]
 
@@ -39,13 +40,13 @@ class Scale:
     even: Floats
 
 
-def find_scale(ledger: Ledger, sd: float, rng: np.random.Generator, guess: float = 2.0) -> Scale:
+def find_scale(ledger: Ledger, noise: Noise, rng: np.random.Generator, guess: float = 2.0) -> Scale:
     """Find the radius of random inputs that suits a student; 24 queries if the first guess is right.
 
     Far out a unit is -u or +u, so that the mean of opposite answers is the intercept, and an answer nearer to the
     origin is a share of the far one that grows with the radius.
     """
-    n = 6
+    n, sd = 6, noise.sd
     directions = rng.standard_normal((n, ledger.n_features))
     far = ledger.ask(_FAR * np.concatenate([directions, -directions]), "scale").reshape(2, -1)
     odd, even = 0.5 * (far[0] - far[1]), 0.5 * (far[0] + far[1])
@@ -54,8 +55,11 @@ def find_scale(ledger: Ledger, sd: float, rng: np.random.Generator, guess: float
         far = ledger.ask(_FAR * np.concatenate([more, -more]), "scale").reshape(2, -1)
         odd, even = np.append(odd, 0.5 * (far[0] - far[1])), np.append(even, 0.5 * (far[0] + far[1]))
         directions, n = np.concatenate([directions, more]), 2 * n
-    intercept, signal = float(even.mean()), float(np.sqrt(max(np.mean(odd**2) - 0.5 * sd**2, 0.0)))
-    if not odd.any() or signal == 0.0:
+    square = float(np.mean(odd**2))
+    # Labels have variance 1 - r^2: less noise where the signal is strong.
+    signal = float(np.sqrt(max(2 * square - 1 if noise.labels else square - 0.5 * sd**2, 0.02 * square)))
+    intercept = float(even.mean())
+    if not odd.any():
         raise NotIdentifiable(
             f"Opposite answers far out agree within the noise of {sd:.2g} in {n} directions ({ledger.n_queries} "
             "queries): the function looks constant, or does not settle far out."
