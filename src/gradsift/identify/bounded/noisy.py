@@ -1,0 +1,121 @@
+"""Imperfect answers inside a box: the student grows until it is sure, then the most telling inputs sharpen it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...errors import NotIdentifiable
+from ..imperfect.cones import calibration, cones
+from ..imperfect.fit import Fitted, Noise, fit_jointly
+from ..imperfect.floor import Floor
+from ..imperfect.noise import Variance
+from ..imperfect.student import Lesson, study
+from ..imperfect.thinning import simpler
+from ..imperfect.verdict import Evidence, judge, result
+from ..links import Link
+from ..result import Identification
+from .box import Box
+from .design import telling_points
+
+__all__ = ["NoisyBox"]
+
+_SPARE = 6
+_GROWTH = 1.25
+_CLEAR_GAP = 10.0
+_LEAST_PER_UNKNOWN = 2.2
+_ROUGH = 0.35
+_MOST_ROUNDS = 60
+_MOST_ANSWERS = 200_000
+
+
+class NoisyBox:
+    """One identification while it runs, in the box's coordinates."""
+
+    def __init__(self, box: Box, link: Link, floor: Floor, accuracy: float | None, rng: np.random.Generator) -> None:
+        self.box, self.link, self.floor, self.asked_for, self.rng = box, link, floor, accuracy, rng
+        self.g = link.odd
+        self.accuracy = 0.1 if accuracy is None else accuracy
+        self.variance = Variance(max(floor.sd, 1e-300) ** 2, 7.0 if floor.kind == "noisy" else np.inf)
+        self.fitted: Fitted | None = None
+        self.gap, self.widening, self.shortage = 0.0, 1.3, ""
+        self.n_spare = _SPARE
+
+    @property
+    def noise(self) -> Noise:
+        return Noise(self.variance.sd, self.floor.kind == "labels")
+
+    def run(self) -> None:
+        """Learn, then sharpen."""
+        self._learn()
+        for _ in range(_MOST_ROUNDS):
+            self._thin_out()
+            if float((self.widening * cones(self._known())).max()) <= self.accuracy:
+                self.widening = calibration(self._known(), self.box.inside, self.noise, self.g, self.rng, 12)
+                if float((self.widening * cones(self._known())).max()) <= self.accuracy:
+                    return
+            n = max(len(self._known().information) // 3, len(self.box.half))
+            self.box.ask(telling_points(self._known(), n, 1.0, self.noise, self.g, self.rng), "design")
+            self._fit()
+
+    def _learn(self) -> None:
+        d = len(self.box.half)
+        signal = float(np.std(self.box.ask(self.box.draw(24, 1.0, self.rng), "student")))
+        wanted = max(7 * (d + 2), int(60 * d * min(1.0, self.variance.sd / max(signal, 1e-300)) ** 2))
+        while wanted < _MOST_ANSWERS:
+            self.box.ask(self.box.draw(wanted - len(self.box.answers), 1.0, self.rng), "student")
+            lesson = study(
+                self.box.inside, self.box.answers, self.noise, self.g, self.n_spare, 1 / np.sqrt(3.0), self.rng
+            )
+            if self._accepts(lesson):
+                self.fitted, self.gap = lesson.fitted, lesson.gap
+                self._fit()
+                return
+            if lesson.saturated and len(self.box.answers) > (self.n_spare + 3) * (d + 2):
+                self.n_spare += 3
+            wanted = int(np.ceil(_GROWTH * len(self.box.answers)))
+        raise NotIdentifiable(
+            f"No number of units explains {len(self.box.answers)} answers inside the box: the function is no sum of "
+            "such sigmoids, the noise is too large, or the box is too small for its units to bend."
+        )
+
+    def _accepts(self, lesson: Lesson) -> bool:
+        fitted = lesson.fitted
+        n, n_unknowns = len(fitted.residuals), len(fitted.information)
+        if lesson.saturated or lesson.gap < _CLEAR_GAP or n < _LEAST_PER_UNKNOWN * n_unknowns:
+            return False
+        squares = float((fitted.residuals**2).sum())
+        if not self.noise.labels and self.variance.too_small(squares, n - n_unknowns):
+            return False
+        return all(float(np.trace(fitted.tangent(unit))) < _ROUGH**2 for unit in range(len(fitted.theta.u)))
+
+    def _known(self) -> Fitted:
+        if self.fitted is None:
+            raise NotIdentifiable("No units were found inside the box.")
+        return self.fitted
+
+    def _fit(self) -> None:
+        X, y = self.box.inside, self.box.answers
+        fitted = fit_jointly(self._known().theta, X, y, self.noise, self.g)
+        if self.floor.kind == "noisy":
+            first = Variance(self.floor.sd**2, 7.0)
+            self.variance = first.pooled(float((fitted.residuals**2).sum()), len(y) - len(fitted.information))
+            fitted = fit_jointly(fitted.theta, X, y, self.noise, self.g)
+        self.fitted = fitted
+
+    def _thin_out(self) -> None:
+        X, y = self.box.inside, self.box.answers
+        while (smaller := simpler(self._known(), X, y, self.noise, self.g)) is not None:
+            self.fitted = smaller
+            self._fit()
+
+    def result(self, n_queries: int) -> Identification:
+        """Return what is known, in the oracle's coordinates."""
+        fitted = self._known()
+        angles = self.widening * cones(fitted)
+        misfit = 1.0 if self.noise.labels else float(np.mean(fitted.residuals**2) / self.variance.value)
+        evidence = Evidence(
+            self.floor, self.variance, self.gap, None, self.asked_for, self.shortage, misfit, bounded=True
+        )
+        judgement = judge(fitted, angles, evidence, self.box.answers - fitted.residuals)
+        facts = {"widening": self.widening, "spent": dict(self.box.ledger.spent)}
+        return result(fitted, angles, self.link, judgement, n_queries, evidence, facts, self.box.outside(fitted.theta))

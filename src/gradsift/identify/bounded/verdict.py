@@ -1,0 +1,67 @@
+"""What may be claimed about a network found inside a box with exact answers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from ...checking import Floats
+from ..imperfect.fit import Fitted
+from ..ledger import EPS
+from ..links import Link
+from ..result import Identification
+from .box import Box
+
+__all__ = ["exact_result"]
+
+_CHI = 8.0  # residuals over the rounding of answers
+_ERROR = 1e-7  # largest relative error of a parameter that is vouched for
+
+
+def exact_result(fitted: Fitted, box: Box, link: Link, fresh: Floats, n_queries: int) -> Identification:
+    """Check a joint fit against its own conditioning and fresh points, and return the public record.
+
+    Parameters
+    ----------
+    fitted : Fitted
+        In the box's coordinates, with the rounding of answers as its noise.
+    fresh : (n,) array
+        Residuals at points that were not fitted yet.
+    """
+    theta = box.outside(fitted.theta)
+    k, d = theta.A.shape
+    largest = box.ledger.largest
+    rounding = 16 * EPS * largest
+    chi = float(np.abs(fitted.residuals).max() / rounding)
+    C = np.diag(fitted.covariance) * max(1.0, chi) ** 2
+    at = np.arange(k) * (d + 1)
+    lengths = np.linalg.norm(fitted.theta.A, axis=1)
+    across = np.sqrt(np.array([C[i : i + d].sum() for i in at])) / lengths
+    offset, weight = np.sqrt(C[at + d]), np.sqrt(C[k * (d + 1) : -1])
+    bounds = 4 * np.maximum(across, np.maximum(offset / (1 + np.abs(fitted.theta.b)), weight / np.abs(theta.u)))
+    order = np.argsort(-np.abs(theta.u), kind="stable")
+    doubts = []
+    if chi > _CHI:
+        doubts.append(f"the worst answer is missed by {chi:.2g} times the rounding error")
+    if bounds.max() > _ERROR:
+        doubts.append(f"rounding leaves a relative error of up to {bounds.max():.2g} in a unit")
+    if np.abs(fresh).max() > 1e-5 * largest:
+        doubts.append("fresh points disagree")
+    sentence = (
+        f"Not certified: {k} units fitted inside the box, but {'; '.join(doubts)}."
+        if doubts
+        else f"Certified inside the box: all {n_queries} answers agree with {k} units within {chi:.2g} times the "
+        f"rounding error, {len(fresh)} of them fresh, and rounding explains a relative error of at most "
+        f"{bounds.max():.1g}; units that are flat inside the box cannot be seen."
+    )
+    errors = {
+        "units": across[order],
+        "slopes": (np.sqrt(C[at]) / lengths * np.linalg.norm(theta.A, axis=1))[order] / link.stretch,
+        "offsets": offset[order] / link.stretch,
+        "weights": weight[order] / link.gain,
+        "intercept": np.sqrt(C[-1:]),
+    }
+    model = link.to_model(theta.A, theta.b, theta.u, theta.c)
+    facts = {"chi": chi, "spent": dict(box.ledger.spent), "floor": "exact"}
+    return replace(Identification(model, not doubts, sentence, n_queries, errors, bounds[order]), diagnostics=facts)

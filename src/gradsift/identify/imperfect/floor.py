@@ -1,0 +1,102 @@
+"""How good an oracle's answers are: exact, float32, rounded to decimals, noisy, or only labels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...checking import Floats
+from ...oracle import Oracle
+
+__all__ = ["Floor", "choose_path", "grid_of"]
+
+_MOST_DECIMALS = 9
+_LABELS_ASKED = 18  # equal repeats of +-1 may be luck: this many more points settle it
+_MORE_POINTS = 4  # a round answer may be luck too
+_REPEATS = 7
+
+
+@dataclass(frozen=True)
+class Floor:
+    """What limits the answers.
+
+    Attributes
+    ----------
+    kind : {"exact", "float32", "rounded", "noisy", "labels"}
+    sd : float
+        Standard deviation of one answer's error; a first guess where it is noise.
+    grid : float
+        Spacing of rounded answers, 0 where there is none.
+    n_queries : int
+        What finding out cost.
+    """
+
+    kind: str
+    sd: float
+    grid: float = 0.0
+    n_queries: int = 0
+
+    def __str__(self) -> str:
+        if self.kind == "labels":
+            return "answers are -1 or +1 with the function as their mean"
+        if self.kind == "exact":
+            return "answers are exact to double precision"
+        if self.grid:
+            return f"answers are rounded in steps of {self.grid:.2g}"
+        return f"answers have noise of standard deviation {self.sd:.2g}"
+
+
+def choose_path(oracle: Oracle, rng: np.random.Generator) -> Floor:
+    """Find out what limits the answers of an oracle with one output.
+
+    Two queries (one point, twice) if the answers are exact, about ten if they are not; none if ``oracle.noise`` says.
+    """
+    if oracle.noise == "labels":
+        return Floor("labels", 1.0)
+    if oracle.noise:
+        return Floor("noisy", float(oracle.noise))
+    before = oracle.n_answered
+    first = _points(oracle, 1, rng)
+    y = oracle(np.repeat(first, 2, axis=0))
+    if y[0] == y[1] and grid_of(y) == 0.0:
+        return Floor("exact", 0.0, 0.0, oracle.n_answered - before)
+    if np.isin(y, (-1.0, 1.0)).all():
+        y = np.concatenate([y, oracle(_points(oracle, _LABELS_ASKED, rng))])
+        if np.isin(y, (-1.0, 1.0)).all():
+            return Floor("labels", 1.0, 0.0, oracle.n_answered - before)
+    if y[0] == y[1]:  # on a grid, unless a round answer was luck
+        y = np.concatenate([y, oracle(np.repeat(_points(oracle, _MORE_POINTS, rng), 2, axis=0))])
+        if (y[::2] == y[1::2]).all():
+            return _without_noise(y, oracle.n_answered - before)
+    repeated = np.append(y[:2], oracle(np.repeat(first, _REPEATS, axis=0)))
+    return Floor("noisy", float(repeated.std(ddof=1)), 0.0, oracle.n_answered - before)
+
+
+def _without_noise(y: Floats, n_queries: int) -> Floor:
+    grid = grid_of(y)
+    kind = "exact" if grid == 0.0 else "float32" if _is_float32(y) and grid < 1e-5 else "rounded"
+    return Floor(kind, grid / np.sqrt(12.0), grid, n_queries)
+
+
+def grid_of(y: Floats) -> float:
+    """Return the spacing of the decimal grid (up to nine digits) or of the float32 numbers that hold y, or 0."""
+    for decimals in range(_MOST_DECIMALS + 1):
+        scaled = y * 10.0**decimals
+        if (np.abs(scaled - np.round(scaled)) <= 4e-16 * np.abs(scaled) + 1e-300).all():
+            return float(10.0**-decimals)
+    if _is_float32(y):
+        return float(np.spacing(np.float32(np.abs(y).max())))
+    return 0.0
+
+
+def _is_float32(y: Floats) -> bool:
+    return bool((y.astype(np.float32).astype(np.float64) == y).all())
+
+
+def _points(oracle: Oracle, n: int, rng: np.random.Generator) -> Floats:
+    d = oracle.n_features
+    if oracle.bounds is None:
+        return np.asarray(rng.standard_normal((n, d)))
+    low, high = oracle.bounds
+    return np.asarray(low + (high - low) * rng.uniform(0.05, 0.95, (n, d)))

@@ -1,0 +1,306 @@
+"""From a noisy or rounded black box to its network: scale, student, test for another unit, levers, verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...activations import get_activation
+from ...checking import Floats, as_generator, at_least
+from ...errors import BudgetSpent, NotIdentifiable
+from ...oracle import Oracle
+from ..ledger import Ledger
+from ..links import LINKS
+from ..result import Identification, Progress
+from .circles import CircleTest, look_for_another
+from .cones import calibration, cones
+from .design import informative_points
+from .fit import Fitted, Noise, fit_jointly
+from .floor import Floor, choose_path
+from .levers import LONGEST, lever_points, lever_sets, surprise
+from .noise import Variance
+from .scale import find_scale
+from .student import Lesson, study
+from .thinning import simpler
+from .verdict import Evidence, judge, result
+
+__all__ = ["identify_imperfect"]
+
+_GROWTH = 1.25
+_MOST_ROUNDS = 200
+_SPARE = 6  # units of the first student
+_CLEAR_GAP = 10.0  # of BIC
+_ROUGH = 0.35  # radians: directions known better than this can be improved by levers
+_MOST_RELEARNED = 4
+_LEAST_PER_UNKNOWN = 2.2  # answers
+_ARGUMENTS = 3.5  # spread of a typical unit's arguments that the student's inputs aim at
+_NARROW = 1.2  # spread of arguments below which units can hide behind each other
+_REFUTED = 4.0  # mean square of the first lever answers over what the student foretold
+_SURE = 0.15  # radians: known units this sure leave room on a circle for another one to show
+_MOST_CALIBRATIONS = 6
+
+
+def identify_imperfect(
+    oracle: Oracle,
+    activation: str = "tanh",
+    rng: Any = None,
+    *,
+    accuracy: float | None = None,
+    floor: Floor | None = None,
+    progress: Callable[[Progress], None] | None = None,
+) -> Identification:
+    """Find all units of a sum of sigmoids whose values come rounded or with noise.
+
+    Parameters
+    ----------
+    oracle : Oracle
+        With one output; its ``max_queries`` is respected: what is known by then is returned, uncertified.
+    activation : {"tanh", "logistic", "erf"}
+    rng : None, int or Generator
+    accuracy : float, optional
+        Direction error wanted (the distance of unit vectors); the campaign ends once all cones are narrower. By default
+        0.1 for noise, and for rounded answers as far as the grid allows.
+    floor : Floor, optional
+        As found by :func:`choose_path`; found now if it is not given.
+
+    Raises
+    ------
+    NotIdentifiable
+        The answers look constant, or no number of units explains them.
+    BudgetSpent
+        Before there were any units.
+    """
+    if accuracy is not None:
+        at_least("accuracy", accuracy, 0, strict=True)
+    rng = as_generator(rng)
+    ledger = Ledger(oracle, None, progress)
+    before = oracle.n_answered
+    floor = choose_path(oracle, rng) if floor is None else floor
+    campaign = _Campaign(ledger, get_activation(activation).name, floor, accuracy, rng)
+    try:
+        campaign.run()
+    except BudgetSpent as spent:
+        if campaign.fitted is None:
+            raise
+        campaign.shortage = str(spent)
+    return campaign.result(oracle.n_answered - before)
+
+
+class _Campaign:
+    """One identification while it runs."""
+
+    def __init__(
+        self, ledger: Ledger, activation: str, floor: Floor, accuracy: float | None, rng: np.random.Generator
+    ) -> None:
+        if activation not in LINKS:
+            raise ValueError(f"activation must be one of {', '.join(LINKS)} for imperfect answers, got {activation!r}.")
+        self.ledger, self.link, self.floor, self.rng = ledger, LINKS[activation], floor, rng
+        self.g = self.link.odd
+        self.accuracy = accuracy if accuracy is not None else (0.1 if floor.kind in ("noisy", "labels") else np.inf)
+        self.asked_for = accuracy
+        known = floor.kind != "noisy"
+        self.variance = Variance(max(floor.sd, 1e-300) ** 2, np.inf if known else 7.0)
+        self.near: list[int] = []  # numbers of the ledger's rows that were drawn for the student
+        self.used: list[int] = []  # and of those that are fitted
+        self.fitted: Fitted | None = None
+        self.gap = 0.0
+        self.test: CircleTest | None = None
+        self.shortage = ""
+        self.rounds = 0
+        self.widening = 1.5  # of the cones, before it is calibrated
+
+    @property
+    def noise(self) -> Noise:
+        return Noise(self.variance.sd, self.floor.kind == "labels")
+
+    def run(self) -> None:
+        scale = find_scale(self.ledger, self.noise, self.rng)
+        even = scale.even
+        self.variance = self.variance.pooled(2 * float(((even - even.mean()) ** 2).sum()), len(even) - 1)
+        self.radius, self.signal = scale.radius, scale.signal
+        n_far = 2 * len(even)
+        self.near = list(range(n_far, self.ledger.n_queries))
+        self.n_spare = _SPARE
+        first_guess = self.variance
+        for _ in range(_MOST_RELEARNED):
+            self._learn()
+            if self._pull_levers(_SURE):
+                self._thin_out()
+                self._test()
+                if self.test is not None and not self.test.alarm:
+                    break
+                self.n_spare += 2
+            self.variance = first_guess
+            self._draw(max(2 * self.ledger.n_features, len(self.near) // 4))
+        self._sharpen(self.accuracy)
+        self._thin_out()
+        if self.test is not None and self.test.level > 0.8 * float(np.abs(self._known().theta.u).min()):
+            self._test(0.3)  # now that known units are surer
+        if self.asked_for is None and self.floor.kind in ("rounded", "float32"):
+            self._measure_parameters()
+
+    # Student
+
+    def _draw(self, n: int) -> None:
+        rows = self.radius * self.rng.standard_normal((n, self.ledger.n_features))
+        first = len(self.ledger.X)
+        self.ledger.ask(rows, "student")
+        self.near.extend(range(first, first + n))
+
+    def _learn(self) -> None:
+        """Draw random inputs until a student explains them."""
+        d = self.ledger.n_features
+        wanted = max(7 * (d + 2), int(60 * d * (self.variance.sd / self.signal) ** 2))
+        for _ in range(_MOST_ROUNDS):
+            if len(self.near) < wanted:
+                self._draw(wanted - len(self.near))
+            lesson = self._lesson()
+            if self._accepts(lesson):
+                self._take(lesson)
+                return
+            self.radius *= float(np.clip(np.sqrt(_ARGUMENTS / self._spread(lesson)), 0.6, 1.8))
+            wanted = int(np.ceil(_GROWTH * len(self.near)))
+        raise NotIdentifiable("No number of units explains the answers.")
+
+    def _lesson(self) -> Lesson:
+        X, y = self.ledger.X[self.near], self.ledger.y[self.near]
+        while True:
+            lesson = study(X, y, self.noise, self.g, self.n_spare, self.radius, self.rng)
+            room = len(y) > 1.0 * (self.n_spare + 4) * (X.shape[1] + 2)
+            if not lesson.saturated or not room:
+                return lesson
+            self.n_spare += 4
+
+    def _accepts(self, lesson: Lesson) -> bool:
+        fitted = lesson.fitted
+        n, n_unknowns = len(fitted.residuals), len(fitted.information)
+        if lesson.saturated or lesson.gap < _CLEAR_GAP or n < _LEAST_PER_UNKNOWN * n_unknowns:
+            return False
+        if self._spread(lesson) < _NARROW:
+            return False
+        freedom = n - n_unknowns
+        squares = float((fitted.residuals**2).sum())
+        if not self.noise.labels and self.variance.too_small(squares, freedom):
+            return False
+        return bool(_rms_angles(fitted).max() < _ROUGH)
+
+    def _spread(self, lesson: Lesson) -> float:
+        """Return the spread of a typical unit's arguments over random inputs."""
+        return self.radius * float(np.median(np.linalg.norm(lesson.fitted.theta.A, axis=1)))
+
+    def _take(self, lesson: Lesson) -> None:
+        self.fitted, self.gap, self.used = lesson.fitted, lesson.gap, list(self.near)
+        self.ledger.n_units = len(lesson.fitted.theta.u)
+        self._fit()
+
+    def _fit(self) -> None:
+        """Fit all rows in use; then take the noise from the residuals and fit once more."""
+        X, y = self.ledger.X[self.used], self.ledger.y[self.used]
+        fitted = fit_jointly(self._known().theta, X, y, self.noise, self.g)
+        if self.floor.kind == "noisy":
+            freedom = len(y) - len(fitted.information)
+            self.variance = Variance(self.floor.sd**2, 7.0).pooled(float((fitted.residuals**2).sum()), freedom)
+            fitted = fit_jointly(fitted.theta, X, y, self.noise, self.g)
+        self.fitted = fitted
+
+    def _thin_out(self) -> None:
+        """Drop units that all replies together do not need."""
+        X, y = self.ledger.X[self.used], self.ledger.y[self.used]
+        while (smaller := simpler(self._known(), X, y, self.noise, self.g)) is not None:
+            self.fitted = smaller
+            self.ledger.n_units = len(smaller.theta.u)
+            self._fit()
+
+    # Another unit?
+
+    def _test(self, share: float = 0.12) -> None:
+        """Look for another unit with at most this share of the queries so far."""
+        fitted = self._known()
+        level = 0.6 * float(np.abs(fitted.theta.u).min())
+        most = max(24, int(share * self.ledger.n_queries))
+        # On plateaus rounding is no noise: it is the same at every point of an arc.
+        noise = Noise(max(self.variance.sd, self.floor.grid), self.noise.labels)
+        self.test = look_for_another(fitted, self.ledger, noise, self.radius, level, most, self.g, self.rng)
+
+    # Levers
+
+    def _sharpen(self, accuracy: float) -> None:
+        """Pull levers until the calibrated cones are narrow enough."""
+        for _ in range(_MOST_CALIBRATIONS):
+            self._pull_levers(accuracy / self.widening)
+            self._calibrate()
+            if float(self.cones.max()) <= accuracy:
+                return
+
+    def _calibrate(self) -> None:
+        fitted = self._known()
+        n_draws = 16 if len(fitted.information) < 200 else 8
+        self.widening = calibration(fitted, self.ledger.X[self.used], self.noise, self.g, self.rng, n_draws)
+
+    @property
+    def cones(self) -> Floats:
+        """(k,) calibrated cones."""
+        return np.asarray(self.widening * cones(self._known()))
+
+    def _pull_levers(self, accuracy: float) -> bool:
+        """Lever rounds until the linear cones are narrower than `accuracy`; False if the student was refuted."""
+        length = LONGEST
+        for _ in range(_MOST_ROUNDS):
+            fitted = self._known()
+            wide = np.flatnonzero(cones(fitted) > accuracy)
+            if len(wide) == 0 or self.ledger.n_features < 2:
+                return True
+            points = self._levers(fitted, wide, length)
+            first = len(self.ledger.X)
+            amazed = surprise(fitted, points, self.ledger.ask(points, "levers"), self.noise, self.g)
+            self.rounds += 1
+            if amazed > _REFUTED and self.used == self.near:
+                return False
+            self.used.extend(range(first, first + len(points)))
+            length = max(0.5 * length, 0.1) if amazed > 2.5 else min(1.3 * length, LONGEST)
+            self._fit()
+        return True
+
+    def _levers(self, fitted: Fitted, units: NDArray[np.intp], length: float) -> Floats:
+        """Return lever points of some units, or random inputs where no lever is free of other units."""
+        points = [
+            lever_points(fitted, int(unit), length, self.rng)
+            for unit in units
+            for _ in range(lever_sets(fitted, int(unit), self.variance.sd))
+        ]
+        if any(len(part) for part in points):
+            return np.concatenate(points)
+        d = self.ledger.n_features
+        return np.asarray(self.radius * self.rng.standard_normal((2 * d, d)))
+
+    def _known(self) -> Fitted:
+        if self.fitted is None:
+            raise NotIdentifiable("No number of units explains the answers.")
+        return self.fitted
+
+    def _measure_parameters(self) -> None:
+        """Ask where slopes, weights and offsets show best, as often as there are unknowns."""
+        fitted = self._known()
+        points = informative_points(fitted.theta, self.radius, len(fitted.information), self.g, self.rng)
+        first = len(self.ledger.X)
+        self.ledger.ask(points, "parameters")
+        self.used.extend(range(first, first + len(points)))
+        self._fit()
+
+    # Result
+
+    def result(self, n_queries: int) -> Identification:
+        """Return what is known."""
+        fitted = self._known()
+        misfit = 1.0 if self.noise.labels else float(np.mean(fitted.residuals**2) / self.variance.value)
+        evidence = Evidence(self.floor, self.variance, self.gap, self.test, self.asked_for, self.shortage, misfit)
+        judgement = judge(fitted, self.cones, evidence, self.ledger.y[self.used] - fitted.residuals)
+        facts = {"rounds": self.rounds, "widening": self.widening, "spent": dict(self.ledger.spent)}
+        return result(fitted, self.cones, self.link, judgement, n_queries, evidence, facts)
+
+
+def _rms_angles(fitted: Fitted) -> Floats:
+    return np.array([np.sqrt(np.trace(fitted.tangent(unit))) for unit in range(len(fitted.theta.u))])
