@@ -10,11 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from .activations import get_activation
 from .candidates import Candidates
 from .checking import Floats, as_generator
 from .errors import UncertifiedWarning
-from .identify import Identification, Progress, identify
+from .identify import Identification, Progress, identify_box, solve_outputs
 from .literal import PaperRun, paper_method
 from .model import SigmoidCombination
 from .oracle import Oracle
@@ -125,7 +124,7 @@ def recover(
     n_units : int, optional
         Number of hidden units; found when it is not given (except by the paper's method, which takes it as known).
     method : {"auto", "paper"}
-        "auto" identifies the network behind an oracle exactly (:func:`gradsift.identify.identify`) and fits a table by
+        "auto" identifies the network behind an oracle (:func:`gradsift.identify.identify_box`) and fits a table by
         maximum likelihood (:func:`gradsift.search.search`); "paper" is the published algorithm, literally
         (:func:`gradsift.literal.paper_method`).
     activation : {"tanh", "logistic", "erf", "arctan", "softsign"}
@@ -137,7 +136,7 @@ def recover(
     max_queries : int, optional
         Most rows that an oracle may be asked in this call.
     **options
-        Of the method.
+        Of the method; for an oracle with imperfect answers ``accuracy``, the direction error wanted.
     """
     if method not in ("auto", "paper"):
         raise ValueError(f"method must be 'auto' or 'paper', got {method!r}.")
@@ -163,23 +162,26 @@ def _behind_oracle(
     if method == "paper":
         found = _from_paper(paper_method(box, n_units, activation=activation, rng=rng, **options))
     else:
-        found = _from_identification(identify(box, activation, rng, progress=_report_queries, **options), n_units)
+        found = _from_identification(identify_box(box, activation, rng, progress=_report_queries, **options), n_units)
     found = replace(found, n_queries=source.n_answered - before)
     if source.n_outputs == 1:
         return found
-    X, Y = source.answers()
-    return replace(found, outputs=tuple(_reweigh(found.model, X, y) for y in Y.T))
+    return _with_outputs(found, *source.answers())
 
 
 def _report_queries(progress: Progress) -> None:
     report(f"{progress.step} ({progress.n_units} units)", progress.n_queries)
 
 
-def _reweigh(model: SigmoidCombination, X: Floats, y: Floats) -> SigmoidCombination:
-    """Return the same units with the weights and the intercept that fit another output, by least squares."""
-    active = get_activation(model.activation).value(model.arguments(X))
-    solution = np.linalg.lstsq(np.column_stack((active, np.ones(len(y)))), y, rcond=None)[0]
-    return SigmoidCombination(model.units, solution[:-1], model.slopes, model.offsets, solution[-1], model.activation)
+def _with_outputs(found: Recovery, X: Floats, Y: Floats) -> Recovery:
+    """Give every output its own weights; what they leave over speaks against the units."""
+    layer = solve_outputs(found.model, X, Y)
+    models = tuple(
+        SigmoidCombination(found.model.units, w, found.model.slopes, found.model.offsets, c, found.model.activation)
+        for w, c in zip(layer.weights.T, layer.intercepts)
+    )
+    misfit = float((layer.misfits / np.maximum(np.abs(Y).max(axis=0), np.finfo(np.float64).tiny)).max())
+    return replace(found, outputs=models, diagnostics={**found.diagnostics, "largest_output_misfit": misfit})
 
 
 def _from_identification(found: Identification, n_units: int | None) -> Recovery:

@@ -41,6 +41,7 @@ def test_every_output_of_a_network_with_several_gets_its_own_weights():
     together = np.column_stack([model.predict(X) for model in found.outputs])
     np.testing.assert_allclose(together, f(X), atol=1e-10)
     assert gs.match_units(found.outputs[2].units, A).max_error < 1e-10
+    assert found.diagnostics["largest_output_misfit"] < 1e-10
 
 
 @pytest.mark.parametrize("method", ["auto", "paper"])
@@ -62,6 +63,29 @@ def test_a_journaled_campaign_without_a_seed_resumes_by_itself(tmp_path):
     assert again.n_queries == 0
     assert second.model == first.model
     assert second.n_queries == first.n_queries
+
+
+def test_a_noisy_black_box_is_recognised_and_identified_to_the_accuracy_asked_for():
+    A, f = network(d=6, k=2, rng=3)
+    noise = np.random.default_rng(11)
+    box = gs.Oracle(lambda X: f(X) + 0.1 * noise.standard_normal(len(X)), 6)
+    found = gs.recover(box, random_state=0, accuracy=0.1)
+    assert found.n_units == 2
+    assert gs.match_units(found.model.units, A).max_error < 0.1
+    assert "noise" in found.diagnostics["answers"]
+
+
+def test_a_box_is_never_left():
+    A, f = network(d=6, k=2, rng=3)
+    asked = []
+
+    def watched(X):
+        asked.append(np.abs(X).max())
+        return f(X)
+
+    found = gs.recover(gs.Oracle(watched, 6, bounds=(-5, 5)), random_state=0)
+    assert max(asked) <= 5
+    assert gs.match_units(found.model.units, A).max_error < 1e-7
 
 
 def test_a_table_is_fitted_with_standard_errors_and_the_number_of_units():
