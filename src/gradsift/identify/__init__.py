@@ -9,5 +9,6 @@ from .result import Identification, Progress
 from .student import Student, train_student
 
 __all__ = [
-    "Identification", "OutputLayer", "Progress", "Student", "identify", "identify_box", "solve_outputs", "train_student",
+    "Identification", "OutputLayer", "Progress", "Student",
+    "identify", "identify_box", "solve_outputs", "train_student",
 ]  # fmt: skip
