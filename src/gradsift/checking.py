@@ -65,7 +65,7 @@ def matching_rows(X: Floats, y: Floats) -> None:
 def at_least(name: str, value: Any, low: float, *, strict: bool = False) -> None:
     """Refuse anything but a finite number of at least `low` (above it, when `strict`)."""
     good = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
-    if good and not np.isfinite(value):
+    if good and np.isinf(value):
         raise ValueError(f"{name} must be finite, got {value!r}.")
     if not good or not (value > low if strict else value >= low):
         raise ValueError(f"{name} must be {'above' if strict else 'at least'} {low:g}, got {value!r}.")
