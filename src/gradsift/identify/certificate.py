@@ -13,7 +13,7 @@ from .joint import Fit
 from .ledger import Ledger
 from .net import Net
 
-__all__ = ["CHI_LIMIT", "Certificate", "certify", "fresh_points", "smallest_angle"]
+__all__ = ["CHI_LIMIT", "ERROR_LIMIT", "Certificate", "certify", "fresh_points", "smallest_angle"]
 
 CHI_LIMIT = 2.0
 ERROR_LIMIT = 6e-9

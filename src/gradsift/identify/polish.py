@@ -8,19 +8,19 @@ import numpy as np
 
 from ..checking import Floats
 from .accuracy import Errors
+from .certificate import ERROR_LIMIT
 from .joint import Fit, fit_jointly, parameter_errors
 from .ledger import Ledger
 from .net import Net, Probe
 
 __all__ = ["polish"]
 
-_WEAK = 4e-9
 _MOST_ROUNDS = 3
 _DRAWS = 64  # directions tried per radius
 
 
 def polish(fit: Fit, ledger: Ledger, rng: np.random.Generator) -> tuple[Fit, Errors]:
-    """Ask for more where the error bound is above 4e-9, and fit again.
+    """Ask for more where the error bound is above what a certificate allows, and fit again.
 
     A unit whose offset alone is uncertain costs one query, any other d + 1.
     """
@@ -28,11 +28,11 @@ def polish(fit: Fit, ledger: Ledger, rng: np.random.Generator) -> tuple[Fit, Err
     for _ in range(_MOST_ROUNDS):
         asked = ledger.n_queries
         net = fit.net
-        for unit in np.flatnonzero(errors.relative > _WEAK):
+        for unit in np.flatnonzero(errors.relative > ERROR_LIMIT):
             old = net.probes[unit]
             if old is None:
                 continue
-            whole = bool(errors.direction[unit] > _WEAK)
+            whole = bool(errors.direction[unit] > ERROR_LIMIT)
             point = _isolated_point(net, int(unit), float(np.linalg.norm(old.base)), whole, rng)
             if point is None:
                 continue
