@@ -21,7 +21,7 @@ from .net import Net
 
 __all__ = ["read_pairs"]
 
-_STARTS = 16
+_STARTS = 40
 _FITS = 1e-4  # of the pair's height, on the circle alone, whose curvature is left out
 _SETTLED = 1e-6  # the same at all radii, where arguments are rounded more coarsely
 _MOST_TRIES = 6
@@ -191,7 +191,7 @@ def _profiles(link: Link, arc: _Arc, rng: np.random.Generator) -> Iterator[Float
         rates = np.log(link.usable * np.exp(rng.uniform(-0.7, 2.0, 2)))
         weight = 0.5 * arc.half / arc.scale + rng.standard_normal()
         start = np.concatenate([rates, rng.uniform(-0.4, 0.4, 2), [weight]])
-        fit = least_squares(residuals, start, method="lm", xtol=1e-12, ftol=1e-12, gtol=1e-12, max_nfev=100)
+        fit = least_squares(residuals, start, method="lm", xtol=1e-12, ftol=1e-12, gtol=1e-12, max_nfev=150)
         rates = np.exp(np.clip(fit.x[:2], -10, 10)) / width
         if np.abs(fit.fun).max() > _FITS or any(np.allclose(np.sort(rates), old, rtol=1e-3) for old in tried):
             continue
