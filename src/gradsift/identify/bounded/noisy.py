@@ -19,7 +19,7 @@ from .design import telling_points
 
 __all__ = ["NoisyBox"]
 
-_SPARE = 6
+_SPARE = 8
 _GROWTH = 1.25
 _CLEAR_GAP = 10.0
 _LEAST_PER_UNKNOWN = 2.2

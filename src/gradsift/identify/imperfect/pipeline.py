@@ -31,12 +31,15 @@ __all__ = ["identify_imperfect"]
 
 _GROWTH = 1.25
 _MOST_ROUNDS = 200
-_SPARE = 6  # units of the first student
+_SPARE = 8  # units of the first student
 _CLEAR_GAP = 10.0  # of BIC
 _ROUGH = 0.35  # radians: directions known better than this can be improved by levers
 _MOST_RELEARNED = 4
 _LEAST_PER_UNKNOWN = 2.2  # answers
 _ARGUMENTS = 3.5  # spread of a typical unit's arguments that the student's inputs aim at
+_PLAUSIBLE = 4.0  # mean square of residuals over the noise: slopes of worse fits say nothing about the scale
+_DOUBTFUL = 1.3  # residual variance over the first guess of the noise, from which that guess is worth improving
+_REPEATED = 20
 _NARROW = 1.2  # spread of arguments below which units can hide behind each other
 _REFUTED = 4.0  # mean square of the first lever answers over what the student foretold
 _SURE = 0.15  # radians: known units this sure leave room on a circle for another one to show
@@ -124,7 +127,7 @@ class _Campaign:
         n_far = 2 * len(even)
         self.near = list(range(n_far, self.ledger.n_queries))
         self.n_spare = _SPARE
-        first_guess = self.variance
+        self.first_guess = self.variance
         for _ in range(_MOST_RELEARNED):
             self._learn()
             if self._pull_levers(_SURE):
@@ -133,7 +136,7 @@ class _Campaign:
                 if self.test is not None and not self.test.alarm:
                     break
                 self.n_spare += 2
-            self.variance = first_guess
+            self.variance = self.first_guess
             self._draw(max(2 * self.ledger.n_features, len(self.near) // 4))
         self._sharpen(self.accuracy)
         self._thin_out()
@@ -161,7 +164,8 @@ class _Campaign:
             if self._accepts(lesson):
                 self._take(lesson)
                 return
-            self.radius *= float(np.clip(np.sqrt(_ARGUMENTS / self._spread(lesson)), 0.6, 1.8))
+            if 2 * lesson.fitted.loss < _PLAUSIBLE * len(self.near):
+                self.radius *= float(np.clip(np.sqrt(_ARGUMENTS / self._spread(lesson)), 0.6, 1.8))
             wanted = int(np.ceil(_GROWTH * len(self.near)))
         raise NotIdentifiable("No number of units explains the answers.")
 
@@ -183,9 +187,22 @@ class _Campaign:
             return False
         freedom = n - n_unknowns
         squares = float((fitted.residuals**2).sum())
-        if not self.noise.labels and self.variance.too_small(squares, freedom):
-            return False
+        if not self.noise.labels:
+            if squares / freedom > _DOUBTFUL * self.variance.value:
+                self._measure_noise()
+            if self.variance.too_small(squares, freedom):
+                return False
         return bool(_rms_angles(fitted).max() < _ROUGH)
+
+    def _measure_noise(self) -> None:
+        """Repeat some random inputs, once in a campaign: a misfit is to be told from noise."""
+        if self.variance.freedom > 2 * _REPEATED:
+            return
+        rows = self.rng.choice(self.near, _REPEATED, replace=False)
+        first = len(self.ledger.X)
+        gaps = self.ledger.ask(self.ledger.X[rows], "noise") - self.ledger.y[rows]
+        self.near.extend(range(first, first + _REPEATED))
+        self.variance = self.first_guess = self.variance.pooled(0.5 * float((gaps**2).sum()), _REPEATED)
 
     def _spread(self, lesson: Lesson) -> float:
         """Return the spread of a typical unit's arguments over random inputs."""
@@ -195,6 +212,7 @@ class _Campaign:
         self.fitted, self.gap, self.used = lesson.fitted, lesson.gap, list(self.near)
         self.ledger.n_units = len(lesson.fitted.theta.u)
         self._fit()
+        self._thin_out()
 
     def _fit(self) -> None:
         """Fit all rows in use; then take the noise from the residuals and fit once more."""
@@ -230,9 +248,9 @@ class _Campaign:
     def _sharpen(self, accuracy: float) -> None:
         """Pull levers until the calibrated cones are narrow enough."""
         for _ in range(_MOST_CALIBRATIONS):
-            self._pull_levers(accuracy / self.widening)
+            sound = self._pull_levers(accuracy / self.widening)
             self._calibrate()
-            if float(self.cones.max()) <= accuracy:
+            if not sound or float(self.cones.max()) <= accuracy:
                 return
 
     def _calibrate(self) -> None:
@@ -262,7 +280,15 @@ class _Campaign:
             self.used.extend(range(first, first + len(points)))
             length = max(0.5 * length, 0.1) if amazed > 2.5 else min(1.3 * length, LONGEST)
             self._fit()
-        return True
+            if self._refuted():
+                return False
+        return len(wide) == 0
+
+    def _refuted(self) -> bool:
+        """Tell whether the residuals have outgrown the noise."""
+        fitted = self._known()
+        freedom = len(self.used) - len(fitted.information)
+        return not self.noise.labels and self.first_guess.too_small(float((fitted.residuals**2).sum()), freedom)
 
     def _levers(self, fitted: Fitted, units: NDArray[np.intp], length: float) -> Floats:
         """Return lever points of some units, or random inputs where no lever is free of other units."""

@@ -59,7 +59,7 @@ def find_scale(ledger: Ledger, noise: Noise, rng: np.random.Generator, guess: fl
     # Labels have variance 1 - r^2: less noise where the signal is strong.
     signal = float(np.sqrt(max(2 * square - 1 if noise.labels else square - 0.5 * sd**2, 0.02 * square)))
     intercept = float(even.mean())
-    if not odd.any():
+    if odd @ odd < (8 + 0.5 * n) * sd**2 or not odd.any():
         raise NotIdentifiable(
             f"Opposite answers far out agree within the noise of {sd:.2g} in {n} directions ({ledger.n_queries} "
             "queries): the function looks constant, or does not settle far out."
