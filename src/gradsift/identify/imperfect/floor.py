@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -15,6 +15,9 @@ _MOST_DECIMALS = 9
 _LABELS_ASKED = 18  # equal repeats of +-1 may be luck: this many more points settle it
 _MORE_POINTS = 4  # a round answer may be luck too
 _REPEATS = 7
+_ON_LINE = 16
+_SHORT = 1e-3
+_GROWING = 3.0  # errors of single-precision arithmetic grow with the inputs
 
 
 @dataclass(frozen=True)
@@ -68,15 +71,29 @@ def choose_path(oracle: Oracle, rng: np.random.Generator) -> Floor:
     if y[0] == y[1]:  # on a grid, unless a round answer was luck
         y = np.concatenate([y, oracle(np.repeat(_points(oracle, _MORE_POINTS, rng), 2, axis=0))])
         if (y[::2] == y[1::2]).all():
-            return _without_noise(y, oracle.n_answered - before)
+            floor = _without_noise(y)
+            if floor.kind == "float32":
+                floor = replace(floor, sd=_GROWING * max(floor.sd, _roughness(oracle, first, rng)))
+            return replace(floor, n_queries=oracle.n_answered - before)
     repeated = np.append(y[:2], oracle(np.repeat(first, _REPEATS, axis=0)))
     return Floor("noisy", float(repeated.std(ddof=1)), 0.0, oracle.n_answered - before)
 
 
-def _without_noise(y: Floats, n_queries: int) -> Floor:
+def _without_noise(y: Floats) -> Floor:
     grid = grid_of(y)
     kind = "exact" if grid == 0.0 else "float32" if _is_float32(y) and grid < 1e-5 else "rounded"
-    return Floor(kind, grid / np.sqrt(12.0), grid, n_queries)
+    return Floor(kind, grid / np.sqrt(12.0), grid)
+
+
+def _roughness(oracle: Oracle, point: Floats, rng: np.random.Generator) -> float:
+    """Return the standard deviation of the errors of single-precision arithmetic, which exceed the last rounding.
+
+    Third differences on a short line leave nothing of a smooth function.
+    """
+    way = rng.standard_normal(point.shape[1])
+    steps = _SHORT * np.arange(_ON_LINE)[:, None] * way / np.linalg.norm(way)
+    bends = np.diff(oracle(point + steps), 3)
+    return float(np.sqrt(np.mean(bends**2) / 20))  # 1 + 9 + 9 + 1
 
 
 def grid_of(y: Floats) -> float:

@@ -31,6 +31,7 @@ __all__ = ["identify_imperfect"]
 
 _GROWTH = 1.25
 _MOST_ROUNDS = 200
+_MOST_LESSONS, _MOST_LESSONS_REPEATABLE = 30, 10  # of growth, before an oracle is given up
 _SPARE = 8  # units of the first student
 _CLEAR_GAP = 10.0  # of BIC
 _ROUGH = 0.35  # radians: directions known better than this can be improved by levers
@@ -157,7 +158,8 @@ class _Campaign:
         """Draw random inputs until a student explains them."""
         d = self.ledger.n_features
         wanted = max(7 * (d + 2), int(60 * d * (self.variance.sd / self.signal) ** 2))
-        for _ in range(_MOST_ROUNDS):
+        repeatable = self.floor.kind not in ("noisy", "labels")
+        for _ in range(_MOST_LESSONS_REPEATABLE if repeatable else _MOST_LESSONS):
             if len(self.near) < wanted:
                 self._draw(wanted - len(self.near))
             lesson = self._lesson()
@@ -167,7 +169,10 @@ class _Campaign:
             if 2 * lesson.fitted.loss < _PLAUSIBLE * len(self.near):
                 self.radius *= float(np.clip(np.sqrt(_ARGUMENTS / self._spread(lesson)), 0.6, 1.8))
             wanted = int(np.ceil(_GROWTH * len(self.near)))
-        raise NotIdentifiable("No number of units explains the answers.")
+        raise NotIdentifiable(
+            f"No number of units explains {len(self.near)} answers at random inputs ({self.floor}): the function is no "
+            "such sum, or its answers are worse than they look; give noise= to the Oracle."
+        )
 
     def _lesson(self) -> Lesson:
         X, y = self.ledger.X[self.near], self.ledger.y[self.near]
