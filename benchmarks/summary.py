@@ -39,6 +39,32 @@ def rows() -> Iterator[tuple[str, str, str]]:
         big = r["large"]
         memory = f"{big['extra_mib']:.0f} MiB beside a table of {big['n']:,} x {big['d']}"
         yield "SpectralMirror, d = 10, k = 2", f"angle falls like n^{r['slope']:.2f}; {memory}", "mirror_rate"
+    if r := load("black_box_exact"):
+        cells = {row["cell"]: row for row in r["rows"]}
+        made = [row for name, row in cells.items() if "," in name and name.split()[0] in ("tanh", "logistic", "erf")]
+        shown = [cells[name] for name in ("tanh 10,3", "tanh 50,10", "tanh 784,64") if name in cells]
+        nets, refused = sum(row["nets"] for row in made), sum(row["refused"] for row in made)
+        wrong = sum(row["certified_wrong"] for row in made)
+        ratios = " / ".join(f"{row['median']:.2f}" for row in shown)
+        yield (
+            "Exact black box, queries per unknown, (d, k) = (10, 3) / (50, 10) / (784, 64)",
+            f"median {ratios}; {nets} random networks, {refused} refused, {wrong} certified but wrong",
+            "black_box_exact",
+        )
+    if r := load("data_fit"):
+        main = [cell for cell in r["cells"] if "scikit-learn" in cell]
+        lowest = min(cell["gradsift"]["success"] for cell in main)
+        peers = min(cell["scikit-learn"]["success"] for cell in main)
+        yield (
+            f"Table fit, success over {len(main)} cells, least favourable cell",
+            f"{lowest:.2f}; scikit-learn's MLP, best of 5, same polish: {peers:.2f} (fewer tables)",
+            "data_fit",
+        )
+    if r := load("gpu_kernel"):
+        times = " / ".join(f"{row['float32']['ms']:.0f}" for row in r["rows"])
+        errors = max(row["float32"]["relative_error"] for row in r["rows"])
+        what = f"Kernel gradients on one {r['device']}, n = {r['n']:,}, {r['points']} points, d = 8 / 32 / 64"
+        yield what, f"{times} ms, relative error at most {errors:.0e}", "gpu_kernel"
 
 
 def table() -> str:
