@@ -21,7 +21,7 @@ from .design import informative_points
 from .fit import Fitted, Noise, fit_jointly
 from .floor import Floor, choose_path
 from .levers import LONGEST, lever_points, lever_sets, surprise
-from .noise import Variance
+from .noise import Variance, excess_kurtosis
 from .scale import find_scale
 from .student import Lesson, study
 from .thinning import simpler
@@ -38,6 +38,9 @@ _MOST_RELEARNED = 4
 _LEAST_PER_UNKNOWN = 2.2  # answers
 _ARGUMENTS = 3.5  # spread of a typical unit's arguments that the student's inputs aim at
 _PLAUSIBLE = 4.0  # mean square of residuals over the noise: slopes of worse fits say nothing about the scale
+_MOST_PER_UNKNOWN = 25.0  # answers to random inputs, before giving up
+_MANY_PER_UNKNOWN = 4.0
+_TAILED = 3.0  # excess kurtosis
 _DOUBTFUL = 1.3  # residual variance over the first guess of the noise, from which that guess is worth improving
 _REPEATED = 20
 _NARROW = 1.2  # spread of arguments below which units can hide behind each other
@@ -157,17 +160,28 @@ class _Campaign:
         """Draw random inputs until a student explains them."""
         d = self.ledger.n_features
         wanted = max(7 * (d + 2), int(60 * d * (self.variance.sd / self.signal) ** 2))
-        for _ in range(_MOST_ROUNDS):
+        most = _MOST_PER_UNKNOWN * (self.n_spare + 4) * (d + 2) * max(1.0, (2 * self.variance.sd / self.signal) ** 2)
+        in_vain = 0
+        while wanted < most:
             if len(self.near) < wanted:
                 self._draw(wanted - len(self.near))
             lesson = self._lesson()
+            in_vain = in_vain + 1 if lesson.gap < 0 else 0
+            if in_vain == 3:
+                raise NotIdentifiable(
+                    f"A constant explains {len(self.near)} answers to random inputs as well as any units would: the "
+                    "function looks constant under this noise."
+                )
             if self._accepts(lesson):
                 self._take(lesson)
                 return
             if 2 * lesson.fitted.loss < _PLAUSIBLE * len(self.near):
                 self.radius *= float(np.clip(np.sqrt(_ARGUMENTS / self._spread(lesson)), 0.6, 1.8))
             wanted = int(np.ceil(_GROWTH * len(self.near)))
-        raise NotIdentifiable("No number of units explains the answers.")
+        raise NotIdentifiable(
+            f"No number of units up to {self.n_spare} explains {len(self.near)} answers to random inputs: the function "
+            "is no sum of such sigmoids, or the noise is not what its repeats show."
+        )
 
     def _lesson(self) -> Lesson:
         X, y = self.ledger.X[self.near], self.ledger.y[self.near]
@@ -190,9 +204,17 @@ class _Campaign:
         if not self.noise.labels:
             if squares / freedom > _DOUBTFUL * self.variance.value:
                 self._measure_noise()
-            if self.variance.too_small(squares, freedom):
+            if self.variance.too_small(squares, freedom) and not self._blames_tails(fitted, squares / freedom):
                 return False
         return bool(_rms_angles(fitted).max() < _ROUGH)
+
+    def _blames_tails(self, fitted: Fitted, variance: float) -> bool:
+        """Tell whether rare large errors explain a misfit that many answers confirm; then take their variance."""
+        n = len(fitted.residuals)
+        if n < _MANY_PER_UNKNOWN * len(fitted.information) or excess_kurtosis(fitted.residuals) < _TAILED:
+            return False
+        self.variance = self.first_guess = Variance(variance, float(n - len(fitted.information)))
+        return True
 
     def _measure_noise(self) -> None:
         """Repeat some random inputs, once in a campaign: a misfit is to be told from noise."""
