@@ -10,6 +10,10 @@ import pytest
 FOLDER = Path(__file__).parents[2] / "benchmarks"
 
 SMALL = {
+    "black_box_noisy": (
+        ["--runs", "1", "--cells", "box 5 k3d10", "--paper-limit", "50000"],
+        "the paper's value oracle",
+    ),
     "data_fit": (["--seeds", "1", "--cells", "10,5,1000", "--no-peers", "--out", os.devnull], "success"),
     "kernel_gradients": (["--rows", "2000", "--points", "20"], "x the literal loop"),
     "mirror_rate": (["--rows", "400", "--seeds", "1", "--large", "2000"], "log-log slope in n"),
