@@ -12,7 +12,7 @@ from gradsift.identify.imperfect.floor import choose_path, grid_of
 from gradsift.identify.imperfect.levers import argument_errors, lever_points, surprise
 from gradsift.identify.imperfect.noise import Variance, complaints
 from gradsift.identify.imperfect.student import study
-from gradsift.identify.imperfect.thinning import simpler
+from gradsift.identify.imperfect.thinning import richer, simpler
 from gradsift.refine import Parameters
 
 TANH = get_activation("tanh")
@@ -156,8 +156,8 @@ def test_lever_points_lie_in_the_plane_and_are_as_uncertain_as_asked():
     doubt = argument_errors(fitted, 0, points)
     assert np.all((doubt > 0.4) & (doubt < 1.0))  # 0.7 for the direction, and a little for slope and offset
     answers = predict(theta, points, TANH) + 0.1 * np.random.default_rng(5).standard_normal(5)
-    assert surprise(fitted, points, answers, Noise(0.1), TANH) < 4
-    assert surprise(fitted, points, -5 * answers, Noise(0.1), TANH) > 4
+    assert np.mean(surprise(fitted, points, answers, Noise(0.1), TANH)) < 4
+    assert np.mean(surprise(fitted, points, -5 * answers, Noise(0.1), TANH)) > 4
 
 
 def test_cones_shrink_like_one_over_the_root_of_the_rows():
@@ -216,3 +216,17 @@ def test_noise_that_misbehaves_is_named(kind, word):
     }[kind]
     found = " ".join(complaints(residuals, level, 1.0))
     assert (word in found) if word else (found == "")
+
+
+def test_a_unit_that_stands_for_two_is_split_and_a_single_one_is_not():
+    theta = network(1, 6)
+    tilt = np.linalg.svd(theta.A)[2][1]  # across the unit
+    pair = Parameters(np.vstack([theta.A[0], theta.A[0] + 0.8 * tilt]), np.array([0.5, 0.5]), np.zeros(2), 0.0)
+    X, y = noisy_rows(pair, 400, 0.05)
+    merged = fit_jointly(theta, X, y, Noise(0.05), TANH)
+    found = richer(merged, X, y, Noise(0.05), TANH, np.random.default_rng(0))
+    assert found is not None
+    assert gs.match_units(found.theta.A, pair.A).max_error < 0.2
+    X, y = noisy_rows(theta, 400, 0.05)
+    single = fit_jointly(theta, X, y, Noise(0.05), TANH)
+    assert richer(single, X, y, Noise(0.05), TANH, np.random.default_rng(0)) is None

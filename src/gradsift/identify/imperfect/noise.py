@@ -35,12 +35,12 @@ class Variance:
         total = self.freedom + freedom
         return Variance((self.value * self.freedom + squares) / total, total)
 
-    def too_small(self, squares: float, freedom: float) -> bool:
+    def too_small(self, squares: float, freedom: float, level: float = _LEVEL) -> bool:
         """Tell whether residuals are larger than this noise explains."""
         if freedom <= 0:
             return True
         other = min(self.freedom, 1e6)
-        return bool(squares / freedom / self.value > f_distribution.isf(_LEVEL, freedom, other))
+        return bool(squares / freedom / self.value > f_distribution.isf(level, freedom, other))
 
 
 def excess_kurtosis(residuals: Floats) -> float:
