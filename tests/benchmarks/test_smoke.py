@@ -9,6 +9,10 @@ import pytest
 FOLDER = Path(__file__).parents[2] / "benchmarks"
 
 SMALL = {
+    "black_box_noisy": (
+        ["--runs", "1", "--cells", "box 5 k3d10", "--paper-limit", "50000"],
+        "the paper's value oracle",
+    ),
     "cpu_kernel": (["--rows", "2000", "--points", "20", "--repeats", "1"], "(asked 40%)"),
     "dask_workers": (["--rows", "20000", "--points", "5", "--repeats", "1"], "same bits: True"),
     "gpu_kernel": (["--rows", "5000", "--points", "50", "--repeats", "1"], "CUDA device"),

@@ -50,7 +50,7 @@ class NoisyBox:
         for _ in range(_MOST_ROUNDS):
             self._thin_out()
             if float((self.widening * cones(self._known())).max()) <= self.accuracy:
-                self.widening = calibration(self._known(), self.box.inside, self.noise, self.g, self.rng, 12)
+                self.widening = max(1.3, calibration(self._known(), self.box.inside, self.noise, self.g, self.rng, 12))
                 if float((self.widening * cones(self._known())).max()) <= self.accuracy:
                     return
             n = max(len(self._known().information) // 3, len(self.box.half))

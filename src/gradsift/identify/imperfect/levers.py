@@ -62,12 +62,12 @@ def argument_errors(fitted: Fitted, unit: int, points: Floats) -> Floats:
     return np.asarray(np.sqrt(np.maximum(np.einsum("ni,ij,nj->n", local, fitted.block(unit), local), 0)))
 
 
-def surprise(fitted: Fitted, points: Floats, answers: Floats, noise: Noise, g: Activation) -> float:
-    """Return the mean square of new residuals over what the fit foretold; about 1 if its errors are honest."""
+def surprise(fitted: Fitted, points: Floats, answers: Floats, noise: Noise, g: Activation) -> Floats:
+    """Return the squares of new residuals over what the fit foretold, (n,); about 1 if its errors are honest."""
     theta = fitted.theta
     r = predict(theta, points, g)
     slopes = g.derivative(points @ theta.A.T + theta.b) * theta.u  # (n, k)
     spread = 1 / noise.precision(r)
     for unit, u in enumerate(theta.u):
         spread += np.minimum((slopes[:, unit] * argument_errors(fitted, unit, points)) ** 2, u**2)
-    return float(np.mean((answers - r) ** 2 / spread))
+    return np.asarray((answers - r) ** 2 / spread)

@@ -10,9 +10,10 @@ from scipy.stats import kurtosistest, norm
 
 from ...checking import Floats
 
-__all__ = ["Variance", "complaints"]
+__all__ = ["Variance", "complaints", "excess_kurtosis"]
 
 _LEVEL = 1e-3
+_TAIL_LEVEL = 1e-2  # of the fourth moment: heavy tails are the likeliest fault, and hard to see
 
 
 @dataclass(frozen=True)
@@ -34,29 +35,34 @@ class Variance:
         total = self.freedom + freedom
         return Variance((self.value * self.freedom + squares) / total, total)
 
-    def too_small(self, squares: float, freedom: float) -> bool:
+    def too_small(self, squares: float, freedom: float, level: float = _LEVEL) -> bool:
         """Tell whether residuals are larger than this noise explains."""
         if freedom <= 0:
             return True
         other = min(self.freedom, 1e6)
-        return bool(squares / freedom / self.value > f_distribution.isf(_LEVEL, freedom, other))
+        return bool(squares / freedom / self.value > f_distribution.isf(level, freedom, other))
+
+
+def excess_kurtosis(residuals: Floats) -> float:
+    """Return the fourth moment over the squared second one, minus the Gaussian's three."""
+    return float(np.mean(residuals**4) / max(float(np.mean(residuals**2)) ** 2, 1e-300) - 3)
 
 
 def complaints(residuals: Floats, predictions: Floats, sd: float) -> list[str]:
     """Return sentences about residuals, in the order of asking, that are not independent Gaussian noise of one size.
 
-    Each test has level 0.001: the largest residual (Bonferroni), the fourth moment, the drift of the mean over
-    twenty stretches of the campaign, and the rank correlation of size with prediction.
+    The tests: the largest residual (Bonferroni) and the fourth moment, level 0.01; the drift of the mean over twenty
+    stretches of the campaign and the rank correlation of size with prediction, level 0.001.
     """
     n = len(residuals)
     if n < 60:
         return []
     z = residuals / max(float(np.sqrt(np.mean(residuals**2))), 1e-300)
     found = []
-    limit = norm.isf(_LEVEL / (2 * n))
+    limit = norm.isf(_TAIL_LEVEL / (2 * n))
     outside = int((np.abs(z) > limit).sum())
-    kurtosis = float(np.mean(z**4) / np.mean(z**2) ** 2 - 3)
-    if outside or kurtosistest(z, alternative="greater").pvalue < _LEVEL:
+    kurtosis = excess_kurtosis(z)
+    if outside or kurtosistest(z, alternative="greater").pvalue < _TAIL_LEVEL:
         found.append(
             f"the noise has heavy tails or outliers ({outside} of {n} residuals beyond {limit:.1f} standard "
             f"deviations, excess kurtosis {kurtosis:.2f})"

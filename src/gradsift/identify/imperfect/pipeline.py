@@ -21,17 +21,16 @@ from .design import informative_points
 from .fit import Fitted, Noise, fit_jointly
 from .floor import Floor, choose_path
 from .levers import LONGEST, lever_points, lever_sets, surprise
-from .noise import Variance
+from .noise import Variance, excess_kurtosis
 from .scale import find_scale
 from .student import Lesson, study
-from .thinning import simpler
+from .thinning import richer, simpler
 from .verdict import Evidence, judge, result
 
 __all__ = ["identify_imperfect"]
 
 _GROWTH = 1.25
 _MOST_ROUNDS = 200
-_MOST_LESSONS, _MOST_LESSONS_REPEATABLE = 30, 10  # of growth, before an oracle is given up
 _SPARE = 8  # units of the first student
 _CLEAR_GAP = 10.0  # of BIC
 _ROUGH = 0.35  # radians: directions known better than this can be improved by levers
@@ -39,12 +38,17 @@ _MOST_RELEARNED = 4
 _LEAST_PER_UNKNOWN = 2.2  # answers
 _ARGUMENTS = 3.5  # spread of a typical unit's arguments that the student's inputs aim at
 _PLAUSIBLE = 4.0  # mean square of residuals over the noise: slopes of worse fits say nothing about the scale
+_MOST_PER_UNKNOWN = 25.0  # answers to random inputs, before giving up
+_MANY_PER_UNKNOWN = 4.0
+_TAILED = 3.0  # excess kurtosis
 _DOUBTFUL = 1.3  # residual variance over the first guess of the noise, from which that guess is worth improving
 _REPEATED = 20
 _NARROW = 1.2  # spread of arguments below which units can hide behind each other
 _REFUTED = 4.0  # mean square of the first lever answers over what the student foretold
+_IMPOSSIBLE = 36.0  # square of an answer's error over what was foretold
 _SURE = 0.15  # radians: known units this sure leave room on a circle for another one to show
 _MOST_CALIBRATIONS = 6
+_LEAST_WIDENING = 1.3  # measured: stopping when cones look narrow favours those that are too narrow
 
 
 def identify_imperfect(
@@ -106,7 +110,7 @@ class _Campaign:
         self.accuracy = accuracy if accuracy is not None else (0.1 if floor.kind in ("noisy", "labels") else np.inf)
         self.asked_for = accuracy
         known = floor.kind != "noisy"
-        self.variance = Variance(max(floor.sd, 1e-300) ** 2, np.inf if known else 7.0)
+        self.variance = self.first_guess = Variance(max(floor.sd, 1e-300) ** 2, np.inf if known else 7.0)
         self.near: list[int] = []  # numbers of the ledger's rows that were drawn for the student
         self.used: list[int] = []  # and of those that are fitted
         self.fitted: Fitted | None = None
@@ -115,6 +119,8 @@ class _Campaign:
         self.shortage = ""
         self.rounds = 0
         self.widening = 1.5  # of the cones, before it is calibrated
+        self.lacking = False
+        self.n_stray = 0
 
     @property
     def noise(self) -> Noise:
@@ -133,9 +139,10 @@ class _Campaign:
             self._learn()
             if self._pull_levers(_SURE):
                 self._thin_out()
-                self._test()
-                if self.test is not None and not self.test.alarm:
-                    break
+                if not self._lacks_unit():
+                    self._test()
+                    if self.test is not None and not self.test.alarm:
+                        break
                 self.n_spare += 2
             self.variance = self.first_guess
             self._draw(max(2 * self.ledger.n_features, len(self.near) // 4))
@@ -143,6 +150,7 @@ class _Campaign:
         self._thin_out()
         if self.test is not None and self.test.level > 0.8 * float(np.abs(self._known().theta.u).min()):
             self._test(0.3)  # now that known units are surer
+        self.lacking = self._lacks_unit()
         if self.asked_for is None and self.floor.kind in ("rounded", "float32"):
             self._measure_parameters()
 
@@ -158,11 +166,18 @@ class _Campaign:
         """Draw random inputs until a student explains them."""
         d = self.ledger.n_features
         wanted = max(7 * (d + 2), int(60 * d * (self.variance.sd / self.signal) ** 2))
-        repeatable = self.floor.kind not in ("noisy", "labels")
-        for _ in range(_MOST_LESSONS_REPEATABLE if repeatable else _MOST_LESSONS):
+        most = _MOST_PER_UNKNOWN * (self.n_spare + 4) * (d + 2) * max(1.0, (2 * self.variance.sd / self.signal) ** 2)
+        in_vain = 0
+        while wanted < most:
             if len(self.near) < wanted:
                 self._draw(wanted - len(self.near))
             lesson = self._lesson()
+            in_vain = in_vain + 1 if lesson.gap < 0 else 0
+            if in_vain == 3:
+                raise NotIdentifiable(
+                    f"A constant explains {len(self.near)} answers to random inputs as well as any units would: the "
+                    "function looks constant under this noise."
+                )
             if self._accepts(lesson):
                 self._take(lesson)
                 return
@@ -170,8 +185,8 @@ class _Campaign:
                 self.radius *= float(np.clip(np.sqrt(_ARGUMENTS / self._spread(lesson)), 0.6, 1.8))
             wanted = int(np.ceil(_GROWTH * len(self.near)))
         raise NotIdentifiable(
-            f"No number of units explains {len(self.near)} answers at random inputs ({self.floor}): the function is no "
-            "such sum, or its answers are worse than they look; give noise= to the Oracle."
+            f"No number of units up to {self.n_spare} explains {len(self.near)} answers to random inputs: the function "
+            "is no sum of such sigmoids, or the noise is not what its repeats show."
         )
 
     def _lesson(self) -> Lesson:
@@ -195,9 +210,17 @@ class _Campaign:
         if not self.noise.labels:
             if squares / freedom > _DOUBTFUL * self.variance.value:
                 self._measure_noise()
-            if self.variance.too_small(squares, freedom):
+            if self.variance.too_small(squares, freedom) and not self._blames_tails(fitted, squares / freedom):
                 return False
         return bool(_rms_angles(fitted).max() < _ROUGH)
+
+    def _blames_tails(self, fitted: Fitted, variance: float) -> bool:
+        """Tell whether rare large errors explain a misfit that many answers confirm; then take their variance."""
+        n = len(fitted.residuals)
+        if n < _MANY_PER_UNKNOWN * len(fitted.information) or excess_kurtosis(fitted.residuals) < _TAILED:
+            return False
+        self.variance = self.first_guess = Variance(variance, float(n - len(fitted.information)))
+        return True
 
     def _measure_noise(self) -> None:
         """Repeat some random inputs, once in a campaign: a misfit is to be told from noise."""
@@ -237,6 +260,16 @@ class _Campaign:
             self.ledger.n_units = len(smaller.theta.u)
             self._fit()
 
+    def _lacks_unit(self) -> bool:
+        """Tell whether one more unit, for instance half of a merged pair, explains the replies better.
+
+        With the noise of the repeats: that of the residuals would hide what is missing.
+        """
+        fitted, X, y = self._known(), self.ledger.X[self.used], self.ledger.y[self.used]
+        noise = Noise(min(self.first_guess.sd, self.variance.sd), self.noise.labels)
+        again = fit_jointly(fitted.theta, X, y, noise, self.g)
+        return richer(again, X, y, noise, self.g, self.rng) is not None
+
     # Another unit?
 
     def _test(self, share: float = 0.12) -> None:
@@ -261,7 +294,8 @@ class _Campaign:
     def _calibrate(self) -> None:
         fitted = self._known()
         n_draws = 16 if len(fitted.information) < 200 else 8
-        self.widening = calibration(fitted, self.ledger.X[self.used], self.noise, self.g, self.rng, n_draws)
+        found = calibration(fitted, self.ledger.X[self.used], self.noise, self.g, self.rng, n_draws)
+        self.widening = max(_LEAST_WIDENING, found)
 
     @property
     def cones(self) -> Floats:
@@ -278,16 +312,26 @@ class _Campaign:
                 return True
             points = self._levers(fitted, wide, length)
             first = len(self.ledger.X)
-            amazed = surprise(fitted, points, self.ledger.ask(points, "levers"), self.noise, self.g)
+            squares = surprise(fitted, points, self.ledger.ask(points, "levers"), self.noise, self.g)
             self.rounds += 1
+            stray = self._stray(squares)
+            amazed = float(np.mean(squares[~stray]))
             if amazed > _REFUTED and self.used == self.near:
                 return False
-            self.used.extend(range(first, first + len(points)))
+            self.used.extend(first + np.flatnonzero(~stray))
             length = max(0.5 * length, 0.1) if amazed > 2.5 else min(1.3 * length, LONGEST)
             self._fit()
             if self._refuted():
                 return False
         return len(wide) == 0
+
+    def _stray(self, squares: Floats) -> NDArray[np.bool_]:
+        """Tell which of a batch's answers are isolated and impossible: those are counted and not fitted."""
+        stray = squares > _IMPOSSIBLE
+        if self.noise.labels or stray.mean() > 0.1 or np.median(squares) > 2:
+            stray[:] = False  # not isolated: it is the fit that is wrong
+        self.n_stray += int(stray.sum())
+        return np.asarray(stray)
 
     def _refuted(self) -> bool:
         """Tell whether the residuals have outgrown the noise."""
@@ -327,7 +371,21 @@ class _Campaign:
         """Return what is known."""
         fitted = self._known()
         misfit = 1.0 if self.noise.labels else float(np.mean(fitted.residuals**2) / self.variance.value)
-        evidence = Evidence(self.floor, self.variance, self.gap, self.test, self.asked_for, self.shortage, misfit)
+        if self.floor.kind == "noisy":
+            freedom = len(self.used) - len(fitted.information)
+            if self.first_guess.too_small(float((fitted.residuals**2).sum()), freedom, 0.02):
+                misfit = max(misfit, self.variance.value / self.first_guess.value)
+        evidence = Evidence(
+            self.floor,
+            self.variance,
+            self.gap,
+            self.test,
+            self.asked_for,
+            self.shortage,
+            misfit,
+            lacking=self.lacking,
+            n_stray=self.n_stray,
+        )
         judgement = judge(fitted, self.cones, evidence, self.ledger.y[self.used] - fitted.residuals)
         facts = {"rounds": self.rounds, "widening": self.widening, "spent": dict(self.ledger.spent)}
         return result(fitted, self.cones, self.link, judgement, n_queries, evidence, facts)

@@ -50,11 +50,13 @@ def find_scale(ledger: Ledger, noise: Noise, rng: np.random.Generator, guess: fl
     directions = rng.standard_normal((n, ledger.n_features))
     far = ledger.ask(_FAR * np.concatenate([directions, -directions]), "scale").reshape(2, -1)
     odd, even = 0.5 * (far[0] - far[1]), 0.5 * (far[0] + far[1])
+    sd = _at_least(sd, even)
     while odd @ odd < (8 + 0.5 * n) * sd**2 and n < 400:  # faint: labels, or noise as large as the signal
         more = rng.standard_normal((n, ledger.n_features))
         far = ledger.ask(_FAR * np.concatenate([more, -more]), "scale").reshape(2, -1)
         odd, even = np.append(odd, 0.5 * (far[0] - far[1])), np.append(even, 0.5 * (far[0] + far[1]))
         directions, n = np.concatenate([directions, more]), 2 * n
+        sd = _at_least(noise.sd, even)
     square = float(np.mean(odd**2))
     # Labels have variance 1 - r^2: less noise where the signal is strong.
     signal = float(np.sqrt(max(2 * square - 1 if noise.labels else square - 0.5 * sd**2, 0.02 * square)))
@@ -65,6 +67,11 @@ def find_scale(ledger: Ledger, noise: Noise, rng: np.random.Generator, guess: fl
             "queries): the function looks constant, or does not settle far out."
         )
     return Scale(_bracket(ledger, directions, odd, n * signal**2, guess), intercept, signal, even)
+
+
+def _at_least(sd: float, even: Floats) -> float:
+    """Return the noise of one answer, or that of the means of opposite answers where it is larger."""
+    return max(sd, float(np.sqrt(2 * np.var(even, ddof=1))))
 
 
 def _bracket(ledger: Ledger, directions: Floats, odd: Floats, strength: float, radius: float) -> float:

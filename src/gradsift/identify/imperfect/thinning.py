@@ -1,4 +1,4 @@
-"""Is every unit needed? Leave out each one, merge the closest pair, fit again, and compare."""
+"""Is every unit needed, and is there none too few? Leave out, merge, split, fit again, and compare."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ...geometry import normalize_rows
 from ...refine import Parameters
 from .fit import Fitted, Noise, fit_jointly
 
-__all__ = ["simpler"]
+__all__ = ["richer", "simpler"]
 
 
 def simpler(fitted: Fitted, X: Floats, y: Floats, noise: Noise, g: Activation, margin: float = 10.0) -> Fitted | None:
@@ -46,3 +46,46 @@ def _merged(theta: Parameters) -> Parameters:
     b[i] = share * b[i] + (1 - share) * sign * b[j]
     u[i] += sign * u[j]
     return _without(Parameters(A, u, b, theta.c), int(j))
+
+
+def richer(
+    fitted: Fitted, X: Floats, y: Floats, noise: Noise, g: Activation, rng: np.random.Generator, margin: float = 10.0
+) -> Fitted | None:
+    """Return a network with one unit more that BIC likes better, or None: each unit split in two, and random ones.
+
+    A unit that stands for two nearly parallel ones leaves residuals that bend across it: it is split along the
+    direction across it that the residuals curve along most. k + 3 joint fits.
+    """
+    theta = fitted.theta
+    d = theta.A.shape[1]
+    length = float(np.median(np.linalg.norm(theta.A, axis=1)))
+    starts = [_split(fitted, unit, X, g) for unit in range(len(theta.u))] if d > 1 else []
+    for _ in range(3):
+        a = rng.standard_normal(d)
+        sign = float(rng.choice([-1.0, 1.0]))
+        starts.append(
+            _with(theta, np.asarray(length * a / np.linalg.norm(a)), 0.2 * sign * float(np.abs(theta.u).max()), 0.0)
+        )
+    if len(y) <= (len(theta.u) + 1) * (d + 2) + 1:
+        return None
+    best = min((fit_jointly(start, X, y, noise, g) for start in starts), key=lambda other: other.loss)
+    return best if 2 * (fitted.loss - best.loss) > (d + 2) * float(np.log(len(y))) + margin else None
+
+
+def _with(theta: Parameters, a: Floats, u: float, b: float) -> Parameters:
+    return Parameters(np.vstack([theta.A, a]), np.append(theta.u, u), np.append(theta.b, b), theta.c)
+
+
+def _split(fitted: Fitted, unit: int, X: Floats, g: Activation) -> Parameters:
+    theta = fitted.theta
+    a = theta.A[unit]
+    near = np.exp(-0.5 * (X @ a + theta.b[unit]) ** 2)  # rows on the unit's slope
+    bend = fitted.residuals * g.second_derivative(X @ a + theta.b[unit])
+    across = X - np.outer(X @ a, a) / (a @ a)
+    across /= np.maximum(np.linalg.norm(across, axis=1, keepdims=True), 1e-300)  # levers would outvote all others
+    values, vectors = np.linalg.eigh((across * (near * bend)[:, None]).T @ across)
+    v = vectors[:, int(np.argmax(np.abs(values)))] * 0.3 * np.linalg.norm(a)
+    halves = Parameters(theta.A.copy(), theta.u.copy(), theta.b, theta.c)
+    halves.A[unit] += v
+    halves.u[unit] *= 0.5
+    return _with(halves, a - v, 0.5 * float(theta.u[unit]), float(theta.b[unit]))

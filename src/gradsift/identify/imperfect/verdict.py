@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...checking import Floats
+from ...geometry import normalize_rows
 from ...refine import Parameters
 from ..links import Link
 from ..result import Identification
@@ -29,6 +30,8 @@ class Evidence(NamedTuple):
     shortage: str
     misfit: float
     bounded: bool = False
+    lacking: bool = False
+    n_stray: int = 0
 
 
 class Judgement(NamedTuple):
@@ -41,8 +44,7 @@ class Judgement(NamedTuple):
 def judge(fitted: Fitted, cones: Floats, evidence: Evidence, predictions: Floats) -> Judgement:
     """Weigh the evidence."""
     doubts = []
-    widest = float(cones.max())
-    k = len(fitted.theta.u)
+    k, widest = len(fitted.theta.u), float(cones.max())
     if evidence.shortage:
         doubts.append(evidence.shortage.rstrip("."))
     if evidence.accuracy is not None and widest > evidence.accuracy:
@@ -53,9 +55,15 @@ def judge(fitted: Fitted, cones: Floats, evidence: Evidence, predictions: Floats
         doubts.append(f"another unit shows on a far circle ({evidence.test.statistic:.1f} standard errors)")
     elif evidence.test is not None and evidence.test.level > 0.8 * float(np.abs(fitted.theta.u).min()):
         doubts.append(f"another unit would have shown only with a weight above {evidence.test.level:.2g}")
+    if _cancel(fitted):
+        doubts.append("two parallel units cancel but for a thin slab: a spike that fits a few stray answers")
+    if evidence.n_stray:
+        doubts.append(f"the noise has outliers ({evidence.n_stray} answers more than six standard deviations off)")
+    if evidence.lacking:
+        doubts.append("one more unit, perhaps half of a nearly parallel pair, would explain the answers better")
     if evidence.floor.kind == "noisy":
         doubts += complaints(fitted.residuals, predictions, evidence.variance.sd)
-    if evidence.floor.kind != "labels" and evidence.misfit > 2.0:
+    if evidence.floor.kind != "labels" and evidence.misfit > 1.4:
         doubts.append(f"residuals are {np.sqrt(evidence.misfit):.2g} times the noise")
     if doubts:
         return Judgement(False, f"Not certified: {k} units fitted, but {'; '.join(doubts)}.")
@@ -66,6 +74,15 @@ def judge(fitted: Fitted, cones: Floats, evidence: Evidence, predictions: Floats
         True,
         f"Certified: {k} units, directions within {widest:.2g} (99% for all at once); {_floor(evidence)}; {limit}.",
     )
+
+
+def _cancel(fitted: Fitted) -> bool:
+    """Tell whether two nearly parallel units have nearly opposite effects far out."""
+    units, u = normalize_rows(fitted.theta.A), fitted.theta.u
+    cosines = units @ units.T
+    together = np.abs(u[:, None] + np.sign(cosines) * u)  # weight of a pair seen from afar
+    apart = np.maximum(np.abs(u)[:, None], np.abs(u))
+    return bool((np.triu(np.abs(cosines) > 0.9, 1) & (together < 0.25 * apart)).any())
 
 
 def _floor(evidence: Evidence) -> str:

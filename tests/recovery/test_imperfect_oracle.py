@@ -1,0 +1,170 @@
+"""Black boxes with imperfect answers, end to end, and controls that must fail."""
+
+import numpy as np
+import pytest
+
+import gradsift as gs
+from gradsift.errors import BudgetSpent, NotIdentifiable
+from gradsift.identify.bounded import identify_bounded
+from gradsift.identify.imperfect import identify_imperfect
+
+
+def teacher(d, k, seed, weight=0.3):
+    rng = np.random.default_rng([31, seed])
+    units = rng.standard_normal((k, d))
+    weights = rng.choice([-1.0, 1.0], k) * rng.uniform(weight, 1, k)
+    slopes = np.exp(rng.uniform(0, np.log(3), k))
+    units /= np.linalg.norm(units, axis=1, keepdims=True)
+    return gs.SigmoidCombination(units, weights, slopes, rng.standard_normal(k), rng.standard_normal())
+
+
+def noisy(model, sd, seed, draw=None):
+    rng = np.random.default_rng([32, seed])
+    draw = draw or (lambda n: rng.standard_normal(n))
+    return gs.Oracle(lambda X: model.predict(X) + sd * draw(len(X)), model.n_features)
+
+
+def error(model, found):
+    return gs.match_units(found.model.units, model.units).max_error
+
+
+@pytest.mark.parametrize(("accuracy", "most"), [(0.1, 450), (0.01, 600)])
+def test_units_are_found_through_noise(accuracy, most):
+    model = teacher(10, 3, 0)
+    found = identify_imperfect(noisy(model, 0.1, 0), "tanh", 0, accuracy=accuracy)
+    assert found.certified, found.verdict
+    assert error(model, found) <= accuracy
+    assert found.n_queries <= most
+    assert "noise of standard deviation" in found.verdict
+    np.testing.assert_allclose(found.diagnostics["noise"], 0.1, rtol=0.2)
+
+
+def test_levers_reach_accuracies_that_averaging_cannot():
+    model = teacher(6, 2, 1)
+    found = identify_imperfect(noisy(model, 0.1, 1), "tanh", 1, accuracy=1e-6)
+    assert found.certified, found.verdict
+    assert error(model, found) <= 1e-6
+    assert found.n_queries < 1500  # averaging would take about 1e12
+
+
+@pytest.mark.parametrize("activation", ["logistic", "erf"])
+def test_other_activations_are_found_too(activation):
+    model = teacher(5, 2, 2)
+    gain = 2.0 if activation == "logistic" else 1.0
+    model = gs.SigmoidCombination(
+        model.units, gain * model.weights, gain * model.slopes, gain * model.offsets, model.intercept, activation
+    )
+    found = identify_imperfect(noisy(model, 0.05, 2), activation, 2, accuracy=0.1)
+    assert found.model.activation == activation
+    assert error(model, found) <= 0.1
+
+
+@pytest.mark.parametrize("digits", [5, 4, None])
+def test_rounded_answers_give_parameters_near_the_rounding(digits):
+    model = teacher(8, 3, 3)
+    rounded = (lambda r: r.astype(np.float32)) if digits is None else (lambda r: np.round(r, digits))
+    oracle = gs.Oracle(lambda X: rounded(model.predict(X)), 8)
+    found = identify_imperfect(oracle, "tanh", 3)
+    step = 2.0**-23 if digits is None else 10.0**-digits
+    truth = model.canonical()
+    assert found.model.n_units == 3
+    np.testing.assert_allclose(found.model.weights, truth.weights, atol=50 * step)
+    np.testing.assert_allclose(found.model.slopes, truth.slopes, atol=50 * step)
+    np.testing.assert_allclose(found.model.offsets, truth.offsets, atol=50 * step)
+    assert error(model, found) < 50 * step
+
+
+def test_two_decimals_are_noise():
+    model = teacher(8, 3, 4)
+    found = identify_imperfect(gs.Oracle(lambda X: np.round(model.predict(X), 2), 8), "tanh", 4, accuracy=0.01)
+    assert found.certified, found.verdict
+    assert error(model, found) <= 0.01
+
+
+def test_labels_are_enough():
+    rng = np.random.default_rng(40)
+    units = np.linalg.qr(rng.standard_normal((5, 2)))[0].T
+    model = gs.SigmoidCombination(units, [0.6, -0.4], [2.0, 1.5])
+    oracle = gs.Oracle(lambda X: np.where(rng.random(len(X)) < 0.5 * (1 + model.predict(X)), 1.0, -1.0), 5)
+    found = identify_imperfect(oracle, "tanh", 5, accuracy=0.15)
+    assert found.model.n_units == 2
+    assert error(model, found) <= 0.15
+
+
+@pytest.mark.parametrize("kind", ["t3", "drift", "outliers"])
+def test_misbehaving_noise_is_never_certified(kind):
+    model = teacher(8, 2, 6)
+    rng, asked = np.random.default_rng(41), [0]
+
+    def draw(n):
+        z = rng.standard_normal(n)
+        order = asked[0] + np.arange(n)
+        asked[0] += n
+        if kind == "t3":
+            return rng.standard_t(3, n)
+        return z + 0.02 * order if kind == "drift" else z + 20 * z * (rng.random(n) < 0.02)
+
+    oracle = noisy(model, 0.1, 6, draw)
+    oracle.max_queries = 900
+    try:
+        found = identify_imperfect(oracle, "tanh", 6, accuracy=0.05)
+    except (NotIdentifiable, BudgetSpent):
+        return
+    assert not found.certified
+    assert "Not certified" in found.verdict
+
+
+def test_a_budget_returns_what_is_known_and_says_so():
+    model = teacher(10, 3, 0)
+    oracle = noisy(model, 0.1, 0)
+    oracle.max_queries = 320
+    found = identify_imperfect(oracle, "tanh", 0, accuracy=1e-4)
+    assert not found.certified
+    assert "320" in found.verdict
+    assert oracle.n_queries <= 320
+
+
+def test_a_budget_before_any_unit_raises():
+    oracle = noisy(teacher(10, 3, 0), 0.1, 0)
+    oracle.max_queries = 60
+    with pytest.raises(BudgetSpent):
+        identify_imperfect(oracle, "tanh", 0)
+
+
+def test_pure_noise_has_no_units():
+    rng = np.random.default_rng(42)
+    with pytest.raises(NotIdentifiable, match="constant"):
+        identify_imperfect(gs.Oracle(lambda X: rng.standard_normal(len(X)), 5), "tanh", 0)
+
+
+@pytest.mark.parametrize(("d", "k"), [(6, 4), (4, 6)])
+def test_a_box_is_never_left_and_its_network_is_found_to_rounding(d, k):
+    model = teacher(d, k, 7)
+    reach = [0.0]
+
+    def ask(X):
+        reach[0] = max(reach[0], float(np.abs(X - 1).max()))
+        return model.predict(X)
+
+    oracle = gs.Oracle(ask, d, bounds=(-4, 6))
+    found = identify_bounded(oracle, "tanh", 7)
+    assert found.certified, found.verdict
+    assert reach[0] <= 5
+    assert error(model, found) < 1e-9
+    np.testing.assert_allclose(found.model.weights, model.canonical().weights, rtol=1e-8)
+    assert found.n_queries <= 5 * model.n_parameters
+
+
+def test_noise_inside_a_box():
+    model = teacher(6, 2, 8)
+    rng = np.random.default_rng(43)
+    oracle = gs.Oracle(lambda X: model.predict(X) + 0.1 * rng.standard_normal(len(X)), 6, bounds=(-5, 5))
+    found = identify_bounded(oracle, "tanh", 8, accuracy=0.08)
+    assert found.certified, found.verdict
+    assert error(model, found) <= 0.08
+    assert found.n_queries < 600
+
+
+def test_an_oracle_without_bounds_is_refused_by_the_box_method():
+    with pytest.raises(ValueError, match="oracle must have bounds"):
+        identify_bounded(gs.Oracle(lambda X: X[:, 0], 2), "tanh", 0)
