@@ -51,7 +51,7 @@ def test_the_floor_of_a_silent_oracle_is_read_from_its_answers(function, kind, g
     assert floor.n_queries == oracle.n_queries
     assert (floor.grid == 0) == (grid == 0)
     assert grid / 4 <= floor.grid <= 4 * grid
-    assert oracle.n_queries == 2 if kind == "exact" else oracle.n_queries <= 10
+    assert oracle.n_queries <= {"exact": 2, "rounded": 10, "float32": 30}[kind]
 
 
 def test_noise_and_labels_are_told_apart():
