@@ -19,7 +19,7 @@ _RIDGES = (1e-4, 4e-4)  # weight decay of the two starts, over the variance of t
 _WEIGHT_RIDGE = 1e-3
 _LEAST_ROWS = 1.4  # per unknown: with fewer a joint fit only finds noise
 _JUMP = 1.5  # of the error when a unit is removed that was needed
-_WINDOW = 4  # numbers of units above the jump that are fitted to the last digit
+_BELOW, _WINDOW = 2, 4  # numbers of units below and above the jump that are fitted to the last digit
 _FIRST, _AGAIN = 600, 150  # iterations of L-BFGS: from random units, and after each removal
 
 
@@ -88,7 +88,7 @@ def _worth_fitting(path: dict[int, _Stage], n: int, d: int) -> list[int]:
     """Return the numbers of units from just below the first jump of the error to a few above it."""
     jumps = [k for k in path if k + 1 in path and path[k].error > _JUMP * path[k + 1].error]
     low = max(jumps, default=1)
-    return [k for k in path if low <= k <= low + _WINDOW and _LEAST_ROWS * (k * (d + 2) + 1) < n] or [1]
+    return [k for k in path if low - _BELOW <= k <= low + _WINDOW and _LEAST_ROWS * (k * (d + 2) + 1) < n] or [1]
 
 
 def _random_student(k: int, d: int, y: Floats, rng: np.random.Generator) -> Floats:
