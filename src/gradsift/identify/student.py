@@ -16,6 +16,9 @@ from ..model import SigmoidCombination
 
 __all__ = ["Student", "train_student"]
 
+_MOST_DENSE = 600  # unknowns whose normal equations are factored whole
+_LARGEST_JACOBIAN = 10**8  # entries
+
 
 @dataclass(frozen=True)
 class Student:
@@ -96,19 +99,31 @@ def train_student(
     while n_tried < n_starts and best >= perfect:
         n_tried += 1
         rough = minimize(problem.loss, problem.start(rng), jac=True, method="L-BFGS-B", options={"maxiter": 300})
-        polished = least_squares(
-            problem.residuals,
-            rough.x,
-            problem.jacobian,
-            method="lm" if len(y) >= len(rough.x) else "trf",
-            max_nfev=200,
-            xtol=1e-15,
-            ftol=1e-15,
-            gtol=1e-15,
-        )
-        misfit = float(np.abs(polished.fun).max())
+        polished = _polish(problem, rough.x)
+        misfit = float(np.abs(problem.residuals(polished)).max())
         if misfit < best:
-            best, found = misfit, polished.x
+            best, found = misfit, polished
     first, second = problem.split(found)
     model = SigmoidCombination(first[:, :-1], second[:-1], 1.0, first[:, -1], float(second[-1]), f)
     return Student(model.canonical(), best, n_tried)
+
+
+def _polish(problem: _Problem, p: Floats) -> Floats:
+    """Descend to the last digits: dense Levenberg-Marquardt, by LSMR when large, not at all beyond memory."""
+    n, unknowns = len(problem.y), len(p)
+    if n * unknowns > _LARGEST_JACOBIAN:
+        return p
+    dense = unknowns <= _MOST_DENSE
+    polished = least_squares(
+        problem.residuals,
+        p,
+        problem.jacobian,
+        method="lm" if dense and n >= unknowns else "trf",
+        tr_solver=None if dense else "lsmr",
+        tr_options={} if dense else {"maxiter": 200},
+        max_nfev=200 if dense else 20,
+        xtol=1e-15,
+        ftol=1e-15,
+        gtol=1e-15,
+    )
+    return np.asarray(polished.x)
