@@ -78,7 +78,7 @@ def _candidates(family: Family, theta: Parameters, rows: Rows, rng: np.random.Ge
     loss = BatchLoss(Rows(rows.X, residual / max(scale, 1e-300), information), additive, 1)
     d = rows.X.shape[1]
     starts = [s._replace(u=s.u * 0.3) for s in glorot_starts(additive, 1, d, _NEW, 1.5, rng)]
-    found = minimize_batch(loss, start_batch(loss, loss.pack(starts)), 40, tolerance=1e-6)
+    found = minimize_batch(loss, start_batch(loss, loss.pack(starts)), 15, tolerance=1e-6)
     students = [loss.unpack(point) for point in found.points]
     bend = family.activation.second_derivative(rows.X @ theta.A.T + theta.b) * (residual * information)[:, None]
     bend = bend.astype(np.float32)

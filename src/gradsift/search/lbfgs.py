@@ -33,15 +33,17 @@ class Descent(NamedTuple):
 
 
 class _Memory(NamedTuple):
-    """Past steps and gradient changes, newest last (R, M, P), and their products (R, M, M).
+    """Past steps and gradient changes, newest last (R, M, P), and their products.
 
-    SY holds s_i' y_j for i <= j and zero below. Empty slots have zero pairs and a one on its diagonal, so that it can
-    always be solved with and they drop out.
+    With the upper triangle T of s_i' y_j (zero below its diagonal) the direction needs only T^-1 (R, M, M), whose
+    shift and new column cost less than two solves; curvatures (R, M) are the diagonal of T, and YY holds y_i' y_j.
+    Empty slots have zero pairs and a one on the diagonal of T, so that they drop out.
     """
 
     S: Any
     Y: Any
-    SY: Any
+    inverse: Any
+    curvatures: Any
     YY: Any
 
 
@@ -51,7 +53,8 @@ def start_batch(objective: Objective, points: Any, memory: int = 10) -> Descent:
     R, P = points.shape
     pairs = np.zeros((R, memory, P), points.dtype)
     products = np.zeros((R, memory, memory))
-    return Descent(points, values, gradients, _Memory(pairs, pairs.copy(), products + np.eye(memory), products))
+    empty = _Memory(pairs, pairs.copy(), products + np.eye(memory), np.ones((R, memory)), products)
+    return Descent(points, values, gradients, empty)
 
 
 def minimize_batch(objective: Objective, state: Descent, max_evaluations: int, *, tolerance: float = 0.0) -> Descent:
@@ -94,29 +97,32 @@ def _minimize(objective: Objective, state: Descent, max_evaluations: int, tolera
 
 def _remember(memory: _Memory, good: Any, s: Any, y: Any) -> None:
     """Push the pairs (s, y) of the accepted starts, unless their curvature is not positive."""
-    curved = np.einsum("rp,rp->r", s, y) > 1e-10 * np.einsum("rp,rp->r", y, y)
-    rows = np.flatnonzero(good & curved)
-    for array, new in ((memory.S, s), (memory.Y, y)):
+    curved = np.einsum("rp,rp->r", s, y)
+    kept = good & (curved > 1e-10 * np.einsum("rp,rp->r", y, y))
+    rows: Any = slice(None) if kept.all() else np.flatnonzero(kept)
+    for array, new in ((memory.S, s), (memory.Y, y), (memory.curvatures, curved)):
         array[rows, :-1] = array[rows, 1:]
         array[rows, -1] = new[rows]
-    S, Y = memory.S[rows], memory.Y[rows]
-    for products in (memory.SY, memory.YY):
+    for products in (memory.inverse, memory.YY):
         products[rows, :-1, :-1] = products[rows, 1:, 1:]
-    memory.SY[rows, :, -1] = np.matmul(S, Y[:, -1, :, None])[..., 0]
-    last = np.matmul(Y, Y[:, -1, :, None])[..., 0]
+    newest, curvature = memory.Y[rows, -1, :, None], memory.curvatures[rows, -1]
+    column = np.matmul(memory.S[rows, :-1], newest).astype(np.float64)  # of T, above its diagonal
+    inverse = memory.inverse[rows, :-1, :-1]
+    memory.inverse[rows, :-1, -1] = -np.matmul(inverse, column)[..., 0] / curvature[:, None]
+    memory.inverse[rows, -1, :-1] = 0.0
+    memory.inverse[rows, -1, -1] = 1 / curvature
+    last = np.matmul(memory.Y[rows], newest)[..., 0]
     memory.YY[rows, :, -1] = last
     memory.YY[rows, -1, :] = last
 
 
 def _direction(g: Any, memory: _Memory) -> Any:
     """Return -H g by the compact representation (Byrd, Nocedal and Schnabel 1994), all starts at once."""
-    S, Y, SY, YY = memory
-    curvature = YY[:, -1, -1]
-    gamma = np.where(curvature > 0, SY[:, -1, -1] / np.where(curvature > 0, curvature, 1.0), 1.0)
-    Sg = np.matmul(S, g[:, :, None]).astype(np.float64)  # (R, M, 1)
-    Yg = np.matmul(Y, g[:, :, None])
-    v = np.linalg.solve(SY, Sg)
-    middle = np.diagonal(SY, axis1=1, axis2=2)[:, :, None] * v + gamma[:, None, None] * (np.matmul(YY, v) - Yg)
-    w = np.linalg.solve(np.swapaxes(SY, 1, 2), middle)
+    S, Y, inverse, curvatures, YY = memory
+    length = YY[:, -1, -1]
+    gamma = np.where(length > 0, curvatures[:, -1] / np.where(length > 0, length, 1.0), 1.0)
+    v = np.matmul(inverse, np.matmul(S, g[:, :, None]))  # (R, M, 1)
+    middle = curvatures[:, :, None] * v + gamma[:, None, None] * (np.matmul(YY, v) - np.matmul(Y, g[:, :, None]))
+    w = np.matmul(inverse.swapaxes(1, 2), middle)
     Hg = gamma[:, None] * (g - np.matmul(v.swapaxes(1, 2), Y)[:, 0]) + np.matmul(w.swapaxes(1, 2), S)[:, 0]
     return (-Hg).astype(g.dtype)

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..checking import Floats
 from ..geometry import match_units
-from ..refine import Family, Parameters, Refined
+from ..refine import Chart, Family, Parameters, Refined
 from ..sources import Rows
 from .lbfgs import minimize_batch, start_batch
 from .problem import Problem
@@ -17,8 +17,12 @@ __all__ = ["Optima", "descend", "glorot_starts", "prune", "race", "same_optimum"
 
 SPARE_UNITS = 5
 ROWS_PER = 30
-_SAME_BASIN = 0.36  # distance of a start from an optimum below which a polish is not worth its cost
-_CLEARLY_WORSE = 150.0  # nats behind the leader: not worth a polish
+_SAME_BASIN = 0.2  # distance of a start from an optimum below which a polish is not worth its cost
+_SURVIVING = 0.75  # share of the starts of a race on few rows
+_MANY = 10_000  # rows of their last descent: forty float32 evaluations cost less than two Gauss-Newton matrices
+_ROUGH = 0.03  # nats: enough to compare optima; only the one that is kept is polished further
+_HOPELESS = 150.0  # nats behind the leader on few rows
+_CLEARLY_WORSE = 30.0  # nats behind the leader on many: not worth a polish
 
 
 class Optima(NamedTuple):
@@ -46,6 +50,13 @@ class Optima(NamedTuple):
         found.sort(key=lambda refined: refined.objective)
         hits = sum(o.hits for o in (self, other) if same_optimum(o.best, found[0]))
         return Optima(found, hits)
+
+
+class Contender(NamedTuple):
+    """A start after its descent, and how many nats it is behind the leader."""
+
+    theta: Parameters
+    behind: float
 
 
 def glorot_starts(
@@ -79,20 +90,27 @@ def race(problem: Problem, n_units: int, n_starts: int, scale: float, rng: np.ra
     state = minimize_batch(wide, state, 300 if crowded else 60, tolerance=0.5 * _nat(problem, state.values))
     rows = problem.first(min(few, 4000))
     pruned = [prune(wide.unpack(student), problem.family, rows, n_units) for student in state.points]
-    return descend(problem, pruned, 200 if crowded or problem.family.labels else 40)
+    return descend(problem, pruned, 200 if crowded else 40)
 
 
 def descend(problem: Problem, starts: list[Parameters], max_evaluations: int = 120) -> Optima:
-    """Descend from starts that already have the right number of units; the best three go on to all rows."""
-    n_units = len(starts[0].u)
-    loss = problem.batch(n_units, _few(problem, n_units))
+    """Descend from starts that already have the right number of units: on few rows, the best on many, then polished."""
+    n_units, n = len(starts[0].u), len(problem.rows.y)
+    sample = _few(problem, n_units)
+    loss = problem.batch(n_units, sample)
     state = start_batch(loss, loss.pack(starts))
     nat = _nat(problem, state.values)
     state = minimize_batch(loss, state, max_evaluations, tolerance=0.1 * nat)
-    order = np.argsort(state.values)[:3]
+    state = state.keep(np.argsort(state.values)[: max(1, round(_SURVIVING * len(starts)))])
+    if sample < min(n, _MANY):
+        near = (state.values - state.values[0]) / nat < _HOPELESS
+        loss = problem.batch(n_units, min(n, _MANY))
+        state = minimize_batch(loss, start_batch(loss, state.points[near]), 100, tolerance=0.05 * nat)
+    order = np.argsort(state.values)
     behind = (state.values[order] - state.values[order[0]]) / nat  # nats on all rows
-    survivors = [loss.unpack(state.points[i]) for i, gap in zip(order, behind) if gap < _CLEARLY_WORSE]
-    return polish_distinct(problem, survivors)
+    chart = Chart(problem.family, problem.frame.metric)
+    ends = [chart.project(loss.unpack(state.points[i])) for i in order]
+    return polish_distinct(problem, [Contender(theta, gap) for theta, gap in zip(ends, behind)])
 
 
 def _few(problem: Problem, n_units: int) -> int:
@@ -129,29 +147,24 @@ def _nat(problem: Problem, losses: Floats) -> float:
     return 1.0 / n if problem.family.labels else float(2 * losses.min()) / n
 
 
-def polish_distinct(problem: Problem, survivors: list[Parameters]) -> Optima:
-    """Polish the survivors, skipping those that sit in the basin of an optimum already found."""
+def polish_distinct(problem: Problem, contenders: list[Contender]) -> Optima:
+    """Polish the contenders, skipping those that sit where a polish began or ended already."""
     found: list[Refined] = []
-    hits: list[int] = []
-    for theta in survivors:
-        near = next((i for i, known in enumerate(found) if _distance(theta, known.theta) < _SAME_BASIN), None)
-        if near is None:
-            refined = problem.polish(_descended(problem, theta))
+    begun: list[list[Parameters]] = []  # where the polishes that ended in each optimum began
+    for theta, behind in contenders:
+        places = [(i, place) for i, known in enumerate(found) for place in (known.theta, *begun[i])]
+        near = next((i for i, place in places if _distance(theta, place) < _SAME_BASIN), None)
+        if near is None and behind < _CLEARLY_WORSE:
+            refined = problem.polish(theta, tolerance=_ROUGH)
             near = next((i for i, known in enumerate(found) if same_optimum(refined, known)), None)
             if near is None:
                 found.append(refined)
-                hits.append(1)
+                begun.append([theta])
                 continue
-        hits[near] += 1
+        if near is not None:
+            begun[near].append(theta)
     order = np.argsort([refined.objective for refined in found])
-    return Optima([found[i] for i in order], hits[order[0]])
-
-
-def _descended(problem: Problem, theta: Parameters) -> Parameters:
-    """Descend on many rows: forty float32 evaluations cost less than two Gauss-Newton matrices."""
-    loss = problem.batch(len(theta.u), min(len(problem.rows.y), 10_000))
-    state = start_batch(loss, loss.pack([theta]))
-    return loss.unpack(minimize_batch(loss, state, 60, tolerance=0.05 * _nat(problem, state.values)).points[0])
+    return Optima([found[i] for i in order], len(begun[order[0]]))
 
 
 def same_optimum(left: Refined, right: Refined) -> bool:
@@ -160,13 +173,13 @@ def same_optimum(left: Refined, right: Refined) -> bool:
 
 
 def _distance(left: Parameters, right: Parameters) -> float:
-    """Return the largest distance between matched units, relative to one plus the longer slope."""
+    """Return the largest distance between matched units; of directions if steep, where slopes are ill determined."""
     first, second = _oriented(left), _oriented(right)
     match = match_units(first, second)
-    gaps = np.linalg.norm(first[match.order] * match.signs[:, None] - second, axis=1)
-    return float((gaps / (1 + np.linalg.norm(second, axis=1))).max())
+    return float(np.linalg.norm(first[match.order] * match.signs[:, None] - second, axis=1).max())
 
 
 def _oriented(theta: Parameters) -> Floats:
     rows = theta.A * np.where(theta.u < 0, -1.0, 1.0)[:, None]
-    return np.where(np.abs(rows).max(axis=1, keepdims=True) > 0, rows, 1e-300)
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    return np.where(lengths > 0, rows / np.maximum(1.0, lengths), 1e-300)

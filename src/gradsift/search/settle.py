@@ -19,14 +19,16 @@ __all__ = ["Effort", "Progress", "Settled", "settle"]
 Progress = Callable[[str, float, float | None], None]  # (stage, done, total)
 
 _CONTESTED = 60.0  # nats: another optimum this close might be the right one
-_LEVEL = 0.01
+_CLEAR = 15.0  # nats: a rival this far behind does not contest an optimum that two starts found
+_LEVEL = 0.05
+_UNDISPUTED = 5  # hits of the best optimum against which the test for a better unit is not believed
 _SCALES = (1.0, 0.5, 2.0, 1.0)  # of the starts, round by round
 
 
 class Effort(NamedTuple):
     """How hard to search: starts per race, rounds at most, and starts that someone else suggests."""
 
-    n_starts: int = 4
+    n_starts: int
     max_rounds: int = 4
     suggested: tuple[SigmoidCombination, ...] = ()
 
@@ -63,22 +65,24 @@ def settle(
             progress(f"{n_units} units", rounds, max_rounds)
         before = optima.best
         optima = _with_escape(optima, escape(problem, before.theta, better, rng))
-        if same_optimum(before, optima.best):
+        if same_optimum(before, optima.best) and not _stands(optima, better.p):
             scale = _SCALES[rounds % len(_SCALES)]
             optima = optima.merge(race(problem, n_units, effort.n_starts, scale, rng))
         if not same_optimum(before, optima.best):
             better = better_unit(problem, optima.best.theta, rng)
         rounds += 1
-    return Settled(optima, better.p, rounds)
+    sharp = problem.polish(optima.best.theta)
+    return Settled(optima._replace(found=[sharp, *optima.found[1:]]), better.p, rounds)
 
 
 def _stands(optima: Optima, p: float) -> bool:
-    return not p < _LEVEL and (optima.gap > _CONTESTED or optima.hits >= 3)
+    agreed = optima.hits >= 3 or (optima.hits == 2 and optima.gap > _CLEAR)
+    return (not p < _LEVEL and (optima.gap > _CONTESTED or agreed)) or optima.hits >= _UNDISPUTED
 
 
 def _with_escape(optima: Optima, moved: Optima) -> Optima:
-    """Pool the optima; falling back into the basin one came from is no independent hit."""
+    """Pool the optima; that no move led away from the best counts as one hit, however many fell back to it."""
     pooled = optima.merge(moved)
     if same_optimum(pooled.best, optima.best):
-        return Optima(pooled.found, optima.hits)
+        return Optima(pooled.found, optima.hits + 1)
     return Optima(pooled.found, moved.hits)
