@@ -115,8 +115,9 @@ def commands() -> str:
     parts = [
         "# Command line",
         "Exit codes: 0 done and certified; 3 done but not certified, or given up for lack of evidence; 2 bad input, in "
-        "one line, with nothing left behind. `gradsift --debug COMMAND` shows tracebacks, `gradsift "
-        "--install-completion` completes commands in your shell.",
+        "one line, with nothing left behind; 130 interrupted by Ctrl-C, which leaves no half-written file and says what "
+        "is kept (`--journal` keeps every answer, and the same command goes on from there). `gradsift --debug COMMAND` "
+        "shows tracebacks, `gradsift --install-completion` completes commands in your shell.",
     ]
     names = [c.name or (c.callback.__name__ if c.callback else "") for c in app.registered_commands]
     for name in names:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from .activations import get_activation
 from .candidates import Candidates
 from .checking import Floats, as_generator
 from .errors import UncertifiedWarning
@@ -140,6 +141,8 @@ def recover(
     """
     if method not in ("auto", "paper"):
         raise ValueError(f"method must be 'auto' or 'paper', got {method!r}.")
+    if activation != "auto":
+        get_activation(activation)  # a name nobody knows should not cost a query
     with reporting(progress):
         if isinstance(source, Oracle):
             rng = as_generator(source.campaign_seed if random_state is None else random_state)

@@ -18,10 +18,17 @@ def run(*arguments):
 def test_every_command_has_a_help_page_with_an_example():
     for command in app.registered_commands:
         name = command.name or command.callback.__name__.rstrip("_")
-        result = run(name, "--help")
+        result = CliRunner(env={"COLUMNS": "80"}).invoke(app, [name, "--help"])
         assert result.exit_code == 0, result.output
         assert "gradsift " + name in result.output, f"no example in the help of {name}"
-        assert len(result.output.splitlines()) <= 50
+        assert len(result.output.splitlines()) <= 40
+
+
+def test_the_list_of_commands_fits_a_screen_and_carries_an_example():
+    result = CliRunner(env={"COLUMNS": "80"}).invoke(app, ["--help"])
+    assert "Example: gradsift demo" in result.output
+    assert "130 interrupted" in " ".join(result.output.split())
+    assert len(result.output.splitlines()) <= 40
 
 
 def test_the_version_is_printed_as_text_and_as_json():

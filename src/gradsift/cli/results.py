@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..files import atomic_writer
-from .show import NOT_CERTIFIED, print_json, print_table
+from .show import NOT_CERTIFIED, NOTHING_WRITTEN, keeping, print_json, print_table
 
 if TYPE_CHECKING:
     from ..recovery import Recovery
@@ -73,10 +73,13 @@ def finish(
     data: Any = None,
 ) -> None:
     """Write the files, print what was found, and leave with the exit code that says whether it is certified."""
-    if report is not None:  # first: if it fails, nothing is left behind
-        found.to_html(report, feature_names=names, data=data, settings=settings)
-    _write(out, found, notes)
-    files = [str(out), *([str(report)] if report else [])]
+    written: list[str] = []
+    with keeping(lambda: f"{', '.join(written)} is complete" if written else NOTHING_WRITTEN):
+        if report is not None:  # first: if it fails, nothing is left behind
+            found.to_html(report, feature_names=names, data=data, settings=settings)
+            written.append(str(report))
+        _write(out, found, notes)
+    files = [str(out), *written]
     if as_json:
         print_json({**_facts(found), **notes, "files": files})
     else:

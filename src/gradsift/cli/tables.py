@@ -23,7 +23,7 @@ def column_names(path: Path) -> list[str]:
     """Return the names in the header of the table."""
     _require_table(path)
     if path.suffix == ".parquet":
-        return list(_parquet().read_schema(path).names)
+        return _parquet_names(path)
     with path.open(newline="", encoding="utf-8-sig") as stream:
         names = next(csv.reader(stream), [])
     if not names:
@@ -32,6 +32,14 @@ def column_names(path: Path) -> list[str]:
     if repeated:
         raise ValueError(f"{path} has two columns named {repeated[0]!r}.")
     return names
+
+
+def _parquet_names(path: Path) -> list[str]:
+    parquet = _parquet()
+    try:
+        return list(parquet.read_schema(path).names)
+    except ValueError as problem:  # of pyarrow, which does not name the file
+        raise ValueError(f"{path} cannot be read: {problem}") from None
 
 
 def read_numbers(path: Path, names: Sequence[str]) -> Any:
