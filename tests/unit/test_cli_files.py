@@ -158,6 +158,10 @@ BAD = {
     "not a number": (("fit", "nan.csv", "--target", "y"), "row 1 holds NaN"),
     "no rows": (("fit", "head.csv", "--target", "y"), "column names but no rows"),
     "empty": (("fit", "empty.csv", "--target", "y"), "is empty"),
+    "short row": (("fit", "short.csv", "--target", "y"), "3 values in every row, but data row 2 has 2"),
+    "not UTF-8": (("fit", "latin.csv", "--target", "y"), "latin.csv must be a table in UTF-8 text"),
+    "seed": (("fit", "d.csv", "--target", "y", "--columns", "a", "--seed", -1), "A seed must be at least 0, got -1"),
+    "file for a folder": (("figures",), "x.json must be a folder"),
     "twice": (("fit", "twice.csv", "--target", "y"), "two columns named 'a'"),
     "kind of file": (("fit", "d.xlsx", "--target", "y"), "must end in .csv or .parquet"),
     "three classes": (("fit", "bad.csv", "--target", "b", "--labels", "--columns", "a"), "needs two classes"),
@@ -187,6 +191,10 @@ def test_bad_input_is_one_line_exit_two_and_leaves_nothing(run, rows, tmp_path, 
     (tmp_path / "head.csv").write_text("a,y\n")
     (tmp_path / "empty.csv").write_text("")
     (tmp_path / "twice.csv").write_text("a,a,y\n1,2,3\n")
+    (tmp_path / "short.csv").write_text("a,b,y\n1,2,3\n4,5\n")
+    (tmp_path / "latin.csv").write_bytes("é,y\n1,2\n".encode("latin-1"))
+    if name == "file for a folder":
+        (tmp_path / "x.json").touch()
     (tmp_path / "boxed.py").write_text(BOX)
     (tmp_path / "m.joblib").write_bytes(b"no pickle")
     (tmp_path / "false.parquet").write_text("a,y\n1,2\n")
@@ -196,7 +204,7 @@ def test_bad_input_is_one_line_exit_two_and_leaves_nothing(run, rows, tmp_path, 
     arguments, complaint = BAD[name]
     before = sorted(p.name for p in tmp_path.iterdir())
     out = "x.csv" if arguments[0] == "predict" else "x.json"
-    more = () if arguments[0] == "predict" or "--units" in arguments else ("--units", 2)
+    more = ("--units", 2) if arguments[0] in ("fit", "recover") and "--units" not in arguments else ()
     code, shown, err = run(*arguments, *more, "--out", out)
     assert (code, shown) == (2, "")
     assert complaint in err

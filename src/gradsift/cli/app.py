@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 import sys
+import traceback
 from typing import Annotated, Any
 
 import typer
@@ -31,7 +33,7 @@ class _Commands(TyperGroup):
             return super().invoke(ctx)
         except KeyboardInterrupt as stop:
             if "--debug" in sys.argv:
-                raise
+                traceback.print_exc()
             kept = "; ".join(getattr(stop, "__notes__", ())) or NOTHING_WRITTEN
             typer.echo(f"gradsift: interrupted; {kept}.", err=True)
             raise typer.Exit(INTERRUPTED) from None
@@ -82,10 +84,11 @@ _GAVE_UP = (BudgetSpent, CandidateShortage, NotIdentifiable)  # the input was fi
 
 def main() -> None:
     """Run the command line; a bad input is one line on stderr and exit code 2."""
+    logging.getLogger("stamina").addHandler(logging.NullHandler())  # its retries end in one line of ours
     try:
         app()
     except (GradsiftError, ValueError, TypeError, OSError) as problem:
         if "--debug" in sys.argv:
-            raise
+            traceback.print_exc()
         typer.echo("gradsift: " + " ".join(str(problem).split()), err=True)
         raise SystemExit(NOT_CERTIFIED if isinstance(problem, _GAVE_UP) else _BAD_INPUT) from None

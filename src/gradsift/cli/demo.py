@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from .results import require_folder
 from .show import NOTHING_WRITTEN, AsJson, keeping, print_json, print_table
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ def demo(out: Out = Path("demo"), seed: Seed = 1, as_json: AsJson = False) -> No
     from ..figures import draw_all
     from ..progress import reporting
 
-    out.mkdir(parents=True, exist_ok=True)  # a folder that cannot be made should not cost a run
+    require_folder(out)
     with reporting(True):
         rows = list(compare(seed))
     if not as_json:
@@ -67,6 +68,7 @@ def figures(out: Out = Path("figures"), seed: Seed = 1, as_json: AsJson = False)
     from ..figures import draw_all
     from ..progress import reporting
 
+    require_folder(out)
     with reporting(True), keeping(lambda: _kept(out)):
         paths = draw_all(out, seed)
     if as_json:

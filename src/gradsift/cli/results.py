@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import tempfile
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
@@ -19,7 +18,17 @@ from .show import NOT_CERTIFIED, NOTHING_WRITTEN, keeping, print_json, print_tab
 if TYPE_CHECKING:
     from ..recovery import Recovery
 
-__all__ = ["Activation", "Report", "Seed", "finish", "read_notes", "require_place", "require_report", "verdict_speaks"]
+__all__ = [
+    "Activation",
+    "Report",
+    "Seed",
+    "finish",
+    "read_notes",
+    "require_folder",
+    "require_place",
+    "require_report",
+    "verdict_speaks",
+]
 
 Report = Annotated[Path | None, typer.Option("--report", help="Write a report to this .html file.")]
 Seed = Annotated[int, typer.Option("--seed", help="Seed of the algorithm.")]
@@ -46,8 +55,20 @@ def require_place(path: Path | None, suffixes: Iterable[str]) -> None:
     folder = path.parent
     if not folder.is_dir():
         raise FileNotFoundError(f"There is no folder {folder} for {path.name}.")
-    if path.is_dir() or not os.access(folder, os.W_OK):
-        raise PermissionError(f"{path} cannot be written.")
+    try:
+        tempfile.TemporaryFile(dir=folder).close()  # permissions alone do not tell
+    except OSError:
+        raise PermissionError(f"{path} cannot be written: the folder takes no files.") from None
+    if path.is_dir():
+        raise IsADirectoryError(f"{path} cannot be written: it is a folder.")
+
+
+def require_folder(path: Path) -> None:
+    """Make a folder, or refuse it before any work."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError):
+        raise ValueError(f"{path} must be a folder, but a file is in the way.") from None
 
 
 @contextlib.contextmanager
