@@ -171,6 +171,7 @@ BAD = {
     "module that fails": (("recover", "--oracle", "broken:f"), "broken:f cannot be loaded: KeyError: 'key'."),
     "module that leaves": (("recover", "--oracle", "leaves:f"), "leaves:f cannot be loaded: SystemExit: 7."),
     "module of many words": (("recover", "--oracle", "loud:f"), "loud:f cannot be loaded: RuntimeError: two lines."),
+    "box that leaves": (("recover", "--oracle", "quits:f", "--features", 3), "quits:f ended the program"),
     "no pickle": (("recover", "--oracle", "nosuch.joblib"), "There is no file nosuch.joblib"),
     "trust": (("recover", "--oracle", "m.joblib"), "pass --trust"),
     "activation": (
@@ -200,6 +201,7 @@ def test_bad_input_is_one_line_exit_two_and_leaves_nothing(run, rows, tmp_path, 
     (tmp_path / "false.parquet").write_text("a,y\n1,2\n")
     (tmp_path / "broken.py").write_text("{}['key']")
     (tmp_path / "leaves.py").write_text("raise SystemExit(7)")
+    (tmp_path / "quits.py").write_text("def f(X):\n    raise SystemExit(3)")
     (tmp_path / "loud.py").write_text("raise RuntimeError('two\\nlines.')")
     arguments, complaint = BAD[name]
     before = sorted(p.name for p in tmp_path.iterdir())

@@ -59,7 +59,10 @@ def recover(
         verdict_speaks(),
         keeping(lambda: _kept(box)),
     ):
-        found = recovery.recover(box, units, **how)
+        try:
+            found = recovery.recover(box, units, **how)
+        except SystemExit as left:  # the box's code, which must not choose our exit code
+            raise ValueError(f"{oracle} ended the program instead of answering (SystemExit: {left}).") from left
     settings = {"command": "recover", "oracle": oracle, "features": box.n_features, "units": units, "budget": budget}
     settings |= {"bounds": bounds, "noise": noise, "activation": activation, "method": method, "seed": seed}
     finish(found, out=out, report=report, as_json=as_json, notes={}, settings=settings)
@@ -101,7 +104,8 @@ def _n_recorded(path: Path) -> int:
 def _kept(box: Oracle) -> str:
     if box.journal is None:
         return f"{NOTHING_WRITTEN}, and {box.n_queries:,} answers are lost: --journal FILE would keep them"
-    return f"{box.journal.path} keeps {box.journal.n_recorded:,} answers: run the same command again to go on"
+    n = box.journal.n_recorded
+    return f"{box.journal.path} keeps {n:,} answers: run the same command again to go on" if n else NOTHING_WRITTEN
 
 
 def _bounds(text: str | None) -> tuple[float, float] | None:
