@@ -55,16 +55,29 @@ def benchmarks() -> str:
     parts = ["# Benchmarks", "Printed by the scripts of `benchmarks/`, whose JSON results are committed."]
     for path in sorted(RESULTS.glob("*.json")):
         result = json.loads(path.read_text(encoding="utf-8"))
-        parts += [f"## {path.stem.replace('_', ' ')}", _purpose(path.stem)]
         if isinstance(result, list):
             result = {"rows": result}
-        context = result.pop("context", {})
-        parts += _tables(result)
-        if context:
-            versions = ", ".join(f"{name} {v}" for name, v in context.get("versions", {}).items())
-            when, machine = context.get("date", ""), context.get("machine", "")
-            parts.append(f"*{when}, {machine}, Python {context.get('python', '')}, {versions}.*")
+        where = _where(result)
+        parts += [f"## {path.stem.replace('_', ' ')}", _purpose(path.stem), *_tables(result)]
+        parts += [f"*{where}.*"] if where else []
     return "\n\n".join(parts) + "\n"
+
+
+_PACKAGES = ("gradsift", "numpy", "scipy", "scikit-learn", "torch", "triton")
+
+
+def _where(result: dict[str, Any]) -> str:
+    """Take date, machine and versions out of a result, and return them as a line."""
+    held = result.pop("context", None) or {
+        name: result.pop(name) for name in ("date", "machine", "python", "versions") if name in result
+    }
+    versions = {**held.get("versions", {}), **{name: result.pop(name) for name in _PACKAGES if name in result}}
+    python = held.get("python") or versions.pop("python", "")
+    machine = held.get("machine", "")
+    if isinstance(machine, dict):
+        machine = ", ".join(f"{v} {n}" if n == "cores" else str(v) for n, v in machine.items())
+    told = [held.get("date"), machine, python and f"Python {python}", *(f"{n} {v}" for n, v in versions.items())]
+    return ", ".join(str(part) for part in told if part)
 
 
 def _purpose(name: str) -> str:
@@ -77,11 +90,35 @@ def _purpose(name: str) -> str:
 
 def _tables(result: dict[str, Any]) -> list[str]:
     plain = {name: value for name, value in result.items() if not _is_table(value)}
-    parts = [_table([{"quantity": n.replace("_", " "), "value": v} for n, v in plain.items()])] if plain else []
+    parts = [_table([{"quantity": n, "value": v} for n, v in _flat(plain).items()])] if plain else []
     for name, value in result.items():
         if _is_table(value):
-            parts += [f"**{name.replace('_', ' ')}**", _table(value)]
+            parts += [f"**{name.replace('_', ' ')}**", *_row_tables(value)]
     return parts
+
+
+def _flat(values: dict[str, Any]) -> dict[str, Any]:
+    """Return nested dictionaries as one, whose names say the way."""
+    flat: dict[str, Any] = {}
+    for name, value in values.items():
+        inner = _flat(value) if isinstance(value, dict) else {"": value}
+        flat |= {f"{name} {rest}".replace("_", " ").strip(): v for rest, v in inner.items()}
+    return flat
+
+
+def _row_tables(rows: list[dict[str, Any]]) -> list[str]:
+    """Return one table or, where several columns hold measurements of one kind each, those in a table of their own."""
+    nested = [name for name in rows[0] if isinstance(rows[0][name], dict)]
+    if len(nested) < 2:
+        return [_table(rows)]
+    key = next(iter(rows[0]))
+    measured = [
+        {key: row[key] if name == nested[0] else "", "": name.replace("_", " "), **row[name]}
+        for row in rows
+        for name in nested
+        if name in row
+    ]
+    return [_table([{n: v for n, v in row.items() if n not in nested} for row in rows]), _table(measured)]
 
 
 def _is_table(value: Any) -> bool:
@@ -89,19 +126,26 @@ def _is_table(value: Any) -> bool:
 
 
 def _table(rows: list[dict[str, Any]]) -> str:
-    columns = list(dict.fromkeys(name for row in rows for name in row))
+    columns = [c for c in dict.fromkeys(name for row in rows for name in row) if not _is_curve(rows[0].get(c))]
     lines = ["| " + " | ".join(c.replace("_", " ") for c in columns) + " |", "|" + "---|" * len(columns)]
     lines += ["| " + " | ".join(_cell(row.get(c, "")) for c in columns) + " |" for row in rows]
     return "\n".join(lines)
 
 
+def _is_curve(value: Any) -> bool:
+    """Whether a cell holds points of a curve, which stay in the JSON."""
+    return isinstance(value, list) and bool(value) and isinstance(value[0], list)
+
+
 def _cell(value: Any) -> str:
+    if isinstance(value, bool) or value is None:
+        return {True: "yes", False: "no", None: "-"}[value]
     if isinstance(value, float):
         return f"{value:.4g}"
     if isinstance(value, list):
         return ", ".join(_cell(v) for v in value[:12]) + (", ..." if len(value) > 12 else "")
     if isinstance(value, dict):
-        return "; ".join(f"{name.replace('_', ' ')} {_cell(v)}" for name, v in list(value.items())[:12])
+        return ", ".join(f"{name.replace('_', ' ')}: {_cell(v)}" for name, v in list(value.items())[:12])
     return str(value).replace("|", "/").replace("<", "&lt;")
 
 
@@ -115,8 +159,9 @@ def commands() -> str:
     parts = [
         "# Command line",
         "Exit codes: 0 done and certified; 3 done but not certified, or given up for lack of evidence; 2 bad input, in "
-        "one line, with nothing left behind. `gradsift --debug COMMAND` shows tracebacks, `gradsift "
-        "--install-completion` completes commands in your shell.",
+        "one line, with nothing left behind; 130 interrupted by Ctrl-C, which leaves no half-written file and says "
+        "what is kept (`--journal` keeps every answer, and the same command goes on from there). `gradsift --debug "
+        "COMMAND` shows tracebacks, `gradsift --install-completion` completes commands in your shell.",
     ]
     names = [c.name or (c.callback.__name__ if c.callback else "") for c in app.registered_commands]
     for name in names:

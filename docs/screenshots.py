@@ -60,9 +60,11 @@ def _take(driver: Any, path: Path, name: str, width: int, dark: bool = False, mo
     size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600}
     driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
     driver.get(path.as_uri())
-    height = min(most, driver.execute_script("return document.documentElement.scrollHeight"))
-    driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {**size, "height": height})
-    time.sleep(0.5)  # one more drawing at the new size
+    for _ in range(2):  # a page may grow while it is drawn at its new size
+        time.sleep(0.5)
+        height = min(most, driver.execute_script("return document.documentElement.scrollHeight"))
+        driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {**size, "height": height})
+    time.sleep(0.5)
     driver.save_screenshot(str(ASSETS / f"{name}.png"))
 
 

@@ -43,5 +43,7 @@ plt.show()
 # The model is a file without pickle, and the report a page that opens offline.
 
 X = np.random.default_rng(1).standard_normal((1000, 5))
-print(f"largest error on fresh points {np.abs(found.model.predict(X) - truth.predict(X)).max():.1e}")
+print(
+    f"largest error on fresh points {np.abs(found.model.predict(X) - truth.predict(X)).max():.1e}"
+)
 assert found.certified

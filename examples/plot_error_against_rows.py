@@ -16,7 +16,9 @@ import numpy as np
 import gradsift as gs
 from gradsift.inference import cramer_rao
 
-truth = gs.simulate.random_combination(n_features=6, n_units=2, slope=3.0, min_singular_value=0.8, signed=False, rng=7)
+truth = gs.simulate.random_combination(
+    n_features=6, n_units=2, slope=3.0, min_singular_value=0.8, signed=False, rng=7
+)
 sizes, repeats = (300, 1_000, 3_000, 10_000), 5
 errors = np.empty((len(sizes), repeats))
 bound = np.empty(len(sizes))
@@ -27,7 +29,8 @@ for i, n in enumerate(sizes):
         off = gs.match_units(found.model.units, truth.units).errors
         errors[i, j] = np.sqrt(np.mean(off**2))
     bound[i] = np.sqrt(np.mean(cramer_rao(truth, rows[0], noise=0.3).angles ** 2))
-    print(f"{n:6d} rows: error {np.sqrt(np.mean(errors[i] ** 2)):.4f}, Cramer-Rao bound {bound[i]:.4f}")
+    error = np.sqrt(np.mean(errors[i] ** 2))
+    print(f"{n:6d} rows: error {error:.4f}, Cramer-Rao bound {bound[i]:.4f}")
 
 # %%
 # The line and the bound

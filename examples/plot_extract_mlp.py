@@ -20,7 +20,9 @@ import gradsift as gs
 
 X, y = load_diabetes(return_X_y=True)
 X, y = StandardScaler().fit_transform(X), (y - y.mean()) / y.std()
-network = MLPRegressor(hidden_layer_sizes=(6,), activation="tanh", alpha=0.1, max_iter=3000, random_state=0).fit(X, y)
+network = MLPRegressor(
+    hidden_layer_sizes=(6,), activation="tanh", alpha=0.1, max_iter=3000, random_state=0
+).fit(X, y)
 
 # %%
 # Ask
@@ -38,13 +40,14 @@ print(found.verdict)
 
 hidden = network.coefs_[0].T
 match = gs.match_units(found.model.units, hidden)
-print("units found:", found.n_units, " queries:", found.n_queries, " unknowns:", found.model.n_parameters)
+print(f"{found.n_units} units, {found.n_queries} queries, {found.model.n_parameters} unknowns")
 print("direction errors:", np.array2string(match.errors, precision=1))
 gap = np.abs(found.model.predict(X) - network.predict(X)).max()
 print(f"largest difference of the predictions on the 442 patients: {gap:.1e}")
 
 _, ax = plt.subplots(figsize=(5.2, 4.2), layout="constrained")
-signed = match.signs[:, None] * found.model.units[match.order] * found.model.slopes[match.order, None]
+weights = found.model.units * found.model.slopes[:, None]
+signed = match.signs[:, None] * weights[match.order]
 ax.plot(hidden.ravel(), signed.ravel(), "o", markersize=4)
 ax.axline((0, 0), slope=1, color="0.6", linewidth=0.8)
 ax.set(xlabel="weight inside the MLP", ylabel="weight recovered from its answers", aspect="equal")

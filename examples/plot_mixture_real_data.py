@@ -39,8 +39,8 @@ tables = {
 models = {
     "mixture (gradsift)": gs.SigmoidMixtureClassifier(max_units=4, offsets=True, random_state=0),
     "logistic regression": LogisticRegression(),
-    "MLP": MLPClassifier(hidden_layer_sizes=(16,), alpha=1.0, solver="lbfgs", max_iter=2000, random_state=0),
-    "gradient boosting": HistGradientBoostingClassifier(max_iter=100, learning_rate=0.05, random_state=0),
+    "MLP": MLPClassifier((16,), alpha=1.0, solver="lbfgs", max_iter=2000, random_state=0),
+    "gradient boosting": HistGradientBoostingClassifier(learning_rate=0.05, random_state=0),
 }
 
 # %%
@@ -60,9 +60,11 @@ for ax, (name, (X, y)) in zip(axes, tables.items()):
             losses.append(log_loss(y[test], fitted.predict_proba(X[test])))
             sizes.append(getattr(fitted[-1], "n_units_", None))
         shown = f"  components {sizes}" if sizes[0] else ""
-        print(f"{name:14s} {label:20s} {np.mean(losses):.4f} +- {np.std(losses) / np.sqrt(3):.4f}{shown}")
-        ax.errorbar(np.mean(losses), place, xerr=np.std(losses) / np.sqrt(3), fmt="o", capsize=3)
-    ax.set(title=name, xlabel="held-out log loss", yticks=range(len(models)), yticklabels=list(models))
+        loss, spread = np.mean(losses), np.std(losses) / np.sqrt(3)
+        print(f"{name:14s} {label:20s} {loss:.4f} +- {spread:.4f}{shown}")
+        ax.errorbar(loss, place, xerr=spread, fmt="o", capsize=3)
+    ax.set(title=name, xlabel="held-out log loss")
+    ax.set_yticks(range(len(models)), models)
 axes[0].invert_yaxis()
 plt.show()
 

@@ -41,7 +41,8 @@ peak = tracemalloc.get_traced_memory()[1] / 2**20
 tracemalloc.stop()
 print(found.verdict)
 error = gs.match_units(found.model.units, truth.units).max_error
-print(f"peak of Python's own memory {peak:.0f} MiB, {found.diagnostics['n_passes']:.0f} passes over the rows")
+print(f"peak of Python's own memory {peak:.0f} MiB")
+print(f"{found.diagnostics['n_passes']:.0f} passes over the rows")
 print(f"largest direction error {error:.5f}, claimed {found.standard_errors['units'].max():.5f}")
 
 # %%

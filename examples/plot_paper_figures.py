@@ -17,7 +17,7 @@ import matplotlib.pyplot as plt
 from gradsift import figures
 
 drawn = figures.vector_field(seed=1)
-print("\n".join(textwrap.wrap(drawn.caption, 100)))
+print("\n".join(textwrap.wrap(drawn.caption, 88)))
 plt.show()
 
 # %%
@@ -26,7 +26,7 @@ plt.show()
 # The longest gradients are those where several units are active at once, and each rests on a handful of samples.
 
 drawn = figures.execution_literal(seed=1)
-print("\n".join(textwrap.wrap(drawn.caption, 100)))
+print("\n".join(textwrap.wrap(drawn.caption, 88)))
 plt.show()
 
 # %%
@@ -35,5 +35,5 @@ plt.show()
 # A value oracle, points much further out, a threshold instead of a quota.
 
 drawn = figures.execution_working(seed=1)
-print("\n".join(textwrap.wrap(drawn.caption, 100)))
+print("\n".join(textwrap.wrap(drawn.caption, 88)))
 plt.show()

@@ -28,7 +28,8 @@ _, ax = plt.subplots(figsize=(6.0, 3.8), layout="constrained")
 for place, form in enumerate(("repaired", "exact")):
     totals = []
     for beta in slopes:
-        made = gs.plan(gs.Problem(10, 2, beta, 0.9, 0.5, 1.0), scheme="oracle", delta=0.25, rho=0.5, form=form)
+        problem = gs.Problem(10, 2, beta, 0.9, 0.5, 1.0)
+        made = gs.plan(problem, scheme="oracle", delta=0.25, rho=0.5, form=form)
         totals.append(next(q.log10 for q in made.quantities if q.symbol == "n"))
     ax.plot(slopes, totals, marker="o", color=gs.plots.PALETTE[place], label=form)
     print(form, [f"10^{t:.1f}" for t in totals])

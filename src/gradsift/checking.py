@@ -82,4 +82,6 @@ def as_generator(rng: Any) -> np.random.Generator:
     """Return a ``Generator`` from None, an integer seed, a ``Generator`` or a legacy ``RandomState``."""
     if isinstance(rng, np.random.RandomState):
         return np.random.default_rng(rng.randint(2**31, size=4))
+    if isinstance(rng, (int, np.integer)) and rng < 0:
+        raise ValueError(f"A seed must be at least 0, got {rng}.")
     return np.random.default_rng(rng)

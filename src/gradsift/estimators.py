@@ -17,7 +17,9 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .activations import get_activation
+from .callbacks import N_FRAMES, CallbackSupportMixin, FitTasks, with_callbacks
 from .checking import Floats
+from .progress import reporting
 from .recovery import recovery_of_fit, warn_unless_certified
 from .search import Fit, search
 from .sources import ArraySource, Source, as_source
@@ -26,29 +28,31 @@ from .sources.remote import column_names, distinct, is_remote, predict_rows, sig
 __all__ = ["SigmoidCombinationRegressor", "SigmoidMixtureClassifier"]
 
 
-class _SigmoidEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class _SigmoidEstimator(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """What both estimators share: the fit, the fitted attributes, and hidden-unit activations as features."""
 
-    def _recover(self, source: Source, n_units: int | None, **options: Any) -> Any:
+    def _recover(self, source: Source, n_units: int | None, tasks: FitTasks, **options: Any) -> Any:
         """Run the pipeline and set the fitted attributes. The only place that knows what stands behind `fit`."""
         seeds = check_random_state(self.random_state).randint(2**31, size=4)
-        fit: Fit = search(
-            source,
-            n_units,
-            activation=self.activation,
-            slopes=self.slopes,
-            offsets=self.offsets,
-            max_units=self.max_units,
-            rng=np.random.default_rng(seeds),
-            progress=self.progress,
-            **options,
-        )
+        with reporting(False if self.progress is None else self.progress):
+            fit: Fit = search(
+                source,
+                n_units,
+                activation=self.activation,
+                slopes=self.slopes,
+                offsets=self.offsets,
+                max_units=self.max_units,
+                rng=np.random.default_rng(seeds),
+                progress=tasks.step,
+                **options,
+            )
         model = fit.model
         self.fit_, self.recovery_ = fit, recovery_of_fit(fit, source)
         self.model_, self.n_units_ = model, model.n_units
         self.units_, self.weights_, self.slopes_ = model.units, model.weights, model.slopes
         self.offsets_, self.intercept_ = model.offsets, model.intercept
-        warn_unless_certified(self.recovery_, stacklevel=4)
+        tasks.end()
+        warn_unless_certified(self.recovery_, stacklevel=4 + N_FRAMES)
         return self
 
     def _remote(self, X: Any, y: Any, sample_weight: Any) -> Source:
@@ -95,8 +99,9 @@ class SigmoidCombinationRegressor(RegressorMixin, _SigmoidEstimator):
         "auto" fits them when a score test at level 0.001 finds them needed.
     max_units : int
     random_state : int, RandomState or None
-    progress : callable, optional
-        Called with (stage, done, total).
+    progress : bool or callable, optional
+        Show a bar for anything over two seconds, or call ``progress(stage, done, total)``. Callbacks of scikit-learn
+        (``set_callbacks``, from version 1.9) hear of the same steps.
 
     Attributes
     ----------
@@ -148,14 +153,16 @@ class SigmoidCombinationRegressor(RegressorMixin, _SigmoidEstimator):
         self.random_state = random_state
         self.progress = progress
 
+    @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SigmoidCombinationRegressor:
         """Fit to rows X (n, d) and targets y (n,)."""
+        tasks = FitTasks(self, X, y, sample_weight)
         if is_remote(X):
             source = self._remote(X, y, sample_weight)
         else:
             X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True, ensure_min_samples=2)
             source = _weighted(ArraySource(X, y, sample_weight))
-        self._recover(source, self.n_units, labels=False, intercept=self.intercept)
+        self._recover(source, self.n_units, tasks, labels=False, intercept=self.intercept)
         return self
 
     def predict(self, X: Any) -> Floats:
@@ -182,8 +189,9 @@ class SigmoidMixtureClassifier(ClassifierMixin, _SigmoidEstimator):
     offsets : bool or "auto"
     max_units : int
     random_state : int, RandomState or None
-    progress : callable, optional
-        Called with (stage, done, total).
+    progress : bool or callable, optional
+        Show a bar for anything over two seconds, or call ``progress(stage, done, total)``. Callbacks of scikit-learn
+        (``set_callbacks``, from version 1.9) hear of the same steps.
 
     Attributes
     ----------
@@ -216,14 +224,16 @@ class SigmoidMixtureClassifier(ClassifierMixin, _SigmoidEstimator):
         tags.classifier_tags.multi_class = False
         return tags
 
+    @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SigmoidMixtureClassifier:
         """Fit to rows X (n, d) and labels y (n,) of two classes."""
+        tasks = FitTasks(self, X, y, sample_weight)
         if is_remote(X):
             self.classes_ = distinct(y)
             if len(self.classes_) != 2:
                 raise ValueError(f"y must hold two classes, but it holds {len(self.classes_)}.")
             source = self._remote(X, signs(y, self.classes_[1]), sample_weight)
-            self._recover(source, self.n_components, labels=True, intercept=False)
+            self._recover(source, self.n_components, tasks, labels=True, intercept=False)
             return self
         X, y = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
         check_classification_targets(y)
@@ -234,7 +244,7 @@ class SigmoidMixtureClassifier(ClassifierMixin, _SigmoidEstimator):
         if len(self.classes_) < 2:
             raise ValueError(f"y must hold two classes, but it holds only one class: {self.classes_[0]!r}.")
         source = _weighted(ArraySource(X, np.where(y == self.classes_[1], 1.0, -1.0), sample_weight))
-        self._recover(source, self.n_components, labels=True, intercept=False)
+        self._recover(source, self.n_components, tasks, labels=True, intercept=False)
         return self
 
     def decision_function(self, X: Any) -> Floats:

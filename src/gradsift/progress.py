@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from typing import Any
 
-__all__ = ["Reporter", "report", "reporting"]
+__all__ = ["Reporter", "listening", "report", "reporting"]
 
 Reporter = Callable[[str, float, float | None], None]
 """Called as ``reporter(stage, done, total)``; total is None where it is not known."""
@@ -27,6 +27,11 @@ def report(stage: str, done: float, total: float | None = None) -> None:
     reporter = _reporter.get()
     if reporter is not None:
         reporter(stage, done, total)
+
+
+def listening() -> bool:
+    """Return whether anybody hears the reports, for those that cost something to make."""
+    return _reporter.get() is not None
 
 
 @contextlib.contextmanager

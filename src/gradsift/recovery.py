@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from .activations import get_activation
 from .candidates import Candidates
 from .checking import Floats, as_generator
 from .errors import UncertifiedWarning
@@ -140,6 +141,8 @@ def recover(
     """
     if method not in ("auto", "paper"):
         raise ValueError(f"method must be 'auto' or 'paper', got {method!r}.")
+    if activation != "auto":
+        get_activation(activation)  # a name nobody knows should not cost a query
     with reporting(progress):
         if isinstance(source, Oracle):
             rng = as_generator(source.campaign_seed if random_state is None else random_state)
@@ -163,10 +166,19 @@ def _behind_oracle(
         found = _from_paper(paper_method(box, n_units, activation=activation, rng=rng, **options))
     else:
         found = _from_identification(identify_box(box, activation, rng, progress=_report_queries, **options), n_units)
-    found = replace(found, n_queries=source.n_answered - before)
+    found = _with_first_look(replace(found, n_queries=source.n_answered - before))
     if source.n_outputs == 1:
         return found
     return _with_outputs(found, *source.answers())
+
+
+def _with_first_look(found: Recovery) -> Recovery:
+    """Add to the steps of a method the queries that chose it, so that the steps add up."""
+    spent = found.diagnostics.get("spent")
+    if spent is None or found.n_queries <= sum(spent.values()):
+        return found
+    first = {"first look": found.n_queries - sum(spent.values())}
+    return replace(found, diagnostics={**found.diagnostics, "spent": {**first, **spent}})
 
 
 def _report_queries(progress: Progress) -> None:

@@ -44,7 +44,7 @@ def test_every_benchmark_result_has_its_table(generated):
 
 def test_every_command_is_listed_with_its_example(generated):
     text = (generated / "commands.md").read_text()
-    for name in ("recover", "fit", "predict", "plan", "paper", "figures", "demo", "playground", "version"):
+    for name in ("recover", "fit", "predict", "plan", "paper", "figures", "demo", "bench", "playground", "version"):
         part = text.partition(f"\n## {name}\n")[2].partition("\n## ")[0]
         assert f"gradsift {name}" in part
 
@@ -76,11 +76,9 @@ def test_example_runs(name, monkeypatch):
 
 def test_the_pages_name_only_files_that_exist():
     algorithm = (ROOT / "docs" / "algorithm.md").read_text()
-    package, folder = ROOT / "src" / "gradsift", None
+    package = ROOT / "src" / "gradsift"
     for name in re.findall(r"`([\w/]+(?:\.py|/))`", algorithm.replace("`src/gradsift/`", "")):
-        places = [package / name, *([package / folder / name] if folder else [])]
-        assert any(place.exists() for place in places), name
-        folder = name.partition("/")[0] if "/" in name else folder
+        assert any(package.rglob(name.rstrip("/"))), name
 
 
 def test_broken_links_are_found_and_good_ones_are_not(tmp_path):

@@ -11,6 +11,7 @@ import pytest
 
 import gradsift as gs
 from gradsift.gradients.kernel_summary import KernelSummary
+from gradsift.progress import reporting
 from gradsift.sources import ArraySource, MomentSummary, as_source
 
 arrays = pytest.importorskip("dask.array")
@@ -43,6 +44,43 @@ def test_two_processes_give_the_same_bits_and_the_same_recovery(client, table):
     np.testing.assert_allclose(ours.units, theirs.units, rtol=0, atol=1e-8)
 
 
+@pytest.mark.parametrize("where", ["cluster", "threads"])
+def test_passes_report_their_rows_and_give_the_same_bits(client, table, where):
+    import contextlib
+
+    import dask
+
+    class Short(MomentSummary):
+        def block_rows(self, n_features):
+            return 1_500
+
+    heard = []
+    silent = as_source(chunked(table)).reduce(Short())
+    with (
+        dask.config.set(scheduler="threads") if where == "threads" else contextlib.nullcontext(),
+        reporting(lambda *told: heard.append(told)),
+    ):
+        source = as_source(chunked(table))
+        told = source.reduce(Short())
+        n_first = len(heard)
+        source.reduce(Short())
+    np.testing.assert_array_equal(told.covariance, silent.covariance)
+    n_rows = len(table[1])
+    for number, reports in ((1, heard[:n_first]), (2, heard[n_first:])):
+        stages, done, totals = zip(*reports)
+        assert set(stages) == {f"pass {number}, rows"}
+        assert set(totals) == {n_rows}
+        assert list(done) == sorted(set(done))
+        assert done[-1] == n_rows
+        assert len(done) == 16
+
+
+def test_an_error_in_a_worker_is_the_same_when_somebody_listens(client, table):
+    X, y = chunked(table)
+    with reporting(lambda *_: None), pytest.raises(ValueError, match="row 0 holds NaN"):
+        as_source((X, y * np.nan)).reduce(MomentSummary())
+
+
 def test_work_runs_in_the_workers(client, table):
     class Where(MomentSummary):
         def chunk(self, rows):
@@ -64,7 +102,8 @@ def test_work_runs_in_the_workers(client, table):
     assert os.getpid() not in found
 
 
-def test_a_worker_killed_in_the_middle_costs_a_recomputation_and_not_the_fit(client, table):
+@pytest.mark.parametrize("heard", [None, []], ids=["silent", "with progress"])
+def test_a_worker_killed_in_the_middle_costs_a_recomputation_and_not_the_fit(client, table, heard):
     class Slow(MomentSummary):
         """A quarter of a second per chunk: 16 chunks on two workers take two seconds."""
 
@@ -85,8 +124,10 @@ def test_a_worker_killed_in_the_middle_costs_a_recomputation_and_not_the_fit(cli
     timer = threading.Timer(0.9, kill)
     timer.start()
     source = as_source(chunked(table))
-    found = source.reduce(Slow())
+    with reporting(False if heard is None else lambda *told: heard.append(told)):
+        found = source.reduce(Slow())
     timer.join()
+    assert heard is None or heard[-1] == ("pass 1, rows", len(table[1]), len(table[1]))
     assert killed
 
     class Same(MomentSummary):

@@ -100,6 +100,13 @@ def test_a_table_is_fitted_with_standard_errors_and_the_number_of_units():
     assert "unit" in found.summary()
 
 
+def test_the_steps_of_a_black_box_add_up_to_its_queries():
+    truth = gs.simulate.random_combination(4, 2, slope=2.0, rng=1)
+    for oracle in (gs.Oracle(truth.predict, 4), gs.Oracle(truth.predict, 4, bounds=(-2.0, 2.0))):
+        found = gs.recover(oracle, random_state=0)
+        assert sum(found.diagnostics["spent"].values()) == found.n_queries == oracle.n_queries
+
+
 def test_progress_reports_reach_a_function():
     _, f = network()
     stages = []

@@ -158,13 +158,27 @@ BAD = {
     "not a number": (("fit", "nan.csv", "--target", "y"), "row 1 holds NaN"),
     "no rows": (("fit", "head.csv", "--target", "y"), "column names but no rows"),
     "empty": (("fit", "empty.csv", "--target", "y"), "is empty"),
+    "short row": (("fit", "short.csv", "--target", "y"), "3 values in every row, but data row 2 has 2"),
+    "not UTF-8": (("fit", "latin.csv", "--target", "y"), "latin.csv must be a table in UTF-8 text"),
+    "seed": (("fit", "d.csv", "--target", "y", "--columns", "a", "--seed", -1), "A seed must be at least 0, got -1"),
+    "file for a folder": (("figures",), "x.json must be a folder"),
     "twice": (("fit", "twice.csv", "--target", "y"), "two columns named 'a'"),
     "kind of file": (("fit", "d.xlsx", "--target", "y"), "must end in .csv or .parquet"),
     "three classes": (("fit", "bad.csv", "--target", "b", "--labels", "--columns", "a"), "needs two classes"),
     "target as input": (("fit", "d.csv", "--target", "y", "--columns", "a,y"), "cannot be an input too"),
     "units": (("fit", "d.csv", "--target", "y", "--units", "many"), "--units must be auto or a number"),
     "module": (("recover", "--oracle", "nosuch:f", "--features", 3), "nosuch:f cannot be loaded"),
+    "module that fails": (("recover", "--oracle", "broken:f"), "broken:f cannot be loaded: KeyError: 'key'."),
+    "module that leaves": (("recover", "--oracle", "leaves:f"), "leaves:f cannot be loaded: SystemExit: 7."),
+    "module of many words": (("recover", "--oracle", "loud:f"), "loud:f cannot be loaded: RuntimeError: two lines."),
+    "box that leaves": (("recover", "--oracle", "quits:f", "--features", 3), "quits:f ended the program"),
+    "no pickle": (("recover", "--oracle", "nosuch.joblib"), "There is no file nosuch.joblib"),
     "trust": (("recover", "--oracle", "m.joblib"), "pass --trust"),
+    "activation": (
+        ("recover", "--oracle", "boxed:f", "--features", 3, "--activation", "relu", "--journal", "j.db"),
+        "'relu'",
+    ),
+    "parquet": (("fit", "false.parquet", "--target", "y"), "false.parquet"),
     "bounds": (("recover", "--oracle", "boxed:f", "--bounds", "1"), "two numbers LO,HI"),
     "noise": (("recover", "--oracle", "boxed:f", "--noise", "loud"), "--noise must be auto"),
     "model": (("predict", "bad.csv", "bad.csv"), "model file must end"),
@@ -178,10 +192,21 @@ def test_bad_input_is_one_line_exit_two_and_leaves_nothing(run, rows, tmp_path, 
     (tmp_path / "head.csv").write_text("a,y\n")
     (tmp_path / "empty.csv").write_text("")
     (tmp_path / "twice.csv").write_text("a,a,y\n1,2,3\n")
+    (tmp_path / "short.csv").write_text("a,b,y\n1,2,3\n4,5\n")
+    (tmp_path / "latin.csv").write_bytes("é,y\n1,2\n".encode("latin-1"))
+    if name == "file for a folder":
+        (tmp_path / "x.json").touch()
+    (tmp_path / "boxed.py").write_text(BOX)
+    (tmp_path / "m.joblib").write_bytes(b"no pickle")
+    (tmp_path / "false.parquet").write_text("a,y\n1,2\n")
+    (tmp_path / "broken.py").write_text("{}['key']")
+    (tmp_path / "leaves.py").write_text("raise SystemExit(7)")
+    (tmp_path / "quits.py").write_text("def f(X):\n    raise SystemExit(3)")
+    (tmp_path / "loud.py").write_text("raise RuntimeError('two\\nlines.')")
     arguments, complaint = BAD[name]
     before = sorted(p.name for p in tmp_path.iterdir())
     out = "x.csv" if arguments[0] == "predict" else "x.json"
-    more = () if arguments[0] == "predict" or "--units" in arguments else ("--units", 2)
+    more = ("--units", 2) if arguments[0] in ("fit", "recover") and "--units" not in arguments else ()
     code, shown, err = run(*arguments, *more, "--out", out)
     assert (code, shown) == (2, "")
     assert complaint in err
@@ -199,6 +224,24 @@ def test_a_place_that_cannot_be_written_is_refused_before_any_work(run, rows, tm
         assert code == 2
         assert err.count("\n") == 1
     assert sorted(p.name for p in tmp_path.iterdir()) == ["d.csv", "d.parquet", "folder.json"]
+
+
+def test_a_pickle_is_loaded_only_with_trust_and_never_without_a_warning(run, tmp_path):
+    joblib = pytest.importorskip("joblib")
+    from sklearn.neural_network import MLPRegressor
+
+    X = np.random.default_rng(0).standard_normal((200, 2))
+    net = MLPRegressor(hidden_layer_sizes=(2,), activation="tanh", solver="lbfgs", max_iter=500, random_state=0)
+    joblib.dump(net.fit(X, np.tanh(X[:, 0])), tmp_path / "m.joblib")
+    code, _, err = run("recover", "--oracle", "m.joblib", "--trust", "--out", "found.json")
+    assert code in (0, 3)
+    assert err == "gradsift: warning: loading m.joblib runs the code stored in it, as --trust allows.\n"
+    (tmp_path / "m.joblib").write_bytes(b"no pickle")
+    code, _, err = run("recover", "--oracle", "m.joblib", "--trust", "--out", "x.json")
+    assert code == 2
+    assert "gradsift: m.joblib cannot be loaded" in err
+    assert "Traceback" not in err
+    assert not (tmp_path / "x.json").exists()
 
 
 def test_a_method_that_gives_up_exits_three_with_one_line(run, tmp_path):

@@ -1,6 +1,8 @@
 """SigmoidCombination: values, gradients, canonical form, files."""
 
 import json
+import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -76,6 +78,17 @@ def test_saved_models_load_to_the_same_bits(tmp_path, suffix, name):
     m = some_model(name)
     m.save(tmp_path / f"m{suffix}")
     assert gs.SigmoidCombination.load(tmp_path / f"m{suffix}") == m
+
+
+@pytest.mark.parametrize("suffix", [".json", ".npz"])
+def test_stored_files_of_the_first_format_are_read_to_the_same_numbers(suffix):
+    stored = gs.SigmoidCombination.load(Path(__file__).parents[1] / "data" / f"model_format_1{suffix}")
+    assert stored == gs.SigmoidCombination(
+        [[0.6, 0.8, 0.0], [0.0, 0.0, 1.0]], [1.5, -0.1], [2.0, 0.3], [0.1, -0.7], 0.25, "logistic"
+    )
+    first, second = 2.0 * (0.6 * 1 + 0.8 * 2) + 0.1, 0.3 * 3 - 0.7  # at (1, 2, 3), by hand
+    expected = 0.25 + 1.5 / (1 + math.exp(-first)) - 0.1 / (1 + math.exp(-second))
+    np.testing.assert_allclose(stored.predict([[1.0, 2.0, 3.0]]), [expected], rtol=1e-15)
 
 
 def test_a_file_from_the_future_or_of_another_kind_is_refused(tmp_path):

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import logging
 import sys
-from typing import Annotated
+import traceback
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from .. import __version__
 from ..errors import BudgetSpent, CandidateShortage, GradsiftError, NotIdentifiable
+from .bench import bench
 from .demo import demo, figures
 from .fit import fit
 from .paper import paper
@@ -16,12 +20,28 @@ from .plan import plan
 from .playground import playground
 from .predict import predict
 from .recover import recover
-from .show import NOT_CERTIFIED, AsJson, print_json
+from .show import INTERRUPTED, NOT_CERTIFIED, NOTHING_WRITTEN, AsJson, print_json
 
 __all__ = ["main"]
 
+
+class _Commands(TyperGroup):
+    """The commands, with one way out for all of them when a person presses Ctrl-C."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt as stop:
+            if "--debug" in sys.argv:
+                traceback.print_exc()
+            kept = "; ".join(getattr(stop, "__notes__", ())) or NOTHING_WRITTEN
+            typer.echo(f"gradsift: interrupted; {kept}.", err=True)
+            raise typer.Exit(INTERRUPTED) from None
+
+
 app = typer.Typer(
     name="gradsift",
+    cls=_Commands,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -35,7 +55,9 @@ def options(
 ) -> None:
     """Find the hidden units of a sum of sigmoids, in a black box or in a table.
 
-    Exit codes: 0 done and certified; 3 done but not certified, or given up for lack of evidence; 2 bad input.
+    Exit codes: 0 certified; 3 not certified, or given up for lack of evidence; 2 bad input; 130 interrupted.
+
+    Example: gradsift demo
     """
     context.obj = {"debug": debug}
 
@@ -52,7 +74,7 @@ def version(as_json: AsJson = False) -> None:
         typer.echo(__version__)
 
 
-for command in (demo, recover, fit, predict, plan, figures, paper, playground):
+for command in (demo, recover, fit, predict, plan, paper, figures, bench, playground):
     app.command()(command)
 
 
@@ -62,10 +84,11 @@ _GAVE_UP = (BudgetSpent, CandidateShortage, NotIdentifiable)  # the input was fi
 
 def main() -> None:
     """Run the command line; a bad input is one line on stderr and exit code 2."""
+    logging.getLogger("stamina").addHandler(logging.NullHandler())  # its retries end in one line of ours
     try:
         app()
     except (GradsiftError, ValueError, TypeError, OSError) as problem:
         if "--debug" in sys.argv:
-            raise
+            traceback.print_exc()
         typer.echo("gradsift: " + " ".join(str(problem).split()), err=True)
         raise SystemExit(NOT_CERTIFIED if isinstance(problem, _GAVE_UP) else _BAD_INPUT) from None

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .show import AsJson, print_json, print_table
+from .results import require_folder
+from .show import NOTHING_WRITTEN, AsJson, keeping, print_json, print_table
 
 if TYPE_CHECKING:
     from ..demo import DemoRow
@@ -28,7 +29,7 @@ def demo(out: Out = Path("demo"), seed: Seed = 1, as_json: AsJson = False) -> No
     from ..figures import draw_all
     from ..progress import reporting
 
-    out.mkdir(parents=True, exist_ok=True)  # a folder that cannot be made should not cost a run
+    require_folder(out)
     with reporting(True):
         rows = list(compare(seed))
     if not as_json:
@@ -37,7 +38,7 @@ def demo(out: Out = Path("demo"), seed: Seed = 1, as_json: AsJson = False) -> No
         print_table(columns, cells, title="Two hidden units in dimension ten")
         for row in rows:
             typer.echo(f"- {row.method}: {row.verdict}")
-    with reporting(True):
+    with reporting(True), keeping(lambda: _kept(out)):
         paths = draw_all(out, seed)
         report_path = out / "report.html"
         _black_box(rows).to_html(report_path, settings={"command": "demo", "seed": seed})
@@ -54,6 +55,11 @@ def _black_box(rows: list[DemoRow]) -> Recovery:
     return next(row.found for row in rows if row.found.certified and row.found.n_queries)
 
 
+def _kept(out: Path) -> str:
+    done = sorted(path.name for path in out.glob("*.*") if not path.name.startswith("."))
+    return f"{out} holds {', '.join(done)}" if done else NOTHING_WRITTEN
+
+
 def figures(out: Out = Path("figures"), seed: Seed = 1, as_json: AsJson = False) -> None:
     """Redraw the paper's two figures as PNG and SVG, with measured captions.
 
@@ -62,7 +68,8 @@ def figures(out: Out = Path("figures"), seed: Seed = 1, as_json: AsJson = False)
     from ..figures import draw_all
     from ..progress import reporting
 
-    with reporting(True):
+    require_folder(out)
+    with reporting(True), keeping(lambda: _kept(out)):
         paths = draw_all(out, seed)
     if as_json:
         print_json([str(p) for p in paths])

@@ -30,7 +30,9 @@ def fit(
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Fit a sum of sigmoids to a table. Exit code 0: certified; 3: not certified; 2: bad input.
+    """Fit a sum of sigmoids to a table.
+
+    Exit code 0: certified; 3: not certified; 2: bad input; 130: interrupted.
 
     Example: gradsift fit data.csv --target y --out model.json --report fit.html
     """

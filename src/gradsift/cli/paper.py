@@ -20,7 +20,10 @@ def paper(
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Look a statement of the paper up. Examples: gradsift paper, gradsift paper gamma, gradsift paper verify"""
+    """Look a statement of the paper up, or check them all.
+
+    Examples: gradsift paper, gradsift paper gamma, gradsift paper verify
+    """
     if printed and label != "verify":
         raise ValueError("--printed goes with verify: gradsift paper verify --printed.")
     if label == "verify":

@@ -26,7 +26,10 @@ def plan(
     explain: Annotated[bool, typer.Option("--explain", help="Say where each number comes from.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Plan a run by the theorems. Example: gradsift plan --d 10 --k 2 --delta 0.25 --rho 0.5 --explain"""
+    """Say how many samples the theorems ask for.
+
+    Example: gradsift plan --d 10 --k 2 --delta 0.25 --rho 0.5 --explain
+    """
     from ..theory import Problem
     from ..theory import plan as make
     from ..theory.bounds import THEOREM_CONSTANTS

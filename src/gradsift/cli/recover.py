@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from .results import Activation, Report, Seed, finish, require_place, require_report, verdict_speaks
-from .show import AsJson
+from .show import NOTHING_WRITTEN, AsJson, keeping
+
+if TYPE_CHECKING:
+    from ..oracle import Oracle
 
 __all__ = ["recover"]
 
@@ -29,7 +34,9 @@ def recover(
     trust: Annotated[bool, typer.Option("--trust", help="Allow a .joblib file: loading it runs its code.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Find the hidden units of a black box. Exit code 0: certified; 3: not certified; 2: bad input.
+    """Find the hidden units of a black box.
+
+    Exit code 0: certified; 3: not certified; 2: bad input; 130: interrupted (the journal keeps its answers).
 
     Example: gradsift recover --oracle box:f --features 3 --out found.json --report found.html
     """
@@ -39,17 +46,66 @@ def recover(
     if journal is not None:
         require_place(journal, (journal.suffix,))
         given["journal"] = str(journal)
-    if oracle.endswith(".joblib") and not trust:
-        raise ValueError(f"Loading {oracle} runs code stored in it: pass --trust if you trust where it comes from.")
+    if oracle.endswith(".joblib"):
+        _warn_of_code(oracle, trust)
     from .. import recovery
     from ..oracle.spec import from_spec
 
-    wrapped = from_spec(oracle, features, trust, **{name: value for name, value in given.items() if value is not None})
-    with wrapped as box, verdict_speaks():
-        found = recovery.recover(box, units, method=method, activation=activation, random_state=seed, progress=True)
+    given = {name: value for name, value in given.items() if value is not None}
+    how: dict[str, Any] = {"method": method, "activation": activation, "random_state": seed, "progress": True}
+    with (
+        _no_empty_journal(journal),
+        from_spec(oracle, features, trust, **given) as box,
+        verdict_speaks(),
+        keeping(lambda: _kept(box)),
+    ):
+        try:
+            found = recovery.recover(box, units, **how)
+        except SystemExit as left:  # the box's code, which must not choose our exit code
+            raise ValueError(f"{oracle} ended the program instead of answering (SystemExit: {left}).") from left
     settings = {"command": "recover", "oracle": oracle, "features": box.n_features, "units": units, "budget": budget}
     settings |= {"bounds": bounds, "noise": noise, "activation": activation, "method": method, "seed": seed}
     finish(found, out=out, report=report, as_json=as_json, notes={}, settings=settings)
+
+
+def _warn_of_code(path: str, trust: bool) -> None:
+    """Say that a pickle is a program, and go on only where its owner was told so before."""
+    if not Path(path).is_file():
+        raise FileNotFoundError(f"There is no file {path}.")
+    if not trust:
+        raise ValueError(f"Loading {path} runs code stored in it: pass --trust if you trust where it comes from.")
+    typer.echo(f"gradsift: warning: loading {path} runs the code stored in it, as --trust allows.", err=True)
+
+
+@contextlib.contextmanager
+def _no_empty_journal(path: Path | None) -> Iterator[None]:
+    """Take a journal away again that this run made and never wrote an answer to."""
+    if path is None or path.exists():
+        yield
+        return
+    try:
+        yield
+    finally:
+        if path.exists() and _n_recorded(path) == 0:
+            path.unlink()
+
+
+def _n_recorded(path: Path) -> int:
+    from ..oracle import Journal
+
+    journal = Journal(path)
+    journal.open_to_read()
+    try:
+        return journal.n_recorded
+    finally:
+        journal.close()
+
+
+def _kept(box: Oracle) -> str:
+    if box.journal is None:
+        return f"{NOTHING_WRITTEN}, and {box.n_queries:,} answers are lost: --journal FILE would keep them"
+    n = box.journal.n_recorded
+    return f"{box.journal.path} keeps {n:,} answers: run the same command again to go on" if n else NOTHING_WRITTEN
 
 
 def _bounds(text: str | None) -> tuple[float, float] | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import tempfile
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
@@ -14,12 +13,22 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..files import atomic_writer
-from .show import NOT_CERTIFIED, print_json, print_table
+from .show import NOT_CERTIFIED, NOTHING_WRITTEN, keeping, print_json, print_table
 
 if TYPE_CHECKING:
     from ..recovery import Recovery
 
-__all__ = ["Activation", "Report", "Seed", "finish", "read_notes", "require_place", "require_report", "verdict_speaks"]
+__all__ = [
+    "Activation",
+    "Report",
+    "Seed",
+    "finish",
+    "read_notes",
+    "require_folder",
+    "require_place",
+    "require_report",
+    "verdict_speaks",
+]
 
 Report = Annotated[Path | None, typer.Option("--report", help="Write a report to this .html file.")]
 Seed = Annotated[int, typer.Option("--seed", help="Seed of the algorithm.")]
@@ -46,8 +55,20 @@ def require_place(path: Path | None, suffixes: Iterable[str]) -> None:
     folder = path.parent
     if not folder.is_dir():
         raise FileNotFoundError(f"There is no folder {folder} for {path.name}.")
-    if path.is_dir() or not os.access(folder, os.W_OK):
-        raise PermissionError(f"{path} cannot be written.")
+    try:
+        tempfile.TemporaryFile(dir=folder).close()  # permissions alone do not tell
+    except OSError:
+        raise PermissionError(f"{path} cannot be written: the folder takes no files.") from None
+    if path.is_dir():
+        raise IsADirectoryError(f"{path} cannot be written: it is a folder.")
+
+
+def require_folder(path: Path) -> None:
+    """Make a folder, or refuse it before any work."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError):
+        raise ValueError(f"{path} must be a folder, but a file is in the way.") from None
 
 
 @contextlib.contextmanager
@@ -73,10 +94,13 @@ def finish(
     data: Any = None,
 ) -> None:
     """Write the files, print what was found, and leave with the exit code that says whether it is certified."""
-    if report is not None:  # first: if it fails, nothing is left behind
-        found.to_html(report, feature_names=names, data=data, settings=settings)
-    _write(out, found, notes)
-    files = [str(out), *([str(report)] if report else [])]
+    written: list[str] = []
+    with keeping(lambda: f"{', '.join(written)} is complete" if written else NOTHING_WRITTEN):
+        if report is not None:  # first: if it fails, nothing is left behind
+            found.to_html(report, feature_names=names, data=data, settings=settings)
+            written.append(str(report))
+        _write(out, found, notes)
+    files = [str(out), *written]
     if as_json:
         print_json({**_facts(found), **notes, "files": files})
     else:

@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Annotated, Any
 
 import typer
 
-__all__ = ["NOT_CERTIFIED", "AsJson", "print_json", "print_table"]
+__all__ = ["INTERRUPTED", "NOTHING_WRITTEN", "NOT_CERTIFIED", "AsJson", "keeping", "print_json", "print_table"]
 
 NOT_CERTIFIED = 3  # exit code: done, but nothing vouches for the result
+INTERRUPTED = 130  # exit code: Ctrl-C, as shells number it
+NOTHING_WRITTEN = "nothing was written"
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
+
+
+@contextlib.contextmanager
+def keeping(told: Callable[[], str]) -> Iterator[None]:
+    """Let an interrupt of the block say what stays on the disk."""
+    try:
+        yield
+    except KeyboardInterrupt as stop:
+        stop.add_note(told())
+        raise
 
 
 def print_json(value: Any) -> None:

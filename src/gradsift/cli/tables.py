@@ -23,15 +23,26 @@ def column_names(path: Path) -> list[str]:
     """Return the names in the header of the table."""
     _require_table(path)
     if path.suffix == ".parquet":
-        return list(_parquet().read_schema(path).names)
-    with path.open(newline="", encoding="utf-8-sig") as stream:
-        names = next(csv.reader(stream), [])
+        return _parquet_names(path)
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as stream:
+            names = next(csv.reader(stream), [])
+    except (UnicodeDecodeError, csv.Error) as problem:
+        raise ValueError(f"{path} must be a table in UTF-8 text, but its header cannot be read: {problem}.") from None
     if not names:
         raise ValueError(f"{path} is empty: it needs a line of column names.")
     repeated = sorted({name for name in names if names.count(name) > 1})
     if repeated:
         raise ValueError(f"{path} has two columns named {repeated[0]!r}.")
     return names
+
+
+def _parquet_names(path: Path) -> list[str]:
+    parquet = _parquet()
+    try:
+        return list(parquet.read_schema(path).names)
+    except ValueError as problem:  # of pyarrow, which does not name the file
+        raise ValueError(f"{path} cannot be read: {problem}") from None
 
 
 def read_numbers(path: Path, names: Sequence[str]) -> Any:
@@ -105,6 +116,9 @@ def _load_csv(path: Path, places: Sequence[int], dtype: Any) -> Any:
 def _where(path: Path, problem: str, names: list[str]) -> str:
     """Turn NumPy's complaint into one that names line and column as a spreadsheet shows them."""
     found = re.search(r"convert string '(.*)' to \w+ at row (\d+), column (\d+)", problem)
+    short = re.search(r"invalid column index -?\d+ at row (\d+) with (\d+) columns", problem)
+    if short is not None:
+        return f"{path} must have {len(names)} values in every row, but data row {short[1]} has {short[2]}."
     if found is None:
         return problem if str(path) in problem else f"{path} cannot be read: {problem}"
     text, row, column = found[1], int(found[2]), int(found[3])

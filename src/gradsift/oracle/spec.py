@@ -51,6 +51,7 @@ def from_spec(spec: str, n_features: int | None = None, trust: bool = False, **o
             f"or .db, got {spec!r}."
         )
     if n_features is not None and n_features != oracle.n_features:
+        oracle.close()
         raise ValueError(f"{spec} has {oracle.n_features} inputs, not {n_features}.")
     return oracle
 
@@ -65,7 +66,7 @@ _FILES: dict[str, Callable[..., Oracle]] = {
 
 def _needed(n_features: int | None, spec: str) -> int:
     if n_features is None:
-        raise ValueError(f"The number of inputs of {spec} cannot be told from outside: give n_features.")
+        raise ValueError(f"The number of inputs of {spec} cannot be told from outside: give n_features (--features).")
     return n_features
 
 
@@ -76,7 +77,10 @@ def _unpickle(path: str, trust: bool) -> Any:
         raise FileNotFoundError(f"There is no file {path}.")
     import joblib
 
-    return joblib.load(path)
+    try:
+        return joblib.load(path)
+    except Exception as problem:  # a damaged or foreign file may fail in any way
+        raise ValueError(f"{path} cannot be loaded: {_told(problem)}.") from problem
 
 
 def _wrap(found: Any, spec: str, n_features: int | None, options: dict[str, Any]) -> Oracle:
@@ -111,13 +115,21 @@ def _imported(spec: str) -> Any:
     with _current_directory_importable():
         try:
             found: Any = importlib.import_module(module_name)
-        except ImportError as problem:
-            raise ValueError(f"{spec} cannot be loaded: {problem}.") from None
+        except (Exception, SystemExit) as problem:  # importing runs the user's code, which may fail in any way
+            raise ValueError(f"{spec} cannot be loaded: {_told(problem)}.") from problem
     for name in path.split("."):
         if not hasattr(found, name):
             raise ValueError(f"{spec} cannot be loaded: {module_name} has no {path!r}.")
         found = getattr(found, name)
     return found
+
+
+def _told(problem: BaseException) -> str:
+    """Return what went wrong in code that is not ours, in one line."""
+    if isinstance(problem, ImportError):
+        return str(problem)
+    words = " ".join(str(problem).split()).rstrip(".")
+    return f"{type(problem).__name__}{': ' if words else ''}{words}"
 
 
 @contextlib.contextmanager

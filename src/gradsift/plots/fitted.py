@@ -118,7 +118,8 @@ def error_against_rows(n_rows: ArrayLike, errors: ArrayLike, bound: ArrayLike | 
     ax = axes_or_new(ax)
     if values.shape[1] > 1:
         ax.plot(np.repeat(n, values.shape[1]), values.ravel(), ".", color=PALETTE[5], alpha=0.6, label="one fit")
-    ax.plot(n, np.sqrt((values**2).mean(axis=1)), color=PALETTE[0], marker="o", label="root mean square")
+    label = "root mean square" if values.shape[1] > 1 else "error"
+    ax.plot(n, np.sqrt((values**2).mean(axis=1)), color=PALETTE[0], marker="o", label=label)
     if bound is not None:
         ax.plot(n, finite_vector("bound", bound, len(n)), color=PALETTE[1], linestyle="--", label="Cramer-Rao bound")
     ax.set(xscale="log", yscale="log", xlabel="rows", ylabel="error")

@@ -46,6 +46,7 @@ def unit_errors(model: SigmoidCombination, standard_errors: Mapping[str, Any] | 
             ax.axvline(0, color=color(-1), linewidth=0.8, linestyle=":")
         ax.set_title(name if known else f"{name} (no interval)", fontsize=10)
         ax.set_xlim(*_readable_limits(values, 0.0 if half is None else half))
+        ax.locator_params(axis="x", nbins=4)  # panels are narrow, and labels like -0.04 wide
     steps = max(1, -(-model.n_units // 20))
     axes[0].set(ylabel="unit", yticks=places[::steps], ylim=(model.n_units + 0.5, 0.5))
     return axes

@@ -14,7 +14,9 @@ import numpy as np
 
 from ..checking import at_least
 from ..extras import load_extra
+from ..progress import listening
 from .base import Source, check_block, check_weight
+from .dask_progress import compute_heard
 from .frames import from_frame, package_of
 from .summary import Rows, Summary, tree_merge
 
@@ -55,7 +57,9 @@ class DaskSource(Source):
         shared = dask.delayed(summary, traverse=False)  # in the graph once, not in every task
         reduce = dask.delayed(_segment_state, pure=False)
         parts = [reduce(shared, Rows(*piece), i * segment, block, not self._checked) for i, piece in enumerate(pieces)]
-        state = tree_merge(_Lazy(dask.delayed(_merged, pure=False), shared), parts).compute()  # type: ignore[arg-type]
+        merged: Any = tree_merge(_Lazy(dask.delayed(_merged, pure=False), shared), parts)  # type: ignore[arg-type]
+        rows = {part.key: min(segment, self.n_rows - i * segment) for i, part in enumerate(parts)}
+        state = compute_heard(merged, parts, rows, self._stage) if listening() else merged.compute()
         self._checked = True
         return state
 
