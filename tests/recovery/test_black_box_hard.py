@@ -151,7 +151,13 @@ def forest():
 TANH = sum_of(np.tanh)
 REFUSED = {
     "relu": (sum_of(lambda z: np.maximum(z, 0)), "grows linearly"),
-    "linear skip": (lambda X: TANH(X) + X[:, 0], "linear skip"),
+    "linear": (lambda X: X @ np.arange(5.0) + 0.2, "constant but for a linear term"),
+    "relu and linear": (lambda X: sum_of(lambda z: np.maximum(z, 0))(X) + X[:, 0], "ReLU"),
+    "softplus": (sum_of(lambda z: np.logaddexp(0, z)), "ReLU"),
+    "linear and signs": (lambda X: sum_of(np.sign)(X) + X[:, 0], "discontinuous"),
+    "linear and periodic": (lambda X: sum_of(np.sin)(X) + X[:, 0], "neither"),
+    "linear and arctan": (lambda X: sum_of(np.arctan)(X) + X[:, 0], "None of 4 steps|algebraic tails"),
+    "mostly linear": (lambda X: TANH(X) + 1e7 * X[:, 0], "linear term is"),
     "forest": (forest(), "discontinuous"),
     "signs": (sum_of(np.sign), "discontinuous"),
     "constant": (lambda X: np.full(len(X), 0.1), "constant"),

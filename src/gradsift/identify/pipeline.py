@@ -27,7 +27,7 @@ from .polish import polish
 from .probe import probe_units
 from .prune import without_cancelled, without_contaminated, without_suspects
 from .rays import Rays, cast_rays
-from .refusals import raise_if_shapeless, why_incomplete
+from .refusals import raise_if_drowned, raise_if_shapeless, why_incomplete
 from .result import Identification, Progress
 from .tails import find_by_student
 
@@ -113,6 +113,11 @@ class _Search:
 
     def student(self, *names: str) -> Identification:
         """Train students of these activations."""
+        if self.ledger.linear is not None:
+            raise NotIdentifiable(
+                f"Beside a linear term the function has algebraic tails ({self.ledger.n_queries} queries): units of "
+                f"{' or '.join(names)} can only be found without one; subtract it first."
+            )
         net = find_by_student(self.ledger, [LINKS[name] for name in names], self.rng)
         self.link, self.known = net.link, net
         return self._finish(fit_jointly(net, self.ledger))
@@ -123,7 +128,8 @@ class _Search:
         if np.isinf(self.link.flat):
             return self.student(name)
         rays = cast_rays(self.ledger, self.link, self.rng)
-        self.known = empty_net(self.link, self.ledger.n_features, rays.intercept)
+        self.known = empty_net(self.link, self.ledger.n_features, rays.intercept, self.ledger.linear)
+        raise_if_drowned(self.ledger, _CIRCLE * rays.scale)
         last: Identification | None = None
         idle = 0
         radius = _CIRCLE * rays.scale
@@ -169,13 +175,13 @@ class _Search:
 
     def _plane(self, rays: Rays, attempt: int, radius: float) -> tuple[Frame, Floats, Floats]:
         """Return a plane, and angles at which the circle is flat: on the rays the first time."""
-        if attempt:
-            first, second = orthonormal_rows(2, self.ledger.n_features, self.rng)
-            frame, angles = frame_through(first, second), np.array([0.0, np.pi])
+        first, second = orthonormal_rows(2, self.ledger.n_features, self.rng) if attempt else (rays.first, rays.second)
+        frame = frame_through(first, second)
+        if attempt or self.ledger.linear is not None:  # beside a linear term, far plateaus are coarsely rounded
+            angles = np.array([0.0, np.pi])
             return frame, angles, self.ledger.ask(frame.on_circle(radius, angles), "scan")
-        frame = frame_through(rays.first, rays.second)
         back = self.ledger.ask(-radius * rays.first[None], "scan")
-        self.further_out = bool(abs(back[0] - rays.plateaus[2]) > self.ledger.tolerance)
+        self.further_out = bool(abs(back[0] - rays.plateaus[2]) > self.ledger.tolerance(radius))
         angles, answers = np.array([0.0, np.pi, np.pi / 2]), np.array([rays.plateaus[0], back[0], rays.plateaus[1]])
         n_flat = 3 if radius > 1.5 * rays.second_scale else 2
         return frame, angles[:n_flat], answers[:n_flat]
@@ -187,6 +193,7 @@ class _Search:
 
     def _only_far_rows_missed(self, residuals: Floats, radius: float) -> bool:
         """Say whether what is missing lies far out: all rows up to the circle are met up to a constant."""
+        residuals = residuals * (np.abs(residuals) > 1e-7 * self.known.sensitivity(self.ledger.X))
         near = np.linalg.norm(self.ledger.X, axis=1) < 1.5 * radius
         wrong = _COMPLETE * max(self.ledger.largest, 1e-300)
         spread = np.abs(residuals[near] - np.median(residuals[near])).max()
@@ -210,6 +217,7 @@ class _Search:
             "offsets": errors.offset[order] / link.stretch,
             "weights": errors.weight[order] / link.gain,
             "intercept": np.array(errors.intercept),
+            **({} if net.linear is None else {"linear": errors.linear}),
         }
         return Identification(
             net.to_model(), certified, verdict, self.ledger.n_queries, standard, errors.relative[order],
@@ -233,6 +241,8 @@ class _Search:
         if not self.known.k:
             return None
         nothing = np.full(self.known.k, np.nan)
-        errors = Errors(nothing, nothing, nothing, nothing, np.nan, nothing, nothing)
+        errors = Errors(
+            nothing, nothing, nothing, nothing, np.nan, nothing, nothing, np.full(self.known.a.shape[1], np.nan)
+        )
         fit = Fit(self.known, np.nan, nothing, nothing)
         return self._result(fit, errors, False, "Not certified: the search did not come to its end.")
