@@ -13,6 +13,7 @@ from ..errors import BudgetSpent, NotIdentifiable
 from ..geometry import orthonormal_rows
 from ..oracle import Oracle
 from .accuracy import Errors
+from .arcs import suspected_arcs
 from .certificate import CHI_LIMIT, certify, fresh_points, smallest_angle
 from .circle import CircleScan, scan_circle
 from .families import AlgebraicTails, WrongFamily
@@ -165,11 +166,12 @@ class _Search:
         frame, angles, answers = self._plane(rays, attempt, radius)
         scan = scan_circle(self.ledger, frame, radius, self.known, angles, answers, _INTERVALS * 2**attempt)
         self.scans.append(scan)
-        units, _ = settle_in_plane(self.ledger, scan, self.known)
+        units, impure = settle_in_plane(self.ledger, scan, self.known)
         before, known = self.known, self.known.with_units(probe_units(self.ledger, frame, units, self.known))
-        likely = 1 <= len(scan.unresolved) <= (_MOST_PAIRS if known.k else 1)
-        if likely and known.a.size < _MOST_FOR_PAIRS:
-            known = known.with_units(read_pairs(self.ledger, scan, known, before, n_before, self.rng))
+        # On the first circle single units overlap by chance; what is no unit on the next one is suspected of being two.
+        arcs = suspected_arcs(scan, impure if attempt else [], known, before, n_before)
+        if len(arcs) <= (_MOST_PAIRS if known.k else 1) and known.a.size < _MOST_FOR_PAIRS:
+            known = known.with_units(read_pairs(self.ledger, arcs, known, self.rng))
         self.known = without_contaminated(without_cancelled(known), self.ledger)
         self.ledger.n_units = self.known.k
 
