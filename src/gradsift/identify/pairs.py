@@ -99,25 +99,25 @@ class _PlanePair:
 
 def _settle(ledger: Ledger, arc: Arc, known: Net, rng: np.random.Generator) -> _PlanePair | None:
     """Fit two units to the samples of an arc; ask for 20 more, at most three times, if those at hand do not do."""
-    for _ in range(_MOST_ROUNDS + 1):
+    pair = _fit_in_plane(known.link, arc, arc.samples(ledger, known), rng)
+    for _ in range(_MOST_ROUNDS):
+        if pair is not None:
+            break
         samples = arc.samples(ledger, known)
         here = np.flatnonzero(np.abs(samples.grown) < _ON_CIRCLE)
         here = here[np.argsort(samples.along[here])]
         marks = np.flatnonzero(_on_slope(samples, arc, _LOUD)[here])
         if not len(marks):
-            return None
-        # The circle bends: the arc's centre must be on the slope.
-        arc = arc.moved(float(samples.along[here[marks]].mean()))
-        samples = arc.samples(ledger, known)
-        pair = _fit_in_plane(known.link, arc, samples, rng)
-        if pair is not None:
-            return pair
-        first, last = samples.along[here[[max(marks[0] - 1, 0), min(marks[-1] + 1, len(here) - 1)]]]
+            break
+        middle = float(samples.along[here[marks]].mean())
+        first, last = samples.along[here[[max(marks[0] - 1, 0), min(marks[-1] + 1, len(here) - 1)]]] - middle
+        arc = arc.moved(middle)  # the circle bends: its centre must be on the slope
         places = np.linspace(float(first), float(last), _MORE + 2)[1:-1]
         arc.ask(ledger, places, 0.0)
         for grown in _FURTHER:
             arc.ask(ledger, places[:: _MORE // 4], grown)
-    return None
+        pair = _fit_in_plane(known.link, arc, arc.samples(ledger, known), rng)
+    return pair
 
 
 def _on_slope(samples: Samples, arc: Arc, share: float) -> NDArray[np.bool_]:
