@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .checking import Floats
 from .extras import load_extra
 from .files import atomic_writer
 from .torch_activations import torch_activation
@@ -39,7 +40,18 @@ def to_torch(model: SigmoidCombination) -> Any:
         output.bias.fill_(model.intercept)
     sigmoids = {"tanh": torch.nn.Tanh, "logistic": torch.nn.Sigmoid, "softsign": torch.nn.Softsign}
     sigmoid = sigmoids[model.activation]() if model.activation in sigmoids else _elementwise(torch, model.activation)
-    return torch.nn.Sequential(hidden, sigmoid, output, torch.nn.Flatten(0))
+    network = torch.nn.Sequential(hidden, sigmoid, output, torch.nn.Flatten(0))
+    return _with_skip(torch, network, model.linear) if model.has_linear_term else network
+
+
+def _with_skip(torch: Any, network: Any, linear: Floats) -> Any:
+    """Return the network and a linear map beside it as one module."""
+    skip = torch.nn.Linear(len(linear), 1, bias=False, dtype=torch.float64)
+    with torch.no_grad():
+        skip.weight.copy_(torch.tensor(linear)[None, :])
+    both = torch.nn.ModuleDict({"sigmoids": network, "linear": skip})
+    both.forward = lambda x: network(x) + skip(x).squeeze(-1)
+    return both
 
 
 def _elementwise(torch: Any, name: str) -> Any:
@@ -69,15 +81,19 @@ def to_onnx(model: SigmoidCombination, path: str | os.PathLike[str]) -> None:
             make.make_node(operator, ["arguments32"], ["active32"]),
             make.make_node("Cast", ["active32"], ["active"], to=types.DOUBLE),
         ]
-    nodes += [
-        make.make_node("MatMul", ["active", "weights"], ["sum"]),
-        make.make_node("Add", ["sum", "intercept"], ["y"]),
-    ]
+    nodes.append(make.make_node("MatMul", ["active", "weights"], ["sum"]))
+    if model.has_linear_term:
+        nodes += [
+            make.make_node("MatMul", ["X", "linear"], ["skipped"]),
+            make.make_node("Add", ["sum", "skipped"], ["total"]),
+        ]
+    nodes.append(make.make_node("Add", ["total" if model.has_linear_term else "sum", "intercept"], ["y"]))
     constants = {
         "directions": np.ascontiguousarray((model.units * model.slopes[:, None]).T),
         "offsets": model.offsets,
         "weights": model.weights,
         "intercept": np.array(model.intercept),
+        **({"linear": model.linear} if model.has_linear_term else {}),
     }
     graph = make.make_graph(
         nodes,
@@ -99,6 +115,8 @@ def to_sklearn(model: SigmoidCombination) -> Any:
 
     if model.activation not in _SKLEARN:
         raise ValueError(f"scikit-learn has tanh and logistic units, not {model.activation}: use to_torch or to_onnx.")
+    if model.has_linear_term:
+        raise ValueError("MLPRegressor has no linear term beside its hidden units: use to_torch or to_onnx.")
     k, d = model.units.shape
     network = MLPRegressor(hidden_layer_sizes=(k,), activation=_SKLEARN[model.activation], random_state=0)
     network.partial_fit(np.zeros((2, d)), np.zeros(2))  # gives it its shapes; the numbers are replaced

@@ -20,12 +20,12 @@ from .paper import implements
 
 __all__ = ["SigmoidCombination"]
 
-_FORMAT, _VERSION = "gradsift.SigmoidCombination", 1
+_FORMAT, _VERSION = "gradsift.SigmoidCombination", 2  # 2: with a linear term; without one, files stay at 1
 _ARRAYS = ("units", "weights", "slopes", "offsets")
 
 
 class SigmoidCombination:
-    """``r(x) = intercept + sum_l weights[l] f(slopes[l] <units[l], x> + offsets[l])``.
+    """``r(x) = intercept + <linear, x> + sum_l weights[l] f(slopes[l] <units[l], x> + offsets[l])``.
 
     Parameters
     ----------
@@ -36,10 +36,12 @@ class SigmoidCombination:
     slopes, offsets : float or (k,) array
     intercept : float
     activation : {"tanh", "logistic", "erf", "arctan", "softsign"}
+    linear : float or (d,) array
+        A linear term beside the sigmoids (a skip connection); zero by default.
 
     Notes
     -----
-    The paper's model (eq:Model) has a common slope, no offsets, no intercept, and tanh.
+    The paper's model (eq:Model) has a common slope, no offsets, no intercept, no linear term, and tanh.
     The object is immutable: its arrays are read-only.
     """
 
@@ -51,6 +53,7 @@ class SigmoidCombination:
         offsets: ArrayLike = 0.0,
         intercept: float = 0.0,
         activation: str | Activation = "tanh",
+        linear: ArrayLike = 0.0,
     ) -> None:
         rows = finite_matrix("units", units)
         k = len(rows)
@@ -68,8 +71,9 @@ class SigmoidCombination:
         self.weights: Floats = finite_vector("weights", weights, k).copy()
         self.offsets: Floats = finite_vector("offsets", offsets, k).copy()
         self.intercept = float(finite_vector("intercept", intercept, 1)[0])
+        self.linear: Floats = finite_vector("linear", linear, rows.shape[1]).copy()
         self._activation = get_activation(activation)
-        for name in _ARRAYS:
+        for name in (*_ARRAYS, "linear"):
             getattr(self, name).setflags(write=False)
 
     # What it is
@@ -90,9 +94,15 @@ class SigmoidCombination:
         return int(self.units.shape[1])
 
     @property
+    def has_linear_term(self) -> bool:
+        """Whether there is a linear term beside the sigmoids."""
+        return bool(self.linear.any())
+
+    @property
     def n_parameters(self) -> int:
-        """k (d + 2) + 1: direction with slope, offset, weight of each unit, and the intercept."""
-        return self.n_units * (self.n_features + 2) + 1
+        """k (d + 2) + 1: direction with slope, offset, weight of each unit, and the intercept; d more if there is a
+        linear term."""
+        return self.n_units * (self.n_features + 2) + 1 + self.n_features * self.has_linear_term
 
     def __repr__(self) -> str:
         return f"SigmoidCombination({self.n_units} {self.activation} units in dimension {self.n_features})"
@@ -100,7 +110,7 @@ class SigmoidCombination:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, SigmoidCombination):
             return NotImplemented
-        same = all(np.array_equal(getattr(self, a), getattr(other, a)) for a in _ARRAYS)
+        same = all(np.array_equal(getattr(self, a), getattr(other, a)) for a in (*_ARRAYS, "linear"))
         return same and self.intercept == other.intercept and self.activation == other.activation
 
     __hash__ = None  # type: ignore[assignment]
@@ -115,13 +125,15 @@ class SigmoidCombination:
     @implements("eq:Model")
     def predict(self, X: ArrayLike) -> Floats:
         """Return r at the rows of X, shape (n,). O(n k d) flops."""
-        return np.asarray(self._activation.value(self.arguments(X)) @ self.weights + self.intercept)
+        rows = finite_matrix("X", X, self.n_features)
+        values = self._activation.value(self.arguments(rows)) @ self.weights + self.intercept
+        return np.asarray(values + rows @ self.linear if self.has_linear_term else values)
 
     @implements("gradient")
     def gradient(self, X: ArrayLike) -> Floats:
         """Return the gradient of r at the rows of X, shape (n, d)."""
         active = self._activation.derivative(self.arguments(X)) * (self.weights * self.slopes)  # (n, k)
-        return np.asarray(active @ self.units)
+        return np.asarray(active @ self.units + self.linear)
 
     @implements("population")
     def smoothed_gradient(self, points: ArrayLike) -> Floats:
@@ -130,7 +142,7 @@ class SigmoidCombination:
         The expectation is one-dimensional per unit and is taken by quadrature, 256 nodes each.
         """
         coefficients = self._activation.smoothed_derivative(self.arguments(points), self.slopes)  # (m, k)
-        return np.asarray((coefficients * (self.weights * self.slopes)) @ self.units)
+        return np.asarray((coefficients * (self.weights * self.slopes)) @ self.units + self.linear)
 
     def sample(
         self,
@@ -192,6 +204,7 @@ class SigmoidCombination:
             (self.offsets * sign)[order],
             self.intercept + left_over,
             self._activation,
+            self.linear,
         )
 
     # Other libraries
@@ -218,8 +231,9 @@ class SigmoidCombination:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write one ``.json`` or ``.npz`` file (no pickle); either reads back to the same bits."""
-        arrays = {name: getattr(self, name) for name in _ARRAYS}
-        header = {"format": _FORMAT, "version": _VERSION, "activation": self.activation, "intercept": self.intercept}
+        arrays = {name: getattr(self, name) for name in (*_ARRAYS, *(["linear"] if self.has_linear_term else []))}
+        version = _VERSION if self.has_linear_term else 1
+        header = {"format": _FORMAT, "version": version, "activation": self.activation, "intercept": self.intercept}
         if _suffix(path) == ".npz":
             with atomic_writer(path, "wb") as stream:
                 np.savez(stream, allow_pickle=False, **arrays, **{name: np.array(v) for name, v in header.items()})
@@ -237,7 +251,8 @@ class SigmoidCombination:
             )
         try:
             units, weights, slopes, offsets = (fields[name] for name in _ARRAYS)
-            return cls(units, weights, slopes, offsets, float(fields["intercept"]), str(fields["activation"]))
+            intercept, activation = float(fields["intercept"]), str(fields["activation"])
+            return cls(units, weights, slopes, offsets, intercept, activation, fields.get("linear", 0.0))
         except (KeyError, TypeError, ValueError) as problem:
             raise ValueError(f"{path} holds a damaged SigmoidCombination: {problem}") from None
 

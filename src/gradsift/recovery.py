@@ -73,6 +73,9 @@ class Recovery:
             shown = ", ".join(f"{v:.4f}" for v in m.units[i, :6]) + (", ..." if m.n_features > 6 else "")
             error = f"{spread[i]:9.2g}" if np.isfinite(spread[i]) else " " * 9
             lines.append(f"{i:>4} {m.weights[i]:12.6g} {error} {m.slopes[i]:12.6g} {m.offsets[i]:12.6g}  [{shown}]")
+        if m.has_linear_term:
+            shown = ", ".join(f"{v:.6g}" for v in m.linear[:6]) + (", ..." if m.n_features > 6 else "")
+            lines.append(f"linear term [{shown}]")
         lines.append(f"intercept {m.intercept:.6g}, activation {m.activation}, {self.n_queries} queries")
         return "\n".join(lines)
 
@@ -189,8 +192,8 @@ def _with_outputs(found: Recovery, X: Floats, Y: Floats) -> Recovery:
     """Give every output its own weights; what they leave over speaks against the units."""
     layer = solve_outputs(found.model, X, Y)
     models = tuple(
-        SigmoidCombination(found.model.units, w, found.model.slopes, found.model.offsets, c, found.model.activation)
-        for w, c in zip(layer.weights.T, layer.intercepts)
+        SigmoidCombination(found.model.units, w, found.model.slopes, found.model.offsets, c, found.model.activation, g)
+        for w, c, g in zip(layer.weights.T, layer.intercepts, layer.linear.T)
     )
     misfit = float((layer.misfits / np.maximum(np.abs(Y).max(axis=0), np.finfo(np.float64).tiny)).max())
     return replace(found, outputs=models, diagnostics={**found.diagnostics, "largest_output_misfit": misfit})

@@ -118,6 +118,21 @@ def test_parallel_units_are_read_as_a_pair(ratio, gap):
     assert found.diagnostics["spent"]["pairs"] >= 2 * 4
 
 
+def test_exactly_parallel_units_of_fresh_networks_are_found_and_none_is_certified_wrong():
+    certified = 0
+    for seed in range(8):
+        a, b, u = parts(6, 4, seed + 100)
+        a[1] = np.linalg.norm(a[1]) / np.linalg.norm(a[0]) * a[0] * (-1) ** seed
+        truth = gs.SigmoidCombination(a, u, 1.0, b, 0.3)
+        try:
+            found = identify(gs.Oracle(truth.predict, 6), rng=seed)
+        except NotIdentifiable:
+            continue
+        certified += found.certified
+        assert not found.certified or worst_error(found.model, truth) < 1e-8
+    assert certified >= 7
+
+
 def test_units_that_no_radius_separates_are_read_as_a_pair():
     a, b, u = parts(10, 4)
     across = np.linalg.qr(np.stack([a[0], a[1]]).T)[0][:, 1]
@@ -151,7 +166,13 @@ def forest():
 TANH = sum_of(np.tanh)
 REFUSED = {
     "relu": (sum_of(lambda z: np.maximum(z, 0)), "grows linearly"),
-    "linear skip": (lambda X: TANH(X) + X[:, 0], "linear skip"),
+    "linear": (lambda X: X @ np.arange(5.0) + 0.2, "constant but for a linear term"),
+    "relu and linear": (lambda X: sum_of(lambda z: np.maximum(z, 0))(X) + X[:, 0], "ReLU"),
+    "softplus": (sum_of(lambda z: np.logaddexp(0, z)), "ReLU"),
+    "linear and signs": (lambda X: sum_of(np.sign)(X) + X[:, 0], "discontinuous"),
+    "linear and periodic": (lambda X: sum_of(np.sin)(X) + X[:, 0], "neither"),
+    "linear and arctan": (lambda X: sum_of(np.arctan)(X) + X[:, 0], "None of 4 steps|algebraic tails"),
+    "mostly linear": (lambda X: TANH(X) + 1e7 * X[:, 0], "linear term is"),
     "forest": (forest(), "discontinuous"),
     "signs": (sum_of(np.sign), "discontinuous"),
     "constant": (lambda X: np.full(len(X), 0.1), "constant"),

@@ -49,6 +49,21 @@ def test_onnx_files_predict_the_same(activation, tmp_path):
     )
 
 
+def test_a_linear_term_is_exported_or_refused(tmp_path):
+    torch = pytest.importorskip("torch")
+    pytest.importorskip("onnx")
+    pytest.importorskip("onnxruntime")
+    m = model()
+    m = gs.SigmoidCombination(m.units, m.weights, m.slopes, m.offsets, m.intercept, linear=np.arange(6.0))
+    module = m.to_torch()
+    np.testing.assert_allclose(module(torch.tensor(ROWS)).detach().numpy(), m.predict(ROWS), rtol=0, atol=1e-11)
+    assert sum(p.numel() for p in module.parameters()) == m.n_parameters
+    m.to_onnx(tmp_path / "m.onnx")
+    np.testing.assert_allclose(gs.oracle.from_onnx(tmp_path / "m.onnx")(ROWS), m.predict(ROWS), atol=1e-11)
+    with pytest.raises(ValueError, match="no linear term"):
+        m.to_sklearn()
+
+
 def test_an_exported_file_is_an_oracle_again(tmp_path):
     pytest.importorskip("onnx")
     pytest.importorskip("onnxruntime")

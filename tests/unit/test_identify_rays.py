@@ -44,10 +44,24 @@ def test_a_constant_is_refused():
         cast(lambda X: np.full(len(X), 3.0))
 
 
-def test_linear_growth_is_named_with_its_slope():
-    v = np.arange(4.0)
-    with pytest.raises(NotIdentifiable, match="grows linearly") as refusal:
-        cast(lambda X: np.tanh(X[:, 0]) + X @ v)
+@pytest.mark.parametrize("size", [1e-12, 1e-6, 1.0, 1e4])
+def test_a_linear_term_is_measured_to_the_last_digits_and_taken_off(size):
+    v = size * np.arange(4.0)
+    rays, ledger = cast(lambda X: np.tanh(X[:, 0] + X[:, 2]) + X @ v + 0.5)
+    np.testing.assert_allclose(ledger.linear, v, rtol=0, atol=1e-12 * np.linalg.norm(v))
+    np.testing.assert_allclose(np.sort(np.abs(rays.plateaus - 0.5)), 1.0, atol=1e-6)
+    assert rays.intercept == pytest.approx(0.5, abs=1e-6)
+    assert ledger.n_queries < 50
+
+
+def test_functions_without_a_linear_term_are_not_given_one():
+    assert cast(lambda X: np.tanh(X[:, 0] - 1e4))[1].linear is None
+    assert cast(lambda X: 1e8 * np.tanh(X[:, 0]))[1].linear is None
+
+
+def test_relu_units_are_told_from_a_linear_term_by_the_two_slopes_of_a_line():
+    with pytest.raises(NotIdentifiable, match="ReLU") as refusal:
+        cast(lambda X: np.maximum(X[:, 0] + X[:, 1], 0) + X[:, 2])
     assert not isinstance(refusal.value, AlgebraicTails)
 
 

@@ -206,3 +206,37 @@ def test_text_in_place_of_numbers_is_a_type_error():
 
 def test_unknowns_are_counted():
     assert some_model().n_parameters == 3 * (4 + 2) + 1
+
+
+def skipping():
+    m = some_model()
+    return gs.SigmoidCombination(
+        m.units, m.weights, m.slopes, m.offsets, m.intercept, m.activation, [1.0, -2.0, 0.5, 0.0]
+    )
+
+
+def test_a_linear_term_adds_to_values_and_gradients_and_survives_the_canonical_form():
+    m, plain = skipping(), some_model()
+    X = np.random.default_rng(7).standard_normal((12, 4))
+    np.testing.assert_allclose(m.predict(X), plain.predict(X) + X @ m.linear, atol=1e-14)
+    np.testing.assert_allclose(m.gradient(X), plain.gradient(X) + m.linear, atol=1e-14)
+    np.testing.assert_allclose(m.smoothed_gradient(X), plain.smoothed_gradient(X) + m.linear, atol=1e-14)
+    np.testing.assert_allclose(m.canonical().predict(X), m.predict(X), atol=1e-14)
+    assert m.n_parameters == plain.n_parameters + 4
+    assert m != plain
+
+
+@pytest.mark.parametrize("suffix", [".json", ".npz"])
+def test_a_linear_term_is_saved_in_format_two_and_other_files_stay_at_one(tmp_path, suffix):
+    skipping().save(tmp_path / f"m{suffix}")
+    assert gs.SigmoidCombination.load(tmp_path / f"m{suffix}") == skipping()
+    for model, version in ((skipping(), 2), (some_model(), 1)):
+        model.save(tmp_path / "m.json")
+        fields = json.loads((tmp_path / "m.json").read_text())
+        assert fields["version"] == version
+        assert ("linear" in fields) == (version == 2)
+
+
+def test_a_linear_term_of_the_wrong_length_is_refused():
+    with pytest.raises(ValueError, match="linear must have length 4, got 2"):
+        gs.SigmoidCombination(np.eye(4), np.ones(4), linear=[1.0, 2.0])

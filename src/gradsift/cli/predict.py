@@ -73,5 +73,5 @@ def _columns(model: SigmoidCombination, X: Any, notes: dict[str, Any]) -> dict[s
 
 def _for_output(model: SigmoidCombination, output: dict[str, Any]) -> SigmoidCombination:
     """Return the model of one output: the same units with that output's weights and intercept."""
-    weights, intercept = output["weights"], output["intercept"]
-    return type(model)(model.units, weights, model.slopes, model.offsets, intercept, model.activation)
+    weights, intercept, linear = output["weights"], output["intercept"], output.get("linear", 0.0)
+    return type(model)(model.units, weights, model.slopes, model.offsets, intercept, model.activation, linear)

@@ -116,8 +116,8 @@ def _facts(found: Recovery) -> dict[str, Any]:
     return {
         "certified": found.certified, "verdict": found.verdict, "n_units": found.n_units,
         "n_queries": found.n_queries, "standard_errors": errors,
-        **({"outputs": [{"weights": m.weights.tolist(), "intercept": m.intercept} for m in found.outputs]}
-           if found.outputs else {}),
+        **({"outputs": [{"weights": m.weights.tolist(), "intercept": m.intercept, "linear": m.linear.tolist()}
+                        for m in found.outputs]} if found.outputs else {}),
     }  # fmt: skip
 
 

@@ -21,8 +21,8 @@ class Changes:
     ----------
     own : list of (d + 1, n) arrays
         Of each unit's (a, b).
-    shared : (k + 1, n) array
-        Of the weights and the intercept.
+    shared : (k + 1, n) or (k + 1 + d, n) array
+        Of the weights, the intercept and, where there is one, the linear term.
     """
 
     own: list[Floats]
@@ -31,7 +31,7 @@ class Changes:
 
 @dataclass(frozen=True)
 class Errors:
-    """Sizes of the parameters' errors: root mean squares over draws of noise, except the last two.
+    """Sizes of the parameters' errors: root mean squares over draws of noise, unless said otherwise.
 
     Attributes
     ----------
@@ -39,6 +39,8 @@ class Errors:
     intercept : float
     direction, relative : (k,) arrays
         Largest over the draws: relative error of a, and of all of a unit's parameters.
+    linear : (d,) array
+        Of the linear term; empty without one.
     """
 
     unit: Floats
@@ -48,6 +50,7 @@ class Errors:
     intercept: float
     direction: Floats
     relative: Floats
+    linear: Floats
 
 
 def noise_level(residuals: Floats, noise: Floats, largest: float, n_units: int) -> float:
@@ -70,7 +73,7 @@ def noise_level(residuals: Floats, noise: Floats, largest: float, n_units: int) 
 def summarise(net: Net, changes: Changes, level: float) -> Errors:
     """Turn the changes under draws of standard noise, times a noise level, into errors."""
     n_draws = changes.shared.shape[1]
-    shared = level * changes.shared
+    weight, intercept, linear = np.split(level * changes.shared, [net.k, net.k + 1])
     lengths = np.linalg.norm(net.a, axis=1)
     along, across, offset, worst = (np.zeros((net.k, n_draws)) for _ in range(4))
     for number, part in enumerate(changes.own):
@@ -79,10 +82,10 @@ def summarise(net: Net, changes: Changes, level: float) -> Errors:
         across[number] = np.sqrt(np.maximum(worst[number] ** 2 - (along[number] / lengths[number]) ** 2, 0))
         offset[number] = level * part[-1]
     relative = np.maximum(worst, np.abs(offset) / (1 + np.abs(net.b))[:, None])
-    relative = np.maximum(relative, np.abs(shared[:-1]) / np.abs(net.u)[:, None])
+    relative = np.maximum(relative, np.abs(weight) / np.abs(net.u)[:, None])
     return Errors(
-        _rms(across), _rms(along), _rms(offset), _rms(shared[:-1]), float(_rms(shared[-1])),
-        worst.max(axis=1), relative.max(axis=1),
+        _rms(across), _rms(along), _rms(offset), _rms(weight), float(_rms(intercept[0])),
+        worst.max(axis=1), relative.max(axis=1), _rms(linear),
     )  # fmt: skip
 
 

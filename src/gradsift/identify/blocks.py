@@ -29,12 +29,12 @@ class _Core:
     Around the probe's base the unknowns are the unit's frame coordinates and its argument at the base.
     """
 
-    def __init__(self, net: Net, number: int, probe: Probe, row_slopes: Floats, X: Floats, largest: float) -> None:
+    def __init__(self, net: Net, number: int, probe: Probe, row_slopes: Floats, ledger: Ledger) -> None:
         self.probe = probe
         self.frame = self.probe.frame
-        self.across = probe_rows(net, number, self.probe, largest)
+        self.across = probe_rows(net, number, self.probe, ledger)
         rows = self.probe.rows
-        flat = (X[rows] - self.probe.base) @ self.frame.plane.T
+        flat = (ledger.X[rows] - self.probe.base) @ self.frame.plane.T
         full = np.concatenate([flat, np.ones((len(rows), 1))], axis=1) * row_slopes[:, None]
         triples = np.array(list(combinations(range(len(rows)), 3)))
         scaled = full / np.abs(full).max(axis=0)
@@ -73,13 +73,13 @@ class BlockSystem:
         self.net, self.largest = net, ledger.largest
         X, link = ledger.X, net.link
         arguments = net.arguments(X)
-        self.noise = net.noise(X, ledger.largest)
+        self.noise = net.noise(X, ledger)
         values = link.odd.value(arguments)
         slopes = link.odd.derivative(arguments) * net.u / self.noise[:, None]  # (m, k)
-        self.residuals = (ledger.y - values @ net.u - net.c) / self.noise
-        globals_ = np.concatenate([values, np.ones((len(X), 1))], axis=1) / self.noise[:, None]  # (m, k + 1)
+        self.residuals = (ledger.y - net.predict(X)) / self.noise
+        globals_ = net.shared_inputs(X, values) / self.noise[:, None]  # (m, k + 1), or d more
         self.cores = [
-            _Core(net, number, probe, slopes[probe.rows, number], X, ledger.largest)
+            _Core(net, number, probe, slopes[probe.rows, number], ledger)
             for number, probe in enumerate(net.probes)
             if probe is not None
         ]
@@ -100,8 +100,9 @@ class BlockSystem:
     def _core_globals(self, number: int) -> Floats:
         core = self.cores[number]
         across = core.across
-        probes = np.concatenate([across.values, np.ones((len(across.residuals), 1))], axis=1) * across.weights[:, None]
-        return np.concatenate([self.globals[core.chosen], probes])  # (d + 1, k + 1)
+        points = core.probe.base[None] if self.net.linear is None else core.probe.points()
+        probes = self.net.shared_inputs(points, across.values) * across.weights[:, None]
+        return np.concatenate([self.globals[core.chosen], probes])  # (d + 1, k + 1), or d more columns
 
     def _eliminate(self) -> None:
         m = len(self.extra)

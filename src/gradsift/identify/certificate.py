@@ -45,7 +45,7 @@ def certify(fit: Fit, errors: Errors, ledger: Ledger, fresh: Floats) -> Certific
         parameters would make there.
     """
     net = fit.net
-    excess = ledger.n_queries - (net.a.size + 2 * net.k + 1)
+    excess = ledger.n_queries - net.n_unknowns
     worst_fresh = float(np.abs(fresh).max(initial=0.0))
     weights = np.abs(net.u)
     complaints = []
@@ -62,15 +62,19 @@ def certify(fit: Fit, errors: Errors, ledger: Ledger, fresh: Floats) -> Certific
             f"rounding in the answers leaves a relative error of up to {worst:.2g} in a unit "
             "(precision limit; rescale the inputs or accept the standard errors)"
         )
+    uncertain = 0.0 if net.linear is None else float(np.linalg.norm(errors.linear) / np.linalg.norm(net.linear))
+    if not uncertain <= ERROR_LIMIT:
+        complaints.append(f"rounding in the answers leaves a relative error of {uncertain:.2g} in the linear term")
     if excess < 3 + net.k:
         complaints.append(f"only {excess} answers are left over for checking, {3 + net.k} are needed")
     if net.k and weights.min() < _LEAST_WEIGHT * weights.max():
         complaints.append(f"a unit has the negligible weight {weights.min():.2g}")
+    parts = f"{net.k} units" if net.linear is None else f"{net.k} units and a linear term"
     if complaints:
         return Certificate(False, f"Not certified: {'; '.join(complaints)}.")
     return Certificate(
         True,
-        f"Certified: all {ledger.n_queries} answers agree with {net.k} units within {fit.chi:.2g} times the rounding "
+        f"Certified: all {ledger.n_queries} answers agree with {parts} within {fit.chi:.2g} times the rounding "
         f"error, {len(fresh)} of them at fresh points, and rounding explains a relative error of at most {worst:.1g}.",
     )
 

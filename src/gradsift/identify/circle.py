@@ -90,10 +90,16 @@ def scan_circle(
 
 
 def _tolerances(ledger: Ledger, known: Net, points: Floats) -> Floats:
-    """Known units are known to about nine digits, which shows where they are active."""
+    """Known units are known to about nine digits, which shows where they are active; beside a linear term also
+    elsewhere, by what rounding did to the furthest rows from which they were read."""
     active = np.abs(known.u) * known.link.odd.derivative(known.arguments(points))  # (n, k)
-    size = np.linalg.norm(points, axis=1)[:, None] * np.linalg.norm(known.a, axis=1)
-    return np.asarray(ledger.tolerance + 1e-9 * (active * size).sum(axis=1))
+    lengths = np.linalg.norm(points, axis=1)
+    size = lengths[:, None] * np.linalg.norm(known.a, axis=1)
+    reach = lengths
+    if ledger.linear is not None and known.k:
+        read_from = np.concatenate([probe.rows for probe in known.probes if probe is not None])
+        reach = np.maximum(lengths, np.linalg.norm(ledger.X[read_from], axis=1).max(initial=0.0))
+    return np.asarray(ledger.tolerance(reach) + 1e-9 * (active * size).sum(axis=1))
 
 
 def _free_samples(angles: Floats, values: Floats, slack: Floats) -> Samples:

@@ -19,14 +19,14 @@ class DenseSystem:
     def __init__(self, net: Net, ledger: Ledger) -> None:
         self.net, self.largest, self.n_stored = net, ledger.largest, len(ledger.X)
         X, y = _all_rows(net, ledger)
-        self.noise = net.noise(X, ledger.largest)
+        self.noise = net.noise(X, ledger)
         arguments = net.arguments(X)
         values = net.link.odd.value(arguments)
-        self.residuals = (y - values @ net.u - net.c) / self.noise
+        self.residuals = (y - net.predict(X)) / self.noise
         slopes = net.link.odd.derivative(arguments) * net.u  # (m, k)
         inputs = np.concatenate([X, np.ones((len(X), 1))], axis=1)  # (m, d + 1)
         own = (slopes[:, :, None] * inputs[:, None, :]).reshape(len(X), -1)
-        jacobian = np.concatenate([own, values, np.ones((len(X), 1))], axis=1) / self.noise[:, None]
+        jacobian = np.concatenate([own, net.shared_inputs(X, values)], axis=1) / self.noise[:, None]
         self.scale = np.maximum(np.linalg.norm(jacobian, axis=0), 1e-300)
         self.q, self.r = np.linalg.qr(jacobian / self.scale)
 

@@ -57,8 +57,9 @@ def fit_jointly(net: Net, ledger: Ledger) -> Fit:
             old,
             a=old.a + own[:, :-1],
             b=old.b + own[:, -1],
-            u=old.u + change.shared[:-1, 0],
-            c=old.c + float(change.shared[-1, 0]),
+            u=old.u + change.shared[: old.k, 0],
+            c=old.c + float(change.shared[old.k, 0]),
+            linear=None if old.linear is None else old.linear + change.shared[old.k + 1 :, 0],
         )
         trial = _measure(moved, ledger)
         if not trial.chi < best.chi:
@@ -76,22 +77,22 @@ def parameter_errors(net: Net, ledger: Ledger, rng: np.random.Generator) -> Erro
         return _system(net, ledger).errors(rng)
     except np.linalg.LinAlgError:
         unknown = np.full(net.k, np.inf)
-        return Errors(unknown, unknown, unknown, unknown, np.inf, unknown, unknown)
+        return Errors(unknown, unknown, unknown, unknown, np.inf, unknown, unknown, np.full(net.a.shape[1], np.inf))
 
 
 def _system(net: Net, ledger: Ledger) -> BlockSystem | DenseSystem:
-    if net.a.size + 2 * net.k + 1 <= _DENSE or None in net.probes:
+    if net.n_unknowns <= _DENSE or None in net.probes:
         return DenseSystem(net, ledger)
     return BlockSystem(net, ledger)
 
 
 def _measure(net: Net, ledger: Ledger) -> Fit:
     """Compare a network with all replies."""
-    rows = np.abs(ledger.y - net.predict(ledger.X)) / net.noise(ledger.X, ledger.largest)
+    rows = np.abs(ledger.y - net.predict(ledger.X)) / net.noise(ledger.X, ledger)
     probes = np.zeros(net.k)
     for number, probe in enumerate(net.probes):
         while probe is not None:
-            found = probe_rows(net, number, probe, ledger.largest)
+            found = probe_rows(net, number, probe, ledger)
             probes[number] = max(probes[number], np.abs(found.residuals * found.weights).max(initial=0.0))
             probe = probe.earlier
     chi = max(float(rows.max(initial=0.0)), float(probes.max(initial=0.0)))

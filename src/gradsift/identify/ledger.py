@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -11,9 +12,11 @@ from ..errors import BudgetSpent
 from ..oracle import Oracle
 from .result import Progress
 
-__all__ = ["EPS", "Ledger"]
+__all__ = ["EPS", "FAR", "NEAR", "Ledger"]
 
 EPS = float(np.finfo(np.float64).eps)
+FAR = 2.0**40  # hyperplanes at a distance up to about 1e10 show up as a difference between here and nearby
+NEAR = 64.0  # answers up to here show the size of a function beside a linear term
 _BLOCK = 1 << 22  # numbers handed to the oracle at once: bounds memory where there are millions of rows
 
 
@@ -25,7 +28,11 @@ class Ledger:
     X, y : (m, d) and (m,) arrays
         Stored rows and their answers.
     largest : float
-        Largest absolute answer so far, probes included.
+        Largest absolute answer so far, probes included, less the linear term where there is one.
+    linear : (d,) array or None
+        The linear term that was found to stand beside the sigmoids.
+    far : float
+        A radius far beyond all hyperplanes at which plateaus can still be told apart.
     spent : dict
         Queries by step.
     n_units : int
@@ -39,6 +46,8 @@ class Ledger:
         self.n_features = oracle.n_features
         self.spent: dict[str, int] = {}
         self.largest = 0.0
+        self.linear: Floats | None = None
+        self.far = FAR
         self.n_units = 0
         self._rows: list[Floats] = []
         self._answers: list[Floats] = []
@@ -62,10 +71,25 @@ class Ledger:
         _ = self.X
         return self._answers[0]
 
-    @property
-    def tolerance(self) -> float:
-        """Differences up to this size are rounding: plateaus are told by it."""
-        return 64 * EPS * max(self.largest, 1e-300)
+    def sizes(self, radii: Any) -> Any:
+        """Return the size of the numbers that are rounded on the way to answers this far from the origin."""
+        largest = max(self.largest, 1e-300)
+        return largest if self.linear is None else largest + float(np.linalg.norm(self.linear)) * radii
+
+    def tolerance(self, radii: Any) -> Any:
+        """Differences up to this size are rounding at these distances: plateaus are told by it."""
+        return 64 * EPS * self.sizes(radii)
+
+    def expect_linear_term(self, linear: Floats) -> None:
+        """Measure answers without this linear term from now on.
+
+        Far out it leaves nothing of the plateaus, so that `far` shrinks until they are known to seven digits there.
+        """
+        growth = float(np.linalg.norm(linear))
+        near = np.linalg.norm(self.X, axis=1) <= NEAR
+        self.linear = linear
+        self.largest = float(np.abs(self.y[near] - self.X[near] @ linear).max(initial=0.0))
+        self.far = float(np.clip(1e-7 / (64 * EPS) * self.largest / growth, 64 * NEAR, FAR))
 
     def ask(self, rows: Floats, step: str) -> Floats:
         """Ask for the rows, store them, and return the answers."""
@@ -86,11 +110,16 @@ class Ledger:
         size = max(1, _BLOCK // self.n_features)
         parts = []
         for start in range(0, n, size):
-            parts.append(self.oracle(rows_of(slice(start, min(start + size, n)))))
+            rows = rows_of(slice(start, min(start + size, n)))
+            parts.append(self.oracle(rows))
+            self._note_size(rows, parts[-1])
             self.spent[step] = self.spent.get(step, 0) + len(parts[-1])
             if self.progress is not None:
                 left = None if self.max_queries is None else self.max_queries - self.n_queries
                 self.progress(Progress(step, self.n_queries, self.n_units, left))
-        answers = np.concatenate(parts) if parts else np.empty(0)
+        return np.concatenate(parts) if parts else np.empty(0)
+
+    def _note_size(self, rows: Floats, answers: Floats) -> None:
+        if self.linear is not None:
+            answers = answers - rows @ self.linear
         self.largest = max(self.largest, float(np.abs(answers).max(initial=0.0)))
-        return answers

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..activations import ACTIVATIONS, Activation
 from ..checking import Floats
@@ -42,14 +43,14 @@ class Link:
         with np.errstate(divide="ignore"):
             return np.asarray(self.odd.inverse(inside))
 
-    def to_model(self, a: Floats, b: Floats, u: Floats, c: float) -> SigmoidCombination:
-        """Return ``c + sum u g(a x + b)`` as a canonical model of the activation asked for."""
+    def to_model(self, a: Floats, b: Floats, u: Floats, c: float, linear: ArrayLike = 0.0) -> SigmoidCombination:
+        """Return ``c + <linear, x> + sum u g(a x + b)`` as a canonical model of the activation asked for."""
         center = self.activation.center
         weights = u / self.gain
         intercept = c - center * float(weights.sum())
         slopes = np.linalg.norm(a, axis=1) / self.stretch
         units = a / np.linalg.norm(a, axis=1, keepdims=True)
-        model = SigmoidCombination(units, weights, slopes, b / self.stretch, intercept, self.activation)
+        model = SigmoidCombination(units, weights, slopes, b / self.stretch, intercept, self.activation, linear)
         return model.canonical()
 
 

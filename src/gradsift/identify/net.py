@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ..checking import Floats
 from ..model import SigmoidCombination
 from .frames import Frame
-from .ledger import EPS
+from .ledger import EPS, Ledger
 from .links import Link
 
 __all__ = ["Net", "Probe", "empty_net"]
@@ -51,7 +51,7 @@ class Probe:
 
 @dataclass(frozen=True)
 class Net:
-    """``c + sum_l u_l g(a_l x + b_l)`` with odd g.
+    """``c + <linear, x> + sum_l u_l g(a_l x + b_l)`` with odd g.
 
     Attributes
     ----------
@@ -59,6 +59,8 @@ class Net:
     c : float
     probes : tuple of Probe
         One for each unit; None for units that were not read one by one.
+    linear : (d,) array or None
+        None: there is no linear term.
     """
 
     link: Link
@@ -67,11 +69,17 @@ class Net:
     u: Floats
     c: float
     probes: tuple[Probe | None, ...]
+    linear: Floats | None = None
 
     @property
     def k(self) -> int:
         """Number of units."""
         return len(self.u)
+
+    @property
+    def n_unknowns(self) -> int:
+        """Number of parameters."""
+        return self.a.size + 2 * self.k + 1 + (0 if self.linear is None else len(self.linear))
 
     def arguments(self, X: Floats) -> Floats:
         """Return the (n, k) arguments at the rows of X."""
@@ -79,18 +87,26 @@ class Net:
 
     def predict(self, X: Floats) -> Floats:
         """Return the values at the rows of X."""
-        return np.asarray(self.link.odd.value(self.arguments(X)) @ self.u + self.c)
+        values = self.link.odd.value(self.arguments(X)) @ self.u + self.c
+        return np.asarray(values if self.linear is None else values + X @ self.linear)
 
-    def noise(self, X: Floats, largest: float) -> Floats:
+    def shared_inputs(self, X: Floats, values: Floats) -> Floats:
+        """Return the derivatives in weights, intercept and linear term at the rows of X, given g of all arguments;
+        shape (n, k + 1) or (n, k + 1 + d)."""
+        parts = [values, np.ones((len(values), 1))]
+        return np.concatenate(parts if self.linear is None else [*parts, X], axis=1)
+
+    def noise(self, X: Floats, ledger: Ledger) -> Floats:
         """Return the standard size of rounding in the oracle's answers at the rows of X, shape (n,).
 
         The output is rounded a few times, and each argument by its own size and that of its terms.
         """
-        return EPS * (4 * largest + self._argument_terms(X, 2.0))
+        return np.asarray(EPS * (4 * ledger.sizes(np.linalg.norm(X, axis=1)) + self._argument_terms(X, 2.0)))
 
     def sensitivity(self, X: Floats) -> Floats:
         """Return how much the values at the rows of X change if every parameter changes by its own size, shape (n,)."""
-        return np.asarray(abs(self.c) + np.abs(self.u).sum() + self._argument_terms(X, 1.0))
+        growth = 0.0 if self.linear is None else np.linalg.norm(self.linear) * np.linalg.norm(X, axis=1)
+        return np.asarray(abs(self.c) + np.abs(self.u).sum() + growth + self._argument_terms(X, 1.0))
 
     def _argument_terms(self, X: Floats, share: float) -> Floats:
         active = np.abs(self.u) * self.link.odd.derivative(self.arguments(X))  # (n, k)
@@ -98,7 +114,7 @@ class Net:
         return np.asarray((active * terms).sum(axis=1))
 
     def with_units(self, other: Net) -> Net:
-        """Return both networks' units over this one's constant."""
+        """Return both networks' units over this one's constant and linear term."""
         return replace(
             self,
             a=np.concatenate([self.a, other.a]),
@@ -124,9 +140,9 @@ class Net:
 
     def to_model(self) -> SigmoidCombination:
         """Return the canonical public model."""
-        return self.link.to_model(self.a, self.b, self.u, self.c)
+        return self.link.to_model(self.a, self.b, self.u, self.c, 0.0 if self.linear is None else self.linear)
 
 
-def empty_net(link: Link, n_features: int, c: float) -> Net:
-    """Return a constant."""
-    return Net(link, np.empty((0, n_features)), np.empty(0), np.empty(0), c, ())
+def empty_net(link: Link, n_features: int, c: float, linear: Floats | None = None) -> Net:
+    """Return a constant, with a linear term if there is one."""
+    return Net(link, np.empty((0, n_features)), np.empty(0), np.empty(0), c, (), linear)

@@ -22,12 +22,15 @@ class OutputLayer(NamedTuple):
     ----------
     weights : (k, m) array
     intercepts : (m,) array
+    linear : (d, m) array
+        Zero for a model without a linear term.
     misfits : (m,) array
         Largest absolute residual of each output.
     """
 
     weights: Floats
     intercepts: Floats
+    linear: Floats
     misfits: Floats
 
 
@@ -43,16 +46,26 @@ def solve_outputs(model: SigmoidCombination, X: ArrayLike, Y: ArrayLike) -> Outp
 
     Notes
     -----
-    Linear least squares on the activations; O(n k (d + k + m)) flops.
+    Linear least squares on the activations; O(n k (d + k + m)) flops. With a linear term answers far out are large and
+    rounded accordingly, so that rows count by the inverse of their size.
     """
     rows = finite_matrix("X", X, model.n_features)
     answers = finite_matrix("Y", Y)
     matching_rows(rows, answers)
-    if len(rows) <= model.n_units:
-        raise ValueError(
-            f"X must have more than {model.n_units} rows to settle {model.n_units} units, got {len(rows)}."
-        )
+    k, d = model.units.shape
+    needed = k + d if model.has_linear_term else k
+    if len(rows) <= needed:
+        raise ValueError(f"X must have more than {needed} rows to settle {k} units, got {len(rows)}.")
     values = get_activation(model.activation).value(model.arguments(rows))
     design = np.concatenate([values, np.ones((len(rows), 1))], axis=1)
-    found = lstsq(design, answers)[0]
-    return OutputLayer(found[:-1], found[-1], np.abs(design @ found - answers).max(axis=0))
+    if not model.has_linear_term:
+        found = lstsq(design, answers)[0]
+        misfits = np.abs(design @ found - answers).max(axis=0)
+        return OutputLayer(found[:-1], found[-1], np.zeros((d, answers.shape[1])), misfits)
+    sizes = np.abs(answers).max(axis=1)
+    weights = 1 / np.maximum(sizes, np.median(sizes))[:, None]
+    design = np.concatenate([design, rows], axis=1) * weights
+    scale = np.linalg.norm(design, axis=0)
+    found = lstsq(design / scale, answers * weights)[0] / scale[:, None]
+    misfits = np.abs((design @ found) / weights - answers).max(axis=0)
+    return OutputLayer(found[:k], found[k], found[k + 1 :], misfits)

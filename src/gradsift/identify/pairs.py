@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from scipy.optimize import least_squares
 
 from ..checking import Floats
-from .circle import CircleScan
+from .arcs import Arc, Samples
+from .frames import Frame
 from .ledger import Ledger
 from .links import Link
 from .net import Net
@@ -23,33 +24,35 @@ __all__ = ["read_pairs"]
 
 _STARTS = 40
 _FITS = 1e-4  # of the pair's height, on the circle alone, whose curvature is left out
-_SETTLED = 1e-6  # the same at all radii, where arguments are rounded more coarsely
+_SETTLED = 1e-8  # the same at all radii, where arguments are rounded more coarsely
 _MOST_TRIES = 6
+_MOST_ROUNDS = 3
+_LEAST = 10  # samples on the slope: seven numbers are fitted to them
+_MORE = 12  # samples asked for on the circle, a third as many at each radius further out
+_FURTHER = (0.125, 1.0)  # of the circle's radius: large offsets move the arc at first, small ones show at the second
+_ON_CIRCLE = 0.05
+_HEARD, _LOUD = 1e-9, 1e-4  # of the pair's height, off a plateau: seen, and worth more samples
 
 
-def read_pairs(
-    ledger: Ledger, scan: CircleScan, known: Net, before: Net, n_before: int, rng: np.random.Generator
-) -> Net:
-    """Return the pairs of units found on the unresolved arcs of a scan; about 2 d queries each.
+def read_pairs(ledger: Ledger, arcs: list[Arc], known: Net, rng: np.random.Generator) -> Net:
+    """Return the pairs of units found on arcs that are not single units; about 2 d queries each, up to 100 more where
+    the arc is not known well.
 
     Parameters
     ----------
-    known, before : Net
-        All other units, and those that were known when the scan began.
-    n_before : int
-        Number of rows stored then.
+    known : Net
+        All other units.
     """
     found = known.only(np.zeros(known.k, dtype=bool))
-    for low, high in scan.unresolved:
-        arc = _arc_samples(ledger, scan, known, before, n_before, float(low), float(high))
-        pair = None if arc is None else _fit_in_plane(known.link, arc, rng)
+    for arc in arcs:
+        pair = _settle(ledger, arc, known, rng)
         if pair is None:
             continue
-        across = _read_across(ledger, scan, known, pair)
+        across = _read_across(ledger, arc.frame, known, pair)
         if across is None:
             continue
         local = np.concatenate([pair.first[:, :2], across], axis=1)  # (2, d)
-        units = Net(known.link, scan.frame.from_coordinates(local), pair.first[:, 2], pair.weights, 0.0, (None, None))
+        units = Net(known.link, arc.frame.from_coordinates(local), pair.first[:, 2], pair.weights, 0.0, (None, None))
         found = found.with_units(units)
     return found
 
@@ -94,69 +97,54 @@ class _PlanePair:
         return float(np.linalg.norm(self.first[:, :2], axis=1).min())
 
 
-@dataclass(frozen=True)
-class _Arc:
-    """Samples of an arc at several radii, without the other units.
-
-    Attributes
-    ----------
-    along : (n,) array
-        Distance from the arc's centre along the circle's tangent.
-    grown : (n,) array
-        Distance outwards over the circle's radius, less one.
-    values : (n,) array
-        Less the mean of the two plateaus.
-    half : float
-        Half the difference of the plateaus.
-    radius, center, level : float
-    """
-
-    along: Floats
-    grown: Floats
-    values: Floats
-    half: float
-    radius: float
-    center: float
-    level: float
-
-    @property
-    def scale(self) -> float:
-        return max(abs(self.half), float(np.abs(self.values).max()))
+def _settle(ledger: Ledger, arc: Arc, known: Net, rng: np.random.Generator) -> _PlanePair | None:
+    """Fit two units to the samples of an arc; ask for 20 more, at most three times, if those at hand do not do."""
+    pair = _fit_in_plane(known.link, arc, arc.samples(ledger, known), rng)
+    for _ in range(_MOST_ROUNDS):
+        if pair is not None:
+            break
+        samples = arc.samples(ledger, known)
+        here = np.flatnonzero(np.abs(samples.grown) < _ON_CIRCLE)
+        here = here[np.argsort(samples.along[here])]
+        marks = np.flatnonzero(_on_slope(samples, arc, _LOUD)[here])
+        if not len(marks):
+            break
+        middle = float(samples.along[here[marks]].mean())
+        first, last = samples.along[here[[max(marks[0] - 1, 0), min(marks[-1] + 1, len(here) - 1)]]] - middle
+        arc = arc.moved(middle)  # the circle bends: its centre must be on the slope
+        places = np.linspace(float(first), float(last), _MORE + 2)[1:-1]
+        arc.ask(ledger, places, 0.0)
+        for grown in _FURTHER:
+            arc.ask(ledger, places[:: _MORE // 4], grown)
+        pair = _fit_in_plane(known.link, arc, arc.samples(ledger, known), rng)
+    return pair
 
 
-def _arc_samples(
-    ledger: Ledger, scan: CircleScan, known: Net, before: Net, n_before: int, low: float, high: float
-) -> _Arc | None:
-    """Collect all samples of an arc; None if the half circle itself did not show it."""
-    slope = next((s for s in scan.slopes if s.angles[0] <= high and low <= s.angles[-1]), None)
-    if slope is None:
-        return None
-    rows, answers = ledger.X[n_before:], ledger.y[n_before:]
-    flat = rows @ scan.frame.plane.T
-    radius, angle = np.hypot(*flat.T), np.arctan2(flat[:, 1], flat[:, 0])
-    inside = np.abs(radius - np.linalg.norm(rows, axis=1)) < 1e-9 * radius
-    inside &= (angle >= slope.angles[0]) & (angle <= slope.angles[-1]) & (radius > 0.9 * scan.radius)
-    edges = scan.frame.on_circle(scan.radius, slope.angles[[0, -1]])
-    bottom, top = slope.values[[0, -1]] + before.predict(edges) - known.predict(edges)
-    half, level, center = 0.5 * (top - bottom), 0.5 * (top + bottom), 0.5 * (low + high)
-    values = answers[inside] - known.predict(rows[inside]) - level
-    along, outward = radius[inside] * np.sin(angle[inside] - center), radius[inside] * np.cos(angle[inside] - center)
-    return _Arc(along, outward / scan.radius - 1, values, float(half), scan.radius, center, float(level))
+def _on_slope(samples: Samples, arc: Arc, share: float) -> NDArray[np.bool_]:
+    """Say which samples are off the plateaus by more than a share of the arc's height."""
+    return np.asarray(np.abs(np.abs(samples.values) - abs(arc.half)) > share * _scale(samples, arc))
 
 
-def _fit_in_plane(link: Link, arc: _Arc, rng: np.random.Generator) -> _PlanePair | None:
+def _scale(samples: Samples, arc: Arc) -> float:
+    return max(abs(arc.half), float(np.abs(samples.values).max(initial=0.0)))
+
+
+def _fit_in_plane(link: Link, arc: Arc, samples: Samples, rng: np.random.Generator) -> _PlanePair | None:
     """Fit two units to the samples at all radii, beginning with the circle and adding one radius after the other."""
-    radii = np.unique(np.round(arc.grown[arc.grown > 0.5]))
-    for profile in _profiles(link, arc, rng) if len(radii) else ():
+    radii = np.unique(np.round(samples.grown[samples.grown > _ON_CIRCLE], 2))
+    scale = _scale(samples, arc)
+    if not len(radii) or _on_slope(samples, arc, _HEARD).sum() < _LEAST:
+        return None
+    for profile in _profiles(link, arc, samples, rng):
         # The arguments are rate * along + radial * grown + constant.
         parameters = np.concatenate([profile, [0.0, 0.0]])
-        miss = 0.0
+        miss = np.inf
         for furthest in radii:
-            use = arc.grown < furthest + 0.5
+            use = samples.grown < furthest + 0.01
 
             def residuals(p: Floats, use: NDArray[np.bool_] = use) -> Floats:
-                z = _profile_arguments(p, arc.along[use]) + np.outer(arc.grown[use], p[5:])
-                return np.asarray((link.odd.value(z) @ [p[4], arc.half - p[4]] - arc.values[use]) / arc.scale)
+                z = _profile_arguments(p, samples.along[use]) + np.outer(samples.grown[use], p[5:])
+                return np.asarray((link.odd.value(z) @ [p[4], arc.half - p[4]] - samples.values[use]) / scale)
 
             fit = least_squares(residuals, parameters, method="lm", xtol=1e-15, ftol=1e-15, gtol=1e-15, max_nfev=400)
             parameters, miss = fit.x, float(np.abs(fit.fun).max())
@@ -172,11 +160,11 @@ def _profile_arguments(p: Floats, along: Floats) -> Floats:
     return np.asarray(np.outer(along, np.exp(np.clip(p[:2], -60, 60))) + p[2:4])
 
 
-def _profiles(link: Link, arc: _Arc, rng: np.random.Generator) -> Iterator[Floats]:
+def _profiles(link: Link, arc: Arc, samples: Samples, rng: np.random.Generator) -> Iterator[Floats]:
     """Yield fits of two units to the samples on the circle itself, from random starts; few samples allow several."""
-    here = np.abs(arc.grown) < 0.5
-    along, values = arc.along[here], arc.values[here]
-    active = np.abs(np.abs(values) - abs(arc.half)) > 1e-9 * arc.scale
+    here = np.abs(samples.grown) < _ON_CIRCLE
+    along, values, scale = samples.along[here], samples.values[here], _scale(samples, arc)
+    active = _on_slope(samples, arc, _HEARD)[here]
     if active.sum() < 6:
         return
     middle, width = along[active].mean(), np.ptp(along[active])
@@ -184,22 +172,22 @@ def _profiles(link: Link, arc: _Arc, rng: np.random.Generator) -> Iterator[Float
 
     def residuals(p: Floats) -> Floats:  # log rates, places, weight of the first
         z = np.exp(np.clip(p[:2], -10, 10)) * (scaled[:, None] - p[2:4])
-        return np.asarray(link.odd.value(z) @ [p[4], arc.half / arc.scale - p[4]] - values / arc.scale)
+        return np.asarray(link.odd.value(z) @ [p[4], arc.half / scale - p[4]] - values / scale)
 
     tried: list[Floats] = []
     for _ in range(_STARTS):
         rates = np.log(link.usable * np.exp(rng.uniform(-0.7, 2.0, 2)))
-        weight = 0.5 * arc.half / arc.scale + rng.standard_normal()
+        weight = 0.5 * arc.half / scale + rng.standard_normal()
         start = np.concatenate([rates, rng.uniform(-0.4, 0.4, 2), [weight]])
         fit = least_squares(residuals, start, method="lm", xtol=1e-12, ftol=1e-12, gtol=1e-12, max_nfev=150)
         rates = np.exp(np.clip(fit.x[:2], -10, 10)) / width
         if np.abs(fit.fun).max() > _FITS or any(np.allclose(np.sort(rates), old, rtol=1e-3) for old in tried):
             continue
         tried.append(np.sort(rates))
-        yield np.concatenate([np.log(rates), -rates * (middle + width * fit.x[2:4]), [arc.scale * fit.x[4]]])
+        yield np.concatenate([np.log(rates), -rates * (middle + width * fit.x[2:4]), [scale * fit.x[4]]])
 
 
-def _in_plane(link: Link, p: Floats, arc: _Arc) -> _PlanePair:
+def _in_plane(link: Link, p: Floats, arc: Arc) -> _PlanePair:
     """Turn the fitted profile into plane coordinates and offsets."""
     tangent = np.array([-np.sin(arc.center), np.cos(arc.center)])
     outward = np.array([np.cos(arc.center), np.sin(arc.center)])
@@ -209,11 +197,11 @@ def _in_plane(link: Link, p: Floats, arc: _Arc) -> _PlanePair:
     return _PlanePair(link, solution, np.array([p[4], arc.half - p[4]]), arc.level, arc.radius, arc.center)
 
 
-def _read_across(ledger: Ledger, scan: CircleScan, known: Net, pair: _PlanePair) -> Floats | None:
+def _read_across(ledger: Ledger, frame: Frame, known: Net, pair: _PlanePair) -> Floats | None:
     """Return the coordinates of both units across the plane, shape (2, d - 2); None if they cannot be read."""
     n_across = ledger.n_features - 2
     flat = pair.bases()
-    bases, at_base = flat @ scan.frame.plane, pair.arguments(flat)  # (2, d), (2 points, 2 units)
+    bases, at_base = flat @ frame.plane, pair.arguments(flat)  # (2, d), (2 points, 2 units)
     found = np.zeros((2, n_across))
     steepness = np.linalg.norm(pair.first[:, :2], axis=1)
     for start in range(0, n_across, 8):
@@ -221,7 +209,7 @@ def _read_across(ledger: Ledger, scan: CircleScan, known: Net, pair: _PlanePair)
         seen = np.concatenate([pair.first[:, :2], found[:, :start]], axis=1)
         length = 0.06 * pair.link.usable / float(np.sqrt((seen**2).mean(axis=1)).max())
         for _ in range(_MOST_TRIES):
-            across = scan.frame.across(todo)
+            across = frame.across(todo)
             points = (bases[:, None] + length * across[None]).reshape(-1, ledger.n_features)
             values = (ledger.ask(points, "pairs") - known.predict(points)).reshape(2, -1) - pair.level
             failed = []

@@ -13,6 +13,7 @@ from ..errors import BudgetSpent, NotIdentifiable
 from ..geometry import orthonormal_rows
 from ..oracle import Oracle
 from .accuracy import Errors
+from .arcs import suspected_arcs
 from .certificate import CHI_LIMIT, certify, fresh_points, smallest_angle
 from .circle import CircleScan, scan_circle
 from .families import AlgebraicTails, WrongFamily
@@ -27,7 +28,7 @@ from .polish import polish
 from .probe import probe_units
 from .prune import without_cancelled, without_contaminated, without_suspects
 from .rays import Rays, cast_rays
-from .refusals import raise_if_shapeless, why_incomplete
+from .refusals import raise_if_drowned, raise_if_shapeless, why_incomplete
 from .result import Identification, Progress
 from .tails import find_by_student
 
@@ -113,6 +114,11 @@ class _Search:
 
     def student(self, *names: str) -> Identification:
         """Train students of these activations."""
+        if self.ledger.linear is not None:
+            raise NotIdentifiable(
+                f"Beside a linear term the function has algebraic tails ({self.ledger.n_queries} queries): units of "
+                f"{' or '.join(names)} can only be found without one; subtract it first."
+            )
         net = find_by_student(self.ledger, [LINKS[name] for name in names], self.rng)
         self.link, self.known = net.link, net
         return self._finish(fit_jointly(net, self.ledger))
@@ -123,7 +129,8 @@ class _Search:
         if np.isinf(self.link.flat):
             return self.student(name)
         rays = cast_rays(self.ledger, self.link, self.rng)
-        self.known = empty_net(self.link, self.ledger.n_features, rays.intercept)
+        self.known = empty_net(self.link, self.ledger.n_features, rays.intercept, self.ledger.linear)
+        raise_if_drowned(self.ledger, _CIRCLE * rays.scale)
         last: Identification | None = None
         idle = 0
         radius = _CIRCLE * rays.scale
@@ -159,23 +166,24 @@ class _Search:
         frame, angles, answers = self._plane(rays, attempt, radius)
         scan = scan_circle(self.ledger, frame, radius, self.known, angles, answers, _INTERVALS * 2**attempt)
         self.scans.append(scan)
-        units, _ = settle_in_plane(self.ledger, scan, self.known)
+        units, impure = settle_in_plane(self.ledger, scan, self.known)
         before, known = self.known, self.known.with_units(probe_units(self.ledger, frame, units, self.known))
-        likely = 1 <= len(scan.unresolved) <= (_MOST_PAIRS if known.k else 1)
-        if likely and known.a.size < _MOST_FOR_PAIRS:
-            known = known.with_units(read_pairs(self.ledger, scan, known, before, n_before, self.rng))
+        # On the first circle single units overlap by chance; what is no unit on the next one is suspected of being two.
+        arcs = suspected_arcs(scan, impure if attempt else [], known, before, n_before)
+        if len(arcs) <= (_MOST_PAIRS if known.k else 1) and known.a.size < _MOST_FOR_PAIRS:
+            known = known.with_units(read_pairs(self.ledger, arcs, known, self.rng))
         self.known = without_contaminated(without_cancelled(known), self.ledger)
         self.ledger.n_units = self.known.k
 
     def _plane(self, rays: Rays, attempt: int, radius: float) -> tuple[Frame, Floats, Floats]:
         """Return a plane, and angles at which the circle is flat: on the rays the first time."""
-        if attempt:
-            first, second = orthonormal_rows(2, self.ledger.n_features, self.rng)
-            frame, angles = frame_through(first, second), np.array([0.0, np.pi])
+        first, second = orthonormal_rows(2, self.ledger.n_features, self.rng) if attempt else (rays.first, rays.second)
+        frame = frame_through(first, second)
+        if attempt or self.ledger.linear is not None:  # beside a linear term, far plateaus are coarsely rounded
+            angles = np.array([0.0, np.pi])
             return frame, angles, self.ledger.ask(frame.on_circle(radius, angles), "scan")
-        frame = frame_through(rays.first, rays.second)
         back = self.ledger.ask(-radius * rays.first[None], "scan")
-        self.further_out = bool(abs(back[0] - rays.plateaus[2]) > self.ledger.tolerance)
+        self.further_out = bool(abs(back[0] - rays.plateaus[2]) > self.ledger.tolerance(radius))
         angles, answers = np.array([0.0, np.pi, np.pi / 2]), np.array([rays.plateaus[0], back[0], rays.plateaus[1]])
         n_flat = 3 if radius > 1.5 * rays.second_scale else 2
         return frame, angles[:n_flat], answers[:n_flat]
@@ -187,6 +195,7 @@ class _Search:
 
     def _only_far_rows_missed(self, residuals: Floats, radius: float) -> bool:
         """Say whether what is missing lies far out: all rows up to the circle are met up to a constant."""
+        residuals = residuals * (np.abs(residuals) > 1e-7 * self.known.sensitivity(self.ledger.X))
         near = np.linalg.norm(self.ledger.X, axis=1) < 1.5 * radius
         wrong = _COMPLETE * max(self.ledger.largest, 1e-300)
         spread = np.abs(residuals[near] - np.median(residuals[near])).max()
@@ -210,6 +219,7 @@ class _Search:
             "offsets": errors.offset[order] / link.stretch,
             "weights": errors.weight[order] / link.gain,
             "intercept": np.array(errors.intercept),
+            **({} if net.linear is None else {"linear": errors.linear}),
         }
         return Identification(
             net.to_model(), certified, verdict, self.ledger.n_queries, standard, errors.relative[order],
@@ -233,6 +243,8 @@ class _Search:
         if not self.known.k:
             return None
         nothing = np.full(self.known.k, np.nan)
-        errors = Errors(nothing, nothing, nothing, nothing, np.nan, nothing, nothing)
+        errors = Errors(
+            nothing, nothing, nothing, nothing, np.nan, nothing, nothing, np.full(self.known.a.shape[1], np.nan)
+        )
         fit = Fit(self.known, np.nan, nothing, nothing)
         return self._result(fit, errors, False, "Not certified: the search did not come to its end.")

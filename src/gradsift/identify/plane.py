@@ -29,8 +29,9 @@ class PlaneUnit:
     step : Step
     wanted : float
         Radius at which it is to be probed: small, but all other units stand still there.
-    largest, fullness : float
-        Largest answer, and the expected length of the whole unit over that of its part in the plane.
+    ledger : Ledger
+    fullness : float
+        Expected length of the whole unit over that of its part in the plane.
     polar, arguments, errors, rows : lists
         Samples on its slope: (radius, angle), inverted link, standard size of the rounding, number in the ledger.
     solution : (3,) array
@@ -44,7 +45,7 @@ class PlaneUnit:
     step: Step
     link: Link
     wanted: float
-    largest: float
+    ledger: Ledger
     fullness: float
     polar: list[tuple[float, float]] = field(default_factory=list)
     arguments: list[float] = field(default_factory=list)
@@ -59,7 +60,7 @@ class PlaneUnit:
     def add(self, radius: float, angle: float, argument: float, row: int) -> None:
         """Take a sample on the slope."""
         slope = max(float(self.link.odd.derivative(np.array([argument]))[0]), 1e-300)
-        output = 24 * self.largest / (abs(self.step.weight) * slope)
+        output = 24 * self.ledger.sizes(radius) / (abs(self.step.weight) * slope)
         self.polar.append((radius, angle))
         self.arguments.append(argument)
         # The whole unit rounds, not only its part in the plane, which is two of d coordinates.
@@ -112,7 +113,7 @@ def settle_in_plane(ledger: Ledger, scan: CircleScan, known: Net) -> tuple[list[
         first = len(ledger.X)
         answers = ledger.ask(points, "offset") - known.predict(points)
         for number, (unit, answer) in enumerate(zip(active, answers)):
-            _take(unit, float(answer), first + number, ledger.tolerance)
+            _take(unit, float(answer), first + number)
     good = [unit for unit in units if unit.settled and unit.misfit < _PURE]
     return _distinct(good), [unit.step for unit in units if not (unit.settled and unit.misfit < _PURE)]
 
@@ -133,9 +134,7 @@ def _distinct(units: list[PlaneUnit]) -> list[PlaneUnit]:
 
 
 def _start(ledger: Ledger, scan: CircleScan, step: Step, known: Net) -> PlaneUnit:
-    unit = PlaneUnit(
-        step, known.link, _isolated_radius(scan, step, known), ledger.largest, np.sqrt(0.5 * ledger.n_features)
-    )
+    unit = PlaneUnit(step, known.link, _isolated_radius(scan, step, known), ledger, np.sqrt(0.5 * ledger.n_features))
     for angle, argument, row in zip(step.angles, known.link.invert(step.ratios), step.rows):
         unit.add(step.radius, float(angle), float(argument), int(row))
     unit.ask_at = (unit.wanted, step.center)
@@ -159,13 +158,15 @@ def _isolated_radius(scan: CircleScan, step: Step, known: Net) -> float:
     return float(radii[np.argmax(fits)]) if fits.any() else 2 * step.radius
 
 
-def _take(unit: PlaneUnit, answer: float, row: int, tolerance: float) -> None:
+def _take(unit: PlaneUnit, answer: float, row: int) -> None:
     """Use a sample at another radius, and decide where the next one goes."""
     step, (radius, angle) = unit.step, unit.ask_at
     ratio = (answer - step.level) / step.weight
     argument = float(unit.link.invert(np.array([ratio]))[0])
     if abs(argument) > unit.link.usable:
-        if abs(ratio) > 1 + 4 * tolerance / abs(step.weight):  # beyond the plateaus: another unit interferes
+        if abs(ratio) > 1 + 4 * unit.ledger.tolerance(radius) / abs(
+            step.weight
+        ):  # beyond the plateaus: another unit interferes
             unit.wanted = 2 * max(unit.wanted, step.radius)
             unit.ask_at = (unit.wanted, step.center)
         else:  # the offset is large: come closer to the step

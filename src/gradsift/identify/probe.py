@@ -54,7 +54,7 @@ class _Readings:
         self.lengths, self.answers, self.slopes = np.zeros(shape), np.zeros(shape), np.zeros(shape)
         self.lost = np.zeros(len(units), dtype=bool)
         radii, angles = np.array([u.base for u in units]).reshape(-1, 2).T
-        self.bases = frame.on_circle(radii, angles)
+        self.radii, self.bases = radii, frame.on_circle(radii, angles)
         self.plane = np.array([u.solution for u in units]).reshape(-1, 3)
         flat = np.stack([radii * np.cos(angles), radii * np.sin(angles), np.ones(len(units))], axis=1)
         self.at_base = (flat * self.plane).sum(axis=1)
@@ -83,7 +83,7 @@ class _Readings:
         """Say which inverted answers are neither saturated nor, for a small weight, spoilt by rounding."""
         size, link = np.abs(arguments), self.known.link
         slopes = np.abs(self.weights[who]) * link.odd.derivative(np.minimum(size, link.flat))
-        exact = 4 * EPS * self.ledger.largest < _ROUNDING * slopes
+        exact = 4 * EPS * self.ledger.sizes(self.radii[who]) < _ROUNDING * slopes
         return np.asarray((size < 0.2 * link.usable) | ((size < 0.6 * link.usable) & exact))
 
     def _ask(self, who: Ints, which: Ints) -> Floats:

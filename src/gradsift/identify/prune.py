@@ -42,7 +42,7 @@ def without_contaminated(net: Net, ledger: Ledger) -> Net:
     keep = np.ones(net.k, dtype=bool)
     for number, probe in enumerate(net.probes):
         if probe is not None and len(probe.lengths):
-            residuals = probe_rows(net, number, probe, ledger.largest).residuals
+            residuals = probe_rows(net, number, probe, ledger).residuals
             keep[number] = np.ptp(residuals) <= _CONTAMINATED * abs(net.u[number])
     return net.only(keep)
 

@@ -10,14 +10,15 @@ from ..checking import Floats
 from ..errors import NotIdentifiable
 from ..geometry import orthonormal_rows
 from .families import AlgebraicTails
-from .ledger import Ledger
+from .ledger import NEAR, Ledger
 from .links import Link
+from .skip import linear_term
 
-__all__ = ["FAR", "Rays", "cast_rays"]
+__all__ = ["Rays", "cast_rays"]
 
-FAR = 2.0**40  # hyperplanes at a distance up to about 1e10 show up as a difference between here and nearby
 _FACTOR = 8.0
-_MOST = 11  # radii per ray: 8^11 is still nearer than FAR
+_MOST = 11  # radii per ray: 8^11 is still nearer than the far end
+_ESCAPES = 1e6  # growth from nearby to the far end, over that between the first three radii, that a line would have
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,7 @@ class Rays:
     scale, second_scale : float
         Radius beyond which the ray is flat.
     plateaus : (3,) array
-        Values far out along first, second and -first.
+        Values far out along first, second and -first, without the linear term if there is one.
     """
 
     first: Floats
@@ -68,6 +69,20 @@ class _Ray:
     def settles(self) -> bool:
         return not all(self.changed)
 
+    @property
+    def grows(self) -> bool:
+        """Whether a linear term would explain the end of the ray."""
+        if len(self.radii) > 3:
+            return not self.settles and bool(np.all(np.abs(self.ratios() - _FACTOR) < 0.05 * _FACTOR))
+        near = np.array(self.values)
+        return len(near) == 3 and all(self.changed) and bool(np.abs(self.far - near[-1]) > _ESCAPES * np.ptp(near))
+
+    def ratios(self) -> Floats:
+        """Return the ratios of the last differences."""
+        steps = np.abs(np.diff(self.values[-4:]))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray(steps[1:] / steps[:-1])
+
     def take(self, radius: float, value: float, tolerance: float) -> None:
         self.radii.append(radius)
         self.values.append(value)
@@ -85,7 +100,8 @@ class _Ray:
 
 
 def cast_rays(ledger: Ledger, link: Link, rng: np.random.Generator) -> Rays:
-    """Ask far out and at growing radii along two random directions; about 10 queries.
+    """Ask far out and at growing radii along two random directions; about 10 queries, d + 7 more for a linear term,
+    which the ledger knows then.
 
     Raises
     ------
@@ -94,6 +110,12 @@ def cast_rays(ledger: Ledger, link: Link, rng: np.random.Generator) -> Rays:
     """
     directions = orthonormal_rows(2, ledger.n_features, rng)
     rays = _cast(ledger, directions)
+    if ledger.linear is None and any(ray.grows for ray in rays):
+        linear = linear_term(ledger, directions, np.array([ray.far for ray in rays]))
+        if linear is not None:
+            ledger.expect_linear_term(linear)
+            rays = _without_linear_term(ledger, rays, linear)
+        _extend(ledger, rays)
     if not any(any(ray.changed) for ray in rays):
         # Nothing on this side: a hyperplane at any distance crosses either a ray or its opposite.
         rays = _cast(ledger, -directions)
@@ -103,38 +125,64 @@ def cast_rays(ledger: Ledger, link: Link, rng: np.random.Generator) -> Rays:
     rays.sort(key=lambda ray: ray.scale(ledger.largest, link))
     first, second = rays
     if not any(first.changed):
+        beside = "constant" if ledger.linear is None else "constant but for a linear term"
         raise NotIdentifiable(
-            f"All {ledger.n_queries} answers along two lines are equal: the function looks constant, so there is no "
-            "unit to find."
+            f"All {ledger.n_queries} answers along two lines agree: the function looks {beside}, so there is no unit "
+            "to find."
         )
-    back = ledger.ask(-FAR * first.direction[None], "rays")
+    back = _ask(ledger, -ledger.far * first.direction[None])
     return Rays(
         first.direction, second.direction, first.scale(ledger.largest, link), second.scale(ledger.largest, link),
         np.array([first.far, second.far, back[0]]),
     )  # fmt: skip
 
 
+def _ask(ledger: Ledger, rows: Floats) -> Floats:
+    """Return the answers without the linear term."""
+    answers = ledger.ask(rows, "rays")
+    return answers if ledger.linear is None else answers - rows @ ledger.linear
+
+
 def _cast(ledger: Ledger, directions: Floats) -> list[_Ray]:
-    rays = [_Ray(v, float(y)) for v, y in zip(directions, ledger.ask(FAR * directions, "rays"))]
-    while wanted := [(ray, r) for ray in rays if (r := ray.next_radius) is not None]:
-        answers = ledger.ask(np.array([radius * ray.direction for ray, radius in wanted]), "rays")
-        for (ray, radius), answer in zip(wanted, answers):
-            ray.take(radius, float(answer), ledger.tolerance)
+    rays = [_Ray(v, float(y)) for v, y in zip(directions, _ask(ledger, ledger.far * directions))]
+    for _ in range(3):
+        _extend_once(ledger, rays)
+    if not any(ray.grows for ray in rays):
+        _extend(ledger, rays)
     return rays
+
+
+def _extend(ledger: Ledger, rays: list[_Ray]) -> None:
+    while _extend_once(ledger, rays):
+        pass
+
+
+def _extend_once(ledger: Ledger, rays: list[_Ray]) -> bool:
+    """Ask each ray at its next radius; False if none has one."""
+    wanted = [(ray, r) for ray in rays if (r := ray.next_radius) is not None]
+    if not wanted:
+        return False
+    answers = _ask(ledger, np.array([radius * ray.direction for ray, radius in wanted]))
+    for (ray, radius), answer in zip(wanted, answers):
+        ray.take(radius, float(answer), ledger.tolerance(ledger.far))
+    return True
+
+
+def _without_linear_term(ledger: Ledger, rays: list[_Ray], linear: Floats) -> list[_Ray]:
+    """Return the rays as they look without the linear term, which the ledger expects already."""
+    directions = np.array([ray.direction for ray in rays])
+    found = [_Ray(v, float(y)) for v, y in zip(directions, _ask(ledger, ledger.far * directions))]
+    for ray, old, slope in zip(found, rays, directions @ linear):
+        for radius, value in zip(old.radii, old.values):
+            if radius <= NEAR:
+                ray.take(radius, value - slope * radius, ledger.tolerance(ledger.far))
+    return found
 
 
 def _refusal(ray: _Ray, n_queries: int) -> NotIdentifiable:
     """Name the growth along a ray by the ratio of its last differences."""
-    steps = np.abs(np.diff(ray.values[-4:]))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ratios = steps[1:] / steps[:-1]
+    ratios = ray.ratios()
     evidence = f"({n_queries} queries; the last differences at radii growing by 8 have the ratios {_listed(ratios)})"
-    if np.all(np.abs(ratios - _FACTOR) < 0.05 * _FACTOR):
-        slope = (ray.values[-1] - ray.values[-2]) / (ray.radii[-1] - ray.radii[-2])
-        return NotIdentifiable(
-            f"Along a ray the function grows linearly, by {slope:.6g} per unit length {evidence}: ReLU units, or a "
-            "linear skip term beside the sigmoids; subtract the linear part, or use a method for ReLU networks."
-        )
     if np.all(np.abs(ratios * _FACTOR - 1) < 0.05):
         return AlgebraicTails(
             f"Along a ray the function approaches its limit like one over the radius {evidence}: units with algebraic "

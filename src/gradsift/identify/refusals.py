@@ -7,9 +7,23 @@ import numpy as np
 from ..errors import NotIdentifiable
 from .circle import CircleScan
 from .families import WrongFamily, likely_family
+from .ledger import Ledger
 from .links import Link
 
-__all__ = ["raise_if_shapeless", "why_incomplete"]
+__all__ = ["raise_if_drowned", "raise_if_shapeless", "why_incomplete"]
+
+_DROWNED = 1e-6  # of the largest answer: what rounding may hide of a plateau
+
+
+def raise_if_drowned(ledger: Ledger, radius: float) -> None:
+    """Raise if a linear term leaves too few digits of the sigmoids at the radius of the first circle."""
+    if ledger.linear is None or ledger.tolerance(radius) < _DROWNED * ledger.largest:
+        return
+    raise NotIdentifiable(
+        f"The linear term is {np.linalg.norm(ledger.linear) * radius / ledger.largest:.2g} times as large as the rest "
+        f"of the function at the radius {radius:.2g} at which units separate ({ledger.n_queries} queries): rounding "
+        "leaves too few digits of them; subtract the linear term inside the oracle."
+    )
 
 
 def raise_if_shapeless(scan: CircleScan, link: Link, n_queries: int) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..checking import Floats
-from .ledger import EPS
+from .ledger import EPS, Ledger
 from .net import Net, Probe
 
 __all__ = ["ProbeRows", "probe_rows"]
@@ -46,7 +46,7 @@ class ProbeRows:
         return full
 
 
-def probe_rows(net: Net, number: int, probe: Probe, largest: float) -> ProbeRows:
+def probe_rows(net: Net, number: int, probe: Probe, ledger: Ledger) -> ProbeRows:
     """Evaluate a network at one unit's probe points without forming them. O(d) per unit that moves there."""
     link = net.link
     at_base = net.a @ probe.base + net.b  # (k,)
@@ -61,7 +61,9 @@ def probe_rows(net: Net, number: int, probe: Probe, largest: float) -> ProbeRows
     norms = np.linalg.norm(net.a[moving], axis=1)
     radius = np.hypot(np.linalg.norm(probe.base), probe.lengths)
     terms = 2 * radius[:, None] * norms + np.abs(net.b[moving])
-    noise = EPS * (4 * largest + (np.abs(active) * terms).sum(axis=1))
+    noise = EPS * (4 * ledger.sizes(radius) + (np.abs(active) * terms).sum(axis=1))
     own = int(np.flatnonzero(moving == number)[0])
     predicted = values @ net.u[moving] + signs[still] @ net.u[still] + net.c
+    if net.linear is not None:
+        predicted += net.linear @ probe.base + probe.lengths * probe.frame.coordinates(net.linear[None])[0, 2:]
     return ProbeRows(probe.answers - predicted, 1 / noise, moving, values, signs, active[:, own])

@@ -229,8 +229,8 @@ def _between_units(angles: Floats, values: Floats) -> float | None:
 
 def _line(at: Floats, arguments: Floats, left: float, right: float, slack: Floats, link: Link) -> _Line | None:
     """Fit ``argument = rate sin(angle - center)`` to samples on one slope; None if they have no such line."""
-    # Both ends are plateaus, which bounds the rate from below.
-    edge = 0.85 * link.flat
+    # Both ends are plateaus as far as the answers tell, which bounds the rate from below.
+    edge = min(0.85 * link.flat, float(link.invert(1 - 0.03 * np.max(slack, keepdims=True))[0]))
     least_rate = max(float(np.max((edge - arguments) / (right - at))), float(np.max((edge + arguments) / (at - left))))
     good = np.abs(arguments) < link.usable
     if good.sum() <= 1:

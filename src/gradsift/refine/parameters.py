@@ -30,7 +30,9 @@ class Parameters(NamedTuple):
 
 
 def from_model(model: SigmoidCombination) -> Parameters:
-    """Return the parameters of a model."""
+    """Return the parameters of a model, which must have no linear term."""
+    if model.has_linear_term:
+        raise ValueError("model must have no linear term beside its sigmoids: fits to samples have none.")
     return Parameters(model.units * model.slopes[:, None], model.weights.copy(), model.offsets.copy(), model.intercept)
 
 

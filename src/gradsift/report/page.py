@@ -73,6 +73,7 @@ def render(
     )  # fmt: skip
     page: str = environment.get_template("page.html").render(
         found=found,
+        linear_length=float(np.linalg.norm(found.model.linear)),
         tiles=_tiles(found),
         units=_unit_rows(found, names),
         outputs=[(m.intercept, m.weights.tolist()) for m in found.outputs],
@@ -170,13 +171,15 @@ def _payload(found: Recovery, names: list[str]) -> dict[str, Any]:
         for name, values in found.standard_errors.items()
     }
     return {
-        "format": "gradsift.SigmoidCombination", "version": 1, "activation": model.activation,
-        "intercept": model.intercept, "units": model.units.tolist(), "weights": model.weights.tolist(),
+        "format": "gradsift.SigmoidCombination", "version": 2 if model.has_linear_term else 1,
+        "activation": model.activation, "intercept": model.intercept,
+        "units": model.units.tolist(), "weights": model.weights.tolist(),
         "slopes": model.slopes.tolist(), "offsets": model.offsets.tolist(), "columns": names,
         "certified": found.certified, "verdict": found.verdict, "n_queries": found.n_queries,
         "standard_errors": errors,
-        **({"outputs": [{"weights": m.weights.tolist(), "intercept": m.intercept} for m in found.outputs]}
-           if found.outputs else {}),
+        **({"linear": model.linear.tolist()} if model.has_linear_term else {}),
+        **({"outputs": [{"weights": m.weights.tolist(), "intercept": m.intercept, "linear": m.linear.tolist()}
+                        for m in found.outputs]} if found.outputs else {}),
     }  # fmt: skip
 
 

@@ -1,0 +1,111 @@
+"""A linear term beside the sigmoids: found with the units, to the last digits, for about d more queries."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import gradsift as gs
+from gradsift.identify import identify
+
+from .test_black_box_exact import teacher, worst_error
+
+
+def with_skip(d, k, activation, size, seed=0):
+    sigmoids = teacher(d, k, activation, seed)
+    g = size * np.random.default_rng([13, d, k, seed]).standard_normal(d) / np.sqrt(d)
+    return gs.SigmoidCombination(
+        sigmoids.units, sigmoids.weights, sigmoids.slopes, sigmoids.offsets, sigmoids.intercept, activation, g
+    )
+
+
+# d, k, activation, bound on queries over unknowns
+CELLS = [
+    (10, 3, "tanh", 2.6),
+    (10, 3, "logistic", 2.6),
+    (50, 10, "tanh", 1.35),
+    (50, 10, "logistic", 1.35),
+    (50, 10, "erf", 1.35),
+    (3, 12, "tanh", 3.5),
+    (2, 4, "tanh", 5.0),
+    (200, 4, "tanh", 1.1),
+]
+
+
+@pytest.mark.parametrize(("d", "k", "activation", "limit"), CELLS)
+def test_the_units_and_the_linear_term_are_found_to_the_last_digits(d, k, activation, limit):
+    for seed in range(2):
+        truth = with_skip(d, k, activation, 1.0, seed)
+        oracle = gs.Oracle(truth.predict, d)
+        found = identify(oracle, activation, rng=seed)
+        assert found.certified, found.verdict
+        assert "linear term" in found.verdict
+        assert worst_error(found.model, truth) < 1e-8
+        assert np.linalg.norm(found.model.linear - truth.linear) < 1e-8 * np.linalg.norm(truth.linear)
+        assert truth.n_parameters == k * (d + 2) + 1 + d
+        assert oracle.n_queries < limit * truth.n_parameters
+
+
+@pytest.mark.parametrize("size", [1e-9, 1e-3, 100.0])
+def test_linear_terms_of_any_size_up_to_a_hundred_times_the_units(size):
+    truth = with_skip(6, 4, "tanh", size)
+    found = identify(gs.Oracle(truth.predict, 6), rng=0)
+    assert found.certified, found.verdict
+    assert worst_error(found.model, truth) < 1e-8
+    assert np.linalg.norm(found.model.linear - truth.linear) < 1e-8 * np.linalg.norm(truth.linear)
+
+
+def test_without_a_linear_term_none_is_returned():
+    truth = teacher(6, 3)
+    assert not identify(gs.Oracle(truth.predict, 6), rng=0).model.has_linear_term
+
+
+def test_the_standard_errors_of_the_linear_term_cover_its_error():
+    covered = []
+    for seed in range(6):
+        truth = with_skip(5, 3, "tanh", 1.0, seed)
+        found = identify(gs.Oracle(truth.predict, 5), rng=seed)
+        errors = found.standard_errors["linear"]
+        assert errors.shape == (5,)
+        covered.append(np.abs(found.model.linear - truth.linear) <= 4 * errors + 1e-16)
+    assert np.mean(covered) == 1.0  # 30 errors at four standard sizes that are cautious already
+
+
+def test_the_family_beside_a_linear_term_is_told_from_the_answers():
+    truth = with_skip(5, 3, "erf", 1.0)
+    found = identify(gs.Oracle(truth.predict, 5), "auto", rng=0)
+    assert found.certified
+    assert found.model.activation == "erf"
+    assert worst_error(found.model, truth) < 1e-8
+
+
+def test_recover_carries_the_linear_term_into_summary_and_predictions():
+    truth = with_skip(6, 3, "tanh", 0.7)
+    found = gs.recover(gs.Oracle(truth.predict, 6), random_state=0)
+    assert found.certified
+    assert "linear term [" in found.summary()
+    X = np.random.default_rng(0).standard_normal((40, 6))
+    np.testing.assert_allclose(found.model.predict(X), truth.predict(X), atol=1e-11)
+
+
+def test_every_output_gets_its_own_linear_term():
+    hidden, rng = teacher(5, 3), np.random.default_rng(3)
+    weights, linear = rng.standard_normal((3, 2)), rng.standard_normal((5, 2))
+
+    def f(X):
+        return np.tanh(hidden.arguments(X)) @ weights + X @ linear
+
+    found = gs.recover(gs.Oracle(f, 5), random_state=1)
+    assert found.certified
+    X = rng.standard_normal((30, 5))
+    together = np.stack([model.predict(X) for model in found.outputs], axis=1)
+    np.testing.assert_allclose(together, f(X), atol=1e-9)
+    np.testing.assert_allclose(np.stack([m.linear for m in found.outputs], axis=1), linear, atol=1e-10)
+
+
+def test_noise_beside_a_linear_term_is_never_certified_as_exact():
+    rng, truth = np.random.default_rng(0), with_skip(5, 3, "tanh", 1.0)
+    oracle = gs.Oracle(lambda X: truth.predict(X) + 1e-3 * rng.standard_normal(len(X)), 5)
+    with pytest.raises(gs.errors.NotIdentifiable):
+        identify(oracle, rng=0)
+    assert oracle.n_queries < 100
