@@ -30,13 +30,20 @@ class Ledger:
         Queries by step.
     n_units : int
         Units found so far, for the progress report.
+    step : float
+        Spacing of the answers where they are rounded to a grid, else 0.
     """
 
     def __init__(
-        self, oracle: Oracle, max_queries: int | None = None, progress: Callable[[Progress], None] | None = None
+        self,
+        oracle: Oracle,
+        max_queries: int | None = None,
+        progress: Callable[[Progress], None] | None = None,
+        step: float = 0.0,
     ) -> None:
         self.oracle, self.max_queries, self.progress = oracle, max_queries, progress
         self.n_features = oracle.n_features
+        self.step = step
         self.spent: dict[str, int] = {}
         self.largest = 0.0
         self.n_units = 0
@@ -65,7 +72,12 @@ class Ledger:
     @property
     def tolerance(self) -> float:
         """Differences up to this size are rounding: plateaus are told by it."""
-        return 64 * EPS * max(self.largest, 1e-300)
+        return max(64 * EPS * max(self.largest, 1e-300), 1.5 * self.step)
+
+    @property
+    def rounding(self) -> float:
+        """Size of one answer's rounding error."""
+        return max(EPS * self.largest, self.step / 24)
 
     def ask(self, rows: Floats, step: str) -> Floats:
         """Ask for the rows, store them, and return the answers."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..checking import Floats
 from .circle import CircleScan
-from .ledger import EPS, Ledger
+from .ledger import Ledger
 from .links import Link
 from .net import Net
 from .scan import Step
@@ -29,8 +29,8 @@ class PlaneUnit:
     step : Step
     wanted : float
         Radius at which it is to be probed: small, but all other units stand still there.
-    largest, fullness : float
-        Largest answer, and the expected length of the whole unit over that of its part in the plane.
+    rounding, fullness : float
+        That of an answer, and the expected length of the whole unit over that of its part in the plane.
     polar, arguments, errors, rows : lists
         Samples on its slope: (radius, angle), inverted link, standard size of the rounding, number in the ledger.
     solution : (3,) array
@@ -44,7 +44,7 @@ class PlaneUnit:
     step: Step
     link: Link
     wanted: float
-    largest: float
+    rounding: float
     fullness: float
     polar: list[tuple[float, float]] = field(default_factory=list)
     arguments: list[float] = field(default_factory=list)
@@ -59,11 +59,12 @@ class PlaneUnit:
     def add(self, radius: float, angle: float, argument: float, row: int) -> None:
         """Take a sample on the slope."""
         slope = max(float(self.link.odd.derivative(np.array([argument]))[0]), 1e-300)
-        output = 24 * self.largest / (abs(self.step.weight) * slope)
+        output = 24 * self.rounding / (abs(self.step.weight) * slope)
         self.polar.append((radius, angle))
         self.arguments.append(argument)
         # The whole unit rounds, not only its part in the plane, which is two of d coordinates.
-        self.errors.append(EPS * (output + 2 * self.step.steepness * self.fullness * radius + abs(argument) + 1.0))
+        inner = 2 * self.step.steepness * self.fullness * radius + abs(argument) + 1.0
+        self.errors.append(output + self.link.eps * inner)
         self.rows.append(row)
 
     def solve(self) -> None:
@@ -134,7 +135,7 @@ def _distinct(units: list[PlaneUnit]) -> list[PlaneUnit]:
 
 def _start(ledger: Ledger, scan: CircleScan, step: Step, known: Net) -> PlaneUnit:
     unit = PlaneUnit(
-        step, known.link, _isolated_radius(scan, step, known), ledger.largest, np.sqrt(0.5 * ledger.n_features)
+        step, known.link, _isolated_radius(scan, step, known), ledger.rounding, np.sqrt(0.5 * ledger.n_features)
     )
     for angle, argument, row in zip(step.angles, known.link.invert(step.ratios), step.rows):
         unit.add(step.radius, float(angle), float(argument), int(row))
