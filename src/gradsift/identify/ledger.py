@@ -37,13 +37,20 @@ class Ledger:
         Queries by step.
     n_units : int
         Units found so far, for the progress report.
+    step : float
+        Spacing of the answers where they are rounded to a grid, else 0.
     """
 
     def __init__(
-        self, oracle: Oracle, max_queries: int | None = None, progress: Callable[[Progress], None] | None = None
+        self,
+        oracle: Oracle,
+        max_queries: int | None = None,
+        progress: Callable[[Progress], None] | None = None,
+        step: float = 0.0,
     ) -> None:
         self.oracle, self.max_queries, self.progress = oracle, max_queries, progress
         self.n_features = oracle.n_features
+        self.step = step
         self.spent: dict[str, int] = {}
         self.largest = 0.0
         self.linear: Floats | None = None
@@ -78,7 +85,11 @@ class Ledger:
 
     def tolerance(self, radii: Any) -> Any:
         """Differences up to this size are rounding at these distances: plateaus are told by it."""
-        return 64 * EPS * self.sizes(radii)
+        return np.maximum(64 * EPS * self.sizes(radii), 1.5 * self.step)
+
+    def rounding(self, radii: Any) -> Any:
+        """Return the size of one answer's rounding error this far from the origin."""
+        return np.maximum(EPS * self.sizes(radii), self.step / 24)
 
     def expect_linear_term(self, linear: Floats) -> None:
         """Measure answers without this linear term from now on.

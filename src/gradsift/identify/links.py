@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -25,9 +25,11 @@ class Link:
     odd : Activation
         g itself.
     flat : float
-        Beyond this argument g equals its limit in double precision; inf for algebraic tails.
+        Beyond this argument g equals its limit as far as answers show; inf for algebraic tails.
     usable : float
         Up to this argument the inverse still has a few correct digits.
+    eps : float
+        Relative rounding of the arguments inside the oracle.
     """
 
     activation: Activation
@@ -36,6 +38,12 @@ class Link:
     usable: float
     gain: float = 1.0
     stretch: float = 1.0
+    eps: float = 2.0**-52
+
+    def coarser(self, step: float, eps: float) -> Link:
+        """Return the same sigmoid seen through answers with the given step, as a share of the typical answer."""
+        flat, usable = self.odd.inverse(1 - np.array([0.25, 10.0]) * step)
+        return replace(self, flat=float(flat), usable=float(usable), eps=eps)
 
     def invert(self, ratios: Floats) -> Floats:
         """Return z with g(z) = ratio; ratios at or beyond the limits give an infinite z."""

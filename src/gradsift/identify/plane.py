@@ -8,7 +8,7 @@ import numpy as np
 
 from ..checking import Floats
 from .circle import CircleScan
-from .ledger import EPS, Ledger
+from .ledger import Ledger
 from .links import Link
 from .net import Net
 from .scan import Step
@@ -60,11 +60,12 @@ class PlaneUnit:
     def add(self, radius: float, angle: float, argument: float, row: int) -> None:
         """Take a sample on the slope."""
         slope = max(float(self.link.odd.derivative(np.array([argument]))[0]), 1e-300)
-        output = 24 * self.ledger.sizes(radius) / (abs(self.step.weight) * slope)
+        output = 24 * self.ledger.rounding(radius) / (abs(self.step.weight) * slope)
         self.polar.append((radius, angle))
         self.arguments.append(argument)
         # The whole unit rounds, not only its part in the plane, which is two of d coordinates.
-        self.errors.append(EPS * (output + 2 * self.step.steepness * self.fullness * radius + abs(argument) + 1.0))
+        inner = 2 * self.step.steepness * self.fullness * radius + abs(argument) + 1.0
+        self.errors.append(output + self.link.eps * inner)
         self.rows.append(row)
 
     def solve(self) -> None:

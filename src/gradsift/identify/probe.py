@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from ..checking import Floats
 from .frames import Frame
-from .ledger import EPS, Ledger
+from .ledger import Ledger
 from .net import Net, Probe
 from .plane import PlaneUnit
 
@@ -83,7 +83,7 @@ class _Readings:
         """Say which inverted answers are neither saturated nor, for a small weight, spoilt by rounding."""
         size, link = np.abs(arguments), self.known.link
         slopes = np.abs(self.weights[who]) * link.odd.derivative(np.minimum(size, link.flat))
-        exact = 4 * EPS * self.ledger.sizes(self.radii[who]) < _ROUNDING * slopes
+        exact = 4 * self.ledger.rounding(self.radii[who]) < _ROUNDING * slopes
         return np.asarray((size < 0.2 * link.usable) | ((size < 0.6 * link.usable) & exact))
 
     def _ask(self, who: Ints, which: Ints) -> Floats:

@@ -256,7 +256,8 @@ def _line(at: Floats, arguments: Floats, left: float, right: float, slack: Float
     misfit = np.abs(arguments - rate * np.sin(at - center))
     # Offsets bend the line a little; that is settled exactly once the offset is known.
     bend = float(np.max(np.abs(at - center))) ** 2 * link.flat
-    allowed = slack / np.maximum(link.odd.derivative(arguments), 1e-300) + bend + 1e-6 * np.abs(arguments) + 1e-7
+    blur = 1e-7 + 4 * link.eps * float(rate)
+    allowed = slack / np.maximum(link.odd.derivative(arguments), 1e-300) + bend + 1e-6 * np.abs(arguments) + blur
     if (misfit > allowed).any():
         if (misfit > allowed + 0.05).any():
             return None

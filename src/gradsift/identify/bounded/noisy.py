@@ -61,11 +61,18 @@ class NoisyBox:
         d = len(self.box.half)
         signal = float(np.std(self.box.ask(self.box.draw(24, 1.0, self.rng), "student")))
         wanted = max(7 * (d + 2), int(60 * d * min(1.0, self.variance.sd / max(signal, 1e-300)) ** 2))
+        in_vain = 0
         while wanted < _MOST_ANSWERS:
             self.box.ask(self.box.draw(wanted - len(self.box.answers), 1.0, self.rng), "student")
             lesson = study(
                 self.box.inside, self.box.answers, self.noise, self.g, self.n_spare, 1 / np.sqrt(3.0), self.rng
             )
+            in_vain = in_vain + 1 if lesson.gap < 0 else 0
+            if in_vain == 3:
+                raise NotIdentifiable(
+                    f"A constant explains {len(self.box.answers)} answers inside the box as well as any units would: "
+                    "the function looks constant there under this noise."
+                )
             if self._accepts(lesson):
                 self.fitted, self.gap = lesson.fitted, lesson.gap
                 self._fit()

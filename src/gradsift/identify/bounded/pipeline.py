@@ -1,4 +1,4 @@
-"""Inputs confined to a box: a student inside it, all replies jointly, fresh points as the judge."""
+"""Inputs confined to a box: derivatives or a student inside it, all replies jointly, fresh points as the judge."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from ...activations import get_activation
-from ...checking import as_generator, at_least
+from ...checking import Floats, as_generator, at_least
 from ...errors import BudgetSpent, NotIdentifiable
 from ...oracle import Oracle
+from ...refine import Parameters
 from ..imperfect.cones import cones
 from ..imperfect.fit import Fitted, Noise, fit_jointly, predict
 from ..imperfect.floor import Floor, choose_path
@@ -19,18 +20,26 @@ from ..ledger import EPS, Ledger
 from ..links import LINKS
 from ..result import Identification, Progress
 from .box import Box, box_of
+from .nearfield import look_near
 from .noisy import NoisyBox
-from .verdict import exact_result
+from .verdict import box_errors, exact_result
 
 __all__ = ["identify_bounded"]
 
 _EXACT = 1e-7  # standard error given to exact answers, over their largest: what a student's fit can reach
 _SPARE = 6
+_MOST_SPARE = 28  # a student with more is not worth its time
 _GROWTH = 1.2
 _CLEAR_GAP = 10.0
 _LEAST_PER_UNKNOWN = 1.5
 _MOST_PER_UNKNOWN = 12.0
 _ARGUMENTS = 4.0
+_PER_UNKNOWN = 1.15
+_SHARP = 4e-9  # relative error of a unit
+_MOST_SHARPENINGS = 3
+_WIDER = 2.0  # inputs of the joint fit, over those of derivatives
+_MOST_BENDS = 3  # second derivatives beside the first ones, before a student is asked
+_ROUGH = 1e-4  # standard error given to answers in the span of the units, over the largest
 
 
 def identify_bounded(
@@ -57,7 +66,8 @@ def identify_bounded(
 
     Notes
     -----
-    About 2.5 to 3 queries per unknown for exact answers.
+    About 2.5 to 3 queries per unknown for exact answers and fewer units than inputs (derivatives, see
+    :mod:`gradsift.identify.bounded.nearfield`), about 3.5 for more (a student).
     """
     if accuracy is not None:
         at_least("accuracy", accuracy, 0, strict=True)
@@ -88,20 +98,67 @@ class _Exact:
         self.n_spare = _SPARE
         self.fitted: Fitted | None = None
         self.shortage = ""
+        self.n_untaught = 0
         self.fresh = np.empty(0)
 
     def run(self) -> None:
+        """Algebra near the origin where units are no more than inputs, else a student."""
+        if not self._look_near():
+            self.fitted, self.share = None, 1.0
+            self.n_untaught = len(self.box.answers)
+            self._teach()
+
+    def _look_near(self) -> bool:
+        near = look_near(self.box, self.rng)
+        self.share = min(1.0, _WIDER * near.share)
+        k, d = near.basis.shape
+        if k == d:  # as many units as inputs, or more
+            return False
+        self._draw(int(_PER_UNKNOWN * (k * (d + 2) + 1)) - near.worth)
+        near.bend_again(self.rng)
+        for _ in range(_MOST_BENDS):
+            near.bend_again(self.rng)
+            start = near.start(self.g, self.rng)
+            if start is not None and self._settles(start, near.basis):
+                self._sharpen()
+                return True
+        return False
+
+    def _sharpen(self) -> None:
+        """Draw more where the answers leave too much open."""
+        for _ in range(_MOST_SHARPENINGS):
+            fitted, largest = self._known(), self.box.ledger.largest
+            if float(box_errors(fitted, largest).bounds.max()) < _SHARP:
+                return
+            self._draw(len(fitted.information) // 6)
+            self.fitted = fit_jointly(
+                fitted.theta, self.box.inside, self.box.answers, Noise(16 * EPS * largest), self.g
+            )
+
+    def _settles(self, start: Parameters, basis: Floats) -> bool:
+        """Fit a start first in the units' span, where unknowns are few, and then everywhere."""
+        X, y = self.box.inside, self.box.answers
+        rough = Noise(_ROUGH * max(self.box.ledger.largest, 1e-300))
+        inner = X @ basis.T
+        start = start._replace(c=float(np.median(y - predict(start, inner, self.g))))
+        fitted = fit_jointly(start, inner, y, rough, self.g)
+        if 2 * fitted.loss > len(y):
+            return False
+        theta = fitted.theta._replace(A=fitted.theta.A @ basis)
+        return self._agrees(theta)
+
+    def _teach(self) -> None:
         d = len(self.box.half)
         wanted = 5 * (d + 2)
         most = np.inf
         while wanted < most:
-            self._draw(wanted - len(self.box.answers))
+            self._draw(wanted - self.n_taught)
             lesson = self._lesson()
             most = max(_MOST_PER_UNKNOWN * (self.n_spare + 4) * (d + 2), 2000)
-            if self._accepts(lesson) and self._agrees(lesson.fitted):
+            if self._accepts(lesson) and self._agrees(lesson.fitted.theta):
                 return
             self._adapt(lesson)
-            wanted = int(np.ceil(_GROWTH * len(self.box.answers)))
+            wanted = int(np.ceil(_GROWTH * self.n_taught))
         raise NotIdentifiable(
             f"No number of units up to {self.n_spare} explains {len(self.box.answers)} answers inside the box: the "
             "function is not a sum of such sigmoids, or the box is too small for its units to bend (or far too large)."
@@ -112,13 +169,20 @@ class _Exact:
         return Noise(_EXACT * max(self.box.ledger.largest, 1e-300))
 
     def _draw(self, n: int) -> None:
-        self.box.ask(self.box.draw(n, self.share, self.rng), "student")
+        if n > 0:
+            self.box.ask(self.box.draw(n, self.share, self.rng), "student")
+
+    @property
+    def n_taught(self) -> int:
+        """Answers to the student's own random inputs; lines through the centre would mislead it."""
+        return len(self.box.answers) - self.n_untaught
 
     def _lesson(self) -> Lesson:
-        X, y = self.box.inside, self.box.answers
+        X, y = self.box.inside[self.n_untaught :], self.box.answers[self.n_untaught :]
         while True:
             lesson = study(X, y, self.noise, self.g, self.n_spare, self.share / np.sqrt(3.0), self.rng)
-            if not lesson.saturated or len(y) < 1.3 * (self.n_spare + 3) * (X.shape[1] + 2):
+            room = len(y) >= 1.3 * (self.n_spare + 3) * (X.shape[1] + 2) and self.n_spare < _MOST_SPARE
+            if not lesson.saturated or not room:
                 return lesson
             self.n_spare += 3
 
@@ -130,17 +194,22 @@ class _Exact:
         explained = fitted.loss < n
         return explained and bool(cones(fitted).max() < 1e-2)
 
-    def _agrees(self, fitted: Fitted) -> bool:
+    def _agrees(self, theta: Parameters) -> bool:
         """Ask at fresh points, compare, and fit them too."""
-        points = self.box.draw(3 + len(fitted.theta.u), 1.0, self.rng)
-        self.fresh = self.box.ask(points, "check") - predict(fitted.theta, points, self.g)
+        points = self.box.draw(3 + len(theta.u), 1.0, self.rng)
+        self.fresh = self.box.ask(points, "check") - predict(theta, points, self.g)
         largest = self.box.ledger.largest
         if np.abs(self.fresh).max() > 1e-5 * largest:
             return False
         X, y = self.box.inside, self.box.answers
         rounding = Noise(16 * EPS * largest)
-        self.fitted = fit_jointly(fitted.theta, X, y, rounding, self.g)
+        self.fitted = fit_jointly(theta, X, y, rounding, self.g)
         return True
+
+    def _known(self) -> Fitted:
+        if self.fitted is None:
+            raise NotIdentifiable("No units were found.")
+        return self.fitted
 
     def _adapt(self, lesson: Lesson) -> None:
         """Draw from a smaller share of a box in which typical units are steps."""
@@ -151,6 +220,4 @@ class _Exact:
 
     def result(self, n_queries: int) -> Identification:
         """Return what was found."""
-        if self.fitted is None:
-            raise NotIdentifiable("No units were found.")
-        return exact_result(self.fitted, self.box, self.link, self.fresh, n_queries)
+        return exact_result(self._known(), self.box, self.link, self.fresh, n_queries)

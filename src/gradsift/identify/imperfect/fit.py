@@ -87,9 +87,15 @@ class Fitted:
 
     @cached_property
     def covariance(self) -> Floats:
-        """(P, P), by the Cholesky factor of the scaled information."""
+        """(P, P), by the Cholesky factor of the scaled information, or its eigenvectors where it is nearly singular."""
         scale = 1 / np.sqrt(np.diag(self.information))
         scaled = self.information * scale[:, None] * scale
+        try:
+            factor = cho_factor(scaled, lower=True, check_finite=False)
+            if float(np.diag(factor[0]).min()) > 1e-5:
+                return np.asarray(cho_solve(factor, np.eye(len(scaled))) * scale[:, None] * scale)
+        except (LinAlgError, ValueError):
+            pass
         values, vectors = np.linalg.eigh(scaled)
         inverse = (vectors / np.maximum(values, 1e-15)) @ vectors.T
         return np.asarray(inverse * scale[:, None] * scale)

@@ -40,6 +40,11 @@ class Floor:
     grid: float = 0.0
     n_queries: int = 0
 
+    @property
+    def step(self) -> float:
+        """Size within which answers to equal values may differ because of rounding; 0 where noise limits them."""
+        return max(self.grid, 2 * self.sd) if self.grid else 0.0
+
     def __str__(self) -> str:
         if self.kind == "labels":
             return "answers are -1 or +1 with the function as their mean"

@@ -23,8 +23,9 @@ from .floor import Floor, choose_path
 from .levers import LONGEST, lever_points, lever_sets, surprise
 from .noise import Variance, excess_kurtosis
 from .scale import find_scale
+from .steps import find_by_steps
 from .student import Lesson, study
-from .thinning import richer, simpler
+from .thinning import leaves_room, richer, simpler
 from .verdict import Evidence, judge, result
 
 __all__ = ["identify_imperfect"]
@@ -48,6 +49,8 @@ _REFUTED = 4.0  # mean square of the first lever answers over what the student f
 _IMPOSSIBLE = 36.0  # square of an answer's error over what was foretold
 _SURE = 0.15  # radians: known units this sure leave room on a circle for another one to show
 _MOST_CALIBRATIONS = 6
+_LINEAR = 1e-2  # radians: with noise known, cones this narrow need no calibration
+_PER_UNKNOWN = 2  # answers beside those that gave a start
 _LEAST_WIDENING = 1.3  # measured: stopping when cones look narrow favours those that are too narrow
 
 
@@ -84,9 +87,9 @@ def identify_imperfect(
     if accuracy is not None:
         at_least("accuracy", accuracy, 0, strict=True)
     rng = as_generator(rng)
-    ledger = Ledger(oracle, None, progress)
     before = oracle.n_answered
     floor = choose_path(oracle, rng) if floor is None else floor
+    ledger = Ledger(oracle, None, progress, floor.step)
     campaign = _Campaign(ledger, get_activation(activation).name, floor, accuracy, rng)
     try:
         campaign.run()
@@ -121,18 +124,69 @@ class _Campaign:
         self.widening = 1.5  # of the cones, before it is calibrated
         self.lacking = False
         self.n_stray = 0
+        self.read = False  # units come from steps on a circle
 
     @property
     def noise(self) -> Noise:
         return Noise(self.variance.sd, self.floor.kind == "labels")
 
     def run(self) -> None:
+        if not self._read_steps():
+            self._ask_student()
+        self._sharpen(self.accuracy)
+        self._thin_out()
+        if self.test is not None and self.test.level > 0.8 * float(np.abs(self._known().theta.u).min()):
+            self._test(0.3)  # now that known units are surer
+        self.lacking = self._lacks_unit()
+        if self.asked_for is None and self.floor.kind in ("rounded", "float32") and not self.read:
+            self._measure_parameters()
+
+    # Steps
+
+    def _read_steps(self) -> bool:
+        """Start from units read off a circle, where rounding is fine enough for that; False if they fall short."""
+        start = find_by_steps(self.ledger, self.link, self.floor, self.rng) if self.floor.step else None
+        if start is None:
+            return False
+        self.radius = _ARGUMENTS / float(np.median(np.linalg.norm(start.A, axis=1)))
+        n = _PER_UNKNOWN * (start.A.size + 2 * len(start.u) + 1)
+        points = informative_points(start, self.radius, n, self.g, self.rng)
+        first = len(self.ledger.X)
+        answers = self.ledger.ask(points, "parameters")
+        self.fitted = fit_jointly(start, points, answers, self.noise, self.g)
+        self.used = list(range(first, first + n))
+        self.ledger.n_units = len(start.u)
+        if self.floor.kind == "float32":
+            self._allow_for_arithmetic()
+        if self._refuted():
+            return False
+        self._thin_out()
+        self._test()
+        self.read = self.test is not None and not self.test.alarm
+        return self.read
+
+    def _allow_for_arithmetic(self) -> None:
+        """Take the noise from residuals as far as sums in single precision explain them."""
+        fitted = self._known()
+        theta = fitted.theta
+        X = self.ledger.X[self.used]
+        active = np.abs(theta.u) * self.g.derivative(X @ theta.A.T + theta.b)
+        terms = np.linalg.norm(X, axis=1)[:, None] * np.linalg.norm(theta.A, axis=1) + np.abs(theta.b)
+        explained = 2.0**-24 * (4 * self.ledger.largest + (active * terms).sum(axis=1))
+        freedom = len(X) - len(fitted.information)
+        observed = float((fitted.residuals**2).sum()) / freedom
+        value = min(max(self.variance.value, observed), float(np.mean(explained**2)))
+        self.variance = self.first_guess = Variance(max(value, self.variance.value), np.inf)
+        self._fit()
+
+    def _ask_student(self) -> None:
+        """Start from a student of random inputs, and look for units that it missed."""
+        first = len(self.ledger.X)
         scale = find_scale(self.ledger, self.noise, self.rng)
         even = scale.even
         self.variance = self.variance.pooled(2 * float(((even - even.mean()) ** 2).sum()), len(even) - 1)
         self.radius, self.signal = scale.radius, scale.signal
-        n_far = 2 * len(even)
-        self.near = list(range(n_far, self.ledger.n_queries))
+        self.near = list(range(first + 2 * len(even), len(self.ledger.X)))
         self.n_spare = _SPARE
         self.first_guess = self.variance
         for _ in range(_MOST_RELEARNED):
@@ -146,13 +200,6 @@ class _Campaign:
                 self.n_spare += 2
             self.variance = self.first_guess
             self._draw(max(2 * self.ledger.n_features, len(self.near) // 4))
-        self._sharpen(self.accuracy)
-        self._thin_out()
-        if self.test is not None and self.test.level > 0.8 * float(np.abs(self._known().theta.u).min()):
-            self._test(0.3)  # now that known units are surer
-        self.lacking = self._lacks_unit()
-        if self.asked_for is None and self.floor.kind in ("rounded", "float32"):
-            self._measure_parameters()
 
     # Student
 
@@ -266,6 +313,8 @@ class _Campaign:
         With the noise of the repeats: that of the residuals would hide what is missing.
         """
         fitted, X, y = self._known(), self.ledger.X[self.used], self.ledger.y[self.used]
+        if self.read and not leaves_room(fitted):
+            return False
         noise = Noise(min(self.first_guess.sd, self.variance.sd), self.noise.labels)
         again = fit_jointly(fitted.theta, X, y, noise, self.g)
         return richer(again, X, y, noise, self.g, self.rng) is not None
@@ -293,6 +342,9 @@ class _Campaign:
 
     def _calibrate(self) -> None:
         fitted = self._known()
+        if self.read and float(cones(fitted).max()) < _LINEAR:
+            self.widening = _LEAST_WIDENING
+            return
         n_draws = 16 if len(fitted.information) < 200 else 8
         found = calibration(fitted, self.ledger.X[self.used], self.noise, self.g, self.rng, n_draws)
         self.widening = max(_LEAST_WIDENING, found)

@@ -75,12 +75,14 @@ def _at_least(sd: float, even: Floats) -> float:
 
 
 def _bracket(ledger: Ledger, directions: Floats, odd: Floats, strength: float, radius: float) -> float:
+    low, high = 0.0, np.inf  # radii that are too small and too large
     for _ in range(_MOST_STEPS):
         near = ledger.ask(radius * np.concatenate([directions, -directions]), "scale").reshape(2, -1)
         share = float(0.5 * (near[0] - near[1]) @ odd / strength)
         if _LOW <= share <= _HIGH:
             return radius * float(np.clip(np.sqrt(_SPREAD / _spread_of(share)), 0.6, 1.6))
-        radius = 6 * radius if share < _LOW else radius / 6
+        low, high = (radius, high) if share < _LOW else (low, radius)
+        radius = 6 * low if np.isinf(high) else high / 6 if low == 0 else float(np.sqrt(low * high))
     raise NotIdentifiable(
         f"No radius was found at which the function bends ({ledger.n_queries} queries): it is not a sum of sigmoids, "
         "or its inputs need another scale."

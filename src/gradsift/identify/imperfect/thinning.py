@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy.stats import chi2
 
 from ...activations import Activation
 from ...checking import Floats
@@ -10,22 +11,37 @@ from ...geometry import normalize_rows
 from ...refine import Parameters
 from .fit import Fitted, Noise, fit_jointly
 
-__all__ = ["richer", "simpler"]
+__all__ = ["leaves_room", "richer", "simpler"]
+
+_IMPLAUSIBLE = 1e-4  # probability with which noise leaves residuals as small
 
 
 def simpler(fitted: Fitted, X: Floats, y: Floats, noise: Noise, g: Activation, margin: float = 10.0) -> Fitted | None:
     """Return a network with one unit less that BIC likes about as well, or None.
 
-    k + 1 joint fits.
+    k + 1 joint fits; none where every unit is known so well that it can neither vanish nor be another one.
     """
     k, d = fitted.theta.A.shape
-    if k < 2:
+    price = (d + 2) * float(np.log(len(y))) + margin
+    if k < 2 or _indispensable(fitted, price):
         return None
     starts = [_without(fitted.theta, unit) for unit in range(k)]
     starts.append(_merged(fitted.theta))
     best = min((fit_jointly(start, X, y, noise, g) for start in starts), key=lambda other: other.loss)
-    price = (d + 2) * float(np.log(len(y))) + margin
     return best if 2 * (best.loss - fitted.loss) < price else None
+
+
+def _indispensable(fitted: Fitted, price: float) -> bool:
+    """Tell whether all weights are so many standard errors from zero, and all units so many from each other, that
+    the parabola of the likelihood need not be trusted to its end: a hundred times the price."""
+    theta, far = fitted.theta, 10 * np.sqrt(price)
+    k, d = theta.A.shape
+    sd = np.sqrt(np.diag(fitted.covariance))
+    angles = np.array([np.sqrt(np.trace(fitted.tangent(unit))) for unit in range(k)])
+    units = normalize_rows(theta.A)
+    apart = np.sqrt(np.maximum(2 - 2 * np.abs(units @ units.T), 0)) + 2 * np.eye(k)
+    known = (np.abs(theta.u) > far * sd[k * (d + 1) : -1]) & (angles * far < 1)
+    return bool(known.all() and (apart > far * (angles[:, None] + angles)).all())
 
 
 def _without(theta: Parameters, unit: int) -> Parameters:
@@ -70,6 +86,14 @@ def richer(
         return None
     best = min((fit_jointly(start, X, y, noise, g) for start in starts), key=lambda other: other.loss)
     return best if 2 * (fitted.loss - best.loss) > (d + 2) * float(np.log(len(y))) + margin else None
+
+
+def leaves_room(fitted: Fitted, margin: float = 10.0) -> bool:
+    """Tell whether one more unit could pay its price: with known noise some of the loss must remain."""
+    n, d = len(fitted.residuals), fitted.theta.A.shape[1]
+    freedom = n - len(fitted.information) - (d + 2)
+    price = (d + 2) * float(np.log(n)) + margin
+    return freedom > 0 and bool(2 * fitted.loss - price > chi2.ppf(_IMPLAUSIBLE, freedom))
 
 
 def _with(theta: Parameters, a: Floats, u: float, b: float) -> Parameters:
