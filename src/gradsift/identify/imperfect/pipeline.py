@@ -29,9 +29,10 @@ from .verdict import Evidence, judge, result
 
 __all__ = ["identify_imperfect"]
 
-_GROWTH = 1.25
+_GROWTH = 1.35
 _MOST_ROUNDS = 200
 _SPARE = 8  # units of the first student
+_ROWS_PER_SPARE = 1.9  # answers per unknown of the student
 _CLEAR_GAP = 10.0  # of BIC
 _ROUGH = 0.35  # radians: directions known better than this can be improved by levers
 _MOST_RELEARNED = 4
@@ -191,10 +192,10 @@ class _Campaign:
 
     def _lesson(self) -> Lesson:
         X, y = self.ledger.X[self.near], self.ledger.y[self.near]
+        most = int(len(y) / (_ROWS_PER_SPARE * (X.shape[1] + 2)))
         while True:
-            lesson = study(X, y, self.noise, self.g, self.n_spare, self.radius, self.rng)
-            room = len(y) > 1.0 * (self.n_spare + 4) * (X.shape[1] + 2)
-            if not lesson.saturated or not room:
+            lesson = study(X, y, self.noise, self.g, max(3, min(self.n_spare, most)), self.radius, self.rng)
+            if not lesson.saturated or self.n_spare >= most:
                 return lesson
             self.n_spare += 4
 
