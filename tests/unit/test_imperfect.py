@@ -214,7 +214,7 @@ def test_noise_that_misbehaves_is_named(kind, word):
         "drift": z + np.linspace(-1, 1, n),
         "uneven": z * np.exp(0.4 * level),
     }[kind]
-    found = " ".join(complaints(residuals, level, 1.0))
+    found = " ".join(complaints(residuals, level))
     assert (word in found) if word else (found == "")
 
 

@@ -125,6 +125,12 @@ class Fitted:
         part = slice(unit * (d + 1), (unit + 1) * (d + 1))
         return self.covariance[part, part]
 
+    def studentised(self, X: Floats, noise: Noise, g: Activation) -> Floats:
+        """(n,) residuals at the rows X of the fit over their standard deviations: fitting makes residuals smaller."""
+        J = jacobian(self.theta, self.mirrors, X, g)
+        leverage = np.einsum("np,np->n", J @ self.covariance, J) * noise.sd**-2
+        return np.asarray(self.residuals / (noise.sd * np.sqrt(np.maximum(1 - leverage, 0.05))))
+
     def tangent(self, unit: int) -> Floats:
         """(d - 1, d - 1) covariance of one unit's direction."""
         d = self.theta.A.shape[1]
@@ -167,7 +173,7 @@ def fit_jointly(
             damping = max(10 * damping, 1e-8)
             continue
         gain = float(slope @ step)
-        there = problem.look(_moved(here, step))
+        there = problem.look(moved(here, step))
         if there.loss <= here.loss:
             slow = slow + 1 if here.loss - there.loss < 0.01 * here.loss and here.loss > _HOPELESS * len(y) else 0
             here, damping = there, max(damping / 10, 1e-12)
@@ -235,7 +241,8 @@ class _Problem:
         return H, slope
 
 
-def _moved(here: Fitted, step: Floats) -> Parameters:
+def moved(here: Fitted, step: Floats) -> Parameters:
+    """Return the parameters a step away, in local coordinates."""
     theta = here.theta
     k, d = theta.A.shape
     own = step[: k * (d + 1)].reshape(k, d + 1)

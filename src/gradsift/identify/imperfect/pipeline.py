@@ -18,6 +18,7 @@ from ..result import Identification, Progress
 from .circles import CircleTest, look_for_another
 from .cones import calibration, cones
 from .design import informative_points
+from .escape import mend
 from .fit import Fitted, Noise, fit_jointly
 from .floor import Floor, choose_path
 from .levers import LONGEST, lever_points, lever_sets, surprise
@@ -251,7 +252,7 @@ class _Campaign:
             freedom = len(y) - len(fitted.information)
             self.variance = Variance(self.floor.sd**2, 7.0).pooled(float((fitted.residuals**2).sum()), freedom)
             fitted = fit_jointly(fitted.theta, X, y, self.noise, self.g)
-        self.fitted = fitted
+        self.fitted = mend(fitted, X, y, self.noise, self.g)
 
     def _thin_out(self) -> None:
         """Drop units that all replies together do not need."""
@@ -387,7 +388,9 @@ class _Campaign:
             lacking=self.lacking,
             n_stray=self.n_stray,
         )
-        judgement = judge(fitted, self.cones, evidence, self.ledger.y[self.used] - fitted.residuals)
+        X, y = self.ledger.X[self.used], self.ledger.y[self.used]
+        studentised = fitted.studentised(X, self.noise, self.g)
+        judgement = judge(fitted, self.cones, evidence, y - fitted.residuals, studentised)
         facts = {"rounds": self.rounds, "widening": self.widening, "spent": dict(self.ledger.spent)}
         return result(fitted, self.cones, self.link, judgement, n_queries, evidence, facts)
 

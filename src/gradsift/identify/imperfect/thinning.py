@@ -12,20 +12,30 @@ from .fit import Fitted, Noise, fit_jointly
 
 __all__ = ["richer", "simpler"]
 
+_CLEAR = 4.0  # times the price of a unit
+_HEAT, _FINALISTS = 6, 2  # steps of the first fits, and how many of those go on
+
 
 def simpler(fitted: Fitted, X: Floats, y: Floats, noise: Noise, g: Activation, margin: float = 10.0) -> Fitted | None:
     """Return a network with one unit less that BIC likes about as well, or None.
 
-    k + 1 joint fits.
+    Units whose weight is far from zero by Wald's test are not tried. At most k + 1 joint fits.
     """
     k, d = fitted.theta.A.shape
-    if k < 2:
-        return None
-    starts = [_without(fitted.theta, unit) for unit in range(k)]
-    starts.append(_merged(fitted.theta))
-    best = min((fit_jointly(start, X, y, noise, g) for start in starts), key=lambda other: other.loss)
     price = (d + 2) * float(np.log(len(y))) + margin
-    return best if 2 * (best.loss - fitted.loss) < price else None
+    variances = np.diag(fitted.covariance)[k * (d + 1) : -1]
+    starts = [_without(fitted.theta, unit) for unit in np.flatnonzero(fitted.theta.u**2 < _CLEAR * price * variances)]
+    if k > 1:
+        starts.append(_merged(fitted.theta))
+    best = _best(starts if k > 1 else [], X, y, noise, g)
+    return best if best is not None and 2 * (best.loss - fitted.loss) < price else None
+
+
+def _best(starts: list[Parameters], X: Floats, y: Floats, noise: Noise, g: Activation) -> Fitted | None:
+    """Return the best fit from several starts: a few steps from each, more from the better ones."""
+    heats = sorted((fit_jointly(start, X, y, noise, g, most=_HEAT) for start in starts), key=lambda one: one.loss)
+    finals = [fit_jointly(one.theta, X, y, noise, g, enough=0.05) for one in heats[:_FINALISTS]]
+    return min(finals, key=lambda one: one.loss, default=None)
 
 
 def _without(theta: Parameters, unit: int) -> Parameters:
@@ -68,8 +78,8 @@ def richer(
         )
     if len(y) <= (len(theta.u) + 1) * (d + 2) + 1:
         return None
-    best = min((fit_jointly(start, X, y, noise, g) for start in starts), key=lambda other: other.loss)
-    return best if 2 * (fitted.loss - best.loss) > (d + 2) * float(np.log(len(y))) + margin else None
+    best = _best(starts, X, y, noise, g)
+    return best if best is not None and 2 * (fitted.loss - best.loss) > (d + 2) * float(np.log(len(y))) + margin else None
 
 
 def _with(theta: Parameters, a: Floats, u: float, b: float) -> Parameters:
