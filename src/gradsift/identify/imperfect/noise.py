@@ -49,7 +49,7 @@ def excess_kurtosis(residuals: Floats) -> float:
 
 
 def complaints(residuals: Floats, predictions: Floats) -> list[str]:
-    """Return sentences about studentised residuals, in the order of asking, that are not independent Gaussian noise of one size.
+    """Return sentences about residuals, in the order of asking, that are not independent Gaussian noise of one size.
 
     The tests: the largest residual (Bonferroni) and the fourth moment, level 0.01; the drift of the mean over twenty
     stretches of the campaign and the rank correlation of size with prediction, level 0.001.

@@ -19,10 +19,11 @@ from .circles import CircleTest, look_for_another
 from .cones import calibration, cones
 from .design import informative_points
 from .escape import mend
-from .fit import Fitted, Noise, fit_jointly
+from .fit import Fitted, Noise, fit_jointly, predict
 from .floor import Floor, choose_path
 from .levers import LONGEST, lever_points, lever_sets, surprise
 from .noise import Variance, excess_kurtosis
+from .rivals import find_rivals, telling_points
 from .scale import find_scale
 from .student import Lesson, study
 from .thinning import richer, simpler
@@ -47,9 +48,12 @@ _DOUBTFUL = 1.3  # residual variance over the first guess of the noise, from whi
 _REPEATED = 20
 _NARROW = 1.2  # spread of arguments below which units can hide behind each other
 _REFUTED = 4.0  # mean square of the first lever answers over what the student foretold
-_IMPOSSIBLE = 36.0  # square of an answer's error over what was foretold
+_IMPOSSIBLE = 6.0  # standard deviations of the noise
+_DOUBT = 0.02  # level at which residuals make the noise worth measuring
+_MOST_STRAY = 0.05  # share of the answers
 _SURE = 0.15  # radians: known units this sure leave room on a circle for another one to show
 _MOST_CALIBRATIONS = 6
+_MOST_RIVALS, _RIVALS_SOUGHT = 6, 8
 _LEAST_WIDENING = 1.3  # measured: stopping when cones look narrow favours those that are too narrow
 
 
@@ -116,13 +120,14 @@ class _Campaign:
         self.near: list[int] = []  # numbers of the ledger's rows that were drawn for the student
         self.used: list[int] = []  # and of those that are fitted
         self.fitted: Fitted | None = None
+        self.rough: Fitted | None = None  # the student's first guess
         self.gap = 0.0
         self.test: CircleTest | None = None
         self.shortage = ""
         self.rounds = 0
         self.widening = 1.5  # of the cones, before it is calibrated
         self.lacking = False
-        self.n_stray = 0
+        self.stray: list[int] = []  # numbers of rows that were set aside
 
     @property
     def noise(self) -> Noise:
@@ -139,7 +144,7 @@ class _Campaign:
         self.first_guess = self.variance
         for _ in range(_MOST_RELEARNED):
             self._learn()
-            if self._pull_levers(_SURE):
+            if self._pull_levers(_SURE) and self._outdo_rivals():
                 self._thin_out()
                 if not self._lacks_unit():
                     self._test()
@@ -149,6 +154,9 @@ class _Campaign:
             self.variance = self.first_guess
             self._draw(max(2 * self.ledger.n_features, len(self.near) // 4))
         self._sharpen(self.accuracy)
+        if self._refuted(_DOUBT) and self.floor.kind == "noisy":
+            self._measure_noise()
+            self._fit()
         self._thin_out()
         if self.test is not None and self.test.level > 0.8 * float(np.abs(self._known().theta.u).min()):
             self._test(0.3)  # now that known units are surer
@@ -226,13 +234,13 @@ class _Campaign:
 
     def _measure_noise(self) -> None:
         """Repeat some random inputs, once in a campaign: a misfit is to be told from noise."""
-        if self.variance.freedom > 2 * _REPEATED:
+        if self.first_guess.freedom > 2 * _REPEATED:
             return
         rows = self.rng.choice(self.near, _REPEATED, replace=False)
         first = len(self.ledger.X)
         gaps = self.ledger.ask(self.ledger.X[rows], "noise") - self.ledger.y[rows]
         self.near.extend(range(first, first + _REPEATED))
-        self.variance = self.first_guess = self.variance.pooled(0.5 * float((gaps**2).sum()), _REPEATED)
+        self.variance = self.first_guess = self.first_guess.pooled(0.5 * float((gaps**2).sum()), _REPEATED)
 
     def _spread(self, lesson: Lesson) -> float:
         """Return the spread of a typical unit's arguments over random inputs."""
@@ -240,19 +248,26 @@ class _Campaign:
 
     def _take(self, lesson: Lesson) -> None:
         self.fitted, self.gap, self.used = lesson.fitted, lesson.gap, list(self.near)
+        self.stray = []
         self.ledger.n_units = len(lesson.fitted.theta.u)
         self._fit()
         self._thin_out()
+        self.rough = self.fitted
 
     def _fit(self) -> None:
         """Fit all rows in use; then take the noise from the residuals and fit once more."""
+        self.fitted = self._fit_rows(self._known())
+        if not self.noise.labels and self._set_aside(self.fitted):
+            self.fitted = self._fit_rows(self.fitted)
+
+    def _fit_rows(self, fitted: Fitted) -> Fitted:
         X, y = self.ledger.X[self.used], self.ledger.y[self.used]
-        fitted = fit_jointly(self._known().theta, X, y, self.noise, self.g)
+        fitted = fit_jointly(fitted.theta, X, y, self.noise, self.g)
         if self.floor.kind == "noisy":
             freedom = len(y) - len(fitted.information)
             self.variance = Variance(self.floor.sd**2, 7.0).pooled(float((fitted.residuals**2).sum()), freedom)
             fitted = fit_jointly(fitted.theta, X, y, self.noise, self.g)
-        self.fitted = mend(fitted, X, y, self.noise, self.g)
+        return mend(fitted, X, y, self.noise, self.g)
 
     def _thin_out(self) -> None:
         """Drop units that all replies together do not need."""
@@ -316,30 +331,54 @@ class _Campaign:
             first = len(self.ledger.X)
             squares = surprise(fitted, points, self.ledger.ask(points, "levers"), self.noise, self.g)
             self.rounds += 1
-            stray = self._stray(squares)
-            amazed = float(np.mean(squares[~stray]))
-            if amazed > _REFUTED and self.used == self.near:
+            amazed = float(np.mean(np.minimum(squares, _IMPOSSIBLE**2)))
+            if amazed > _REFUTED and len(self.used) + len(self.stray) == len(self.near):
                 return False
-            self.used.extend(first + np.flatnonzero(~stray))
+            self.used.extend(range(first, first + len(points)))
             length = max(0.5 * length, 0.1) if amazed > 2.5 else min(1.3 * length, LONGEST)
             self._fit()
             if self._refuted():
                 return False
         return len(wide) == 0
 
-    def _stray(self, squares: Floats) -> NDArray[np.bool_]:
-        """Tell which of a batch's answers are isolated and impossible: those are counted and not fitted."""
-        stray = squares > _IMPOSSIBLE
-        if self.noise.labels or stray.mean() > 0.1 or np.median(squares) > 2:
-            stray[:] = False  # not isolated: it is the fit that is wrong
-        self.n_stray += int(stray.sum())
-        return np.asarray(stray)
+    def _outdo_rivals(self) -> bool:
+        """Look for other explanations, and ask where they differ until none is left; False if some are."""
+        rough, near = self.rough, self.ledger.X[self.near]
+        if rough is None or len(rough.theta.u) != len(self._known().theta.u):
+            return True
+        for _ in range(_MOST_RIVALS):
+            X, y = self.ledger.X[self.used], self.ledger.y[self.used]
+            rivals = find_rivals(self._known(), rough, X, y, near, self.noise, self.g, self.rng, _RIVALS_SOUGHT)
+            if not rivals:
+                return True
+            first = len(self.ledger.X)
+            n = max(4, self.ledger.n_features // 4)
+            points = telling_points(self._known(), rivals[0], self.radius, n, self.g, self.rng)
+            self.ledger.ask(points, "rivals")
+            self.used.extend(range(first, first + n))
+            X, y = self.ledger.X[self.used], self.ledger.y[self.used]
+            fits = [fit_jointly(one.theta, X, y, self.noise, self.g) for one in (self._known(), *rivals)]
+            self.fitted = min(fits, key=lambda one: one.loss)
+            self._fit()
+        return False
 
-    def _refuted(self) -> bool:
-        """Tell whether the residuals have outgrown the noise."""
+    def _set_aside(self, fitted: Fitted) -> bool:
+        """Set answers aside that are isolated and impossible, and take those back that have become possible."""
+        X, y = self.ledger.X[self.stray], self.ledger.y[self.stray]
+        off = np.abs(y - predict(fitted.theta, X, self.g)) > _IMPOSSIBLE * self.noise.sd
+        back = [row for row, still in zip(self.stray, off) if not still]
+        out = [self.used[i] for i in np.flatnonzero(np.abs(fitted.residuals) > _IMPOSSIBLE * self.noise.sd)]
+        if len(out) > _MOST_STRAY * len(self.used):
+            out = []  # not isolated: it is the fit that is wrong
+        self.stray = [row for row in self.stray if row not in back] + out
+        self.used = sorted({*self.used, *back} - {*out})
+        return bool(back or out)
+
+    def _refuted(self, level: float = 1e-3) -> bool:
+        """Tell whether the residuals have outgrown the noise of the repeats."""
         fitted = self._known()
         freedom = len(self.used) - len(fitted.information)
-        return not self.noise.labels and self.first_guess.too_small(float((fitted.residuals**2).sum()), freedom)
+        return not self.noise.labels and self.first_guess.too_small(float((fitted.residuals**2).sum()), freedom, level)
 
     def _levers(self, fitted: Fitted, units: NDArray[np.intp], length: float) -> Floats:
         """Return lever points of some units, or random inputs where no lever is free of other units."""
@@ -373,10 +412,8 @@ class _Campaign:
         """Return what is known."""
         fitted = self._known()
         misfit = 1.0 if self.noise.labels else float(np.mean(fitted.residuals**2) / self.variance.value)
-        if self.floor.kind == "noisy":
-            freedom = len(self.used) - len(fitted.information)
-            if self.first_guess.too_small(float((fitted.residuals**2).sum()), freedom, 0.02):
-                misfit = max(misfit, self.variance.value / self.first_guess.value)
+        if self.floor.kind == "noisy" and self._refuted():
+            misfit = max(misfit, self.variance.value / self.first_guess.value)
         evidence = Evidence(
             self.floor,
             self.variance,
@@ -386,7 +423,7 @@ class _Campaign:
             self.shortage,
             misfit,
             lacking=self.lacking,
-            n_stray=self.n_stray,
+            n_stray=len(self.stray),
         )
         X, y = self.ledger.X[self.used], self.ledger.y[self.used]
         studentised = fitted.studentised(X, self.noise, self.g)

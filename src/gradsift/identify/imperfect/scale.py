@@ -75,11 +75,15 @@ def _at_least(sd: float, even: Floats) -> float:
 
 
 def _bracket(ledger: Ledger, directions: Floats, odd: Floats, strength: float, radius: float) -> float:
+    low, high = 0.0, np.inf
     for _ in range(_MOST_STEPS):
         near = ledger.ask(radius * np.concatenate([directions, -directions]), "scale").reshape(2, -1)
         share = float(0.5 * (near[0] - near[1]) @ odd / strength)
         if _LOW <= share <= _HIGH:
             return radius * float(np.clip(np.sqrt(_SPREAD / _spread_of(share)), 0.6, 1.6))
+        low, high = (max(low, radius), high) if share < _LOW else (low, min(high, radius))
+        if low > 0 and np.isfinite(high):  # faint answers make shares uncertain: the range will do
+            return float(np.sqrt(low * high))
         radius = 6 * radius if share < _LOW else radius / 6
     raise NotIdentifiable(
         f"No radius was found at which the function bends ({ledger.n_queries} queries): it is not a sum of sigmoids, "

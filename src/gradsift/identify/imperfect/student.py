@@ -15,14 +15,15 @@ from .fit import Fitted, Noise, Prior, fit_jointly, predict
 
 __all__ = ["Lesson", "study"]
 
-_RIDGES = (0.25, 1.0)  # weight decay of the two starts over the variance of the answers: that of so many answers
-_LEAST_RIDGES = (1e-4, 4e-4)  # per answer
+_RIDGES = (0.25, 1.0)  # weight decay of the two starts, over the sum of squares of noisy answers
+_LEAST_RIDGES = (1e-4, 4e-4)  # and over their mean square, for exact ones
 _WEIGHT_RIDGE = 1e-3
 _LEAST_ROWS = 1.4  # per unknown: with fewer a joint fit only finds noise
 _JUMP = 1.5  # of the error when a unit is removed that was needed
 _HOPELESS = 3.0  # the error over the first one's, from which fewer units are not worth a try
 _BELOW, _WINDOW = 2, 4  # numbers of units below and above the jump that are fitted to the last digit
-_FIRST = 200  # iterations of L-BFGS from random units: stopping early is a regulariser too
+_FIRST, _FEWER = 600, 400  # iterations of L-BFGS from random units, and by how many fewer if there is noise
+_NOISY = 100.0  # share of noise in the answers' variance, times this: from one on all of the above holds
 _AGAIN, _LAST = 6, 12  # steps of the joint fit after each removal, and in the end
 
 
@@ -61,13 +62,15 @@ def study(
     Notes
     -----
     Spare units and weight decay make the landscape kind; BIC with the known noise then tells how many are real.
-    O(n n_spare d) flops for each of 200 steps and O(n (n_spare d)^2) for about ten times n_spare more.
+    O(n n_spare d) flops for each of at most 600 steps and O(n (n_spare d)^2) for about ten times n_spare more.
     """
     n, d = X.shape
     best: dict[int, Fitted] = {}
+    variance = float(y.var())
+    noisy = min(1.0, _NOISY * noise.sd**2 / max(variance, 1e-300))  # stopping early is a regulariser too
     for ridge, least in zip(_RIDGES, _LEAST_RIDGES):
-        pupil = _Pupil(X / scale, y, noise, g, max(ridge / n, least) * float(y.var()))
-        path = pupil.thin_out(_random_student(n_spare, d, y, rng), n_spare)
+        pupil = _Pupil(X / scale, y, noise, g, max(noisy * ridge / n, least) * variance)
+        path = pupil.thin_out(_random_student(n_spare, d, y, rng), int(_FIRST - noisy * _FEWER))
         for k in _worth_fitting(path, n, d):
             theta = path[k].theta
             start = theta._replace(A=theta.A / scale)
@@ -98,7 +101,9 @@ def _worth_fitting(path: dict[int, _Stage], n: int, d: int) -> list[int]:
     low = max(jumps, default=0)
     if not jumps:
         low = min(path, key=lambda k: n * np.log(path[k].error) + k * (d + 2) * np.log(n)) - 1
-    return [k for k in path if low - _BELOW <= k <= low + _WINDOW and _LEAST_ROWS * (k * (d + 2) + 1) < n] or [min(path)]
+    return [k for k in path if low - _BELOW <= k <= low + _WINDOW and _LEAST_ROWS * (k * (d + 2) + 1) < n] or [
+        min(path)
+    ]
 
 
 def _random_student(k: int, d: int, y: Floats, rng: np.random.Generator) -> Parameters:
@@ -118,28 +123,25 @@ class _Pupil:
         nats = len(y) / noise.sd**2
         self.prior = Prior(slopes=0.0, decay=ridge * nats, weight_decay=_WEIGHT_RIDGE * nats)
 
-    def thin_out(self, theta: Parameters, k: int) -> dict[int, _Stage]:
+    def thin_out(self, theta: Parameters, n_steps: int) -> dict[int, _Stage]:
         """Return students with k, k - 1, ... units, down to two below those that explain the answers."""
-        theta = self.descend(theta)
+        k, theta = len(theta.u), self.descend(theta, n_steps)
         residuals = predict(theta, self.X, self.g) - self.y
         path = {k: _Stage(theta, float(np.mean(residuals**2)))}
         limit, n_hopeless = _HOPELESS * path[k].error, 0
         while k > 1 and n_hopeless < _BELOW:
             start = self.without_least(theta)
-            fitted = fit_jointly(
-                start, self.X, self.y, self.noise, self.g, prior=self.prior, most=_AGAIN, enough=0.5
-            )
+            fitted = fit_jointly(start, self.X, self.y, self.noise, self.g, prior=self.prior, most=_AGAIN, enough=0.5)
             k, theta = k - 1, fitted.theta
             path[k] = _Stage(theta, float(np.mean(fitted.residuals**2)))
             n_hopeless += bool(path[k].error > (limit if n_hopeless else max(limit, _JUMP * path[k + 1].error)))
         return path
 
-    def descend(self, theta: Parameters) -> Parameters:
+    def descend(self, theta: Parameters, n_steps: int) -> Parameters:
         """Return the end of a run of L-BFGS."""
-        k = len(theta.u)
         flat = np.concatenate([theta.A.ravel(), theta.b, theta.u, [theta.c]])
-        options = {"maxiter": _FIRST, "maxcor": 20}
-        return self._unpack(np.asarray(minimize(self, flat, jac=True, method="L-BFGS-B", options=options).x), k)
+        done = minimize(self, flat, jac=True, method="L-BFGS-B", options={"maxiter": n_steps, "maxcor": 20})
+        return self._unpack(np.asarray(done.x), len(theta.u))
 
     def _unpack(self, flat: Floats, k: int) -> Parameters:
         kd = k * self.X.shape[1]

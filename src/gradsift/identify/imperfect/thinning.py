@@ -24,7 +24,9 @@ def simpler(fitted: Fitted, X: Floats, y: Floats, noise: Noise, g: Activation, m
     k, d = fitted.theta.A.shape
     price = (d + 2) * float(np.log(len(y))) + margin
     variances = np.diag(fitted.covariance)[k * (d + 1) : -1]
-    starts = [_without(fitted.theta, unit) for unit in np.flatnonzero(fitted.theta.u**2 < _CLEAR * price * variances)]
+    starts = [
+        _without(fitted.theta, int(unit)) for unit in np.flatnonzero(fitted.theta.u**2 < _CLEAR * price * variances)
+    ]
     if k > 1:
         starts.append(_merged(fitted.theta))
     best = _best(starts if k > 1 else [], X, y, noise, g)
@@ -79,7 +81,9 @@ def richer(
     if len(y) <= (len(theta.u) + 1) * (d + 2) + 1:
         return None
     best = _best(starts, X, y, noise, g)
-    return best if best is not None and 2 * (fitted.loss - best.loss) > (d + 2) * float(np.log(len(y))) + margin else None
+    return (
+        best if best is not None and 2 * (fitted.loss - best.loss) > (d + 2) * float(np.log(len(y))) + margin else None
+    )
 
 
 def _with(theta: Parameters, a: Floats, u: float, b: float) -> Parameters:
