@@ -16,7 +16,7 @@ from ..ledger import Ledger
 from ..links import LINKS
 from ..result import Identification, Progress
 from .circles import CircleTest, look_for_another
-from .cones import calibration, cones
+from .cones import LEVELS, Widening, calibrate, cones
 from .design import informative_points
 from .escape import mend
 from .fit import Fitted, Noise, fit_jointly, predict
@@ -54,7 +54,7 @@ _MOST_STRAY = 0.05  # share of the answers
 _SURE = 0.15  # radians: known units this sure leave room on a circle for another one to show
 _MOST_CALIBRATIONS = 6
 _MOST_RIVALS, _RIVALS_SOUGHT = 6, 8
-_LEAST_WIDENING = 1.3  # measured: stopping when cones look narrow favours those that are too narrow
+_LEAST_WIDENING = Widening(1.3, 1.2)  # measured: stopping when cones look narrow favours those that are too narrow
 
 
 def identify_imperfect(
@@ -125,7 +125,7 @@ class _Campaign:
         self.test: CircleTest | None = None
         self.shortage = ""
         self.rounds = 0
-        self.widening = 1.5  # of the cones, before it is calibrated
+        self.widening = Widening(1.5, 1.5)  # of the cones, before it is calibrated
         self.lacking = False
         self.stray: list[int] = []  # numbers of rows that were set aside
 
@@ -303,7 +303,7 @@ class _Campaign:
     def _sharpen(self, accuracy: float) -> None:
         """Pull levers until the calibrated cones are narrow enough."""
         for _ in range(_MOST_CALIBRATIONS):
-            sound = self._pull_levers(accuracy / self.widening)
+            sound = self._pull_levers(accuracy / self.widening.stop)
             self._calibrate()
             if not sound or float(self.cones.max()) <= accuracy:
                 return
@@ -311,13 +311,13 @@ class _Campaign:
     def _calibrate(self) -> None:
         fitted = self._known()
         n_draws = 16 if len(fitted.information) < 200 else 8
-        found = calibration(fitted, self.ledger.X[self.used], self.noise, self.g, self.rng, n_draws)
-        self.widening = max(_LEAST_WIDENING, found)
+        found = calibrate(fitted, self.ledger.X[self.used], self.noise, self.g, self.rng, n_draws)
+        self.widening = Widening(*(max(least, factor) for least, factor in zip(_LEAST_WIDENING, found)))
 
     @property
     def cones(self) -> Floats:
-        """(k,) calibrated cones."""
-        return np.asarray(self.widening * cones(self._known()))
+        """(k,) calibrated cones of 99%."""
+        return np.asarray(self.widening.stop * cones(self._known()))
 
     def _pull_levers(self, accuracy: float) -> bool:
         """Lever rounds until the linear cones are narrower than `accuracy`; False if the student was refuted."""
@@ -428,8 +428,14 @@ class _Campaign:
         X, y = self.ledger.X[self.used], self.ledger.y[self.used]
         studentised = fitted.studentised(X, self.noise, self.g)
         judgement = judge(fitted, self.cones, evidence, y - fitted.residuals, studentised)
-        facts = {"rounds": self.rounds, "widening": self.widening, "spent": dict(self.ledger.spent)}
-        return result(fitted, self.cones, self.link, judgement, n_queries, evidence, facts)
+        facts = {
+            "rounds": self.rounds,
+            "widening": self.widening.report,
+            "bounds_hold": LEVELS[1],
+            "spent": dict(self.ledger.spent),
+        }
+        bounds = self.widening.report * cones(fitted, LEVELS[1])
+        return result(fitted, bounds, self.link, judgement, n_queries, evidence, facts)
 
 
 def _rms_angles(fitted: Fitted) -> Floats:
