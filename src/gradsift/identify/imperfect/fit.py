@@ -20,16 +20,57 @@ __all__ = ["Fitted", "Noise", "Prior", "fit_jointly", "predict"]
 
 _MOST_ITERATIONS = 40
 _HOPELESS = 100.0  # nats per answer: a fit this bad that hardly improves is in a wrong place
+_LABEL_SLOPES = 6.0  # one over the variance of log-slopes about the typical one
 _CERTAIN = 1e-2  # labels: 1 - r^2 is not taken to be smaller
 _WALL = 0.05  # labels: how far |r| may exceed one at a cost of half a nat per answer
 
 
 @dataclass(frozen=True)
+class Prior:
+    """What is believed before any answer.
+
+    Attributes
+    ----------
+    slopes : float
+        One over the variance of a log-slope.
+    typical : float, optional
+        The slope that they vary about; by default the geometric mean of all.
+    decay, weight_decay : float
+        One over the variance of the entries of A, and of the weights.
+    """
+
+    slopes: float = 1.0
+    decay: float = 0.0
+    weight_decay: float = 0.0
+    typical: float | None = None
+
+    def surplus(self, A: Floats) -> Floats:
+        """(k,) log-slopes over what is expected of them."""
+        logs = np.log(np.maximum(np.linalg.norm(A, axis=1), 1e-300))
+        return np.asarray(logs - (logs.mean() if self.typical is None else np.log(self.typical)))
+
+    def loss(self, theta: Parameters) -> float:
+        """Return minus its logarithm, up to a constant."""
+        decay = self.decay * float((theta.A**2).sum()) + self.weight_decay * float(theta.u @ theta.u)
+        return 0.5 * (self.slopes * float((self.surplus(theta.A) ** 2).sum()) + decay)
+
+
+@dataclass(frozen=True)
 class Noise:
-    """Additive noise of standard deviation `sd`, or labels with mean r."""
+    """Additive noise of standard deviation `sd`, or labels with mean r.
+
+    Few labels that look certain are explained best by units far too steep, so that for labels it matters what slope is
+    typical.
+    """
 
     sd: float
     labels: bool = False
+    typical_slope: float | None = None
+
+    @property
+    def prior(self) -> Prior:
+        """What is believed about the slopes of units behind such answers."""
+        return Prior(_LABEL_SLOPES if self.typical_slope else 1.0, typical=self.typical_slope)
 
     def loss(self, r: Floats, y: Floats) -> float:
         """Return minus the log-likelihood, up to a constant; labels: with a wall where |r| exceeds one."""
@@ -56,32 +97,6 @@ class Noise:
         if self.labels:
             return np.asarray(1 / np.maximum(1 - r * r, _CERTAIN))
         return np.full(len(r), self.sd**-2)
-
-
-@dataclass(frozen=True)
-class Prior:
-    """What is believed before any answer.
-
-    Attributes
-    ----------
-    slopes : float
-        One over the variance of a log-slope about the mean of all.
-    decay, weight_decay : float
-        One over the variance of the entries of A, and of the weights.
-    """
-
-    slopes: float = 1.0
-    decay: float = 0.0
-    weight_decay: float = 0.0
-
-    def loss(self, theta: Parameters) -> float:
-        """Return minus its logarithm, up to a constant."""
-        logs = np.log(np.maximum(np.linalg.norm(theta.A, axis=1), 1e-300))
-        decay = self.decay * float((theta.A**2).sum()) + self.weight_decay * float(theta.u @ theta.u)
-        return 0.5 * (self.slopes * float(((logs - logs.mean()) ** 2).sum()) + decay)
-
-
-_WEAK = Prior()
 
 
 def predict(theta: Parameters, X: Floats, g: Activation) -> Floats:
@@ -150,14 +165,14 @@ def reflect(rows: Floats, v: Floats) -> Floats:
 
 
 def fit_jointly(
-    theta: Parameters, X: Floats, y: Floats, noise: Noise, g: Activation, *, prior: Prior = _WEAK,
+    theta: Parameters, X: Floats, y: Floats, noise: Noise, g: Activation, *, prior: Prior | None = None,
     most: int = _MOST_ITERATIONS, enough: float = 1e-3,
 ) -> Fitted:  # fmt: skip
     """Maximise the likelihood with a weak prior on the slopes. O(n P^2) flops per step, n P numbers in memory.
 
     Ends after `most` steps, or once a step promises less than `enough` nats.
     """
-    problem = _Problem(X, y, noise, g, prior)
+    problem = _Problem(X, y, noise, g, noise.prior if prior is None else prior)
     here = problem.look(theta)
     H, slope = problem.equations(here)
     damping, slow = 1e-3, 0
@@ -229,12 +244,11 @@ class _Problem:
         J *= np.sqrt(self.noise.precision(r))[:, None]
         H = J.T @ J
         lengths = np.linalg.norm(theta.A, axis=1)
-        logs = np.log(np.maximum(lengths, 1e-300))
         # The first local coordinate of a unit is its length, up to the sign that the reflection gives it.
         first, weights = np.arange(k) * (d + 1), slice(k * (d + 1), -1)
         along = lengths * np.where(theta.A[:, 0] < 0, 1.0, -1.0)
         H[first, first] += prior.slopes / np.maximum(lengths, 1e-300) ** 2
-        slope[first] -= prior.slopes * (logs - logs.mean()) / along + prior.decay * along
+        slope[first] -= prior.slopes * prior.surplus(theta.A) / along + prior.decay * along
         slope[weights] -= prior.weight_decay * theta.u
         decay = np.concatenate([np.tile(np.append(np.full(d, prior.decay), 0.0), k), np.full(k, prior.weight_decay)])
         H[np.arange(len(decay)), np.arange(len(decay))] += decay

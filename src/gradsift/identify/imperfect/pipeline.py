@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ from .floor import Floor, choose_path
 from .levers import LONGEST, lever_points, lever_sets, surprise
 from .noise import Variance, excess_kurtosis
 from .rivals import find_rivals, telling_points
-from .scale import find_scale
+from .scale import SPREAD, find_scale
 from .student import Lesson, study
 from .thinning import richer, simpler
 from .verdict import Evidence, judge, result
@@ -37,6 +38,7 @@ _SPARE = 8  # units of the first student
 _ROWS_PER_SPARE = 1.9  # answers per unknown of the student
 _CLEAR_GAP = 10.0  # of BIC
 _ROUGH = 0.35  # radians: directions known better than this can be improved by levers
+_LABELS_ROUGH = 0.2  # answers of which none can surprise need a better start
 _MOST_RELEARNED = 4
 _LEAST_PER_UNKNOWN = 2.2  # answers
 _ARGUMENTS = 3.5  # spread of a typical unit's arguments that the student's inputs aim at
@@ -52,6 +54,7 @@ _IMPOSSIBLE = 6.0  # standard deviations of the noise
 _DOUBT = 0.02  # level at which residuals make the noise worth measuring
 _MOST_STRAY = 0.05  # share of the answers
 _SURE = 0.15  # radians: known units this sure leave room on a circle for another one to show
+_SHOWS = 0.75  # of the smallest weight: what the test for another unit is to see
 _MOST_CALIBRATIONS = 6
 _MOST_RIVALS, _RIVALS_SOUGHT = 6, 8
 _LEAST_WIDENING = Widening(1.3, 1.2)  # measured: stopping when cones look narrow favours those that are too narrow
@@ -122,6 +125,7 @@ class _Campaign:
         self.fitted: Fitted | None = None
         self.rough: Fitted | None = None  # the student's first guess
         self.gap = 0.0
+        self.typical_slope: float | None = None
         self.test: CircleTest | None = None
         self.shortage = ""
         self.rounds = 0
@@ -131,13 +135,16 @@ class _Campaign:
 
     @property
     def noise(self) -> Noise:
-        return Noise(self.variance.sd, self.floor.kind == "labels")
+        if self.floor.kind == "labels":
+            return Noise(1.0, labels=True, typical_slope=self.typical_slope)
+        return Noise(self.variance.sd)
 
     def run(self) -> None:
         scale = find_scale(self.ledger, self.noise, self.rng)
         even = scale.even
         self.variance = self.variance.pooled(2 * float(((even - even.mean()) ** 2).sum()), len(even) - 1)
         self.radius, self.signal = scale.radius, scale.signal
+        self.typical_slope = SPREAD / scale.radius
         n_far = 2 * len(even)
         self.near = list(range(n_far, self.ledger.n_queries))
         self.n_spare = _SPARE
@@ -222,7 +229,7 @@ class _Campaign:
                 self._measure_noise()
             if self.variance.too_small(squares, freedom) and not self._blames_tails(fitted, squares / freedom):
                 return False
-        return bool(_rms_angles(fitted).max() < _ROUGH)
+        return bool(_rms_angles(fitted).max() < (_LABELS_ROUGH if self.noise.labels else _ROUGH))
 
     def _blames_tails(self, fitted: Fitted, variance: float) -> bool:
         """Tell whether rare large errors explain a misfit that many answers confirm; then take their variance."""
@@ -283,7 +290,7 @@ class _Campaign:
         With the noise of the repeats: that of the residuals would hide what is missing.
         """
         fitted, X, y = self._known(), self.ledger.X[self.used], self.ledger.y[self.used]
-        noise = Noise(min(self.first_guess.sd, self.variance.sd), self.noise.labels)
+        noise = replace(self.noise, sd=min(self.first_guess.sd, self.variance.sd))
         again = fit_jointly(fitted.theta, X, y, noise, self.g)
         return richer(again, X, y, noise, self.g, self.rng) is not None
 
@@ -292,10 +299,10 @@ class _Campaign:
     def _test(self, share: float = 0.12) -> None:
         """Look for another unit with at most this share of the queries so far."""
         fitted = self._known()
-        level = 0.6 * float(np.abs(fitted.theta.u).min())
+        level = _SHOWS * float(np.abs(fitted.theta.u).min())
         most = max(24, int(share * self.ledger.n_queries))
         # On plateaus rounding is no noise: it is the same at every point of an arc.
-        noise = Noise(max(self.variance.sd, self.floor.grid), self.noise.labels)
+        noise = replace(self.noise, sd=max(self.noise.sd, self.floor.grid))
         self.test = look_for_another(fitted, self.ledger, noise, self.radius, level, most, self.g, self.rng)
 
     # Levers

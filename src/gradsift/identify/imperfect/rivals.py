@@ -12,8 +12,9 @@ __all__ = ["find_rivals", "telling_points"]
 
 _WIDER = 1.5  # standard deviations of the first guess are multiplied by this
 _CLOSE = 8.0  # nats by which a rival may be worse
-_APART = 0.5  # standard deviations of the noise by which their values differ, root mean square over near inputs
+_APART = 5.0  # chi-square of their difference over the near inputs, at least, is this many nats
 _STEPS = 15
+_SOFT = 0.3  # steep units hide where else they might be
 _POOL = 20  # inputs to choose a telling one from
 
 
@@ -21,17 +22,18 @@ def find_rivals(
     fitted: Fitted, rough: Fitted, X: Floats, y: Floats, near: Floats, noise: Noise, g: Activation,
     rng: np.random.Generator, n_draws: int,
 ) -> list[Fitted]:  # fmt: skip
-    """Return fits of other modes, best first, from draws about the student's first guess.
+    """Return fits of other modes, best first, from draws about the student's first guess and from gentler slopes.
 
     Levers that were asked too early leave several places for a unit, each with a narrow cone of its own. O(n_draws)
     short joint fits.
     """
     values, vectors = np.linalg.eigh(rough.covariance)
     root = vectors * np.sqrt(np.maximum(values, 0))
+    starts = [moved(rough, _WIDER * root @ rng.standard_normal(len(root))) for _ in range(n_draws)]
+    soft = fitted.theta._replace(A=_SOFT * fitted.theta.A, b=_SOFT * fitted.theta.b)
     rivals: list[Fitted] = []
-    for _ in range(n_draws):
-        step = _WIDER * root @ rng.standard_normal(len(root))
-        other = fit_jointly(moved(rough, step), X, y, noise, g, most=_STEPS, enough=0.05)
+    for start in [soft, *starts]:
+        other = fit_jointly(start, X, y, noise, g, most=_STEPS, enough=0.05)
         if other.loss < fitted.loss + _CLOSE and all(_apart(other, one, near, noise, g) for one in [fitted, *rivals]):
             rivals.append(other)
     return sorted(rivals, key=lambda one: one.loss)
@@ -39,7 +41,7 @@ def find_rivals(
 
 def _apart(one: Fitted, other: Fitted, near: Floats, noise: Noise, g: Activation) -> bool:
     gaps = predict(one.theta, near, g) - predict(other.theta, near, g)
-    return bool(np.sqrt(np.mean(gaps**2)) > _APART * noise.sd)
+    return bool(0.5 * float(gaps @ gaps) / noise.sd**2 > _APART)
 
 
 def telling_points(
