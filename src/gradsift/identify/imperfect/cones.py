@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from scipy.stats import chi2, norm
 
@@ -9,10 +11,12 @@ from ...activations import Activation
 from ...checking import Floats
 from .fit import Fitted, Noise, fit_jointly, predict
 
-__all__ = ["calibration", "cones"]
+__all__ = ["LEVELS", "Widening", "calibrate", "calibration", "cones"]
+
+LEVELS = (0.99, 0.95)  # of the cones that end a campaign, and of those that are reported
 
 
-def cones(fitted: Fitted, level: float = 0.99) -> Floats:
+def cones(fitted: Fitted, level: float = LEVELS[0]) -> Floats:
     """Return (k,) half-angles that hold all true directions at once with probability `level`.
 
     A squared angle is a weighted sum of chi-squares, whose quantile is taken from the scaled chi-square of equal mean
@@ -44,28 +48,40 @@ def _scale_errors(fitted: Fitted) -> Floats:
     return np.asarray(np.minimum(errors, 2.0))
 
 
+class Widening(NamedTuple):
+    """Factors by which cones of two levels must widen: `stop` those of 99%, `report` those of 95%."""
+
+    stop: float
+    report: float
+
+
 def calibration(
     fitted: Fitted, X: Floats, noise: Noise, g: Activation, rng: np.random.Generator, n_draws: int = 16
 ) -> float:
-    """Return the factor by which cones must widen to hold what they promise: a studentised parametric bootstrap.
+    """Return the factor by which cones of 99% must widen, as :func:`calibrate` finds it."""
+    return calibrate(fitted, X, noise, g, rng, n_draws).stop
 
-    New answers are drawn from the fitted network at the same points and fitted again, noise included; the factor is
-    the 99% point of the largest error over its cone, from a Gaussian with the mean and spread of the draws. Few
+
+def calibrate(
+    fitted: Fitted, X: Floats, noise: Noise, g: Activation, rng: np.random.Generator, n_draws: int = 16
+) -> Widening:
+    """Return the factors by which cones must widen to hold what they promise: a studentised parametric bootstrap.
+
+    New answers are drawn from the fitted network at the same points and fitted again, noise included; a factor is
+    the quantile of the largest error over its cone, from a Gaussian with the mean and spread of the draws. Few
     replies per unknown make slopes too steep and noise too small, and this is what it mends. `n_draws` joint fits.
     """
     truth = fitted.theta
     r = predict(truth, X, g)
     freedom = max(len(X) - len(fitted.information), 1)
-    ratios = []
-    for _ in range(n_draws):
-        y = noise.draw(r, rng)
-        again = fit_jointly(truth, X, y, noise, g)
-        widths = cones(again)
-        if not noise.labels:
-            widths = widths * np.sqrt((again.residuals**2).sum() / freedom) / noise.sd
+    ratios = np.empty((len(LEVELS), n_draws))
+    for draw in range(n_draws):
+        again = fit_jointly(truth, X, noise.draw(r, rng), noise, g)
         errors = _angles(again.theta.A, truth.A)
-        ratios.append(float((errors / np.maximum(widths, 1e-300)).max()))
-    return max(1.0, float(np.mean(ratios) + 2.33 * np.std(ratios, ddof=1)))
+        if not noise.labels:
+            errors = errors / (np.sqrt((again.residuals**2).sum() / freedom) / noise.sd)
+        ratios[:, draw] = [(errors / np.maximum(cones(again, level), 1e-300)).max() for level in LEVELS]
+    return Widening(*np.maximum(1.0, ratios.mean(axis=1) + norm.ppf(LEVELS) * ratios.std(axis=1, ddof=1)).tolist())
 
 
 def _angles(A: Floats, B: Floats) -> Floats:

@@ -16,21 +16,61 @@ from ...activations import Activation
 from ...checking import Floats
 from ...refine import Parameters
 
-__all__ = ["Fitted", "Noise", "fit_jointly", "predict"]
+__all__ = ["Fitted", "Noise", "Prior", "fit_jointly", "predict"]
 
-_SLOPE_PRIOR = 1.0  # standard deviation of a log-slope about the mean of all
 _MOST_ITERATIONS = 40
 _HOPELESS = 100.0  # nats per answer: a fit this bad that hardly improves is in a wrong place
+_LABEL_SLOPES = 6.0  # one over the variance of log-slopes about the typical one
 _CERTAIN = 1e-2  # labels: 1 - r^2 is not taken to be smaller
 _WALL = 0.05  # labels: how far |r| may exceed one at a cost of half a nat per answer
 
 
 @dataclass(frozen=True)
+class Prior:
+    """What is believed before any answer.
+
+    Attributes
+    ----------
+    slopes : float
+        One over the variance of a log-slope.
+    typical : float, optional
+        The slope that they vary about; by default the geometric mean of all.
+    decay, weight_decay : float
+        One over the variance of the entries of A, and of the weights.
+    """
+
+    slopes: float = 1.0
+    decay: float = 0.0
+    weight_decay: float = 0.0
+    typical: float | None = None
+
+    def surplus(self, A: Floats) -> Floats:
+        """(k,) log-slopes over what is expected of them."""
+        logs = np.log(np.maximum(np.linalg.norm(A, axis=1), 1e-300))
+        return np.asarray(logs - (logs.mean() if self.typical is None else np.log(self.typical)))
+
+    def loss(self, theta: Parameters) -> float:
+        """Return minus its logarithm, up to a constant."""
+        decay = self.decay * float((theta.A**2).sum()) + self.weight_decay * float(theta.u @ theta.u)
+        return 0.5 * (self.slopes * float((self.surplus(theta.A) ** 2).sum()) + decay)
+
+
+@dataclass(frozen=True)
 class Noise:
-    """Additive noise of standard deviation `sd`, or labels with mean r."""
+    """Additive noise of standard deviation `sd`, or labels with mean r.
+
+    Few labels that look certain are explained best by units far too steep, so that for labels it matters what slope is
+    typical.
+    """
 
     sd: float
     labels: bool = False
+    typical_slope: float | None = None
+
+    @property
+    def prior(self) -> Prior:
+        """What is believed about the slopes of units behind such answers."""
+        return Prior(_LABEL_SLOPES if self.typical_slope else 1.0, typical=self.typical_slope)
 
     def loss(self, r: Floats, y: Floats) -> float:
         """Return minus the log-likelihood, up to a constant; labels: with a wall where |r| exceeds one."""
@@ -106,6 +146,12 @@ class Fitted:
         part = slice(unit * (d + 1), (unit + 1) * (d + 1))
         return self.covariance[part, part]
 
+    def studentised(self, X: Floats, noise: Noise, g: Activation) -> Floats:
+        """(n,) residuals at the rows X of the fit over their standard deviations: fitting makes residuals smaller."""
+        J = jacobian(self.theta, self.mirrors, X, g)
+        leverage = np.einsum("np,np->n", J @ self.covariance, J) * noise.sd**-2
+        return np.asarray(self.residuals / (noise.sd * np.sqrt(np.maximum(1 - leverage, 0.05))))
+
     def tangent(self, unit: int) -> Floats:
         """(d - 1, d - 1) covariance of one unit's direction."""
         d = self.theta.A.shape[1]
@@ -124,46 +170,42 @@ def reflect(rows: Floats, v: Floats) -> Floats:
     return np.asarray(rows - np.outer(2 * (rows @ v), v))
 
 
-def fit_jointly(theta: Parameters, X: Floats, y: Floats, noise: Noise, g: Activation) -> Fitted:
-    """Maximise the likelihood with a weak prior on the slopes. O(n P^2) flops per step, n P numbers in memory."""
-    here = _look(theta, X, y, noise, g)
+def fit_jointly(
+    theta: Parameters, X: Floats, y: Floats, noise: Noise, g: Activation, *, prior: Prior | None = None,
+    most: int = _MOST_ITERATIONS, enough: float = 1e-3,
+) -> Fitted:  # fmt: skip
+    """Maximise the likelihood with a weak prior on the slopes. O(n P^2) flops per step, n P numbers in memory.
+
+    Ends after `most` steps, or once a step promises less than `enough` nats.
+    """
+    problem = _Problem(X, y, noise, g, noise.prior if prior is None else prior)
+    here = problem.look(theta)
+    H, slope = problem.equations(here)
     damping, slow = 1e-3, 0
-    for _ in range(_MOST_ITERATIONS):
-        H, slope = _equations(here, X, y, noise, g)
-        scale = np.sqrt(np.maximum(np.diag(H), 1e-300))
+    for _ in range(most):
+        scale = 1 / np.sqrt(np.maximum(np.diag(H), 1e-300))
+        scaled = H * scale[:, None] * scale
+        scaled[np.diag_indices_from(scaled)] += damping
         try:
-            scaled = H / scale[:, None] / scale
-            factor = cho_factor(scaled + damping * np.eye(len(scaled)), lower=True, check_finite=False)
+            step = scale * cho_solve(
+                cho_factor(scaled, lower=True, overwrite_a=True, check_finite=False), slope * scale, check_finite=False
+            )
         except (LinAlgError, ValueError):
             damping = max(10 * damping, 1e-8)
             continue
-        step = cho_solve(factor, slope / scale) / scale
         gain = float(slope @ step)
-        there = _look(_moved(here, step), X, y, noise, g)
+        there = problem.look(moved(here, step))
         if there.loss <= here.loss:
-            settled = gain < 1e-3
             slow = slow + 1 if here.loss - there.loss < 0.01 * here.loss and here.loss > _HOPELESS * len(y) else 0
-            if slow == 6:
-                settled = True
             here, damping = there, max(damping / 10, 1e-12)
-            if settled:
+            H, slope = problem.equations(here)
+            if gain < enough or slow == 6:
                 break
-        elif gain < 1e-6:
+        elif gain < 1e-3 * enough or damping > 1e8:
             break
         else:
             damping *= 10
-            if damping > 1e8:
-                break
-    return Fitted(here.theta, here.mirrors, _equations(here, X, y, noise, g)[0], here.loss, here.residuals)
-
-
-def _look(theta: Parameters, X: Floats, y: Floats, noise: Noise, g: Activation) -> Fitted:
-    r = predict(theta, X, g)
-    lengths = np.linalg.norm(theta.A, axis=1)
-    logs = np.log(np.maximum(lengths, 1e-300))
-    prior = 0.5 * float(((logs - logs.mean()) ** 2).sum()) / _SLOPE_PRIOR**2
-    loss = noise.loss(r, y) + prior
-    return Fitted(theta, mirrors_of(theta.A), np.empty(0), loss if np.isfinite(loss) else np.inf, y - r)
+    return Fitted(here.theta, here.mirrors, H, here.loss, here.residuals)
 
 
 def jacobian(theta: Parameters, mirrors: Floats, X: Floats, g: Activation) -> Floats:
@@ -182,25 +224,45 @@ def jacobian(theta: Parameters, mirrors: Floats, X: Floats, g: Activation) -> Fl
     return J
 
 
-def _equations(here: Fitted, X: Floats, y: Floats, noise: Noise, g: Activation) -> tuple[Floats, Floats]:
-    """Return the Gauss-Newton matrix and the downhill slope in the local coordinates."""
-    theta = here.theta
-    k, d = theta.A.shape
-    J = jacobian(theta, here.mirrors, X, g)
-    weight = noise.precision(y - here.residuals)
-    H = (J * weight[:, None]).T @ J
-    slope = J.T @ noise.score(y - here.residuals, y)
-    lengths = np.linalg.norm(theta.A, axis=1)
-    logs = np.log(lengths)
-    # The first local coordinate of a unit is its length, up to the sign that the reflection gives it.
-    at = np.arange(k) * (d + 1)
-    along = np.array([reflect(theta.A[i : i + 1], here.mirrors[i])[0, 0] for i in range(k)])
-    H[at, at] += 1 / (_SLOPE_PRIOR * lengths) ** 2
-    slope[at] -= (logs - logs.mean()) / (_SLOPE_PRIOR**2 * along)
-    return H, slope
+@dataclass(frozen=True)
+class _Problem:
+    """What is minimised, and its local quadratic model."""
+
+    X: Floats
+    y: Floats
+    noise: Noise
+    g: Activation
+    prior: Prior
+
+    def look(self, theta: Parameters) -> Fitted:
+        """Return the loss and the residuals at some parameters; no information yet."""
+        r = predict(theta, self.X, self.g)
+        loss = self.noise.loss(r, self.y) + self.prior.loss(theta)
+        return Fitted(theta, mirrors_of(theta.A), np.empty(0), loss if np.isfinite(loss) else np.inf, self.y - r)
+
+    def equations(self, here: Fitted) -> tuple[Floats, Floats]:
+        """Return the Gauss-Newton matrix and the downhill slope in the local coordinates."""
+        theta, prior = here.theta, self.prior
+        k, d = theta.A.shape
+        J = jacobian(theta, here.mirrors, self.X, self.g)
+        r = self.y - here.residuals
+        slope = J.T @ self.noise.score(r, self.y)
+        J *= np.sqrt(self.noise.precision(r))[:, None]
+        H = J.T @ J
+        lengths = np.linalg.norm(theta.A, axis=1)
+        # The first local coordinate of a unit is its length, up to the sign that the reflection gives it.
+        first, weights = np.arange(k) * (d + 1), slice(k * (d + 1), -1)
+        along = lengths * np.where(theta.A[:, 0] < 0, 1.0, -1.0)
+        H[first, first] += prior.slopes / np.maximum(lengths, 1e-300) ** 2
+        slope[first] -= prior.slopes * prior.surplus(theta.A) / along + prior.decay * along
+        slope[weights] -= prior.weight_decay * theta.u
+        decay = np.concatenate([np.tile(np.append(np.full(d, prior.decay), 0.0), k), np.full(k, prior.weight_decay)])
+        H[np.arange(len(decay)), np.arange(len(decay))] += decay
+        return H, slope
 
 
-def _moved(here: Fitted, step: Floats) -> Parameters:
+def moved(here: Fitted, step: Floats) -> Parameters:
+    """Return the parameters a step away, in local coordinates."""
     theta = here.theta
     k, d = theta.A.shape
     own = step[: k * (d + 1)].reshape(k, d + 1)

@@ -48,7 +48,7 @@ def excess_kurtosis(residuals: Floats) -> float:
     return float(np.mean(residuals**4) / max(float(np.mean(residuals**2)) ** 2, 1e-300) - 3)
 
 
-def complaints(residuals: Floats, predictions: Floats, sd: float) -> list[str]:
+def complaints(residuals: Floats, predictions: Floats) -> list[str]:
     """Return sentences about residuals, in the order of asking, that are not independent Gaussian noise of one size.
 
     The tests: the largest residual (Bonferroni) and the fourth moment, level 0.01; the drift of the mean over twenty

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,13 +17,15 @@ from ..ledger import Ledger
 from ..links import LINKS
 from ..result import Identification, Progress
 from .circles import CircleTest, look_for_another
-from .cones import calibration, cones
+from .cones import LEVELS, Widening, calibrate, cones
 from .design import informative_points
-from .fit import Fitted, Noise, fit_jointly
+from .escape import mend
+from .fit import Fitted, Noise, fit_jointly, predict
 from .floor import Floor, choose_path
 from .levers import LONGEST, lever_points, lever_sets, surprise
 from .noise import Variance, excess_kurtosis
-from .scale import find_scale
+from .rivals import find_rivals, telling_points
+from .scale import SPREAD, find_scale
 from .steps import find_by_steps
 from .student import Lesson, study
 from .thinning import leaves_room, richer, simpler
@@ -30,11 +33,13 @@ from .verdict import Evidence, judge, result
 
 __all__ = ["identify_imperfect"]
 
-_GROWTH = 1.25
+_GROWTH = 1.35
 _MOST_ROUNDS = 200
 _SPARE = 8  # units of the first student
+_ROWS_PER_SPARE = 1.9  # answers per unknown of the student
 _CLEAR_GAP = 10.0  # of BIC
 _ROUGH = 0.35  # radians: directions known better than this can be improved by levers
+_LABELS_ROUGH = 0.2  # answers of which none can surprise need a better start
 _MOST_RELEARNED = 4
 _LEAST_PER_UNKNOWN = 2.2  # answers
 _ARGUMENTS = 3.5  # spread of a typical unit's arguments that the student's inputs aim at
@@ -46,12 +51,16 @@ _DOUBTFUL = 1.3  # residual variance over the first guess of the noise, from whi
 _REPEATED = 20
 _NARROW = 1.2  # spread of arguments below which units can hide behind each other
 _REFUTED = 4.0  # mean square of the first lever answers over what the student foretold
-_IMPOSSIBLE = 36.0  # square of an answer's error over what was foretold
+_IMPOSSIBLE = 6.0  # standard deviations of the noise
+_DOUBT = 0.02  # level at which residuals make the noise worth measuring
+_MOST_STRAY = 0.05  # share of the answers
 _SURE = 0.15  # radians: known units this sure leave room on a circle for another one to show
+_SHOWS = 0.75  # of the smallest weight: what the test for another unit is to see
 _MOST_CALIBRATIONS = 6
 _LINEAR = 1e-2  # radians: with noise known, cones this narrow need no calibration
 _PER_UNKNOWN = 2  # answers beside those that gave a start
-_LEAST_WIDENING = 1.3  # measured: stopping when cones look narrow favours those that are too narrow
+_MOST_RIVALS, _RIVALS_SOUGHT = 6, 8
+_LEAST_WIDENING = Widening(1.3, 1.2)  # measured: stopping when cones look narrow favours those that are too narrow
 
 
 def identify_imperfect(
@@ -117,23 +126,30 @@ class _Campaign:
         self.near: list[int] = []  # numbers of the ledger's rows that were drawn for the student
         self.used: list[int] = []  # and of those that are fitted
         self.fitted: Fitted | None = None
+        self.rough: Fitted | None = None  # the student's first guess
         self.gap = 0.0
+        self.typical_slope: float | None = None
         self.test: CircleTest | None = None
         self.shortage = ""
         self.rounds = 0
-        self.widening = 1.5  # of the cones, before it is calibrated
+        self.widening = Widening(1.5, 1.5)  # of the cones, before it is calibrated
         self.lacking = False
-        self.n_stray = 0
+        self.stray: list[int] = []  # numbers of rows that were set aside
         self.read = False  # units come from steps on a circle
 
     @property
     def noise(self) -> Noise:
-        return Noise(self.variance.sd, self.floor.kind == "labels")
+        if self.floor.kind == "labels":
+            return Noise(1.0, labels=True, typical_slope=self.typical_slope)
+        return Noise(self.variance.sd)
 
     def run(self) -> None:
         if not self._read_steps():
             self._ask_student()
         self._sharpen(self.accuracy)
+        if self._refuted(_DOUBT) and self.floor.kind == "noisy":
+            self._measure_noise()
+            self._fit()
         self._thin_out()
         if self.test is not None and self.test.level > 0.8 * float(np.abs(self._known().theta.u).min()):
             self._test(0.3)  # now that known units are surer
@@ -186,12 +202,13 @@ class _Campaign:
         even = scale.even
         self.variance = self.variance.pooled(2 * float(((even - even.mean()) ** 2).sum()), len(even) - 1)
         self.radius, self.signal = scale.radius, scale.signal
+        self.typical_slope = SPREAD / scale.radius
         self.near = list(range(first + 2 * len(even), len(self.ledger.X)))
         self.n_spare = _SPARE
         self.first_guess = self.variance
         for _ in range(_MOST_RELEARNED):
             self._learn()
-            if self._pull_levers(_SURE):
+            if self._pull_levers(_SURE) and self._outdo_rivals():
                 self._thin_out()
                 if not self._lacks_unit():
                     self._test()
@@ -238,10 +255,10 @@ class _Campaign:
 
     def _lesson(self) -> Lesson:
         X, y = self.ledger.X[self.near], self.ledger.y[self.near]
+        most = int(len(y) / (_ROWS_PER_SPARE * (X.shape[1] + 2)))
         while True:
-            lesson = study(X, y, self.noise, self.g, self.n_spare, self.radius, self.rng)
-            room = len(y) > 1.0 * (self.n_spare + 4) * (X.shape[1] + 2)
-            if not lesson.saturated or not room:
+            lesson = study(X, y, self.noise, self.g, max(3, min(self.n_spare, most)), self.radius, self.rng)
+            if not lesson.saturated or self.n_spare >= most:
                 return lesson
             self.n_spare += 4
 
@@ -259,7 +276,7 @@ class _Campaign:
                 self._measure_noise()
             if self.variance.too_small(squares, freedom) and not self._blames_tails(fitted, squares / freedom):
                 return False
-        return bool(_rms_angles(fitted).max() < _ROUGH)
+        return bool(_rms_angles(fitted).max() < (_LABELS_ROUGH if self.noise.labels else _ROUGH))
 
     def _blames_tails(self, fitted: Fitted, variance: float) -> bool:
         """Tell whether rare large errors explain a misfit that many answers confirm; then take their variance."""
@@ -271,13 +288,13 @@ class _Campaign:
 
     def _measure_noise(self) -> None:
         """Repeat some random inputs, once in a campaign: a misfit is to be told from noise."""
-        if self.variance.freedom > 2 * _REPEATED:
+        if self.first_guess.freedom > 2 * _REPEATED:
             return
         rows = self.rng.choice(self.near, _REPEATED, replace=False)
         first = len(self.ledger.X)
         gaps = self.ledger.ask(self.ledger.X[rows], "noise") - self.ledger.y[rows]
         self.near.extend(range(first, first + _REPEATED))
-        self.variance = self.first_guess = self.variance.pooled(0.5 * float((gaps**2).sum()), _REPEATED)
+        self.variance = self.first_guess = self.first_guess.pooled(0.5 * float((gaps**2).sum()), _REPEATED)
 
     def _spread(self, lesson: Lesson) -> float:
         """Return the spread of a typical unit's arguments over random inputs."""
@@ -285,19 +302,26 @@ class _Campaign:
 
     def _take(self, lesson: Lesson) -> None:
         self.fitted, self.gap, self.used = lesson.fitted, lesson.gap, list(self.near)
+        self.stray = []
         self.ledger.n_units = len(lesson.fitted.theta.u)
         self._fit()
         self._thin_out()
+        self.rough = self.fitted
 
     def _fit(self) -> None:
         """Fit all rows in use; then take the noise from the residuals and fit once more."""
+        self.fitted = self._fit_rows(self._known())
+        if not self.noise.labels and self._set_aside(self.fitted):
+            self.fitted = self._fit_rows(self.fitted)
+
+    def _fit_rows(self, fitted: Fitted) -> Fitted:
         X, y = self.ledger.X[self.used], self.ledger.y[self.used]
-        fitted = fit_jointly(self._known().theta, X, y, self.noise, self.g)
+        fitted = fit_jointly(fitted.theta, X, y, self.noise, self.g)
         if self.floor.kind == "noisy":
             freedom = len(y) - len(fitted.information)
             self.variance = Variance(self.floor.sd**2, 7.0).pooled(float((fitted.residuals**2).sum()), freedom)
             fitted = fit_jointly(fitted.theta, X, y, self.noise, self.g)
-        self.fitted = fitted
+        return mend(fitted, X, y, self.noise, self.g)
 
     def _thin_out(self) -> None:
         """Drop units that all replies together do not need."""
@@ -315,7 +339,7 @@ class _Campaign:
         fitted, X, y = self._known(), self.ledger.X[self.used], self.ledger.y[self.used]
         if self.read and not leaves_room(fitted):
             return False
-        noise = Noise(min(self.first_guess.sd, self.variance.sd), self.noise.labels)
+        noise = replace(self.noise, sd=min(self.first_guess.sd, self.variance.sd))
         again = fit_jointly(fitted.theta, X, y, noise, self.g)
         return richer(again, X, y, noise, self.g, self.rng) is not None
 
@@ -324,10 +348,10 @@ class _Campaign:
     def _test(self, share: float = 0.12) -> None:
         """Look for another unit with at most this share of the queries so far."""
         fitted = self._known()
-        level = 0.6 * float(np.abs(fitted.theta.u).min())
+        level = _SHOWS * float(np.abs(fitted.theta.u).min())
         most = max(24, int(share * self.ledger.n_queries))
         # On plateaus rounding is no noise: it is the same at every point of an arc.
-        noise = Noise(max(self.variance.sd, self.floor.grid), self.noise.labels)
+        noise = replace(self.noise, sd=max(self.noise.sd, self.floor.grid))
         self.test = look_for_another(fitted, self.ledger, noise, self.radius, level, most, self.g, self.rng)
 
     # Levers
@@ -335,7 +359,7 @@ class _Campaign:
     def _sharpen(self, accuracy: float) -> None:
         """Pull levers until the calibrated cones are narrow enough."""
         for _ in range(_MOST_CALIBRATIONS):
-            sound = self._pull_levers(accuracy / self.widening)
+            sound = self._pull_levers(accuracy / self.widening.stop)
             self._calibrate()
             if not sound or float(self.cones.max()) <= accuracy:
                 return
@@ -346,13 +370,13 @@ class _Campaign:
             self.widening = _LEAST_WIDENING
             return
         n_draws = 16 if len(fitted.information) < 200 else 8
-        found = calibration(fitted, self.ledger.X[self.used], self.noise, self.g, self.rng, n_draws)
-        self.widening = max(_LEAST_WIDENING, found)
+        found = calibrate(fitted, self.ledger.X[self.used], self.noise, self.g, self.rng, n_draws)
+        self.widening = Widening(*(max(least, factor) for least, factor in zip(_LEAST_WIDENING, found)))
 
     @property
     def cones(self) -> Floats:
-        """(k,) calibrated cones."""
-        return np.asarray(self.widening * cones(self._known()))
+        """(k,) calibrated cones of 99%."""
+        return np.asarray(self.widening.stop * cones(self._known()))
 
     def _pull_levers(self, accuracy: float) -> bool:
         """Lever rounds until the linear cones are narrower than `accuracy`; False if the student was refuted."""
@@ -366,30 +390,54 @@ class _Campaign:
             first = len(self.ledger.X)
             squares = surprise(fitted, points, self.ledger.ask(points, "levers"), self.noise, self.g)
             self.rounds += 1
-            stray = self._stray(squares)
-            amazed = float(np.mean(squares[~stray]))
-            if amazed > _REFUTED and self.used == self.near:
+            amazed = float(np.mean(np.minimum(squares, _IMPOSSIBLE**2)))
+            if amazed > _REFUTED and len(self.used) + len(self.stray) == len(self.near):
                 return False
-            self.used.extend(first + np.flatnonzero(~stray))
+            self.used.extend(range(first, first + len(points)))
             length = max(0.5 * length, 0.1) if amazed > 2.5 else min(1.3 * length, LONGEST)
             self._fit()
             if self._refuted():
                 return False
         return len(wide) == 0
 
-    def _stray(self, squares: Floats) -> NDArray[np.bool_]:
-        """Tell which of a batch's answers are isolated and impossible: those are counted and not fitted."""
-        stray = squares > _IMPOSSIBLE
-        if self.noise.labels or stray.mean() > 0.1 or np.median(squares) > 2:
-            stray[:] = False  # not isolated: it is the fit that is wrong
-        self.n_stray += int(stray.sum())
-        return np.asarray(stray)
+    def _outdo_rivals(self) -> bool:
+        """Look for other explanations, and ask where they differ until none is left; False if some are."""
+        rough, near = self.rough, self.ledger.X[self.near]
+        if rough is None or len(rough.theta.u) != len(self._known().theta.u):
+            return True
+        for _ in range(_MOST_RIVALS):
+            X, y = self.ledger.X[self.used], self.ledger.y[self.used]
+            rivals = find_rivals(self._known(), rough, X, y, near, self.noise, self.g, self.rng, _RIVALS_SOUGHT)
+            if not rivals:
+                return True
+            first = len(self.ledger.X)
+            n = max(4, self.ledger.n_features // 4)
+            points = telling_points(self._known(), rivals[0], self.radius, n, self.g, self.rng)
+            self.ledger.ask(points, "rivals")
+            self.used.extend(range(first, first + n))
+            X, y = self.ledger.X[self.used], self.ledger.y[self.used]
+            fits = [fit_jointly(one.theta, X, y, self.noise, self.g) for one in (self._known(), *rivals)]
+            self.fitted = min(fits, key=lambda one: one.loss)
+            self._fit()
+        return False
 
-    def _refuted(self) -> bool:
-        """Tell whether the residuals have outgrown the noise."""
+    def _set_aside(self, fitted: Fitted) -> bool:
+        """Set answers aside that are isolated and impossible, and take those back that have become possible."""
+        X, y = self.ledger.X[self.stray], self.ledger.y[self.stray]
+        off = np.abs(y - predict(fitted.theta, X, self.g)) > _IMPOSSIBLE * self.noise.sd
+        back = [row for row, still in zip(self.stray, off) if not still]
+        out = [self.used[i] for i in np.flatnonzero(np.abs(fitted.residuals) > _IMPOSSIBLE * self.noise.sd)]
+        if len(out) > _MOST_STRAY * len(self.used):
+            out = []  # not isolated: it is the fit that is wrong
+        self.stray = [row for row in self.stray if row not in back] + out
+        self.used = sorted({*self.used, *back} - {*out})
+        return bool(back or out)
+
+    def _refuted(self, level: float = 1e-3) -> bool:
+        """Tell whether the residuals have outgrown the noise of the repeats."""
         fitted = self._known()
         freedom = len(self.used) - len(fitted.information)
-        return not self.noise.labels and self.first_guess.too_small(float((fitted.residuals**2).sum()), freedom)
+        return not self.noise.labels and self.first_guess.too_small(float((fitted.residuals**2).sum()), freedom, level)
 
     def _levers(self, fitted: Fitted, units: NDArray[np.intp], length: float) -> Floats:
         """Return lever points of some units, or random inputs where no lever is free of other units."""
@@ -423,10 +471,8 @@ class _Campaign:
         """Return what is known."""
         fitted = self._known()
         misfit = 1.0 if self.noise.labels else float(np.mean(fitted.residuals**2) / self.variance.value)
-        if self.floor.kind == "noisy":
-            freedom = len(self.used) - len(fitted.information)
-            if self.first_guess.too_small(float((fitted.residuals**2).sum()), freedom, 0.02):
-                misfit = max(misfit, self.variance.value / self.first_guess.value)
+        if self.floor.kind == "noisy" and self._refuted():
+            misfit = max(misfit, self.variance.value / self.first_guess.value)
         evidence = Evidence(
             self.floor,
             self.variance,
@@ -436,11 +482,19 @@ class _Campaign:
             self.shortage,
             misfit,
             lacking=self.lacking,
-            n_stray=self.n_stray,
+            n_stray=len(self.stray),
         )
-        judgement = judge(fitted, self.cones, evidence, self.ledger.y[self.used] - fitted.residuals)
-        facts = {"rounds": self.rounds, "widening": self.widening, "spent": dict(self.ledger.spent)}
-        return result(fitted, self.cones, self.link, judgement, n_queries, evidence, facts)
+        X, y = self.ledger.X[self.used], self.ledger.y[self.used]
+        studentised = fitted.studentised(X, self.noise, self.g)
+        judgement = judge(fitted, self.cones, evidence, y - fitted.residuals, studentised)
+        facts = {
+            "rounds": self.rounds,
+            "widening": self.widening.report,
+            "bounds_hold": LEVELS[1],
+            "spent": dict(self.ledger.spent),
+        }
+        bounds = self.widening.report * cones(fitted, LEVELS[1])
+        return result(fitted, bounds, self.link, judgement, n_queries, evidence, facts)
 
 
 def _rms_angles(fitted: Fitted) -> Floats:

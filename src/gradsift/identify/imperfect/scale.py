@@ -11,11 +11,11 @@ from ...errors import NotIdentifiable
 from ..ledger import Ledger
 from .fit import Noise
 
-__all__ = ["Scale", "find_scale"]
+__all__ = ["SPREAD", "Scale", "find_scale"]
 
 _FAR = 2.0**30
 _LOW, _HIGH = 0.35, 0.97  # share of the far answers that is already reached: arguments spread by about 0.5 to 20
-_SPREAD = 3.0  # of the arguments, wanted
+SPREAD = 3.0  # of the arguments, wanted
 _MOST_STEPS = 16
 
 
@@ -80,9 +80,11 @@ def _bracket(ledger: Ledger, directions: Floats, odd: Floats, strength: float, r
         near = ledger.ask(radius * np.concatenate([directions, -directions]), "scale").reshape(2, -1)
         share = float(0.5 * (near[0] - near[1]) @ odd / strength)
         if _LOW <= share <= _HIGH:
-            return radius * float(np.clip(np.sqrt(_SPREAD / _spread_of(share)), 0.6, 1.6))
+            return radius * float(np.clip(np.sqrt(SPREAD / _spread_of(share)), 0.6, 1.6))
         low, high = (radius, high) if share < _LOW else (low, radius)
-        radius = 6 * low if np.isinf(high) else high / 6 if low == 0 else float(np.sqrt(low * high))
+        if low > 0 and np.isfinite(high):  # faint answers make shares uncertain: the range will do
+            return float(np.sqrt(low * high))
+        radius = 6 * radius if share < _LOW else radius / 6
     raise NotIdentifiable(
         f"No radius was found at which the function bends ({ledger.n_queries} queries): it is not a sum of sigmoids, "
         "or its inputs need another scale."

@@ -15,20 +15,34 @@ __all__ = ["leaves_room", "richer", "simpler"]
 
 _IMPLAUSIBLE = 1e-4  # probability with which noise leaves residuals as small
 
+_CLEAR = 4.0  # times the price of a unit
+_HEAT, _FINALISTS = 6, 2  # steps of the first fits, and how many of those go on
+
 
 def simpler(fitted: Fitted, X: Floats, y: Floats, noise: Noise, g: Activation, margin: float = 10.0) -> Fitted | None:
     """Return a network with one unit less that BIC likes about as well, or None.
 
-    k + 1 joint fits; none where every unit is known so well that it can neither vanish nor be another one.
+    Units whose weight is far from zero by Wald's test are not tried. At most k + 1 joint fits; none where every unit
+    is known so well that it can neither vanish nor be another one.
     """
     k, d = fitted.theta.A.shape
     price = (d + 2) * float(np.log(len(y))) + margin
     if k < 2 or _indispensable(fitted, price):
         return None
-    starts = [_without(fitted.theta, unit) for unit in range(k)]
+    variances = np.diag(fitted.covariance)[k * (d + 1) : -1]
+    starts = [
+        _without(fitted.theta, int(unit)) for unit in np.flatnonzero(fitted.theta.u**2 < _CLEAR * price * variances)
+    ]
     starts.append(_merged(fitted.theta))
-    best = min((fit_jointly(start, X, y, noise, g) for start in starts), key=lambda other: other.loss)
-    return best if 2 * (best.loss - fitted.loss) < price else None
+    best = _best(starts, X, y, noise, g)
+    return best if best is not None and 2 * (best.loss - fitted.loss) < price else None
+
+
+def _best(starts: list[Parameters], X: Floats, y: Floats, noise: Noise, g: Activation) -> Fitted | None:
+    """Return the best fit from several starts: a few steps from each, more from the better ones."""
+    heats = sorted((fit_jointly(start, X, y, noise, g, most=_HEAT) for start in starts), key=lambda one: one.loss)
+    finals = [fit_jointly(one.theta, X, y, noise, g, enough=0.05) for one in heats[:_FINALISTS]]
+    return min(finals, key=lambda one: one.loss, default=None)
 
 
 def _indispensable(fitted: Fitted, price: float) -> bool:
@@ -84,8 +98,10 @@ def richer(
         )
     if len(y) <= (len(theta.u) + 1) * (d + 2) + 1:
         return None
-    best = min((fit_jointly(start, X, y, noise, g) for start in starts), key=lambda other: other.loss)
-    return best if 2 * (fitted.loss - best.loss) > (d + 2) * float(np.log(len(y))) + margin else None
+    best = _best(starts, X, y, noise, g)
+    return (
+        best if best is not None and 2 * (fitted.loss - best.loss) > (d + 2) * float(np.log(len(y))) + margin else None
+    )
 
 
 def leaves_room(fitted: Fitted, margin: float = 10.0) -> bool:
