@@ -31,6 +31,7 @@ _LEAST = 10  # samples on the slope: seven numbers are fitted to them
 _MORE = 12  # samples asked for on the circle, a third as many at each radius further out
 _FURTHER = (0.125, 1.0)  # of the circle's radius: large offsets move the arc at first, small ones show at the second
 _ON_CIRCLE = 0.05
+_NEGLIGIBLE = 1e-5  # a unit this much smaller than its partner is an artefact of one unit badly seen
 _HEARD, _LOUD = 1e-9, 1e-4  # of the pair's height, off a plateau: seen, and worth more samples
 
 
@@ -45,8 +46,10 @@ def read_pairs(ledger: Ledger, arcs: list[Arc], known: Net, rng: np.random.Gener
     """
     found = known.only(np.zeros(known.k, dtype=bool))
     for arc in arcs:
+        if _scale(arc.samples(ledger, known), arc) < _NEGLIGIBLE * ledger.largest:
+            continue
         pair = _settle(ledger, arc, known, rng)
-        if pair is None:
+        if pair is None or np.abs(pair.weights).min() < _NEGLIGIBLE * np.abs(pair.weights).max():
             continue
         across = _read_across(ledger, arc.frame, known, pair)
         if across is None:
