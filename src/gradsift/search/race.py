@@ -16,6 +16,7 @@ from .problem import Problem
 __all__ = ["Optima", "descend", "glorot_starts", "prune", "race", "same_optimum"]
 
 SPARE_UNITS = 5
+_TURNS = (1.0, 3.0)  # scales of the starts in turn: for labels one scale alone often leads to one optimum alone
 ROWS_PER = 30
 _SAME_BASIN = 0.2  # distance of a start from an optimum below which a polish is not worth its cost
 _SURVIVING = 0.75  # share of the starts of a race on few rows
@@ -85,7 +86,11 @@ def race(problem: Problem, n_units: int, n_starts: int, scale: float, rng: np.ra
     crowded = n_units > problem.n_features
     n_wide = n_units + max(SPARE_UNITS, n_units if crowded else n_units // 2)
     wide = problem.batch(n_wide, few)
-    starts = glorot_starts(problem.family, n_wide, problem.n_features, n_starts, scale, rng)
+    starts = [
+        start
+        for turn in range(n_starts)
+        for start in glorot_starts(problem.family, n_wide, problem.n_features, 1, scale * _TURNS[turn % 2], rng)
+    ]
     state = start_batch(wide, wide.pack(starts))
     state = minimize_batch(wide, state, 300 if crowded else 60, tolerance=0.5 * _nat(problem, state.values))
     rows = problem.first(min(few, 4000))
