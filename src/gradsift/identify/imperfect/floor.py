@@ -76,7 +76,7 @@ def choose_path(oracle: Oracle, rng: np.random.Generator) -> Floor:
     if y[0] == y[1]:  # on a grid, unless a round answer was luck
         y = np.concatenate([y, oracle(np.repeat(_points(oracle, _MORE_POINTS, rng), 2, axis=0))])
         if (y[::2] == y[1::2]).all():
-            floor = _without_noise(y)
+            floor = Floor("exact", 0.0) if np.ptp(y) == 0 else _without_noise(y)  # a constant has no grid
             if floor.kind == "float32":
                 floor = replace(floor, sd=_GROWING * max(floor.sd, _roughness(oracle, first, rng)))
             return replace(floor, n_queries=oracle.n_answered - before)
