@@ -13,11 +13,13 @@ from ..ledger import Ledger
 from .fit import Fitted, Noise, predict
 from .levers import argument_errors
 
-__all__ = ["CircleTest", "look_for_another"]
+__all__ = ["ENOUGH", "CircleTest", "look_for_another", "weight_in_question"]
 
 N_CIRCLES = 3
 _NEEDED = 5.5  # standard errors by which a unit of the level stands out on each circle
 _ALARM = 4.2
+ENOUGH = 0.8  # a test that would have shown this share of the weight in question
+_SHARE = 0.4  # of all weights
 _FAR = 2.0**20  # radius over the scale of the inputs
 
 
@@ -27,6 +29,12 @@ class CircleTest(NamedTuple):
     statistic: float
     level: float
     alarm: bool
+
+
+def weight_in_question(u: Floats) -> float:
+    """Return the weight another unit is supposed to have: the smallest, or a share of what may be a merger."""
+    sizes = np.abs(u)
+    return float(min(sizes.min(), _SHARE * sizes.sum()))
 
 
 def look_for_another(

@@ -16,7 +16,7 @@ from ...oracle import Oracle
 from ..ledger import Ledger
 from ..links import LINKS
 from ..result import Identification, Progress
-from .circles import CircleTest, look_for_another
+from .circles import ENOUGH, CircleTest, look_for_another, weight_in_question
 from .cones import LEVELS, Widening, calibrate, cones
 from .design import informative_points
 from .escape import mend
@@ -40,6 +40,7 @@ _CLEAR_GAP = 10.0  # of BIC
 _ROUGH = 0.35  # radians: directions known better than this can be improved by levers
 _LABELS_ROUGH = 0.2  # answers of which none can surprise need a better start
 _MOST_RELEARNED = 4
+_PER_FEATURE = (60, 120)  # first answers, over the noise's share of the variance: additive noise, and labels
 _LEAST_PER_UNKNOWN = 2.2  # answers
 _ARGUMENTS = 3.5  # spread of a typical unit's arguments that the student's inputs aim at
 _PLAUSIBLE = 4.0  # mean square of residuals over the noise: slopes of worse fits say nothing about the scale
@@ -57,6 +58,7 @@ _SURE = 0.15  # radians: known units this sure leave room on a circle for anothe
 _SHOWS = 0.75  # of the smallest weight: what the test for another unit is to see
 _MOST_CALIBRATIONS = 6
 _MOST_RIVALS, _RIVALS_SOUGHT = 6, 8
+_LABELS_WIDENING = Widening(1.6, 1.5)
 _LEAST_WIDENING = Widening(1.3, 1.2)  # measured: stopping when cones look narrow favours those that are too narrow
 
 
@@ -165,7 +167,7 @@ class _Campaign:
             self._measure_noise()
             self._fit()
         self._thin_out()
-        if self.test is not None and self.test.level > 0.8 * float(np.abs(self._known().theta.u).min()):
+        if self.test is not None and self.test.level > ENOUGH * weight_in_question(self._known().theta.u):
             self._test(0.3)  # now that known units are surer
         self.lacking = self._lacks_unit()
         if self.asked_for is None and self.floor.kind in ("rounded", "float32"):
@@ -182,7 +184,7 @@ class _Campaign:
     def _learn(self) -> None:
         """Draw random inputs until a student explains them."""
         d = self.ledger.n_features
-        wanted = max(7 * (d + 2), int(60 * d * (self.variance.sd / self.signal) ** 2))
+        wanted = max(7 * (d + 2), int(_PER_FEATURE[self.noise.labels] * d * (self.variance.sd / self.signal) ** 2))
         most = _MOST_PER_UNKNOWN * (self.n_spare + 4) * (d + 2) * max(1.0, (2 * self.variance.sd / self.signal) ** 2)
         in_vain = 0
         while wanted < most:
@@ -297,10 +299,10 @@ class _Campaign:
     # Another unit?
 
     def _test(self, share: float = 0.12) -> None:
-        """Look for another unit with at most this share of the queries so far."""
+        """Look for another unit with at most this share of the queries so far; labels need half of them."""
         fitted = self._known()
-        level = _SHOWS * float(np.abs(fitted.theta.u).min())
-        most = max(24, int(share * self.ledger.n_queries))
+        level = _SHOWS * weight_in_question(fitted.theta.u)
+        most = max(24, int((0.5 if self.noise.labels else share) * self.ledger.n_queries))
         # On plateaus rounding is no noise: it is the same at every point of an arc.
         noise = replace(self.noise, sd=max(self.noise.sd, self.floor.grid))
         self.test = look_for_another(fitted, self.ledger, noise, self.radius, level, most, self.g, self.rng)
@@ -319,7 +321,11 @@ class _Campaign:
         fitted = self._known()
         n_draws = 16 if len(fitted.information) < 200 else 8
         found = calibrate(fitted, self.ledger.X[self.used], self.noise, self.g, self.rng, n_draws)
-        self.widening = Widening(*(max(least, factor) for least, factor in zip(_LEAST_WIDENING, found)))
+        self.widening = Widening(*(max(least, factor) for least, factor in zip(self._least_widening, found)))
+
+    @property
+    def _least_widening(self) -> Widening:
+        return _LABELS_WIDENING if self.noise.labels else _LEAST_WIDENING
 
     @property
     def cones(self) -> Floats:
