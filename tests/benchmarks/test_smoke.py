@@ -10,7 +10,7 @@ FOLDER = Path(__file__).parents[2] / "benchmarks"
 
 SMALL = {
     "black_box_noisy": (
-        ["--runs", "1", "--cells", "box 5 k3d10", "--paper-limit", "50000"],
+        ["--runs", "1", "--cells", "box 5 k3d10", "paper", "--paper-limit", "50000"],
         "the paper's value oracle",
     ),
     "cpu_kernel": (["--rows", "2000", "--points", "20", "--repeats", "1"], "(asked 40%)"),
