@@ -47,7 +47,9 @@ def look_for_another(
     known unit is in doubt are avoided.
     """
     d = ledger.n_features
-    n_pairs = int(np.clip(np.ceil(0.5 * (_NEEDED * noise.sd / level) ** 2), 4, max(4, most // (2 * N_CIRCLES))))
+    far = fitted.theta.c + np.array([1.0, -1.0]) * np.sqrt(float(fitted.theta.u @ fitted.theta.u))
+    variance = _variances(noise, far).mean()
+    n_pairs = int(np.clip(np.ceil(0.5 * variance * (_NEEDED / level) ** 2), 4, max(4, most // (2 * N_CIRCLES))))
     statistic, weakest = 0.0, np.inf
     for _ in range(N_CIRCLES if d > 1 else 1):
         plane = orthonormal_rows(min(2, d), d, rng)
@@ -57,12 +59,17 @@ def look_for_another(
         expected = predict(fitted.theta, both, g)
         residuals = (ledger.ask(both, "another unit") - expected).reshape(2, -1)
         odd = 0.5 * (residuals[0] - residuals[1])
-        # Labels vary less where they are nearly certain, but how certain they are is itself only estimated.
-        variance = np.maximum(1 / noise.precision(expected), 0.2 * noise.sd**2).reshape(2, -1).mean(axis=0)
-        spread = np.hypot(_doubt(fitted, points), np.sqrt(0.5 * variance))
+        spread = np.hypot(
+            _doubt(fitted, points), np.sqrt(0.5 * _variances(noise, expected).reshape(2, -1).mean(axis=0))
+        )
         statistic = max(statistic, _largest_arc(odd, spread))
         weakest = min(weakest, float((1 / spread**2).sum()))
     return CircleTest(statistic, _NEEDED / np.sqrt(weakest), statistic > _ALARM)
+
+
+def _variances(noise: Noise, r: Floats) -> Floats:
+    """Return those of answers with mean r; how certain a label is was itself only estimated, so that none is."""
+    return np.asarray(np.maximum(1 / noise.precision(r), 0.2 * noise.sd**2))
 
 
 def _clear_angles(fitted: Fitted, plane: Floats, n: int, radius: float, rng: np.random.Generator) -> Floats:
