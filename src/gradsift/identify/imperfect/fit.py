@@ -128,7 +128,7 @@ class Fitted:
     @cached_property
     def covariance(self) -> Floats:
         """(P, P), by the Cholesky factor of the scaled information."""
-        scale = 1 / np.sqrt(np.diag(self.information))
+        scale = 1 / np.sqrt(np.maximum(np.diag(self.information), 1e-30))  # what no answer tells stays finite
         scaled = self.information * scale[:, None] * scale
         values, vectors = np.linalg.eigh(scaled)
         inverse = (vectors / np.maximum(values, 1e-15)) @ vectors.T

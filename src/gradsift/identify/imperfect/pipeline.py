@@ -61,7 +61,7 @@ _SHOWS = 0.65  # of the smallest weight: what the test for another unit is to se
 _MOST_CALIBRATIONS = 6
 _MOST_RIVALS, _RIVALS_SOUGHT = 6, 8
 _LABELS_WIDENING = Widening(1.4, 1.5)
-_LEAST_WIDENING = Widening(1.3, 1.2)  # measured: stopping when cones look narrow favours those that are too narrow
+_LEAST_WIDENING = Widening(1.3, 1.3)  # measured: stopping when cones look narrow favours those that are too narrow
 
 
 def identify_imperfect(
