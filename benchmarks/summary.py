@@ -51,6 +51,18 @@ def rows() -> Iterator[tuple[str, str, str]]:
             f"median {ratios}; {nets} random networks, {refused} refused, {wrong} certified but wrong",
             "black_box_exact",
         )
+    if r := load("black_box_noisy"):
+        cells = {row["name"]: row for row in r["rows"]}
+        shown = [cells[name] for name in ("sd .1 k3d20 .1", "sd .1 k5d20 .1", "sd .1 k5d50 .1") if name in cells]
+        noisy = [row for name, row in cells.items() if name.startswith("sd ")]
+        runs, right = sum(row["runs"] for row in noisy), sum(row["right"] for row in noisy)
+        wrong = sum(row["certified_wrong"] for row in noisy)
+        queries = " / ".join(f"{row['median_queries']:.0f}" for row in shown)
+        yield (
+            "Noisy black box (sd 0.1), queries to direction error 0.1, (d, k) = (20, 3) / (20, 5) / (50, 5)",
+            f"median {queries}; all noisy settings: {right} of {runs} right, {wrong} certified but wrong",
+            "black_box_noisy",
+        )
     if r := load("data_fit"):
         main = [cell for cell in r["cells"] if "scikit-learn" in cell]
         lowest = min(cell["gradsift"]["success"] for cell in main)

@@ -10,7 +10,7 @@ FOLDER = Path(__file__).parents[2] / "benchmarks"
 
 SMALL = {
     "black_box_noisy": (
-        ["--runs", "1", "--cells", "box 5 k3d10", "--paper-limit", "50000"],
+        ["--runs", "1", "--cells", "box 5 k3d10", "paper", "--paper-limit", "50000"],
         "the paper's value oracle",
     ),
     "black_box_large": (["--features", "12", "--units", "3"], "queries per unknown"),

@@ -13,11 +13,13 @@ from ..ledger import Ledger
 from .fit import Fitted, Noise, predict
 from .levers import argument_errors
 
-__all__ = ["CircleTest", "look_for_another"]
+__all__ = ["ENOUGH", "CircleTest", "look_for_another", "weight_in_question"]
 
 N_CIRCLES = 3
 _NEEDED = 5.5  # standard errors by which a unit of the level stands out on each circle
 _ALARM = 4.2
+ENOUGH = 0.8  # a test that would have shown this share of the weight in question
+_SHARE = 0.4  # of all weights
 _FAR = 2.0**20  # radius over the scale of the inputs
 
 
@@ -27,6 +29,12 @@ class CircleTest(NamedTuple):
     statistic: float
     level: float
     alarm: bool
+
+
+def weight_in_question(u: Floats) -> float:
+    """Return the weight another unit is supposed to have: the smallest, or a share of what may be a merger."""
+    sizes = np.abs(u)
+    return float(min(sizes.min(), _SHARE * sizes.sum()))
 
 
 def look_for_another(
@@ -39,7 +47,9 @@ def look_for_another(
     known unit is in doubt are avoided.
     """
     d = ledger.n_features
-    n_pairs = int(np.clip(np.ceil(0.5 * (_NEEDED * noise.sd / level) ** 2), 4, max(4, most // (2 * N_CIRCLES))))
+    far = fitted.theta.c + np.array([1.0, -1.0]) * np.sqrt(float(fitted.theta.u @ fitted.theta.u))
+    variance = _variances(noise, far).mean()
+    n_pairs = int(np.clip(np.ceil(0.5 * variance * (_NEEDED / level) ** 2), 4, max(4, most // (2 * N_CIRCLES))))
     statistic, weakest = 0.0, np.inf
     for _ in range(N_CIRCLES if d > 1 else 1):
         plane = orthonormal_rows(min(2, d), d, rng)
@@ -49,12 +59,17 @@ def look_for_another(
         expected = predict(fitted.theta, both, g)
         residuals = (ledger.ask(both, "another unit") - expected).reshape(2, -1)
         odd = 0.5 * (residuals[0] - residuals[1])
-        # Labels vary less where they are nearly certain, but how certain they are is itself only estimated.
-        variance = np.maximum(1 / noise.precision(expected), 0.2 * noise.sd**2).reshape(2, -1).mean(axis=0)
-        spread = np.hypot(_doubt(fitted, points), np.sqrt(0.5 * variance))
+        spread = np.hypot(
+            _doubt(fitted, points), np.sqrt(0.5 * _variances(noise, expected).reshape(2, -1).mean(axis=0))
+        )
         statistic = max(statistic, _largest_arc(odd, spread))
         weakest = min(weakest, float((1 / spread**2).sum()))
     return CircleTest(statistic, _NEEDED / np.sqrt(weakest), statistic > _ALARM)
+
+
+def _variances(noise: Noise, r: Floats) -> Floats:
+    """Return those of answers with mean r; how certain a label is was itself only estimated, so that none is."""
+    return np.asarray(np.maximum(1 / noise.precision(r), 0.2 * noise.sd**2))
 
 
 def _clear_angles(fitted: Fitted, plane: Floats, n: int, radius: float, rng: np.random.Generator) -> Floats:

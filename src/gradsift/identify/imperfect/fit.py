@@ -20,7 +20,7 @@ __all__ = ["Fitted", "Noise", "Prior", "fit_jointly", "predict"]
 
 _MOST_ITERATIONS = 40
 _HOPELESS = 100.0  # nats per answer: a fit this bad that hardly improves is in a wrong place
-_LABEL_SLOPES = 6.0  # one over the variance of log-slopes about the typical one
+_LABEL_SLOPES = 4.0  # one over the variance of log-slopes about the typical one
 _CERTAIN = 1e-2  # labels: 1 - r^2 is not taken to be smaller
 _WALL = 0.05  # labels: how far |r| may exceed one at a cost of half a nat per answer
 
@@ -128,7 +128,7 @@ class Fitted:
     @cached_property
     def covariance(self) -> Floats:
         """(P, P), by the Cholesky factor of the scaled information, or its eigenvectors where it is nearly singular."""
-        scale = 1 / np.sqrt(np.diag(self.information))
+        scale = 1 / np.sqrt(np.maximum(np.diag(self.information), 1e-30))  # what no answer tells stays finite
         scaled = self.information * scale[:, None] * scale
         try:
             factor = cho_factor(scaled, lower=True, check_finite=False)

@@ -16,7 +16,7 @@ from ...oracle import Oracle
 from ..ledger import Ledger
 from ..links import LINKS
 from ..result import Identification, Progress
-from .circles import CircleTest, look_for_another
+from .circles import ENOUGH, CircleTest, look_for_another, weight_in_question
 from .cones import LEVELS, Widening, calibrate, cones
 from .design import informative_points
 from .escape import mend
@@ -41,6 +41,7 @@ _CLEAR_GAP = 10.0  # of BIC
 _ROUGH = 0.35  # radians: directions known better than this can be improved by levers
 _LABELS_ROUGH = 0.2  # answers of which none can surprise need a better start
 _MOST_RELEARNED = 4
+_PER_FEATURE = (60, 75)  # first answers, over the noise's share of the variance: additive noise, and labels
 _LEAST_PER_UNKNOWN = 2.2  # answers
 _ARGUMENTS = 3.5  # spread of a typical unit's arguments that the student's inputs aim at
 _PLAUSIBLE = 4.0  # mean square of residuals over the noise: slopes of worse fits say nothing about the scale
@@ -55,12 +56,15 @@ _IMPOSSIBLE = 6.0  # standard deviations of the noise
 _DOUBT = 0.02  # level at which residuals make the noise worth measuring
 _MOST_STRAY = 0.05  # share of the answers
 _SURE = 0.15  # radians: known units this sure leave room on a circle for another one to show
-_SHOWS = 0.75  # of the smallest weight: what the test for another unit is to see
+_FARTHER = 1.5  # radius over the last one, after a far circle showed a unit that random inputs did not
+_BEYOND_DOUBT = 6.0  # standard errors
+_SHOWS = 0.65  # of the smallest weight: what the test for another unit is to see
 _MOST_CALIBRATIONS = 6
 _LINEAR = 1e-2  # radians: with noise known, cones this narrow need no calibration
 _PER_UNKNOWN = 2  # answers beside those that gave a start
 _MOST_RIVALS, _RIVALS_SOUGHT = 6, 8
-_LEAST_WIDENING = Widening(1.3, 1.2)  # measured: stopping when cones look narrow favours those that are too narrow
+_LABELS_WIDENING = Widening(1.4, 1.5)
+_LEAST_WIDENING = Widening(1.3, 1.3)  # measured: stopping when cones look narrow favours those that are too narrow
 
 
 def identify_imperfect(
@@ -134,6 +138,7 @@ class _Campaign:
         self.rounds = 0
         self.widening = Widening(1.5, 1.5)  # of the cones, before it is calibrated
         self.lacking = False
+        self.least = 0  # units that far circles have shown
         self.stray: list[int] = []  # numbers of rows that were set aside
         self.read = False  # units come from steps on a circle
 
@@ -144,15 +149,14 @@ class _Campaign:
         return Noise(self.variance.sd)
 
     def run(self) -> None:
-        if not self._read_steps():
+        if self._read_steps():
+            self._sharpened()
+        else:
             self._ask_student()
-        self._sharpen(self.accuracy)
         if self._refuted(_DOUBT) and self.floor.kind == "noisy":
             self._measure_noise()
             self._fit()
         self._thin_out()
-        if self.test is not None and self.test.level > 0.8 * float(np.abs(self._known().theta.u).min()):
-            self._test(0.3)  # now that known units are surer
         self.lacking = self._lacks_unit()
         if self.asked_for is None and self.floor.kind in ("rounded", "float32") and not self.read:
             self._measure_parameters()
@@ -208,15 +212,27 @@ class _Campaign:
         self.first_guess = self.variance
         for _ in range(_MOST_RELEARNED):
             self._learn()
-            if self._pull_levers(_SURE) and self._outdo_rivals():
-                self._thin_out()
-                if not self._lacks_unit():
-                    self._test()
-                    if self.test is not None and not self.test.alarm:
-                        break
-                self.n_spare += 2
+            if self._stands_up():
+                break
+            self.n_spare += 2
             self.variance = self.first_guess
             self._draw(max(2 * self.ledger.n_features, len(self.near) // 4))
+        else:
+            self._sharpen(self.accuracy)
+
+    def _stands_up(self) -> bool:
+        """Improve what the student said, and tell whether no test speaks against it."""
+        if not (self._pull_levers(_SURE) and self._outdo_rivals()):
+            return False
+        self._thin_out()
+        return not self._lacks_unit() and self._test() and self._sharpened()
+
+    def _sharpened(self) -> bool:
+        """Reach the accuracy, and tell whether a test of surer units still shows no other one."""
+        self._sharpen(self.accuracy)
+        self._thin_out()
+        shown = self.test is not None and self.test.level <= ENOUGH * weight_in_question(self._known().theta.u)
+        return shown or self._test(0.3)  # now that known units are surer
 
     # Student
 
@@ -229,7 +245,7 @@ class _Campaign:
     def _learn(self) -> None:
         """Draw random inputs until a student explains them."""
         d = self.ledger.n_features
-        wanted = max(7 * (d + 2), int(60 * d * (self.variance.sd / self.signal) ** 2))
+        wanted = max(7 * (d + 2), int(_PER_FEATURE[self.noise.labels] * d * (self.variance.sd / self.signal) ** 2))
         most = _MOST_PER_UNKNOWN * (self.n_spare + 4) * (d + 2) * max(1.0, (2 * self.variance.sd / self.signal) ** 2)
         in_vain = 0
         while wanted < most:
@@ -257,7 +273,8 @@ class _Campaign:
         X, y = self.ledger.X[self.near], self.ledger.y[self.near]
         most = int(len(y) / (_ROWS_PER_SPARE * (X.shape[1] + 2)))
         while True:
-            lesson = study(X, y, self.noise, self.g, max(3, min(self.n_spare, most)), self.radius, self.rng)
+            n_spare = max(3, min(self.n_spare, most))
+            lesson = study(X, y, self.noise, self.g, n_spare, self.radius, self.rng, self.least)
             if not lesson.saturated or self.n_spare >= most:
                 return lesson
             self.n_spare += 4
@@ -326,7 +343,7 @@ class _Campaign:
     def _thin_out(self) -> None:
         """Drop units that all replies together do not need."""
         X, y = self.ledger.X[self.used], self.ledger.y[self.used]
-        while (smaller := simpler(self._known(), X, y, self.noise, self.g)) is not None:
+        while len(self._known().theta.u) > self.least and (smaller := simpler(self._known(), X, y, self.noise, self.g)):
             self.fitted = smaller
             self.ledger.n_units = len(smaller.theta.u)
             self._fit()
@@ -345,14 +362,19 @@ class _Campaign:
 
     # Another unit?
 
-    def _test(self, share: float = 0.12) -> None:
-        """Look for another unit with at most this share of the queries so far."""
+    def _test(self, share: float = 0.12) -> bool:
+        """Look for another unit with at most this share of the queries (labels: half); tell whether there is none."""
         fitted = self._known()
-        level = _SHOWS * float(np.abs(fitted.theta.u).min())
-        most = max(24, int(share * self.ledger.n_queries))
+        level = _SHOWS * weight_in_question(fitted.theta.u)
+        most = max(24, int((0.5 if self.noise.labels else share) * self.ledger.n_queries))
         # On plateaus rounding is no noise: it is the same at every point of an arc.
         noise = replace(self.noise, sd=max(self.noise.sd, self.floor.grid))
         self.test = look_for_another(fitted, self.ledger, noise, self.radius, level, most, self.g, self.rng)
+        if self.test.statistic > _BEYOND_DOUBT and self.least == 0:  # later ones may be errors of what is known
+            self.least = len(fitted.theta.u) + 1
+        if self.test.alarm:
+            self.radius *= _FARTHER
+        return not self.test.alarm
 
     # Levers
 
@@ -371,7 +393,11 @@ class _Campaign:
             return
         n_draws = 16 if len(fitted.information) < 200 else 8
         found = calibrate(fitted, self.ledger.X[self.used], self.noise, self.g, self.rng, n_draws)
-        self.widening = Widening(*(max(least, factor) for least, factor in zip(_LEAST_WIDENING, found)))
+        self.widening = Widening(*(max(least, factor) for least, factor in zip(self._least_widening, found)))
+
+    @property
+    def _least_widening(self) -> Widening:
+        return _LABELS_WIDENING if self.noise.labels else _LEAST_WIDENING
 
     @property
     def cones(self) -> Floats:

@@ -66,7 +66,7 @@ def find_scale(ledger: Ledger, noise: Noise, rng: np.random.Generator, guess: fl
             f"Opposite answers far out agree within the noise of {sd:.2g} in {n} directions ({ledger.n_queries} "
             "queries): the function looks constant, or does not settle far out."
         )
-    return Scale(_bracket(ledger, directions, odd, n * signal**2, guess), intercept, signal, even)
+    return Scale(_bracket(ledger, directions, odd, n * signal**2, guess, sd), intercept, signal, even)
 
 
 def _at_least(sd: float, even: Floats) -> float:
@@ -74,12 +74,13 @@ def _at_least(sd: float, even: Floats) -> float:
     return max(sd, float(np.sqrt(2 * np.var(even, ddof=1))))
 
 
-def _bracket(ledger: Ledger, directions: Floats, odd: Floats, strength: float, radius: float) -> float:
+def _bracket(ledger: Ledger, directions: Floats, odd: Floats, strength: float, radius: float, sd: float) -> float:
+    doubt = 1.5 * sd * float(np.linalg.norm(odd)) / strength  # about two standard errors of a share
     low, high = 0.0, np.inf  # radii that are too small and too large
     for _ in range(_MOST_STEPS):
         near = ledger.ask(radius * np.concatenate([directions, -directions]), "scale").reshape(2, -1)
         share = float(0.5 * (near[0] - near[1]) @ odd / strength)
-        if _LOW <= share <= _HIGH:
+        if _LOW <= share <= _HIGH + doubt:
             return radius * float(np.clip(np.sqrt(SPREAD / _spread_of(share)), 0.6, 1.6))
         low, high = (radius, high) if share < _LOW else (low, radius)
         if low > 0 and np.isfinite(high):  # faint answers make shares uncertain: the range will do

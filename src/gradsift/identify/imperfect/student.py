@@ -47,8 +47,9 @@ class Lesson:
 
 
 def study(
-    X: Floats, y: Floats, noise: Noise, g: Activation, n_spare: int, scale: float, rng: np.random.Generator
-) -> Lesson:
+    X: Floats, y: Floats, noise: Noise, g: Activation, n_spare: int, scale: float, rng: np.random.Generator,
+    at_least: int = 0,
+) -> Lesson:  # fmt: skip
     """Fit students with `n_spare` units and thin them out.
 
     Parameters
@@ -58,6 +59,8 @@ def study(
         Units of the student, more than the network has.
     scale : float
         Standard deviation of the entries of X.
+    at_least : int
+        Units that other evidence has already shown.
 
     Notes
     -----
@@ -79,10 +82,10 @@ def study(
                 best[k] = fitted
     scores = {k: 2 * f.loss + (k * (d + 2) + 1) * float(np.log(n)) for k, f in best.items()}
     scores[0] = 2 * noise.loss(np.full(n, y.mean()), y) + float(np.log(n))
-    order = sorted(scores, key=lambda k: scores[k])
+    order = sorted(scores, key=lambda k: (k < at_least, scores[k]))
     chosen = order[0] or order[1]
-    gap = scores[order[1]] - scores[order[0]] if order[0] else -1.0
-    return Lesson(best[chosen], gap, chosen + 1 >= n_spare or chosen == max(best))
+    gap = np.inf if order[1] < at_least else scores[order[1]] - scores[order[0]] if order[0] else -1.0
+    return Lesson(best[chosen], float(gap), chosen + 1 >= n_spare or chosen == max(best))
 
 
 class _Stage(NamedTuple):

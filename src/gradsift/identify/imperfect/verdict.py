@@ -11,7 +11,7 @@ from ...geometry import normalize_rows
 from ...refine import Parameters
 from ..links import Link
 from ..result import Identification
-from .circles import CircleTest
+from .circles import ENOUGH, CircleTest, weight_in_question
 from .fit import Fitted
 from .floor import Floor
 from .noise import Variance, complaints
@@ -55,7 +55,7 @@ def judge(
         doubts.append("whether there is another unit was not tested")
     if evidence.test is not None and evidence.test.alarm:
         doubts.append(f"another unit shows on a far circle ({evidence.test.statistic:.1f} standard errors)")
-    elif evidence.test is not None and evidence.test.level > 0.8 * float(np.abs(fitted.theta.u).min()):
+    elif evidence.test is not None and evidence.test.level > ENOUGH * weight_in_question(fitted.theta.u):
         doubts.append(f"another unit would have shown only with a weight above {evidence.test.level:.2g}")
     if _cancel(fitted):
         doubts.append("two parallel units cancel but for a thin slab: a spike that fits a few stray answers")
