@@ -9,6 +9,7 @@ from ..imperfect.cones import calibration, cones
 from ..imperfect.fit import Fitted, Noise, fit_jointly
 from ..imperfect.floor import Floor
 from ..imperfect.noise import Variance
+from ..imperfect.outlook import by_averaging, outlook
 from ..imperfect.student import Lesson, study
 from ..imperfect.thinning import simpler
 from ..imperfect.verdict import Evidence, judge, result
@@ -114,6 +115,13 @@ class NoisyBox:
         while (smaller := simpler(self._known(), X, y, self.noise, self.g)) is not None:
             self.fitted = smaller
             self._fit()
+
+    def outlook(self, reason: str) -> str:
+        """Say why the search ended, and what the accuracy would take."""
+        if self.fitted is None:
+            return reason
+        angles = self.widening * cones(self.fitted)
+        return outlook(reason, by_averaging(len(self.box.answers), angles, self.accuracy), self.accuracy)
 
     def result(self, n_queries: int) -> Identification:
         """Return what is known, in the oracle's coordinates."""

@@ -37,6 +37,7 @@ _ARGUMENTS = 4.0
 _PER_UNKNOWN = 1.15
 _SHARP = 4e-9  # relative error of a unit
 _MOST_SHARPENINGS = 3
+_ALL_PER_UNKNOWN = 3.3  # queries, steps for derivatives among them
 _WIDER = 2.0  # inputs of the joint fit, over those of derivatives
 _MOST_BENDS = 3  # second derivatives beside the first ones, before a student is asked
 _ROUGH = 1e-4  # standard error given to answers in the span of the units, over the largest
@@ -82,9 +83,9 @@ def identify_bounded(
     try:
         search.run()
     except BudgetSpent as spent:
+        search.shortage = search.outlook(str(spent))
         if search.fitted is None:
-            raise
-        search.shortage = str(spent)
+            raise BudgetSpent(search.shortage) from None
     return search.result(oracle.n_answered - before)
 
 
@@ -99,6 +100,7 @@ class _Exact:
         self.fitted: Fitted | None = None
         self.shortage = ""
         self.n_untaught = 0
+        self.n_unknowns = 0  # as far as the span of the units tells
         self.fresh = np.empty(0)
 
     def run(self) -> None:
@@ -114,7 +116,8 @@ class _Exact:
         k, d = near.basis.shape
         if k == d:  # as many units as inputs, or more
             return False
-        self._draw(int(_PER_UNKNOWN * (k * (d + 2) + 1)) - near.worth)
+        self.n_unknowns = k * (d + 2) + 1
+        self._draw(int(_PER_UNKNOWN * self.n_unknowns) - near.worth)
         near.bend_again(self.rng)
         for _ in range(_MOST_BENDS):
             near.bend_again(self.rng)
@@ -167,6 +170,13 @@ class _Exact:
     @property
     def noise(self) -> Noise:
         return Noise(_EXACT * max(self.box.ledger.largest, 1e-300))
+
+    def outlook(self, reason: str) -> str:
+        """Say why the search ended, and what it takes once the number of units is known."""
+        if not self.n_unknowns:
+            return reason
+        whole = int(_ALL_PER_UNKNOWN * self.n_unknowns)
+        return f"{reason.rstrip('.')}; about {whole} queries in all would do for its {self.n_unknowns} unknowns."
 
     def _draw(self, n: int) -> None:
         if n > 0:
