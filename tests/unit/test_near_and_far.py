@@ -119,7 +119,7 @@ def test_an_input_that_only_counts_in_whole_numbers_is_refused(see, word):
     if word is None:
         assert gs.recover(oracle, random_state=1).certified
     else:
-        with pytest.raises(NotIdentifiable, match="input 1 .* integer or a category"):
+        with pytest.raises(NotIdentifiable, match=r"input 1 .* integer or a category"):
             gs.recover(oracle, random_state=1)
 
 
