@@ -40,7 +40,7 @@ _MOST_SHARPENINGS = 3
 _ALL_PER_UNKNOWN = 3.3  # queries, steps for derivatives among them
 _WIDER = 2.0  # inputs of the joint fit, over those of derivatives
 _MOST_BENDS = 3  # second derivatives beside the first ones, before a student is asked
-_ROUGH = 1e-4  # standard error given to answers in the span of the units, over the largest
+_ROUGH = 2e-6  # standard error given to answers in the span of the units, over the largest
 
 
 def identify_bounded(
@@ -213,7 +213,7 @@ class _Exact:
             return False
         X, y = self.box.inside, self.box.answers
         rounding = Noise(16 * EPS * largest)
-        self.fitted = fit_jointly(theta, X, y, rounding, self.g)
+        self.fitted = fit_jointly(theta, X, y, rounding, self.g, damping=1e-9)
         return True
 
     def _known(self) -> Fitted:

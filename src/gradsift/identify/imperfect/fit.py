@@ -21,6 +21,7 @@ __all__ = ["Fitted", "Noise", "fit_jointly", "predict"]
 _SLOPE_PRIOR = 1.0  # standard deviation of a log-slope about the mean of all
 _MOST_ITERATIONS = 40
 _HOPELESS = 100.0  # nats per answer: a fit this bad that hardly improves is in a wrong place
+_FUTILE = 1e-2  # nats per answer: residuals this far below the noise are rounding, and so are further steps
 _CERTAIN = 1e-2  # labels: 1 - r^2 is not taken to be smaller
 _WALL = 0.05  # labels: how far |r| may exceed one at a cost of half a nat per answer
 
@@ -124,12 +125,15 @@ def reflect(rows: Floats, v: Floats) -> Floats:
     return np.asarray(rows - np.outer(2 * (rows @ v), v))
 
 
-def fit_jointly(theta: Parameters, X: Floats, y: Floats, noise: Noise, g: Activation) -> Fitted:
-    """Maximise the likelihood with a weak prior on the slopes. O(n P^2) flops per step, n P numbers in memory."""
+def fit_jointly(theta: Parameters, X: Floats, y: Floats, noise: Noise, g: Activation, damping: float = 1e-3) -> Fitted:
+    """Maximise the likelihood with a weak prior on the slopes. O(n P^2) flops per step, n P numbers in memory.
+
+    `damping` is that of the first step, over the diagonal: less suits a start that is nearly right.
+    """
     here = _look(theta, X, y, noise, g)
-    damping, slow = 1e-3, 0
+    H, slope = _equations(here, X, y, noise, g)
+    slow = 0
     for _ in range(_MOST_ITERATIONS):
-        H, slope = _equations(here, X, y, noise, g)
         scale = np.sqrt(np.maximum(np.diag(H), 1e-300))
         try:
             scaled = H / scale[:, None] / scale
@@ -146,7 +150,8 @@ def fit_jointly(theta: Parameters, X: Floats, y: Floats, noise: Noise, g: Activa
             if slow == 6:
                 settled = True
             here, damping = there, max(damping / 10, 1e-12)
-            if settled:
+            H, slope = _equations(here, X, y, noise, g)
+            if settled or here.loss < _FUTILE * len(y):
                 break
         elif gain < 1e-6:
             break
@@ -154,7 +159,7 @@ def fit_jointly(theta: Parameters, X: Floats, y: Floats, noise: Noise, g: Activa
             damping *= 10
             if damping > 1e8:
                 break
-    return Fitted(here.theta, here.mirrors, _equations(here, X, y, noise, g)[0], here.loss, here.residuals)
+    return Fitted(here.theta, here.mirrors, H, here.loss, here.residuals)
 
 
 def _look(theta: Parameters, X: Floats, y: Floats, noise: Noise, g: Activation) -> Fitted:
