@@ -21,7 +21,7 @@ from .box import Box
 
 __all__ = ["NearField", "look_near"]
 
-_BENT = 0.2  # share of a difference that is not linear in the distance: arguments of about one
+_BENT = 0.25  # share of a difference that is not linear in the distance: arguments of about one
 _FIRST_SHARE = 0.25
 _MOST_HALVINGS = 20
 _FIRST_STEP = 1e-7  # of the inputs' size: halfway between truncation and rounding, in digits

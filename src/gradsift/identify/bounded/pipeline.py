@@ -38,9 +38,10 @@ _PER_UNKNOWN = 1.15
 _SHARP = 4e-9  # relative error of a unit
 _MOST_SHARPENINGS = 3
 _ALL_PER_UNKNOWN = 3.3  # queries, steps for derivatives among them
-_WIDER = 2.0  # inputs of the joint fit, over those of derivatives
+_WIDER = 4.0  # inputs of the joint fit, over those of derivatives
 _MOST_BENDS = 3  # second derivatives beside the first ones, before a student is asked
-_ROUGH = 2e-6  # standard error given to answers in the span of the units, over the largest
+_MISSED = 100.0  # residuals over these errors that a span known to four digits explains
+_ROUGH = 1e-5  # standard error given to answers in the span of the units, over the largest
 
 
 def identify_bounded(
@@ -145,10 +146,11 @@ class _Exact:
         inner = X @ basis.T
         start = start._replace(c=float(np.median(y - predict(start, inner, self.g))))
         fitted = fit_jointly(start, inner, y, rough, self.g)
-        if 2 * fitted.loss > len(y):
+        if 2 * fitted.loss > _MISSED**2 * len(y):
             return False
         theta = fitted.theta._replace(A=fitted.theta.A @ basis)
-        return self._agrees(theta)
+        fitted = fit_jointly(theta, X, y, self.noise, self.g, damping=1e-6)
+        return 2 * fitted.loss < len(y) and self._agrees(fitted.theta)
 
     def _teach(self) -> None:
         d = len(self.box.half)
