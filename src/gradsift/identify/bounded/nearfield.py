@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.optimize import least_squares
 
 from ...activations import Activation
@@ -20,7 +21,7 @@ from .box import Box
 
 __all__ = ["NearField", "look_near"]
 
-_BENT = 0.2  # share of a difference that is not linear in the distance: arguments of about one
+_BENT = 0.25  # share of a difference that is not linear in the distance: arguments of about one
 _FIRST_SHARE = 0.25
 _MOST_HALVINGS = 20
 _FIRST_STEP = 1e-7  # of the inputs' size: halfway between truncation and rounding, in digits
@@ -124,6 +125,7 @@ def look_near(box: Box, rng: np.random.Generator) -> NearField:
         k = int((values > _NEGLIGIBLE * values[0]).sum())
         if k < len(points):
             break
+    _refuse_steps(box, points[0], np.flatnonzero(~rows.any(axis=0)))
     if k == 0:
         raise NotIdentifiable(
             f"All gradients at {len(points)} points inside the box vanish ({box.ledger.n_queries} queries): the "
@@ -131,6 +133,22 @@ def look_near(box: Box, rng: np.random.Generator) -> NearField:
         )
     worth = len(points) + min(n_along, k * len(ways) + 2 * k + 1)
     return NearField(box, share, basis[:k], points, rows @ basis[:k].T, worth, [], [])
+
+
+def _refuse_steps(box: Box, point: Floats, still: NDArray[np.intp]) -> None:
+    """Raise if some coordinate that small steps do not show is shown by a large one; one query for each."""
+    if not len(still):
+        return
+    moved = np.tile(point, (len(still), 1))
+    moved[np.arange(len(still)), still] = np.where(point[still] > 0, -1.0, 1.0)
+    apart = np.abs(box.peek(moved, "differences") - box.peek(point[None], "differences"))
+    stepped = still[apart > box.ledger.tolerance]
+    if len(stepped):
+        raise NotIdentifiable(
+            f"Small changes of input {stepped[0]} change nothing at any point asked and a large one does: it is an "
+            "integer or a category to the oracle (one-hot), and a unit cannot be followed along it; fix such inputs "
+            "at a value each and identify the function of the others."
+        )
 
 
 def _bending_share(box: Box, ways: Floats) -> float:

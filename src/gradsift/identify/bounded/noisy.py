@@ -9,8 +9,9 @@ from ..imperfect.cones import calibration, cones
 from ..imperfect.fit import Fitted, Noise, fit_jointly
 from ..imperfect.floor import Floor
 from ..imperfect.noise import Variance
+from ..imperfect.outlook import by_averaging, outlook
 from ..imperfect.student import Lesson, study
-from ..imperfect.thinning import simpler
+from ..imperfect.thinning import richer, simpler
 from ..imperfect.verdict import Evidence, judge, result
 from ..links import Link
 from ..result import Identification
@@ -20,6 +21,7 @@ from .design import telling_points
 __all__ = ["NoisyBox"]
 
 _SPARE = 8
+_FIRST = 24  # random inputs, asked twice where answers are noisy
 _GROWTH = 1.25
 _CLEAR_GAP = 10.0
 _LEAST_PER_UNKNOWN = 2.2
@@ -35,7 +37,7 @@ class NoisyBox:
         self.box, self.link, self.floor, self.asked_for, self.rng = box, link, floor, accuracy, rng
         self.g = link.odd
         self.accuracy = 0.1 if accuracy is None else accuracy
-        self.variance = Variance(max(floor.sd, 1e-300) ** 2, 7.0 if floor.kind == "noisy" else np.inf)
+        self.variance = self.repeated = Variance(max(floor.sd, 1e-300) ** 2, 7.0 if floor.kind == "noisy" else np.inf)
         self.fitted: Fitted | None = None
         self.gap, self.widening, self.shortage = 0.0, 1.3, ""
         self.n_spare = _SPARE
@@ -51,7 +53,7 @@ class NoisyBox:
             self._thin_out()
             if float((self.widening * cones(self._known())).max()) <= self.accuracy:
                 self.widening = max(1.3, calibration(self._known(), self.box.inside, self.noise, self.g, self.rng, 12))
-                if float((self.widening * cones(self._known())).max()) <= self.accuracy:
+                if float((self.widening * cones(self._known())).max()) <= self.accuracy and not self._lacks_unit():
                     return
             n = max(len(self._known().information) // 3, len(self.box.half))
             self.box.ask(telling_points(self._known(), n, 1.0, self.noise, self.g, self.rng), "design")
@@ -59,7 +61,12 @@ class NoisyBox:
 
     def _learn(self) -> None:
         d = len(self.box.half)
-        signal = float(np.std(self.box.ask(self.box.draw(24, 1.0, self.rng), "student")))
+        first = self.box.draw(_FIRST, 1.0, self.rng)
+        answers = self.box.ask(first, "student")
+        signal = float(np.std(answers))
+        if self.floor.kind == "noisy":  # residuals are judged by it: a misfit is to be told from noise
+            gaps = self.box.ask(first, "noise") - answers
+            self.variance = self.repeated = self.repeated.pooled(0.5 * float((gaps**2).sum()), _FIRST)
         wanted = max(7 * (d + 2), int(60 * d * min(1.0, self.variance.sd / max(signal, 1e-300)) ** 2))
         in_vain = 0
         while wanted < _MOST_ANSWERS:
@@ -104,10 +111,20 @@ class NoisyBox:
         X, y = self.box.inside, self.box.answers
         fitted = fit_jointly(self._known().theta, X, y, self.noise, self.g)
         if self.floor.kind == "noisy":
-            first = Variance(self.floor.sd**2, 7.0)
-            self.variance = first.pooled(float((fitted.residuals**2).sum()), len(y) - len(fitted.information))
+            self.variance = self.repeated.pooled(float((fitted.residuals**2).sum()), len(y) - len(fitted.information))
             fitted = fit_jointly(fitted.theta, X, y, self.noise, self.g)
         self.fitted = fitted
+
+    def _lacks_unit(self) -> bool:
+        """Take one more unit where that explains the answers better, with the noise of the repeats."""
+        X, y = self.box.inside, self.box.answers
+        noise = Noise(min(self.repeated.sd, self.variance.sd), self.noise.labels)
+        more = richer(fit_jointly(self._known().theta, X, y, noise, self.g), X, y, noise, self.g, self.rng)
+        if more is None:
+            return False
+        self.fitted = more
+        self._fit()
+        return True
 
     def _thin_out(self) -> None:
         X, y = self.box.inside, self.box.answers
@@ -115,11 +132,22 @@ class NoisyBox:
             self.fitted = smaller
             self._fit()
 
+    def outlook(self, reason: str) -> str:
+        """Say why the search ended, and what the accuracy would take."""
+        if self.fitted is None:
+            return reason
+        angles = self.widening * cones(self.fitted)
+        return outlook(reason, by_averaging(len(self.box.answers), angles, self.accuracy), self.accuracy)
+
     def result(self, n_queries: int) -> Identification:
         """Return what is known, in the oracle's coordinates."""
         fitted = self._known()
         angles = self.widening * cones(fitted)
         misfit = 1.0 if self.noise.labels else float(np.mean(fitted.residuals**2) / self.variance.value)
+        if self.floor.kind == "noisy":
+            freedom = len(fitted.residuals) - len(fitted.information)
+            if self.repeated.too_small(float((fitted.residuals**2).sum()), freedom, 0.02):
+                misfit = max(misfit, self.variance.value / self.repeated.value)
         evidence = Evidence(
             self.floor, self.variance, self.gap, None, self.asked_for, self.shortage, misfit, bounded=True
         )

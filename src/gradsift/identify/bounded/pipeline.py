@@ -37,9 +37,11 @@ _ARGUMENTS = 4.0
 _PER_UNKNOWN = 1.15
 _SHARP = 4e-9  # relative error of a unit
 _MOST_SHARPENINGS = 3
-_WIDER = 2.0  # inputs of the joint fit, over those of derivatives
+_ALL_PER_UNKNOWN = 3.3  # queries, steps for derivatives among them
+_WIDER = 4.0  # inputs of the joint fit, over those of derivatives
 _MOST_BENDS = 3  # second derivatives beside the first ones, before a student is asked
-_ROUGH = 1e-4  # standard error given to answers in the span of the units, over the largest
+_MISSED = 100.0  # residuals over these errors that a span known to four digits explains
+_ROUGH = 1e-5  # standard error given to answers in the span of the units, over the largest
 
 
 def identify_bounded(
@@ -82,9 +84,9 @@ def identify_bounded(
     try:
         search.run()
     except BudgetSpent as spent:
+        search.shortage = search.outlook(str(spent))
         if search.fitted is None:
-            raise
-        search.shortage = str(spent)
+            raise BudgetSpent(search.shortage) from None
     return search.result(oracle.n_answered - before)
 
 
@@ -99,6 +101,7 @@ class _Exact:
         self.fitted: Fitted | None = None
         self.shortage = ""
         self.n_untaught = 0
+        self.n_unknowns = 0  # as far as the span of the units tells
         self.fresh = np.empty(0)
 
     def run(self) -> None:
@@ -114,7 +117,8 @@ class _Exact:
         k, d = near.basis.shape
         if k == d:  # as many units as inputs, or more
             return False
-        self._draw(int(_PER_UNKNOWN * (k * (d + 2) + 1)) - near.worth)
+        self.n_unknowns = k * (d + 2) + 1
+        self._draw(int(_PER_UNKNOWN * self.n_unknowns) - near.worth)
         near.bend_again(self.rng)
         for _ in range(_MOST_BENDS):
             near.bend_again(self.rng)
@@ -142,10 +146,11 @@ class _Exact:
         inner = X @ basis.T
         start = start._replace(c=float(np.median(y - predict(start, inner, self.g))))
         fitted = fit_jointly(start, inner, y, rough, self.g)
-        if 2 * fitted.loss > len(y):
+        if 2 * fitted.loss > _MISSED**2 * len(y):
             return False
         theta = fitted.theta._replace(A=fitted.theta.A @ basis)
-        return self._agrees(theta)
+        fitted = fit_jointly(theta, X, y, self.noise, self.g, damping=1e-6)
+        return 2 * fitted.loss < len(y) and self._agrees(fitted.theta)
 
     def _teach(self) -> None:
         d = len(self.box.half)
@@ -167,6 +172,13 @@ class _Exact:
     @property
     def noise(self) -> Noise:
         return Noise(_EXACT * max(self.box.ledger.largest, 1e-300))
+
+    def outlook(self, reason: str) -> str:
+        """Say why the search ended, and what it takes once the number of units is known."""
+        if not self.n_unknowns:
+            return reason
+        whole = int(_ALL_PER_UNKNOWN * self.n_unknowns)
+        return f"{reason.rstrip('.')}; about {whole} queries in all would do for its {self.n_unknowns} unknowns."
 
     def _draw(self, n: int) -> None:
         if n > 0:
@@ -203,7 +215,7 @@ class _Exact:
             return False
         X, y = self.box.inside, self.box.answers
         rounding = Noise(16 * EPS * largest)
-        self.fitted = fit_jointly(theta, X, y, rounding, self.g)
+        self.fitted = fit_jointly(theta, X, y, rounding, self.g, damping=1e-9)
         return True
 
     def _known(self) -> Fitted:

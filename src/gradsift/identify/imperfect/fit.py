@@ -21,6 +21,7 @@ __all__ = ["Fitted", "Noise", "Prior", "fit_jointly", "predict"]
 _MOST_ITERATIONS = 40
 _HOPELESS = 100.0  # nats per answer: a fit this bad that hardly improves is in a wrong place
 _LABEL_SLOPES = 4.0  # one over the variance of log-slopes about the typical one
+_FUTILE = 1e-2  # nats per answer: residuals this far below the noise are rounding, and so are further steps
 _CERTAIN = 1e-2  # labels: 1 - r^2 is not taken to be smaller
 _WALL = 0.05  # labels: how far |r| may exceed one at a cost of half a nat per answer
 
@@ -172,16 +173,17 @@ def reflect(rows: Floats, v: Floats) -> Floats:
 
 def fit_jointly(
     theta: Parameters, X: Floats, y: Floats, noise: Noise, g: Activation, *, prior: Prior | None = None,
-    most: int = _MOST_ITERATIONS, enough: float = 1e-3,
+    most: int = _MOST_ITERATIONS, enough: float = 1e-3, damping: float = 1e-3,
 ) -> Fitted:  # fmt: skip
     """Maximise the likelihood with a weak prior on the slopes. O(n P^2) flops per step, n P numbers in memory.
 
-    Ends after `most` steps, or once a step promises less than `enough` nats.
+    Ends after `most` steps, or once a step promises less than `enough` nats. `damping` is that of the first step, over
+    the diagonal: less suits a start that is nearly right.
     """
     problem = _Problem(X, y, noise, g, noise.prior if prior is None else prior)
     here = problem.look(theta)
     H, slope = problem.equations(here)
-    damping, slow = 1e-3, 0
+    slow = 0
     for _ in range(most):
         scale = 1 / np.sqrt(np.maximum(np.diag(H), 1e-300))
         scaled = H * scale[:, None] * scale
@@ -199,7 +201,7 @@ def fit_jointly(
             slow = slow + 1 if here.loss - there.loss < 0.01 * here.loss and here.loss > _HOPELESS * len(y) else 0
             here, damping = there, max(damping / 10, 1e-12)
             H, slope = problem.equations(here)
-            if gain < enough or slow == 6:
+            if gain < enough or slow == 6 or here.loss < _FUTILE * len(y):
                 break
         elif gain < 1e-3 * enough or damping > 1e8:
             break

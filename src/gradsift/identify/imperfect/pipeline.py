@@ -24,6 +24,7 @@ from .fit import Fitted, Noise, fit_jointly, predict
 from .floor import Floor, choose_path
 from .levers import LONGEST, lever_points, lever_sets, surprise
 from .noise import Variance, excess_kurtosis
+from .outlook import by_levers, outlook
 from .rivals import find_rivals, telling_points
 from .scale import SPREAD, find_scale
 from .steps import find_by_steps
@@ -109,7 +110,8 @@ def identify_imperfect(
     except BudgetSpent as spent:
         if campaign.fitted is None:
             raise
-        campaign.shortage = str(spent)
+        needed = by_levers(campaign.fitted, campaign.cones, campaign.accuracy, campaign.variance.sd)
+        campaign.shortage = outlook(str(spent), needed, campaign.accuracy)
     return campaign.result(oracle.n_answered - before)
 
 
