@@ -152,3 +152,27 @@ def test_the_outlook_counts_levers_and_averages():
     assert by_averaging(100, np.array([0.2, 0.05]), 0.1) == 300
     assert outlook("Spent.", 300, 0.1) == "Spent; about 300 more queries would reach an accuracy of 0.1"
     assert outlook("Spent.", 0, 0.1) == "Spent."
+
+
+def test_a_budget_for_rounded_answers_returns_what_is_known_with_the_queries_it_would_take():
+    truth = network(3, 8, 10)
+    oracle = gs.Oracle(lambda X: np.round(predict(truth, X, TANH), 5), 8)
+    with pytest.warns(gs.errors.UncertifiedWarning):
+        found = gs.recover(oracle, random_state=2, accuracy=1e-9, max_queries=170)
+    assert not found.certified
+    assert "more queries would reach an accuracy of 1e-09" in found.verdict
+    assert found.n_queries <= 170
+    assert errors_of(found.model.units, truth) < 1e-4  # far better than nothing
+    whole = gs.Oracle(lambda X: np.round(predict(truth, X, TANH), 5), 8)
+    again = gs.recover(whole, random_state=2, accuracy=1e-9)
+    assert again.certified, again.verdict
+    assert errors_of(again.model.units, truth) < 1e-9
+
+
+def test_a_budget_too_small_for_a_box_names_the_one_that_would_do():
+    truth = network(4, 9, 11)
+    oracle = gs.Oracle(lambda X: predict(truth, X, TANH), 9, bounds=(-4, 4))
+    with pytest.raises(gs.errors.BudgetSpent, match="about 148 queries in all would do for its 45 unknowns"):
+        gs.recover(oracle, random_state=3, max_queries=100)
+    assert oracle.n_queries <= 100
+    assert gs.recover(gs.Oracle(oracle.function, 9, bounds=(-4, 4)), random_state=3, max_queries=148).certified

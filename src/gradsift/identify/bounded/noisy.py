@@ -26,6 +26,8 @@ _GROWTH = 1.25
 _CLEAR_GAP = 10.0
 _LEAST_PER_UNKNOWN = 2.2
 _ROUGH = 0.35
+_REFUTED = 0.02  # probability that noise leaves residuals as large
+_MOST_RELEARNED = 3
 _MOST_ROUNDS = 60
 _MOST_ANSWERS = 200_000
 
@@ -47,8 +49,16 @@ class NoisyBox:
         return Noise(self.variance.sd, self.floor.kind == "labels")
 
     def run(self) -> None:
-        """Learn, then sharpen."""
-        self._learn()
+        """Learn, then sharpen; again from more answers where residuals refute what was learned."""
+        signal = self._look_first()
+        for _ in range(_MOST_RELEARNED):
+            self._learn(signal)
+            self._sharpen()
+            if not self._misfits(_REFUTED):
+                return
+            self.variance = self.repeated
+
+    def _sharpen(self) -> None:
         for _ in range(_MOST_ROUNDS):
             self._thin_out()
             if float((self.widening * cones(self._known())).max()) <= self.accuracy:
@@ -59,18 +69,23 @@ class NoisyBox:
             self.box.ask(telling_points(self._known(), n, 1.0, self.noise, self.g, self.rng), "design")
             self._fit()
 
-    def _learn(self) -> None:
-        d = len(self.box.half)
+    def _look_first(self) -> float:
+        """Return the spread of the answers; where they are noisy the first ones are asked twice."""
         first = self.box.draw(_FIRST, 1.0, self.rng)
         answers = self.box.ask(first, "student")
-        signal = float(np.std(answers))
         if self.floor.kind == "noisy":  # residuals are judged by it: a misfit is to be told from noise
             gaps = self.box.ask(first, "noise") - answers
             self.variance = self.repeated = self.repeated.pooled(0.5 * float((gaps**2).sum()), _FIRST)
+        return float(np.std(answers))
+
+    def _learn(self, signal: float) -> None:
+        d = len(self.box.half)
         wanted = max(7 * (d + 2), int(60 * d * min(1.0, self.variance.sd / max(signal, 1e-300)) ** 2))
+        if self.fitted is not None:
+            wanted = max(wanted, int(np.ceil(_GROWTH * len(self.box.answers))))
         in_vain = 0
         while wanted < _MOST_ANSWERS:
-            self.box.ask(self.box.draw(wanted - len(self.box.answers), 1.0, self.rng), "student")
+            self.box.ask(self.box.draw(max(0, wanted - len(self.box.answers)), 1.0, self.rng), "student")
             lesson = study(
                 self.box.inside, self.box.answers, self.noise, self.g, self.n_spare, 1 / np.sqrt(3.0), self.rng
             )
@@ -115,6 +130,13 @@ class NoisyBox:
             fitted = fit_jointly(fitted.theta, X, y, self.noise, self.g)
         self.fitted = fitted
 
+    def _misfits(self, level: float) -> bool:
+        """Tell whether residuals are larger than the repeats explain."""
+        fitted = self._known()
+        freedom = len(fitted.residuals) - len(fitted.information)
+        squares = float((fitted.residuals**2).sum())
+        return not self.noise.labels and self.repeated.too_small(squares, freedom, level)
+
     def _lacks_unit(self) -> bool:
         """Take one more unit where that explains the answers better, with the noise of the repeats."""
         X, y = self.box.inside, self.box.answers
@@ -144,10 +166,8 @@ class NoisyBox:
         fitted = self._known()
         angles = self.widening * cones(fitted)
         misfit = 1.0 if self.noise.labels else float(np.mean(fitted.residuals**2) / self.variance.value)
-        if self.floor.kind == "noisy":
-            freedom = len(fitted.residuals) - len(fitted.information)
-            if self.repeated.too_small(float((fitted.residuals**2).sum()), freedom, 0.02):
-                misfit = max(misfit, self.variance.value / self.repeated.value)
+        if self.floor.kind == "noisy" and self._misfits(_REFUTED):
+            misfit = max(misfit, self.variance.value / self.repeated.value)
         evidence = Evidence(
             self.floor, self.variance, self.gap, None, self.asked_for, self.shortage, misfit, bounded=True
         )
