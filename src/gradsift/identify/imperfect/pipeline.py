@@ -25,7 +25,6 @@ from .floor import Floor, choose_path
 from .levers import LONGEST, lever_points, lever_sets, surprise
 from .noise import Variance, excess_kurtosis
 from .outlook import by_levers, outlook
-from .rivals import find_rivals, telling_points
 from .scale import SPREAD, find_scale
 from .steps import find_by_steps
 from .student import Lesson, study
@@ -63,7 +62,6 @@ _SHOWS = 0.65  # of the smallest weight: what the test for another unit is to se
 _MOST_CALIBRATIONS = 6
 _LINEAR = 1e-2  # radians: with noise known, cones this narrow need no calibration
 _PER_UNKNOWN = 2  # answers beside those that gave a start
-_MOST_RIVALS, _RIVALS_SOUGHT = 6, 8
 _LABELS_WIDENING = Widening(1.4, 1.5)
 _LEAST_WIDENING = Widening(1.3, 1.3)  # measured: stopping when cones look narrow favours those that are too narrow
 
@@ -132,7 +130,6 @@ class _Campaign:
         self.near: list[int] = []  # numbers of the ledger's rows that were drawn for the student
         self.used: list[int] = []  # and of those that are fitted
         self.fitted: Fitted | None = None
-        self.rough: Fitted | None = None  # the student's first guess
         self.gap = 0.0
         self.typical_slope: float | None = None
         self.test: CircleTest | None = None
@@ -224,7 +221,7 @@ class _Campaign:
 
     def _stands_up(self) -> bool:
         """Improve what the student said, and tell whether no test speaks against it."""
-        if not (self._pull_levers(_SURE) and self._outdo_rivals()):
+        if not self._pull_levers(_SURE):
             return False
         self._thin_out()
         return not self._lacks_unit() and self._test() and self._sharpened()
@@ -325,7 +322,6 @@ class _Campaign:
         self.ledger.n_units = len(lesson.fitted.theta.u)
         self._fit()
         self._thin_out()
-        self.rough = self.fitted
 
     def _fit(self) -> None:
         """Fit all rows in use; then take the noise from the residuals and fit once more."""
@@ -427,27 +423,6 @@ class _Campaign:
             if self._refuted():
                 return False
         return len(wide) == 0
-
-    def _outdo_rivals(self) -> bool:
-        """Look for other explanations, and ask where they differ until none is left; False if some are."""
-        rough, near = self.rough, self.ledger.X[self.near]
-        if rough is None or len(rough.theta.u) != len(self._known().theta.u):
-            return True
-        for _ in range(_MOST_RIVALS):
-            X, y = self.ledger.X[self.used], self.ledger.y[self.used]
-            rivals = find_rivals(self._known(), rough, X, y, near, self.noise, self.g, self.rng, _RIVALS_SOUGHT)
-            if not rivals:
-                return True
-            first = len(self.ledger.X)
-            n = max(4, self.ledger.n_features // 4)
-            points = telling_points(self._known(), rivals[0], self.radius, n, self.g, self.rng)
-            self.ledger.ask(points, "rivals")
-            self.used.extend(range(first, first + n))
-            X, y = self.ledger.X[self.used], self.ledger.y[self.used]
-            fits = [fit_jointly(one.theta, X, y, self.noise, self.g) for one in (self._known(), *rivals)]
-            self.fitted = min(fits, key=lambda one: one.loss)
-            self._fit()
-        return False
 
     def _set_aside(self, fitted: Fitted) -> bool:
         """Set answers aside that are isolated and impossible, and take those back that have become possible."""
