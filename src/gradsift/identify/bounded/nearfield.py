@@ -142,7 +142,7 @@ def _refuse_steps(box: Box, point: Floats, still: NDArray[np.intp]) -> None:
     moved = np.tile(point, (len(still), 1))
     moved[np.arange(len(still)), still] = np.where(point[still] > 0, -1.0, 1.0)
     apart = np.abs(box.peek(moved, "differences") - box.peek(point[None], "differences"))
-    stepped = still[apart > box.ledger.tolerance]
+    stepped = still[apart > box.ledger.tolerance(0.0)]
     if len(stepped):
         raise NotIdentifiable(
             f"Small changes of input {stepped[0]} change nothing at any point asked and a large one does: it is an "

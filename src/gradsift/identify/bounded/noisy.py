@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...checking import Floats
 from ...errors import NotIdentifiable
-from ..imperfect.cones import calibration, cones
+from ..imperfect.cones import LEVELS, Widening, calibrate, cones
 from ..imperfect.fit import Fitted, Noise, fit_jointly
 from ..imperfect.floor import Floor
 from ..imperfect.noise import Variance
@@ -30,6 +31,7 @@ _REFUTED = 0.02  # probability that noise leaves residuals as large
 _MOST_RELEARNED = 3
 _MOST_ROUNDS = 60
 _MOST_ANSWERS = 200_000
+_LEAST_WIDENING = Widening(1.3, 1.3)  # of the cones, as outside a box
 
 
 class NoisyBox:
@@ -41,7 +43,7 @@ class NoisyBox:
         self.accuracy = 0.1 if accuracy is None else accuracy
         self.variance = self.repeated = Variance(max(floor.sd, 1e-300) ** 2, 7.0 if floor.kind == "noisy" else np.inf)
         self.fitted: Fitted | None = None
-        self.gap, self.widening, self.shortage = 0.0, 1.3, ""
+        self.gap, self.widening, self.shortage = 0.0, _LEAST_WIDENING, ""
         self.n_spare = _SPARE
 
     @property
@@ -61,9 +63,10 @@ class NoisyBox:
     def _sharpen(self) -> None:
         for _ in range(_MOST_ROUNDS):
             self._thin_out()
-            if float((self.widening * cones(self._known())).max()) <= self.accuracy:
-                self.widening = max(1.3, calibration(self._known(), self.box.inside, self.noise, self.g, self.rng, 12))
-                if float((self.widening * cones(self._known())).max()) <= self.accuracy and not self._lacks_unit():
+            if float(self._cones().max()) <= self.accuracy:
+                found = calibrate(self._known(), self.box.inside, self.noise, self.g, self.rng, 12)
+                self.widening = Widening(*np.maximum(_LEAST_WIDENING, found).tolist())
+                if float(self._cones().max()) <= self.accuracy and not self._lacks_unit():
                     return
             n = max(len(self._known().information) // 3, len(self.box.half))
             self.box.ask(telling_points(self._known(), n, 1.0, self.noise, self.g, self.rng), "design")
@@ -158,19 +161,27 @@ class NoisyBox:
         """Say why the search ended, and what the accuracy would take."""
         if self.fitted is None:
             return reason
-        angles = self.widening * cones(self.fitted)
-        return outlook(reason, by_averaging(len(self.box.answers), angles, self.accuracy), self.accuracy)
+        return outlook(reason, by_averaging(len(self.box.answers), self._cones(), self.accuracy), self.accuracy)
+
+    def _cones(self) -> Floats:
+        """(k,) calibrated cones of 99%."""
+        return np.asarray(self.widening.stop * cones(self._known()))
 
     def result(self, n_queries: int) -> Identification:
         """Return what is known, in the oracle's coordinates."""
         fitted = self._known()
-        angles = self.widening * cones(fitted)
         misfit = 1.0 if self.noise.labels else float(np.mean(fitted.residuals**2) / self.variance.value)
         if self.floor.kind == "noisy" and self._misfits(_REFUTED):
             misfit = max(misfit, self.variance.value / self.repeated.value)
         evidence = Evidence(
             self.floor, self.variance, self.gap, None, self.asked_for, self.shortage, misfit, bounded=True
         )
-        judgement = judge(fitted, angles, evidence, self.box.answers - fitted.residuals)
-        facts = {"widening": self.widening, "spent": dict(self.box.ledger.spent)}
-        return result(fitted, angles, self.link, judgement, n_queries, evidence, facts, self.box.outside(fitted.theta))
+        studentised = fitted.studentised(self.box.inside, self.noise, self.g)
+        judgement = judge(fitted, self._cones(), evidence, self.box.answers - fitted.residuals, studentised)
+        facts = {
+            "widening": self.widening.report,
+            "bounds_hold": LEVELS[1],
+            "spent": dict(self.box.ledger.spent),
+        }
+        bounds = self.widening.report * cones(fitted, LEVELS[1])
+        return result(fitted, bounds, self.link, judgement, n_queries, evidence, facts, self.box.outside(fitted.theta))

@@ -11,7 +11,7 @@ from ...activations import Activation
 from ...checking import Floats
 from .fit import Fitted, Noise, fit_jointly, predict
 
-__all__ = ["LEVELS", "Widening", "calibrate", "calibration", "cones"]
+__all__ = ["LEVELS", "Widening", "calibrate", "cones"]
 
 LEVELS = (0.99, 0.95)  # of the cones that end a campaign, and of those that are reported
 
@@ -53,13 +53,6 @@ class Widening(NamedTuple):
 
     stop: float
     report: float
-
-
-def calibration(
-    fitted: Fitted, X: Floats, noise: Noise, g: Activation, rng: np.random.Generator, n_draws: int = 16
-) -> float:
-    """Return the factor by which cones of 99% must widen, as :func:`calibrate` finds it."""
-    return calibrate(fitted, X, noise, g, rng, n_draws).stop
 
 
 def calibrate(

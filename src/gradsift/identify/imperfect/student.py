@@ -103,7 +103,7 @@ def _worth_fitting(path: dict[int, _Stage], n: int, d: int) -> list[int]:
     jumps = [k for k in path if k + 1 in path and path[k].error > _JUMP * path[k + 1].error]
     low = max(jumps, default=0)
     if not jumps:
-        low = min(path, key=lambda k: n * np.log(path[k].error) + k * (d + 2) * np.log(n)) - 1
+        low = min(path, key=lambda k: n * np.log(max(path[k].error, 1e-300)) + k * (d + 2) * np.log(n)) - 1
     return [k for k in path if low - _BELOW <= k <= low + _WINDOW and _LEAST_ROWS * (k * (d + 2) + 1) < n] or [
         min(path)
     ]

@@ -41,10 +41,8 @@ class Judgement(NamedTuple):
     sentence: str
 
 
-def judge(
-    fitted: Fitted, cones: Floats, evidence: Evidence, predictions: Floats, studentised: Floats | None = None
-) -> Judgement:
-    """Weigh the evidence; `predictions` are the fitted values, and plain residuals do where no others are given."""
+def judge(fitted: Fitted, cones: Floats, evidence: Evidence, predictions: Floats, studentised: Floats) -> Judgement:
+    """Weigh the evidence; `predictions` are the fitted values, and `studentised` their residuals over their spread."""
     doubts = []
     k, widest = len(fitted.theta.u), float(cones.max())
     if evidence.shortage:
@@ -64,7 +62,7 @@ def judge(
     if evidence.lacking:
         doubts.append("one more unit, perhaps half of a nearly parallel pair, would explain the answers better")
     if evidence.floor.kind == "noisy":
-        doubts += complaints(fitted.residuals if studentised is None else studentised, predictions)
+        doubts += complaints(studentised, predictions)
     if evidence.floor.kind != "labels" and evidence.misfit > 1.4:
         doubts.append(f"residuals are {np.sqrt(evidence.misfit):.2g} times the noise")
     if doubts:

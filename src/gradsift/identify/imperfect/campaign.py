@@ -1,0 +1,167 @@
+"""What a campaign against imperfect answers knows so far: rows, noise, the joint fit, and what speaks against it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from ...checking import Floats
+from ...errors import NotIdentifiable
+from ..ledger import Ledger
+from ..links import LINKS
+from ..result import Identification
+from .circles import CircleTest
+from .cones import LEVELS, Widening, cones
+from .escape import mend
+from .fit import Fitted, Noise, fit_jointly, predict
+from .floor import Floor
+from .noise import Variance
+from .thinning import leaves_room, richer, simpler
+from .verdict import Evidence, judge, result
+
+__all__ = ["Campaign"]
+
+_REPEATED = 20
+_IMPOSSIBLE = 6.0  # standard deviations of the noise
+_MOST_STRAY = 0.05  # share of the answers
+_SPARE = 8  # units of the first student
+
+
+class Campaign:
+    """One identification while it runs."""
+
+    def __init__(
+        self, ledger: Ledger, activation: str, floor: Floor, accuracy: float | None, rng: np.random.Generator
+    ) -> None:
+        if activation not in LINKS:
+            raise ValueError(f"activation must be one of {', '.join(LINKS)} for imperfect answers, got {activation!r}.")
+        self.ledger, self.link, self.floor, self.rng = ledger, LINKS[activation], floor, rng
+        self.g = self.link.odd
+        self.accuracy = accuracy if accuracy is not None else (0.1 if floor.kind in ("noisy", "labels") else np.inf)
+        self.asked_for = accuracy
+        known = floor.kind != "noisy"
+        self.variance = self.first_guess = Variance(max(floor.sd, 1e-300) ** 2, np.inf if known else 7.0)
+        self.near: list[int] = []  # numbers of the ledger's rows that were drawn for the student
+        self.used: list[int] = []  # and of those that are fitted
+        self.fitted: Fitted | None = None
+        self.radius, self.signal = 1.0, 1.0  # of random inputs, and what the units add to the answers
+        self.n_spare = _SPARE
+        self.gap = 0.0
+        self.typical_slope: float | None = None
+        self.test: CircleTest | None = None
+        self.shortage = ""
+        self.rounds = 0
+        self.widening = Widening(1.5, 1.5)  # of the cones, before it is calibrated
+        self.lacking = False
+        self.least = 0  # units that far circles have shown
+        self.stray: list[int] = []  # numbers of rows that were set aside
+        self.read = False  # units come from steps on a circle
+
+    @property
+    def noise(self) -> Noise:
+        if self.floor.kind == "labels":
+            return Noise(1.0, labels=True, typical_slope=self.typical_slope)
+        return Noise(self.variance.sd)
+
+    def known(self) -> Fitted:
+        if self.fitted is None:
+            raise NotIdentifiable("No number of units explains the answers.")
+        return self.fitted
+
+    def fit(self) -> None:
+        """Fit all rows in use; then take the noise from the residuals and fit once more."""
+        self.fitted = self._fit_rows(self.known())
+        if not self.noise.labels and self._set_aside(self.fitted):
+            self.fitted = self._fit_rows(self.fitted)
+
+    def _fit_rows(self, fitted: Fitted) -> Fitted:
+        X, y = self.ledger.X[self.used], self.ledger.y[self.used]
+        fitted = fit_jointly(fitted.theta, X, y, self.noise, self.g)
+        if self.floor.kind == "noisy":
+            freedom = len(y) - len(fitted.information)
+            self.variance = Variance(self.floor.sd**2, 7.0).pooled(float((fitted.residuals**2).sum()), freedom)
+            fitted = fit_jointly(fitted.theta, X, y, self.noise, self.g)
+        return mend(fitted, X, y, self.noise, self.g)
+
+    def _set_aside(self, fitted: Fitted) -> bool:
+        """Set answers aside that are isolated and impossible, and take those back that have become possible."""
+        X, y = self.ledger.X[self.stray], self.ledger.y[self.stray]
+        off = np.abs(y - predict(fitted.theta, X, self.g)) > _IMPOSSIBLE * self.noise.sd
+        back = [row for row, still in zip(self.stray, off) if not still]
+        out = [self.used[i] for i in np.flatnonzero(np.abs(fitted.residuals) > _IMPOSSIBLE * self.noise.sd)]
+        if len(out) > _MOST_STRAY * len(self.used):
+            out = []  # not isolated: it is the fit that is wrong
+        self.stray = [row for row in self.stray if row not in back] + out
+        self.used = sorted({*self.used, *back} - {*out})
+        return bool(back or out)
+
+    def refuted(self, level: float = 1e-3) -> bool:
+        """Tell whether the residuals have outgrown the noise of the repeats."""
+        fitted = self.known()
+        freedom = len(self.used) - len(fitted.information)
+        return not self.noise.labels and self.first_guess.too_small(float((fitted.residuals**2).sum()), freedom, level)
+
+    def measure_noise(self) -> None:
+        """Repeat some random inputs, once in a campaign: a misfit is to be told from noise."""
+        if self.first_guess.freedom > 2 * _REPEATED:
+            return
+        rows = self.rng.choice(self.near, _REPEATED, replace=False)
+        first = len(self.ledger.X)
+        gaps = self.ledger.ask(self.ledger.X[rows], "noise") - self.ledger.y[rows]
+        self.near.extend(range(first, first + _REPEATED))
+        self.variance = self.first_guess = self.first_guess.pooled(0.5 * float((gaps**2).sum()), _REPEATED)
+
+    def thin_out(self) -> None:
+        """Drop units that all replies together do not need."""
+        X, y = self.ledger.X[self.used], self.ledger.y[self.used]
+        while len(self.known().theta.u) > self.least and (smaller := simpler(self.known(), X, y, self.noise, self.g)):
+            self.fitted = smaller
+            self.ledger.n_units = len(smaller.theta.u)
+            self.fit()
+
+    def lacks_unit(self) -> bool:
+        """Tell whether one more unit, for instance half of a merged pair, explains the replies better.
+
+        With the noise of the repeats: that of the residuals would hide what is missing.
+        """
+        fitted, X, y = self.known(), self.ledger.X[self.used], self.ledger.y[self.used]
+        if self.read and not leaves_room(fitted):
+            return False
+        noise = replace(self.noise, sd=min(self.first_guess.sd, self.variance.sd))
+        again = fit_jointly(fitted.theta, X, y, noise, self.g)
+        return richer(again, X, y, noise, self.g, self.rng) is not None
+
+    @property
+    def cones(self) -> Floats:
+        """(k,) calibrated cones of 99%."""
+        return np.asarray(self.widening.stop * cones(self.known()))
+
+    def result(self, n_queries: int) -> Identification:
+        """Return what is known."""
+        fitted = self.known()
+        misfit = 1.0 if self.noise.labels else float(np.mean(fitted.residuals**2) / self.variance.value)
+        if self.floor.kind == "noisy" and self.refuted():
+            misfit = max(misfit, self.variance.value / self.first_guess.value)
+        evidence = Evidence(
+            self.floor,
+            self.variance,
+            self.gap,
+            self.test,
+            self.asked_for,
+            self.shortage,
+            misfit,
+            lacking=self.lacking,
+            n_stray=len(self.stray),
+        )
+        X, y = self.ledger.X[self.used], self.ledger.y[self.used]
+        studentised = fitted.studentised(X, self.noise, self.g)
+        judgement = judge(fitted, self.cones, evidence, y - fitted.residuals, studentised)
+        facts = {
+            "rounds": self.rounds,
+            "widening": self.widening.report,
+            "bounds_hold": LEVELS[1],
+            "spent": dict(self.ledger.spent),
+        }
+        bounds = self.widening.report * cones(fitted, LEVELS[1])
+        return result(fitted, bounds, self.link, judgement, n_queries, evidence, facts)

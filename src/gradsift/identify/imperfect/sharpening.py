@@ -1,0 +1,81 @@
+"""Lever rounds until the calibrated cones of all directions are narrow enough."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...checking import Floats
+from .campaign import Campaign
+from .cones import Widening, calibrate, cones
+from .fit import Fitted
+from .levers import LONGEST, lever_points, lever_sets, surprise
+
+__all__ = ["pull_levers", "sharpen"]
+
+_MOST_ROUNDS = 200
+_REFUTED = 4.0  # mean square of the first lever answers over what the student foretold
+_IMPOSSIBLE = 6.0  # standard deviations of the noise
+_MOST_CALIBRATIONS = 6
+_LINEAR = 1e-2  # radians: with noise known, cones this narrow need no calibration
+_LABELS_WIDENING = Widening(1.4, 1.5)
+_LEAST_WIDENING = Widening(1.3, 1.3)  # measured: stopping when cones look narrow favours those that are too narrow
+
+
+def sharpen(campaign: Campaign, accuracy: float) -> None:
+    """Pull levers until the calibrated cones are narrow enough."""
+    for _ in range(_MOST_CALIBRATIONS):
+        sound = pull_levers(campaign, accuracy / campaign.widening.stop)
+        _calibrate(campaign)
+        if not sound or float(campaign.cones.max()) <= accuracy:
+            return
+
+
+def _calibrate(campaign: Campaign) -> None:
+    fitted = campaign.known()
+    if campaign.read and float(cones(fitted).max()) < _LINEAR:
+        campaign.widening = _LEAST_WIDENING
+        return
+    n_draws = 16 if len(fitted.information) < 200 else 8
+    found = calibrate(fitted, campaign.ledger.X[campaign.used], campaign.noise, campaign.g, campaign.rng, n_draws)
+    campaign.widening = Widening(*(max(least, factor) for least, factor in zip(_least_widening(campaign), found)))
+
+
+def _least_widening(campaign: Campaign) -> Widening:
+    return _LABELS_WIDENING if campaign.noise.labels else _LEAST_WIDENING
+
+
+def pull_levers(campaign: Campaign, accuracy: float) -> bool:
+    """Lever rounds until the linear cones are narrower than `accuracy`; False if the student was refuted."""
+    length = LONGEST
+    for _ in range(_MOST_ROUNDS):
+        fitted = campaign.known()
+        wide = np.flatnonzero(cones(fitted) > accuracy)
+        if len(wide) == 0 or campaign.ledger.n_features < 2:
+            return True
+        points = _levers(campaign, fitted, wide, length)
+        first = len(campaign.ledger.X)
+        squares = surprise(fitted, points, campaign.ledger.ask(points, "levers"), campaign.noise, campaign.g)
+        campaign.rounds += 1
+        amazed = float(np.mean(np.minimum(squares, _IMPOSSIBLE**2)))
+        if amazed > _REFUTED and len(campaign.used) + len(campaign.stray) == len(campaign.near):
+            return False
+        campaign.used.extend(range(first, first + len(points)))
+        length = max(0.5 * length, 0.1) if amazed > 2.5 else min(1.3 * length, LONGEST)
+        campaign.fit()
+        if campaign.refuted():
+            return False
+    return len(wide) == 0
+
+
+def _levers(campaign: Campaign, fitted: Fitted, units: NDArray[np.intp], length: float) -> Floats:
+    """Return lever points of some units, or random inputs where no lever is free of other units."""
+    points = [
+        lever_points(fitted, int(unit), length, campaign.rng)
+        for unit in units
+        for _ in range(lever_sets(fitted, int(unit), campaign.variance.sd))
+    ]
+    if any(len(part) for part in points):
+        return np.concatenate(points)
+    d = campaign.ledger.n_features
+    return np.asarray(campaign.radius * campaign.rng.standard_normal((2 * d, d)))
