@@ -130,6 +130,23 @@ def test_misbehaving_noise_is_warned_of_and_gaussian_noise_is_not(kind, most_cer
     assert kind != "gauss" or certified >= 3  # each of the tests for misbehaviour has a level of 1%
 
 
+def test_uneven_noise_is_weighed_and_said():
+    certified = 0
+    for seed in range(4):
+        model, rng = teacher(10, 3, 50 + seed), np.random.default_rng([43, seed])
+
+        def answer(X, model=model, rng=rng):
+            r = model.predict(X)
+            return r + 0.1 * np.exp(0.4 * r) * rng.standard_normal(len(r))
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", gs.errors.UncertifiedWarning)
+            found = gs.recover(gs.Oracle(answer, 10), random_state=seed, accuracy=0.05)
+        assert not found.certified or error(model, found) <= 0.05
+        certified += found.certified and "uneven" in found.verdict
+    assert certified >= 2
+
+
 def test_a_budget_returns_what_is_known_and_says_so():
     model = teacher(10, 3, 0)
     oracle = noisy(model, 0.1, 0)

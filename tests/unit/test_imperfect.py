@@ -10,7 +10,7 @@ from gradsift.identify.imperfect.design import informative_points
 from gradsift.identify.imperfect.fit import Noise, fit_jointly, jacobian, mirrors_of, predict, reflect
 from gradsift.identify.imperfect.floor import choose_path, grid_of
 from gradsift.identify.imperfect.levers import argument_errors, lever_points, surprise
-from gradsift.identify.imperfect.noise import Variance, complaints
+from gradsift.identify.imperfect.noise import Variance, complaints, relative_spread
 from gradsift.identify.imperfect.student import study
 from gradsift.identify.imperfect.thinning import richer, simpler
 from gradsift.refine import Parameters
@@ -197,6 +197,17 @@ def test_variances_pool_by_their_degrees_of_freedom():
     assert Variance(1.0, np.inf).pooled(100.0, 10).value == 1.0
     assert Variance(1.0, np.inf).too_small(300.0, 100)
     assert not Variance(1.0, np.inf).too_small(120.0, 100)
+
+
+def test_uneven_noise_gets_a_variance_function_and_even_noise_does_not():
+    rng = np.random.default_rng(31)
+    r = rng.standard_normal(2000)
+    true = np.exp(0.5 * r)
+    spread = relative_spread(true * rng.standard_normal(2000), r)
+    true = true / np.sqrt(np.mean(true**2))
+    assert np.abs(np.log(spread / true))[np.abs(r) < 1.5].max() < 0.2  # four standard errors of a log spread
+    found = [relative_spread(rng.standard_normal(200), rng.standard_normal(200)) is not None for _ in range(300)]
+    assert sum(found) <= 5  # level 1e-4 for many rows; fourth moments of few are not Gaussian
 
 
 @pytest.mark.parametrize(

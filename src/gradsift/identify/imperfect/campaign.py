@@ -57,12 +57,18 @@ class Campaign:
         self.least = 0  # units that far circles have shown
         self.stray: list[int] = []  # numbers of rows that were set aside
         self.read = False  # units come from steps on a circle
+        self.relative: Floats | float = 1.0  # spread of the answers in use, once noise proves uneven
 
     @property
     def noise(self) -> Noise:
         if self.floor.kind == "labels":
             return Noise(1.0, labels=True, typical_slope=self.typical_slope)
         return Noise(self.variance.sd)
+
+    @property
+    def uneven_noise(self) -> Noise:
+        """The noise of the rows in use, one spread for each where that was found."""
+        return replace(self.noise, relative=self.relative)
 
     def known(self) -> Fitted:
         if self.fitted is None:
@@ -153,9 +159,10 @@ class Campaign:
             misfit,
             lacking=self.lacking,
             n_stray=len(self.stray),
+            uneven=np.ndim(self.relative) > 0,
         )
         X, y = self.ledger.X[self.used], self.ledger.y[self.used]
-        studentised = fitted.studentised(X, self.noise, self.g)
+        studentised = fitted.studentised(X, self.uneven_noise, self.g)
         judgement = judge(fitted, self.cones, evidence, y - fitted.residuals, studentised)
         facts = {
             "rounds": self.rounds,

@@ -61,12 +61,13 @@ class Noise:
     """Additive noise of standard deviation `sd`, or labels with mean r.
 
     Few labels that look certain are explained best by units far too steep, so that for labels it matters what slope is
-    typical.
+    typical. Uneven noise has a factor of `sd` for each answer, `relative` (n,), in the order of the rows of one fit.
     """
 
     sd: float
     labels: bool = False
     typical_slope: float | None = None
+    relative: Floats | float = 1.0
 
     @property
     def prior(self) -> Prior:
@@ -78,26 +79,26 @@ class Noise:
         if self.labels:
             beyond = np.maximum(np.abs(r) - 1, 0.0) / _WALL
             return float(-np.log(np.clip(0.5 * (1 + y * r), 0.25 * _CERTAIN, 1.0)).sum() + 0.5 * (beyond**2).sum())
-        return float(0.5 * ((y - r) ** 2).sum() / self.sd**2)
+        return float(0.5 * (((y - r) / self.relative) ** 2).sum() / self.sd**2)
 
     def score(self, r: Floats, y: Floats) -> Floats:
         """Return minus the derivative of the loss in each value of r."""
         if self.labels:
             inside = np.where(np.abs(r) < 1, y / np.maximum(1 + y * r, 0.5 * _CERTAIN), 0.0)
             return np.asarray(inside - np.sign(r) * np.maximum(np.abs(r) - 1, 0.0) / _WALL**2)
-        return np.asarray((y - r) / self.sd**2)
+        return np.asarray((y - r) / (self.sd * self.relative) ** 2)
 
     def draw(self, r: Floats, rng: np.random.Generator) -> Floats:
         """Return answers of an oracle with mean r."""
         if self.labels:
             return np.where(rng.random(len(r)) < 0.5 * (1 + r), 1.0, -1.0)
-        return np.asarray(r + self.sd * rng.standard_normal(len(r)))
+        return np.asarray(r + self.sd * self.relative * rng.standard_normal(len(r)))
 
     def precision(self, r: Floats) -> Floats:
         """Return one over the variance of each answer."""
         if self.labels:
             return np.asarray(1 / np.maximum(1 - r * r, _CERTAIN))
-        return np.full(len(r), self.sd**-2)
+        return np.full(len(r), (self.sd * self.relative) ** -2)
 
 
 def predict(theta: Parameters, X: Floats, g: Activation) -> Floats:
@@ -150,8 +151,9 @@ class Fitted:
     def studentised(self, X: Floats, noise: Noise, g: Activation) -> Floats:
         """(n,) residuals at the rows X of the fit over their standard deviations: fitting makes residuals smaller."""
         J = jacobian(self.theta, self.mirrors, X, g)
-        leverage = np.einsum("np,np->n", J @ self.covariance, J) * noise.sd**-2
-        return np.asarray(self.residuals / (noise.sd * np.sqrt(np.maximum(1 - leverage, 0.05))))
+        sd = noise.sd * noise.relative
+        leverage = np.einsum("np,np->n", J @ self.covariance, J) / sd**2
+        return np.asarray(self.residuals / (sd * np.sqrt(np.maximum(1 - leverage, 0.05))))
 
     def tangent(self, unit: int) -> Floats:
         """(d - 1, d - 1) covariance of one unit's direction."""

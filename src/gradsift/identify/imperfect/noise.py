@@ -5,14 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.stats import chi2, kurtosistest, norm
 from scipy.stats import f as f_distribution
-from scipy.stats import kurtosistest, norm
 
 from ...checking import Floats
 
-__all__ = ["Variance", "complaints", "excess_kurtosis"]
+__all__ = ["Variance", "complaints", "excess_kurtosis", "relative_spread"]
 
 _LEVEL = 1e-3
+_UNEVEN_LEVEL = 1e-4  # from which a variance function replaces one variance
+_SCORINGS = 20
+_LEAST_SPREAD = 0.4  # relative: a parabola of logarithms must not make a few answers all-important
 _TAIL_LEVEL = 1e-2  # of the fourth moment: heavy tails are the likeliest fault, and hard to see
 
 
@@ -76,3 +79,24 @@ def complaints(residuals: Floats, predictions: Floats) -> list[str]:
     if abs(uneven) > norm.isf(_LEVEL / 2):
         found.append(f"the noise is {'larger' if uneven > 0 else 'smaller'} where the function is larger")
     return found
+
+
+def relative_spread(residuals: Floats, predictions: Floats) -> Floats | None:
+    """Return each answer's standard deviation over that of all, (n,), where the noise depends on the function's value.
+
+    The variance function is ``log v = a + b r + c r^2``, by maximum likelihood (Fisher scoring); None where the score
+    test of b = c = 0 does not ask for it.
+    """
+    z = (predictions - predictions.mean()) / max(float(predictions.std()), 1e-300)
+    basis = np.linalg.qr(np.column_stack([np.ones_like(z), z, z**2]))[0]  # (n, 3)
+    squares = residuals**2 / max(float(np.mean(residuals**2)), 1e-300)
+    if 0.5 * float(((basis[:, 1:].T @ squares) ** 2).sum()) < chi2.isf(_UNEVEN_LEVEL, 2):
+        return None
+    logs = np.zeros(len(z))
+    for _ in range(_SCORINGS):
+        step = basis.T @ (squares * np.exp(-logs) - 1)
+        logs = np.clip(
+            logs + basis @ step * min(1.0, np.sqrt(len(z)) / max(float(np.linalg.norm(step)), 1e-300)), -8, 8
+        )
+    spread = np.exp(0.5 * logs)
+    return np.asarray(np.maximum(spread / np.sqrt(np.mean(spread**2)), _LEAST_SPREAD))

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...activations import get_activation
-from ...checking import as_generator, at_least
+from ...checking import Floats, as_generator, at_least
 from ...errors import BudgetSpent
 from ...oracle import Oracle
 from ..ledger import Ledger
@@ -20,10 +20,10 @@ from .design import informative_points
 from .fit import fit_jointly
 from .floor import Floor, choose_path
 from .learning import draw, learn
-from .noise import Variance
+from .noise import Variance, relative_spread
 from .outlook import by_levers, outlook
 from .scale import SPREAD, find_scale
-from .sharpening import pull_levers, sharpen
+from .sharpening import UNEVEN_WIDENING, calibrate_cones, pull_levers, sharpen
 from .steps import find_by_steps
 
 __all__ = ["identify_imperfect"]
@@ -97,6 +97,25 @@ def _run(campaign: Campaign) -> None:
     campaign.lacking = campaign.lacks_unit()
     if campaign.asked_for is None and campaign.floor.kind in ("rounded", "float32") and not campaign.read:
         _measure_parameters(campaign)
+    if campaign.floor.kind == "noisy":
+        _allow_for_uneven_noise(campaign)
+
+
+def _allow_for_uneven_noise(campaign: Campaign) -> None:
+    """Weigh each answer by a variance function where one size of noise does not do; the last step, for rows as used."""
+    if _spread(campaign) is None:
+        return
+    sharpen(campaign, campaign.accuracy / UNEVEN_WIDENING)
+    relative = _spread(campaign)
+    campaign.relative = 1.0 if relative is None else relative
+    X, y = campaign.ledger.X[campaign.used], campaign.ledger.y[campaign.used]
+    campaign.fitted = fit_jointly(campaign.known().theta, X, y, campaign.uneven_noise, campaign.g)
+    calibrate_cones(campaign)
+
+
+def _spread(campaign: Campaign) -> Floats | None:
+    residuals = campaign.known().residuals
+    return relative_spread(residuals, campaign.ledger.y[campaign.used] - residuals)
 
 
 def _read_steps(campaign: Campaign) -> bool:

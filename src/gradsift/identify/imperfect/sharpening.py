@@ -11,13 +11,14 @@ from .cones import Widening, calibrate, cones
 from .fit import Fitted
 from .levers import LONGEST, lever_points, lever_sets, surprise
 
-__all__ = ["pull_levers", "sharpen"]
+__all__ = ["UNEVEN_WIDENING", "calibrate_cones", "pull_levers", "sharpen"]
 
 _MOST_ROUNDS = 200
 _REFUTED = 4.0  # mean square of the first lever answers over what the student foretold
 _IMPOSSIBLE = 6.0  # standard deviations of the noise
 _MOST_CALIBRATIONS = 6
 _LINEAR = 1e-2  # radians: with noise known, cones this narrow need no calibration
+UNEVEN_WIDENING = 1.25  # a variance function is a model, too
 _LABELS_WIDENING = Widening(1.4, 1.5)
 _LEAST_WIDENING = Widening(1.3, 1.3)  # measured: stopping when cones look narrow favours those that are too narrow
 
@@ -26,19 +27,24 @@ def sharpen(campaign: Campaign, accuracy: float) -> None:
     """Pull levers until the calibrated cones are narrow enough."""
     for _ in range(_MOST_CALIBRATIONS):
         sound = pull_levers(campaign, accuracy / campaign.widening.stop)
-        _calibrate(campaign)
+        calibrate_cones(campaign)
         if not sound or float(campaign.cones.max()) <= accuracy:
             return
 
 
-def _calibrate(campaign: Campaign) -> None:
+def calibrate_cones(campaign: Campaign) -> None:
     fitted = campaign.known()
     if campaign.read and float(cones(fitted).max()) < _LINEAR:
         campaign.widening = _LEAST_WIDENING
         return
     n_draws = 16 if len(fitted.information) < 200 else 8
-    found = calibrate(fitted, campaign.ledger.X[campaign.used], campaign.noise, campaign.g, campaign.rng, n_draws)
-    campaign.widening = Widening(*(max(least, factor) for least, factor in zip(_least_widening(campaign), found)))
+    found = calibrate(
+        fitted, campaign.ledger.X[campaign.used], campaign.uneven_noise, campaign.g, campaign.rng, n_draws
+    )
+    more = UNEVEN_WIDENING if np.ndim(campaign.relative) else 1.0
+    campaign.widening = Widening(
+        *(more * max(least, factor) for least, factor in zip(_least_widening(campaign), found))
+    )
 
 
 def _least_widening(campaign: Campaign) -> Widening:

@@ -32,6 +32,7 @@ class Evidence(NamedTuple):
     bounded: bool = False
     lacking: bool = False
     n_stray: int = 0
+    uneven: bool = False
 
 
 class Judgement(NamedTuple):
@@ -87,7 +88,8 @@ def _cancel(fitted: Fitted) -> bool:
 
 def _floor(evidence: Evidence) -> str:
     if evidence.floor.kind == "noisy":
-        return f"answers have noise of standard deviation {evidence.variance.sd:.2g}"
+        uneven = " on average, and uneven" if evidence.uneven else ""
+        return f"answers have noise of standard deviation {evidence.variance.sd:.2g}{uneven}"
     return str(evidence.floor)
 
 
