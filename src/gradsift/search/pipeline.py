@@ -53,7 +53,7 @@ def search(
     offsets, intercept : bool or "auto"
         "auto" fits them only when a score test at level 0.001 asks for them (or the rows lie far from the origin).
     n_starts, max_rounds : int
-        Starts raced per round (by default 4, and 8 for labels, whose optima lie closer), and how many rounds at most.
+        Starts raced per round (by default 4, and 6 for labels, whose optima lie closer), and how many rounds at most.
     starts : sequence of SigmoidCombination
         Further starts, in the user's coordinates (an earlier fit, or EM's); used where their number of units fits.
     rng : None, int or Generator
@@ -70,7 +70,7 @@ def search(
     rng = as_generator(rng)
     family = _first_family(source, activation, labels, slopes, offsets, intercept)
     wider = _wider_family(family, offsets, intercept)
-    effort = Effort(n_starts or (8 if family.labels else 4), max_rounds, tuple(starts))
+    effort = Effort(n_starts or (6 if family.labels else 4), max_rounds, tuple(starts))
 
     def find(problem: Problem, *, watch: bool) -> Settled | None:
         wanted = wider if watch and wider != family else None
