@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy.stats import chi2
 
 from ...checking import Floats
 from ...errors import NotIdentifiable
 from ..imperfect.cones import LEVELS, Widening, calibrate, cones
 from ..imperfect.fit import Fitted, Noise, fit_jointly
 from ..imperfect.floor import Floor
+from ..imperfect.levers import surprise
 from ..imperfect.noise import Variance
 from ..imperfect.outlook import by_averaging, outlook
 from ..imperfect.student import Lesson, study
@@ -30,6 +32,7 @@ _ROUGH = 0.35
 _REFUTED = 0.02  # probability that noise leaves residuals as large
 _MOST_RELEARNED = 3
 _MOST_ROUNDS = 60
+_FRESH = 4  # random answers per input, to confirm what was found
 _MOST_ANSWERS = 200_000
 _LEAST_WIDENING = Widening(1.3, 1.3)  # of the cones, as outside a box
 
@@ -50,6 +53,11 @@ class NoisyBox:
     def noise(self) -> Noise:
         return Noise(self.variance.sd, self.floor.kind == "labels")
 
+    @property
+    def _least_noise(self) -> Noise:
+        """That of the repeats, or of the residuals where it is less: what is missing enlarges residuals."""
+        return Noise(min(self.repeated.sd, self.variance.sd), self.noise.labels)
+
     def run(self) -> None:
         """Learn, then sharpen; again from more answers where residuals refute what was learned."""
         signal = self._look_first()
@@ -66,11 +74,23 @@ class NoisyBox:
             if float(self._cones().max()) <= self.accuracy:
                 found = calibrate(self._known(), self.box.inside, self.noise, self.g, self.rng, 12)
                 self.widening = Widening(*np.maximum(_LEAST_WIDENING, found).tolist())
-                if float(self._cones().max()) <= self.accuracy and not self._lacks_unit():
+                sharp = float(self._cones().max()) <= self.accuracy
+                if sharp and self._foretells() and not self._lacks_unit():
                     return
             n = max(len(self._known().information) // 3, len(self.box.half))
             self.box.ask(telling_points(self._known(), n, 1.0, self.noise, self.g, self.rng), "design")
             self._fit()
+
+    def _foretells(self) -> bool:
+        """Tell whether fresh random answers are as foretold; either way they join the others.
+
+        Most answers were asked where the known units show best, which is where a merged pair hides best.
+        """
+        fitted, n = self._known(), _FRESH * (len(self.box.half) + 2)
+        points = self.box.draw(n, 1.0, self.rng)
+        squares = surprise(fitted, points, self.box.ask(points, "fresh"), self._least_noise, self.g)
+        self._fit()
+        return bool(squares.sum() < chi2.isf(_REFUTED, n))
 
     def _look_first(self) -> float:
         """Return the spread of the answers; where they are noisy the first ones are asked twice."""
@@ -143,7 +163,7 @@ class NoisyBox:
     def _lacks_unit(self) -> bool:
         """Take one more unit where that explains the answers better, with the noise of the repeats."""
         X, y = self.box.inside, self.box.answers
-        noise = Noise(min(self.repeated.sd, self.variance.sd), self.noise.labels)
+        noise = self._least_noise
         more = richer(fit_jointly(self._known().theta, X, y, noise, self.g), X, y, noise, self.g, self.rng)
         if more is None:
             return False

@@ -17,6 +17,7 @@ _MORE_POINTS = 4  # a round answer may be luck too
 _REPEATS = 7
 _ON_LINE = 16
 _SHORT = 1e-3
+_FAR, _FAR_POINTS = 1e3, 4
 _GROWING = 3.0  # errors of single-precision arithmetic grow with the inputs
 
 
@@ -69,25 +70,36 @@ def choose_path(oracle: Oracle, rng: np.random.Generator) -> Floor:
     y = oracle(np.repeat(first, 2, axis=0))
     if y[0] == y[1] and grid_of(y) == 0.0:
         return Floor("exact", 0.0, 0.0, oracle.n_answered - before)
+    beside = np.empty(0)
     if np.isin(y, (-1.0, 1.0)).all():
-        y = np.concatenate([y, oracle(_points(oracle, _LABELS_ASKED, rng))])
-        if np.isin(y, (-1.0, 1.0)).all():
+        beside = oracle(_points(oracle, _LABELS_ASKED, rng))
+        if np.isin(beside, (-1.0, 1.0)).all():
             return Floor("labels", 1.0, 0.0, oracle.n_answered - before)
     if y[0] == y[1]:  # on a grid, unless a round answer was luck
         y = np.concatenate([y, oracle(np.repeat(_points(oracle, _MORE_POINTS, rng), 2, axis=0))])
         if (y[::2] == y[1::2]).all():
-            floor = Floor("exact", 0.0) if np.ptp(y) == 0 else _without_noise(y)  # a constant has no grid
+            seen = np.concatenate([y, beside])
+            floor = Floor("exact", 0.0) if np.ptp(seen) == 0 else _without_noise(seen)  # a constant has no grid
             if floor.kind == "float32":
-                floor = replace(floor, sd=_GROWING * max(floor.sd, _roughness(oracle, first, rng)))
+                floor = _of_single_precision(oracle, first, seen, rng)
             return replace(floor, n_queries=oracle.n_answered - before)
     repeated = np.append(y[:2], oracle(np.repeat(first, _REPEATS, axis=0)))
-    return Floor("noisy", float(repeated.std(ddof=1)), 0.0, oracle.n_answered - before)
+    apart = float(np.sqrt(0.5 * np.mean((y[::2] - y[1::2]) ** 2)))  # where the first point is quiet, others are not
+    return Floor("noisy", float(repeated.std(ddof=1)) or apart, 0.0, oracle.n_answered - before)
 
 
 def _without_noise(y: Floats) -> Floor:
     grid = grid_of(y)
-    kind = "exact" if grid == 0.0 else "float32" if _is_float32(y) and grid < 1e-5 else "rounded"
+    kind = "exact" if grid == 0.0 else "float32" if _is_float32(y) and grid == _single_spacing(y) else "rounded"
     return Floor(kind, grid / np.sqrt(12.0), grid)
+
+
+def _of_single_precision(oracle: Oracle, point: Floats, y: Floats, rng: np.random.Generator) -> Floor:
+    """Return the floor of single precision: its spacing at the largest answers, which are those far out."""
+    if oracle.bounds is None:
+        y = np.append(y, oracle(_FAR * _points(oracle, _FAR_POINTS, rng)))
+    grid = _single_spacing(y)
+    return Floor("float32", _GROWING * max(grid / np.sqrt(12.0), _roughness(oracle, point, rng)), grid)
 
 
 def _roughness(oracle: Oracle, point: Floats, rng: np.random.Generator) -> float:
@@ -102,18 +114,28 @@ def _roughness(oracle: Oracle, point: Floats, rng: np.random.Generator) -> float
 
 
 def grid_of(y: Floats) -> float:
-    """Return the spacing of the decimal grid (up to nine digits) or of the float32 numbers that hold y, or 0."""
+    """Return the spacing of the decimal grid (up to nine digits) or of the float32 numbers that hold y, or 0.
+
+    A grid near the spacing of the numbers themselves holds everything, and says nothing.
+    """
+    single = _is_float32(y)
+    finest = _single_spacing(y) if single else 64 * float(np.spacing(np.abs(y).max()))
     for decimals in range(_MOST_DECIMALS + 1):
-        scaled = y * 10.0**decimals
+        step, scaled = 10.0**-decimals, y * 10.0**decimals
+        if step < finest:
+            break
         if (np.abs(scaled - np.round(scaled)) <= 4e-16 * np.abs(scaled) + 1e-300).all():
-            return float(10.0**-decimals)
-    if _is_float32(y):
-        return float(np.spacing(np.float32(np.abs(y).max())))
-    return 0.0
+            return float(step)
+    return _single_spacing(y) if single else 0.0
+
+
+def _single_spacing(y: Floats) -> float:
+    return float(np.spacing(np.float32(np.abs(y).max())))
 
 
 def _is_float32(y: Floats) -> bool:
-    return bool((y.astype(np.float32).astype(np.float64) == y).all())
+    with np.errstate(over="ignore"):
+        return bool((y.astype(np.float32).astype(np.float64) == y).all())
 
 
 def _points(oracle: Oracle, n: int, rng: np.random.Generator) -> Floats:
