@@ -13,12 +13,14 @@ from .joint import Fit
 from .ledger import Ledger
 from .net import Net
 
-__all__ = ["CHI_LIMIT", "ERROR_LIMIT", "Certificate", "certify", "fresh_points", "smallest_angle"]
+__all__ = ["CHI_LIMIT", "ERROR_LIMIT", "Certificate", "certify", "far_points", "fresh_points", "smallest_angle"]
 
 CHI_LIMIT = 2.0
 ERROR_LIMIT = 6e-9
 _FRESH_LIMIT = 1e-8
 _LEAST_WEIGHT = 1e-7  # over the largest one
+_SHOWS = 1e-4  # rounding over the smallest weight, up to which far points show a further unit
+_MOST_RADII = 12
 
 
 @dataclass(frozen=True)
@@ -95,6 +97,21 @@ def fresh_points(net: Net, n: int, rng: np.random.Generator) -> Floats:
         along -= (along @ a) / squares[unit] * a
         points[number] = (rng.standard_normal() - b) / squares[unit] * a + 8.0**number * typical * along
     return points
+
+
+def far_points(net: Net, ledger: Ledger, rng: np.random.Generator) -> Floats:
+    """Return opposite points at growing distances beyond those of the scan; (n, d), none without a linear term.
+
+    A linear term keeps the scan near the origin, since it drowns the plateaus far out. Units whose hyperplanes lie
+    beyond are not scanned for, but crossing one shows as long as its step is above the rounding there.
+    """
+    d = net.a.shape[1]
+    radii = ledger.far * 8.0 ** np.arange(_MOST_RADII)
+    radii = radii[ledger.rounding(radii) < _SHOWS * np.abs(net.u).min(initial=np.inf)]
+    if net.linear is None or not len(radii):
+        return np.empty((0, d))
+    ways = normalize_rows(rng.standard_normal((len(radii), d)))
+    return np.concatenate([radii[:, None] * ways, -radii[:, None] * ways])
 
 
 def smallest_angle(net: Net) -> float:

@@ -14,7 +14,7 @@ from ..geometry import orthonormal_rows
 from ..oracle import Oracle
 from .accuracy import Errors
 from .arcs import suspected_arcs
-from .certificate import CHI_LIMIT, certify, fresh_points, smallest_angle
+from .certificate import CHI_LIMIT, certify, far_points, fresh_points, smallest_angle
 from .circle import CircleScan, scan_circle
 from .families import AlgebraicTails, WrongFamily
 from .frames import Frame, frame_through
@@ -206,6 +206,9 @@ class _Search:
         fit, errors = polish(fit, self.ledger, self.rng)
         points = fresh_points(fit.net, _N_FRESH, self.rng)
         fresh = (self.ledger.ask(points, "fresh") - fit.net.predict(points)) / fit.net.sensitivity(points)
+        far = far_points(fit.net, self.ledger, self.rng)
+        if len(far):
+            self.ledger.ask(far, "fresh")
         fit = fit_jointly(fit.net, self.ledger)
         certificate = certify(fit, errors, self.ledger, fresh)
         return self._result(fit, errors, certificate.holds, certificate.sentence)
