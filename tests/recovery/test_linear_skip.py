@@ -109,3 +109,14 @@ def test_noise_beside_a_linear_term_is_never_certified_as_exact():
     with pytest.raises(gs.errors.NotIdentifiable):
         identify(oracle, rng=0)
     assert oracle.n_queries < 100
+
+
+def test_a_unit_beyond_the_reach_of_the_scan_is_not_overlooked():
+    rng = np.random.default_rng(100)
+    units, linear = rng.standard_normal((3, 4)), rng.standard_normal(4)
+    slopes = np.array([1.5, 2.0, 1.0]) / np.linalg.norm(units, axis=1)
+    linear *= 1e4 / np.linalg.norm(linear)
+    model = gs.SigmoidCombination(units, [1, 0.7, 0.1], slopes, [0.3, -0.2, 1e4], 0.1, "tanh", linear)
+    with pytest.warns(gs.errors.UncertifiedWarning):
+        found = gs.recover(gs.Oracle(model.predict, 4), random_state=0)
+    assert not found.certified

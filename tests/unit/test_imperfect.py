@@ -241,3 +241,30 @@ def test_a_unit_that_stands_for_two_is_split_and_a_single_one_is_not():
     X, y = noisy_rows(theta, 400, 0.05)
     single = fit_jointly(theta, X, y, Noise(0.05), TANH)
     assert richer(single, X, y, Noise(0.05), TANH, np.random.default_rng(0)) is None
+
+
+def test_large_doubles_and_single_precision_are_no_decimal_grid():
+    rng = np.random.default_rng(12)
+    y = rng.standard_normal(8)
+    assert grid_of(1e7 * y) == 0.0
+    assert grid_of(1e30 * y) == 0.0
+    single = (1e6 * y).astype(np.float32).astype(np.float64)
+    assert grid_of(single) == np.spacing(np.float32(np.abs(single).max()))
+    assert grid_of(np.round(1e3 * y, 2)) == 0.01
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_an_exact_answer_of_one_is_no_label(seed):
+    model = gs.SigmoidCombination([[0.6, 0.8]], [1.0], [20.0], [0.5])  # most answers are exactly one
+    found = gs.recover(gs.Oracle(model.predict, 2), random_state=seed)
+    assert found.certified
+    assert found.model.slopes[0] == pytest.approx(20.0, rel=1e-8)
+
+
+def test_single_precision_is_measured_where_answers_are_largest():
+    rng = np.random.default_rng(1)
+    units = np.linalg.qr(rng.standard_normal((3, 2)))[0].T
+    model = gs.SigmoidCombination(units, [0.9, 0.8], [2.0, 1.5], [0.1, -0.2])
+    floor = choose_path(gs.Oracle(lambda X: model.predict(X).astype(np.float32), 3), np.random.default_rng(0))
+    assert floor.kind == "float32"
+    assert floor.grid == np.spacing(np.float32(1.7))

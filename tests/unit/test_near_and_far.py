@@ -1,5 +1,7 @@
 """Starts of the methods for rounded answers (steps on a circle) and for boxes (derivatives), and their refusals."""
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -176,3 +178,19 @@ def test_a_budget_too_small_for_a_box_names_the_one_that_would_do():
         gs.recover(oracle, random_state=3, max_queries=100)
     assert oracle.n_queries <= 100
     assert gs.recover(gs.Oracle(oracle.function, 9, bounds=(-4, 4)), random_state=3, max_queries=148).certified
+
+
+@pytest.mark.parametrize(("d", "k", "seed"), [(3, 2, 209), (4, 3, 202)])
+def test_close_units_in_a_noisy_box_are_not_certified_as_one(d, k, seed):
+    rng, noise = np.random.default_rng(seed), np.random.default_rng(seed - 200)
+    units = rng.standard_normal((k, d))
+    weights, slopes = rng.choice([-1, 1], k) * rng.uniform(0.3, 1, k), rng.uniform(1, 3, k)
+    model = gs.SigmoidCombination(units, weights, slopes, rng.normal(size=k), 0.3)
+
+    def answer(X):
+        return model.predict(X) + 0.05 * noise.standard_normal(len(X))
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", gs.errors.UncertifiedWarning)
+        found = gs.recover(gs.Oracle(answer, d, bounds=(-3, 3), max_queries=4000), random_state=seed - 200)
+    assert not found.certified or found.n_units == k
