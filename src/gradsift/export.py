@@ -49,9 +49,16 @@ def _with_skip(torch: Any, network: Any, linear: Floats) -> Any:
     skip = torch.nn.Linear(len(linear), 1, bias=False, dtype=torch.float64)
     with torch.no_grad():
         skip.weight.copy_(torch.tensor(linear)[None, :])
-    both = torch.nn.ModuleDict({"sigmoids": network, "linear": skip})
-    both.forward = lambda x: network(x) + skip(x).squeeze(-1)
-    return both
+
+    class WithSkip(torch.nn.Module):  # type: ignore[misc]
+        def __init__(self) -> None:
+            super().__init__()
+            self.sigmoids, self.linear = network, skip
+
+        def forward(self, X: Any) -> Any:
+            return self.sigmoids(X) + self.linear(X).squeeze(-1)
+
+    return WithSkip()
 
 
 def _elementwise(torch: Any, name: str) -> Any:

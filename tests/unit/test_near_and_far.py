@@ -194,3 +194,10 @@ def test_close_units_in_a_noisy_box_are_not_certified_as_one(d, k, seed):
         warnings.simplefilter("ignore", gs.errors.UncertifiedWarning)
         found = gs.recover(gs.Oracle(answer, d, bounds=(-3, 3), max_queries=4000), random_state=seed - 200)
     assert not found.certified or found.n_units == k
+
+
+def test_a_box_without_end_is_refused_before_any_query():
+    oracle = gs.Oracle(lambda X: np.tanh(X[:, 0]), 2, bounds=(0, np.inf))
+    with pytest.raises(ValueError, match="finite"):
+        gs.recover(oracle)
+    assert oracle.n_queries == 0

@@ -37,6 +37,8 @@ def identify_box(
     **options
         Of :func:`gradsift.identify.identify`, which only takes exact answers.
     """
+    if oracle.bounds is not None and not np.isfinite([oracle.bounds.low, oracle.bounds.high]).all():
+        raise ValueError("bounds must all be finite to find units inside them: name a range for every input.")
     floor = choose_path(oracle, rng)
     if oracle.bounds is not None:
         found = identify_bounded(oracle, activation, rng, accuracy=accuracy, floor=floor, progress=progress, **options)
