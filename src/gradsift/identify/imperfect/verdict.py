@@ -18,8 +18,6 @@ from .noise import Variance, complaints
 
 __all__ = ["Evidence", "Judgement", "judge", "result"]
 
-_MOST_FROM_LABELS = 2  # units whose cones held what they promise
-
 
 class Evidence(NamedTuple):
     """What a verdict rests on: the floor, the noise, BIC's gap, the circle test, the wish, what ran out."""
@@ -64,8 +62,8 @@ def judge(fitted: Fitted, cones: Floats, evidence: Evidence, predictions: Floats
         doubts.append(f"the noise has outliers ({evidence.n_stray} answers more than six standard deviations off)")
     if evidence.lacking:
         doubts.append("one more unit, perhaps half of a nearly parallel pair, would explain the answers better")
-    if evidence.floor.kind == "labels" and k > _MOST_FROM_LABELS:
-        doubts.append(f"the cones of {k} units from labels are rough: measured, those of small weights are too narrow")
+    if evidence.floor.kind == "labels":
+        doubts.append("labels alone are not vouched for: small units can be missed, and their cones are rough")
     if evidence.floor.kind == "noisy":
         doubts += complaints(studentised, predictions)
     if evidence.floor.kind != "labels" and evidence.misfit > 1.4:
