@@ -80,7 +80,7 @@ def race(problem: Problem, n_units: int, n_starts: int, scale: float, rng: np.ra
     Spare units make the landscape kinder: with correlated units, a race of exact size ends in a wrong optimum more
     often, and takes longer. Crowded problems (more units than dimensions) get as many spare units as units, and more
     time; starts by matching pursuit did not help there once spare units did.
-    About 130 batched evaluations and one to three Levenberg-Marquardt runs on all rows of the search.
+    At most 200 batched evaluations (600 if crowded), and one Levenberg-Marquardt run per basin that is worth it.
     """
     few = _few(problem, n_units)
     crowded = n_units > problem.n_features
