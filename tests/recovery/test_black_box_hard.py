@@ -8,6 +8,7 @@ from scipy.special import erf, expit
 
 import gradsift as gs
 from gradsift.errors import NotIdentifiable
+from gradsift.geometry import orthonormal_rows
 from gradsift.identify import identify
 
 from .test_black_box_exact import worst_error
@@ -43,6 +44,16 @@ def test_nearly_parallel_units(angle):
     a[1] = np.linalg.norm(a[1]) * (np.cos(angle) * first + np.sin(angle) * across)
     found = check(a, b, u)
     assert found.diagnostics["smallest_angle"] == pytest.approx(angle, rel=1e-3)
+
+
+def test_units_that_overlap_on_the_first_circle_by_chance_cost_one_more_circle():
+    a, b, u = parts(10, 3)
+    plane = orthonormal_rows(2, 10, np.random.default_rng(0))  # which the search draws first
+    steepness = np.linalg.norm(a @ plane.T, axis=1, keepdims=True)
+    together = np.array([[-0.6, 0.8], [-0.599, 0.8], [-0.601, 0.8]])
+    found = check(a + (steepness * together - a @ plane.T) @ plane, b, u)
+    assert found.diagnostics["attempts"] == 2
+    assert found.n_queries < 130
 
 
 def test_weights_over_four_decades():

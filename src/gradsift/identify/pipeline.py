@@ -36,6 +36,7 @@ __all__ = ["identify"]
 
 _CIRCLE = 20.0  # radius of the circle over the radius at which a ray is flat
 _MOST_ATTEMPTS = 6
+_MOST_IDLE = 2  # circles in a row on which all units overlap by chance, before any is known
 _LEAP = 64.0  # growth of the circle when the missing units lie far out
 _INTERVALS = 8  # of the first half circle; twice as many each time
 _N_FRESH = 3
@@ -137,13 +138,13 @@ class _Search:
         for attempt in range(_MOST_ATTEMPTS):
             before = self.known.k
             self._look(rays, attempt, radius)
-            if not self.known.k and not self.further_out:
+            if not self.known.k and not self.further_out and last is None:
                 raise_if_shapeless(self.scans[-1], self.link, self.ledger.n_queries)
             idle = idle + 1 if self.known.k <= before else 0
             residuals = self.ledger.y - self.known.predict(self.ledger.X)
             far_out = self._only_far_rows_missed(residuals, radius) or (self.further_out and not self.known.k)
             radius *= _LEAP if far_out else 2
-            if idle > 1 and not far_out:
+            if idle > (1 if self.known.k else _MOST_IDLE) and not far_out:
                 break
             if not self.known.k or self._misses_a_unit(residuals):
                 continue
@@ -169,7 +170,7 @@ class _Search:
         units, impure = settle_in_plane(self.ledger, scan, self.known)
         before, known = self.known, self.known.with_units(probe_units(self.ledger, frame, units, self.known))
         # On the first circle single units overlap by chance; what is no unit on the next one is suspected of being two.
-        arcs = suspected_arcs(scan, impure if attempt else [], known, before, n_before)
+        arcs = suspected_arcs(scan, impure, known, before, n_before) if attempt else []
         if len(arcs) <= (_MOST_PAIRS if known.k else 1) and known.a.size < _MOST_FOR_PAIRS:
             known = known.with_units(read_pairs(self.ledger, arcs, known, self.rng))
         self.known = without_contaminated(without_cancelled(known), self.ledger)
