@@ -31,6 +31,11 @@ class Descent(NamedTuple):
             self.points[chosen], self.values[chosen], self.gradients[chosen], _Memory(*(a[chosen] for a in self.memory))
         )
 
+    def put(self, chosen: Any, other: Descent) -> None:
+        """Write what the chosen starts have become."""
+        for mine, theirs in zip((*self[:3], *self.memory), (*other[:3], *other.memory)):
+            mine[chosen] = theirs
+
 
 class _Memory(NamedTuple):
     """Past steps and gradient changes, newest last (R, M, P), and their products.
@@ -58,22 +63,22 @@ def start_batch(objective: Objective, points: Any, memory: int = 10) -> Descent:
 
 
 def minimize_batch(objective: Objective, state: Descent, max_evaluations: int, *, tolerance: float = 0.0) -> Descent:
-    """Run until `max_evaluations` or until no start's last accepted decrease exceeds `tolerance` (three times running).
+    """Run until `max_evaluations`; a start stops earlier once its accepted steps gain at most `tolerance` three times.
 
-    O(R (M P + M^3)) flops beside each evaluation of the objective.
+    O(R (M P + M^3)) flops beside each evaluation of the objective at the R starts that still run.
     """
     with np.errstate(over="ignore", invalid="ignore"):  # a trial that runs away is refused, not reported
         return _minimize(objective, state, max_evaluations, tolerance)
 
 
 def _minimize(objective: Objective, state: Descent, max_evaluations: int, tolerance: float) -> Descent:
+    running = np.arange(len(state.points))
+    end = state.keep(running)
     x, f, g, memory = state
-    R = len(x)
+    direction, slope = _downhill(g, memory)
     scale = np.linalg.norm(g, axis=1)
-    direction = _direction(g, memory)
     step = np.where(memory.YY[:, -1, -1] > 0, 1.0, np.minimum(1.0, 1.0 / np.maximum(scale, 1e-30)))
-    slope = np.einsum("rp,rp->r", g, direction).astype(np.float64)
-    idle = np.zeros(R, dtype=int)
+    idle = np.zeros(len(x), dtype=int)
     for _ in range(max_evaluations):
         trial = x + (step[:, None] * direction).astype(x.dtype)
         value, gradient = objective(trial)
@@ -83,16 +88,30 @@ def _minimize(objective: Objective, state: Descent, max_evaluations: int, tolera
             _remember(memory, good, trial - x, gradient - g)
             x, g = np.where(good[:, None], trial, x), np.where(good[:, None], gradient, g)
             f = np.where(good, value, f)
-            direction = _direction(g, memory)
-            slope = np.einsum("rp,rp->r", g, direction).astype(np.float64)
-            uphill = ~(slope < 0)  # NaN too
-            if uphill.any():
-                direction[uphill], slope[uphill] = -g[uphill], -np.einsum("rp,rp->r", g[uphill], g[uphill])
+            direction, slope = _downhill(g, memory)
         step = np.where(good, 1.0, step * 0.35)
         idle = np.where(step < 1e-8, 3, idle)
-        if tolerance > 0 and (idle >= 3).all():
-            break
-    return Descent(x, f, g, memory)
+        done = idle >= 3
+        if tolerance > 0 and done.any():
+            here = Descent(x, f, g, memory)
+            end.put(running, here)
+            running, here = running[~done], here.keep(~done)
+            if not len(running):
+                return end
+            x, f, g, memory = here
+            direction, slope, step, idle = direction[~done], slope[~done], step[~done], idle[~done]
+    end.put(running, Descent(x, f, g, memory))
+    return end
+
+
+def _downhill(g: Any, memory: _Memory) -> tuple[Any, Any]:
+    """Return a direction for each start and the slope along it, which is negative."""
+    direction = _direction(g, memory)
+    slope = np.einsum("rp,rp->r", g, direction).astype(np.float64)
+    uphill = ~(slope < 0)  # NaN too
+    if uphill.any():
+        direction[uphill], slope[uphill] = -g[uphill], -np.einsum("rp,rp->r", g[uphill], g[uphill])
+    return direction, slope
 
 
 def _remember(memory: _Memory, good: Any, s: Any, y: Any) -> None:

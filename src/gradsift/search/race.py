@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..checking import Floats
 from ..geometry import match_units
@@ -19,8 +20,10 @@ SPARE_UNITS = 5
 _TURNS = (1.0, 3.0)  # scales of the starts in turn: for labels one scale alone often leads to one optimum alone
 ROWS_PER = 30
 _SAME_BASIN = 0.2  # distance of a start from an optimum below which a polish is not worth its cost
+_TWINS = 0.1  # the same between two starts that are still on their way
 _SURVIVING = 0.75  # share of the starts of a race on few rows
 _MANY = 10_000  # rows of their last descent: forty float32 evaluations cost less than two Gauss-Newton matrices
+_GLANCE = 6  # iterations of a polish after which it may prove to be on its way to a known optimum
 _ROUGH = 0.03  # nats: enough to compare optima; only the one that is kept is polished further
 _HOPELESS = 150.0  # nats behind the leader on few rows
 _CLEARLY_WORSE = 30.0  # nats behind the leader on many: not worth a polish
@@ -54,10 +57,11 @@ class Optima(NamedTuple):
 
 
 class Contender(NamedTuple):
-    """A start after its descent, and how many nats it is behind the leader."""
+    """A start after its descent, how many nats it is behind the leader, and how many starts it stands for."""
 
     theta: Parameters
     behind: float
+    hits: int
 
 
 def glorot_starts(
@@ -107,15 +111,31 @@ def descend(problem: Problem, starts: list[Parameters], max_evaluations: int = 1
     nat = _nat(problem, state.values)
     state = minimize_batch(loss, state, max_evaluations, tolerance=0.1 * nat)
     state = state.keep(np.argsort(state.values)[: max(1, round(_SURVIVING * len(starts)))])
+    hits = np.ones(len(state.values), dtype=int)
     if sample < min(n, _MANY):
-        near = (state.values - state.values[0]) / nat < _HOPELESS
+        state = state.keep((state.values - state.values[0]) / nat < _HOPELESS)
+        chosen, hits = _distinct([loss.unpack(point) for point in state.points])
         loss = problem.batch(n_units, min(n, _MANY))
-        state = minimize_batch(loss, start_batch(loss, state.points[near]), 100, tolerance=0.05 * nat)
+        state = minimize_batch(loss, start_batch(loss, state.points[chosen]), 100, tolerance=0.05 * nat)
     order = np.argsort(state.values)
     behind = (state.values[order] - state.values[order[0]]) / nat  # nats on all rows
     chart = Chart(problem.family, problem.frame.metric)
     ends = [chart.project(loss.unpack(state.points[i])) for i in order]
-    return polish_distinct(problem, [Contender(theta, gap) for theta, gap in zip(ends, behind)])
+    return polish_distinct(problem, [Contender(*end) for end in zip(ends, behind, hits[order])])
+
+
+def _distinct(students: list[Parameters]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return the numbers of students that differ from all before them, and how many each stands for."""
+    chosen: list[int] = []
+    hits: list[int] = []
+    for number, student in enumerate(students):
+        twin = next((i for i, other in enumerate(chosen) if _distance(student, students[other]) < _TWINS), None)
+        if twin is None:
+            chosen.append(number)
+            hits.append(1)
+        else:
+            hits[twin] += 1
+    return np.array(chosen, dtype=np.intp), np.array(hits, dtype=np.intp)
 
 
 def _few(problem: Problem, n_units: int) -> int:
@@ -153,23 +173,34 @@ def _nat(problem: Problem, losses: Floats) -> float:
 
 
 def polish_distinct(problem: Problem, contenders: list[Contender]) -> Optima:
-    """Polish the contenders, skipping those that sit where a polish began or ended already."""
+    """Polish the contenders, except those that sit, or soon arrive, where another polish began or ended."""
     found: list[Refined] = []
     begun: list[list[Parameters]] = []  # where the polishes that ended in each optimum began
-    for theta, behind in contenders:
-        places = [(i, place) for i, known in enumerate(found) for place in (known.theta, *begun[i])]
-        near = next((i for i, place in places if _distance(theta, place) < _SAME_BASIN), None)
+    hits: list[int] = []
+
+    def basin(theta: Parameters) -> int | None:
+        places = ((i, place) for i, known in enumerate(found) for place in (known.theta, *begun[i]))
+        return next((i for i, place in places if _distance(theta, place) < _SAME_BASIN), None)
+
+    for theta, behind, n_starts in contenders:
+        near = basin(theta)
         if near is None and behind < _CLEARLY_WORSE:
-            refined = problem.polish(theta, tolerance=_ROUGH)
-            near = next((i for i, known in enumerate(found) if same_optimum(refined, known)), None)
+            refined = problem.polish(theta, tolerance=_ROUGH, max_iterations=_GLANCE)
+            near = None if refined.converged else basin(refined.theta)
+            if near is None and not refined.converged:
+                refined = problem.polish(refined.theta, tolerance=_ROUGH)
+            if near is None:
+                near = next((i for i, known in enumerate(found) if same_optimum(refined, known)), None)
             if near is None:
                 found.append(refined)
                 begun.append([theta])
+                hits.append(n_starts)
                 continue
         if near is not None:
             begun[near].append(theta)
+            hits[near] += n_starts
     order = np.argsort([refined.objective for refined in found])
-    return Optima([found[i] for i in order], len(begun[order[0]]))
+    return Optima([found[i] for i in order], hits[order[0]])
 
 
 def same_optimum(left: Refined, right: Refined) -> bool:
