@@ -239,7 +239,9 @@ def main(arguments: list[str] | None = None) -> None:
     """Run the cells and write the JSON file."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=int, default=10, help="tables per cell")
-    parser.add_argument("--first-seed", type=int, default=10_000, help="tuning used seeds below 10000")
+    parser.add_argument(
+        "--first-seed", type=int, default=10_000, help="tuning used others: below 10000, and from 20000 on"
+    )
     parser.add_argument("--cells", default="", help="only cells whose name contains this")
     parser.add_argument("--peer-seeds", type=int, default=10, help="tables per cell for the peers")
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results" / "data_fit.json")

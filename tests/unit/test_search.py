@@ -11,7 +11,7 @@ from gradsift.refine import Family, NormalEquations, Parameters, Prior, from_mod
 from gradsift.search import expectation_maximization, search
 from gradsift.search.batch import BatchLoss
 from gradsift.search.better import better_unit
-from gradsift.search.escape import escape
+from gradsift.search.escape import escape, level, spiky
 from gradsift.search.frame import Framed, frame_of
 from gradsift.search.lbfgs import minimize_batch, start_batch
 from gradsift.search.offsets import offsets_p_value, wider_positions
@@ -180,6 +180,19 @@ def test_an_escape_leaves_a_wrong_optimum():
     assert stuck.objective > right.objective + 50
     moved = escape(problem, stuck.theta, better_unit(problem, stuck.theta, rng), rng)
     assert moved.best.objective == pytest.approx(right.objective, abs=0.1)
+
+
+def test_a_spike_among_labels_is_levelled():
+    truth, source = _table(8000, d=8, labels=True, seed=11, min_singular_value=0.3)
+    problem = prepare(source, FAMILIES[2], np.random.default_rng(0))
+    right = problem.polish(problem.frame.enter(from_model(truth)))
+    A, u = right.theta.A * [[1], [1], [5]], right.theta.u * [1, 1, 0.3]
+    A[2, 0] += 3
+    stuck = problem.polish(right.theta._replace(A=A, u=u / u.sum()))
+    assert stuck.objective > right.objective + 2
+    assert spiky(stuck.theta)
+    assert not spiky(right.theta)
+    assert level(problem, stuck.theta).best.objective == pytest.approx(right.objective, abs=0.1)
 
 
 def test_offsets_are_asked_for_only_when_they_are_there():

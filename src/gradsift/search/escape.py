@@ -1,4 +1,4 @@
-"""Moves out of a wrong optimum: trade the least useful units for better ones."""
+"""Moves out of a wrong optimum: trade the least useful units for better ones, or level a spike."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ import numpy as np
 from ..refine import Parameters
 from .better import Better
 from .problem import Problem
-from .race import Optima, descend, prune
+from .race import Optima, descend, descend_on_many, prune
 
-__all__ = ["escape"]
+__all__ = ["escape", "level", "spiky"]
 
 _TRADES = 3
+_SPIKE = 1.6  # slope of the steepest unit over that of the others: wrong optima for labels have one such unit
 
 
 def escape(problem: Problem, theta: Parameters, better: Better, rng: np.random.Generator) -> Optima:
@@ -31,6 +32,33 @@ def escape(problem: Problem, theta: Parameters, better: Better, rng: np.random.G
         halves = np.vstack((theta.A[unit] + step, theta.A[unit] - step))
         starts.append(_extended(theta, halves, np.repeat(theta.b[unit], 2), without=int(unit)))
     return descend(problem, [prune(start, problem.family, rows, k) for start in starts])
+
+
+def spiky(theta: Parameters) -> bool:
+    """Tell whether one unit is much steeper than the others."""
+    steepest, others = _steepness(theta)
+    return len(theta.u) > 1 and float(np.linalg.norm(theta.A[steepest])) > _SPIKE * others
+
+
+def level(problem: Problem, theta: Parameters) -> Optima:
+    """Descend from `theta` with the steepest unit as steep as the others, half as steep, or all units alike."""
+    steepest, others = _steepness(theta)
+    lengths = np.linalg.norm(theta.A, axis=1, keepdims=True)
+    starts = []
+    for slope in (others, 0.5 * others):
+        A = theta.A.copy()
+        A[steepest] *= slope / lengths[steepest]
+        starts.append(theta._replace(A=A))
+    alike = theta.A / lengths * np.exp(np.log(lengths).mean())
+    starts.append(theta._replace(A=alike, u=np.full(len(theta.u), theta.u.mean())))
+    return descend_on_many(problem, starts)  # few rows cannot tell which of them is right
+
+
+def _steepness(theta: Parameters) -> tuple[int, float]:
+    """Return the number of the steepest unit and the mean slope of the others."""
+    lengths = np.maximum(np.linalg.norm(theta.A, axis=1), 1e-300)
+    steepest = int(np.argmax(lengths))
+    return steepest, float(np.exp(np.log(np.delete(lengths, steepest)).mean())) if len(lengths) > 1 else np.inf
 
 
 def _extended(theta: Parameters, A: np.ndarray, b: np.ndarray, without: int | None = None) -> Parameters:

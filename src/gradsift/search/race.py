@@ -11,10 +11,11 @@ from ..checking import Floats
 from ..geometry import match_units
 from ..refine import Chart, Family, Parameters, Refined
 from ..sources import Rows
-from .lbfgs import minimize_batch, start_batch
+from .batch import BatchLoss
+from .lbfgs import Descent, minimize_batch, start_batch
 from .problem import Problem
 
-__all__ = ["Optima", "descend", "glorot_starts", "prune", "race", "same_optimum"]
+__all__ = ["Optima", "descend", "descend_on_many", "glorot_starts", "prune", "race", "same_optimum"]
 
 SPARE_UNITS = 5
 _TURNS = (1.0, 3.0)  # scales of the starts in turn: for labels one scale alone often leads to one optimum alone
@@ -111,14 +112,24 @@ def descend(problem: Problem, starts: list[Parameters], max_evaluations: int = 1
     nat = _nat(problem, state.values)
     state = minimize_batch(loss, state, max_evaluations, tolerance=0.1 * nat)
     state = state.keep(np.argsort(state.values)[: max(1, round(_SURVIVING * len(starts)))])
-    hits = np.ones(len(state.values), dtype=int)
-    if sample < min(n, _MANY):
-        state = state.keep((state.values - state.values[0]) / nat < _HOPELESS)
-        chosen, hits = _distinct([loss.unpack(point) for point in state.points])
-        loss = problem.batch(n_units, min(n, _MANY))
-        state = minimize_batch(loss, start_batch(loss, state.points[chosen]), 100, tolerance=0.05 * nat)
+    if sample >= min(n, _MANY):
+        return _polish_ends(problem, loss, state, np.ones(len(state.values), dtype=np.intp))
+    near = (state.values - state.values[0]) / nat < _HOPELESS
+    return descend_on_many(problem, [loss.unpack(point) for point in state.points[near]])
+
+
+def descend_on_many(problem: Problem, starts: list[Parameters]) -> Optima:
+    """Descend on many rows from starts for which few rows say nothing more, from twins once; then polish."""
+    chosen, hits = _distinct(starts)
+    loss = problem.batch(len(starts[0].u), min(len(problem.rows.y), _MANY))
+    state = start_batch(loss, loss.pack([starts[i] for i in chosen]))
+    state = minimize_batch(loss, state, 100, tolerance=0.05 * _nat(problem, state.values))
+    return _polish_ends(problem, loss, state, hits)
+
+
+def _polish_ends(problem: Problem, loss: BatchLoss, state: Descent, hits: NDArray[np.intp]) -> Optima:
     order = np.argsort(state.values)
-    behind = (state.values[order] - state.values[order[0]]) / nat  # nats on all rows
+    behind = (state.values[order] - state.values[order[0]]) / _nat(problem, state.values)  # nats on all rows
     chart = Chart(problem.family, problem.frame.metric)
     ends = [chart.project(loss.unpack(state.points[i])) for i in order]
     return polish_distinct(problem, [Contender(*end) for end in zip(ends, behind, hits[order])])

@@ -10,7 +10,7 @@ import numpy as np
 from ..model import SigmoidCombination
 from ..refine import Chart, from_model
 from .better import better_unit
-from .escape import escape
+from .escape import escape, level, spiky
 from .problem import Problem
 from .race import Optima, descend, race, same_optimum
 
@@ -57,6 +57,8 @@ def settle(
     suggested = [problem.frame.enter(from_model(m)) for m in effort.suggested if m.n_units == n_units]
     if suggested:
         optima = optima.merge(descend(problem, [Chart(problem.family).project(theta) for theta in suggested]))
+    if problem.family.labels and problem.family.slopes == "each" and spiky(optima.best.theta):
+        optima = _pooled(optima, level(problem, optima.best.theta), bonus=0)
     better = better_unit(problem, optima.best.theta, rng)
     rounds = 1
     max_rounds = 1 if np.isnan(better.p) else effort.max_rounds  # too few rows to test: more rounds only fit noise
@@ -64,7 +66,7 @@ def settle(
         if progress is not None:
             progress(f"{n_units} units", rounds, max_rounds)
         before = optima.best
-        optima = _with_escape(optima, escape(problem, before.theta, better, rng))
+        optima = _pooled(optima, escape(problem, before.theta, better, rng), bonus=1)
         if same_optimum(before, optima.best) and not _stands(optima, better.p):
             scale = _SCALES[rounds % len(_SCALES)]
             optima = optima.merge(race(problem, n_units, effort.n_starts, scale, rng))
@@ -80,9 +82,9 @@ def _stands(optima: Optima, p: float) -> bool:
     return (not p < _LEVEL and (optima.gap > _CONTESTED or agreed)) or optima.hits >= _UNDISPUTED
 
 
-def _with_escape(optima: Optima, moved: Optima) -> Optima:
-    """Pool the optima; that no move led away from the best counts as one hit, however many fell back to it."""
+def _pooled(optima: Optima, moved: Optima, bonus: int) -> Optima:
+    """Pool the optima; that no move led away from the best counts as `bonus` hits, however many fell back to it."""
     pooled = optima.merge(moved)
     if same_optimum(pooled.best, optima.best):
-        return Optima(pooled.found, optima.hits + 1)
+        return Optima(pooled.found, optima.hits + bonus)
     return Optima(pooled.found, moved.hits)
