@@ -32,6 +32,8 @@ _ROUGH = 0.35
 _REFUTED = 0.02  # probability that noise leaves residuals as large
 _MOST_RELEARNED = 3
 _MOST_ROUNDS = 60
+_SHARE = 5  # of the queries that more of the same would take, one in so many is a round: telling ones do more
+_LARGEST_ROUND = 10  # over the smallest, a third of the unknowns
 _FRESH = 4  # random answers per input, to confirm what was found
 _MOST_ANSWERS = 200_000
 _LEAST_WIDENING = Widening(1.3, 1.3)  # of the cones, as outside a box
@@ -77,9 +79,12 @@ class NoisyBox:
                 sharp = float(self._cones().max()) <= self.accuracy
                 if sharp and self._foretells() and not self._lacks_unit():
                     return
-            n = max(len(self._known().information) // 3, len(self.box.half))
+            least = max(len(self._known().information) // 3, len(self.box.half))
+            n = int(np.clip(self._n_more() // _SHARE, least, _LARGEST_ROUND * least))
             self.box.ask(telling_points(self._known(), n, 1.0, self.noise, self.g, self.rng), "design")
             self._fit()
+        if self._n_more():
+            self.shortage = self.outlook(f"{_MOST_ROUNDS} rounds of the most telling inputs were not enough")
 
     def _foretells(self) -> bool:
         """Tell whether fresh random answers are as foretold; either way they join the others.
@@ -181,7 +186,11 @@ class NoisyBox:
         """Say why the search ended, and what the accuracy would take."""
         if self.fitted is None:
             return reason
-        return outlook(reason, by_averaging(len(self.box.answers), self._cones(), self.accuracy), self.accuracy)
+        return outlook(reason, self._n_more(), self.accuracy)
+
+    def _n_more(self) -> int:
+        """Return how many more queries the accuracy would take."""
+        return by_averaging(len(self.box.answers), self._cones(), self.accuracy)
 
     def _cones(self) -> Floats:
         """(k,) calibrated cones of 99%."""
