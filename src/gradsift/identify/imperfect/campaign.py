@@ -27,6 +27,7 @@ __all__ = ["Campaign"]
 _REPEATED = 20
 _IMPOSSIBLE = 6.0  # standard deviations of the noise
 _MOST_STRAY = 0.05  # share of the answers
+_BEYOND_DOUBT = 4.0  # standard errors: one wrong sign far out would turn a unit
 _SPARE = 8  # units of the first student
 
 
@@ -94,8 +95,8 @@ class Campaign:
         others = np.setdiff1d(np.arange(len(self.ledger.X)), [*self.used, *self.stray])
         if self.floor.kind != "noisy" or not len(others):
             return False
-        fitted = self.known()
-        clear = others[clear_of(range(len(fitted.theta.u)), fitted, self.ledger.X[others])]
+        fitted = self.settled()
+        clear = others[clear_of(range(len(fitted.theta.u)), fitted, self.ledger.X[others], _BEYOND_DOUBT)]
         if len(clear):
             self.used = sorted([*self.used, *clear.tolist()])
             self.fit()

@@ -48,13 +48,13 @@ def lever_points(fitted: Fitted, unit: int, length: float, rng: np.random.Genera
     return best
 
 
-def clear_of(units: Iterable[int], fitted: Fitted, points: Floats) -> NDArray[np.bool_]:
-    """Tell at which points each of some units is either known well or clearly saturated."""
+def clear_of(units: Iterable[int], fitted: Fitted, points: Floats, margin: float = 2.5) -> NDArray[np.bool_]:
+    """Tell at which points each of some units is either known well or saturated, by `margin` standard errors."""
     clear = np.ones(len(points), dtype=bool)
     for unit in units:
         z = np.abs(points @ fitted.theta.A[unit] + fitted.theta.b[unit])
         doubt = argument_errors(fitted, unit, points)
-        clear &= (doubt < LONGEST) | (z > _QUIET + 2.5 * doubt)
+        clear &= (doubt < LONGEST) | (z > _QUIET + margin * doubt)
     return clear
 
 
