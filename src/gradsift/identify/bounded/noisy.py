@@ -32,8 +32,7 @@ _ROUGH = 0.35
 _REFUTED = 0.02  # probability that noise leaves residuals as large
 _MOST_RELEARNED = 3
 _MOST_ROUNDS = 60
-_SHARE = 5  # of the queries that more of the same would take, one in so many is a round: telling ones do more
-_LARGEST_ROUND = 10  # over the smallest, a third of the unknowns
+_ALIKE, _MOST_DOUBLINGS = 10, 4  # rounds of one size, and how often it then doubles
 _FRESH = 4  # random answers per input, to confirm what was found
 _MOST_ANSWERS = 200_000
 _LEAST_WIDENING = Widening(1.3, 1.3)  # of the cones, as outside a box
@@ -71,7 +70,7 @@ class NoisyBox:
             self.variance = self.repeated
 
     def _sharpen(self) -> None:
-        for _ in range(_MOST_ROUNDS):
+        for n_done in range(_MOST_ROUNDS):
             self._thin_out()
             if float(self._cones().max()) <= self.accuracy:
                 found = calibrate(self._known(), self.box.inside, self.noise, self.g, self.rng, 12)
@@ -79,8 +78,9 @@ class NoisyBox:
                 sharp = float(self._cones().max()) <= self.accuracy
                 if sharp and self._foretells() and not self._lacks_unit():
                     return
-            least = max(len(self._known().information) // 3, len(self.box.half))
-            n = int(np.clip(self._n_more() // _SHARE, least, _LARGEST_ROUND * least))
+            n = max(len(self._known().information) // 3, len(self.box.half)) * 2 ** min(
+                n_done // _ALIKE, _MOST_DOUBLINGS
+            )
             self.box.ask(telling_points(self._known(), n, 1.0, self.noise, self.g, self.rng), "design")
             self._fit()
         if self._n_more():
