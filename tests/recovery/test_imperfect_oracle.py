@@ -201,3 +201,15 @@ def test_noise_inside_a_box():
 def test_an_oracle_without_bounds_is_refused_by_the_box_method():
     with pytest.raises(ValueError, match="oracle must have bounds"):
         identify_bounded(gs.Oracle(lambda X: X[:, 0], 2), "tanh", 0)
+
+
+@pytest.mark.parametrize(("accuracy", "most", "certified"), [(1e-12, 500, False), (0.03, 2000, True)])
+def test_a_noisy_box_says_what_an_accuracy_would_take_unless_it_is_reached(accuracy, most, certified):
+    model, rng = teacher(6, 2, 5), np.random.default_rng(5)
+    oracle = gs.Oracle(
+        lambda X: model.predict(X) + 0.1 * rng.standard_normal(len(X)), 6, bounds=(-5, 5), max_queries=most
+    )
+    found = identify_bounded(oracle, "tanh", 8, accuracy=accuracy)
+    assert found.certified == certified
+    assert ("more queries would reach an accuracy of 1e-12" in found.verdict) != certified
+    assert (oracle.n_queries > 0.85 * most) != certified

@@ -32,6 +32,7 @@ _ROUGH = 0.35
 _REFUTED = 0.02  # probability that noise leaves residuals as large
 _MOST_RELEARNED = 3
 _MOST_ROUNDS = 60
+_ALIKE, _MOST_DOUBLINGS = 10, 4  # rounds of one size, and how often it then doubles
 _FRESH = 4  # random answers per input, to confirm what was found
 _MOST_ANSWERS = 200_000
 _LEAST_WIDENING = Widening(1.3, 1.3)  # of the cones, as outside a box
@@ -69,7 +70,7 @@ class NoisyBox:
             self.variance = self.repeated
 
     def _sharpen(self) -> None:
-        for _ in range(_MOST_ROUNDS):
+        for n_done in range(_MOST_ROUNDS):
             self._thin_out()
             if float(self._cones().max()) <= self.accuracy:
                 found = calibrate(self._known(), self.box.inside, self.noise, self.g, self.rng, 12)
@@ -77,9 +78,13 @@ class NoisyBox:
                 sharp = float(self._cones().max()) <= self.accuracy
                 if sharp and self._foretells() and not self._lacks_unit():
                     return
-            n = max(len(self._known().information) // 3, len(self.box.half))
+            n = max(len(self._known().information) // 3, len(self.box.half)) * 2 ** min(
+                n_done // _ALIKE, _MOST_DOUBLINGS
+            )
             self.box.ask(telling_points(self._known(), n, 1.0, self.noise, self.g, self.rng), "design")
             self._fit()
+        if self._n_more():
+            self.shortage = self.outlook(f"{_MOST_ROUNDS} rounds of the most telling inputs were not enough")
 
     def _foretells(self) -> bool:
         """Tell whether fresh random answers are as foretold; either way they join the others.
@@ -181,7 +186,11 @@ class NoisyBox:
         """Say why the search ended, and what the accuracy would take."""
         if self.fitted is None:
             return reason
-        return outlook(reason, by_averaging(len(self.box.answers), self._cones(), self.accuracy), self.accuracy)
+        return outlook(reason, self._n_more(), self.accuracy)
+
+    def _n_more(self) -> int:
+        """Return how many more queries the accuracy would take."""
+        return by_averaging(len(self.box.answers), self._cones(), self.accuracy)
 
     def _cones(self) -> Floats:
         """(k,) calibrated cones of 99%."""

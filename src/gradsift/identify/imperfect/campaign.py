@@ -11,11 +11,13 @@ from ...errors import NotIdentifiable
 from ..ledger import Ledger
 from ..links import LINKS
 from ..result import Identification
+from .bias import Replies, debiased
 from .circles import CircleTest
 from .cones import LEVELS, Widening, cones
 from .escape import mend
 from .fit import Fitted, Noise, fit_jointly, predict
 from .floor import Floor
+from .levers import clear_of
 from .noise import Variance
 from .thinning import leaves_room, richer, simpler
 from .verdict import Evidence, judge, result
@@ -25,6 +27,7 @@ __all__ = ["Campaign"]
 _REPEATED = 20
 _IMPOSSIBLE = 6.0  # standard deviations of the noise
 _MOST_STRAY = 0.05  # share of the answers
+_BEYOND_DOUBT = 4.0  # standard errors: one wrong sign far out would turn a unit
 _SPARE = 8  # units of the first student
 
 
@@ -44,6 +47,7 @@ class Campaign:
         self.variance = self.first_guess = Variance(max(floor.sd, 1e-300) ** 2, np.inf if known else 7.0)
         self.near: list[int] = []  # numbers of the ledger's rows that were drawn for the student
         self.used: list[int] = []  # and of those that are fitted
+        self.placed: list[int] = []  # and of levers
         self.fitted: Fitted | None = None
         self.radius, self.signal = 1.0, 1.0  # of random inputs, and what the units add to the answers
         self.n_spare = _SPARE
@@ -74,6 +78,29 @@ class Campaign:
         if self.fitted is None:
             raise NotIdentifiable("No number of units explains the answers.")
         return self.fitted
+
+    def settled(self) -> Fitted:
+        """Return what is known, without its bias where noise is additive."""
+        if self.floor.kind != "noisy":
+            return self.known()
+        replies = Replies(self.ledger.X[self.used], self.ledger.y[self.used], np.isin(self.used, self.placed))
+        return debiased(self.known(), replies, self.uneven_noise, self.g)
+
+    def linear_cones(self, level: float = LEVELS[0]) -> Floats:
+        """(k,) cones before they are widened, with the bias or without, whichever are wider."""
+        return np.maximum(cones(self.known(), level), cones(self.settled(), level))
+
+    def take_in(self) -> bool:
+        """Fit noisy answers of all other steps, too, but for those that hang on a sign in doubt; tell if there are."""
+        others = np.setdiff1d(np.arange(len(self.ledger.X)), [*self.used, *self.stray])
+        if self.floor.kind != "noisy" or not len(others):
+            return False
+        fitted = self.settled()
+        clear = others[clear_of(range(len(fitted.theta.u)), fitted, self.ledger.X[others], _BEYOND_DOUBT)]
+        if len(clear):
+            self.used = sorted([*self.used, *clear.tolist()])
+            self.fit()
+        return len(clear) > 0
 
     def fit(self) -> None:
         """Fit all rows in use; then take the noise from the residuals and fit once more."""
@@ -141,11 +168,11 @@ class Campaign:
     @property
     def cones(self) -> Floats:
         """(k,) calibrated cones of 99%."""
-        return np.asarray(self.widening.stop * cones(self.known()))
+        return np.asarray(self.widening.stop * self.linear_cones())
 
     def result(self, n_queries: int) -> Identification:
         """Return what is known."""
-        fitted = self.known()
+        fitted, settled = self.known(), self.settled()
         misfit = 1.0 if self.noise.labels else float(np.mean(fitted.residuals**2) / self.variance.value)
         if self.floor.kind == "noisy" and self.refuted():
             misfit = max(misfit, self.variance.value / self.first_guess.value)
@@ -163,12 +190,12 @@ class Campaign:
         )
         X, y = self.ledger.X[self.used], self.ledger.y[self.used]
         studentised = fitted.studentised(X, self.uneven_noise, self.g)
-        judgement = judge(fitted, self.cones, evidence, y - fitted.residuals, studentised)
+        judgement = judge(settled, self.cones, evidence, y - fitted.residuals, studentised)
         facts = {
             "rounds": self.rounds,
             "widening": self.widening.report,
             "bounds_hold": LEVELS[1],
             "spent": dict(self.ledger.spent),
         }
-        bounds = self.widening.report * cones(fitted, LEVELS[1])
-        return result(fitted, bounds, self.link, judgement, n_queries, evidence, facts)
+        bounds = self.widening.report * self.linear_cones(LEVELS[1])
+        return result(settled, bounds, self.link, judgement, n_queries, evidence, facts)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -56,20 +57,23 @@ class Widening(NamedTuple):
 
 
 def calibrate(
-    fitted: Fitted, X: Floats, noise: Noise, g: Activation, rng: np.random.Generator, n_draws: int = 16
-) -> Widening:
+    fitted: Fitted, X: Floats, noise: Noise, g: Activation, rng: np.random.Generator, n_draws: int = 16,
+    settle: Callable[[Fitted, Floats], Fitted] = lambda again, y: again,
+) -> Widening:  # fmt: skip
     """Return the factors by which cones must widen to hold what they promise: a studentised parametric bootstrap.
 
     New answers are drawn from the fitted network at the same points and fitted again, noise included; a factor is
     the quantile of the largest error over its cone, from a Gaussian with the mean and spread of the draws. Few
-    replies per unknown make slopes too steep and noise too small, and this is what it mends. `n_draws` joint fits.
+    replies per unknown make slopes too steep and noise too small, and this is what it mends. `settle` is what was done
+    to the fit after fitting, for a fit and its answers. `n_draws` joint fits.
     """
     truth = fitted.theta
     r = predict(truth, X, g)
     freedom = max(len(X) - len(fitted.information), 1)
     ratios = np.empty((len(LEVELS), n_draws))
     for draw in range(n_draws):
-        again = fit_jointly(truth, X, noise.draw(r, rng), noise, g)
+        answers = noise.draw(r, rng)
+        again = settle(fit_jointly(truth, X, answers, noise, g), answers)
         errors = _angles(again.theta.A, truth.A)
         if not noise.labels:
             errors = errors / (np.sqrt((again.residuals**2).sum() / freedom) / noise.sd)

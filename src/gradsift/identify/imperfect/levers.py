@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
+from numpy.typing import NDArray
 
 from ...activations import Activation
 from ...checking import Floats
 from ...geometry import orthonormal_rows
 from .fit import Fitted, Noise, predict, reflect
 
-__all__ = ["LONGEST", "lever_points", "lever_sets", "surprise"]
+__all__ = ["LONGEST", "clear_of", "lever_points", "lever_sets", "surprise"]
 
 LONGEST = 0.7  # standard deviation of the argument at the end of a lever
 _DRAWS = 6
@@ -37,7 +40,7 @@ def lever_points(fitted: Fitted, unit: int, length: float, rng: np.random.Genera
         across = orthonormal_rows(d - 1, d - 1, rng) * reach @ vectors.T  # (d - 1, d - 1)
         local = np.concatenate([np.zeros((d - 1, 1)), across], axis=1)
         points = reflect(local, fitted.mirrors[unit]) - b * a / (a @ a)
-        good = points[_clear_of_others(fitted, unit, points)]
+        good = points[clear_of([other for other in range(len(fitted.theta.u)) if other != unit], fitted, points)]
         if len(good) > len(best):
             best = good
         if len(best) == d - 1:
@@ -45,14 +48,13 @@ def lever_points(fitted: Fitted, unit: int, length: float, rng: np.random.Genera
     return best
 
 
-def _clear_of_others(fitted: Fitted, unit: int, points: Floats) -> Floats:
-    """Tell at which points every other unit is either known well or clearly saturated."""
+def clear_of(units: Iterable[int], fitted: Fitted, points: Floats, margin: float = 2.5) -> NDArray[np.bool_]:
+    """Tell at which points each of some units is either known well or saturated, by `margin` standard errors."""
     clear = np.ones(len(points), dtype=bool)
-    for other in range(len(fitted.theta.u)):
-        if other != unit:
-            z = np.abs(points @ fitted.theta.A[other] + fitted.theta.b[other])
-            doubt = argument_errors(fitted, other, points)
-            clear &= (doubt < LONGEST) | (z > _QUIET + 2.5 * doubt)
+    for unit in units:
+        z = np.abs(points @ fitted.theta.A[unit] + fitted.theta.b[unit])
+        doubt = argument_errors(fitted, unit, points)
+        clear &= (doubt < LONGEST) | (z > _QUIET + margin * doubt)
     return clear
 
 

@@ -10,6 +10,8 @@ from .levers import lever_sets
 
 __all__ = ["by_averaging", "by_levers", "outlook"]
 
+_MANY = 10**6  # from here on only the size is told
+
 
 def by_levers(fitted: Fitted, cones: Floats, accuracy: float, sd: float) -> int:
     """Return the queries after which levers, each round of which about halves a cone, reach the accuracy."""
@@ -27,4 +29,5 @@ def outlook(reason: str, n_more: int, accuracy: float) -> str:
     """Return why a campaign ended, and what it would have taken."""
     if not n_more:
         return reason
-    return f"{reason.rstrip('.')}; about {n_more} more queries would reach an accuracy of {accuracy:.2g}"
+    number = f"{n_more}" if n_more < _MANY else f"{n_more:.1e}"
+    return f"{reason.rstrip('.')}; about {number} more queries would reach an accuracy of {accuracy:.2g}"

@@ -93,6 +93,8 @@ def _run(campaign: Campaign) -> None:
     if campaign.refuted(_DOUBT) and campaign.floor.kind == "noisy":
         campaign.measure_noise()
         campaign.fit()
+    if campaign.take_in():
+        sharpen(campaign, campaign.accuracy)
     campaign.thin_out()
     campaign.lacking = campaign.lacks_unit()
     if campaign.asked_for is None and campaign.floor.kind in ("rounded", "float32") and not campaign.read:
@@ -195,7 +197,7 @@ def _sharpened(campaign: Campaign) -> bool:
 
 def _test(campaign: Campaign, share: float = 0.12) -> bool:
     """Look for another unit with at most this share of the queries (labels: half); tell whether there is none."""
-    fitted = campaign.known()
+    fitted = campaign.settled()
     level = _SHOWS * weight_in_question(fitted.theta.u)
     most = max(24, int((0.5 if campaign.noise.labels else share) * campaign.ledger.n_queries))
     # On plateaus rounding is no noise: it is the same at every point of an arc.

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 from numpy.typing import NDArray
 
+from ...activations import Activation
 from ...checking import Floats
+from .bias import Replies, debiased
 from .campaign import Campaign
 from .cones import Widening, calibrate, cones
-from .fit import Fitted
+from .fit import Fitted, Noise
 from .levers import LONGEST, lever_points, lever_sets, surprise
 
 __all__ = ["UNEVEN_WIDENING", "calibrate_cones", "pull_levers", "sharpen"]
@@ -20,12 +24,14 @@ _MOST_CALIBRATIONS = 6
 _LINEAR = 1e-2  # radians: with noise known, cones this narrow need no calibration
 UNEVEN_WIDENING = 1.25  # a variance function is a model, too
 _LABELS_WIDENING = Widening(1.4, 1.5)
+_NOISY_WIDENING = Widening(1.0, 1.05)  # bias is taken off instead; measured: 95% cones held in 411 of 435 runs without
 _LEAST_WIDENING = Widening(1.3, 1.3)  # measured: stopping when cones look narrow favours those that are too narrow
 
 
 def sharpen(campaign: Campaign, accuracy: float) -> None:
     """Pull levers until the calibrated cones are narrow enough."""
     for _ in range(_MOST_CALIBRATIONS):
+        campaign.take_in()
         sound = pull_levers(campaign, accuracy / campaign.widening.stop)
         calibrate_cones(campaign)
         if not sound or float(campaign.cones.max()) <= accuracy:
@@ -33,22 +39,29 @@ def sharpen(campaign: Campaign, accuracy: float) -> None:
 
 
 def calibrate_cones(campaign: Campaign) -> None:
-    fitted = campaign.known()
+    fitted = campaign.settled()
     if campaign.read and float(cones(fitted).max()) < _LINEAR:
         campaign.widening = _LEAST_WIDENING
         return
     n_draws = 16 if len(fitted.information) < 200 else 8
-    found = calibrate(
-        fitted, campaign.ledger.X[campaign.used], campaign.uneven_noise, campaign.g, campaign.rng, n_draws
-    )
+    X, noise, g = campaign.ledger.X[campaign.used], campaign.uneven_noise, campaign.g
+    if campaign.floor.kind == "noisy":
+        found = calibrate(fitted, X, noise, g, campaign.rng, n_draws, partial(_settle, X, noise, g))
+    else:
+        found = calibrate(fitted, X, noise, g, campaign.rng, n_draws)
     more = UNEVEN_WIDENING if np.ndim(campaign.relative) else 1.0
     campaign.widening = Widening(
         *(more * max(least, factor) for least, factor in zip(_least_widening(campaign), found))
     )
 
 
+def _settle(X: Floats, noise: Noise, g: Activation, fitted: Fitted, y: Floats) -> Fitted:
+    """Take the bias off a fit to answers that had no say in where they were asked."""
+    return debiased(fitted, Replies(X, y, np.zeros(len(X), dtype=bool)), noise, g)
+
+
 def _least_widening(campaign: Campaign) -> Widening:
-    return _LABELS_WIDENING if campaign.noise.labels else _LEAST_WIDENING
+    return {"labels": _LABELS_WIDENING, "noisy": _NOISY_WIDENING}.get(campaign.floor.kind, _LEAST_WIDENING)
 
 
 def pull_levers(campaign: Campaign, accuracy: float) -> bool:
@@ -56,15 +69,15 @@ def pull_levers(campaign: Campaign, accuracy: float) -> bool:
     length = LONGEST
     for _ in range(_MOST_ROUNDS):
         fitted = campaign.known()
-        wide = np.flatnonzero(cones(fitted) > accuracy)
+        wide = np.flatnonzero(campaign.linear_cones() > accuracy)
         if len(wide) == 0 or campaign.ledger.n_features < 2:
             return True
         points = _levers(campaign, fitted, wide, length)
-        first = len(campaign.ledger.X)
+        first, fresh = len(campaign.ledger.X), set(campaign.used).isdisjoint(campaign.placed)
         squares = surprise(fitted, points, campaign.ledger.ask(points, "levers"), campaign.noise, campaign.g)
         campaign.rounds += 1
         amazed = float(np.mean(np.minimum(squares, _IMPOSSIBLE**2)))
-        if amazed > _REFUTED and len(campaign.used) + len(campaign.stray) == len(campaign.near):
+        if amazed > _REFUTED and fresh:
             return False
         campaign.used.extend(range(first, first + len(points)))
         length = max(0.5 * length, 0.1) if amazed > 2.5 else min(1.3 * length, LONGEST)
@@ -82,6 +95,8 @@ def _levers(campaign: Campaign, fitted: Fitted, units: NDArray[np.intp], length:
         for _ in range(lever_sets(fitted, int(unit), campaign.variance.sd))
     ]
     if any(len(part) for part in points):
+        n = sum(len(part) for part in points)
+        campaign.placed.extend(range(len(campaign.ledger.X), len(campaign.ledger.X) + n))
         return np.concatenate(points)
     d = campaign.ledger.n_features
     return np.asarray(campaign.radius * campaign.rng.standard_normal((2 * d, d)))
