@@ -7,6 +7,7 @@ from scipy.stats import chi2
 
 from ...checking import Floats
 from ...errors import NotIdentifiable
+from ..imperfect.bias import Replies, debiased
 from ..imperfect.cones import LEVELS, Widening, calibrate, cones
 from ..imperfect.fit import Fitted, Noise, fit_jointly
 from ..imperfect.floor import Floor
@@ -150,6 +151,13 @@ class NoisyBox:
             raise NotIdentifiable("No units were found inside the box.")
         return self.fitted
 
+    def _settled(self) -> Fitted:
+        """Return what is known, without its bias where noise is additive."""
+        if self.floor.kind != "noisy":
+            return self._known()
+        replies = Replies(self.box.inside, self.box.answers, np.zeros(len(self.box.answers), dtype=bool))
+        return debiased(self._known(), replies, self.noise, self.g)
+
     def _fit(self) -> None:
         X, y = self.box.inside, self.box.answers
         fitted = fit_jointly(self._known().theta, X, y, self.noise, self.g)
@@ -198,7 +206,7 @@ class NoisyBox:
 
     def result(self, n_queries: int) -> Identification:
         """Return what is known, in the oracle's coordinates."""
-        fitted = self._known()
+        fitted, settled = self._known(), self._settled()
         misfit = 1.0 if self.noise.labels else float(np.mean(fitted.residuals**2) / self.variance.value)
         if self.floor.kind == "noisy" and self._misfits(_REFUTED):
             misfit = max(misfit, self.variance.value / self.repeated.value)
@@ -206,11 +214,12 @@ class NoisyBox:
             self.floor, self.variance, self.gap, None, self.asked_for, self.shortage, misfit, bounded=True
         )
         studentised = fitted.studentised(self.box.inside, self.noise, self.g)
-        judgement = judge(fitted, self._cones(), evidence, self.box.answers - fitted.residuals, studentised)
+        judgement = judge(settled, self._cones(), evidence, self.box.answers - fitted.residuals, studentised)
         facts = {
             "widening": self.widening.report,
             "bounds_hold": LEVELS[1],
             "spent": dict(self.box.ledger.spent),
         }
         bounds = self.widening.report * cones(fitted, LEVELS[1])
-        return result(fitted, bounds, self.link, judgement, n_queries, evidence, facts, self.box.outside(fitted.theta))
+        outside = self.box.outside(settled.theta)
+        return result(settled, bounds, self.link, judgement, n_queries, evidence, facts, outside)
