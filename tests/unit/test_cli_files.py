@@ -48,6 +48,27 @@ def rows(tmp_path):
     return columns
 
 
+def test_what_stands_beside_the_units_is_printed_with_them(run, tmp_path):
+    (tmp_path / "skipped.py").write_text(BOX.replace("0.5]", "0.5] + 0.7 + X @ [0.1, 0, 2.5]"))
+    code, out, err = run("recover", "--oracle", "skipped:f", "--features", 3, "--out", "found.json")
+    assert (code, err) == (0, "")
+    assert "intercept 0.7 +- " in out
+    assert "linear term [0.100, 0.000, 2.500]" in out
+
+
+def test_the_accuracy_asked_for_decides_how_much_is_asked(run, tmp_path):
+    (tmp_path / "noisy.py").write_text(
+        BOX.replace("0.5]", "0.5] + 0.1 * rng.standard_normal(len(X))") + "rng = np.random.default_rng(0)\n"
+    )
+    asked = []
+    for accuracy in (0.1, 1e-6):
+        how = ("--features", 3, "--accuracy", accuracy, "--out", "found.json", "--json")
+        code, out, _ = run("recover", "--oracle", "noisy:f", *how)
+        assert code == 0
+        asked.append(json.loads(out)["n_queries"])
+    assert asked[0] < asked[1]
+
+
 def test_a_function_is_recovered_certified_and_written_with_its_report(run, tmp_path):
     (tmp_path / "boxed.py").write_text(BOX)
     code, out, err = run(

@@ -24,7 +24,8 @@ def recover(
     features: Annotated[int | None, typer.Option(help="Number of inputs, where it cannot be told.")] = None,
     report: Report = None,
     units: Annotated[int | None, typer.Option(help="Number of units, if known.")] = None,
-    budget: Annotated[int | None, typer.Option(help="Most queries to ask.")] = None,
+    budget: Annotated[int | None, typer.Option(help="Most queries to ask (max_queries).")] = None,
+    accuracy: Annotated[float | None, typer.Option(help="Direction error to stop at, in radians.")] = None,
     journal: Annotated[Path | None, typer.Option(help="Keep answers here; run again to resume.")] = None,
     bounds: Annotated[str | None, typer.Option(help="LO,HI: the box that inputs must stay in.")] = None,
     noise: Annotated[str, typer.Option(help="auto, labels, or the answers' standard deviation.")] = "auto",
@@ -53,6 +54,8 @@ def recover(
 
     given = {name: value for name, value in given.items() if value is not None}
     how: dict[str, Any] = {"method": method, "activation": activation, "random_state": seed, "progress": True}
+    if accuracy is not None:
+        how["accuracy"] = accuracy
     with (
         _no_empty_journal(journal),
         from_spec(oracle, features, trust, **given) as box,

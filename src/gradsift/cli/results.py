@@ -106,6 +106,7 @@ def finish(
     else:
         typer.echo(found.verdict)
         print_table(*_unit_rows(found))
+        typer.echo(_beside_units(found))
         typer.echo("Written: " + ", ".join(files))
     if not found.certified:
         raise typer.Exit(NOT_CERTIFIED)
@@ -164,6 +165,21 @@ def _unit_rows(found: Recovery) -> tuple[list[str], list[list[Any]]]:
             columns.append("+-")
             parts.append(np.asarray(errors[name]).tolist())
     columns.append("direction")
-    more = ", ..." if model.n_features > 5 else ""
-    parts.append(["[" + ", ".join(f"{round(v, 3) + 0.0:.3f}" for v in unit[:5]) + more + "]" for unit in model.units])
+    parts.append([_first_entries(unit) for unit in model.units])
     return columns, [list(row) for row in zip(*parts)]
+
+
+def _beside_units(found: Recovery) -> str:
+    """Return a line with the intercept, and the linear term where there is one."""
+    import numpy as np
+
+    model, error = found.model, found.standard_errors.get("intercept")
+    line = f"intercept {model.intercept:.4g}"
+    if error is not None and np.isfinite(error).all():
+        line += f" +- {float(error[0]):.2g}"
+    return f"{line}, linear term {_first_entries(model.linear)}" if model.linear.any() else line
+
+
+def _first_entries(vector: Any) -> str:
+    more = ", ..." if len(vector) > 5 else ""
+    return "[" + ", ".join(f"{round(v, 3) + 0.0:.3f}" for v in vector[:5]) + more + "]"

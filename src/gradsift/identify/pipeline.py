@@ -222,7 +222,7 @@ class _Search:
             "slopes": errors.slope[order] / link.stretch,
             "offsets": errors.offset[order] / link.stretch,
             "weights": errors.weight[order] / link.gain,
-            "intercept": np.array(errors.intercept),
+            "intercept": np.array([errors.intercept]),
             **({} if net.linear is None else {"linear": errors.linear}),
         }
         return Identification(
