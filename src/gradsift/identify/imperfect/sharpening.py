@@ -9,6 +9,7 @@ from ...checking import Floats
 from .campaign import Campaign
 from .cones import Widening, calibrate, cones
 from .fit import Fitted
+from .labels import label_levers
 from .levers import LONGEST, lever_points, lever_sets, surprise
 
 __all__ = ["UNEVEN_WIDENING", "calibrate_cones", "pull_levers", "sharpen"]
@@ -20,6 +21,7 @@ _MOST_CALIBRATIONS = 6
 _LINEAR = 1e-2  # radians: with noise known, cones this narrow need no calibration
 UNEVEN_WIDENING = 1.25  # a variance function is a model, too
 _LABELS_WIDENING = Widening(1.4, 1.5)
+_LABELS_SPARE = 0.05  # information asked for beyond what the accuracy needs
 _LEAST_WIDENING = Widening(1.3, 1.3)  # measured: stopping when cones look narrow favours those that are too narrow
 
 
@@ -59,7 +61,7 @@ def pull_levers(campaign: Campaign, accuracy: float) -> bool:
         wide = np.flatnonzero(cones(fitted) > accuracy)
         if len(wide) == 0 or campaign.ledger.n_features < 2:
             return True
-        points = _levers(campaign, fitted, wide, length)
+        points = _levers(campaign, fitted, wide, length, accuracy)
         first = len(campaign.ledger.X)
         squares = surprise(fitted, points, campaign.ledger.ask(points, "levers"), campaign.noise, campaign.g)
         campaign.rounds += 1
@@ -74,8 +76,13 @@ def pull_levers(campaign: Campaign, accuracy: float) -> bool:
     return len(wide) == 0
 
 
-def _levers(campaign: Campaign, fitted: Fitted, units: NDArray[np.intp], length: float) -> Floats:
+def _levers(campaign: Campaign, fitted: Fitted, units: NDArray[np.intp], length: float, accuracy: float) -> Floats:
     """Return lever points of some units, or random inputs where no lever is free of other units."""
+    if campaign.noise.labels:
+        missing = np.minimum((cones(fitted) / accuracy) ** 2 - 1, 1.0) + _LABELS_SPARE
+        return np.concatenate([
+            label_levers(fitted, int(unit), length, float(missing[unit]), campaign.g, campaign.rng) for unit in units
+        ])  # fmt: skip
     points = [
         lever_points(fitted, int(unit), length, campaign.rng)
         for unit in units
