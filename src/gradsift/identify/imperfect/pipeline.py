@@ -14,6 +14,7 @@ from ...errors import BudgetSpent
 from ...oracle import Oracle
 from ..ledger import Ledger
 from ..result import Identification, Progress
+from .agreement import look_for_another_by_labels
 from .campaign import Campaign
 from .circles import ENOUGH, look_for_another, weight_in_question
 from .design import informative_points
@@ -179,10 +180,16 @@ def _ask_student(campaign: Campaign) -> None:
 
 def _stands_up(campaign: Campaign) -> bool:
     """Improve what the student said, and tell whether no test speaks against it."""
+    if campaign.noise.labels and not _test(campaign):  # where units agree their signs are sure without levers
+        return False
+    n_units = len(campaign.known().theta.u)
     if not pull_levers(campaign, _SURE):
         return False
     campaign.thin_out()
-    return not campaign.lacks_unit() and _test(campaign) and _sharpened(campaign)
+    if campaign.lacks_unit():
+        return False
+    tested = campaign.noise.labels and len(campaign.known().theta.u) == n_units
+    return (tested or _test(campaign)) and _sharpened(campaign)
 
 
 def _sharpened(campaign: Campaign) -> bool:
@@ -198,12 +205,19 @@ def _test(campaign: Campaign, share: float = 0.12) -> bool:
     fitted = campaign.known()
     level = _SHOWS * weight_in_question(fitted.theta.u)
     most = max(24, int((0.5 if campaign.noise.labels else share) * campaign.ledger.n_queries))
-    # On plateaus rounding is no noise: it is the same at every point of an arc.
-    noise = replace(campaign.noise, sd=max(campaign.noise.sd, campaign.floor.grid))
-    campaign.test = look_for_another(
-        fitted, campaign.ledger, noise, campaign.radius, level, most, campaign.g, campaign.rng
-    )
-    if campaign.test.statistic > _BEYOND_DOUBT and campaign.least == 0:  # later ones may be errors of what is known
+    if campaign.noise.labels:
+        campaign.test = look_for_another_by_labels(
+            fitted, campaign.ledger, campaign.radius, level, most, campaign.g, campaign.rng
+        )
+    else:
+        # On plateaus rounding is no noise: it is the same at every point of an arc.
+        noise = replace(campaign.noise, sd=max(campaign.noise.sd, campaign.floor.grid))
+        campaign.test = look_for_another(
+            fitted, campaign.ledger, noise, campaign.radius, level, most, campaign.g, campaign.rng
+        )
+    if campaign.noise.labels and campaign.test.alarm:  # as sure as such a test can be
+        campaign.least = len(fitted.theta.u) + 1
+    elif campaign.test.statistic > _BEYOND_DOUBT and campaign.least == 0:  # later ones may be errors of what is known
         campaign.least = len(fitted.theta.u) + 1
     if campaign.test.alarm:
         campaign.radius *= _FARTHER
