@@ -48,15 +48,16 @@ def label_levers(
 ) -> Floats:
     """Return lever points of one unit that multiply what is known about its direction by ``1 + wanted``; shape (n, d).
 
-    Each is the best of three: as it comes, or turned so that the others agree on the one or the other label.
+    Each is the better of two: as it comes, or turned so that the others agree on a random label.
     """
     frame = _frame(fitted, unit)
     points: list[Floats] = []
     told = 0.0
     while told < wanted and len(points) < _MOST_SETS:
         coordinates = length * orthonormal_rows(len(frame.axes), len(frame.axes), rng)
-        choices = [coordinates, *(_agreeing(fitted, unit, frame, coordinates, label) for label in (1.0, -1.0))]
-        rows = np.array([frame.foot + one @ frame.axes for one in choices])  # (3, d - 1, d)
+        labels = rng.choice([-1.0, 1.0], len(coordinates))  # both: on one side a turn looks like an offset
+        choices = [coordinates, _agreeing(fitted, unit, frame, coordinates, labels)]
+        rows = np.array([frame.foot + one @ frame.axes for one in choices])  # (2, d - 1, d)
         said = np.array([news(fitted, unit, part, g) for part in rows])
         best = np.argmax(said, axis=0)
         points.append(rows[best, np.arange(len(best))])
@@ -64,8 +65,8 @@ def label_levers(
     return np.concatenate(points)
 
 
-def _agreeing(fitted: Fitted, unit: int, frame: _Frame, coordinates: Floats, label: float) -> Floats:
-    """Return levers of the same length, turned so that the other units are saturated on the side of a label."""
+def _agreeing(fitted: Fitted, unit: int, frame: _Frame, coordinates: Floats, labels: Floats) -> Floats:
+    """Return levers of the same length, turned so that the other units are saturated on the side of a label each."""
     theta = fitted.theta
     others = np.flatnonzero(np.arange(len(theta.u)) != unit)
     if len(others) == 0:
@@ -76,7 +77,7 @@ def _agreeing(fitted: Fitted, unit: int, frame: _Frame, coordinates: Floats, lab
     doubts = np.column_stack([argument_errors(fitted, int(other), points) for other in others])
     sizes = np.maximum(np.abs(points @ theta.A[others].T + theta.b[others]), _SATURATED + _SURE * doubts)
     inverse = np.linalg.pinv(moves)
-    aside = (label * np.sign(theta.u[others]) * sizes - rest) @ inverse.T
+    aside = (labels[:, None] * np.sign(theta.u[others]) * sizes - rest) @ inverse.T
     along = coordinates - coordinates @ moves.T @ inverse.T
     length = np.linalg.norm(coordinates, axis=1)
     spent = np.linalg.norm(aside, axis=1)

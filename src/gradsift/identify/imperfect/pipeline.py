@@ -215,9 +215,9 @@ def _test(campaign: Campaign, share: float = 0.12) -> bool:
         campaign.test = look_for_another(
             fitted, campaign.ledger, noise, campaign.radius, level, most, campaign.g, campaign.rng
         )
-    if campaign.noise.labels and campaign.test.alarm:  # as sure as such a test can be
-        campaign.least = len(fitted.theta.u) + 1
-    elif campaign.test.statistic > _BEYOND_DOUBT and campaign.least == 0:  # later ones may be errors of what is known
+    # What labels say is as sure as it can be; later alarms of others may be errors of what is known.
+    beyond_doubt = campaign.test.alarm if campaign.noise.labels else campaign.test.statistic > _BEYOND_DOUBT
+    if beyond_doubt and (campaign.noise.labels or campaign.least == 0):
         campaign.least = len(fitted.theta.u) + 1
     if campaign.test.alarm:
         campaign.radius *= _FARTHER
