@@ -15,10 +15,11 @@ from .levers import argument_errors
 __all__ = ["look_for_another_by_labels"]
 
 _LEAST_VARIANCE = 0.1  # of a label: how certain one is was itself only estimated
-_LEAST_CHANCE = 0.015  # of a label that contradicts all units
+_LEAST_CHANCE = 0.006  # of a label that contradicts all units
 _MERGER = 0.25  # share of contradictions that halves of orthogonal units cause, over their weight
-_EXCESS = 0.18  # the same for pairs at smaller angles that are to be seen
-_SIGN_SURE = 2.5  # standard errors
+_EXCESS = 0.1  # the same for pairs at smaller angles that are to be seen
+_SIGN_SURE = 4.0  # standard errors, which are themselves rough
+_FEW = 12  # labels
 _ROOM = 0.5  # of the level: what weights may leave unexplained
 _GRID = 720  # angles looked at on a half circle
 _ALMOST_BEST = 2.0  # variance over the smallest, up to which an angle is worth asking
@@ -47,22 +48,28 @@ def _contradictions(
 ) -> CircleTest:
     """Count labels against all units at random far points; between the planes of a merged pair there are too many.
 
-    About ``p (30 / level)^2`` labels, where p is the chance of a contradiction.
+    About ``p (55 / level)^2`` labels, where p is the chance of a contradiction; half of them if those are enough.
     """
     theta = fitted.theta
     chance = max(0.5 * (1 - float(np.abs(theta.u).sum())), _LEAST_CHANCE)
-    n = int(np.clip(np.ceil(chance * (NEEDED / (_EXCESS * level)) ** 2), 24, max(24, most)))
+    shared = _shared_variance(fitted, np.sign(theta.u))
+    wanted = min(chance * (NEEDED / (_EXCESS * level)) ** 2, 20 * chance / max(shared, 1e-300))  # more would not help
+    n = int(np.clip(np.ceil(wanted), 2 * _FEW, max(2 * _FEW, most)))
     labels = np.where(np.arange(n) % 2, 1.0, -1.0)
     points, agree = _agreeing_points(fitted, labels, radius, rng)
     points, labels = points[agree], labels[agree]
-    if len(points) < 24:  # more units than inputs need not agree anywhere
-        return CircleTest(0.0, 0.0, alarm=False)
     chances = np.maximum(0.5 * (1 - labels * predict(theta, points, g)), _LEAST_CHANCE)
-    surplus = float(np.sum(ledger.ask(points, "another unit") != labels) - chances.sum())
-    shared = 0.25 * len(points) ** 2 * _shared_variance(fitted, np.sign(theta.u))
-    spread = float(np.sqrt((chances * (1 - chances)).sum() + shared))
-    statistic = max(surplus / spread, 0.0)
-    return CircleTest(statistic, NEEDED * spread / (len(points) * _MERGER), statistic > ALARM)
+    surplus, variance, test = 0.0, 0.0, CircleTest(0.0, 0.0, alarm=False)
+    for half in np.array_split(np.arange(len(points)), 2):
+        if len(half) < _FEW or test.alarm:  # more units than inputs need not agree anywhere
+            break
+        surplus += float(np.sum(ledger.ask(points[half], "another unit") != labels[half]) - chances[half].sum())
+        variance += float((chances[half] * (1 - chances[half])).sum())
+        n_asked = int(half[-1]) + 1
+        spread = np.sqrt(variance + 0.25 * n_asked**2 * shared)
+        statistic = max(surplus / spread, 0.0)
+        test = CircleTest(statistic, NEEDED * spread / (n_asked * _MERGER), statistic > ALARM)
+    return test
 
 
 def _agreeing_points(fitted: Fitted, labels: Floats, radius: float, rng: np.random.Generator) -> tuple[Floats, Floats]:
@@ -89,7 +96,7 @@ def _arcs(
 
     The circles pass through the direction in which all known units say one, so that v is small if their weights add
     up to almost one. Opposite points are asked together and subtracted, which removes the intercept; the errors of
-    known weights, which all points of an arc share, are allowed for.
+    known weights, which all points of an arc share, are allowed for. An alarm ends the test.
     """
     statistic, weakest = 0.0, np.inf
     for _ in range(N_CIRCLES if ledger.n_features > 1 else 1):
@@ -104,6 +111,8 @@ def _arcs(
         shared = 1 + _shared_variance(fitted, signs) * float((1 / spread**2).sum())
         statistic = max(statistic, largest_arc(odd, spread) / np.sqrt(shared))
         weakest = min(weakest, float((1 / spread**2).sum()) / shared)
+        if statistic > ALARM:
+            break
     return CircleTest(statistic, NEEDED / np.sqrt(weakest), statistic > ALARM)
 
 

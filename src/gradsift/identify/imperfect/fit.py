@@ -23,6 +23,7 @@ _HOPELESS = 100.0  # nats per answer: a fit this bad that hardly improves is in 
 _LABEL_SLOPES = 4.0  # one over the variance of log-slopes about the typical one
 _DRAG = 0.6  # labels, nats: 1/2 where arguments spread widely, 1 where all are on the slope; lever rounds: 0.5 to 0.7
 _FUTILE = 1e-2  # nats per answer: residuals this far below the noise are rounding, and so are further steps
+_LABEL_PRICE = 3.5  # of an unknown, measured
 _CERTAIN = 1e-2  # labels: 1 - r^2 is not taken to be smaller
 _WALL = 0.05  # labels: how far |r| may exceed one at a cost of half a nat per answer
 
@@ -83,6 +84,14 @@ class Noise:
         if self.typical_slope is None:
             return Prior()
         return Prior(_LABEL_SLOPES, typical=self.typical_slope, drag=_DRAG)
+
+    def price(self, n: int) -> float:
+        """Return what twice the log-likelihood of n answers must gain by an unknown: BIC's, or less for labels.
+
+        Labels tell little each, and by BIC a unit would go unseen that its likelihood shows beyond doubt; by chance
+        one more unit gains one to two and a half per unknown.
+        """
+        return _LABEL_PRICE if self.labels else float(np.log(n))
 
     def loss(self, r: Floats, y: Floats) -> float:
         """Return minus the log-likelihood, up to a constant; labels: with a wall where |r| exceeds one."""

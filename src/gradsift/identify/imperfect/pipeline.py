@@ -29,7 +29,7 @@ from .steps import find_by_steps
 
 __all__ = ["identify_imperfect"]
 
-_MOST_RELEARNED = 4
+_MOST_RELEARNED = (4, 8)  # additive noise, and labels: these show units one by one
 _ARGUMENTS = 3.5  # spread of a typical unit's arguments that the student's inputs aim at
 _DOUBT = 0.02  # level at which residuals make the noise worth measuring
 _SURE = 0.15  # radians: known units this sure leave room on a circle for another one to show
@@ -167,7 +167,7 @@ def _ask_student(campaign: Campaign) -> None:
     campaign.typical_slope = SPREAD / scale.radius
     campaign.near = list(range(first + 2 * len(even), len(campaign.ledger.X)))
     campaign.first_guess = campaign.variance
-    for _ in range(_MOST_RELEARNED):
+    for _ in range(_MOST_RELEARNED[campaign.noise.labels]):
         learn(campaign)
         if _stands_up(campaign):
             break
@@ -180,7 +180,7 @@ def _ask_student(campaign: Campaign) -> None:
 
 def _stands_up(campaign: Campaign) -> bool:
     """Improve what the student said, and tell whether no test speaks against it."""
-    if campaign.noise.labels and not _test(campaign):  # where units agree their signs are sure without levers
+    if campaign.noise.labels and not _test(campaign, shows=1.0):  # where units agree signs are sure without levers
         return False
     n_units = len(campaign.known().theta.u)
     if not pull_levers(campaign, _SURE):
@@ -197,13 +197,15 @@ def _sharpened(campaign: Campaign) -> bool:
     sharpen(campaign, campaign.accuracy)
     campaign.thin_out()
     shown = campaign.test is not None and campaign.test.level <= ENOUGH * weight_in_question(campaign.known().theta.u)
+    if campaign.noise.labels:  # a merged pair hides while units are rough
+        shown = False
     return shown or _test(campaign, 0.3)  # now that known units are surer
 
 
-def _test(campaign: Campaign, share: float = 0.12) -> bool:
+def _test(campaign: Campaign, share: float = 0.12, shows: float = _SHOWS) -> bool:
     """Look for another unit with at most this share of the queries (labels: half); tell whether there is none."""
     fitted = campaign.known()
-    level = _SHOWS * weight_in_question(fitted.theta.u)
+    level = shows * weight_in_question(fitted.theta.u)
     most = max(24, int((0.5 if campaign.noise.labels else share) * campaign.ledger.n_queries))
     if campaign.noise.labels:
         campaign.test = look_for_another_by_labels(
