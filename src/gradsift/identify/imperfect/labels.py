@@ -20,6 +20,7 @@ __all__ = ["label_levers", "news"]
 
 _SATURATED, _SURE = 2.0, 2.0  # arguments wanted of the other units: this, and so many of their standard errors more
 _ASIDE = 0.7  # share of a lever that may go into making the other units agree
+_BESIDE = 0.6  # argument of the unit itself: all at zero would say nothing of slopes, and be blind to larger turns
 _NODES, _SHARES = np.polynomial.hermite_e.hermegauss(7)
 _MOST_SETS = 100
 
@@ -48,16 +49,19 @@ def label_levers(
 ) -> Floats:
     """Return lever points of one unit that multiply what is known about its direction by ``1 + wanted``; shape (n, d).
 
+    They lie on both sides of its plane, next to it.
+
     Each is the better of two: as it comes, or turned so that the others agree on a random label.
     """
-    frame = _frame(fitted, unit)
+    frame, a = _frame(fitted, unit), fitted.theta.A[unit]
     points: list[Floats] = []
     told = 0.0
     while told < wanted and len(points) < _MOST_SETS:
         coordinates = length * orthonormal_rows(len(frame.axes), len(frame.axes), rng)
         labels = rng.choice([-1.0, 1.0], len(coordinates))  # both: on one side a turn looks like an offset
         choices = [coordinates, _agreeing(fitted, unit, frame, coordinates, labels)]
-        rows = np.array([frame.foot + one @ frame.axes for one in choices])  # (2, d - 1, d)
+        beside = rng.choice([-_BESIDE, _BESIDE], len(coordinates))[:, None] * a / (a @ a)
+        rows = np.array([frame.foot + beside + one @ frame.axes for one in choices])  # (2, d - 1, d)
         said = np.array([news(fitted, unit, part, g) for part in rows])
         best = np.argmax(said, axis=0)
         points.append(rows[best, np.arange(len(best))])
