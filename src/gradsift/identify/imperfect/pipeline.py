@@ -24,7 +24,7 @@ from .learning import draw, learn
 from .noise import Variance, relative_spread
 from .outlook import by_levers, outlook
 from .scale import SPREAD, find_scale
-from .sharpening import UNEVEN_WIDENING, calibrate_cones, pull_levers, sharpen
+from .sharpening import LABELS_MOST, UNEVEN_WIDENING, calibrate_cones, pull_levers, sharpen
 from .steps import find_by_steps
 
 __all__ = ["identify_imperfect"]
@@ -183,7 +183,8 @@ def _stands_up(campaign: Campaign) -> bool:
     if campaign.noise.labels and not _test(campaign, shows=1.0):  # where units agree signs are sure without levers
         return False
     n_units = len(campaign.known().theta.u)
-    if not pull_levers(campaign, _SURE):
+    most = LABELS_MOST.rough * len(campaign.near) if campaign.noise.labels else np.inf
+    if not pull_levers(campaign, _SURE, most):
         return False
     campaign.thin_out()
     if campaign.lacks_unit():

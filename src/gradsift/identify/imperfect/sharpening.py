@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -12,7 +14,15 @@ from .fit import Fitted
 from .labels import label_levers
 from .levers import LONGEST, lever_points, lever_sets, surprise
 
-__all__ = ["UNEVEN_WIDENING", "calibrate_cones", "pull_levers", "sharpen"]
+__all__ = ["LABELS_MOST", "UNEVEN_WIDENING", "calibrate_cones", "pull_levers", "sharpen"]
+
+
+class Patience(NamedTuple):
+    """Lever answers over those of the student after which labels are given up: for rough units, and for sharp ones."""
+
+    rough: float
+    sharp: float
+
 
 _MOST_ROUNDS = 200
 _REFUTED = 4.0  # mean square of the first lever answers over what the student foretold
@@ -20,15 +30,17 @@ _IMPOSSIBLE = 6.0  # standard deviations of the noise
 _MOST_CALIBRATIONS = 6
 _LINEAR = 1e-2  # radians: with noise known, cones this narrow need no calibration
 UNEVEN_WIDENING = 1.25  # a variance function is a model, too
-_LABELS_WIDENING = Widening(2.0, 1.7)  # measured: what labels say far from the fit is less than next to it
+_LABELS_WIDENING = Widening(1.5, 1.3)  # measured: what labels say far from the fit is less than next to it
+LABELS_MOST = Patience(rough=0.5, sharp=3.0)
 _LABELS_SPARE = 0.05  # information asked for beyond what the accuracy needs
 _LEAST_WIDENING = Widening(1.3, 1.3)  # measured: stopping when cones look narrow favours those that are too narrow
 
 
 def sharpen(campaign: Campaign, accuracy: float) -> None:
     """Pull levers until the calibrated cones are narrow enough."""
+    most = LABELS_MOST.sharp * len(campaign.near) if campaign.noise.labels else np.inf
     for _ in range(_MOST_CALIBRATIONS):
-        sound = pull_levers(campaign, accuracy / campaign.widening.stop)
+        sound = pull_levers(campaign, accuracy / campaign.widening.stop, most)
         calibrate_cones(campaign)
         if not sound or float(campaign.cones.max()) <= accuracy:
             return
@@ -53,14 +65,19 @@ def _least_widening(campaign: Campaign) -> Widening:
     return _LABELS_WIDENING if campaign.noise.labels else _LEAST_WIDENING
 
 
-def pull_levers(campaign: Campaign, accuracy: float) -> bool:
-    """Lever rounds until the linear cones are narrower than `accuracy`; False if the student was refuted."""
-    length = LONGEST
+def pull_levers(campaign: Campaign, accuracy: float, most: float = np.inf) -> bool:
+    """Lever rounds until the linear cones are narrower than `accuracy`; False if the student was refuted.
+
+    Labels refute no student, but the levers of a wrong one do not narrow its cones: False after `most` answers.
+    """
+    length, n_before = LONGEST, len(campaign.used)
     for _ in range(_MOST_ROUNDS):
         fitted = campaign.known()
         wide = np.flatnonzero(cones(fitted) > accuracy)
         if len(wide) == 0 or campaign.ledger.n_features < 2:
             return True
+        if len(campaign.used) - n_before > most:
+            return False
         points = _levers(campaign, fitted, wide, length, accuracy)
         first = len(campaign.ledger.X)
         squares = surprise(fitted, points, campaign.ledger.ask(points, "levers"), campaign.noise, campaign.g)
