@@ -30,7 +30,7 @@ _IMPOSSIBLE = 6.0  # standard deviations of the noise
 _MOST_CALIBRATIONS = 6
 _LINEAR = 1e-2  # radians: with noise known, cones this narrow need no calibration
 UNEVEN_WIDENING = 1.25  # a variance function is a model, too
-_LABELS_WIDENING = Widening(1.5, 1.3)  # measured: what labels say far from the fit is less than next to it
+_LABELS_WIDENING = Widening(1.8, 1.4)  # measured: what labels say far from the fit is less than next to it
 LABELS_MOST = Patience(rough=0.5, sharp=3.0)
 _LABELS_SPARE = 0.05  # information asked for beyond what the accuracy needs
 _LEAST_WIDENING = Widening(1.3, 1.3)  # measured: stopping when cones look narrow favours those that are too narrow
