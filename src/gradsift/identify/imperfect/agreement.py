@@ -18,7 +18,7 @@ _LEAST_VARIANCE = 0.1  # of a label: how certain one is was itself only estimate
 _LEAST_CHANCE = 0.006  # of a label that contradicts all units
 _MERGER = 0.25  # share of contradictions that halves of orthogonal units cause, over their weight
 _EXCESS = 0.1  # the same for pairs at smaller angles that are to be seen
-_SIGN_SURE = 4.0  # standard errors, which are themselves rough
+_SIGN_WANTED, _SIGN_SURE = 4.0, 3.2  # standard errors, which are themselves rough: aimed at, and enough
 _FEW = 12  # labels
 _ROOM = 0.5  # of the level: what weights may leave unexplained
 _GRID = 720  # angles looked at on a half circle
@@ -79,9 +79,9 @@ def _agreeing_points(fitted: Fitted, labels: Floats, radius: float, rng: np.rand
     wanted = labels[:, None] * np.sign(theta.u)
     doubts = _doubts(fitted, points)
     arguments = points @ theta.A.T
-    sizes = np.maximum(np.abs(arguments), _SIGN_SURE * doubts)
+    sizes = np.maximum(np.abs(arguments), _SIGN_WANTED * doubts)
     points = points + (wanted * sizes - arguments) @ np.linalg.pinv(theta.A).T
-    sure = wanted * (points @ theta.A.T) > 0.8 * _SIGN_SURE * _doubts(fitted, points)
+    sure = wanted * (points @ theta.A.T) > _SIGN_SURE * _doubts(fitted, points)
     return points, np.asarray(sure.all(axis=1))
 
 

@@ -197,9 +197,9 @@ def _sharpened(campaign: Campaign) -> bool:
     """Reach the accuracy, and tell whether a test of surer units still shows no other one."""
     sharpen(campaign, campaign.accuracy)
     campaign.thin_out()
-    shown = campaign.test is not None and campaign.test.level <= ENOUGH * weight_in_question(campaign.known().theta.u)
     if campaign.noise.labels:  # a merged pair hides while units are rough
-        shown = False
+        return _test(campaign)
+    shown = campaign.test is not None and campaign.test.level <= ENOUGH * weight_in_question(campaign.known().theta.u)
     return shown or _test(campaign, 0.3)  # now that known units are surer
 
 
