@@ -218,9 +218,8 @@ def _test(campaign: Campaign, share: float = 0.12, shows: float = _SHOWS) -> boo
         campaign.test = look_for_another(
             fitted, campaign.ledger, noise, campaign.radius, level, most, campaign.g, campaign.rng
         )
-    # What labels say is as sure as it can be; later alarms of others may be errors of what is known.
-    beyond_doubt = campaign.test.alarm if campaign.noise.labels else campaign.test.statistic > _BEYOND_DOUBT
-    if beyond_doubt and (campaign.noise.labels or campaign.least == 0):
+    # Later alarms may be errors of what is known, but labels show units one by one.
+    if campaign.test.statistic > _BEYOND_DOUBT and (campaign.noise.labels or campaign.least == 0):
         campaign.least = len(fitted.theta.u) + 1
     if campaign.test.alarm:
         campaign.radius *= _FARTHER
