@@ -89,8 +89,21 @@ def test_labels_are_enough():
     model = gs.SigmoidCombination(units, [0.6, -0.4], [2.0, 1.5])
     oracle = gs.Oracle(lambda X: np.where(rng.random(len(X)) < 0.5 * (1 + model.predict(X)), 1.0, -1.0), 5)
     found = identify_imperfect(oracle, "tanh", 5, accuracy=0.15)
+    assert found.certified
     assert found.model.n_units == 2
     assert error(model, found) <= 0.15
+
+
+def test_labels_within_a_budget_are_not_vouched_for():
+    rng = np.random.default_rng(40)
+    units = np.linalg.qr(rng.standard_normal((5, 2)))[0].T
+    model = gs.SigmoidCombination(units, [0.6, -0.4], [2.0, 1.5])
+    oracle = gs.Oracle(
+        lambda X: np.where(rng.random(len(X)) < 0.5 * (1 + model.predict(X)), 1.0, -1.0), 5, max_queries=1100
+    )
+    found = identify_imperfect(oracle, "tanh", 5, accuracy=0.02)
+    assert not found.certified
+    assert "more queries would reach" in found.verdict
 
 
 def misbehaving(kind, seed):

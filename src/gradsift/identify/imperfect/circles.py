@@ -13,14 +13,14 @@ from ..ledger import Ledger
 from .fit import Fitted, Noise, predict
 from .levers import argument_errors
 
-__all__ = ["ENOUGH", "CircleTest", "look_for_another", "weight_in_question"]
+__all__ = ["ENOUGH", "CircleTest", "largest_arc", "look_for_another", "sign_doubt", "weight_in_question"]
 
 N_CIRCLES = 3
-_NEEDED = 5.5  # standard errors by which a unit of the level stands out on each circle
-_ALARM = 4.2
+NEEDED = 5.5  # standard errors by which a unit of the level stands out on each circle
+ALARM = 4.2
 ENOUGH = 0.8  # a test that would have shown this share of the weight in question
 _SHARE = 0.4  # of all weights
-_FAR = 2.0**20  # radius over the scale of the inputs
+FAR = 2.0**20  # radius over the scale of the inputs
 
 
 class CircleTest(NamedTuple):
@@ -49,22 +49,22 @@ def look_for_another(
     d = ledger.n_features
     far = fitted.theta.c + np.array([1.0, -1.0]) * np.sqrt(float(fitted.theta.u @ fitted.theta.u))
     variance = _variances(noise, far).mean()
-    n_pairs = int(np.clip(np.ceil(0.5 * variance * (_NEEDED / level) ** 2), 4, max(4, most // (2 * N_CIRCLES))))
+    n_pairs = int(np.clip(np.ceil(0.5 * variance * (NEEDED / level) ** 2), 4, max(4, most // (2 * N_CIRCLES))))
     statistic, weakest = 0.0, np.inf
     for _ in range(N_CIRCLES if d > 1 else 1):
         plane = orthonormal_rows(min(2, d), d, rng)
-        angles = _clear_angles(fitted, plane, n_pairs, _FAR * radius, rng)
-        points = _FAR * radius * (np.cos(angles)[:, None] * plane[0] + np.sin(angles)[:, None] * plane[-1])
+        angles = _clear_angles(fitted, plane, n_pairs, FAR * radius, rng)
+        points = FAR * radius * (np.cos(angles)[:, None] * plane[0] + np.sin(angles)[:, None] * plane[-1])
         both = np.concatenate([points, -points])
         expected = predict(fitted.theta, both, g)
         residuals = (ledger.ask(both, "another unit") - expected).reshape(2, -1)
         odd = 0.5 * (residuals[0] - residuals[1])
         spread = np.hypot(
-            _doubt(fitted, points), np.sqrt(0.5 * _variances(noise, expected).reshape(2, -1).mean(axis=0))
+            sign_doubt(fitted, points), np.sqrt(0.5 * _variances(noise, expected).reshape(2, -1).mean(axis=0))
         )
-        statistic = max(statistic, _largest_arc(odd, spread))
+        statistic = max(statistic, largest_arc(odd, spread))
         weakest = min(weakest, float((1 / spread**2).sum()))
-    return CircleTest(statistic, _NEEDED / np.sqrt(weakest), statistic > _ALARM)
+    return CircleTest(statistic, NEEDED / np.sqrt(weakest), statistic > ALARM)
 
 
 def _variances(noise: Noise, r: Floats) -> Floats:
@@ -78,11 +78,11 @@ def _clear_angles(fitted: Fitted, plane: Floats, n: int, radius: float, rng: np.
     angles = (np.arange(n)[:, None] + rng.random((n, tries))) * np.pi / n
     flat = angles.ravel()
     points = radius * (np.cos(flat)[:, None] * plane[0] + np.sin(flat)[:, None] * plane[-1])
-    doubt = _doubt(fitted, points).reshape(n, tries)
+    doubt = sign_doubt(fitted, points).reshape(n, tries)
     return np.asarray(angles[np.arange(n), np.argmin(doubt, axis=1)])
 
 
-def _doubt(fitted: Fitted, points: Floats) -> Floats:
+def sign_doubt(fitted: Fitted, points: Floats) -> Floats:
     """Return the standard deviation that signs of known units in doubt give to a value."""
     variance = np.zeros(len(points))
     for unit, u in enumerate(fitted.theta.u):
@@ -92,7 +92,7 @@ def _doubt(fitted: Fitted, points: Floats) -> Floats:
     return np.asarray(np.sqrt(variance))
 
 
-def _largest_arc(odd: Floats, spread: Floats) -> float:
+def largest_arc(odd: Floats, spread: Floats) -> float:
     """Return the largest standardised sum of +1 up to some angle and -1 beyond it."""
     weighted = odd / spread**2
     head = np.concatenate([[0.0], np.cumsum(weighted)])

@@ -21,7 +21,9 @@ __all__ = ["Fitted", "Noise", "Prior", "fit_jointly", "predict"]
 _MOST_ITERATIONS = 40
 _HOPELESS = 100.0  # nats per answer: a fit this bad that hardly improves is in a wrong place
 _LABEL_SLOPES = 4.0  # one over the variance of log-slopes about the typical one
+_DRAG = 0.6  # labels, nats: 1/2 where arguments spread widely, 1 where all are on the slope; lever rounds: 0.5 to 0.7
 _FUTILE = 1e-2  # nats per answer: residuals this far below the noise are rounding, and so are further steps
+_LABEL_PRICE = 3.5  # of an unknown, measured
 _CERTAIN = 1e-2  # labels: 1 - r^2 is not taken to be smaller
 _WALL = 0.05  # labels: how far |r| may exceed one at a cost of half a nat per answer
 
@@ -38,12 +40,17 @@ class Prior:
         The slope that they vary about; by default the geometric mean of all.
     decay, weight_decay : float
         One over the variance of the entries of A, and of the weights.
+    drag : float
+        Times d - 1, what an e-fold of a slope costs. Directions are fitted to the noise, too, which makes the most
+        likely slopes too steep; integrated over all directions the likelihood has a factor ``|I|^(-1/2)``, and the
+        information I of d - 1 coordinates of a direction grows with the slope.
     """
 
     slopes: float = 1.0
     decay: float = 0.0
     weight_decay: float = 0.0
     typical: float | None = None
+    drag: float = 0.0
 
     def surplus(self, A: Floats) -> Floats:
         """(k,) log-slopes over what is expected of them."""
@@ -53,7 +60,9 @@ class Prior:
     def loss(self, theta: Parameters) -> float:
         """Return minus its logarithm, up to a constant."""
         decay = self.decay * float((theta.A**2).sum()) + self.weight_decay * float(theta.u @ theta.u)
-        return 0.5 * (self.slopes * float((self.surplus(theta.A) ** 2).sum()) + decay)
+        surplus = self.surplus(theta.A)
+        drag = self.drag * float((theta.A.shape[1] - 1) * surplus.sum())
+        return 0.5 * (self.slopes * float((surplus**2).sum()) + decay) + drag
 
 
 @dataclass(frozen=True)
@@ -72,7 +81,17 @@ class Noise:
     @property
     def prior(self) -> Prior:
         """What is believed about the slopes of units behind such answers."""
-        return Prior(_LABEL_SLOPES if self.typical_slope else 1.0, typical=self.typical_slope)
+        if self.typical_slope is None:
+            return Prior()
+        return Prior(_LABEL_SLOPES, typical=self.typical_slope, drag=_DRAG)
+
+    def price(self, n: int) -> float:
+        """Return what twice the log-likelihood of n answers must gain by an unknown: BIC's, or less for labels.
+
+        Labels tell little each, and by BIC a unit would go unseen that its likelihood shows beyond doubt; by chance
+        one more unit gains one to two and a half per unknown.
+        """
+        return _LABEL_PRICE if self.labels else float(np.log(n))
 
     def loss(self, r: Floats, y: Floats) -> float:
         """Return minus the log-likelihood, up to a constant; labels: with a wall where |r| exceeds one."""
@@ -258,7 +277,8 @@ class _Problem:
         first, weights = np.arange(k) * (d + 1), slice(k * (d + 1), -1)
         along = lengths * np.where(theta.A[:, 0] < 0, 1.0, -1.0)
         H[first, first] += prior.slopes / np.maximum(lengths, 1e-300) ** 2
-        slope[first] -= prior.slopes * prior.surplus(theta.A) / along + prior.decay * along
+        pull = prior.slopes * prior.surplus(theta.A) + prior.drag * (d - 1)
+        slope[first] -= pull / along + prior.decay * along
         slope[weights] -= prior.weight_decay * theta.u
         decay = np.concatenate([np.tile(np.append(np.full(d, prior.decay), 0.0), k), np.full(k, prior.weight_decay)])
         H[np.arange(len(decay)), np.arange(len(decay))] += decay

@@ -14,6 +14,7 @@ from ...errors import BudgetSpent
 from ...oracle import Oracle
 from ..ledger import Ledger
 from ..result import Identification, Progress
+from .agreement import look_for_another_by_labels
 from .campaign import Campaign
 from .circles import ENOUGH, look_for_another, weight_in_question
 from .design import informative_points
@@ -23,12 +24,12 @@ from .learning import draw, learn
 from .noise import Variance, relative_spread
 from .outlook import by_levers, outlook
 from .scale import SPREAD, find_scale
-from .sharpening import UNEVEN_WIDENING, calibrate_cones, pull_levers, sharpen
+from .sharpening import LABELS_MOST, UNEVEN_WIDENING, calibrate_cones, pull_levers, sharpen
 from .steps import find_by_steps
 
 __all__ = ["identify_imperfect"]
 
-_MOST_RELEARNED = 4
+_MOST_RELEARNED = (4, 8)  # additive noise, and labels: these show units one by one
 _ARGUMENTS = 3.5  # spread of a typical unit's arguments that the student's inputs aim at
 _DOUBT = 0.02  # level at which residuals make the noise worth measuring
 _SURE = 0.15  # radians: known units this sure leave room on a circle for another one to show
@@ -168,7 +169,7 @@ def _ask_student(campaign: Campaign) -> None:
     campaign.typical_slope = SPREAD / scale.radius
     campaign.near = list(range(first + 2 * len(even), len(campaign.ledger.X)))
     campaign.first_guess = campaign.variance
-    for _ in range(_MOST_RELEARNED):
+    for _ in range(_MOST_RELEARNED[campaign.noise.labels]):
         learn(campaign)
         if _stands_up(campaign):
             break
@@ -181,31 +182,46 @@ def _ask_student(campaign: Campaign) -> None:
 
 def _stands_up(campaign: Campaign) -> bool:
     """Improve what the student said, and tell whether no test speaks against it."""
-    if not pull_levers(campaign, _SURE):
+    if campaign.noise.labels and not _test(campaign, shows=1.0):  # where units agree signs are sure without levers
+        return False
+    n_units = len(campaign.known().theta.u)
+    most = LABELS_MOST.rough * len(campaign.near) if campaign.noise.labels else np.inf
+    if not pull_levers(campaign, _SURE, most):
         return False
     campaign.thin_out()
-    return not campaign.lacks_unit() and _test(campaign) and _sharpened(campaign)
+    if campaign.lacks_unit():
+        return False
+    tested = campaign.noise.labels and len(campaign.known().theta.u) == n_units
+    return (tested or _test(campaign)) and _sharpened(campaign)
 
 
 def _sharpened(campaign: Campaign) -> bool:
     """Reach the accuracy, and tell whether a test of surer units still shows no other one."""
     sharpen(campaign, campaign.accuracy)
     campaign.thin_out()
+    if campaign.noise.labels:  # a merged pair hides while units are rough
+        return _test(campaign)
     shown = campaign.test is not None and campaign.test.level <= ENOUGH * weight_in_question(campaign.known().theta.u)
     return shown or _test(campaign, 0.3)  # now that known units are surer
 
 
-def _test(campaign: Campaign, share: float = 0.12) -> bool:
+def _test(campaign: Campaign, share: float = 0.12, shows: float = _SHOWS) -> bool:
     """Look for another unit with at most this share of the queries (labels: half); tell whether there is none."""
     fitted = campaign.settled()
-    level = _SHOWS * weight_in_question(fitted.theta.u)
+    level = shows * weight_in_question(fitted.theta.u)
     most = max(24, int((0.5 if campaign.noise.labels else share) * campaign.ledger.n_queries))
-    # On plateaus rounding is no noise: it is the same at every point of an arc.
-    noise = replace(campaign.noise, sd=max(campaign.noise.sd, campaign.floor.grid))
-    campaign.test = look_for_another(
-        fitted, campaign.ledger, noise, campaign.radius, level, most, campaign.g, campaign.rng
-    )
-    if campaign.test.statistic > _BEYOND_DOUBT and campaign.least == 0:  # later ones may be errors of what is known
+    if campaign.noise.labels:
+        campaign.test = look_for_another_by_labels(
+            fitted, campaign.ledger, campaign.radius, level, most, campaign.g, campaign.rng
+        )
+    else:
+        # On plateaus rounding is no noise: it is the same at every point of an arc.
+        noise = replace(campaign.noise, sd=max(campaign.noise.sd, campaign.floor.grid))
+        campaign.test = look_for_another(
+            fitted, campaign.ledger, noise, campaign.radius, level, most, campaign.g, campaign.rng
+        )
+    # Later alarms may be errors of what is known, but labels show units one by one.
+    if campaign.test.statistic > _BEYOND_DOUBT and (campaign.noise.labels or campaign.least == 0):
         campaign.least = len(fitted.theta.u) + 1
     if campaign.test.alarm:
         campaign.radius *= _FARTHER

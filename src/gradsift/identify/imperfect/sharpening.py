@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,9 +14,18 @@ from .bias import Replies, debiased
 from .campaign import Campaign
 from .cones import Widening, calibrate, cones
 from .fit import Fitted, Noise
+from .labels import label_levers
 from .levers import LONGEST, lever_points, lever_sets, surprise
 
-__all__ = ["UNEVEN_WIDENING", "calibrate_cones", "pull_levers", "sharpen"]
+__all__ = ["LABELS_MOST", "UNEVEN_WIDENING", "calibrate_cones", "pull_levers", "sharpen"]
+
+
+class Patience(NamedTuple):
+    """Lever answers over those of the student after which labels are given up: for rough units, and for sharp ones."""
+
+    rough: float
+    sharp: float
+
 
 _MOST_ROUNDS = 200
 _REFUTED = 4.0  # mean square of the first lever answers over what the student foretold
@@ -23,16 +33,19 @@ _IMPOSSIBLE = 6.0  # standard deviations of the noise
 _MOST_CALIBRATIONS = 6
 _LINEAR = 1e-2  # radians: with noise known, cones this narrow need no calibration
 UNEVEN_WIDENING = 1.25  # a variance function is a model, too
-_LABELS_WIDENING = Widening(1.4, 1.5)
+_LABELS_WIDENING = Widening(1.8, 1.4)  # measured: what labels say far from the fit is less than next to it
 _NOISY_WIDENING = Widening(1.0, 1.05)  # bias is taken off instead; stopping still favours narrow cones a little
+LABELS_MOST = Patience(rough=0.5, sharp=3.0)
+_LABELS_SPARE = 0.05  # information asked for beyond what the accuracy needs
 _LEAST_WIDENING = Widening(1.3, 1.3)  # measured: stopping when cones look narrow favours those that are too narrow
 
 
 def sharpen(campaign: Campaign, accuracy: float) -> None:
     """Pull levers until the calibrated cones are narrow enough."""
+    most = LABELS_MOST.sharp * len(campaign.near) if campaign.noise.labels else np.inf
     for _ in range(_MOST_CALIBRATIONS):
         campaign.take_in()
-        sound = pull_levers(campaign, accuracy / campaign.widening.stop)
+        sound = pull_levers(campaign, accuracy / campaign.widening.stop, most)
         calibrate_cones(campaign)
         if not sound or float(campaign.cones.max()) <= accuracy:
             return
@@ -64,16 +77,25 @@ def _least_widening(campaign: Campaign) -> Widening:
     return {"labels": _LABELS_WIDENING, "noisy": _NOISY_WIDENING}.get(campaign.floor.kind, _LEAST_WIDENING)
 
 
-def pull_levers(campaign: Campaign, accuracy: float) -> bool:
-    """Lever rounds until the linear cones are narrower than `accuracy`; False if the student was refuted."""
-    length = LONGEST
+def pull_levers(campaign: Campaign, accuracy: float, most: float = np.inf) -> bool:
+    """Lever rounds until the linear cones are narrower than `accuracy`; False if the student was refuted.
+
+    Labels refute no student, but the levers of a wrong one do not narrow its cones: False after `most` answers.
+    """
+    length, n_before = LONGEST, len(campaign.used)
     for _ in range(_MOST_ROUNDS):
         fitted = campaign.known()
         wide = np.flatnonzero(campaign.linear_cones() > accuracy)
         if len(wide) == 0 or campaign.ledger.n_features < 2:
             return True
-        points = _levers(campaign, fitted, wide, length)
+        if len(campaign.used) - n_before > most:
+            return False
         first, fresh = len(campaign.ledger.X), set(campaign.used).isdisjoint(campaign.placed)
+        points = _levers(campaign, fitted, wide, length, accuracy)
+        campaign.placed.extend(range(first, first + len(points)))
+        if not len(points):  # no lever is free of other units
+            d = campaign.ledger.n_features
+            points = campaign.radius * campaign.rng.standard_normal((2 * d, d))
         squares = surprise(fitted, points, campaign.ledger.ask(points, "levers"), campaign.noise, campaign.g)
         campaign.rounds += 1
         amazed = float(np.mean(np.minimum(squares, _IMPOSSIBLE**2)))
@@ -87,16 +109,15 @@ def pull_levers(campaign: Campaign, accuracy: float) -> bool:
     return len(wide) == 0
 
 
-def _levers(campaign: Campaign, fitted: Fitted, units: NDArray[np.intp], length: float) -> Floats:
-    """Return lever points of some units, or random inputs where no lever is free of other units."""
-    points = [
+def _levers(campaign: Campaign, fitted: Fitted, units: NDArray[np.intp], length: float, accuracy: float) -> Floats:
+    """Return lever points of some units, (n, d)."""
+    if campaign.noise.labels:
+        missing = np.minimum((cones(fitted) / accuracy) ** 2 - 1, 1.0) + _LABELS_SPARE
+        return np.concatenate([
+            label_levers(fitted, int(unit), length, float(missing[unit]), campaign.g, campaign.rng) for unit in units
+        ])  # fmt: skip
+    return np.concatenate([
         lever_points(fitted, int(unit), length, campaign.rng)
         for unit in units
         for _ in range(lever_sets(fitted, int(unit), campaign.variance.sd))
-    ]
-    if any(len(part) for part in points):
-        n = sum(len(part) for part in points)
-        campaign.placed.extend(range(len(campaign.ledger.X), len(campaign.ledger.X) + n))
-        return np.concatenate(points)
-    d = campaign.ledger.n_features
-    return np.asarray(campaign.radius * campaign.rng.standard_normal((2 * d, d)))
+    ])  # fmt: skip

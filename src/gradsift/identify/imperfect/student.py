@@ -80,8 +80,8 @@ def study(
             fitted = fit_jointly(start, X, y, noise, g, most=_LAST, enough=0.05)
             if k not in best or fitted.loss < best[k].loss:
                 best[k] = fitted
-    scores = {k: 2 * f.loss + (k * (d + 2) + 1) * float(np.log(n)) for k, f in best.items()}
-    scores[0] = 2 * noise.loss(np.full(n, y.mean()), y) + float(np.log(n))
+    scores = {k: 2 * f.loss + (k * (d + 2) + 1) * noise.price(n) for k, f in best.items()}
+    scores[0] = 2 * noise.loss(np.full(n, y.mean()), y) + noise.price(n)
     order = sorted(scores, key=lambda k: (k < at_least, scores[k]))
     chosen = order[0] or order[1]
     gap = np.inf if order[1] < at_least else scores[order[1]] - scores[order[0]] if order[0] else -1.0

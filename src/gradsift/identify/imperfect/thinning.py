@@ -26,7 +26,7 @@ def simpler(fitted: Fitted, X: Floats, y: Floats, noise: Noise, g: Activation, m
     is known so well that it can neither vanish nor be another one.
     """
     k, d = fitted.theta.A.shape
-    price = (d + 2) * float(np.log(len(y))) + margin
+    price = (d + 2) * noise.price(len(y)) + margin
     if k < 2 or _indispensable(fitted, price):
         return None
     variances = np.diag(fitted.covariance)[k * (d + 1) : -1]
@@ -98,10 +98,10 @@ def richer(
         )
     if len(y) <= (len(theta.u) + 1) * (d + 2) + 1:
         return None
+    if noise.labels:
+        starts.append(_with(theta, length * _left_over(fitted, X), 0.2 * float(np.abs(theta.u).max()), 0.0))
     best = _best(starts, X, y, noise, g)
-    return (
-        best if best is not None and 2 * (fitted.loss - best.loss) > (d + 2) * float(np.log(len(y))) + margin else None
-    )
+    return best if best is not None and 2 * (fitted.loss - best.loss) > (d + 2) * noise.price(len(y)) + margin else None
 
 
 def leaves_room(fitted: Fitted, margin: float = 10.0) -> bool:
@@ -114,6 +114,12 @@ def leaves_room(fitted: Fitted, margin: float = 10.0) -> bool:
 
 def _with(theta: Parameters, a: Floats, u: float, b: float) -> Parameters:
     return Parameters(np.vstack([theta.A, a]), np.append(theta.u, u), np.append(theta.b, b), theta.c)
+
+
+def _left_over(fitted: Fitted, X: Floats) -> Floats:
+    """Return the direction along which the residuals grow most; that of a missing unit, if inputs are random."""
+    v = fitted.residuals @ (X / np.maximum(np.linalg.norm(X, axis=1, keepdims=True), 1e-300))
+    return np.asarray(v / max(float(np.linalg.norm(v)), 1e-300))
 
 
 def _split(fitted: Fitted, unit: int, X: Floats, g: Activation) -> Parameters:

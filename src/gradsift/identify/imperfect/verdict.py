@@ -62,8 +62,6 @@ def judge(fitted: Fitted, cones: Floats, evidence: Evidence, predictions: Floats
         doubts.append(f"the noise has outliers ({evidence.n_stray} answers more than six standard deviations off)")
     if evidence.lacking:
         doubts.append("one more unit, perhaps half of a nearly parallel pair, would explain the answers better")
-    if evidence.floor.kind == "labels":
-        doubts.append("labels alone are not vouched for: small units can be missed, and their cones are rough")
     if evidence.floor.kind == "noisy":
         doubts += complaints(studentised, predictions)
     if evidence.floor.kind != "labels" and evidence.misfit > 1.4:
