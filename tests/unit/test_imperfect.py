@@ -54,6 +54,31 @@ def test_the_floor_of_a_silent_oracle_is_read_from_its_answers(function, kind, g
     assert oracle.n_queries <= {"exact": 2, "rounded": 10, "float32": 30}[kind]
 
 
+@pytest.mark.parametrize("first_answer", [0.5123456789, 1e-5])
+def test_last_bits_that_depend_on_neighbouring_rows_are_no_noise(first_answer):
+    rng = np.random.default_rng(4)
+    asked = []
+
+    def jittery(r):
+        asked.append(r[0])
+        return r + 2.0**-53 * rng.choice([-2, -1, 1, 2], len(r)) + (first_answer - asked[0])
+
+    floor = choose_path(oracle := oracle_of(jittery), np.random.default_rng(1))
+    assert floor.kind == "exact"
+    assert floor.n_queries == oracle.n_queries
+    assert (floor.n_queries == 2) == (first_answer > 0.5)  # where terms cancel, the size of answers must be asked for
+
+
+@pytest.mark.parametrize("bounds", [None, (-5, 5)])
+def test_a_network_is_certified_in_spite_of_uncertain_last_bits(bounds):
+    theta, rng = network(3, 6), np.random.default_rng(5)
+    oracle = gs.Oracle(lambda X: predict(theta, X, TANH) + 2.0**-53 * rng.integers(-2, 3, len(X)), 6, bounds=bounds)
+    found = gs.recover(oracle, random_state=0)
+    assert found.certified
+    assert gs.match_units(found.model.units, theta.A).max_error < 1e-8
+    assert oracle.n_queries < 4 * (3 * 8 + 1)
+
+
 def test_noise_and_labels_are_told_apart():
     rng = np.random.default_rng(3)
     noisy = choose_path(oracle_of(lambda r: r + 0.2 * rng.standard_normal(len(r))), np.random.default_rng(0))
