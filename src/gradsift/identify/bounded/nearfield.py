@@ -84,9 +84,9 @@ class NearField:
         one, other = np.einsum("ij,jkl->ikl", mix, np.array(self.bends))
         try:
             values, vectors = np.linalg.eig(np.linalg.solve(other.T, one.T).T)
-            if np.iscomplexobj(values):  # two units whose ratios rounding cannot tell apart
+            if np.iscomplex(values).any():  # two units whose ratios rounding cannot tell apart
                 return None
-            units = vectors.T  # (k, k)
+            units = np.real(vectors).T  # (k, k); some versions of numpy return complex numbers always
             inverse = np.linalg.inv(units)
         except np.linalg.LinAlgError:
             return None
