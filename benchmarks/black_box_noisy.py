@@ -75,7 +75,7 @@ CELLS = [
     Cell("sd .1 k5d50 .1", 5, 50, 0.1, 0.1, 32, passive=True),
     Cell("sd .1 k8d10 .1", 8, 10, 0.1, 0.1, 32, passive=True),
     Cell("sd .1 k8d20 .1", 8, 20, 0.1, 0.1, 20, passive=True),
-    Cell("sd .1 k8d50 .1", 8, 50, 0.1, 0.1, 8, passive=True),
+    Cell("sd .1 k8d50 .1", 8, 50, 0.1, 0.1, 4, passive=True),
     Cell("float32 k3d10", 3, 10, "float32", 50 * 2.0**-23, all_parameters=True),
     Cell("float32 k10d50", 10, 50, "float32", 50 * 2.0**-23, all_parameters=True),
     *(_rounded(3, 10, decimals) for decimals in (6, 5, 4)),

@@ -53,9 +53,9 @@ def gains(problem: Problem, best: Refined) -> Gains:
 
 
 def _descended_loss(problem: Problem, theta: Parameters) -> float:
-    """Return the loss on all rows of the search after one short descent on some of them."""
+    """Return the loss on all rows of the search after one short descent on some of them, to about a nat."""
     loss = problem.batch(len(theta.u), min(len(problem.rows.y), 5000))
-    point = loss.unpack(minimize_batch(loss, start_batch(loss, loss.pack([theta])), 30, tolerance=1e-5).points[0])
+    point = loss.unpack(minimize_batch(loss, start_batch(loss, loss.pack([theta])), 30, tolerance=1e-4).points[0])
     return ArraySource(*problem.rows).reduce(NormalEquations(problem.family, point, curvature=False)).loss
 
 
