@@ -21,9 +21,9 @@ __all__ = ["Fitted", "Noise", "Prior", "fit_jointly", "predict"]
 _MOST_ITERATIONS = 40
 _HOPELESS = 100.0  # nats per answer: a fit this bad that hardly improves is in a wrong place
 _LABEL_SLOPES = 4.0  # one over the variance of log-slopes about the typical one
-_DRAG = 0.6  # labels, nats: 1/2 where arguments spread widely, 1 where all are on the slope; lever rounds: 0.5 to 0.7
+_DRAG = 0.6  # labels, nats: 1/2 where arguments spread widely, 1 where all are on the slope; levers: in between
 _FUTILE = 1e-2  # nats per answer: residuals this far below the noise are rounding, and so are further steps
-_LABEL_PRICE = 3.5  # of an unknown, measured
+_LABEL_PRICE = 3.5  # of an unknown: more than units that are not there gain
 _CERTAIN = 1e-2  # labels: 1 - r^2 is not taken to be smaller
 _WALL = 0.05  # labels: how far |r| may exceed one at a cost of half a nat per answer
 
@@ -88,8 +88,7 @@ class Noise:
     def price(self, n: int) -> float:
         """Return what twice the log-likelihood of n answers must gain by an unknown: BIC's, or less for labels.
 
-        Labels tell little each, and by BIC a unit would go unseen that its likelihood shows beyond doubt; by chance
-        one more unit gains one to two and a half per unknown.
+        Labels tell little each, and by BIC a unit would go unseen that its likelihood shows beyond doubt.
         """
         return _LABEL_PRICE if self.labels else float(np.log(n))
 
