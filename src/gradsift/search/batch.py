@@ -15,6 +15,7 @@ __all__ = ["BatchLoss"]
 
 Singles = NDArray[np.float32]
 
+_ONE, _LOG_2 = np.float32(1 + 1e-6), np.float32(np.log(2))  # a little more than one: no label is impossible
 _CACHE = 98_304  # numbers per temporary (float32): two of them fit in a megabyte of L2 beside the rows
 
 
@@ -75,8 +76,9 @@ class BatchLoss:
                 r += c[:, None]
             loss, e = self._residual(r, block)
             losses += loss
+            if c is not None:
+                gc += e.sum(axis=1)
             gu += np.matmul(stacked, e[:, :, None])[..., 0]
-            gc += e.sum(axis=1)
             back = slope.reshape(R, k, -1)
             back *= e[:, None, :]
             gA += slope @ self.X[block]
@@ -108,14 +110,18 @@ class BatchLoss:
         """Return the summed losses (R,) and their derivatives in r (R, block)."""
         y = self.y[block]
         if self.family.labels:
-            p = np.maximum(np.float32(1) + r * y, np.float32(1e-6))  # twice the probability of the label seen
-            loss, e = -np.log(np.float32(0.5) * p), -y / p
+            p = r * y  # at least -1
+            p += _ONE  # twice the probability of the label seen
+            e = y / p
+            np.negative(e, out=e)
+            loss = np.log(p, out=p)
+            np.subtract(_LOG_2, loss, out=loss)
         else:
             e = r - y
             loss = np.float32(0.5) * e * e
         if self.weight is not None:
             loss *= self.weight[block]
-            e = e * self.weight[block]
+            e *= self.weight[block]
         return loss.sum(axis=1).astype(np.float64), e
 
     def pack(self, students: list[Parameters]) -> Singles:

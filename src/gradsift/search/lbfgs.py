@@ -7,6 +7,7 @@ Each keeps its own step length and curvature pairs; a trial that fails Armijo's 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,58 +15,36 @@ import numpy as np
 __all__ = ["Descent", "minimize_batch", "start_batch"]
 
 _ROUNDING = 2e-7  # a mean over float32 terms is no better than this
+_PAIRS = 10  # M
 Objective = Callable[[Any], tuple[Any, Any]]  # (R, P) -> values (R,), gradients (R, P)
 
 
 class Descent(NamedTuple):
-    """Where each start stands: points (R, P), values (R,), gradients (R, P), pairs of past steps."""
+    """Where each start stands: points (R, P), values (R,), gradients (R, P)."""
 
     points: Any
     values: Any
     gradients: Any
-    memory: _Memory
 
     def keep(self, chosen: Any) -> Descent:
-        """Return only the chosen starts, with their curvature pairs."""
-        return Descent(
-            self.points[chosen], self.values[chosen], self.gradients[chosen], _Memory(*(a[chosen] for a in self.memory))
-        )
+        """Return only the chosen starts."""
+        return Descent(*(array[chosen] for array in self))
 
     def put(self, chosen: Any, other: Descent) -> None:
         """Write what the chosen starts have become."""
-        for mine, theirs in zip((*self[:3], *self.memory), (*other[:3], *other.memory)):
+        for mine, theirs in zip(self, other):
             mine[chosen] = theirs
 
 
-class _Memory(NamedTuple):
-    """Past steps and gradient changes, newest last (R, M, P), and their products.
-
-    With the upper triangle T of s_i' y_j (zero below its diagonal) the direction needs only T^-1 (R, M, M), whose
-    shift and new column cost less than two solves; curvatures (R, M) are the diagonal of T, and YY holds y_i' y_j.
-    Empty slots have zero pairs and a one on the diagonal of T, so that they drop out.
-    """
-
-    S: Any
-    Y: Any
-    inverse: Any
-    curvatures: Any
-    YY: Any
-
-
-def start_batch(objective: Objective, points: Any, memory: int = 10) -> Descent:
-    """Evaluate the starts and give each an empty memory."""
-    values, gradients = objective(points)
-    R, P = points.shape
-    pairs = np.zeros((R, memory, P), points.dtype)
-    products = np.zeros((R, memory, memory))
-    empty = _Memory(pairs, pairs.copy(), products + np.eye(memory), np.ones((R, memory)), products)
-    return Descent(points, values, gradients, empty)
+def start_batch(objective: Objective, points: Any) -> Descent:
+    """Evaluate the starts."""
+    return Descent(points, *objective(points))
 
 
 def minimize_batch(objective: Objective, state: Descent, max_evaluations: int, *, tolerance: float = 0.0) -> Descent:
     """Run until `max_evaluations`; a start stops earlier once its accepted steps gain at most `tolerance` three times.
 
-    O(R (M P + M^3)) flops beside each evaluation of the objective at the R starts that still run.
+    O(R (M P + M^2)) flops beside each evaluation of the objective at the R starts that still run.
     """
     with np.errstate(over="ignore", invalid="ignore"):  # a trial that runs away is refused, not reported
         return _minimize(objective, state, max_evaluations, tolerance)
@@ -74,10 +53,10 @@ def minimize_batch(objective: Objective, state: Descent, max_evaluations: int, *
 def _minimize(objective: Objective, state: Descent, max_evaluations: int, tolerance: float) -> Descent:
     running = np.arange(len(state.points))
     end = state.keep(running)
-    x, f, g, memory = state
+    x, f, g = state
+    memory = _Memory.like(x)
     direction, slope = _downhill(g, memory)
-    scale = np.linalg.norm(g, axis=1)
-    step = np.where(memory.YY[:, -1, -1] > 0, 1.0, np.minimum(1.0, 1.0 / np.maximum(scale, 1e-30)))
+    step = np.minimum(1.0, 1.0 / np.maximum(np.linalg.norm(g, axis=1), 1e-30))
     idle = np.zeros(len(x), dtype=int)
     for _ in range(max_evaluations):
         trial = x + (step[:, None] * direction).astype(x.dtype)
@@ -85,7 +64,7 @@ def _minimize(objective: Objective, state: Descent, max_evaluations: int, tolera
         good = value <= f + 1e-4 * step * slope + _ROUNDING * np.abs(f)  # NaN counts as bad
         if good.any():
             idle = np.where(good, np.where(f - value > tolerance, 0, idle + 1), idle)
-            _remember(memory, good, trial - x, gradient - g)
+            memory.push(good, trial - x, gradient - g)
             x, g = np.where(good[:, None], trial, x), np.where(good[:, None], gradient, g)
             f = np.where(good, value, f)
             direction, slope = _downhill(g, memory)
@@ -93,20 +72,21 @@ def _minimize(objective: Objective, state: Descent, max_evaluations: int, tolera
         idle = np.where(step < 1e-8, 3, idle)
         done = idle >= 3
         if tolerance > 0 and done.any():
-            here = Descent(x, f, g, memory)
+            here = Descent(x, f, g)
             end.put(running, here)
-            running, here = running[~done], here.keep(~done)
+            running = running[~done]
             if not len(running):
                 return end
-            x, f, g, memory = here
+            x, f, g = here.keep(~done)
+            memory = memory.keep(~done)
             direction, slope, step, idle = direction[~done], slope[~done], step[~done], idle[~done]
-    end.put(running, Descent(x, f, g, memory))
+    end.put(running, Descent(x, f, g))
     return end
 
 
 def _downhill(g: Any, memory: _Memory) -> tuple[Any, Any]:
     """Return a direction for each start and the slope along it, which is negative."""
-    direction = _direction(g, memory)
+    direction = memory.direction(g)
     slope = np.einsum("rp,rp->r", g, direction).astype(np.float64)
     uphill = ~(slope < 0)  # NaN too
     if uphill.any():
@@ -114,34 +94,74 @@ def _downhill(g: Any, memory: _Memory) -> tuple[Any, Any]:
     return direction, slope
 
 
-def _remember(memory: _Memory, good: Any, s: Any, y: Any) -> None:
-    """Push the pairs (s, y) of the accepted starts, unless their curvature is not positive."""
-    curved = np.einsum("rp,rp->r", s, y)
-    kept = good & (curved > 1e-10 * np.einsum("rp,rp->r", y, y))
-    rows: Any = slice(None) if kept.all() else np.flatnonzero(kept)
-    for array, new in ((memory.S, s), (memory.Y, y), (memory.curvatures, curved)):
-        array[rows, :-1] = array[rows, 1:]
-        array[rows, -1] = new[rows]
-    for products in (memory.inverse, memory.YY):
-        products[rows, :-1, :-1] = products[rows, 1:, 1:]
-    newest, curvature = memory.Y[rows, -1, :, None], memory.curvatures[rows, -1]
-    column = np.matmul(memory.S[rows, :-1], newest).astype(np.float64)  # of T, above its diagonal
-    inverse = memory.inverse[rows, :-1, :-1]
-    memory.inverse[rows, :-1, -1] = -np.matmul(inverse, column)[..., 0] / curvature[:, None]
-    memory.inverse[rows, -1, :-1] = 0.0
-    memory.inverse[rows, -1, -1] = 1 / curvature
-    last = np.matmul(memory.Y[rows], newest)[..., 0]
-    memory.YY[rows, :, -1] = last
-    memory.YY[rows, -1, :] = last
+@dataclass
+class _Memory:
+    """The last M steps s and gradient changes y of each start, in a ring, and their products.
 
+    With the triangle T of s_i' y_j (zero where i is newer than j) the direction needs only T^-1, whose new column
+    costs less than two solves. Slots that are empty, or whose step was refused, have zero pairs and a one on the
+    diagonal of T, so that they drop out.
 
-def _direction(g: Any, memory: _Memory) -> Any:
-    """Return -H g by the compact representation (Byrd, Nocedal and Schnabel 1994), all starts at once."""
-    S, Y, inverse, curvatures, YY = memory
-    length = YY[:, -1, -1]
-    gamma = np.where(length > 0, curvatures[:, -1] / np.where(length > 0, length, 1.0), 1.0)
-    v = np.matmul(inverse, np.matmul(S, g[:, :, None]))  # (R, M, 1)
-    middle = curvatures[:, :, None] * v + gamma[:, None, None] * (np.matmul(YY, v) - np.matmul(Y, g[:, :, None]))
-    w = np.matmul(inverse.swapaxes(1, 2), middle)
-    Hg = gamma[:, None] * (g - np.matmul(v.swapaxes(1, 2), Y)[:, 0]) + np.matmul(w.swapaxes(1, 2), S)[:, 0]
-    return (-Hg).astype(g.dtype)
+    Attributes
+    ----------
+    pairs : (R, 2 M, P) array
+        Steps, then changes.
+    inverse, YY : (R, M, M) arrays
+        T^-1, and y_i' y_j.
+    curvatures : (R, M) array
+        The diagonal of T.
+    gamma : (R,) array
+        The scale of the inverse Hessian, from the newest pair.
+    oldest : int
+        The slot that is written next.
+    """
+
+    pairs: Any
+    inverse: Any
+    YY: Any
+    curvatures: Any
+    gamma: Any
+    oldest: int = 0
+
+    @classmethod
+    def like(cls, points: Any) -> _Memory:
+        """Return an empty memory for some points."""
+        R, P = points.shape
+        pairs, products = np.zeros((R, 2 * _PAIRS, P), points.dtype), np.zeros((R, _PAIRS, _PAIRS))
+        return cls(pairs, products + np.eye(_PAIRS), products, np.ones((R, _PAIRS)), np.ones(R))
+
+    def keep(self, chosen: Any) -> _Memory:
+        """Return only the chosen starts."""
+        return _Memory(
+            self.pairs[chosen], self.inverse[chosen], self.YY[chosen], self.curvatures[chosen], self.gamma[chosen],
+            self.oldest,
+        )  # fmt: skip
+
+    def push(self, good: Any, s: Any, y: Any) -> None:
+        """Remember the pairs (s, y) of the accepted starts, unless their curvature is not positive."""
+        curvature = np.einsum("rp,rp->r", s, y).astype(np.float64)
+        length = np.einsum("rp,rp->r", y, y).astype(np.float64)
+        kept = good & (curvature > 1e-10 * length)
+        if not kept.all():
+            s, y = np.where(kept[:, None], s, 0), np.where(kept[:, None], y, 0)
+            curvature = np.where(kept, curvature, 1.0)
+        slot, self.oldest = self.oldest, (self.oldest + 1) % _PAIRS
+        self.pairs[:, slot], self.pairs[:, _PAIRS + slot] = s, y
+        products = np.matmul(self.pairs, y[:, :, None]).astype(np.float64)  # (R, 2 M, 1)
+        self.YY[:, :, slot] = self.YY[:, slot, :] = products[:, _PAIRS:, 0]
+        products[:, slot] = 0
+        self.inverse[:, slot] = 0
+        self.inverse[:, :, slot] = -np.matmul(self.inverse, products[:, :_PAIRS])[..., 0] / curvature[:, None]
+        self.inverse[:, slot, slot] = 1 / curvature
+        self.curvatures[:, slot] = curvature
+        self.gamma = np.where(kept, curvature / np.maximum(length, 1e-300), self.gamma)
+
+    def direction(self, g: Any) -> Any:
+        """Return -H g by the compact representation (Byrd, Nocedal and Schnabel 1994), all starts at once."""
+        products = np.matmul(self.pairs, g[:, :, None])  # (R, 2 M, 1)
+        gamma = self.gamma[:, None, None]
+        v = np.matmul(self.inverse, products[:, :_PAIRS])
+        middle = self.curvatures[:, :, None] * v + gamma * (np.matmul(self.YY, v) - products[:, _PAIRS:])
+        w = np.matmul(self.inverse.swapaxes(1, 2), middle)
+        shares = np.concatenate((w, -gamma * v), axis=1).astype(g.dtype)
+        return -(self.gamma[:, None].astype(g.dtype) * g + np.matmul(shares.swapaxes(1, 2), self.pairs)[:, 0])
