@@ -57,7 +57,7 @@ class Campaign:
         self.shortage = ""
         self.rounds = 0
         self.widening = Widening(1.5, 1.5)  # of the cones, before it is calibrated
-        self.lacking = False
+        self.wider: Fitted | None = None  # with one more unit, where the replies are better explained by it
         self.least = 0  # units that far circles have shown
         self.stray: list[int] = []  # numbers of rows that were set aside
         self.read = False  # units come from steps on a circle
@@ -159,11 +159,21 @@ class Campaign:
         With the noise of the repeats: that of the residuals would hide what is missing.
         """
         fitted, X, y = self.known(), self.ledger.X[self.used], self.ledger.y[self.used]
-        if self.read and not leaves_room(fitted):
+        self.wider = None
+        if not self.read or leaves_room(fitted):
+            noise = replace(self.noise, sd=min(self.first_guess.sd, self.variance.sd))
+            again = fit_jointly(fitted.theta, X, y, noise, self.g)
+            self.wider = richer(again, X, y, noise, self.g, self.rng)
+        return self.wider is not None
+
+    def widen(self) -> bool:
+        """Go on with the unit that was lacking, if one was; tell whether."""
+        if self.wider is None:
             return False
-        noise = replace(self.noise, sd=min(self.first_guess.sd, self.variance.sd))
-        again = fit_jointly(fitted.theta, X, y, noise, self.g)
-        return richer(again, X, y, noise, self.g, self.rng) is not None
+        self.fitted, self.wider = self.wider, None
+        self.ledger.n_units = len(self.fitted.theta.u)
+        self.fit()
+        return True
 
     @property
     def cones(self) -> Floats:
@@ -184,7 +194,7 @@ class Campaign:
             self.asked_for,
             self.shortage,
             misfit,
-            lacking=self.lacking,
+            lacking=self.wider is not None,
             n_stray=len(self.stray),
             uneven=np.ndim(self.relative) > 0,
         )

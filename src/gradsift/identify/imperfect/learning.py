@@ -15,7 +15,7 @@ __all__ = ["draw", "learn"]
 
 _GROWTH = 1.35
 _ROWS_PER_SPARE = 1.9  # answers per unknown of the student
-_CLEAR_GAP = 10.0  # of BIC
+_CLEAR_GAP = (10.0, 0.0)  # of BIC: additive noise; and labels, whose units are tested one by one later on
 _ROUGH = 0.35  # radians: directions known better than this can be improved by levers
 _LABELS_ROUGH = 0.3  # answers of which none can surprise need a better start
 _PER_FEATURE = (60, 75)  # first answers, over the noise's share of the variance: additive noise, and labels
@@ -62,6 +62,8 @@ def learn(campaign: Campaign) -> None:
         if _accepts(campaign, lesson):
             _take(campaign, lesson)
             return
+        if campaign.noise.labels and len(lesson.fitted.theta.u) == campaign.least:
+            campaign.least -= 1  # rough units alarm, too; if one is missing, the next test says so again
         if 2 * lesson.fitted.loss < _PLAUSIBLE * len(campaign.near):
             campaign.radius *= float(np.clip(np.sqrt(_ARGUMENTS / _spread(campaign, lesson)), 0.6, 1.8))
         wanted = int(np.ceil(_GROWTH * len(campaign.near)))
@@ -85,7 +87,7 @@ def _lesson(campaign: Campaign) -> Lesson:
 def _accepts(campaign: Campaign, lesson: Lesson) -> bool:
     fitted = lesson.fitted
     n, n_unknowns = len(fitted.residuals), len(fitted.information)
-    if lesson.saturated or lesson.gap < _CLEAR_GAP or n < _LEAST_PER_UNKNOWN * n_unknowns:
+    if lesson.saturated or lesson.gap < _CLEAR_GAP[campaign.noise.labels] or n < _LEAST_PER_UNKNOWN * n_unknowns:
         return False
     if _spread(campaign, lesson) < _NARROW:
         return False

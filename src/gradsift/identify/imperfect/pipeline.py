@@ -30,6 +30,7 @@ from .steps import find_by_steps
 __all__ = ["identify_imperfect"]
 
 _MOST_RELEARNED = (4, 8)  # additive noise, and labels: these show units one by one
+_MOST_SHARPENED = 3  # labels: with a look for another unit each time
 _ARGUMENTS = 3.5  # spread of a typical unit's arguments that the student's inputs aim at
 _DOUBT = 0.02  # level at which residuals make the noise worth measuring
 _SURE = 0.15  # radians: known units this sure leave room on a circle for another one to show
@@ -97,7 +98,7 @@ def _run(campaign: Campaign) -> None:
     if campaign.take_in():
         sharpen(campaign, campaign.accuracy)
     campaign.thin_out()
-    campaign.lacking = campaign.lacks_unit()
+    campaign.lacks_unit()
     if campaign.asked_for is None and campaign.floor.kind in ("rounded", "float32") and not campaign.read:
         _measure_parameters(campaign)
     if campaign.floor.kind == "noisy":
@@ -169,15 +170,18 @@ def _ask_student(campaign: Campaign) -> None:
     campaign.typical_slope = SPREAD / scale.radius
     campaign.near = list(range(first + 2 * len(even), len(campaign.ledger.X)))
     campaign.first_guess = campaign.variance
+    widened = False
     for _ in range(_MOST_RELEARNED[campaign.noise.labels]):
-        learn(campaign)
+        if not widened:
+            learn(campaign)
         if _stands_up(campaign):
-            break
-        campaign.n_spare += 2
-        campaign.variance = campaign.first_guess
-        draw(campaign, max(2 * campaign.ledger.n_features, len(campaign.near) // 4))
-    else:
-        sharpen(campaign, campaign.accuracy)
+            return
+        widened = campaign.noise.labels and campaign.widen()  # learning would drop the levers
+        if not widened:
+            campaign.n_spare += 2
+            campaign.variance = campaign.first_guess
+            draw(campaign, max(2 * campaign.ledger.n_features, len(campaign.near) // 4))
+    sharpen(campaign, campaign.accuracy)
 
 
 def _stands_up(campaign: Campaign) -> bool:
@@ -197,12 +201,26 @@ def _stands_up(campaign: Campaign) -> bool:
 
 def _sharpened(campaign: Campaign) -> bool:
     """Reach the accuracy, and tell whether a test of surer units still shows no other one."""
+    if campaign.noise.labels:
+        return _sharpened_by_labels(campaign)
     sharpen(campaign, campaign.accuracy)
     campaign.thin_out()
-    if campaign.noise.labels:  # a merged pair hides while units are rough
-        return _test(campaign)
     shown = campaign.test is not None and campaign.test.level <= ENOUGH * weight_in_question(campaign.known().theta.u)
     return shown or _test(campaign, 0.3)  # now that known units are surer
+
+
+def _sharpened_by_labels(campaign: Campaign) -> bool:
+    """The same for labels, which never refute a fit, so that many levers could be wasted on a wrong one."""
+    for _ in range(_MOST_SHARPENED):
+        sharpen(campaign, campaign.accuracy)
+        campaign.thin_out()
+        if campaign.lacks_unit():
+            campaign.least = len(campaign.known().theta.u) + 1
+            campaign.wider = None  # among many levers of wrong units it would be wrong, too: learn anew
+            return False
+        if float(campaign.cones.max()) <= campaign.accuracy:
+            break
+    return _test(campaign)  # a merged pair hides while units are rough
 
 
 def _test(campaign: Campaign, share: float = 0.12, shows: float = _SHOWS) -> bool:

@@ -35,7 +35,7 @@ _LINEAR = 1e-2  # radians: with noise known, cones this narrow need no calibrati
 UNEVEN_WIDENING = 1.25  # a variance function is a model, too
 _LABELS_WIDENING = Widening(1.8, 1.4)  # measured: what labels say far from the fit is less than next to it
 _NOISY_WIDENING = Widening(1.0, 1.05)  # bias is taken off instead; stopping still favours narrow cones a little
-LABELS_MOST = Patience(rough=0.5, sharp=3.0)
+LABELS_MOST = Patience(rough=0.5, sharp=1.0)
 _LABELS_SPARE = 0.05  # information asked for beyond what the accuracy needs
 _LEAST_WIDENING = Widening(1.3, 1.3)  # measured: stopping when cones look narrow favours those that are too narrow
 

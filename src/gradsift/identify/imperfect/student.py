@@ -74,7 +74,7 @@ def study(
     for ridge, least in zip(_RIDGES, _LEAST_RIDGES):
         pupil = _Pupil(X / scale, y, noise, g, max(noisy * ridge / n, least) * variance)
         path = pupil.thin_out(_random_student(n_spare, d, y, rng), int(_FIRST - noisy * _FEWER))
-        for k in _worth_fitting(path, n, d):
+        for k in _worth_fitting(path, n, d, noise.price(n)):
             theta = path[k].theta
             start = theta._replace(A=theta.A / scale)
             fitted = fit_jointly(start, X, y, noise, g, most=_LAST, enough=0.05)
@@ -95,15 +95,16 @@ class _Stage(NamedTuple):
     error: float
 
 
-def _worth_fitting(path: dict[int, _Stage], n: int, d: int) -> list[int]:
+def _worth_fitting(path: dict[int, _Stage], n: int, d: int, price: float) -> list[int]:
     """Return the numbers of units from just below the first jump of the error to a few above it.
 
-    Labels never jump: then those about the number that BIC prefers for noise of unknown variance.
+    Labels never jump: then those about the number that is preferred at a price per unknown, if the noise's variance
+    is taken from the residuals.
     """
     jumps = [k for k in path if k + 1 in path and path[k].error > _JUMP * path[k + 1].error]
     low = max(jumps, default=0)
     if not jumps:
-        low = min(path, key=lambda k: n * np.log(max(path[k].error, 1e-300)) + k * (d + 2) * np.log(n)) - 1
+        low = min(path, key=lambda k: n * np.log(max(path[k].error, 1e-300)) + k * (d + 2) * price) - 1
     return [k for k in path if low - _BELOW <= k <= low + _WINDOW and _LEAST_ROWS * (k * (d + 2) + 1) < n] or [
         min(path)
     ]
