@@ -62,6 +62,7 @@ class Campaign:
         self.stray: list[int] = []  # numbers of rows that were set aside
         self.read = False  # units come from steps on a circle
         self.relative: Floats | float = 1.0  # spread of the answers in use, once noise proves uneven
+        self._basis: tuple[object, ...] = (None, None, None)  # what `_settled` was made of
 
     @property
     def noise(self) -> Noise:
@@ -83,8 +84,11 @@ class Campaign:
         """Return what is known, without its bias where noise is additive."""
         if self.floor.kind != "noisy":
             return self.known()
-        replies = Replies(self.ledger.X[self.used], self.ledger.y[self.used], np.isin(self.used, self.placed))
-        return debiased(self.known(), replies, self.uneven_noise, self.g)
+        basis = (self.known(), self.variance, self.relative)
+        if any(now is not then for now, then in zip(basis, self._basis)):
+            replies = Replies(self.ledger.X[self.used], self.ledger.y[self.used], np.isin(self.used, self.placed))
+            self._settled, self._basis = debiased(self.known(), replies, self.uneven_noise, self.g), basis
+        return self._settled
 
     def linear_cones(self, level: float = LEVELS[0]) -> Floats:
         """(k,) cones before they are widened, with the bias or without, whichever are wider."""
