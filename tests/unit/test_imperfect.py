@@ -130,8 +130,8 @@ def test_the_jacobian_agrees_with_central_differences():
 
 @pytest.mark.parametrize("noise", [Noise(0.3), Noise(1.0, labels=True)])
 def test_the_score_is_the_slope_of_the_loss(noise):
-    r = np.array([-0.9, -0.2, 0.4, 0.97])
-    y = np.array([-1.0, 1.0, -1.0, 1.0])
+    r = np.array([-0.9, -0.2, 0.4, 0.97, -1.02, 1.02, 0.999, -1.02])  # also beyond the wall, and hardly possible
+    y = np.array([-1.0, 1.0, -1.0, 1.0, -1.0, 1.0, -1.0, 1.0])
     h = 1e-6
     for i in range(len(r)):
         e = h * np.eye(len(r))[i]

@@ -13,7 +13,7 @@ from gradsift.search.batch import BatchLoss
 from gradsift.search.better import better_unit
 from gradsift.search.escape import escape, level, spiky
 from gradsift.search.frame import Framed, frame_of
-from gradsift.search.lbfgs import minimize_batch, start_batch
+from gradsift.search.lbfgs import _PAIRS, _Memory, minimize_batch, start_batch
 from gradsift.search.offsets import offsets_p_value, wider_positions
 from gradsift.search.problem import prepare
 from gradsift.search.race import glorot_starts, prune, race
@@ -85,6 +85,45 @@ def test_batched_descent_solves_independent_problems_like_scipy():
 
         peer = minimize(one, np.zeros(6), jac=True, method="L-BFGS-B", options={"ftol": 1e-15, "gtol": 1e-10})
         assert state.values[i] == pytest.approx(peer.fun, rel=1e-6)
+
+
+def two_loops(g, pairs, gamma):
+    """The textbook's -H g from pairs (s, y), oldest first."""
+    q, shares = g.copy(), []
+    for s, y in reversed(pairs):
+        shares.append(s @ q / (s @ y))
+        q -= shares[-1] * y
+    q *= gamma
+    for (s, y), share in zip(pairs, reversed(shares)):
+        q += s * (share - y @ q / (s @ y))
+    return -q
+
+
+def test_the_ring_of_pairs_gives_the_directions_of_the_two_loop_recursion():
+    """With refused steps, a step of negative curvature, and a start that stops on the way."""
+    rng = np.random.default_rng(0)
+    factors = rng.standard_normal((5, 23, 23))
+    bends = factors @ factors.swapaxes(1, 2) + 0.1 * np.eye(23)
+    memory, running = _Memory.like(np.zeros((5, 23))), np.arange(5)
+    pushed, gamma = {start: [] for start in range(5)}, np.ones(5)
+    for turn in range(30):
+        s = rng.standard_normal((len(running), 23))
+        y = np.einsum("rij,rj->ri", bends[running], s)
+        good = rng.random(len(running)) < 0.7
+        y[~good] = np.nan
+        y[0] *= -1 if turn % 9 == 3 else 1
+        memory.push(good, s, y)
+        for start, accepted, step, change in zip(running, good, s, y):
+            kept = accepted and step @ change > 0
+            pushed[start] = [*pushed[start], (step, change) if kept else None][-_PAIRS:]
+            gamma[start] = step @ change / (change @ change) if kept else gamma[start]
+        if turn == 17:
+            memory, running = memory.keep(running != 1), running[running != 1]
+        g = rng.standard_normal((len(running), 23))
+        expected = [
+            two_loops(one, [pair for pair in pushed[start] if pair], gamma[start]) for start, one in zip(running, g)
+        ]
+        np.testing.assert_allclose(memory.direction(g), expected, rtol=1e-9, atol=1e-9)
 
 
 # The frame

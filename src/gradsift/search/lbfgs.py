@@ -1,7 +1,8 @@
 """L-BFGS on a batch of independent problems at once: scipy's takes one start at a time, a race needs many.
 
 All starts share every function evaluation, so that the work is one large matrix product instead of many small ones.
-Each keeps its own step length and curvature pairs; a trial that fails Armijo's condition only shortens its own step.
+Each keeps its own step length and curvature pairs. A trial that fails Armijo's condition shortens its own step, and
+leaves a gap in the start's memory where others go on.
 """
 
 from __future__ import annotations
@@ -96,7 +97,7 @@ def _downhill(g: Any, memory: _Memory) -> tuple[Any, Any]:
 
 @dataclass
 class _Memory:
-    """The last M steps s and gradient changes y of each start, in a ring, and their products.
+    """Steps s and gradient changes y of each start, those of the last M pushes, in a ring, and their products.
 
     With the triangle T of s_i' y_j (zero where i is newer than j) the direction needs only T^-1, whose new column
     costs less than two solves. Slots that are empty, or whose step was refused, have zero pairs and a one on the
@@ -149,7 +150,7 @@ class _Memory:
         self.pairs[:, slot], self.pairs[:, _PAIRS + slot] = s, y
         products = np.matmul(self.pairs, y[:, :, None]).astype(np.float64)  # (R, 2 M, 1)
         self.YY[:, :, slot] = self.YY[:, slot, :] = products[:, _PAIRS:, 0]
-        products[:, slot] = 0
+        products[:, slot] = 0  # so that the old column of T^-1 drops out
         self.inverse[:, slot] = 0
         self.inverse[:, :, slot] = -np.matmul(self.inverse, products[:, :_PAIRS])[..., 0] / curvature[:, None]
         self.inverse[:, slot, slot] = 1 / curvature

@@ -57,11 +57,12 @@ class Campaign:
         self.shortage = ""
         self.rounds = 0
         self.widening = Widening(1.5, 1.5)  # of the cones, before it is calibrated
-        self.wider: Fitted | None = None  # with one more unit, where the replies are better explained by it
-        self.least = 0  # units that far circles have shown
+        self.wider: Fitted | None = None  # with one more unit, if the last look showed one
+        self.least = 0  # units that far circles have shown, or all replies together
         self.stray: list[int] = []  # numbers of rows that were set aside
         self.read = False  # units come from steps on a circle
         self.relative: Floats | float = 1.0  # spread of the answers in use, once noise proves uneven
+        self._settled: Fitted | None = None
         self._basis: tuple[object, ...] = (None, None, None)  # what `_settled` was made of
 
     @property
@@ -84,8 +85,8 @@ class Campaign:
         """Return what is known, without its bias where noise is additive."""
         if self.floor.kind != "noisy":
             return self.known()
-        basis = (self.known(), self.variance, self.relative)
-        if any(now is not then for now, then in zip(basis, self._basis)):
+        basis = (self.known(), self.variance, self.relative)  # every change of the rows in use ends with a fit
+        if self._settled is None or any(now is not then for now, then in zip(basis, self._basis)):
             replies = Replies(self.ledger.X[self.used], self.ledger.y[self.used], np.isin(self.used, self.placed))
             self._settled, self._basis = debiased(self.known(), replies, self.uneven_noise, self.g), basis
         return self._settled
@@ -157,24 +158,23 @@ class Campaign:
             self.ledger.n_units = len(smaller.theta.u)
             self.fit()
 
-    def lacks_unit(self) -> bool:
-        """Tell whether one more unit, for instance half of a merged pair, explains the replies better.
+    def with_another(self) -> Fitted | None:
+        """Return the network with one more unit, for instance a split pair, if that explains the replies better.
 
         With the noise of the repeats: that of the residuals would hide what is missing.
         """
         fitted, X, y = self.known(), self.ledger.X[self.used], self.ledger.y[self.used]
-        self.wider = None
-        if not self.read or leaves_room(fitted):
-            noise = replace(self.noise, sd=min(self.first_guess.sd, self.variance.sd))
-            again = fit_jointly(fitted.theta, X, y, noise, self.g)
-            self.wider = richer(again, X, y, noise, self.g, self.rng)
-        return self.wider is not None
+        if self.read and not leaves_room(fitted):
+            return None
+        noise = replace(self.noise, sd=min(self.first_guess.sd, self.variance.sd))
+        again = fit_jointly(fitted.theta, X, y, noise, self.g)
+        return richer(again, X, y, noise, self.g, self.rng)
 
     def widen(self) -> bool:
-        """Go on with the unit that was lacking, if one was; tell whether."""
+        """Go on with the wider network, if there is one; tell whether."""
         if self.wider is None:
             return False
-        self.fitted, self.wider = self.wider, None
+        self.fitted, self.wider, self.test = self.wider, None, None
         self.ledger.n_units = len(self.fitted.theta.u)
         self.fit()
         return True

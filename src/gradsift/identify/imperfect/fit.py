@@ -96,8 +96,10 @@ class Noise:
     def loss(self, r: Floats, y: Floats) -> float:
         """Return minus the log-likelihood, up to a constant; labels: with a wall where |r| exceeds one."""
         if self.labels:
+            p, least = 0.5 * (1 + y * r), 0.25 * _CERTAIN
             beyond = np.maximum(np.abs(r) - 1, 0.0) / _WALL
-            return float(-np.log(np.maximum(0.5 * (1 + y * r), 0.25 * _CERTAIN)).sum() + 0.5 * (beyond**2).sum())
+            steep = np.maximum(least - p, 0.0) / least  # the tangent at the least probability
+            return float((steep - np.log(np.maximum(p, least)) + 0.5 * beyond**2).sum())
         return float(0.5 * (((y - r) / self.relative) ** 2).sum() / self.sd**2)
 
     def score(self, r: Floats, y: Floats) -> Floats:
@@ -230,9 +232,9 @@ def fit_jointly(
         if there.loss <= here.loss:
             slow = slow + 1 if here.loss - there.loss < 0.01 * here.loss and here.loss > _HOPELESS * len(y) else 0
             here, damping = there, max(damping / 10, 1e-12)
-            H, slope = problem.equations(here)
             if gain < enough or slow == 6 or here.loss < _FUTILE * len(y):
-                break
+                return replace(here, information=problem.information(here))
+            H, slope = problem.equations(here)
         elif gain < 1e-3 * enough or damping > 1e8:
             break
         else:
@@ -243,13 +245,16 @@ def fit_jointly(
 def jacobian(theta: Parameters, mirrors: Floats, X: Floats, g: Activation) -> Floats:
     """Return the derivatives of r at the rows of X in the local coordinates, (n, P)."""
     k, d = theta.A.shape
-    rows = np.ascontiguousarray(X.T)  # running fastest: with few features that is much faster
+    rows = np.ascontiguousarray(X.T)  # running fastest
     z = theta.A @ rows + theta.b[:, None]
     active = g.derivative(z) * theta.u[:, None]
     J = np.empty((k * (d + 2) + 1, len(X)))
     for unit, v in enumerate(mirrors):
         at = unit * (d + 1)
-        np.matmul(np.eye(d) - 2 * np.outer(v, v), rows * active[unit], out=J[at : at + d])
+        part = J[at : at + d]
+        np.multiply((-2 * v)[:, None], v @ rows, out=part)
+        part += rows
+        part *= active[unit]
         J[at + d] = active[unit]
     J[k * (d + 1) : -1] = g.value(z)
     J[-1] = 1.0
@@ -273,7 +278,7 @@ class _Problem:
         return Fitted(theta, mirrors_of(theta.A), np.empty(0), loss if np.isfinite(loss) else np.inf, self.y - r)
 
     def equations(self, here: Fitted) -> tuple[Floats, Floats]:
-        """Return the Gauss-Newton matrix and the downhill slope in the local coordinates."""
+        """Return the matrix of a step (Gauss-Newton's for additive noise) and the downhill slope, locally."""
         theta, prior = here.theta, self.prior
         k, d = theta.A.shape
         J = jacobian(theta, here.mirrors, self.X, self.g)

@@ -15,7 +15,7 @@ __all__ = ["draw", "learn"]
 
 _GROWTH = 1.35
 _ROWS_PER_SPARE = 1.9  # answers per unknown of the student
-_CLEAR_GAP = (10.0, 0.0)  # of BIC: additive noise; and labels, whose units are tested one by one later on
+_CLEAR_GAP = (10.0, 0.0)  # of BIC: additive noise; and labels (any but a constant), whose units are tested later on
 _ROUGH = 0.35  # radians: directions known better than this can be improved by levers
 _LABELS_ROUGH = 0.3  # answers of which none can surprise need a better start
 _PER_FEATURE = (60, 75)  # first answers, over the noise's share of the variance: additive noise, and labels
@@ -63,7 +63,7 @@ def learn(campaign: Campaign) -> None:
             _take(campaign, lesson)
             return
         if campaign.noise.labels and len(lesson.fitted.theta.u) == campaign.least:
-            campaign.least -= 1  # rough units alarm, too; if one is missing, the next test says so again
+            campaign.least -= 1  # why ever it was refused: if a unit is missing, the next test says so again
         if 2 * lesson.fitted.loss < _PLAUSIBLE * len(campaign.near):
             campaign.radius *= float(np.clip(np.sqrt(_ARGUMENTS / _spread(campaign, lesson)), 0.6, 1.8))
         wanted = int(np.ceil(_GROWTH * len(campaign.near)))
@@ -117,7 +117,7 @@ def _spread(campaign: Campaign, lesson: Lesson) -> float:
 
 def _take(campaign: Campaign, lesson: Lesson) -> None:
     campaign.fitted, campaign.gap, campaign.used = lesson.fitted, lesson.gap, list(campaign.near)
-    campaign.stray = []
+    campaign.stray, campaign.wider = [], None
     campaign.ledger.n_units = len(lesson.fitted.theta.u)
     campaign.fit()
     campaign.thin_out()

@@ -98,7 +98,7 @@ def _run(campaign: Campaign) -> None:
     if campaign.take_in():
         sharpen(campaign, campaign.accuracy)
     campaign.thin_out()
-    campaign.lacks_unit()
+    campaign.wider = campaign.with_another()
     if campaign.asked_for is None and campaign.floor.kind in ("rounded", "float32") and not campaign.read:
         _measure_parameters(campaign)
     if campaign.floor.kind == "noisy":
@@ -193,7 +193,8 @@ def _stands_up(campaign: Campaign) -> bool:
     if not pull_levers(campaign, _SURE, most):
         return False
     campaign.thin_out()
-    if campaign.lacks_unit():
+    campaign.wider = campaign.with_another()
+    if campaign.wider is not None:
         return False
     tested = campaign.noise.labels and len(campaign.known().theta.u) == n_units
     return (tested or _test(campaign)) and _sharpened(campaign)
@@ -214,9 +215,8 @@ def _sharpened_by_labels(campaign: Campaign) -> bool:
     for _ in range(_MOST_SHARPENED):
         sharpen(campaign, campaign.accuracy)
         campaign.thin_out()
-        if campaign.lacks_unit():
+        if campaign.with_another() is not None:  # wrong itself, among many levers of wrong units: learn anew
             campaign.least = len(campaign.known().theta.u) + 1
-            campaign.wider = None  # among many levers of wrong units it would be wrong, too: learn anew
             return False
         if float(campaign.cones.max()) <= campaign.accuracy:
             break

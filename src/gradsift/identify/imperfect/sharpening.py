@@ -21,7 +21,8 @@ __all__ = ["LABELS_MOST", "UNEVEN_WIDENING", "calibrate_cones", "pull_levers", "
 
 
 class Patience(NamedTuple):
-    """Lever answers over those of the student after which labels are given up: for rough units, and for sharp ones."""
+    """Lever answers over those of the student after which labels do not go on: for rough units, and, before another
+    look at their number, for sharp ones."""
 
     rough: float
     sharp: float
