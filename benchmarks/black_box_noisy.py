@@ -31,7 +31,7 @@ from gradsift.activations import get_activation
 from gradsift.identify.imperfect.fit import Fitted, Noise, jacobian, mirrors_of
 from gradsift.identify.imperfect.student import study
 from gradsift.refine import from_model
-from record import RESULTS, save
+from record import RESULTS, machine, save
 
 TANH = get_activation("tanh")
 PARAMETERS = ("slopes", "weights", "offsets")
@@ -220,7 +220,7 @@ def measure(cell: Cell, runs: int, seed: int, workers: int = 1) -> dict[str, Any
         "rmse_over_bound": {name: float(np.sqrt(np.mean(np.square(r)))) for name, r in ratios.items() if r},
         "passive_right": sum(error <= cell.target for error in passive) if cell.passive else None,
         "passive_median_error": _median(passive),
-        "cpu_seconds": float(np.mean([r.cpu for r in done])),
+        "cpu_seconds": float(np.mean([r.cpu for r in done])), "machine": machine(),
     }  # fmt: skip
 
 
@@ -292,6 +292,8 @@ def main() -> None:
     path = RESULTS / "black_box_noisy.json"
     kept = json.loads(path.read_text()) if arguments.cells and path.exists() else {}
     rows, paper = {row["name"]: row for row in kept.get("rows", [])}, kept.get("paper")
+    for row in rows.values():
+        row.setdefault("machine", kept["context"]["machine"])
     print(HEADER)
     for cell in chosen:
         rows[cell.name] = measure(cell, arguments.runs or cell.runs, arguments.seed, arguments.workers)

@@ -19,13 +19,18 @@ def save(name: str, result: dict[str, Any]) -> Path:
     packages = ("numpy", "scipy", "scikit-learn")
     context = {
         "date": datetime.date.today().isoformat(),
-        "machine": f"{platform.machine()}, {_processor()}",
+        "machine": machine(),
         "python": platform.python_version(),
         "versions": {"gradsift": gradsift.__version__, **{p: version(p) for p in packages}},
     }
     path = RESULTS / f"{name}.json"
     path.write_text(json.dumps({"context": context, **result}, indent=1) + "\n")
     return path
+
+
+def machine() -> str:
+    """Name the machine that this runs on."""
+    return f"{platform.machine()}, {_processor()}"
 
 
 def _processor() -> str:

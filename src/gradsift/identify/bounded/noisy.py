@@ -76,9 +76,10 @@ class NoisyBox:
             if float(self._cones().max()) <= self.accuracy:
                 found = calibrate(self._known(), self.box.inside, self.noise, self.g, self.rng, 12)
                 self.widening = Widening(*np.maximum(_LEAST_WIDENING, found).tolist())
-                sharp = float(self._cones().max()) <= self.accuracy
-                if sharp and self._foretells() and not self._lacks_unit():
-                    return
+                if float(self._cones().max()) <= self.accuracy:
+                    foretold = self._foretells()
+                    if not self._lacks_unit() and (foretold or self._misfits(_REFUTED)):
+                        return
             n = max(len(self._known().information) // 3, len(self.box.half)) * 2 ** min(
                 n_done // _ALIKE, _MOST_DOUBLINGS
             )
