@@ -63,6 +63,15 @@ def rows() -> Iterator[tuple[str, str, str]]:
             f"median {queries}; all noisy settings: {right} of {runs} right, {wrong} certified but wrong",
             "black_box_noisy",
         )
+        labels = [row for name, row in cells.items() if name.startswith("labels ")]
+        runs, right = sum(row["runs"] for row in labels), sum(row["right"] for row in labels)
+        wrong = sum(row["certified_wrong"] for row in labels)
+        queries = " / ".join(f"{row['median_queries']:,.0f}" for row in labels)
+        yield (
+            "Labels -1 and +1 only, queries to direction error 0.1, (d, k) = (10, 2) / (20, 3) / (20, 5)",
+            f"median {queries}; {right} of {runs} right, {wrong} certified but wrong",
+            "black_box_noisy",
+        )
     if r := load("data_fit"):
         main = [cell for cell in r["cells"] if "scikit-learn" in cell]
         lowest = min(cell["gradsift"]["success"] for cell in main)
