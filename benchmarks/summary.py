@@ -55,21 +55,15 @@ def rows() -> Iterator[tuple[str, str, str]]:
         cells = {row["name"]: row for row in r["rows"]}
         shown = [cells[name] for name in ("sd .1 k3d20 .1", "sd .1 k5d20 .1", "sd .1 k5d50 .1") if name in cells]
         noisy = [row for name, row in cells.items() if name.startswith("sd ")]
-        runs, right = sum(row["runs"] for row in noisy), sum(row["right"] for row in noisy)
-        wrong = sum(row["certified_wrong"] for row in noisy)
-        queries = " / ".join(f"{row['median_queries']:.0f}" for row in shown)
+        labels = [row for name, row in cells.items() if name.startswith("labels ")]
         yield (
             "Noisy black box (sd 0.1), queries to direction error 0.1, (d, k) = (20, 3) / (20, 5) / (50, 5)",
-            f"median {queries}; all noisy settings: {right} of {runs} right, {wrong} certified but wrong",
+            f"median {medians(shown)}; all noisy settings: {outcome(noisy)}",
             "black_box_noisy",
         )
-        labels = [row for name, row in cells.items() if name.startswith("labels ")]
-        runs, right = sum(row["runs"] for row in labels), sum(row["right"] for row in labels)
-        wrong = sum(row["certified_wrong"] for row in labels)
-        queries = " / ".join(f"{row['median_queries']:,.0f}" for row in labels)
         yield (
             "Labels -1 and +1 only, queries to direction error 0.1, (d, k) = (10, 2) / (20, 3) / (20, 5)",
-            f"median {queries}; {right} of {runs} right, {wrong} certified but wrong",
+            f"median {medians(labels)}; {outcome(labels)}",
             "black_box_noisy",
         )
     if r := load("data_fit"):
@@ -90,6 +84,17 @@ def rows() -> Iterator[tuple[str, str, str]]:
         errors = max(row["float32"]["relative_error"] for row in r["rows"])
         what = f"Kernel gradients on one {r['device']}, n = {r['n']:,}, {r['points']} points, d = 8 / 32 / 64"
         yield what, f"{times} ms, relative error at most {errors:.0e}", "gpu_kernel"
+
+
+def medians(settings: list[dict[str, Any]]) -> str:
+    """Return the median queries of some settings of imperfect answers."""
+    return " / ".join(f"{row['median_queries']:,.0f}" for row in settings)
+
+
+def outcome(settings: list[dict[str, Any]]) -> str:
+    """Return how often they were right, and how often certified but wrong, together."""
+    runs, right, wrong = (sum(row[key] for row in settings) for key in ("runs", "right", "certified_wrong"))
+    return f"{right} of {runs} right, {wrong} certified but wrong"
 
 
 def table() -> str:

@@ -112,10 +112,8 @@ class BatchLoss:
         if self.family.labels:
             p = r * y  # at least -1
             p += _ONE  # twice the probability of the label seen
-            e = y / p
-            np.negative(e, out=e)
-            loss = np.log(p, out=p)
-            np.subtract(_LOG_2, loss, out=loss)
+            e = -y / p
+            loss = np.subtract(_LOG_2, np.log(p, out=p), out=p)
         else:
             e = r - y
             loss = np.float32(0.5) * e * e

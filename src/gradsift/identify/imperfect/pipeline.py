@@ -90,8 +90,8 @@ def identify_imperfect(
 def _run(campaign: Campaign) -> None:
     if _read_steps(campaign):
         _sharpened(campaign)
-    else:
-        _ask_student(campaign)
+    elif _ask_student(campaign) and campaign.noise.labels:
+        return  # which were looked at in every way already
     if campaign.refuted(_DOUBT) and campaign.floor.kind == "noisy":
         campaign.measure_noise()
         campaign.fit()
@@ -160,8 +160,8 @@ def _allow_for_arithmetic(campaign: Campaign) -> None:
     campaign.fit()
 
 
-def _ask_student(campaign: Campaign) -> None:
-    """Start from a student of random inputs, and look for units that it missed."""
+def _ask_student(campaign: Campaign) -> bool:
+    """Start from a student of random inputs, and look for units that it missed; tell whether no test found any."""
     first = len(campaign.ledger.X)
     scale = find_scale(campaign.ledger, campaign.noise, campaign.rng)
     even = scale.even
@@ -175,13 +175,14 @@ def _ask_student(campaign: Campaign) -> None:
         if not widened:
             learn(campaign)
         if _stands_up(campaign):
-            return
+            return True
         widened = campaign.noise.labels and campaign.widen()  # learning would drop the levers
         if not widened:
             campaign.n_spare += 2
             campaign.variance = campaign.first_guess
             draw(campaign, max(2 * campaign.ledger.n_features, len(campaign.near) // 4))
     sharpen(campaign, campaign.accuracy)
+    return False
 
 
 def _stands_up(campaign: Campaign) -> bool:
