@@ -1,0 +1,46 @@
+"""Run all cases and keep what they did: ``cd tests && python -m golden.record``.
+
+The runs are a guard while the house is rebuilt, not a claim: where a change is meant to change numbers, record anew and
+say so in the commit.
+"""
+
+from __future__ import annotations
+
+import json
+import platform
+import sys
+from pathlib import Path
+
+import numpy as np
+import scipy
+
+from .cases import CASES, run
+
+__all__ = ["RUNS", "machine"]
+
+RUNS = Path(__file__).with_name("runs.json")
+
+
+def machine() -> dict[str, str]:
+    """Return what decides about last bits: processor, its arithmetic, and the libraries."""
+    config = np.show_config(mode="dicts")
+    simd = ",".join(config["SIMD Extensions"].get("found", []))
+    cpu = next((line for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("model name")), "")
+    return {
+        "processor": f"{platform.machine()} {cpu.partition(':')[2].strip()} {simd}",
+        "numpy": np.__version__,
+        "scipy": scipy.__version__,
+    }
+
+
+def main() -> None:
+    runs = {}
+    for name in sys.argv[1:] or CASES:
+        runs[name] = run(name)
+        print(name, runs[name]["n_queries"], "certified" if runs[name]["certified"] else "not certified")
+    kept = json.loads(RUNS.read_text())["runs"] if sys.argv[1:] else {}
+    RUNS.write_text(json.dumps({"machine": machine(), "runs": {**kept, **runs}}, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
