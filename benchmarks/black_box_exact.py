@@ -18,7 +18,7 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 import gradsift as gs
-from gradsift.identify import train_student
+from gradsift.blackbox import train_student
 from real_networks import NotFetched, esa_networks, sklearn_networks
 from record import save
 

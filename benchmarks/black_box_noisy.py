@@ -28,9 +28,9 @@ import numpy as np
 
 import gradsift as gs
 from gradsift.activations import get_activation
-from gradsift.identify.imperfect.fit import Fitted, Noise, jacobian, mirrors_of
-from gradsift.identify.imperfect.student import study
-from gradsift.refine import from_model
+from gradsift.blackbox.noisy.local_fit import Fitted, Noise, jacobian, mirrors_of
+from gradsift.blackbox.noisy.student import study
+from gradsift.fit import from_model
 from record import RESULTS, machine, save
 
 TANH = get_activation("tanh")

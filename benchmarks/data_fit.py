@@ -27,12 +27,12 @@ import sklearn
 from sklearn.neural_network import MLPRegressor
 
 import gradsift as gs
+from gradsift.fit import Family, Parameters, from_model
 from gradsift.inference import cramer_rao
-from gradsift.refine import Family, Parameters, from_model
-from gradsift.search import search
-from gradsift.search.problem import Problem, prepare
-from gradsift.search.race import glorot_starts
 from gradsift.sources import ArraySource
+from gradsift.table import search
+from gradsift.table.problem import Problem, prepare
+from gradsift.table.race import glorot_starts
 
 
 @dataclass(frozen=True)

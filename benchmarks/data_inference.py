@@ -15,8 +15,8 @@ import numpy as np
 
 import gradsift as gs
 from data_fit import CELLS, Cell, draw, machine
-from gradsift.search import search
 from gradsift.sources import ArraySource
+from gradsift.table import search
 
 COUNTED = [CELLS[0], CELLS[3], Cell("5,2,1e4 labels", 5, 2, 10_000, labels=True)]
 COVERED = [CELLS[3], Cell("5,2,1e4 labels", 5, 2, 10_000, labels=True)]

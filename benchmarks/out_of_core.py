@@ -62,9 +62,9 @@ def bare_scan(folder: Path) -> int:
 
 def measure(folder: Path, seed: int) -> dict:
     """Every pass on its own, then a whole fit."""
-    from gradsift.gradients.kernel_summary import KernelSummary
+    from gradsift.paper_method.gradients.kernel_summary import KernelSummary
+    from gradsift.paper_method.subspace import SpectralMirror
     from gradsift.sources import MomentSummary
-    from gradsift.subspace import SpectralMirror
 
     model = teacher(seed)
     source = gs.sources.parquet(folder, target="y")

@@ -12,20 +12,20 @@ __version__ = "0.1.0"
 
 # Name -> home. Loaded on first use, so that ``import gradsift`` costs no scikit-learn (one second) until it is needed.
 _HOMES = {
-    "DirectionalKMeans": "clustering",
-    "GradientSubspace": "companions",
-    "HermiteSubspace": "companions",
-    "KernelGradients": "gradients",
-    "LocalLinearGradients": "gradients",
+    "DirectionalKMeans": "paper_method.clustering",
+    "GradientSubspace": "paper_method.companions",
+    "HermiteSubspace": "paper_method.companions",
+    "KernelGradients": "paper_method.gradients",
+    "LocalLinearGradients": "paper_method.gradients",
     "Oracle": "oracle",
-    "OracleGradients": "gradients",
+    "OracleGradients": "paper_method.gradients",
     "Problem": "theory",
-    "ProjectedGradients": "gradients",
+    "ProjectedGradients": "paper_method.gradients",
     "SigmoidCombination": "model",
     "SigmoidCombinationRegressor": "estimators",
     "SigmoidMixtureClassifier": "estimators",
-    "SpectralMirror": "subspace",
-    "generate_candidates": "candidates",
+    "SpectralMirror": "paper_method.subspace",
+    "generate_candidates": "paper_method.candidates",
     "match_units": "geometry",
     "plan": "theory",
     "recover": "recovery",
@@ -36,16 +36,16 @@ __all__ = ["__version__", *sorted(_HOMES), *_MODULES]
 
 if TYPE_CHECKING:
     from . import errors, inference, oracle, paper, plots, simulate, sources, theory
-    from .candidates import generate_candidates
-    from .clustering import DirectionalKMeans
-    from .companions import GradientSubspace, HermiteSubspace
     from .estimators import SigmoidCombinationRegressor, SigmoidMixtureClassifier
     from .geometry import match_units
-    from .gradients import KernelGradients, LocalLinearGradients, OracleGradients, ProjectedGradients
     from .model import SigmoidCombination
     from .oracle import Oracle
+    from .paper_method.candidates import generate_candidates
+    from .paper_method.clustering import DirectionalKMeans
+    from .paper_method.companions import GradientSubspace, HermiteSubspace
+    from .paper_method.gradients import KernelGradients, LocalLinearGradients, OracleGradients, ProjectedGradients
+    from .paper_method.subspace import SpectralMirror
     from .recovery import recover
-    from .subspace import SpectralMirror
     from .theory import Problem, plan
 
 

@@ -21,9 +21,9 @@ from .callbacks import N_FRAMES, CallbackSupportMixin, FitTasks, with_callbacks
 from .checking import Floats
 from .progress import reporting
 from .recovery import recovery_of_fit, warn_unless_certified
-from .search import Fit, search
 from .sources import ArraySource, Source, as_source
 from .sources.remote import column_names, distinct, is_remote, predict_rows, signs
+from .table import Fit, search
 
 __all__ = ["SigmoidCombinationRegressor", "SigmoidMixtureClassifier"]
 

@@ -12,16 +12,16 @@ from typing import Any
 
 import numpy as np
 
-from .candidates import Candidates, generate_candidates
 from .checking import Floats
-from .clustering import DirectionalKMeans
 from .errors import LowSupportWarning
 from .files import atomic_writer
 from .geometry import match_units, normalize_rows
-from .gradients import GradientEstimates, KernelGradients, OracleGradients
 from .model import SigmoidCombination
 from .oracle import Oracle
 from .paper import implements
+from .paper_method.candidates import Candidates, generate_candidates
+from .paper_method.clustering import DirectionalKMeans
+from .paper_method.gradients import GradientEstimates, KernelGradients, OracleGradients
 from .plots import candidate_panels, gradient_field
 from .plots.style import pyplot
 from .progress import report

@@ -14,9 +14,9 @@ from numpy.typing import ArrayLike
 from scipy.stats import chi2, norm
 
 from .checking import Floats, as_generator, at_least, finite_matrix
+from .fit import NO_PRIOR, Chart, Equations, Family, NormalEquations, Parameters, from_model, refine
 from .geometry import match_units
 from .model import SigmoidCombination
-from .refine import NO_PRIOR, Chart, Equations, Family, NormalEquations, Parameters, from_model, refine
 from .sources import ArraySource, Rows, Source
 
 __all__ = [

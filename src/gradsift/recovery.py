@@ -11,16 +11,16 @@ from typing import Any
 import numpy as np
 
 from .activations import get_activation
-from .candidates import Candidates
+from .blackbox import Identification, Progress, identify_box, solve_outputs
 from .checking import Floats, as_generator
 from .errors import UncertifiedWarning
-from .identify import Identification, Progress, identify_box, solve_outputs
-from .literal import PaperRun, paper_method
 from .model import SigmoidCombination
 from .oracle import Oracle
+from .paper_method.candidates import Candidates
+from .paper_method.literal import PaperRun, paper_method
 from .progress import Reporter, report, reporting
-from .search import Fit, search
 from .sources import Source, as_source
+from .table import Fit, search
 
 __all__ = ["Recovery", "recover", "recovery_of_fit", "warn_unless_certified"]
 
@@ -128,9 +128,9 @@ def recover(
     n_units : int, optional
         Number of hidden units; found when it is not given (except by the paper's method, which takes it as known).
     method : {"auto", "paper"}
-        "auto" identifies the network behind an oracle (:func:`gradsift.identify.identify_box`) and fits a table by
-        maximum likelihood (:func:`gradsift.search.search`); "paper" is the published algorithm, literally
-        (:func:`gradsift.literal.paper_method`).
+        "auto" identifies the network behind an oracle (:func:`gradsift.blackbox.identify_box`) and fits a table by
+        maximum likelihood (:func:`gradsift.table.search`); "paper" is the published algorithm, literally
+        (:func:`gradsift.paper_method.literal.paper_method`).
     activation : {"tanh", "logistic", "erf", "arctan", "softsign"}
         For an oracle also "auto".
     random_state : None, int, RandomState or Generator

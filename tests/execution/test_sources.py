@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import gradsift as gs
-from gradsift.gradients.kernel_summary import KernelSummary
+from gradsift.paper_method.gradients.kernel_summary import KernelSummary
+from gradsift.paper_method.subspace import SpectralMirror
 from gradsift.sources import ArraySource, MomentSummary, Summary
-from gradsift.subspace import SpectralMirror
 
 POINTS = np.random.default_rng(7).standard_normal((20, 4))
 

@@ -7,13 +7,13 @@ import pytest
 
 import gradsift as gs
 from gradsift.activations import get_activation
-from gradsift.gradients.kernel_summary import KernelSummary
-from gradsift.gradients.projected import ProjectedSummary
-from gradsift.refine import Family, NormalEquations, Parameters
-from gradsift.search.frame import Frame, Framed
+from gradsift.fit import Family, NormalEquations, Parameters
+from gradsift.paper_method.gradients.kernel_summary import KernelSummary
+from gradsift.paper_method.gradients.projected import ProjectedSummary
+from gradsift.paper_method.subspace import MirrorSummary
+from gradsift.paper_method.weights import GramSummary
 from gradsift.sources import ArraySource, MomentSummary
-from gradsift.subspace import MirrorSummary
-from gradsift.weights import GramSummary
+from gradsift.table.frame import Frame, Framed
 
 D = 3
 RNG = np.random.default_rng(5)

@@ -5,14 +5,14 @@ import pytest
 
 import gradsift as gs
 from gradsift.activations import ACTIVATIONS
-from gradsift.gradients import ProjectedGradients
-from gradsift.gradients.kernel_summary import KernelSummary
-from gradsift.gradients.local_linear import LocalLinearSummary
-from gradsift.refine import Family, NormalEquations, Parameters
+from gradsift.fit import Family, NormalEquations, Parameters
+from gradsift.paper_method.gradients import ProjectedGradients
+from gradsift.paper_method.gradients.kernel_summary import KernelSummary
+from gradsift.paper_method.gradients.local_linear import LocalLinearSummary
+from gradsift.paper_method.subspace import SpectralMirror
+from gradsift.paper_method.weights import fit_weights
 from gradsift.sources import ArraySource, MomentSummary
 from gradsift.sources.labels import LabelSummary
-from gradsift.subspace import SpectralMirror
-from gradsift.weights import fit_weights
 
 torch = pytest.importorskip("torch")
 from gradsift.sources.torch_tensors import TensorSource  # noqa: E402

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import gradsift as gs
+from gradsift.blackbox.bounded import identify_bounded
+from gradsift.blackbox.noisy import identify_imperfect
 from gradsift.errors import BudgetSpent, NotIdentifiable
-from gradsift.identify.bounded import identify_bounded
-from gradsift.identify.imperfect import identify_imperfect
 
 
 def teacher(d, k, seed, weight=0.3):

@@ -12,8 +12,8 @@ from sklearn.metrics import r2_score
 from sklearn.model_selection import train_test_split
 
 import gradsift as gs
-from gradsift.search import expectation_maximization
 from gradsift.sources import ArraySource
+from gradsift.table import expectation_maximization
 
 pytestmark = pytest.mark.filterwarnings("ignore::gradsift.errors.UncertifiedWarning")
 

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from gradsift.activations import get_activation
-from gradsift.identify.imperfect.bias import Replies, _changes, bending_bias, debiased, placing_bias
-from gradsift.identify.imperfect.fit import Noise, Prior, fit_jointly, jacobian, mirrors_of, moved, predict
-from gradsift.identify.imperfect.levers import clear_of, lever_points
-from gradsift.refine import Parameters
+from gradsift.blackbox.noisy.bias import Replies, _changes, bending_bias, debiased, placing_bias
+from gradsift.blackbox.noisy.levers import clear_of, lever_points
+from gradsift.blackbox.noisy.local_fit import Noise, Prior, fit_jointly, jacobian, mirrors_of, moved, predict
+from gradsift.fit import Parameters
 
 TANH = get_activation("tanh")
 SD = 0.1

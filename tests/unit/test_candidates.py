@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import gradsift as gs
-from gradsift.gradients import GradientEstimates
+from gradsift.paper_method.gradients import GradientEstimates
 
 
 class Exact:
@@ -136,7 +136,7 @@ def test_what_is_no_source_gets_one_sentence(source):
 
 
 def test_anything_with_an_estimate_method_can_stand_behind_the_algorithm():
-    from gradsift.gradients import GradientEstimator
+    from gradsift.paper_method.gradients import GradientEstimator
 
     assert isinstance(Exact(MODEL), GradientEstimator)
     for own in (

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import gradsift as gs
-from gradsift.companions import HermiteState, _hermite
 from gradsift.errors import NotIdentifiable
 from gradsift.geometry import largest_principal_angle
+from gradsift.paper_method.companions import HermiteState, _hermite
 
 
 def _rows(n, d, k, *, design="gaussian", seed=0):

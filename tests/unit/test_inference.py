@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import gradsift as gs
+from gradsift.fit import Family
 from gradsift.inference import bootstrap, confidence_cones, cramer_rao, fisher_information
-from gradsift.refine import Family
-from gradsift.search import search
 from gradsift.sources import ArraySource
+from gradsift.table import search
 
 
 def _model():

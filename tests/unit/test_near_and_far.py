@@ -7,18 +7,18 @@ import pytest
 
 import gradsift as gs
 from gradsift.activations import get_activation
+from gradsift.blackbox.answers import choose_path
+from gradsift.blackbox.asking import Ledger
+from gradsift.blackbox.bounded.box import box_of
+from gradsift.blackbox.bounded.near_field import look_near
+from gradsift.blackbox.links import LINKS
+from gradsift.blackbox.noisy.local_fit import Noise, fit_jointly, predict
+from gradsift.blackbox.noisy.outlook import by_averaging, by_levers, outlook
+from gradsift.blackbox.noisy.scale import find_scale
+from gradsift.blackbox.noisy.steps import find_by_steps
+from gradsift.blackbox.noisy.thinning import leaves_room, simpler
 from gradsift.errors import NotIdentifiable
-from gradsift.identify.bounded.box import box_of
-from gradsift.identify.bounded.nearfield import look_near
-from gradsift.identify.imperfect.fit import Noise, fit_jointly, predict
-from gradsift.identify.imperfect.floor import choose_path
-from gradsift.identify.imperfect.outlook import by_averaging, by_levers, outlook
-from gradsift.identify.imperfect.scale import find_scale
-from gradsift.identify.imperfect.steps import find_by_steps
-from gradsift.identify.imperfect.thinning import leaves_room, simpler
-from gradsift.identify.ledger import Ledger
-from gradsift.identify.links import LINKS
-from gradsift.refine import Parameters
+from gradsift.fit import Parameters
 
 TANH = get_activation("tanh")
 

@@ -5,8 +5,8 @@ import pytest
 from scipy.optimize import minimize
 
 import gradsift as gs
+from gradsift.paper_method.weights import _on_simplex, fit_weights
 from gradsift.sources import ArraySource
-from gradsift.weights import _on_simplex, fit_weights
 
 
 def test_least_squares_is_numpy_s():

@@ -11,7 +11,7 @@ from ..checking import Floats, finite_matrix, finite_vector
 from .style import PALETTE, axes_or_new, color, pyplot
 
 if TYPE_CHECKING:
-    from ..candidates import Candidates
+    from ..paper_method.candidates import Candidates
 
 __all__ = ["candidate_panels", "gradient_field", "mirror_scree", "norm_histogram"]
 

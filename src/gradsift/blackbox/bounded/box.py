@@ -1,0 +1,78 @@
+"""The box in coordinates of its own: centre zero, half-widths one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...checking import Floats
+from ...fit import Parameters
+from ...oracle import Oracle
+from ..asking import Ledger
+
+__all__ = ["Box", "box_of"]
+
+
+@dataclass(frozen=True)
+class Box:
+    """Asks inside the bounds only.
+
+    Attributes
+    ----------
+    ledger : Ledger
+        In the oracle's coordinates.
+    middle, half : (d,) arrays
+    """
+
+    ledger: Ledger
+    middle: Floats
+    half: Floats
+
+    @property
+    def inside(self) -> Floats:
+        """All rows asked so far, in the box's coordinates."""
+        return np.asarray((self.ledger.X - self.middle) / self.half)
+
+    @property
+    def answers(self) -> Floats:
+        """Answers to these rows."""
+        return self.ledger.y
+
+    def ask(self, rows: Floats, step: str) -> Floats:
+        """Ask at rows of [-1, 1]^d; rounding never leaves the bounds."""
+        points = self.middle + self.half * np.clip(rows, -1.0, 1.0)
+        return self.ledger.ask(np.clip(points, self.middle - self.half, self.middle + self.half), step)
+
+    def peek(self, rows: Floats, step: str) -> Floats:
+        """Ask at rows of [-1, 1]^d without keeping them: equations that differ from kept ones by a tiny step."""
+        low, high = self.middle - self.half, self.middle + self.half
+
+        def rows_of(part: slice) -> Floats:
+            return np.asarray(np.clip(self.middle + self.half * np.clip(rows[part], -1.0, 1.0), low, high))
+
+        return self.ledger.ask_blocks(len(rows), rows_of, step)
+
+    def draw(self, n: int, share: float, rng: np.random.Generator) -> Floats:
+        """Return n random rows, uniform in the given share of the box."""
+        return np.asarray(share * rng.uniform(-1.0, 1.0, (n, len(self.half))))
+
+    def outside(self, theta: Parameters) -> Parameters:
+        """Return parameters in the oracle's coordinates."""
+        A = theta.A / self.half
+        return theta._replace(A=A, b=theta.b - A @ self.middle)
+
+
+def box_of(oracle: Oracle, ledger: Ledger) -> Box:
+    """Return the oracle's box; refuse one without room to move in every coordinate."""
+    if oracle.bounds is None:
+        raise ValueError("oracle must have bounds, got none: use identify or identify_imperfect.")
+    low, high = oracle.bounds
+    half = 0.5 * (high - low)
+    stuck = np.flatnonzero(~((half > 0) & np.isfinite(half)))
+    if stuck.size:
+        raise ValueError(
+            f"bounds must leave every coordinate free to vary between two finite numbers, but coordinate {stuck[0]} "
+            f"has [{low[stuck[0]]:g}, {high[stuck[0]]:g}]: drop it from the inputs, or give it a finite range."
+        )
+    return Box(ledger, 0.5 * (low + high), half)

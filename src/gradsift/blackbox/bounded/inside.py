@@ -1,0 +1,235 @@
+"""Inputs confined to a box: derivatives or a student inside it, all replies jointly, fresh points as the judge."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ...activations import get_activation
+from ...checking import Floats, as_generator, at_least
+from ...errors import BudgetSpent, NotIdentifiable
+from ...fit import Parameters
+from ...oracle import Oracle
+from ..answers import Floor, choose_path
+from ..asking import EPS, Ledger
+from ..links import LINKS
+from ..noisy.cones import cones
+from ..noisy.local_fit import Fitted, Noise, fit_jointly, predict
+from ..noisy.student import Lesson, study
+from ..result import Identification, Progress
+from .box import Box, box_of
+from .box_verdict import box_errors, exact_result
+from .near_field import look_near
+from .noisy_box import NoisyBox
+
+__all__ = ["identify_bounded"]
+
+_EXACT = 1e-7  # standard error given to exact answers, over their largest: what a student's fit can reach
+_SPARE = 6
+_MOST_SPARE = 28  # a student with more is not worth its time
+_GROWTH = 1.2
+_CLEAR_GAP = 10.0
+_LEAST_PER_UNKNOWN = 1.5
+_MOST_PER_UNKNOWN = 12.0
+_ARGUMENTS = 4.0
+_PER_UNKNOWN = 1.15
+_SHARP = 4e-9  # relative error of a unit
+_MOST_SHARPENINGS = 3
+_ALL_PER_UNKNOWN = 3.3  # queries, steps for derivatives among them
+_WIDER = 4.0  # inputs of the joint fit, over those of derivatives
+_MOST_BENDS = 3  # second derivatives beside the first ones, before a student is asked
+_MISSED = 100.0  # residuals over these errors that a span known to four digits explains
+_ROUGH = 1e-5  # standard error given to answers in the span of the units, over the largest
+
+
+def identify_bounded(
+    oracle: Oracle,
+    activation: str = "tanh",
+    rng: Any = None,
+    *,
+    accuracy: float | None = None,
+    floor: Floor | None = None,
+    progress: Callable[[Progress], None] | None = None,
+) -> Identification:
+    """Find all units of a sum of sigmoids whose inputs must stay in a box; never asks outside ``oracle.bounds``.
+
+    Parameters
+    ----------
+    oracle : Oracle
+        With one output and finite bounds.
+    activation : {"tanh", "logistic", "erf"}
+    rng : None, int or Generator
+    accuracy : float, optional
+        Direction error wanted where answers are noisy.
+    floor : Floor, optional
+        As found by :func:`choose_path`; found now if it is not given.
+
+    Notes
+    -----
+    About 2.5 to 3 queries per unknown for exact answers and fewer units than inputs (derivatives, see
+    :mod:`gradsift.blackbox.bounded.near_field`), about 3.5 for more (a student).
+    """
+    if accuracy is not None:
+        at_least("accuracy", accuracy, 0, strict=True)
+    name = get_activation(activation).name
+    if name not in LINKS:
+        raise ValueError(f"activation must be one of {', '.join(LINKS)} inside a box, got {activation!r}.")
+    rng = as_generator(rng)
+    before = oracle.n_answered
+    box = box_of(oracle, Ledger(oracle, None, progress))
+    floor = choose_path(oracle, rng) if floor is None else floor
+    search = _Exact(box, name, rng) if floor.kind == "exact" else NoisyBox(box, LINKS[name], floor, accuracy, rng)
+    try:
+        search.run()
+    except BudgetSpent as spent:
+        search.shortage = search.outlook(str(spent))
+        if search.fitted is None:
+            raise BudgetSpent(search.shortage) from None
+    return search.result(oracle.n_answered - before)
+
+
+class _Exact:
+    """One identification with exact answers while it runs; all parameters are those of the box's coordinates."""
+
+    def __init__(self, box: Box, activation: str, rng: np.random.Generator) -> None:
+        self.box, self.rng, self.link = box, rng, LINKS[activation]
+        self.g = self.link.odd
+        self.share = 1.0  # of the box that random inputs fill
+        self.n_spare = _SPARE
+        self.fitted: Fitted | None = None
+        self.shortage = ""
+        self.n_untaught = 0
+        self.n_unknowns = 0  # as far as the span of the units tells
+        self.fresh = np.empty(0)
+
+    def run(self) -> None:
+        """Algebra near the origin where units are no more than inputs, else a student."""
+        if not self._look_near():
+            self.fitted, self.share = None, 1.0
+            self.n_untaught = len(self.box.answers)
+            self._teach()
+
+    def _look_near(self) -> bool:
+        near = look_near(self.box, self.rng)
+        self.share = min(1.0, _WIDER * near.share)
+        k, d = near.basis.shape
+        if k == d:  # as many units as inputs, or more
+            return False
+        self.n_unknowns = k * (d + 2) + 1
+        self._draw(int(_PER_UNKNOWN * self.n_unknowns) - near.worth)
+        near.bend_again(self.rng)
+        for _ in range(_MOST_BENDS):
+            near.bend_again(self.rng)
+            start = near.start(self.g, self.rng)
+            if start is not None and self._settles(start, near.basis):
+                self._sharpen()
+                return True
+        return False
+
+    def _sharpen(self) -> None:
+        """Draw more where the answers leave too much open."""
+        for _ in range(_MOST_SHARPENINGS):
+            fitted, largest = self._known(), self.box.ledger.largest
+            if float(box_errors(fitted, largest).bounds.max()) < _SHARP:
+                return
+            self._draw(len(fitted.information) // 6)
+            self.fitted = fit_jointly(
+                fitted.theta, self.box.inside, self.box.answers, Noise(16 * EPS * largest), self.g
+            )
+
+    def _settles(self, start: Parameters, basis: Floats) -> bool:
+        """Fit a start first in the units' span, where unknowns are few, and then everywhere."""
+        X, y = self.box.inside, self.box.answers
+        rough = Noise(_ROUGH * max(self.box.ledger.largest, 1e-300))
+        inner = X @ basis.T
+        start = start._replace(c=float(np.median(y - predict(start, inner, self.g))))
+        fitted = fit_jointly(start, inner, y, rough, self.g)
+        if 2 * fitted.loss > _MISSED**2 * len(y):
+            return False
+        theta = fitted.theta._replace(A=fitted.theta.A @ basis)
+        fitted = fit_jointly(theta, X, y, self.noise, self.g, damping=1e-6)
+        return 2 * fitted.loss < len(y) and self._agrees(fitted.theta)
+
+    def _teach(self) -> None:
+        d = len(self.box.half)
+        wanted = 5 * (d + 2)
+        most = np.inf
+        while wanted < most:
+            self._draw(wanted - self.n_taught)
+            lesson = self._lesson()
+            most = max(_MOST_PER_UNKNOWN * (self.n_spare + 4) * (d + 2), 2000)
+            if self._accepts(lesson) and self._agrees(lesson.fitted.theta):
+                return
+            self._adapt(lesson)
+            wanted = int(np.ceil(_GROWTH * self.n_taught))
+        raise NotIdentifiable(
+            f"No number of units up to {self.n_spare} explains {len(self.box.answers)} answers inside the box: the "
+            "function is not a sum of such sigmoids, or the box is too small for its units to bend (or far too large)."
+        )
+
+    @property
+    def noise(self) -> Noise:
+        return Noise(_EXACT * max(self.box.ledger.largest, 1e-300))
+
+    def outlook(self, reason: str) -> str:
+        """Say why the search ended, and what it takes once the number of units is known."""
+        if not self.n_unknowns:
+            return reason
+        whole = int(_ALL_PER_UNKNOWN * self.n_unknowns)
+        return f"{reason.rstrip('.')}; about {whole} queries in all would do for its {self.n_unknowns} unknowns."
+
+    def _draw(self, n: int) -> None:
+        if n > 0:
+            self.box.ask(self.box.draw(n, self.share, self.rng), "student")
+
+    @property
+    def n_taught(self) -> int:
+        """Answers to the student's own random inputs; lines through the centre would mislead it."""
+        return len(self.box.answers) - self.n_untaught
+
+    def _lesson(self) -> Lesson:
+        X, y = self.box.inside[self.n_untaught :], self.box.answers[self.n_untaught :]
+        while True:
+            lesson = study(X, y, self.noise, self.g, self.n_spare, self.share / np.sqrt(3.0), self.rng)
+            room = len(y) >= 1.3 * (self.n_spare + 3) * (X.shape[1] + 2) and self.n_spare < _MOST_SPARE
+            if not lesson.saturated or not room:
+                return lesson
+            self.n_spare += 3
+
+    def _accepts(self, lesson: Lesson) -> bool:
+        fitted = lesson.fitted
+        n, n_unknowns = len(fitted.residuals), len(fitted.information)
+        if lesson.gap < _CLEAR_GAP or n < max(_LEAST_PER_UNKNOWN * n_unknowns, n_unknowns + 3):
+            return False
+        explained = fitted.loss < n
+        return explained and bool(cones(fitted).max() < 1e-2)
+
+    def _agrees(self, theta: Parameters) -> bool:
+        """Ask at fresh points, compare, and fit them too."""
+        points = self.box.draw(3 + len(theta.u), 1.0, self.rng)
+        self.fresh = self.box.ask(points, "check") - predict(theta, points, self.g)
+        largest = self.box.ledger.largest
+        if np.abs(self.fresh).max() > 1e-5 * largest:
+            return False
+        X, y = self.box.inside, self.box.answers
+        rounding = Noise(16 * EPS * largest)
+        self.fitted = fit_jointly(theta, X, y, rounding, self.g, damping=1e-9)
+        return True
+
+    def _known(self) -> Fitted:
+        if self.fitted is None:
+            raise NotIdentifiable("No units were found.")
+        return self.fitted
+
+    def _adapt(self, lesson: Lesson) -> None:
+        """Draw from a smaller share of a box in which typical units are steps."""
+        lengths = np.linalg.norm(lesson.fitted.theta.A, axis=1)
+        spread = self.share * float(np.median(lengths)) / np.sqrt(3.0)
+        if spread > 2.5 * _ARGUMENTS:
+            self.share *= max(0.5, float(np.sqrt(_ARGUMENTS / spread)))
+
+    def result(self, n_queries: int) -> Identification:
+        """Return what was found."""
+        return exact_result(self._known(), self.box, self.link, self.fresh, n_queries)

@@ -1,0 +1,205 @@
+"""Units from derivatives inside the box: gradients span them, two second derivatives separate them (k <= d).
+
+A gradient is ``sum_l s_l a_l``, so a few of them span the units and one more adds nothing. In that span a matrix of
+second derivatives is ``A' D A`` with diagonal D, so that the units are the eigenvectors of one such matrix times the
+inverse of another. How each coefficient s_l changes along its own unit then gives slope, offset and weight.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import least_squares
+
+from ...activations import Activation
+from ...checking import Floats
+from ...errors import NotIdentifiable
+from ...fit import Parameters
+from .box import Box
+
+__all__ = ["NearField", "look_near"]
+
+_BENT = 0.25  # share of a difference that is not linear in the distance: arguments of about one
+_FIRST_SHARE = 0.25
+_MOST_HALVINGS = 20
+_FIRST_STEP = 1e-7  # of the inputs' size: halfway between truncation and rounding, in digits
+_SECOND_STEP = 1e-4
+_NEGLIGIBLE = 3e-6  # singular value over the largest
+_LEAST_GRADIENTS = 3
+_INNER = 0.5  # share of the gradients' distances at which second derivatives are taken: units bend there
+
+
+@dataclass
+class NearField:
+    """The span of the units and what is known about them there.
+
+    Attributes
+    ----------
+    share : float
+        Of the box in which typical units have arguments of about one.
+    basis : (k, d) array
+        Orthonormal rows that span the units.
+    points, gradients : (m, d) and (m, k) arrays
+        Gradients in coordinates of the basis.
+    worth : int
+        Independent equations among the answers kept so far.
+    centers : list of (d,) arrays
+    bends : list of (k, k) arrays
+        Second derivatives at the centers in these coordinates.
+    """
+
+    box: Box
+    share: float
+    basis: Floats
+    points: Floats
+    gradients: Floats
+    worth: int
+    centers: list[Floats]
+    bends: list[Floats]
+
+    @property
+    def k(self) -> int:
+        """Number of units."""
+        return len(self.basis)
+
+    def bend_again(self, rng: np.random.Generator) -> None:
+        """Take second derivatives at one more point; 1 + k (k + 3) / 2 queries."""
+        k, step = self.k, _SECOND_STEP * self.share
+        x = self.box.draw(1, _INNER * self.share, rng)
+        first, second = np.triu_indices(k)
+        at = self.box.ask(x, "start")
+        once = self.box.peek(x + step * self.basis, "differences")
+        twice = self.box.peek(x + step * (self.basis[first] + self.basis[second]), "differences")
+        H = np.empty((k, k))
+        H[first, second] = (twice - once[first] - once[second] + at) / step**2
+        H[second, first] = H[first, second]
+        self.centers.append(x[0])
+        self.bends.append(H)
+
+    def start(self, g: Activation, rng: np.random.Generator) -> Parameters | None:
+        """Return rough units in coordinates of the basis, from two random mixtures of the second derivatives."""
+        mix = np.eye(2) if len(self.bends) == 2 else rng.standard_normal((2, len(self.bends)))
+        one, other = np.einsum("ij,jkl->ikl", mix, np.array(self.bends))
+        try:
+            values, vectors = np.linalg.eig(np.linalg.solve(other.T, one.T).T)
+            if np.iscomplex(values).any():  # two units whose ratios rounding cannot tell apart
+                return None
+            units = np.real(vectors).T  # (k, k); some versions of numpy return complex numbers always
+            inverse = np.linalg.inv(units)
+        except np.linalg.LinAlgError:
+            return None
+        strengths = self.gradients @ inverse  # (m, k)
+        at = self.points @ self.basis.T @ units.T
+        bends = np.array([np.diag(inverse.T @ H @ inverse) for H in self.bends])
+        bent_at = np.array(self.centers) @ self.basis.T @ units.T
+        A, u, b = np.empty((self.k, self.k)), np.empty(self.k), np.empty(self.k)
+        for l in range(self.k):  # noqa: E741
+            slope, b[l], u[l] = _one_unit(at[:, l], strengths[:, l], bent_at[:, l], bends[:, l], g)
+            A[l] = slope * units[l]
+        return Parameters(A, u, b, 0.0)
+
+
+def look_near(box: Box, rng: np.random.Generator) -> NearField:
+    """Find the span of the units, about ``(k + 1) (d + 1)`` queries.
+
+    Every gradient is a batch of forward differences, whose steps stay inside the box.
+    """
+    d = len(box.half)
+    ways = box.draw(int(np.clip(d // 3, 3, 8)), 1.0, rng)
+    share = _bending_share(box, ways)
+    n_along = len(box.answers)
+    step = _FIRST_STEP * share * np.sqrt(d)
+    points, rows = np.empty((0, d)), np.empty((0, d))
+    while len(points) <= d:
+        n = _LEAST_GRADIENTS if not len(points) else 1
+        new = box.draw(n, share, rng)
+        inwards = np.where(new > 0, -step, step)
+        base = box.ask(new, "start")
+        moved = np.concatenate([x + np.diag(h) for x, h in zip(new, inwards)])
+        changes = box.peek(moved, "differences").reshape(n, d) - base[:, None]
+        points, rows = np.concatenate([points, new]), np.concatenate([rows, changes / inwards])
+        scaled = rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-300)
+        _, values, basis = np.linalg.svd(scaled, full_matrices=False)
+        k = int((values > _NEGLIGIBLE * values[0]).sum())
+        if k < len(points):
+            break
+    _refuse_steps(box, points[0], np.flatnonzero(~rows.any(axis=0)))
+    if k == 0:
+        raise NotIdentifiable(
+            f"All gradients at {len(points)} points inside the box vanish ({box.ledger.n_queries} queries): the "
+            "function looks constant there."
+        )
+    worth = len(points) + min(n_along, k * len(ways) + 2 * k + 1)
+    return NearField(box, share, basis[:k], points, rows @ basis[:k].T, worth, [], [])
+
+
+def _refuse_steps(box: Box, point: Floats, still: NDArray[np.intp]) -> None:
+    """Raise if some coordinate that small steps do not show is shown by a large one; one query for each."""
+    if not len(still):
+        return
+    moved = np.tile(point, (len(still), 1))
+    moved[np.arange(len(still)), still] = np.where(point[still] > 0, -1.0, 1.0)
+    apart = np.abs(box.peek(moved, "differences") - box.peek(point[None], "differences"))
+    stepped = still[apart > box.ledger.tolerance(0.0)]
+    if len(stepped):
+        raise NotIdentifiable(
+            f"Small changes of input {stepped[0]} change nothing at any point asked and a large one does: it is an "
+            "integer or a category to the oracle (one-hot), and a unit cannot be followed along it; fix such inputs "
+            "at a value each and identify the function of the others."
+        )
+
+
+def _bending_share(box: Box, ways: Floats) -> float:
+    """Return the largest share of the box, up to halvings, in which differences are nearly proportional."""
+    n = len(ways)
+
+    def differences(share: float) -> Floats:
+        y = box.ask(share * np.concatenate([ways, -ways]), "start").reshape(2, n)
+        return np.asarray(y[0] - y[1])
+
+    def bent(wide: Floats, narrow: Floats) -> bool:
+        return bool(np.abs(wide - 2 * narrow).sum() > _BENT * np.abs(2 * narrow).sum())
+
+    share = _FIRST_SHARE
+    wide, narrow = differences(share), differences(0.5 * share)
+    if not bent(wide, narrow):
+        while share < 1:
+            wider = differences(2 * share)
+            if bent(wider, wide):
+                break
+            share, wide = 2 * share, wider
+        return share
+    for _ in range(_MOST_HALVINGS):
+        share, wide = 0.5 * share, narrow
+        narrow = differences(0.5 * share)
+        if not bent(wide, narrow):
+            break
+    return share
+
+
+def _one_unit(at: Floats, strengths: Floats, bent_at: Floats, bends: Floats, g: Activation) -> tuple[float, ...]:
+    """Return slope, offset and weight from ``slope u g'`` and ``slope^2 u g''`` along one unit's direction."""
+    spread = max(float(np.std(np.concatenate([at, bent_at]))), 1e-300)
+    seen = np.concatenate([strengths, spread * bends])
+
+    def shape(slope: Floats, center: Floats) -> Floats:
+        z, bent = slope[..., None] * (at - center[..., None]), slope[..., None] * (bent_at - center[..., None])
+        return np.concatenate([g.derivative(z), spread * slope[..., None] * g.second_derivative(bent)], axis=-1)
+
+    slopes = np.geomspace(0.1, 12.0, 40) / spread
+    centers = float(np.mean(at)) + spread * np.linspace(-6, 6, 121)
+    all_slopes, all_centers = (part.ravel() for part in np.meshgrid(slopes, centers))
+    shapes = shape(all_slopes, all_centers)
+    size = np.maximum((shapes**2).sum(axis=1), 1e-300)
+    best = int(np.argmax((shapes @ seen) ** 2 / size))
+    scale = float(np.linalg.norm(seen))
+
+    def misfit(p: Floats) -> Floats:
+        return np.asarray((p[2] * shape(np.exp(p[0]), p[1] * np.ones(())) * scale - seen) / scale)
+
+    begin = np.array([np.log(all_slopes[best]), all_centers[best], shapes[best] @ seen / size[best] / scale])
+    log_slope, center, height = least_squares(misfit, begin, x_scale=(1.0, spread, 1.0), max_nfev=60).x
+    slope = float(np.exp(log_slope))
+    return slope, -slope * float(center), float(height * scale / slope)

@@ -1,0 +1,55 @@
+"""Which inputs inside the box tell most: a greedy choice from a random pool."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...activations import Activation
+from ...checking import Floats
+from ..noisy.local_fit import Fitted, Noise, jacobian, predict
+
+__all__ = ["telling_points"]
+
+_POOL = 12  # candidates per point
+
+
+def telling_points(
+    fitted: Fitted, n: int, share: float, noise: Noise, g: Activation, rng: np.random.Generator
+) -> Floats:
+    """Return n rows of [-1, 1]^d that shrink the directions' errors most, by greedy exchange.
+
+    Candidates are uniform in the box, and projected towards a random unit's plane, where its argument is small. Each
+    is worth the drop of the summed variance of all directions if it were asked, given those chosen before.
+    O(n^2 P) flops for P unknowns.
+    """
+    pool = _candidates(fitted, _POOL * n, share, rng)
+    theta = fitted.theta
+    k, d = theta.A.shape
+    J = jacobian(theta, fitted.mirrors, pool, g) * np.sqrt(noise.precision(predict(theta, pool, g)))[:, None]
+    across = np.concatenate([np.arange(1, d) + unit * (d + 1) for unit in range(k)])
+    size = np.repeat(1 / np.linalg.norm(theta.A, axis=1), d - 1)
+    C = fitted.covariance.copy()
+    chosen = np.empty(n, dtype=np.intp)
+    for i in range(n):
+        CJ = C @ J.T  # (P, pool)
+        variance = 1 + np.einsum("pc,cp->c", CJ, J)
+        drop = ((size[:, None] * CJ[across]) ** 2).sum(axis=0) / variance
+        drop[chosen[:i]] = -1.0
+        best = int(np.argmax(drop))
+        chosen[i] = best
+        C -= np.outer(CJ[:, best], CJ[:, best]) / variance[best]
+    return np.asarray(pool[chosen])
+
+
+def _candidates(fitted: Fitted, n: int, share: float, rng: np.random.Generator) -> Floats:
+    theta = fitted.theta
+    k, d = theta.A.shape
+    pool = rng.uniform(-1.0, 1.0, (n, d))
+    pool[: n // 4] *= share
+    unit = rng.integers(k, size=n)
+    z = np.einsum("nd,nd->n", pool, theta.A[unit]) + theta.b[unit]
+    wanted = rng.uniform(-1.5, 1.5, n)
+    moved = pool - ((z - wanted) / (theta.A[unit] ** 2).sum(axis=1))[:, None] * theta.A[unit]
+    inside = np.abs(moved).max(axis=1) <= 1
+    pool[inside] = moved[inside]
+    return np.asarray(pool)

@@ -1,0 +1,94 @@
+"""What rounding of the answers does to the parameters."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...checking import Floats
+from ..asking import EPS
+from .net import Net
+
+__all__ = ["Changes", "Errors", "noise_level", "summarise"]
+
+
+@dataclass(frozen=True)
+class Changes:
+    """Changes of all parameters for n right-hand sides.
+
+    Attributes
+    ----------
+    own : list of (d + 1, n) arrays
+        Of each unit's (a, b).
+    shared : (k + 1, n) or (k + 1 + d, n) array
+        Of the weights, the intercept and, where there is one, the linear term.
+    """
+
+    own: list[Floats]
+    shared: Floats
+
+
+@dataclass(frozen=True)
+class Errors:
+    """Sizes of the parameters' errors: root mean squares over draws of noise, unless said otherwise.
+
+    Attributes
+    ----------
+    unit, slope, offset, weight : (k,) arrays
+    intercept : float
+    direction, relative : (k,) arrays
+        Largest over the draws: relative error of a, and of all of a unit's parameters.
+    linear : (d,) array
+        Of the linear term; empty without one.
+    """
+
+    unit: Floats
+    slope: Floats
+    offset: Floats
+    weight: Floats
+    intercept: float
+    direction: Floats
+    relative: Floats
+    linear: Floats
+
+
+def noise_level(residuals: Floats, noise: Floats, largest: float, n_units: int) -> float:
+    """Return three times the root mean square of the residuals that show rounding of arguments; 1 if there are few.
+
+    The standard sizes are cautious: sums of products round to a fraction of their bound.
+
+    Parameters
+    ----------
+    residuals, noise : (m,) arrays
+        Of the stored rows: over their standard size, and that size.
+    """
+    shows = noise > 8 * EPS * largest
+    freedom = int(shows.sum()) - 3 * n_units
+    if freedom < 10:
+        return 1.0
+    return max(0.1, 3 * float(np.sqrt((residuals[shows] ** 2).sum() / freedom)))
+
+
+def summarise(net: Net, changes: Changes, level: float) -> Errors:
+    """Turn the changes under draws of standard noise, times a noise level, into errors."""
+    n_draws = changes.shared.shape[1]
+    weight, intercept, linear = np.split(level * changes.shared, [net.k, net.k + 1])
+    lengths = np.linalg.norm(net.a, axis=1)
+    along, across, offset, worst = (np.zeros((net.k, n_draws)) for _ in range(4))
+    for number, part in enumerate(changes.own):
+        along[number] = level * (net.a[number] @ part[:-1]) / lengths[number]
+        worst[number] = level * np.linalg.norm(part[:-1], axis=0) / lengths[number]
+        across[number] = np.sqrt(np.maximum(worst[number] ** 2 - (along[number] / lengths[number]) ** 2, 0))
+        offset[number] = level * part[-1]
+    relative = np.maximum(worst, np.abs(offset) / (1 + np.abs(net.b))[:, None])
+    relative = np.maximum(relative, np.abs(weight) / np.abs(net.u)[:, None])
+    return Errors(
+        _rms(across), _rms(along), _rms(offset), _rms(weight), float(_rms(intercept[0])),
+        worst.max(axis=1), relative.max(axis=1), _rms(linear),
+    )  # fmt: skip
+
+
+def _rms(draws: Floats) -> Floats:
+    """Root mean square over the last axis."""
+    return np.asarray(np.sqrt(np.mean(draws**2, axis=-1)))

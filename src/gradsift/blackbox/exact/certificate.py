@@ -1,0 +1,127 @@
+"""Whether to vouch for a network: every check by itself, and a sentence."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...checking import Floats
+from ...geometry import normalize_rows
+from ..asking import Ledger
+from .accuracy import Errors
+from .joint import Fit
+from .net import Net
+
+__all__ = ["CHI_LIMIT", "ERROR_LIMIT", "Certificate", "certify", "far_points", "fresh_points", "smallest_angle"]
+
+CHI_LIMIT = 2.0
+ERROR_LIMIT = 6e-9
+_FRESH_LIMIT = 1e-8
+_LEAST_WEIGHT = 1e-7  # over the largest one
+_SHOWS = 1e-4  # rounding over the smallest weight, up to which far points show a further unit
+_MOST_RADII = 12
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """The checks and what they say.
+
+    Attributes
+    ----------
+    holds : bool
+    sentence : str
+    """
+
+    holds: bool
+    sentence: str
+
+
+def certify(fit: Fit, errors: Errors, ledger: Ledger, fresh: Floats) -> Certificate:
+    """Check a fitted network against all replies, fresh ones, and its own conditioning.
+
+    Parameters
+    ----------
+    fresh : (n,) array
+        Residuals at fresh points, taken before these were fitted, over the change that a relative error of one in all
+        parameters would make there.
+    """
+    net = fit.net
+    excess = ledger.n_queries - net.n_unknowns
+    worst_fresh = float(np.abs(fresh).max(initial=0.0))
+    weights = np.abs(net.u)
+    complaints = []
+    if not fit.chi < CHI_LIMIT:
+        complaints.append(
+            f"the worst of {ledger.n_queries} answers misses the network by {fit.chi:.3g} times the rounding error "
+            "(another activation or a unit that was not separated; try activation='auto' or another seed)"
+        )
+    if not worst_fresh <= _FRESH_LIMIT:
+        complaints.append(f"fresh points are missed by a relative {worst_fresh:.2g} (try another seed)")
+    worst = float(errors.relative.max(initial=0.0))
+    if not worst <= ERROR_LIMIT:
+        complaints.append(
+            f"rounding in the answers leaves a relative error of up to {worst:.2g} in a unit "
+            "(precision limit; rescale the inputs or accept the standard errors)"
+        )
+    uncertain = 0.0 if net.linear is None else float(np.linalg.norm(errors.linear) / np.linalg.norm(net.linear))
+    if not uncertain <= ERROR_LIMIT:
+        complaints.append(f"rounding in the answers leaves a relative error of {uncertain:.2g} in the linear term")
+    if excess < 3 + net.k:
+        complaints.append(f"only {excess} answers are left over for checking, {3 + net.k} are needed")
+    if net.k and weights.min() < _LEAST_WEIGHT * weights.max():
+        complaints.append(f"a unit has the negligible weight {weights.min():.2g}")
+    parts = f"{net.k} units" if net.linear is None else f"{net.k} units and a linear term"
+    if complaints:
+        return Certificate(False, f"Not certified: {'; '.join(complaints)}.")
+    return Certificate(
+        True,
+        f"Certified: all {ledger.n_queries} answers agree with {parts} within {fit.chi:.2g} times the rounding "
+        f"error, {len(fresh)} of them at fresh points, and rounding explains a relative error of at most {worst:.1g}.",
+    )
+
+
+def fresh_points(net: Net, n: int, rng: np.random.Generator) -> Floats:
+    """Return points near hyperplanes of random units, at growing distances along them; shape (n, d).
+
+    Near the origin all units are active at once, further out the chosen one and those beside it.
+    """
+    d = net.a.shape[1]
+    squares = (net.a**2).sum(axis=1)
+    typical = 1 / np.sqrt(np.median(squares))
+    points = np.empty((n, d))
+    for number in range(n):
+        unit = int(rng.integers(net.k))
+        a, b = net.a[unit], net.b[unit]
+        along = rng.standard_normal(d)
+        along -= (along @ a) / squares[unit] * a
+        points[number] = (rng.standard_normal() - b) / squares[unit] * a + 8.0**number * typical * along
+    return points
+
+
+def far_points(net: Net, ledger: Ledger, rng: np.random.Generator) -> Floats:
+    """Return opposite points at growing distances beyond those of the scan; (n, d), none without a linear term.
+
+    A linear term keeps the scan near the origin, since it drowns the plateaus far out. Units whose hyperplanes lie
+    beyond are not scanned for, but crossing one shows as long as its step is above the rounding there.
+    """
+    d = net.a.shape[1]
+    radii = ledger.far * 8.0 ** np.arange(_MOST_RADII)
+    radii = radii[ledger.rounding(radii) < _SHOWS * np.abs(net.u).min(initial=np.inf)]
+    if net.linear is None or not len(radii):
+        return np.empty((0, d))
+    ways = normalize_rows(rng.standard_normal((len(radii), d)))
+    return np.concatenate([radii[:, None] * ways, -radii[:, None] * ways])
+
+
+def smallest_angle(net: Net) -> float:
+    """Return the smallest angle between two units, up to sign, in radians; pi/2 for a single unit. O(k^2 d)."""
+    units = normalize_rows(net.a)
+    smallest = np.pi / 2
+    for number in range(1, net.k):
+        apart = np.minimum(
+            np.linalg.norm(units[:number] - units[number], axis=1),
+            np.linalg.norm(units[:number] + units[number], axis=1),
+        )
+        smallest = min(smallest, 2 * float(np.arcsin(min(1.0, 0.5 * apart.min()))))
+    return smallest

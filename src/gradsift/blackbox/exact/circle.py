@@ -1,0 +1,135 @@
+"""One half circle from samples to steps; arcs with several units are looked at again further out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...checking import Floats
+from ..asking import Ledger
+from .families import Slope, likely_family
+from .frames import Frame
+from .net import Net
+from .scan import Samples, Scan, Step, scan_steps
+
+__all__ = ["CircleScan", "scan_circle"]
+
+_ZOOM = 8.0
+_MOST_ZOOMS = 4
+
+
+@dataclass(frozen=True)
+class CircleScan:
+    """All steps seen in a plane.
+
+    Attributes
+    ----------
+    frame : Frame
+    steps : tuple of Step
+    unresolved : (m, 2) array
+        Angles that bound what could not be understood.
+    sharp : int
+        Jumps without a slope.
+    slopes : tuple of Slope
+        The samples of what could not be understood on the half circle itself.
+    angles, values : (n,) arrays
+        All samples of the half circle itself.
+    """
+
+    frame: Frame
+    radius: float
+    steps: tuple[Step, ...]
+    unresolved: Floats
+    sharp: int
+    slopes: tuple[Slope, ...]
+    angles: Floats
+    values: Floats
+
+
+def scan_circle(
+    ledger: Ledger, frame: Frame, radius: float, known: Net, angles: Floats, answers: Floats, n_intervals: int
+) -> CircleScan:
+    """Find the steps of (oracle - known units) on a half circle.
+
+    Parameters
+    ----------
+    angles, answers : (n,) arrays
+        Angles at which the answer is known without asking because the ray is flat there; 0 and pi among them.
+    n_intervals : int
+        To begin with; steps that cancel within one are overlooked.
+    """
+
+    def ask_at(arc_radius: float, new: Floats) -> Samples:
+        points = frame.on_circle(arc_radius, new)
+        start = len(ledger.X)
+        values = ledger.ask(points, "scan") - known.predict(points)
+        none = np.zeros(len(new), dtype=bool)
+        return Samples(new, values, _tolerances(ledger, known, points), none, none, np.arange(start, start + len(new)))
+
+    points = frame.on_circle(radius, angles)
+    slack = _tolerances(ledger, known, points)
+    free = _free_samples(angles, answers - known.predict(points), slack)
+    grid = np.arange(1, n_intervals) * np.pi / n_intervals
+    grid = grid[np.abs(grid[:, None] - angles).min(axis=1) > 1e-9]
+    scan = scan_steps(lambda new: ask_at(radius, new), free.extended(ask_at(radius, grid)), radius, known.link)
+    steps, sharp, level = list(scan.steps), scan.sharp, scan
+    for zoom in range(_MOST_ZOOMS):
+        if not len(level.unresolved) or level.sharp or (zoom and not steps):
+            break
+        if not steps and likely_family(_slopes(scan)):  # single units, but of another family
+            break
+        further = _ZOOM * level.radius
+        first = _arcs(level).extended(ask_at(further, _likely_centers(level)))
+        level = scan_steps(lambda new, r=further: ask_at(r, new), first, further, known.link)  # type: ignore[misc]
+        steps, sharp = steps + list(level.steps), sharp + level.sharp
+    lost = level.samples.angles[level.unresolved].reshape(-1, 2)
+    steps.sort(key=lambda step: step.center)
+    return CircleScan(frame, radius, tuple(steps), lost, sharp, _slopes(scan), scan.samples.angles, scan.samples.values)
+
+
+def _tolerances(ledger: Ledger, known: Net, points: Floats) -> Floats:
+    """Known units are known to about nine digits, which shows where they are active; beside a linear term also
+    elsewhere, by what rounding did to the furthest rows from which they were read."""
+    active = np.abs(known.u) * known.link.odd.derivative(known.arguments(points))  # (n, k)
+    lengths = np.linalg.norm(points, axis=1)
+    size = lengths[:, None] * np.linalg.norm(known.a, axis=1)
+    reach = lengths
+    if ledger.linear is not None and known.k:
+        read_from = np.concatenate([probe.rows for probe in known.probes if probe is not None])
+        reach = np.maximum(lengths, np.linalg.norm(ledger.X[read_from], axis=1).max(initial=0.0))
+    return np.asarray(ledger.tolerance(reach) + 1e-9 * (active * size).sum(axis=1))
+
+
+def _free_samples(angles: Floats, values: Floats, slack: Floats) -> Samples:
+    n = len(angles)
+    return Samples(
+        angles, values, slack, np.ones(n, dtype=bool), np.zeros(n, dtype=bool), np.full(n, -1, dtype=np.intp)
+    )
+
+
+def _arcs(scan: Scan) -> Samples:
+    """Return the bounds of the unresolved arcs: plateaus there are plateaus further out."""
+    bounds: NDArray[np.intp] = scan.unresolved.ravel()
+    free = _free_samples(scan.samples.angles[bounds], scan.samples.values[bounds], scan.samples.tolerances[bounds])
+    ends = np.arange(len(bounds)) % 2 == 1
+    return Samples(free.angles, free.values, free.tolerances, free.plateau, ends, free.rows)
+
+
+def _slopes(scan: Scan) -> tuple[Slope, ...]:
+    """Return the samples of each unresolved arc."""
+    order = np.argsort(scan.samples.angles, kind="stable")
+    angles, values = scan.samples.angles[order], scan.samples.values[order]
+    bounds = scan.samples.angles[scan.unresolved].reshape(-1, 2)
+    inside = [(angles >= low) & (angles <= high) for low, high in bounds]
+    return tuple(Slope(angles[mask], values[mask]) for mask in inside)
+
+
+def _likely_centers(scan: Scan) -> Floats:
+    """Return the middle of the biggest jump of each unresolved arc."""
+    found = []
+    for slope in _slopes(scan):
+        at = int(np.argmax(np.abs(np.diff(slope.values))))
+        found.append(0.5 * (slope.angles[at] + slope.angles[at + 1]))
+    return np.array(found)

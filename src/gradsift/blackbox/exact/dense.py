@@ -1,0 +1,61 @@
+"""The linearised equations of all replies, solved by one orthogonal factorisation: the safest way if they are few."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.linalg import solve_triangular
+
+from ...checking import Floats
+from ..asking import Ledger
+from .accuracy import Changes, Errors, noise_level, summarise
+from .net import Net
+
+__all__ = ["DenseSystem"]
+
+
+class DenseSystem:
+    """The weighted, linearised equations around a network; O(m N^2) flops for m replies and N unknowns."""
+
+    def __init__(self, net: Net, ledger: Ledger) -> None:
+        self.net, self.largest, self.n_stored = net, ledger.largest, len(ledger.X)
+        X, y = _all_rows(net, ledger)
+        self.noise = net.noise(X, ledger)
+        arguments = net.arguments(X)
+        values = net.link.odd.value(arguments)
+        self.residuals = (y - net.predict(X)) / self.noise
+        slopes = net.link.odd.derivative(arguments) * net.u  # (m, k)
+        inputs = np.concatenate([X, np.ones((len(X), 1))], axis=1)  # (m, d + 1)
+        own = (slopes[:, :, None] * inputs[:, None, :]).reshape(len(X), -1)
+        jacobian = np.concatenate([own, net.shared_inputs(X, values)], axis=1) / self.noise[:, None]
+        self.scale = np.maximum(np.linalg.norm(jacobian, axis=0), 1e-300)
+        self.q, self.r = np.linalg.qr(jacobian / self.scale)
+
+    def solve(self, right: Floats) -> Changes:
+        """Least squares for several right-hand sides (m, n) of weighted residuals."""
+        k, d = self.net.a.shape
+        diagonal = np.abs(np.diag(self.r))
+        if diagonal.min() < 1e-14 * diagonal.max():
+            raise np.linalg.LinAlgError("The replies leave a direction of the parameters open.")
+        answer = solve_triangular(self.r, self.q.T @ right) / self.scale[:, None]
+        split = k * (d + 1)
+        return Changes(list(answer[:split].reshape(k, d + 1, -1)), answer[split:])
+
+    def newton_change(self) -> Changes:
+        """Return the Gauss-Newton change of the parameters."""
+        return self.solve(self.residuals[:, None])
+
+    def errors(self, rng: np.random.Generator, n_draws: int = 6) -> Errors:
+        """Push draws of noise through the equations."""
+        changes = self.solve(rng.standard_normal((len(self.residuals), n_draws)))
+        stored = slice(self.n_stored)
+        level = noise_level(self.residuals[stored], self.noise[stored], self.largest, self.net.k)
+        return summarise(self.net, changes, level)
+
+
+def _all_rows(net: Net, ledger: Ledger) -> tuple[Floats, Floats]:
+    """Return the stored rows and those of all probes, with their answers."""
+    rows, answers = [ledger.X], [ledger.y]
+    for probe in net.all_probes():
+        rows.append(probe.points())
+        answers.append(probe.answers)
+    return np.concatenate(rows), np.concatenate(answers)

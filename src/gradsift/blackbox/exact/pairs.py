@@ -1,0 +1,247 @@
+"""Two parallel or nearly parallel units that no radius separates: read together, by a local two-unit fit.
+
+On an arc such a pair is ``level + w1 g(z1) + w2 g(z2)``. Samples of the arc at several radii settle both units in the
+plane; across it two queries per direction settle two coordinates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import least_squares
+
+from ...checking import Floats
+from ..asking import Ledger
+from ..links import Link
+from .arcs import Arc, Samples
+from .frames import Frame
+from .net import Net
+
+__all__ = ["read_pairs"]
+
+_STARTS = 40
+_FITS = 1e-4  # of the pair's height, on the circle alone, whose curvature is left out
+_SETTLED = 1e-8  # the same at all radii, where arguments are rounded more coarsely
+_MOST_TRIES = 6
+_MOST_ROUNDS = 3
+_LEAST = 10  # samples on the slope: seven numbers are fitted to them
+_MORE = 12  # samples asked for on the circle, a third as many at each radius further out
+_FURTHER = (0.125, 1.0)  # of the circle's radius: large offsets move the arc at first, small ones show at the second
+_ON_CIRCLE = 0.05
+_NEGLIGIBLE = 1e-5  # a unit this much smaller than its partner is an artefact of one unit badly seen
+_HEARD, _LOUD = 1e-9, 1e-4  # of the pair's height, off a plateau: seen, and worth more samples
+
+
+def read_pairs(ledger: Ledger, arcs: list[Arc], known: Net, rng: np.random.Generator) -> Net:
+    """Return the pairs of units found on arcs that are not single units; about 2 d queries each, up to 100 more where
+    the arc is not known well.
+
+    Parameters
+    ----------
+    known : Net
+        All other units.
+    """
+    found = known.only(np.zeros(known.k, dtype=bool))
+    for arc in arcs:
+        if _scale(arc.samples(ledger, known), arc) < _NEGLIGIBLE * ledger.largest:
+            continue
+        pair = _settle(ledger, arc, known, rng)
+        if pair is None or np.abs(pair.weights).min() < _NEGLIGIBLE * np.abs(pair.weights).max():
+            continue
+        across = _read_across(ledger, arc.frame, known, pair)
+        if across is None:
+            continue
+        local = np.concatenate([pair.first[:, :2], across], axis=1)  # (2, d)
+        units = Net(known.link, arc.frame.from_coordinates(local), pair.first[:, 2], pair.weights, 0.0, (None, None))
+        found = found.with_units(units)
+    return found
+
+
+@dataclass(frozen=True)
+class _PlanePair:
+    """Two units in the plane.
+
+    Attributes
+    ----------
+    first : (2, 3) array
+        Plane coordinates and offset of each.
+    weights : (2,) array
+    level : float
+    radius, center : float
+        Where on the circle they are.
+    """
+
+    link: Link
+    first: Floats
+    weights: Floats
+    level: float
+    radius: float
+    center: float
+
+    def arguments(self, points: Floats) -> Floats:
+        """Return both arguments at plane points (n, 2), shape (n, 2)."""
+        return np.asarray(points @ self.first[:, :2].T + self.first[:, 2])
+
+    def bases(self) -> Floats:
+        """Return two plane points at which the two units are active in different ways, shape (2, 2)."""
+        angles = self.center + np.linspace(-1, 1, 4001) * 4 * self.link.usable / (self.radius * self._slowest())
+        points = self.radius * np.stack([np.cos(angles), np.sin(angles)], axis=1)
+        z = self.arguments(points)
+        near = [int(np.argmin(np.abs(z[:, unit]))) for unit in (0, 1)]
+        if np.abs(z[near[0]] - z[near[1]]).max() < 0.08 * self.link.usable:  # same place: take its two sides
+            sides = np.array([-0.08, 0.08]) * self.link.usable
+            near = [int(np.argmin(np.abs(z.mean(axis=1) - side))) for side in sides]
+        return points[near]
+
+    def _slowest(self) -> float:
+        return float(np.linalg.norm(self.first[:, :2], axis=1).min())
+
+
+def _settle(ledger: Ledger, arc: Arc, known: Net, rng: np.random.Generator) -> _PlanePair | None:
+    """Fit two units to the samples of an arc; ask for 20 more, at most three times, if those at hand do not do."""
+    pair = _fit_in_plane(known.link, arc, arc.samples(ledger, known), rng)
+    for _ in range(_MOST_ROUNDS):
+        if pair is not None:
+            break
+        samples = arc.samples(ledger, known)
+        here = np.flatnonzero(np.abs(samples.grown) < _ON_CIRCLE)
+        here = here[np.argsort(samples.along[here])]
+        marks = np.flatnonzero(_on_slope(samples, arc, _LOUD)[here])
+        if not len(marks):
+            break
+        middle = float(samples.along[here[marks]].mean())
+        first, last = samples.along[here[[max(marks[0] - 1, 0), min(marks[-1] + 1, len(here) - 1)]]] - middle
+        arc = arc.moved(middle)  # the circle bends: its centre must be on the slope
+        places = np.linspace(float(first), float(last), _MORE + 2)[1:-1]
+        arc.ask(ledger, places, 0.0)
+        for grown in _FURTHER:
+            arc.ask(ledger, places[:: _MORE // 4], grown)
+        pair = _fit_in_plane(known.link, arc, arc.samples(ledger, known), rng)
+    return pair
+
+
+def _on_slope(samples: Samples, arc: Arc, share: float) -> NDArray[np.bool_]:
+    """Say which samples are off the plateaus by more than a share of the arc's height."""
+    return np.asarray(np.abs(np.abs(samples.values) - abs(arc.half)) > share * _scale(samples, arc))
+
+
+def _scale(samples: Samples, arc: Arc) -> float:
+    return max(abs(arc.half), float(np.abs(samples.values).max(initial=0.0)))
+
+
+def _fit_in_plane(link: Link, arc: Arc, samples: Samples, rng: np.random.Generator) -> _PlanePair | None:
+    """Fit two units to the samples at all radii, beginning with the circle and adding one radius after the other."""
+    radii = np.unique(np.round(samples.grown[samples.grown > _ON_CIRCLE], 2))
+    scale = _scale(samples, arc)
+    if not len(radii) or _on_slope(samples, arc, _HEARD).sum() < _LEAST:
+        return None
+    for profile in _profiles(link, arc, samples, rng):
+        # The arguments are rate * along + radial * grown + constant.
+        parameters = np.concatenate([profile, [0.0, 0.0]])
+        miss = np.inf
+        for furthest in radii:
+            use = samples.grown < furthest + 0.01
+
+            def residuals(p: Floats, use: NDArray[np.bool_] = use) -> Floats:
+                z = _profile_arguments(p, samples.along[use]) + np.outer(samples.grown[use], p[5:])
+                return np.asarray((link.odd.value(z) @ [p[4], arc.half - p[4]] - samples.values[use]) / scale)
+
+            fit = least_squares(residuals, parameters, method="lm", xtol=1e-15, ftol=1e-15, gtol=1e-15, max_nfev=400)
+            parameters, miss = fit.x, float(np.abs(fit.fun).max())
+            if miss > _FITS:
+                break
+        if miss < _SETTLED:
+            return _in_plane(link, parameters, arc)
+    return None
+
+
+def _profile_arguments(p: Floats, along: Floats) -> Floats:
+    """Arguments (n, 2) at the circle from (log rate, log rate, constant, constant, ...)."""
+    return np.asarray(np.outer(along, np.exp(np.clip(p[:2], -60, 60))) + p[2:4])
+
+
+def _profiles(link: Link, arc: Arc, samples: Samples, rng: np.random.Generator) -> Iterator[Floats]:
+    """Yield fits of two units to the samples on the circle itself, from random starts; few samples allow several."""
+    here = np.abs(samples.grown) < _ON_CIRCLE
+    along, values, scale = samples.along[here], samples.values[here], _scale(samples, arc)
+    active = _on_slope(samples, arc, _HEARD)[here]
+    if active.sum() < 6:
+        return
+    middle, width = along[active].mean(), np.ptp(along[active])
+    scaled = (along - middle) / width
+
+    def residuals(p: Floats) -> Floats:  # log rates, places, weight of the first
+        z = np.exp(np.clip(p[:2], -10, 10)) * (scaled[:, None] - p[2:4])
+        return np.asarray(link.odd.value(z) @ [p[4], arc.half / scale - p[4]] - values / scale)
+
+    tried: list[Floats] = []
+    for _ in range(_STARTS):
+        rates = np.log(link.usable * np.exp(rng.uniform(-0.7, 2.0, 2)))
+        weight = 0.5 * arc.half / scale + rng.standard_normal()
+        start = np.concatenate([rates, rng.uniform(-0.4, 0.4, 2), [weight]])
+        fit = least_squares(residuals, start, method="lm", xtol=1e-12, ftol=1e-12, gtol=1e-12, max_nfev=150)
+        rates = np.exp(np.clip(fit.x[:2], -10, 10)) / width
+        if np.abs(fit.fun).max() > _FITS or any(np.allclose(np.sort(rates), old, rtol=1e-3) for old in tried):
+            continue
+        tried.append(np.sort(rates))
+        yield np.concatenate([np.log(rates), -rates * (middle + width * fit.x[2:4]), [scale * fit.x[4]]])
+
+
+def _in_plane(link: Link, p: Floats, arc: Arc) -> _PlanePair:
+    """Turn the fitted profile into plane coordinates and offsets."""
+    tangent = np.array([-np.sin(arc.center), np.cos(arc.center)])
+    outward = np.array([np.cos(arc.center), np.sin(arc.center)])
+    rates, constants, radial = np.exp(p[:2]), p[2:4], p[5:]
+    first = np.outer(rates, tangent) + np.outer(radial / arc.radius, outward)  # (2, 2)
+    solution = np.concatenate([first, (constants - radial)[:, None]], axis=1)
+    return _PlanePair(link, solution, np.array([p[4], arc.half - p[4]]), arc.level, arc.radius, arc.center)
+
+
+def _read_across(ledger: Ledger, frame: Frame, known: Net, pair: _PlanePair) -> Floats | None:
+    """Return the coordinates of both units across the plane, shape (2, d - 2); None if they cannot be read."""
+    n_across = ledger.n_features - 2
+    flat = pair.bases()
+    bases, at_base = flat @ frame.plane, pair.arguments(flat)  # (2, d), (2 points, 2 units)
+    found = np.zeros((2, n_across))
+    steepness = np.linalg.norm(pair.first[:, :2], axis=1)
+    for start in range(0, n_across, 8):
+        todo = np.arange(start, min(start + 8, n_across))
+        seen = np.concatenate([pair.first[:, :2], found[:, :start]], axis=1)
+        length = 0.06 * pair.link.usable / float(np.sqrt((seen**2).mean(axis=1)).max())
+        for _ in range(_MOST_TRIES):
+            across = frame.across(todo)
+            points = (bases[:, None] + length * across[None]).reshape(-1, ledger.n_features)
+            values = (ledger.ask(points, "pairs") - known.predict(points)).reshape(2, -1) - pair.level
+            failed = []
+            for column, number in enumerate(todo):
+                answer = _solve_two(pair, at_base, values[:, column], length, steepness)
+                if answer is None:
+                    failed.append(number)
+                else:
+                    found[:, number] = answer
+            todo, length = np.array(failed, dtype=np.intp), length / 4
+            if not len(todo):
+                break
+        else:
+            return None
+    return found
+
+
+def _solve_two(pair: _PlanePair, at_base: Floats, values: Floats, length: float, steepness: Floats) -> Floats | None:
+    """Solve for two coordinates from the values at the two bases; begin as if the units were parallel."""
+    scale = float(np.abs(pair.weights).max())
+
+    def residuals(moves: Floats) -> Floats:
+        return np.asarray((pair.link.odd.value(at_base + moves) @ pair.weights - values) / scale)
+
+    ratio = steepness / steepness.max()
+    grid = np.linspace(-0.6, 0.6, 241) * pair.link.usable
+    misses = [np.abs(residuals(turn * ratio)).max() for turn in grid]
+    start = grid[int(np.argmin(misses))] * ratio
+    fit = least_squares(residuals, start, method="lm", xtol=1e-15, ftol=1e-15, gtol=1e-15, max_nfev=200)
+    if np.abs(fit.fun).max() > 1e-9 or np.abs(fit.x).max() > 0.6 * pair.link.usable:
+        return None
+    return np.asarray(fit.x / length)

@@ -1,0 +1,187 @@
+"""A unit's part in the plane of the circle, and its offset: a few samples at other radii."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ...checking import Floats
+from ..asking import Ledger
+from ..links import Link
+from .circle import CircleScan
+from .net import Net
+from .scan import Step
+
+__all__ = ["PlaneUnit", "settle_in_plane"]
+
+_FRACTIONS = 2.0 ** np.arange(-6, 6)  # radii worth a sample, over the step's own; 1 says nothing new
+_MOST_TRIES = 8
+_PURE = 20.0  # a sum of two units misses the line by far more than this many times the rounding
+
+
+@dataclass
+class PlaneUnit:
+    """One unit while its part in the plane is being settled.
+
+    Attributes
+    ----------
+    step : Step
+    wanted : float
+        Radius at which it is to be probed: small, but all other units stand still there.
+    ledger : Ledger
+    fullness : float
+        Expected length of the whole unit over that of its part in the plane.
+    polar, arguments, errors, rows : lists
+        Samples on its slope: (radius, angle), inverted link, standard size of the rounding, number in the ledger.
+    solution : (3,) array
+        Two plane coordinates of the unit, and its offset.
+    base : (2,) array
+        Radius and angle of the point of the hyperplane from which the unit is probed.
+    misfit : float
+        Largest residual of the samples over its standard size; inf until settled.
+    """
+
+    step: Step
+    link: Link
+    wanted: float
+    ledger: Ledger
+    fullness: float
+    polar: list[tuple[float, float]] = field(default_factory=list)
+    arguments: list[float] = field(default_factory=list)
+    errors: list[float] = field(default_factory=list)
+    rows: list[int] = field(default_factory=list)
+    solution: Floats = field(default_factory=lambda: np.zeros(3))
+    misfit: float = np.inf
+    base: Floats = field(default_factory=lambda: np.zeros(2))
+    ask_at: tuple[float, float] = (0.0, 0.0)
+    settled: bool = False
+
+    def add(self, radius: float, angle: float, argument: float, row: int) -> None:
+        """Take a sample on the slope."""
+        slope = max(float(self.link.odd.derivative(np.array([argument]))[0]), 1e-300)
+        output = 24 * self.ledger.rounding(radius) / (abs(self.step.weight) * slope)
+        self.polar.append((radius, angle))
+        self.arguments.append(argument)
+        # The whole unit rounds, not only its part in the plane, which is two of d coordinates.
+        inner = 2 * self.step.steepness * self.fullness * radius + abs(argument) + 1.0
+        self.errors.append(output + self.link.eps * inner)
+        self.rows.append(row)
+
+    def solve(self) -> None:
+        """Weighted least squares for the plane part and the offset."""
+        radius, angle = np.array(self.polar).T
+        design = np.stack([radius * np.cos(angle), radius * np.sin(angle), np.ones(len(radius))], axis=1)
+        weights = 1 / np.array(self.errors)
+        scale = np.array([radius.max(), radius.max(), 1.0])
+        system, right = design / scale * weights[:, None], np.array(self.arguments) * weights
+        answer = np.linalg.lstsq(system, right, rcond=None)[0]
+        self.solution, self.misfit = answer / scale, float(np.abs(system @ answer - right).max())
+
+    def crossing(self, radius: float) -> float | None:
+        """Return the angle near the step where the hyperplane meets the circle of this radius."""
+        first, second, offset = self.solution
+        rate = np.hypot(first, second)
+        if abs(offset) >= 0.9 * rate * radius:
+            return None
+        turn = np.arccos(-offset / (rate * radius))
+        both = np.arctan2(second, first) + np.array([-turn, turn])
+        away = np.abs(np.angle(np.exp(1j * (both - self.step.center))))
+        return float(both[np.argmin(away)])
+
+
+def settle_in_plane(ledger: Ledger, scan: CircleScan, known: Net) -> tuple[list[PlaneUnit], list[Step]]:
+    """Find plane part and offset of every step; about one query each.
+
+    Parameters
+    ----------
+    known : Net
+        Units whose contribution was taken off the scanned values.
+
+    Returns
+    -------
+    settled : list of PlaneUnit
+    impure : list of Step
+        Steps that turned out not to be one unit.
+    """
+    units = [_start(ledger, scan, step, known) for step in scan.steps]
+    for _ in range(_MOST_TRIES):
+        active = [unit for unit in units if not unit.settled]
+        if not active:
+            break
+        radii, angles = np.array([u.ask_at for u in active]).T
+        points = scan.frame.on_circle(radii, angles)
+        first = len(ledger.X)
+        answers = ledger.ask(points, "offset") - known.predict(points)
+        for number, (unit, answer) in enumerate(zip(active, answers)):
+            _take(unit, float(answer), first + number)
+    good = [unit for unit in units if unit.settled and unit.misfit < _PURE]
+    return _distinct(good), [unit.step for unit in units if not (unit.settled and unit.misfit < _PURE)]
+
+
+def _distinct(units: list[PlaneUnit]) -> list[PlaneUnit]:
+    """Return the units without those seen twice: a hyperplane that is further out than usual can cross an arc again."""
+    kept: list[PlaneUnit] = []
+    for unit in units:
+        mine = np.append(unit.solution, unit.step.weight)
+        for other in kept:
+            theirs = np.append(other.solution, other.step.weight)
+            apart = min(np.abs(mine - theirs).max(), np.abs(mine + theirs).max())
+            if apart < 1e-6 * np.abs(mine).max():
+                break
+        else:
+            kept.append(unit)
+    return kept
+
+
+def _start(ledger: Ledger, scan: CircleScan, step: Step, known: Net) -> PlaneUnit:
+    unit = PlaneUnit(step, known.link, _isolated_radius(scan, step, known), ledger, np.sqrt(0.5 * ledger.n_features))
+    for angle, argument, row in zip(step.angles, known.link.invert(step.ratios), step.rows):
+        unit.add(step.radius, float(angle), float(argument), int(row))
+    unit.ask_at = (unit.wanted, step.center)
+    return unit
+
+
+def _isolated_radius(scan: CircleScan, step: Step, known: Net) -> float:
+    """Return the smallest worthwhile radius at which every other unit is saturated beside this one."""
+    link = known.link
+    others = [s for s in scan.steps if s is not step]
+    centers, steepness = np.array([s.center for s in others]), np.array([s.steepness for s in others])
+    if len(scan.unresolved):
+        half = 0.5 * np.diff(scan.unresolved, axis=1)[:, 0]
+        centers = np.concatenate([centers, scan.unresolved.mean(axis=1)])
+        steepness = np.concatenate([steepness, link.flat / np.maximum(half, 1e-12) / scan.radius])
+    clearance = steepness * np.abs(np.sin(step.center - centers))
+    needed = 1.9 * link.flat / clearance.min(initial=np.inf)
+    radii = _FRACTIONS[_FRACTIONS != 1] * step.radius
+    points = scan.frame.on_circle(radii, np.full(len(radii), step.center))
+    fits = (radii >= needed) & (np.abs(known.arguments(points)) > 1.2 * link.flat).all(axis=1)
+    return float(radii[np.argmax(fits)]) if fits.any() else 2 * step.radius
+
+
+def _take(unit: PlaneUnit, answer: float, row: int) -> None:
+    """Use a sample at another radius, and decide where the next one goes."""
+    step, (radius, angle) = unit.step, unit.ask_at
+    ratio = (answer - step.level) / step.weight
+    argument = float(unit.link.invert(np.array([ratio]))[0])
+    if abs(argument) > unit.link.usable:
+        if abs(ratio) > 1 + 4 * unit.ledger.tolerance(radius) / abs(
+            step.weight
+        ):  # beyond the plateaus: another unit interferes
+            unit.wanted = 2 * max(unit.wanted, step.radius)
+            unit.ask_at = (unit.wanted, step.center)
+        else:  # the offset is large: come closer to the step
+            unit.ask_at = (step.radius - (step.radius - radius) / 8, step.center)
+        return
+    unit.add(radius, angle, argument, row)
+    unit.solve()
+    target, crossing = unit.wanted, unit.crossing(unit.wanted)
+    while crossing is None and target < step.radius:
+        target *= 2
+        crossing = unit.crossing(target)
+    if crossing is None or unit.misfit > _PURE:
+        unit.settled, unit.misfit = True, np.inf
+        return
+    unit.base, unit.ask_at = np.array([target, crossing]), (target, crossing)
+    # A sample close to the step says little about the offset: once it is roughly known, ask where it shows.
+    unit.settled = abs(step.radius - radius) >= 0.4 * abs(step.radius - target)

@@ -1,0 +1,87 @@
+"""More digits for the units that rounding left uncertain: probe them again closer to the origin."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from ...checking import Floats
+from ..asking import Ledger
+from .accuracy import Errors
+from .certificate import ERROR_LIMIT
+from .joint import Fit, fit_jointly, parameter_errors
+from .net import Net, Probe
+
+__all__ = ["polish"]
+
+_MOST_ROUNDS = 3
+_DRAWS = 64  # directions tried per radius
+
+
+def polish(fit: Fit, ledger: Ledger, rng: np.random.Generator) -> tuple[Fit, Errors]:
+    """Ask for more where the error bound is above what a certificate allows, and fit again.
+
+    A unit whose offset alone is uncertain costs one query, any other d + 1.
+    """
+    errors = parameter_errors(fit.net, ledger, rng)
+    for _ in range(_MOST_ROUNDS):
+        asked = ledger.n_queries
+        net = fit.net
+        for unit in np.flatnonzero(errors.relative > ERROR_LIMIT):
+            old = net.probes[unit]
+            if old is None:
+                continue
+            whole = bool(errors.direction[unit] > ERROR_LIMIT)
+            point = _isolated_point(net, int(unit), float(np.linalg.norm(old.base)), whole, rng)
+            if point is None:
+                continue
+            if whole:
+                net = _probed_again(net, int(unit), old, point, ledger)
+            else:
+                ledger.ask(point[None], "polish")
+        if ledger.n_queries == asked:
+            break
+        fit = fit_jointly(net, ledger)
+        errors = parameter_errors(fit.net, ledger, rng)
+    return fit, errors
+
+
+def _step_length(net: Net, unit: int) -> float:
+    """Moves this long along a random direction change the argument by about a tenth of its usable range."""
+    return float(0.1 * net.link.usable * np.sqrt(net.a.shape[1]) / np.linalg.norm(net.a[unit]))
+
+
+def _isolated_point(net: Net, unit: int, present: float, whole: bool, rng: np.random.Generator) -> Floats | None:
+    """Return a point of the unit's hyperplane, not much further out than the `present` one and nearer if possible,
+    beside which all other units stand still; or None."""
+    d = net.a.shape[1]
+    length = float(np.linalg.norm(net.a[unit]))
+    foot = -net.b[unit] * net.a[unit] / length**2
+    others = np.delete(np.arange(net.k), unit)
+    step = _step_length(net, unit)
+    reach = step * np.linalg.norm(net.a[others], axis=1) if whole else np.zeros(len(others))
+    radius = 4 * step
+    while radius < 1.5 * present:
+        across = rng.standard_normal((_DRAWS, d))
+        across -= np.outer(across @ net.a[unit], net.a[unit]) / length**2
+        points = foot + radius * across / np.linalg.norm(across, axis=1, keepdims=True)
+        clearance = (np.abs(points @ net.a[others].T + net.b[others]) - reach).min(axis=1, initial=np.inf)
+        best = int(np.argmax(clearance))
+        if clearance[best] > 1.2 * net.link.flat:
+            return np.asarray(points[best])
+        radius *= 2
+    return None
+
+
+def _probed_again(net: Net, unit: int, old: Probe, point: Floats, ledger: Ledger) -> Net:
+    """Return the network with a new probe of one unit at `point`; d + 1 queries."""
+    step = _step_length(net, unit)
+    first = len(ledger.X)
+    ledger.ask(np.concatenate([point[None], point + step * old.frame.plane]), "polish")
+    lengths = np.full(len(old.lengths), step)
+    new = Probe(old.frame, point, lengths, lengths, np.arange(first, first + 3), old)
+    answers = ledger.ask_blocks(len(lengths), new.points, "polish")
+    probes = list(net.probes)
+    probes[unit] = replace(new, answers=answers)
+    return replace(net, probes=tuple(probes))

@@ -1,0 +1,115 @@
+"""The rest of each unit: one query per direction across the plane, where the inverted link is linear."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...checking import Floats
+from ..asking import Ledger
+from .frames import Frame
+from .net import Net, Probe
+from .plane import PlaneUnit
+
+__all__ = ["probe_units"]
+
+_MOST_TRIES = 12
+_ROUNDING = 3e-10  # of an inverted answer, beyond which a shorter step is worth a query
+Ints = NDArray[np.intp]
+
+
+def probe_units(ledger: Ledger, frame: Frame, units: list[PlaneUnit], known: Net) -> Net:
+    """Read the coordinates of the units across the plane; d - 2 queries each, more where a step was too long.
+
+    Parameters
+    ----------
+    known : Net
+        Units whose contribution is taken off the answers.
+
+    Returns
+    -------
+    Net
+        The units over a zero constant; one that could not be read is left out.
+
+    Notes
+    -----
+    Directions are asked in batches of growing size, for all units at once, so that a step's length can follow the
+    coordinates already seen. O(k d^2) flops, O(k d) memory.
+    """
+    readings = _Readings(ledger, frame, units, known)
+    start, size = 0, 2
+    while units and start < readings.n_across:
+        readings.read(np.arange(start, min(start + size, readings.n_across)))
+        start, size = start + size, 2 * size
+    return readings.net()
+
+
+class _Readings:
+    """The probes of several units from one plane while they are being asked."""
+
+    def __init__(self, ledger: Ledger, frame: Frame, units: list[PlaneUnit], known: Net) -> None:
+        self.ledger, self.frame, self.units, self.known = ledger, frame, units, known
+        self.n_across = ledger.n_features - 2
+        shape = (len(units), self.n_across)
+        self.lengths, self.answers, self.slopes = np.zeros(shape), np.zeros(shape), np.zeros(shape)
+        self.lost = np.zeros(len(units), dtype=bool)
+        radii, angles = np.array([u.base for u in units]).reshape(-1, 2).T
+        self.radii, self.bases = radii, frame.on_circle(radii, angles)
+        self.plane = np.array([u.solution for u in units]).reshape(-1, 3)
+        flat = np.stack([radii * np.cos(angles), radii * np.sin(angles), np.ones(len(units))], axis=1)
+        self.at_base = (flat * self.plane).sum(axis=1)
+        self.levels = np.array([u.step.level for u in units])
+        self.weights = np.array([u.step.weight for u in units])
+
+    def read(self, batch: Ints) -> None:
+        """Ask for a batch of directions, with lengths that fit what was seen so far."""
+        seen = np.concatenate([self.plane[:, :2], self.slopes[:, : batch[0]]], axis=1)
+        typical = np.sqrt((seen**2).mean(axis=1))
+        link = self.known.link
+        self.lengths[:, batch] = (0.08 * link.usable / typical)[:, None]
+        who, which = (part.ravel() for part in np.meshgrid(np.flatnonzero(~self.lost), batch, indexing="ij"))
+        for _ in range(_MOST_TRIES):
+            if not len(who):
+                return
+            arguments = self._ask(who, which)
+            good = self._precise(who, arguments)
+            done = who[good], which[good]
+            self.slopes[done] = (arguments[good] - self.at_base[who[good]]) / self.lengths[done]
+            who, which, arguments = who[~good], which[~good], np.abs(arguments[~good])
+            self.lengths[who, which] *= np.clip(0.1 * link.usable / arguments, 1 / 16, 0.5)
+        self.lost[who] = True
+
+    def _precise(self, who: Ints, arguments: Floats) -> NDArray[np.bool_]:
+        """Say which inverted answers are neither saturated nor, for a small weight, spoilt by rounding."""
+        size, link = np.abs(arguments), self.known.link
+        slopes = np.abs(self.weights[who]) * link.odd.derivative(np.minimum(size, link.flat))
+        exact = 4 * self.ledger.rounding(self.radii[who]) < _ROUNDING * slopes
+        return np.asarray((size < 0.2 * link.usable) | ((size < 0.6 * link.usable) & exact))
+
+    def _ask(self, who: Ints, which: Ints) -> Floats:
+        """Return the inverted answers at the probe points of these units and directions."""
+        numbers, columns = np.unique(which, return_inverse=True)
+        across = self.frame.across(numbers)
+        explained: list[Floats] = []
+
+        def rows_of(part: slice) -> Floats:
+            steps = self.lengths[who[part], which[part], None] * across[columns[part]]
+            rows = self.bases[who[part]] + steps
+            explained.append(self.known.predict(rows))
+            return np.asarray(rows)
+
+        answers = self.ledger.ask_blocks(len(who), rows_of, "probe")
+        self.answers[who, which] = answers
+        left = answers - np.concatenate(explained)
+        return self.known.link.invert((left - self.levels[who]) / self.weights[who])
+
+    def net(self) -> Net:
+        """Return the units in the original coordinates, each with its probe."""
+        numbers = np.flatnonzero(~self.lost)
+        local = np.concatenate([self.plane[numbers, :2], self.slopes[numbers]], axis=1)
+        probes = tuple(
+            Probe(self.frame, self.bases[i], self.lengths[i], self.answers[i], np.array(self.units[i].rows))
+            for i in numbers
+        )
+        offsets, weights = self.plane[numbers, 2], self.weights[numbers]
+        return Net(self.known.link, self.frame.from_coordinates(local), offsets, weights, 0.0, probes)

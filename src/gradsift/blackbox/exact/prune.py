@@ -1,0 +1,57 @@
+"""Units to be dropped and looked for again: read where another unit interfered, or active where the fit fails."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..asking import Ledger
+from .certificate import CHI_LIMIT
+from .joint import Fit
+from .net import Net
+from .probe_rows import probe_rows
+
+__all__ = ["without_cancelled", "without_contaminated", "without_suspects"]
+
+_CONTAMINATED = 1e-5
+
+
+def without_cancelled(net: Net) -> Net:
+    """Return the network without pairs of units that add up to nothing: a wrong unit, and what the next scan found
+    in its place."""
+    keep = np.ones(net.k, dtype=bool)
+    form = np.concatenate([net.a, net.b[:, None], net.u[:, None]], axis=1)
+    size = np.abs(form).max(axis=1)
+    for number in range(1, net.k):
+        mine = form[number]
+        opposite = np.append(mine[:-1], -mine[-1])  # same unit, opposite weight; or turned, with the same weight
+        turned = np.append(-mine[:-1], mine[-1])
+        earlier = form[:number]
+        apart = np.minimum(np.abs(earlier - opposite).max(axis=1), np.abs(earlier - turned).max(axis=1))
+        partners = np.flatnonzero((apart < 1e-5 * size[number]) & keep[:number])
+        if len(partners):
+            keep[[number, partners[0]]] = False
+    return net.only(keep)
+
+
+def without_contaminated(net: Net, ledger: Ledger) -> Net:
+    """Return the network without units whose own probes it misses by more than a constant.
+
+    Units still missing stand still during a probe and add a constant to it. One that did not stand still went into the
+    unit that was being read; as soon as it is found itself, it shows here.
+    """
+    keep = np.ones(net.k, dtype=bool)
+    for number, probe in enumerate(net.probes):
+        if probe is not None and len(probe.lengths):
+            residuals = probe_rows(net, number, probe, ledger).residuals
+            keep[number] = np.ptp(residuals) <= _CONTAMINATED * abs(net.u[number])
+    return net.only(keep)
+
+
+def without_suspects(fit: Fit, ledger: Ledger) -> Net:
+    """Return the network without the units that are most active on the rows it misses."""
+    net = fit.net
+    missed = fit.row_chi > CHI_LIMIT
+    active = np.abs(net.u) * net.link.odd.derivative(net.arguments(ledger.X[missed]))  # (n, k)
+    suspects = fit.probe_chi > CHI_LIMIT
+    suspects[np.argmax(active, axis=1)] = True
+    return net.only(~suspects)

@@ -1,0 +1,198 @@
+"""How large the network is: the radius beyond which nothing changes along a ray."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ...checking import Floats
+from ...errors import NotIdentifiable
+from ...geometry import orthonormal_rows
+from ..asking import NEAR, Ledger
+from ..links import Link
+from .families import AlgebraicTails
+from .linear_term import linear_term
+
+__all__ = ["Rays", "cast_rays"]
+
+_FACTOR = 8.0
+_MOST = 11  # radii per ray: 8^11 is still nearer than the far end
+_ESCAPES = 1e6  # growth from nearby to the far end, over that between the first three radii, that a line would have
+
+
+@dataclass(frozen=True)
+class Rays:
+    """Two orthonormal directions and the plateaus at their ends.
+
+    Attributes
+    ----------
+    first, second : (d,) arrays
+        `first` has the smaller scale.
+    scale, second_scale : float
+        Radius beyond which the ray is flat.
+    plateaus : (3,) array
+        Values far out along first, second and -first, without the linear term if there is one.
+    """
+
+    first: Floats
+    second: Floats
+    scale: float
+    second_scale: float
+    plateaus: Floats
+
+    @property
+    def intercept(self) -> float:
+        """Far out along a line every odd unit takes opposite values, so that only the constant is left."""
+        return 0.5 * float(self.plateaus[0] + self.plateaus[2])
+
+
+@dataclass
+class _Ray:
+    """One ray while it is being asked: upwards from radius 1 until it is flat, or downwards until it is not."""
+
+    direction: Floats
+    far: float
+    radii: list[float] = field(default_factory=list)
+    values: list[float] = field(default_factory=list)
+    changed: list[bool] = field(default_factory=list)
+
+    @property
+    def next_radius(self) -> float | None:
+        if not self.radii:
+            return 1.0
+        if len(self.radii) > _MOST or self.changed[-1] != self.changed[0]:
+            return None
+        return self.radii[-1] * (_FACTOR if self.changed[0] else 1 / _FACTOR)
+
+    @property
+    def settles(self) -> bool:
+        return not all(self.changed)
+
+    @property
+    def grows(self) -> bool:
+        """Whether a linear term would explain the end of the ray."""
+        if len(self.radii) > 3:
+            return not self.settles and bool(np.all(np.abs(self.ratios() - _FACTOR) < 0.05 * _FACTOR))
+        near = np.array(self.values)
+        return len(near) == 3 and all(self.changed) and bool(np.abs(self.far - near[-1]) > _ESCAPES * np.ptp(near))
+
+    def ratios(self) -> Floats:
+        """Return the ratios of the last differences."""
+        steps = np.abs(np.diff(self.values[-4:]))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray(steps[1:] / steps[:-1])
+
+    def take(self, radius: float, value: float, tolerance: float) -> None:
+        self.radii.append(radius)
+        self.values.append(value)
+        self.changed.append(abs(value - self.far) > tolerance)
+
+    def scale(self, largest: float, link: Link) -> float:
+        """Return the radius from which the ray is flat; inf if it never changed."""
+        if not any(self.changed):
+            return np.inf
+        last = max(range(len(self.radii)), key=lambda i: self.radii[i] if self.changed[i] else 0.0)
+        # The size of the last change tells how close to saturation the slowest unit was.
+        size = float(np.clip(abs(self.values[last] - self.far) / max(largest, 1e-300), 1e-16, 0.5))
+        argument = np.clip(link.invert(np.array([1 - size]))[0], link.flat / _FACTOR, link.flat)
+        return float(self.radii[last] * link.flat / argument)
+
+
+def cast_rays(ledger: Ledger, link: Link, rng: np.random.Generator) -> Rays:
+    """Ask far out and at growing radii along two random directions; about 10 queries, d + 7 more for a linear term,
+    which the ledger knows then.
+
+    Raises
+    ------
+    NotIdentifiable
+        Nothing changes anywhere, or the function does not settle far out.
+    """
+    directions = orthonormal_rows(2, ledger.n_features, rng)
+    rays = _cast(ledger, directions)
+    if ledger.linear is None and any(ray.grows for ray in rays):
+        linear = linear_term(ledger, directions, np.array([ray.far for ray in rays]))
+        if linear is not None:
+            ledger.expect_linear_term(linear)
+            rays = _without_linear_term(ledger, rays, linear)
+        _extend(ledger, rays)
+    if not any(any(ray.changed) for ray in rays):
+        # Nothing on this side: a hyperplane at any distance crosses either a ray or its opposite.
+        rays = _cast(ledger, -directions)
+    for ray in rays:
+        if not ray.settles:
+            raise _refusal(ray, ledger.n_queries)
+    rays.sort(key=lambda ray: ray.scale(ledger.largest, link))
+    first, second = rays
+    if not any(first.changed):
+        beside = "constant" if ledger.linear is None else "constant but for a linear term"
+        raise NotIdentifiable(
+            f"All {ledger.n_queries} answers along two lines agree: the function looks {beside}, so there is no unit "
+            "to find."
+        )
+    back = _ask(ledger, -ledger.far * first.direction[None])
+    return Rays(
+        first.direction, second.direction, first.scale(ledger.largest, link), second.scale(ledger.largest, link),
+        np.array([first.far, second.far, back[0]]),
+    )  # fmt: skip
+
+
+def _ask(ledger: Ledger, rows: Floats) -> Floats:
+    """Return the answers without the linear term."""
+    answers = ledger.ask(rows, "rays")
+    return answers if ledger.linear is None else answers - rows @ ledger.linear
+
+
+def _cast(ledger: Ledger, directions: Floats) -> list[_Ray]:
+    rays = [_Ray(v, float(y)) for v, y in zip(directions, _ask(ledger, ledger.far * directions))]
+    for _ in range(3):
+        _extend_once(ledger, rays)
+    if not any(ray.grows for ray in rays):
+        _extend(ledger, rays)
+    return rays
+
+
+def _extend(ledger: Ledger, rays: list[_Ray]) -> None:
+    while _extend_once(ledger, rays):
+        pass
+
+
+def _extend_once(ledger: Ledger, rays: list[_Ray]) -> bool:
+    """Ask each ray at its next radius; False if none has one."""
+    wanted = [(ray, r) for ray in rays if (r := ray.next_radius) is not None]
+    if not wanted:
+        return False
+    answers = _ask(ledger, np.array([radius * ray.direction for ray, radius in wanted]))
+    for (ray, radius), answer in zip(wanted, answers):
+        ray.take(radius, float(answer), ledger.tolerance(ledger.far))
+    return True
+
+
+def _without_linear_term(ledger: Ledger, rays: list[_Ray], linear: Floats) -> list[_Ray]:
+    """Return the rays as they look without the linear term, which the ledger expects already."""
+    directions = np.array([ray.direction for ray in rays])
+    found = [_Ray(v, float(y)) for v, y in zip(directions, _ask(ledger, ledger.far * directions))]
+    for ray, old, slope in zip(found, rays, directions @ linear):
+        for radius, value in zip(old.radii, old.values):
+            if radius <= NEAR:
+                ray.take(radius, value - slope * radius, ledger.tolerance(ledger.far))
+    return found
+
+
+def _refusal(ray: _Ray, n_queries: int) -> NotIdentifiable:
+    """Name the growth along a ray by the ratio of its last differences."""
+    ratios = ray.ratios()
+    evidence = f"({n_queries} queries; the last differences at radii growing by 8 have the ratios {_listed(ratios)})"
+    if np.all(np.abs(ratios * _FACTOR - 1) < 0.05):
+        return AlgebraicTails(
+            f"Along a ray the function approaches its limit like one over the radius {evidence}: units with algebraic "
+            "tails; try activation='arctan' or 'softsign'."
+        )
+    return NotIdentifiable(
+        f"Along a ray the function settles neither to a constant nor to a line {evidence}: it is not a sum of "
+        "sigmoids, or its answers are noisy."
+    )
+
+
+def _listed(ratios: Floats) -> str:
+    return " and ".join(f"{ratio:.3g}" for ratio in ratios)

@@ -1,0 +1,288 @@
+"""Where the units cross an arc: plateaus, the steps between them, and each step's centre and rate.
+
+Every hyperplane crosses a half circle once. Between two plateaus with one unit in between, the link can be inverted,
+so two samples on the slope give its line and a third one, at the predicted centre, checks it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...checking import Floats
+from ..links import Link
+
+__all__ = ["Samples", "Scan", "Step", "scan_steps"]
+
+_MOST_INNER = 9  # samples between two plateaus before units there are said to overlap
+_MOST_UNITS_APART = 400  # the same if every sample seems to lie on a plateau of its own
+_QUIET = 1e-3  # jumps below this share of the largest one are tails
+_MOST_ROUNDS = 500
+_FINEST = 3e-14  # radians: a jump across less than this is a discontinuity
+_PILOTS = 2  # intervals refined at once until the first one shows a unit: a wrong function is found out cheaply
+
+
+@dataclass(frozen=True)
+class Samples:
+    """Values at angles, in the order they were asked.
+
+    Attributes
+    ----------
+    angles, values, tolerances : (n,) arrays
+        Values differ for a reason if they differ by more than the tolerance.
+    plateau : (n,) bool array
+        Known to lie on a plateau, whether or not a neighbour shows it.
+    ends : (n,) bool array
+        Nothing is to be looked for between this angle and the next larger one.
+    rows : (n,) int array
+        Numbers in the ledger; -1 for values known without asking at this radius.
+    """
+
+    angles: Floats
+    values: Floats
+    tolerances: Floats
+    plateau: NDArray[np.bool_]
+    ends: NDArray[np.bool_]
+    rows: NDArray[np.intp]
+
+    def extended(self, other: Samples) -> Samples:
+        """Return these samples and then the others."""
+        names = self.__dataclass_fields__
+        return Samples(*(np.concatenate([getattr(self, n), getattr(other, n)]) for n in names))
+
+
+@dataclass(frozen=True)
+class Step:
+    """One unit seen on an arc: ``level + weight g(rate sin(angle - center))``, up to the bend of its offset.
+
+    Attributes
+    ----------
+    radius : float
+        Of the arc.
+    center : float
+        Angle of the hyperplane.
+    rate : float
+        Change of the argument per radian there; positive, the sign is in `weight`.
+    weight, level : float
+        Half the jump and the mean of the two plateaus.
+    angles, ratios, rows : (n,) arrays
+        Samples on the slope: where, value of g, number in the ledger.
+    """
+
+    radius: float
+    center: float
+    rate: float
+    weight: float
+    level: float
+    angles: Floats
+    ratios: Floats
+    rows: NDArray[np.intp]
+
+    @property
+    def steepness(self) -> float:
+        """Length of the unit's part in the plane."""
+        return self.rate / self.radius
+
+
+@dataclass(frozen=True)
+class Scan:
+    """What an arc showed.
+
+    Attributes
+    ----------
+    samples : Samples
+    steps : tuple of Step
+        From small to large angle.
+    unresolved : (m, 2) int array
+        Numbers of the samples that bound an interval in which there is more than one unit, or none.
+    sharp : int
+        How many of these are jumps without any slope.
+    """
+
+    radius: float
+    samples: Samples
+    steps: tuple[Step, ...]
+    unresolved: NDArray[np.intp]
+    sharp: int
+
+
+@dataclass(frozen=True)
+class _Line:
+    """What the samples on a slope say: its line if they have one, and where to ask next."""
+
+    center: float = np.nan
+    rate: float = np.nan
+    next_angle: float | None = None
+
+
+@dataclass(frozen=True)
+class _Verdict:
+    """What to do with one interval between plateaus: ask at an angle, take it as a step, or give it up."""
+
+    angle: float | None = None
+    line: _Line | None = None
+    sharp: bool = False
+
+
+def scan_steps(ask: Callable[[Floats], Samples], samples: Samples, radius: float, link: Link) -> Scan:
+    """Refine samples on an arc until each step is understood or given up.
+
+    Parameters
+    ----------
+    ask : callable
+        Angles -> new samples; one call per round, for all intervals at once.
+    samples : Samples
+        The first ones, the ends of the arc among them.
+    radius : float
+    link : Link
+
+    Notes
+    -----
+    About 6 to 9 samples per unit.
+    """
+    for _ in range(_MOST_ROUNDS):
+        order = np.argsort(samples.angles, kind="stable")
+        gaps = _intervals(samples, order)
+        verdicts = [_judge(samples, numbers, link) for numbers in gaps]
+        wanted = [v.angle for v in verdicts if v.angle is not None]
+        if not any(v.line for v in verdicts):
+            given_up = sum(v.angle is None for v in verdicts)
+            wanted = wanted[:_PILOTS] if given_up < _PILOTS and not any(v.sharp for v in verdicts) else []
+        if not wanted:
+            break
+        samples = samples.extended(ask(np.array(wanted)))
+    steps = [_as_step(samples, numbers, v.line, radius, link) for numbers, v in zip(gaps, verdicts) if v.line]
+    lost = [(numbers[0], numbers[-1]) for numbers, v in zip(gaps, verdicts) if v.line is None]
+    return Scan(
+        radius, samples, tuple(steps), np.array(lost, dtype=np.intp).reshape(-1, 2), sum(v.sharp for v in verdicts)
+    )
+
+
+def _intervals(samples: Samples, order: NDArray[np.intp]) -> list[NDArray[np.intp]]:
+    """Return the numbers of the samples from each plateau's last one to the next plateau's first one."""
+    values, slack = samples.values[order], samples.tolerances[order]
+    equal = np.abs(np.diff(values)) <= np.maximum(slack[1:], slack[:-1])
+    flat = samples.plateau[order]
+    flat[:-1] |= equal
+    flat[1:] |= equal
+    marks = np.flatnonzero(flat)
+    return [order[i : j + 1] for i, j in pairwise(marks) if not samples.ends[order[i]] and (j > i + 1 or not equal[i])]
+
+
+def _ratios(samples: Samples, numbers: NDArray[np.intp]) -> Floats:
+    """Return g at the samples between two different plateaus if one unit lies in between."""
+    first, last = samples.values[numbers[0]], samples.values[numbers[-1]]
+    return np.asarray((samples.values[numbers[1:-1]] - 0.5 * (first + last)) / (0.5 * (last - first)))
+
+
+def _as_step(samples: Samples, numbers: NDArray[np.intp], line: _Line, radius: float, link: Link) -> Step:
+    first, last = samples.values[numbers[0]], samples.values[numbers[-1]]
+    inner, ratios = numbers[1:-1], _ratios(samples, numbers)
+    keep = (np.abs(link.invert(ratios)) < link.usable) & (samples.rows[inner] >= 0)
+    inner, ratios = inner[keep], ratios[keep]
+    return Step(
+        radius, line.center, line.rate, 0.5 * (last - first), 0.5 * (last + first),
+        samples.angles[inner], ratios, samples.rows[inner],
+    )  # fmt: skip
+
+
+def _judge(samples: Samples, numbers: NDArray[np.intp], link: Link) -> _Verdict:
+    """Decide about the samples from one plateau (first) to the next (last)."""
+    angles, values = samples.angles[numbers], samples.values[numbers]
+    n_inner = len(numbers) - 2
+    if angles[-1] - angles[0] < _FINEST:
+        return _Verdict(sharp=True)
+    if n_inner == 0:
+        return _Verdict(angle=0.5 * (angles[0] + angles[1]))
+    if values[0] == values[-1]:  # steps that cancel: there is no single unit between equal plateaus
+        return _Verdict(angle=_between_units(angles, values))
+    ratios = _ratios(samples, numbers)
+    slack = samples.tolerances[numbers[1:-1]] / (0.5 * abs(values[-1] - values[0]))
+    padded = np.concatenate([[-1.0], ratios, [1.0]])
+    if (np.diff(padded) >= -2 * np.max(slack)).all():  # one unit rises from one plateau to the other
+        arguments = np.clip(link.invert(ratios), -link.flat, link.flat)
+        line = _line(angles[1:-1], arguments, angles[0], angles[-1], slack, link)
+        if line is not None:
+            return _Verdict(angle=line.next_angle) if line.next_angle is not None else _Verdict(line=line)
+    return _Verdict(angle=_between_units(angles, values))
+
+
+def _between_units(angles: Floats, values: Floats) -> float | None:
+    """Return where to ask in an interval with several units, or None if they seem to overlap.
+
+    Halving the widest gap finds the plateaus between units; those already suspected are confirmed first.
+    """
+    jumps, gaps = np.abs(np.diff(values)), np.diff(angles)
+    quiet = jumps < _QUIET * jumps.max()
+    overlapping = quiet[1:-1].any() or quiet[[0, -1]].all()
+    if len(gaps) > (_MOST_INNER if overlapping else _MOST_UNITS_APART):
+        return None
+    loud = np.where(quiet, 0.0, gaps)
+    hushed = np.where(quiet, gaps, 0.0)[1:-1]  # a quiet end is the tail of a slope beside its plateau
+    at = int(np.argmax(hushed)) + 1 if hushed.max(initial=0.0) > 0.5 * loud.max() else int(np.argmax(loud))
+    return float(0.5 * (angles[at] + angles[at + 1]))
+
+
+def _line(at: Floats, arguments: Floats, left: float, right: float, slack: Floats, link: Link) -> _Line | None:
+    """Fit ``argument = rate sin(angle - center)`` to samples on one slope; None if they have no such line."""
+    # Both ends are plateaus as far as the answers tell, which bounds the rate from below.
+    edge = min(0.85 * link.flat, float(link.invert(1 - 0.03 * np.max(slack, keepdims=True))[0]))
+    least_rate = max(float(np.max((edge - arguments) / (right - at))), float(np.max((edge + arguments) / (at - left))))
+    good = np.abs(arguments) < link.usable
+    if good.sum() <= 1:
+        nearest = int(np.argmin(np.abs(arguments)))
+        z = float(arguments[nearest])
+        move = -z - np.copysign(0.1 * link.usable, z)
+        low, high = left + 0.02 * (right - left), right - 0.02 * (right - left)
+        return _Line(next_angle=float(np.clip(at[nearest] + move / (1.6 * least_rate), low, high)))
+    at, arguments, slack = at[good], arguments[good], slack[good]
+    # The two samples nearest the centre, on different sides or far enough apart, fix the line.
+    pivot = int(np.argmin(np.abs(arguments)))
+    apart = np.abs(arguments - arguments[pivot])
+    other = int(np.argmin(np.where(apart > 0.05 * link.usable, np.abs(arguments), np.inf)))
+    if apart[other] <= 0.05 * link.usable:
+        other = int(np.argmax(apart))
+    rate = (arguments[other] - arguments[pivot]) / (at[other] - at[pivot])
+    center = at[pivot]
+    for _ in range(4):  # the argument is a sine, not linear, in the angle
+        center = at[pivot] - np.arcsin(np.clip(arguments[pivot] / rate, -1, 1))
+        rate = (arguments[other] - arguments[pivot]) / (np.sin(at[other] - center) - np.sin(at[pivot] - center))
+    if not rate > 0.7 * least_rate or not left < center < right:
+        return None
+    misfit = np.abs(arguments - rate * np.sin(at - center))
+    # Offsets bend the line a little; that is settled exactly once the offset is known.
+    bend = float(np.max(np.abs(at - center))) ** 2 * link.flat
+    blur = 1e-7 + 4 * link.eps * float(rate)
+    allowed = slack / np.maximum(link.odd.derivative(arguments), 1e-300) + bend + 1e-6 * np.abs(arguments) + blur
+    if (misfit > allowed).any():
+        if (misfit > allowed + 0.05).any():
+            return None
+        bent = _bent_line(at, arguments, float(center), float(rate), allowed)
+        if bent is not None or len(at) > 3:
+            return bent
+        return _Line(float(center), float(rate), next_angle=float(center - 0.2 * link.usable / rate))
+    line = _Line(float(center), float(rate))
+    precise = arguments[np.abs(arguments) < 0.5 * link.usable]
+    if len(at) > 2 and len(precise) > 1 and np.ptp(precise) > 0.05 * link.usable:
+        return line
+    # Ask at the centre, or beside it if there is a sample near the centre already.
+    closest = float(arguments[np.argmin(np.abs(arguments))])
+    target = -np.copysign(0.1 * link.usable, closest) if abs(closest) < 0.2 * link.usable else 0.0
+    return _Line(line.center, line.rate, next_angle=line.center + float(np.arcsin(np.clip(target / rate, -1, 1))))
+
+
+def _bent_line(at: Floats, arguments: Floats, center: float, rate: float, allowed: Floats) -> _Line | None:
+    """Fit a line with the bend of a large offset to at least four samples; None if they have none."""
+    if len(at) < 4:
+        return None
+    turn = at - center
+    basis = np.stack([np.sin(turn), np.ones(len(at)), 1 - np.cos(turn)], axis=1)
+    scale = np.abs(basis).max(axis=0)
+    answer = np.linalg.lstsq(basis / scale / allowed[:, None], arguments / allowed, rcond=None)[0] / scale
+    if (np.abs(basis @ answer - arguments) > allowed).any() or not 0.5 * rate < answer[0] < 2 * rate:
+        return None
+    return _Line(center - answer[1] / answer[0], float(answer[0]))

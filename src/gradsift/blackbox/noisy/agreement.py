@@ -1,0 +1,145 @@
+"""Is there another unit behind labels? Asked far out where all known units agree, and labels are nearly certain."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...activations import Activation
+from ...checking import Floats
+from ...fit import Parameters
+from ..asking import Ledger
+from .far_circles import ALARM, FAR, N_CIRCLES, NEEDED, CircleTest, largest_arc, sign_doubt
+from .levers import argument_errors
+from .local_fit import Fitted, predict
+
+__all__ = ["look_for_another_by_labels"]
+
+_LEAST_VARIANCE = 0.1  # of a label: how certain one is was itself only estimated
+_LEAST_CHANCE = 0.006  # of a label that contradicts all units
+_MERGER = 0.25  # share of contradictions that halves of orthogonal units cause, over their weight
+_EXCESS = 0.1  # the same for pairs at smaller angles that are to be seen
+_SIGN_WANTED, _SIGN_SURE = 4.0, 3.2  # standard errors, which are themselves rough: aimed at, and enough
+_FEW = 12  # labels
+_ROOM = 0.5  # of the level: what weights may leave unexplained
+_GRID = 720  # angles looked at on a half circle
+_ALMOST_BEST = 2.0  # variance over the smallest, up to which an angle is worth asking
+
+
+def look_for_another_by_labels(
+    fitted: Fitted, ledger: Ledger, radius: float, level: float, most: int, g: Activation, rng: np.random.Generator
+) -> CircleTest:
+    """Ask where the known units agree, for units that stand for two and, if weights leave room, for others.
+
+    A mean of labels is at most one, so that weights that add up to almost one leave no room for another unit; else
+    it would show on the arcs of three far circles.
+    """
+    merged = _contradictions(fitted, ledger, FAR * radius, level, most // 2, g, rng)
+    theta = fitted.theta
+    signs = np.sign(theta.u)
+    room = 1 - float(np.abs(theta.u).sum()) - abs(theta.c) + ALARM * np.sqrt(_shared_variance(fitted, signs))
+    if merged.alarm or room < _ROOM * level:
+        return CircleTest(merged.statistic, max(merged.level, room), merged.alarm)
+    other = _arcs(fitted, ledger, FAR * radius, min(level, room), most // 2, g, rng)
+    return CircleTest(max(merged.statistic, other.statistic), max(merged.level, other.level), other.alarm)
+
+
+def _contradictions(
+    fitted: Fitted, ledger: Ledger, radius: float, level: float, most: int, g: Activation, rng: np.random.Generator
+) -> CircleTest:
+    """Count labels against all units at random far points; between the planes of a merged pair there are too many.
+
+    About ``p (55 / level)^2`` labels, where p is the chance of a contradiction; half of them if those are enough.
+    """
+    theta = fitted.theta
+    chance = max(0.5 * (1 - float(np.abs(theta.u).sum())), _LEAST_CHANCE)
+    shared = _shared_variance(fitted, np.sign(theta.u))
+    wanted = min(chance * (NEEDED / (_EXCESS * level)) ** 2, 20 * chance / max(shared, 1e-300))  # more would not help
+    n = int(np.clip(np.ceil(wanted), 2 * _FEW, max(2 * _FEW, most)))
+    labels = np.where(np.arange(n) % 2, 1.0, -1.0)
+    points, agree = _agreeing_points(fitted, labels, radius, rng)
+    points, labels = points[agree], labels[agree]
+    chances = np.maximum(0.5 * (1 - labels * predict(theta, points, g)), _LEAST_CHANCE)
+    surplus, variance, test = 0.0, 0.0, CircleTest(0.0, 0.0, alarm=False)
+    for half in np.array_split(np.arange(len(points)), 2):
+        if len(half) < _FEW or test.alarm:  # more units than inputs need not agree anywhere
+            break
+        surplus += float(np.sum(ledger.ask(points[half], "another unit") != labels[half]) - chances[half].sum())
+        variance += float((chances[half] * (1 - chances[half])).sum())
+        n_asked = int(half[-1]) + 1
+        spread = np.sqrt(variance + 0.25 * n_asked**2 * shared)
+        statistic = max(surplus / spread, 0.0)
+        test = CircleTest(statistic, NEEDED * spread / (n_asked * _MERGER), statistic > ALARM)
+    return test
+
+
+def _agreeing_points(fitted: Fitted, labels: Floats, radius: float, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    """Return random far points moved to where all units say a label, (n, d), and whether their signs are sure."""
+    theta = fitted.theta
+    points = radius * rng.standard_normal((len(labels), theta.A.shape[1]))
+    wanted = labels[:, None] * np.sign(theta.u)
+    doubts = _doubts(fitted, points)
+    arguments = points @ theta.A.T
+    sizes = np.maximum(np.abs(arguments), _SIGN_WANTED * doubts)
+    points = points + (wanted * sizes - arguments) @ np.linalg.pinv(theta.A).T
+    sure = wanted * (points @ theta.A.T) > _SIGN_SURE * _doubts(fitted, points)
+    return points, np.asarray(sure.all(axis=1))
+
+
+def _doubts(fitted: Fitted, points: Floats) -> Floats:
+    return np.column_stack([argument_errors(fitted, unit, points) for unit in range(len(fitted.theta.u))])
+
+
+def _arcs(
+    fitted: Fitted, ledger: Ledger, radius: float, level: float, most: int, g: Activation, rng: np.random.Generator
+) -> CircleTest:
+    """Ask on arcs of three far circles, about ``v (5.5 / level)^2`` labels of variance v each, and at most `most`.
+
+    The circles pass through the direction in which all known units say one, so that v is small if their weights add
+    up to almost one. Opposite points are asked together and subtracted, which removes the intercept; the errors of
+    known weights, which all points of an arc share, are allowed for. An alarm ends the test.
+    """
+    statistic, weakest = 0.0, np.inf
+    for _ in range(N_CIRCLES if ledger.n_features > 1 else 1):
+        points, spread = _sure_points(fitted, radius, g, rng)
+        n_pairs = int(np.clip(np.ceil(np.mean(spread**2) * (NEEDED / level) ** 2), 4, max(4, most // (2 * N_CIRCLES))))
+        chosen = np.linspace(0, len(points), n_pairs, endpoint=False).astype(int)  # in the order of angles
+        points, spread = points[chosen], spread[chosen]
+        both = np.concatenate([points, -points])
+        residuals = (ledger.ask(both, "another unit") - predict(fitted.theta, both, g)).reshape(2, -1)
+        odd = 0.5 * (residuals[0] - residuals[1])
+        signs = np.sign(fitted.theta.A @ points[n_pairs // 2])
+        shared = 1 + _shared_variance(fitted, signs) * float((1 / spread**2).sum())
+        statistic = max(statistic, largest_arc(odd, spread) / np.sqrt(shared))
+        weakest = min(weakest, float((1 / spread**2).sum()) / shared)
+        if statistic > ALARM:
+            break
+    return CircleTest(statistic, NEEDED / np.sqrt(weakest), statistic > ALARM)
+
+
+def _sure_points(fitted: Fitted, radius: float, g: Activation, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    """Return points of a random far circle at which labels are nearly as sure as anywhere on it, in the order of
+    their angles, (n, d), and the standard deviations of the odd parts of pairs of labels, (n,)."""
+    plane = _agreeing_plane(fitted.theta, rng)
+    angles = np.pi * ((np.arange(_GRID) + rng.random(_GRID)) / _GRID - 0.5)
+    points = radius * (np.cos(angles)[:, None] * plane[0] + np.sin(angles)[:, None] * plane[1])
+    means = np.stack([predict(fitted.theta, side, g) for side in (points, -points)])
+    variance = np.maximum(1 - means**2, _LEAST_VARIANCE).mean(axis=0)
+    spread = np.hypot(sign_doubt(fitted, points), np.sqrt(0.5 * variance))
+    good = spread**2 <= _ALMOST_BEST * float(spread.min()) ** 2
+    return points[good], spread[good]
+
+
+def _agreeing_plane(theta: Parameters, rng: np.random.Generator) -> Floats:
+    """Return orthonormal rows, (2, d), of a random plane through the direction in which all units say one."""
+    toward = np.linalg.pinv(theta.A) @ (np.sign(theta.u) * np.linalg.norm(theta.A, axis=1))
+    toward = toward / np.linalg.norm(toward)
+    across = rng.standard_normal(len(toward))
+    across -= (across @ toward) * toward
+    return np.stack([toward, across / max(float(np.linalg.norm(across)), 1e-300)])
+
+
+def _shared_variance(fitted: Fitted, signs: Floats) -> float:
+    """Return the variance that the errors of all weights give to the odd part of a value far out."""
+    k, d = fitted.theta.A.shape
+    weights = slice(k * (d + 1), k * (d + 2))
+    return max(float(signs @ fitted.covariance[weights, weights] @ signs), 0.0)

@@ -1,0 +1,54 @@
+"""An answer on the wrong side of a unit's plane: the fit cannot see the way there, but inverting the link can."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...activations import Activation
+from ...checking import Floats
+from .local_fit import Fitted, Noise, fit_jointly, moved, reflect
+
+__all__ = ["mend"]
+
+_IMPOSSIBLE = 4.5  # standard deviations of the noise
+_MOST_TRIES = 4
+_WORTH = 2.0  # nats
+_SLOPE = 0.9  # of the values of g, where its argument still says something
+
+
+def mend(fitted: Fitted, X: Floats, y: Floats, noise: Noise, g: Activation) -> Fitted:
+    """Return a better fit if the largest residual is one that a turn of some unit's plane would explain.
+
+    Far out in a unit's plane a small turn takes the unit from one plateau to the other, where the answer no longer
+    depends on the turn and a descent stays. The turn that the answer asks for is the mean of the posterior given
+    that the unit's argument there is the one at which the model answers so. No more than four joint fits.
+    """
+    for _ in range(0 if noise.labels else _MOST_TRIES):
+        row = int(np.argmax(np.abs(fitted.residuals)))
+        if abs(fitted.residuals[row]) < _IMPOSSIBLE * noise.sd:
+            break
+        step = _turn(fitted, X[row], float(fitted.residuals[row]), g)
+        again = fit_jointly(moved(fitted, step), X, y, noise, g)
+        if again.loss > fitted.loss - _WORTH:
+            break
+        fitted = again
+    return fitted
+
+
+def _turn(fitted: Fitted, x: Floats, missing: float, g: Activation) -> Floats:
+    """Return the likeliest step, in local coordinates, that adds `missing` to the value at x."""
+    theta = fitted.theta
+    k, d = theta.A.shape
+    z = theta.A @ x + theta.b
+    wanted = np.clip(g.value(z) + missing / theta.u, -_SLOPE, _SLOPE)  # (k,)
+    gaps = g.inverse(wanted) - z
+    rows = np.zeros((k, len(fitted.information)))
+    for unit in range(k):
+        at = unit * (d + 1)
+        rows[unit, at : at + d] = reflect(x[None], fitted.mirrors[unit])[0]
+        rows[unit, at + d] = 1.0
+    gains = rows @ fitted.covariance  # (k, P)
+    doubts = np.maximum(np.einsum("kp,kp->k", gains, rows), 1e-300)
+    left = np.abs(missing - theta.u * (wanted - g.value(z))) / abs(missing)
+    unit = int(np.argmin(np.abs(gaps) / np.sqrt(doubts) + 100 * left))
+    return np.asarray(gains[unit] * gaps[unit] / doubts[unit])

@@ -1,0 +1,29 @@
+"""Where slopes, weights and offsets show best: all units at informative arguments in the same query."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...activations import Activation
+from ...checking import Floats
+from ...fit import Parameters
+
+__all__ = ["informative_points"]
+
+_INNER = 0.58  # share of arguments on the slope; the others are saturated
+_STEEP, _SATURATED = 0.54, 6.0  # values of g on the slope, and an argument beyond it
+
+
+def informative_points(theta: Parameters, radius: float, n: int, g: Activation, rng: np.random.Generator) -> Floats:
+    """Return n points, shape (n, d), at which each unit's argument is one of a few informative ones.
+
+    For k <= d every combination of arguments has such a point, ``x = A^+ (z - b)`` and anything orthogonal to all
+    units; for more units the point is the best compromise.
+    """
+    k, d = theta.A.shape
+    steep = float(g.inverse(np.array([_STEEP]))[0])
+    inner = rng.random((n, k)) < _INNER
+    z = rng.choice([-1.0, 1.0], (n, k)) * np.where(inner, steep, _SATURATED)
+    inverse = np.linalg.pinv(theta.A, rcond=0.05)
+    free = np.eye(d) - np.linalg.pinv(theta.A) @ theta.A
+    return np.asarray((z - theta.b) @ inverse.T + radius * rng.standard_normal((n, d)) @ free)

@@ -1,0 +1,178 @@
+"""Rough units and their number from random inputs: a student with units to spare, thinned out one by one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from scipy.optimize import minimize
+
+from ...activations import Activation
+from ...checking import Floats
+from ...fit import Parameters
+from .local_fit import Fitted, Noise, Prior, fit_jointly, predict
+
+__all__ = ["Lesson", "study"]
+
+_RIDGES = (0.25, 1.0)  # weight decay of the two starts, over the sum of squares of noisy answers
+_LEAST_RIDGES = (1e-4, 4e-4)  # and over their mean square, for exact ones
+_WEIGHT_RIDGE = 1e-3
+_LEAST_ROWS = 1.4  # per unknown: with fewer a joint fit only finds noise
+_JUMP = 1.5  # of the error when a unit is removed that was needed
+_HOPELESS = 3.0  # the error over the first one's, from which fewer units are not worth a try
+_BELOW, _WINDOW = 2, 4  # numbers of units below and above the jump that are fitted to the last digit
+_FIRST, _FEWER = 600, 400  # iterations of L-BFGS from random units, and by how many fewer if there is noise
+_NOISY = 100.0  # share of noise in the answers' variance, times this: from one on all of the above holds
+_AGAIN, _LAST = 6, 12  # steps of the joint fit after each removal, and in the end
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """What the student learned.
+
+    Attributes
+    ----------
+    fitted : Fitted
+        With the number of units that BIC prefers.
+    gap : float
+        By how much BIC prefers it to the next best number.
+    saturated : bool
+        The preferred number is so close to the student's own that a larger student is called for.
+    """
+
+    fitted: Fitted
+    gap: float
+    saturated: bool
+
+
+def study(
+    X: Floats, y: Floats, noise: Noise, g: Activation, n_spare: int, scale: float, rng: np.random.Generator,
+    at_least: int = 0,
+) -> Lesson:  # fmt: skip
+    """Fit students with `n_spare` units and thin them out.
+
+    Parameters
+    ----------
+    X, y : (n, d) and (n,) arrays
+    n_spare : int
+        Units of the student, more than the network has.
+    scale : float
+        Standard deviation of the entries of X.
+    at_least : int
+        Units that other evidence has already shown.
+
+    Notes
+    -----
+    Spare units and weight decay make the landscape kind; BIC with the known noise then tells how many are real.
+    O(n n_spare d) flops for each of at most 600 steps and O(n (n_spare d)^2) for about ten times n_spare more.
+    """
+    n, d = X.shape
+    best: dict[int, Fitted] = {}
+    variance = float(y.var())
+    noisy = min(1.0, _NOISY * noise.sd**2 / max(variance, 1e-300))  # stopping early is a regulariser too
+    for ridge, least in zip(_RIDGES, _LEAST_RIDGES):
+        pupil = _Pupil(X / scale, y, noise, g, max(noisy * ridge / n, least) * variance)
+        path = pupil.thin_out(_random_student(n_spare, d, y, rng), int(_FIRST - noisy * _FEWER))
+        for k in _worth_fitting(path, n, d, noise.price(n)):
+            theta = path[k].theta
+            start = theta._replace(A=theta.A / scale)
+            fitted = fit_jointly(start, X, y, noise, g, most=_LAST, enough=0.05)
+            if k not in best or fitted.loss < best[k].loss:
+                best[k] = fitted
+    scores = {k: 2 * f.loss + (k * (d + 2) + 1) * noise.price(n) for k, f in best.items()}
+    scores[0] = 2 * noise.loss(np.full(n, y.mean()), y) + noise.price(n)
+    order = sorted(scores, key=lambda k: (k < at_least, scores[k]))
+    chosen = order[0] or order[1]
+    gap = np.inf if order[1] < at_least else scores[order[1]] - scores[order[0]] if order[0] else -1.0
+    return Lesson(best[chosen], float(gap), chosen + 1 >= n_spare or chosen == max(best))
+
+
+class _Stage(NamedTuple):
+    """A thinned student and its mean squared error."""
+
+    theta: Parameters
+    error: float
+
+
+def _worth_fitting(path: dict[int, _Stage], n: int, d: int, price: float) -> list[int]:
+    """Return the numbers of units from just below the first jump of the error to a few above it.
+
+    Labels never jump: then those about the number that is preferred at a price per unknown, if the noise's variance
+    is taken from the residuals.
+    """
+    jumps = [k for k in path if k + 1 in path and path[k].error > _JUMP * path[k + 1].error]
+    low = max(jumps, default=0)
+    if not jumps:
+        low = min(path, key=lambda k: n * np.log(max(path[k].error, 1e-300)) + k * (d + 2) * price) - 1
+    return [k for k in path if low - _BELOW <= k <= low + _WINDOW and _LEAST_ROWS * (k * (d + 2) + 1) < n] or [
+        min(path)
+    ]
+
+
+def _random_student(k: int, d: int, y: Floats, rng: np.random.Generator) -> Parameters:
+    spread = float(y.std())
+    return Parameters(
+        2 * rng.standard_normal((k, d)) / np.sqrt(d), 0.5 * spread * rng.standard_normal(k),
+        0.3 * rng.standard_normal(k), float(y.mean()),
+    )  # fmt: skip
+
+
+class _Pupil:
+    """Least squares with weight decay, also for labels: their likelihood is less forgiving far from the truth."""
+
+    def __init__(self, X: Floats, y: Floats, noise: Noise, g: Activation, ridge: float) -> None:
+        self.X, self.y, self.g, self.ridge = X, y, g, ridge
+        self.noise = Noise(noise.sd)
+        nats = len(y) / noise.sd**2
+        self.prior = Prior(slopes=0.0, decay=ridge * nats, weight_decay=_WEIGHT_RIDGE * nats)
+
+    def thin_out(self, theta: Parameters, n_steps: int) -> dict[int, _Stage]:
+        """Return students with k, k - 1, ... units, down to two below those that explain the answers."""
+        k, theta = len(theta.u), self.descend(theta, n_steps)
+        residuals = predict(theta, self.X, self.g) - self.y
+        path = {k: _Stage(theta, float(np.mean(residuals**2)))}
+        limit, n_hopeless = _HOPELESS * path[k].error, 0
+        while k > 1 and n_hopeless < _BELOW:
+            start = self.without_least(theta)
+            fitted = fit_jointly(start, self.X, self.y, self.noise, self.g, prior=self.prior, most=_AGAIN, enough=0.5)
+            k, theta = k - 1, fitted.theta
+            path[k] = _Stage(theta, float(np.mean(fitted.residuals**2)))
+            n_hopeless += bool(path[k].error > (limit if n_hopeless else max(limit, _JUMP * path[k + 1].error)))
+        return path
+
+    def descend(self, theta: Parameters, n_steps: int) -> Parameters:
+        """Return the end of a run of L-BFGS."""
+        flat = np.concatenate([theta.A.ravel(), theta.b, theta.u, [theta.c]])
+        done = minimize(self, flat, jac=True, method="L-BFGS-B", options={"maxiter": n_steps, "maxcor": 20})
+        return self._unpack(np.asarray(done.x), len(theta.u))
+
+    def _unpack(self, flat: Floats, k: int) -> Parameters:
+        kd = k * self.X.shape[1]
+        return Parameters(flat[:kd].reshape(k, -1), flat[kd + k : kd + 2 * k], flat[kd : kd + k], float(flat[-1]))
+
+    def __call__(self, flat: Floats) -> tuple[float, Floats]:
+        """Return the mean loss of a flat student [A, b, u, c] and its gradient, for scipy."""
+        n, d = self.X.shape
+        A, u, b, c = self._unpack(flat, (len(flat) - 1) // (d + 2))
+        z = self.X @ A.T + b
+        values = self.g.value(z)
+        e = values @ u + c - self.y
+        slopes = self.g.derivative(z) * u * (e / n)[:, None]
+        gradient = np.concatenate([
+            (slopes.T @ self.X + self.ridge * A).ravel(), slopes.sum(axis=0),
+            values.T @ e / n + _WEIGHT_RIDGE * u, [e.mean()],
+        ])  # fmt: skip
+        decay = 0.5 * self.ridge * float((A * A).sum()) + 0.5 * _WEIGHT_RIDGE * float(u @ u)
+        return 0.5 * float(e @ e) / n + decay, gradient
+
+    def without_least(self, theta: Parameters) -> Parameters:
+        """Return the student without the unit whose loss the other weights mend best."""
+        A, u, b, c = theta
+        features = np.column_stack([self.g.value(self.X @ A.T + b), np.ones(len(self.X))])
+        gram = features.T @ features
+        gram[np.diag_indices_from(gram)] += 1e-6 * len(self.X)
+        inverse = np.linalg.inv(gram)
+        weights = inverse @ (features.T @ self.y)
+        keep = np.arange(len(u)) != int(np.argmin((weights**2 / np.diag(inverse))[:-1]))
+        return Parameters(A[keep], u[keep], b[keep], c)

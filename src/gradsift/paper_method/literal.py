@@ -1,0 +1,197 @@
+"""The paper's method from end to end: (subspace,) gradients, candidates, clusters, weights."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..activations import get_activation
+from ..checking import Floats, as_generator, at_least, whole
+from ..model import SigmoidCombination
+from ..oracle import Oracle
+from ..paper import implements
+from ..sources import ArraySource, Source, as_source
+from .candidates import Candidates, generate_candidates
+from .clustering import DirectionalKMeans
+from .gradients import GradientEstimator, KernelGradients, OracleGradients, ProjectedGradients, split_rows
+from .subspace import SpectralMirror
+from .weights import WeightFit, fit_weights
+
+__all__ = ["PaperRun", "paper_method"]
+
+
+@dataclass(frozen=True)
+class PaperRun:
+    """What one run of the paper's method found.
+
+    Attributes
+    ----------
+    model : SigmoidCombination
+    candidates : Candidates
+    labels : (m,) int array
+        Cluster of each candidate, -1 where it was left out.
+    weight_errors : (k,) array
+        Standard errors of the weights for given units.
+    diagnostics : dict
+        Plain numbers about the run.
+    """
+
+    model: SigmoidCombination
+    candidates: Candidates
+    labels: Any
+    weight_errors: Floats
+    diagnostics: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class _Access:
+    """How the regression function can be reached: an estimator, what it reads, and where the points should lie."""
+
+    name: str
+    estimator: GradientEstimator
+    source: Any
+    point_scale: float
+    diagnostics: dict[str, Any]
+
+
+@implements("maintheorem", "dimredtheorem")
+def paper_method(
+    source: Oracle | Source | Any,
+    n_units: int | None,
+    *,
+    access: str | None = None,
+    activation: str = "tanh",
+    slope: float | None = None,
+    mixture: bool = False,
+    n_points: int | None = None,
+    point_scale: float | None = None,
+    min_norm: float | None = None,
+    top: int | None = None,
+    n_queries_per_point: int = 1000,
+    design: str = "gaussian",
+    subspace_share: float = 0.5,
+    min_support: float = 0.0,
+    min_purity: float | None = None,
+    slide: float = 2.0,
+    trim: float = 0.0,
+    rng: Any = None,
+) -> PaperRun:
+    """Run the paper's algorithm under one of its three access models.
+
+    Parameters
+    ----------
+    source : Oracle or rows
+    n_units : int
+        k; the paper takes it as known.
+    access : {"oracle", "gaussian", "projected"}, optional
+        Value oracle, Gaussian covariates, or Gaussian covariates projected by SpectralMirror.
+        None: "oracle" for an Oracle, "gaussian" for rows.
+    slope : float, optional
+        The common slope beta; None estimates it with the weights.
+    mixture : bool
+        Weights on the simplex.
+    n_points, point_scale, min_norm, top
+        m0, xi0, w0 or the number of largest norms; see :func:`gradsift.generate_candidates`. By default
+        150 k points; scale 40 k / 3 for an oracle, and for rows the scale at which a typical point is still supported
+        by 100 of them; the largest 5% (oracle) or 20% (rows) of norms.
+    n_queries_per_point, design
+        See :class:`gradsift.OracleGradients`.
+    subspace_share : float
+        Share of the rows that find the subspace.
+    min_support, min_purity, slide, trim
+        Filters beside the paper's; off by default.
+    rng : Generator
+    """
+    if n_units is None:
+        raise ValueError("method='paper' needs n_units: the paper takes the number of units as known.")
+    # Everything is checked before anything is asked: queries may cost money.
+    whole("n_units", n_units)
+    get_activation(activation)
+    if slope is not None:
+        at_least("slope", slope, 0, strict=True)
+    if not 0 <= trim < 1:
+        raise ValueError(f"trim must lie in [0, 1), got {trim!r}.")
+    if not isinstance(mixture, bool):
+        raise TypeError(f"mixture must be True or False, got {mixture!r}.")
+    rng = as_generator(rng)
+    way = _reach(source, n_units, access, n_queries_per_point, design, subspace_share)
+    m0 = n_points if n_points is not None else 150 * n_units
+    if min_norm is None and top is None:
+        top = max(4 * n_units, round(m0 * (0.05 if way.name == "oracle" else 0.2)))
+    candidates = generate_candidates(
+        way.estimator,
+        way.source,
+        n_points=m0,
+        point_scale=point_scale if point_scale is not None else way.point_scale,
+        min_norm=min_norm,
+        top=top,
+        min_support=min_support,
+        min_purity=min_purity,
+        slide=slide,
+        min_candidates=n_units,
+        rng=rng,
+    )
+    clusters = DirectionalKMeans(n_units, trim=trim, random_state=int(rng.integers(2**31))).fit(candidates.directions)
+    units = clusters.cluster_centers_
+    fit = _weigh(units, source, slope, mixture, activation, rng)
+    model = SigmoidCombination(units, fit.weights, fit.slope, activation=activation)
+    diagnostics = {
+        "access": way.name,
+        "n_points": m0,
+        "point_scale": point_scale if point_scale is not None else way.point_scale,
+        "min_norm": candidates.min_norm,
+        "n_candidates": len(candidates),
+        "cluster_sizes": np.bincount(clusters.labels_[clusters.labels_ >= 0], minlength=n_units).tolist(),
+        "mean_cosine": float(clusters.score_),
+        "median_support": float(np.median(candidates.support)),
+        # Gradients point along sign(weight) times unit, so a negative weight contradicts its own candidates.
+        "n_contradicted": int(np.sum(fit.weights < 0)),
+        "residual_sd": fit.residual_sd,
+        "slope_at_edge": slope is None and fit.at_edge,
+        **way.diagnostics,
+    }
+    return PaperRun(model, candidates, clusters.labels_, fit.standard_errors, diagnostics)
+
+
+def _reach(source: Any, k: int, access: str | None, n_queries: int, design: str, share: float) -> _Access:
+    if isinstance(source, Oracle):
+        if access not in (None, "oracle"):
+            raise ValueError(f"access={access!r} needs rows (X, y), got an Oracle.")
+        return _Access("oracle", OracleGradients(n_queries, design), source, 40.0 * k / 3, {})
+    if access not in (None, "gaussian", "projected"):
+        raise ValueError(f"access must be 'gaussian' or 'projected' for rows, got {access!r}.")
+    rows = as_source(source)
+    moments = rows.require_spread()
+    facts: dict[str, Any] = {
+        # The kernel assumes standard Gaussian rows; these two say how far off they are.
+        "largest_mean": float(np.abs(moments.mean).max()),
+        "covariance_off": float(np.abs(moments.covariance - np.eye(rows.n_features)).max()),
+    }
+    if access != "projected":
+        return _Access("gaussian", KernelGradients(), rows, _supported_scale(rows.n_rows, rows.n_features), facts)
+    if k > rows.n_features:
+        raise ValueError(f"access='projected' needs n_units <= {rows.n_features} features, got {k}.")
+    first, rest = split_rows(rows, share)
+    mirror = SpectralMirror(k).fit_source(first)
+    facts |= {"mirror_eigenvalues": mirror.eigenvalues_.tolist(), "mirror_noise_edge": mirror.noise_edge_}
+    estimator = ProjectedGradients(mirror.components_)
+    return _Access("projected", estimator, rest, _supported_scale(rest.n_rows, k), facts)
+
+
+def _supported_scale(n_rows: int, dimension: int) -> float:
+    """Scale at which a typical point xi, |xi|^2 = scale^2 dimension, has n exp(-|xi|^2) = 100 effective rows."""
+    return float(np.sqrt(max(np.log(n_rows / 100), 0.5) / dimension))
+
+
+def _weigh(
+    units: Floats, source: Any, slope: float | None, mixture: bool, activation: str, rng: np.random.Generator
+) -> WeightFit:
+    if isinstance(source, Oracle):
+        # The units are fixed by now: a few hundred fresh queries determine k weights and a slope.
+        X = rng.standard_normal((max(500, 50 * len(units)), source.n_features))
+        rows: Source = ArraySource(X, source(X))
+    else:
+        rows = as_source(source)
+    return fit_weights(units, rows, slope=slope, mixture=mixture, activation=activation)

@@ -1,0 +1,67 @@
+"""Moves out of a wrong optimum: trade the least useful units for better ones, or level a spike."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..fit import Parameters
+from .better import Better
+from .problem import Problem
+from .race import Optima, descend, descend_on_many, prune
+
+__all__ = ["escape", "level", "spiky"]
+
+_TRADES = 3
+_SPIKE = 1.6  # slope of the steepest unit over that of the others: wrong optima for labels have one such unit
+
+
+def escape(problem: Problem, theta: Parameters, better: Better, rng: np.random.Generator) -> Optima:
+    """Descend from `theta` with units traded: new ones from the residuals, or a unit split in two.
+
+    Each start adds one or two units and drops the least useful afterwards, so that the number of units stays.
+    """
+    k = len(theta.u)
+    rows = problem.first(4000)
+    starts = []
+    picks = rng.permutation(len(better.units))
+    for i in range(0, len(picks) - 1, 2):
+        pair = picks[i : i + 2]
+        starts.append(_extended(theta, better.units[pair], better.offsets[pair]))
+    for unit in np.argsort(-np.abs(theta.u))[:_TRADES]:
+        step = 0.5 * (1 + float(np.linalg.norm(theta.A[unit]))) * better.splits[unit]
+        halves = np.vstack((theta.A[unit] + step, theta.A[unit] - step))
+        starts.append(_extended(theta, halves, np.repeat(theta.b[unit], 2), without=int(unit)))
+    return descend(problem, [prune(start, problem.family, rows, k) for start in starts])
+
+
+def spiky(theta: Parameters) -> bool:
+    """Tell whether one unit is much steeper than the others."""
+    steepest, others = _steepness(theta)
+    return len(theta.u) > 1 and float(np.linalg.norm(theta.A[steepest])) > _SPIKE * others
+
+
+def level(problem: Problem, theta: Parameters) -> Optima:
+    """Descend from `theta` with the steepest unit as steep as the others, half as steep, or all units alike."""
+    steepest, others = _steepness(theta)
+    lengths = np.linalg.norm(theta.A, axis=1, keepdims=True)
+    starts = []
+    for slope in (others, 0.5 * others):
+        A = theta.A.copy()
+        A[steepest] *= slope / lengths[steepest]
+        starts.append(theta._replace(A=A))
+    alike = theta.A / lengths * np.exp(np.log(lengths).mean())
+    starts.append(theta._replace(A=alike, u=np.full(len(theta.u), theta.u.mean())))
+    return descend_on_many(problem, starts)  # few rows cannot tell which of them is right
+
+
+def _steepness(theta: Parameters) -> tuple[int, float]:
+    """Return the number of the steepest unit and the mean slope of the others."""
+    lengths = np.maximum(np.linalg.norm(theta.A, axis=1), 1e-300)
+    steepest = int(np.argmax(lengths))
+    return steepest, float(np.exp(np.log(np.delete(lengths, steepest)).mean())) if len(lengths) > 1 else np.inf
+
+
+def _extended(theta: Parameters, A: np.ndarray, b: np.ndarray, without: int | None = None) -> Parameters:
+    kept = [unit for unit in range(len(theta.u)) if unit != without]
+    u = np.concatenate((theta.u[kept], np.full(len(A), np.abs(theta.u).mean())))
+    return Parameters(np.vstack((theta.A[kept], A)), u, np.concatenate((theta.b[kept], b)), theta.c)

@@ -1,0 +1,105 @@
+"""From an optimum in the frame to a fit in the user's coordinates, with standard errors and a verdict."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..checking import Floats
+from ..fit import Family, NormalEquations, Parameters, Refined, refine
+from ..inference import StandardErrors, sandwich
+from ..model import SigmoidCombination
+from ..sources import ArraySource, Source
+from .fit import Fit
+from .frame import Framed
+from .problem import Problem
+from .settle import Settled
+from .simpler import gains
+from .verdict import Evidence, judge
+
+__all__ = ["finish"]
+
+
+def finish(source: Source, problem: Problem, settled: Settled) -> Fit:
+    """Return the fit: polished on all rows, with the sandwich covariance of the rows of the search, scaled to all."""
+    family, frame = problem.family, problem.frame
+    found = settled.optima.best
+    best = _on_all_rows(source, problem, found)
+    equations = ArraySource(*problem.rows).reduce(NormalEquations(family, best.theta, scatter=True))
+    covariance = sandwich(equations, family, best.theta, frame.metric) * (problem.mass / best.mass)
+    move = frame.leave_matrix(family, len(best.theta.u))
+    errors = _canonical_errors(frame.leave(best.theta), family, move @ covariance @ move.T)
+    evidence = Evidence(
+        **gains(problem, best)._asdict(),
+        p_better=settled.p_better,
+        hits=settled.optima.hits,
+        gap=settled.optima.gap,
+        converged=best.converged,
+        n_flat=frame.basis.shape[0] - frame.basis.shape[1],
+    )
+    # Angles mean the same in every choice of units of measurement only where the rows are white.
+    certified, verdict = judge(_canonical_errors(best.theta, family, covariance), evidence)
+    return Fit(
+        model=errors.model,
+        family=family,
+        frame=frame,
+        refined=best,
+        n_rows=source.n_rows,
+        hits=settled.optima.hits,
+        gap=settled.optima.gap,
+        p_better=settled.p_better,
+        standard_errors=errors,
+        certified=certified,
+        verdict=verdict,
+        diagnostics={
+            **evidence._asdict(),
+            "rounds": settled.rounds,
+            "offsets_fitted": family.offsets,
+            "bic_path": dict(settled.bic_path),
+        },
+    )
+
+
+def _on_all_rows(source: Source, problem: Problem, found: Refined) -> Refined:
+    """Polish on the rows that the search did not see: the sample's curvature, scaled, leaves a few gradient passes."""
+    if source.n_rows <= len(problem.rows.y) or problem.mass >= source.moments.mass:
+        return found
+    family = problem.family
+    assert found.equations.curvature is not None  # a polished optimum carries one
+    return refine(
+        lambda theta, curvature: source.reduce(
+            Framed(NormalEquations(family, theta, curvature=curvature), problem.frame)
+        ),
+        family,
+        found.theta,
+        prior=problem.prior,
+        metric=problem.frame.metric,
+        curvature=found.equations.curvature * (source.moments.mass / problem.mass),
+        tolerance=1e-3,
+    )
+
+
+def _canonical_errors(theta: Parameters, family: Family, covariance: Floats) -> StandardErrors:
+    """Return the standard errors of the canonical form (of the model as it is, where turning needs an intercept)."""
+    model = theta.to_model(family.activation)
+    if not family.intercept and family.activation.center != 0:
+        return StandardErrors(model, family, covariance)
+    turn = _canonical_matrix(model, family)
+    return StandardErrors(model.canonical(), family, turn @ covariance @ turn.T)
+
+
+def _canonical_matrix(raw: SigmoidCombination, family: Family) -> Floats:
+    """Return the (size, size) derivative of ``model.canonical()`` in the flat parameters."""
+    k, d = raw.units.shape
+    sign = np.where(raw.weights < 0, -1.0, 1.0)
+    order = np.argsort(-np.abs(raw.weights), kind="stable")
+    M = np.zeros((family.size(k, d), family.size(k, d)))
+    for place, unit in enumerate(order):
+        M[place * d : (place + 1) * d, unit * d : (unit + 1) * d] = sign[unit] * np.eye(d)
+        M[k * d + place, k * d + unit] = sign[unit]
+        if family.offsets:
+            M[k * d + k + place, k * d + k + unit] = sign[unit]
+        if family.intercept and sign[unit] < 0:
+            M[-1, k * d + unit] = 2 * family.activation.center
+    if family.intercept:
+        M[-1, -1] = 1.0
+    return M

@@ -1,0 +1,98 @@
+"""What a search hands back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..fit import Family, Refined
+from ..inference import StandardErrors
+from ..model import SigmoidCombination
+from .frame import Frame
+
+__all__ = ["Fit"]
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A fitted model and what the search saw on the way.
+
+    Attributes
+    ----------
+    model : SigmoidCombination
+        In the user's coordinates, in canonical form where the family allows it.
+    family : Family
+    frame : Frame
+        The coordinates of `refined`.
+    refined : Refined
+        The optimum over all rows.
+    n_rows : int
+    hits : int
+        How many survivors of the races ended in this optimum.
+    gap : float
+        Nats to the next best optimum that was seen (inf: none).
+    p_better : float
+        p-value of the cross-fitted test that a better unit exists.
+    standard_errors : StandardErrors
+        From the sandwich covariance, in the user's coordinates.
+    certified : bool
+    verdict : str
+    diagnostics : dict
+        Plain numbers and strings.
+    """
+
+    model: SigmoidCombination
+    family: Family
+    frame: Frame
+    refined: Refined
+    n_rows: int
+    hits: int
+    gap: float
+    p_better: float
+    standard_errors: StandardErrors
+    certified: bool
+    verdict: str
+    diagnostics: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def n_units(self) -> int:
+        """k."""
+        return self.model.n_units
+
+    @property
+    def n_parameters(self) -> int:
+        """Free parameters of the model, without the noise variance."""
+        return self.family.n_parameters(self.model.n_units, self.frame.basis.shape[1])
+
+    @property
+    def log_likelihood(self) -> float:
+        """Maximised log-likelihood of y given X (Gaussian noise of fitted variance, or labels)."""
+        if self.family.labels:
+            return -self.refined.loss
+        mass = self.refined.mass
+        variance = max(self.refined.noise_variance * self.frame.y_scale**2, np.finfo(np.float64).tiny)
+        return -0.5 * mass * (float(np.log(2 * np.pi * variance)) + 1)
+
+    @property
+    def noise(self) -> float:
+        """Standard deviation of the residuals, degrees of freedom taken off; nan for labels."""
+        if self.family.labels:
+            return float("nan")
+        left = max(self.refined.mass - self.n_parameters, 1.0)
+        return float(np.sqrt(2 * self.refined.loss / left)) * self.frame.y_scale
+
+    @property
+    def bic(self) -> float:
+        """Schwarz's criterion; smaller is better."""
+        return -2 * self.log_likelihood + self._n_estimated * float(np.log(self.refined.mass))
+
+    @property
+    def aic(self) -> float:
+        """Akaike's criterion; smaller is better."""
+        return -2 * self.log_likelihood + 2 * self._n_estimated
+
+    @property
+    def _n_estimated(self) -> int:
+        return self.n_parameters + (0 if self.family.labels else 1)

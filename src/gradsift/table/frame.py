@@ -1,0 +1,122 @@
+"""Coordinates in which every fit looks alike: whitened rows, target of unit scale."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+
+from ..checking import Floats
+from ..fit import Family, Parameters
+from ..sources import Moments, Rows, Summary
+
+__all__ = ["Frame", "Framed", "frame_of"]
+
+State = TypeVar("State")
+Result = TypeVar("Result")
+
+_RANK_TOLERANCE = 1e-10  # of the correlation matrix: directions with less spread carry nothing
+
+
+@dataclass(frozen=True)
+class Frame:
+    """``z = (x - shift) @ basis`` and ``t = (y - y_shift) / y_scale``.
+
+    Attributes
+    ----------
+    shift : (d,) array
+    basis : (d, r) array
+        Maps rows to r <= d uncorrelated coordinates of unit variance; r < d when columns are constant or collinear.
+    y_shift, y_scale : float
+    """
+
+    shift: Floats
+    basis: Floats
+    y_shift: float
+    y_scale: float
+
+    def rows(self, rows: Rows) -> Rows:
+        """Return a block in these coordinates."""
+        X = rows.X - self.shift if self.shift.any() else rows.X
+        return Rows(X @ self.basis, (rows.y - self.y_shift) / self.y_scale, rows.weight)
+
+    @property
+    def metric(self) -> Floats:
+        """(r, r): the slope of unit a, in the user's coordinates, is sqrt(a' metric a)."""
+        return np.asarray(self.basis.T @ self.basis)
+
+    def leave(self, theta: Parameters) -> Parameters:
+        """Return the same function in the user's coordinates."""
+        A = theta.A @ self.basis.T
+        return Parameters(A, theta.u * self.y_scale, theta.b - A @ self.shift, theta.c * self.y_scale + self.y_shift)
+
+    def enter(self, theta: Parameters) -> Parameters:
+        """Invert :meth:`leave` (exactly when r = d, else on the span of the rows)."""
+        A: Floats = np.linalg.pinv(self.basis) @ theta.A.T
+        A = np.ascontiguousarray(A.T)
+        c = (theta.c - self.y_shift) / self.y_scale
+        return Parameters(A, theta.u / self.y_scale, theta.b + theta.A @ self.shift, c)
+
+    def leave_matrix(self, family: Family, n_units: int) -> Floats:
+        """Return the (size, size) derivative of :meth:`leave` in the flat parameters, for covariances."""
+        d, r = self.basis.shape
+        k = n_units
+        M = np.zeros((family.size(k, d), family.size(k, r)))
+        for unit in range(k):
+            M[unit * d : (unit + 1) * d, unit * r : (unit + 1) * r] = self.basis
+        weights = np.arange(k)
+        M[k * d + weights, k * r + weights] = self.y_scale
+        if family.offsets:
+            for unit in range(k):
+                M[k * d + k + unit, unit * r : (unit + 1) * r] = -self.shift @ self.basis
+                M[k * d + k + unit, k * r + k + unit] = 1.0
+        if family.intercept:
+            M[-1, -1] = self.y_scale
+        return M
+
+
+def frame_of(moments: Moments, family: Family) -> Frame:
+    """Return whitening coordinates: centred only where offsets (for x) and an intercept (for y) can undo it."""
+    d = len(moments.mean)
+    spread = np.sqrt(np.diag(moments.covariance))
+    flat = spread <= 1e-12 * np.maximum(np.abs(moments.mean), np.finfo(np.float64).tiny)
+    spread = np.where(flat, 1.0, spread)
+    correlation = moments.covariance / spread[:, None] / spread
+    correlation[flat], correlation[:, flat] = 0.0, 0.0
+    if not family.offsets:  # a constant column is then the only offset there is: keep it, at unit size
+        spread = np.where(flat & (moments.mean != 0), np.abs(moments.mean), spread)
+        correlation[flat, flat] = (moments.mean[flat] != 0).astype(float)
+    values, vectors = np.linalg.eigh(correlation)
+    kept = values > _RANK_TOLERANCE * max(1.0, values[-1])
+    basis = (vectors[:, kept] / np.sqrt(values[kept])) / spread[:, None]
+    shift = moments.mean if family.offsets else np.zeros(d)
+    if family.labels:
+        return Frame(shift, basis, 0.0, 1.0)
+    y_shift = moments.y_mean if family.intercept else 0.0
+    scale = float(np.hypot(np.sqrt(moments.y_variance), moments.y_mean - y_shift))
+    return Frame(shift, basis, y_shift, scale if scale > 0 else 1.0)
+
+
+class Framed(Summary[State, Result]):
+    """Another summary, taken of the rows in a frame; works wherever the rows live."""
+
+    def __init__(self, inner: Summary[State, Result], frame: Frame) -> None:
+        self.inner, self.frame = inner, frame
+
+    def block_rows(self, n_features: int) -> int:
+        return self.inner.block_rows(self.frame.basis.shape[1])
+
+    def chunk(self, rows: Rows) -> State:
+        return self.inner.chunk(self.frame.rows(rows))
+
+    def chunk_on_device(self, rows: Any) -> State:
+        x, y, frame = rows.X.double(), rows.y.double(), self.frame
+        framed = (x - x.new_tensor(frame.shift)) @ x.new_tensor(frame.basis)
+        return self.inner.chunk_on_device(rows._replace(X=framed, y=(y - frame.y_shift) / frame.y_scale))
+
+    def merge(self, left: Any, right: Any) -> State:
+        return self.inner.merge(left, right)
+
+    def finalize(self, state: State) -> Result:
+        return self.inner.finalize(state)

@@ -1,0 +1,232 @@
+"""Many starts in one batch; the best go on, the rest stop early."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..checking import Floats
+from ..fit import Chart, Family, Parameters, Refined
+from ..geometry import match_units
+from ..sources import Rows
+from .batch import BatchLoss
+from .lbfgs import Descent, minimize_batch, start_batch
+from .problem import Problem
+
+__all__ = ["Optima", "descend", "descend_on_many", "glorot_starts", "prune", "race", "same_optimum"]
+
+SPARE_UNITS = 5
+_TURNS = (1.0, 3.0)  # scales of the starts in turn: for labels one scale alone often leads to one optimum alone
+ROWS_PER = 30
+_SAME_BASIN = 0.2  # distance of a start from an optimum below which a polish is not worth its cost
+_TWINS = 0.1  # the same between two starts that are still on their way
+_SURVIVING = 0.75  # share of the starts of a race on few rows
+_MANY = 10_000  # rows of their last descent: forty float32 evaluations cost less than two Gauss-Newton matrices
+_GLANCE = 6  # iterations of a polish after which it may prove to be on its way to a known optimum
+_ROUGH = 0.03  # nats: enough to compare optima; only the one that is kept is polished further
+_HOPELESS = 150.0  # nats behind the leader on few rows
+_CLEARLY_WORSE = 30.0  # nats behind the leader on many: not worth a polish
+
+
+class Optima(NamedTuple):
+    """Distinct polished optima, best first, and how many survivors of the race ended in the best."""
+
+    found: list[Refined]
+    hits: int
+
+    @property
+    def best(self) -> Refined:
+        """The optimum of highest posterior."""
+        return self.found[0]
+
+    @property
+    def gap(self) -> float:
+        """Nats from the best to the next optimum; inf when only one was seen."""
+        return self.found[1].objective - self.found[0].objective if len(self.found) > 1 else np.inf
+
+    def merge(self, other: Optima) -> Optima:
+        """Pool two sets, counting hits of the better best."""
+        found = list(self.found)
+        for refined in other.found:
+            if not any(same_optimum(refined, known) for known in found):
+                found.append(refined)
+        found.sort(key=lambda refined: refined.objective)
+        hits = sum(o.hits for o in (self, other) if same_optimum(o.best, found[0]))
+        return Optima(found, hits)
+
+
+class Contender(NamedTuple):
+    """A start after its descent, how many nats it is behind the leader, and how many starts it stands for."""
+
+    theta: Parameters
+    behind: float
+    hits: int
+
+
+def glorot_starts(
+    family: Family, n_units: int, n_features: int, n_starts: int, scale: float, rng: np.random.Generator
+) -> list[Parameters]:
+    """Draw random students whose arguments have variance about ``scale^2 2 d / (d + k)``."""
+    spread = scale * np.sqrt(2 / (n_features + n_units))
+    starts = []
+    for _ in range(n_starts):
+        A = spread * rng.standard_normal((n_units, n_features))
+        u = rng.standard_normal(n_units) * np.sqrt(2 / (n_units + 1))
+        b = 0.5 * rng.standard_normal(n_units) if family.offsets else np.zeros(n_units)
+        starts.append(Parameters(A, np.full(n_units, 1 / n_units) if family.labels else u, b, 0.0))
+    return starts
+
+
+def race(problem: Problem, n_units: int, n_starts: int, scale: float, rng: np.random.Generator) -> Optima:
+    """Descend from random starts with units to spare, drop the least useful, and polish what differs.
+
+    Spare units make the landscape kinder: with correlated units, a race of exact size ends in a wrong optimum more
+    often, and takes longer. Crowded problems (more units than dimensions) get as many spare units as units, and more
+    time; starts by matching pursuit did not help there once spare units did.
+    At most 200 batched evaluations (600 if crowded), and one Levenberg-Marquardt run per basin that is worth it.
+    """
+    few = _few(problem, n_units)
+    crowded = n_units > problem.n_features
+    n_wide = n_units + max(SPARE_UNITS, n_units if crowded else n_units // 2)
+    wide = problem.batch(n_wide, few)
+    starts = [
+        start
+        for turn in range(n_starts)
+        for start in glorot_starts(problem.family, n_wide, problem.n_features, 1, scale * _TURNS[turn % 2], rng)
+    ]
+    state = start_batch(wide, wide.pack(starts))
+    state = minimize_batch(wide, state, 300 if crowded else 60, tolerance=0.5 * _nat(problem, state.values))
+    rows = problem.first(min(few, 4000))
+    pruned = [prune(wide.unpack(student), problem.family, rows, n_units) for student in state.points]
+    return descend(problem, pruned, 200 if crowded else 40)
+
+
+def descend(problem: Problem, starts: list[Parameters], max_evaluations: int = 120) -> Optima:
+    """Descend from starts that already have the right number of units: on few rows, the best on many, then polished."""
+    n_units, n = len(starts[0].u), len(problem.rows.y)
+    sample = _few(problem, n_units)
+    loss = problem.batch(n_units, sample)
+    state = start_batch(loss, loss.pack(starts))
+    nat = _nat(problem, state.values)
+    state = minimize_batch(loss, state, max_evaluations, tolerance=0.1 * nat)
+    state = state.keep(np.argsort(state.values)[: max(1, round(_SURVIVING * len(starts)))])
+    if sample >= min(n, _MANY):
+        return _polish_ends(problem, loss, state, np.ones(len(state.values), dtype=np.intp))
+    near = (state.values - state.values[0]) / nat < _HOPELESS
+    return descend_on_many(problem, [loss.unpack(point) for point in state.points[near]])
+
+
+def descend_on_many(problem: Problem, starts: list[Parameters]) -> Optima:
+    """Descend on many rows from starts for which few rows say nothing more, from twins once; then polish."""
+    chosen, hits = _distinct(starts)
+    loss = problem.batch(len(starts[0].u), min(len(problem.rows.y), _MANY))
+    state = start_batch(loss, loss.pack([starts[i] for i in chosen]))
+    state = minimize_batch(loss, state, 100, tolerance=0.05 * _nat(problem, state.values))
+    return _polish_ends(problem, loss, state, hits)
+
+
+def _polish_ends(problem: Problem, loss: BatchLoss, state: Descent, hits: NDArray[np.intp]) -> Optima:
+    order = np.argsort(state.values)
+    behind = (state.values[order] - state.values[order[0]]) / _nat(problem, state.values)  # nats on all rows
+    chart = Chart(problem.family, problem.frame.metric)
+    ends = [chart.project(loss.unpack(state.points[i])) for i in order]
+    return polish_distinct(problem, [Contender(*end) for end in zip(ends, behind, hits[order])])
+
+
+def _distinct(students: list[Parameters]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return the numbers of students that differ from all before them, and how many each stands for."""
+    chosen: list[int] = []
+    hits: list[int] = []
+    for number, student in enumerate(students):
+        twin = next((i for i, other in enumerate(chosen) if _distance(student, students[other]) < _TWINS), None)
+        if twin is None:
+            chosen.append(number)
+            hits.append(1)
+        else:
+            hits[twin] += 1
+    return np.array(chosen, dtype=np.intp), np.array(hits, dtype=np.intp)
+
+
+def _few(problem: Problem, n_units: int) -> int:
+    """Return the number of rows on which basins can be told apart: more when the signal is weak."""
+    p = problem.family.n_parameters(n_units, problem.n_features)
+    return int(min(len(problem.rows.y), 10_000, max(1000, ROWS_PER * p * max(1.0, 0.5 / problem.linear_share))))
+
+
+def prune(theta: Parameters, family: Family, rows: Rows, n_units: int) -> Parameters:
+    """Drop units one at a time, each time the one whose loss a refit of the other weights mends best."""
+    values = family.activation.value(rows.X @ theta.A.T + theta.b)  # (rows, k)
+    y = rows.y - theta.c
+    information = 1 / np.maximum(1 - (values @ theta.u) ** 2, 1e-3) if family.labels else np.ones(len(y))
+    if rows.weight is not None:
+        information = information * rows.weight
+    gram = (values * information[:, None]).T @ values
+    gram[np.diag_indices_from(gram)] += 1e-6 * information.sum()  # twins are common among spare units
+    cross = values.T @ (information * y)
+    kept = np.arange(len(theta.u))
+    while len(kept) > n_units:
+        inverse = np.linalg.inv(gram[np.ix_(kept, kept)])
+        price = (inverse @ cross[kept]) ** 2 / np.diag(inverse)
+        kept = np.delete(kept, np.argmin(price))
+    u: Floats = np.asarray(np.linalg.solve(gram[np.ix_(kept, kept)], cross[kept]))
+    if family.labels:
+        u = np.maximum(u, 0.2 / n_units)
+        u = u / u.sum()
+    return Parameters(theta.A[kept], u, theta.b[kept], theta.c)
+
+
+def _nat(problem: Problem, losses: Floats) -> float:
+    """Return the change of the mean loss that is one nat on all rows of the search."""
+    n = len(problem.rows.y)
+    return 1.0 / n if problem.family.labels else float(2 * losses.min()) / n
+
+
+def polish_distinct(problem: Problem, contenders: list[Contender]) -> Optima:
+    """Polish the contenders, except those that sit, or soon arrive, where another polish began or ended."""
+    found: list[Refined] = []
+    begun: list[list[Parameters]] = []  # where the polishes that ended in each optimum began
+    hits: list[int] = []
+
+    def basin(theta: Parameters) -> int | None:
+        places = ((i, place) for i, known in enumerate(found) for place in (known.theta, *begun[i]))
+        return next((i for i, place in places if _distance(theta, place) < _SAME_BASIN), None)
+
+    for theta, behind, n_starts in contenders:
+        near = basin(theta)
+        if near is None and behind < _CLEARLY_WORSE:
+            refined = problem.polish(theta, tolerance=_ROUGH, max_iterations=_GLANCE)
+            near = None if refined.converged else basin(refined.theta)
+            if near is None and not refined.converged:
+                refined = problem.polish(refined.theta, tolerance=_ROUGH)
+            if near is None:
+                near = next((i for i, known in enumerate(found) if same_optimum(refined, known)), None)
+            if near is None:
+                found.append(refined)
+                begun.append([theta])
+                hits.append(n_starts)
+                continue
+        if near is not None:
+            begun[near].append(theta)
+            hits[near] += n_starts
+    order = np.argsort([refined.objective for refined in found])
+    return Optima([found[i] for i in order], hits[order[0]])
+
+
+def same_optimum(left: Refined, right: Refined) -> bool:
+    """Tell whether two polished fits are one optimum, up to the order and sign of the units."""
+    return abs(left.objective - right.objective) < 0.5 and _distance(left.theta, right.theta) < 0.1
+
+
+def _distance(left: Parameters, right: Parameters) -> float:
+    """Return the largest distance between matched units; of directions if steep, where slopes are ill determined."""
+    first, second = _oriented(left), _oriented(right)
+    match = match_units(first, second)
+    return float(np.linalg.norm(first[match.order] * match.signs[:, None] - second, axis=1).max())
+
+
+def _oriented(theta: Parameters) -> Floats:
+    rows = theta.A * np.where(theta.u < 0, -1.0, 1.0)[:, None]
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    return np.where(lengths > 0, rows / np.maximum(1.0, lengths), 1e-300)

@@ -1,0 +1,157 @@
+"""The joint fit: blocks against a dense factorisation, convergence, error sizes, polish, pruning."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from gradsift import Oracle
+from gradsift.blackbox.asking import Ledger
+from gradsift.blackbox.exact.blocks import BlockSystem
+from gradsift.blackbox.exact.certificate import certify, fresh_points, smallest_angle
+from gradsift.blackbox.exact.dense import DenseSystem
+from gradsift.blackbox.exact.joint import fit_jointly, parameter_errors
+from gradsift.blackbox.exact.polish import polish
+from gradsift.blackbox.exact.prune import without_cancelled, without_contaminated
+from gradsift.blackbox.exact.search import _Search
+
+K, D = 4, 6
+
+
+def teacher(seed):
+    rng = np.random.default_rng(seed)
+    a, b = rng.standard_normal((K, D)), rng.standard_normal(K)
+    u, c = np.array([0.9, -0.7, 0.5, 0.3]), 0.25
+    return a, b, u, c
+
+
+@pytest.fixture(scope="module")
+def found():
+    """A network as the probes leave it, before any joint fit, with its ledger."""
+    a, b, u, c = teacher(0)
+    ledger = Ledger(Oracle(lambda X: np.tanh(X @ a.T + b) @ u + c, D))
+    search = _Search(ledger, np.random.default_rng(0))
+    assert search.family("tanh").certified
+    return search.known, ledger
+
+
+def disturbed(net, size, seed=0):
+    rng = np.random.default_rng(seed)
+    return replace(net, a=net.a * (1 + size * rng.standard_normal(net.a.shape)), c=net.c + size)
+
+
+def test_blocks_and_dense_factorisation_give_the_same_newton_change(found):
+    net, ledger = found
+    net = disturbed(net, 1e-7)
+    blocks, dense = BlockSystem(net, ledger).newton_change(), DenseSystem(net, ledger).newton_change()
+    for mine, other in zip(blocks.own, dense.own):
+        np.testing.assert_allclose(mine, other, rtol=1e-4, atol=1e-4 * np.abs(other).max())
+    np.testing.assert_allclose(blocks.shared, dense.shared, rtol=1e-4, atol=1e-4 * np.abs(dense.shared).max())
+
+
+def test_blocks_and_dense_factorisation_agree_on_the_errors(found):
+    net, ledger = found
+    blocks = BlockSystem(net, ledger).errors(np.random.default_rng(0), 400)
+    dense = DenseSystem(net, ledger).errors(np.random.default_rng(1), 400)
+    # Root mean squares over 400 draws have a relative standard error of 1/sqrt(800) = 3.5% each.
+    for name in ("unit", "slope", "offset", "weight"):
+        np.testing.assert_allclose(getattr(blocks, name), getattr(dense, name), rtol=0.25)
+
+
+def test_the_fit_returns_to_the_teacher_from_a_disturbed_start(found):
+    net, ledger = found
+    start = disturbed(net, 1e-6)
+    fit = fit_jointly(start, ledger)
+    assert fit.chi < 2
+    truth = teacher(0)[0]
+    nearest = np.abs(np.abs(truth[:, None]) - np.abs(fit.net.a[None])).max(axis=2).min(axis=1)
+    assert nearest.max() < 1e-11
+
+
+def test_the_change_of_an_answer_shows_in_chi(found):
+    net, ledger = found
+    wrong = replace(net, c=net.c + 1e-9)
+    assert fit_jointly(wrong, ledger).chi < 2  # the intercept is fitted again
+    ledger_y = ledger.y
+    ledger_y[5] += 1e-9
+    try:
+        assert fit_jointly(net, ledger).chi > 100
+    finally:
+        ledger_y[5] -= 1e-9
+
+
+def test_a_certificate_names_what_is_wrong(found):
+    net, ledger = found
+    rng = np.random.default_rng(0)
+    fit, errors = polish(fit_jointly(net, ledger), ledger, rng)
+    assert certify(fit, errors, ledger, np.zeros(3)).holds
+    cases = {
+        "rounding error": certify(replace(fit, chi=2.5), errors, ledger, np.zeros(3)),
+        "fresh points": certify(fit, errors, ledger, np.array([1e-6, 0.0, 0.0])),
+        "precision limit": certify(fit, replace(errors, relative=np.full(K, 1e-8)), ledger, np.zeros(3)),
+        "negligible weight": certify(
+            replace(fit, net=replace(net, u=np.array([1e-9, 1.0, 1.0, 1.0]))), errors, ledger, np.zeros(3)
+        ),
+    }
+    for phrase, certificate in cases.items():
+        assert not certificate.holds
+        assert phrase in certificate.sentence
+
+
+def test_polish_asks_nearer_the_origin_where_the_errors_are_too_large():
+    # Slopes spread over 1e5 leave steep units probed far out, where their arguments are rounded coarsely.
+    rng = np.random.default_rng(3)
+    a = rng.standard_normal((3, 5)) * np.array([[0.003], [1.0], [300.0]])
+    ledger = Ledger(Oracle(lambda X: np.tanh(X @ a.T + 0.5) @ np.array([1.0, 0.8, 0.6]), 5))
+    found = _Search(ledger, np.random.default_rng(0)).family("tanh")
+    assert found.certified
+    assert found.error_bounds.max() < 6e-9
+
+
+def test_fresh_points_lie_where_units_are_active(found):
+    net, _ = found
+    points = fresh_points(net, 5, np.random.default_rng(0))
+    assert (np.abs(net.arguments(points)).min(axis=1) < 3).all()
+
+
+def test_the_smallest_angle_ignores_signs_and_lengths(found):
+    net, _ = found
+    turned = np.array([[1.0, 0, 0], [0, 1, 0], [-3.0, 1e-9, 0]])
+    assert smallest_angle(replace(net, a=turned, b=np.zeros(3), u=np.ones(3))) == pytest.approx(1e-9 / 3, rel=1e-6)
+
+
+def test_a_pair_that_adds_up_to_nothing_is_dropped(found):
+    net, _ = found
+    ghost = net.only(np.array([True, False, False, False]))
+    opposite = replace(ghost, u=-ghost.u)
+    turned = replace(ghost, a=-ghost.a, b=-ghost.b)
+    for extra in (opposite, turned):
+        assert without_cancelled(net.with_units(extra)).k == K - 1
+    assert without_cancelled(net).k == K
+
+
+def test_a_unit_read_where_another_one_moved_is_dropped(found):
+    net, ledger = found
+    assert without_contaminated(net, ledger).k == K
+    probe = net.probes[1]
+    spoiled = replace(probe, answers=probe.answers + 1e-3 * np.arange(D - 2))
+    probes = (net.probes[0], spoiled, *net.probes[2:])
+    assert without_contaminated(replace(net, probes=probes), ledger).k == K - 1
+
+
+def test_a_constant_from_units_still_missing_is_no_reason_to_drop(found):
+    net, ledger = found
+    probe = net.probes[1]
+    shifted = replace(probe, answers=probe.answers + 0.5)
+    assert without_contaminated(replace(net, probes=(net.probes[0], shifted, *net.probes[2:])), ledger).k == K
+
+
+def test_open_parameters_have_infinite_errors(found):
+    net, ledger = found
+    twice = net.with_units(net.only(np.array([True, False, False, False])))
+    errors = parameter_errors(
+        replace(twice, u=np.append(0.5 * net.u, 0.5 * net.u[0])), ledger, np.random.default_rng(0)
+    )
+    assert errors.relative.max() > 1e-3  # two copies of a unit: only their sum is settled

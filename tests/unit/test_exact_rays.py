@@ -1,0 +1,77 @@
+"""Rays: how large a network is, and what its growth far out says."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from gradsift import Oracle
+from gradsift.blackbox.asking import Ledger
+from gradsift.blackbox.exact.families import AlgebraicTails
+from gradsift.blackbox.exact.rays import cast_rays
+from gradsift.blackbox.links import LINKS
+from gradsift.errors import NotIdentifiable
+
+
+def cast(f, d=4, seed=0):
+    ledger = Ledger(Oracle(f, d))
+    return cast_rays(ledger, LINKS["tanh"], np.random.default_rng(seed)), ledger
+
+
+@pytest.mark.parametrize("size", [1e-6, 1e-2, 1.0, 50.0, 1e5])
+def test_beyond_the_scale_a_ray_is_flat_and_well_below_it_is_not(size):
+    a = np.random.default_rng(1).standard_normal((3, 4)) / size
+
+    def f(X):
+        return np.tanh(X @ a.T) @ np.array([0.5, -1.0, 0.8]) + 2.0
+
+    rays, ledger = cast(f)
+    ahead = f(np.array([[1.5], [1e9], [0.2]]) * rays.scale * rays.first)
+    assert ahead[0] == pytest.approx(ahead[1], abs=1e-13)
+    assert abs(ahead[2] - ahead[1]) > 1e-13
+    assert rays.intercept == pytest.approx(2.0, abs=1e-14)
+    assert ledger.n_queries < 30
+
+
+def test_the_direction_with_the_smaller_scale_comes_first():
+    rays, _ = cast(lambda X: np.tanh(X @ np.array([1.0, 0.1, 0.0, 0.0])), seed=3)
+    assert rays.scale <= rays.second_scale
+    assert abs(rays.first @ rays.second) < 1e-14
+
+
+def test_a_constant_is_refused():
+    with pytest.raises(NotIdentifiable, match="constant"):
+        cast(lambda X: np.full(len(X), 3.0))
+
+
+@pytest.mark.parametrize("size", [1e-12, 1e-6, 1.0, 1e4])
+def test_a_linear_term_is_measured_to_the_last_digits_and_taken_off(size):
+    v = size * np.arange(4.0)
+    rays, ledger = cast(lambda X: np.tanh(X[:, 0] + X[:, 2]) + X @ v + 0.5)
+    np.testing.assert_allclose(ledger.linear, v, rtol=0, atol=1e-12 * np.linalg.norm(v))
+    np.testing.assert_allclose(np.sort(np.abs(rays.plateaus - 0.5)), 1.0, atol=1e-6)
+    assert rays.intercept == pytest.approx(0.5, abs=1e-6)
+    assert ledger.n_queries < 50
+
+
+def test_functions_without_a_linear_term_are_not_given_one():
+    assert cast(lambda X: np.tanh(X[:, 0] - 1e4))[1].linear is None
+    assert cast(lambda X: 1e8 * np.tanh(X[:, 0]))[1].linear is None
+
+
+def test_relu_units_are_told_from_a_linear_term_by_the_two_slopes_of_a_line():
+    with pytest.raises(NotIdentifiable, match="ReLU") as refusal:
+        cast(lambda X: np.maximum(X[:, 0] + X[:, 1], 0) + X[:, 2])
+    assert not isinstance(refusal.value, AlgebraicTails)
+
+
+@pytest.mark.parametrize("g", [np.arctan, lambda z: z / (1 + np.abs(z))])
+def test_algebraic_tails_are_told_from_exponential_ones(g):
+    with pytest.raises(AlgebraicTails, match="arctan"):
+        cast(lambda X: g(X @ np.arange(1.0, 5.0)))
+
+
+@pytest.mark.parametrize("f", [np.sin, np.square], ids=["periodic", "quadratic"])
+def test_other_functions_are_refused_with_the_ratios(f):
+    with pytest.raises(NotIdentifiable, match="neither to a constant nor to a line"):
+        cast(lambda X: f(X @ np.arange(1.0, 5.0)))

@@ -1,0 +1,78 @@
+"""The scan: steps on an arc, told from plateaus."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.special import erf
+
+from gradsift.blackbox.exact.families import Slope, likely_family
+from gradsift.blackbox.exact.scan import Samples, scan_steps
+from gradsift.blackbox.links import LINKS
+
+TANH = LINKS["tanh"]
+
+
+def samples_of(f, angles, known=False):
+    n = len(angles)
+    mark = np.full(n, known)
+    return Samples(angles, f(angles), np.full(n, 1e-13), mark, np.zeros(n, bool), np.arange(n))
+
+
+def scanned(f, link=TANH, n_first=9):
+    """Scan f on [0, pi], whose ends are plateaus, and count the samples."""
+    grid = np.linspace(0, np.pi, n_first)
+    start = samples_of(f, grid[[0, -1]], True).extended(samples_of(f, grid[1:-1]))
+    return scan_steps(lambda new: samples_of(f, new), start, 1.0, link)
+
+
+def steps_at(centers, rates, weights, g=np.tanh):
+    def f(angles):
+        return sum(w * g(r * np.sin(angles - c)) for c, r, w in zip(centers, rates, weights))
+
+    return f
+
+
+def test_every_isolated_step_is_found_with_its_centre_rate_and_weight():
+    centers, rates, weights = [0.5, 1.4, 2.0, 2.8], [900.0, 5000.0, 2e4, 700.0], [0.3, -1.0, 0.7, 0.2]
+    scan = scanned(steps_at(centers, rates, weights))
+    assert len(scan.unresolved) == 0
+    np.testing.assert_allclose([s.center for s in scan.steps], centers, atol=1e-9)
+    np.testing.assert_allclose([s.rate for s in scan.steps], rates, rtol=1e-5)
+    np.testing.assert_allclose([s.weight for s in scan.steps], weights, rtol=1e-12)
+    assert len(scan.samples.angles) < 15 * len(centers)
+
+
+def test_samples_on_the_slope_are_handed_on_with_the_value_of_g():
+    scan = scanned(steps_at([1.1], [3000.0], [-2.0]))
+    (step,) = scan.steps
+    # The weight is signed, g always rises.
+    np.testing.assert_allclose(step.ratios, np.tanh(3000 * np.sin(step.angles - 1.1)), atol=1e-12)
+    assert len(step.angles) >= 3
+
+
+def test_two_units_that_overlap_are_left_unresolved_and_the_others_are_found():
+    scan = scanned(steps_at([0.7, 1.8, 1.803], [2000.0, 2000.0, 2500.0], [1.0, 0.5, 0.8]))
+    assert [round(s.center, 6) for s in scan.steps] == [0.7]
+    assert len(scan.unresolved) == 1
+    low, high = scan.samples.angles[scan.unresolved[0]]
+    assert low < 1.8 < 1.803 < high
+
+
+def test_a_jump_without_a_slope_is_called_sharp():
+    scan = scanned(lambda t: np.where(t > 1.2345, 1.0, -1.0))
+    assert scan.sharp == 1
+    assert not scan.steps
+
+
+@pytest.mark.parametrize(("g", "name", "other"), [(np.tanh, "tanh", "erf"), (erf, "erf", "tanh")])
+def test_steps_of_another_family_are_not_taken_and_their_samples_tell_it(g, name, other):
+    f = steps_at([0.5, 1.5, 2.5], [900.0, 2000.0, 900.0], [0.5, 1.0, -0.7], g)
+    assert len(scanned(f, LINKS[name]).steps) == 3
+    scan = scanned(f, LINKS[other])
+    assert not scan.steps
+    order = np.argsort(scan.samples.angles)
+    low, high = scan.samples.angles[scan.unresolved[0]]
+    angles = scan.samples.angles[order]
+    inside = (angles >= low) & (angles <= high)
+    assert likely_family((Slope(angles[inside], scan.samples.values[order][inside]),)) == name

@@ -1,0 +1,326 @@
+"""The stages of the data pipeline, each against a second way of getting its result."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+import gradsift as gs
+from gradsift.fit import Family, NormalEquations, Parameters, Prior, from_model
+from gradsift.sources import ArraySource, MomentSummary, Rows
+from gradsift.table import expectation_maximization, search
+from gradsift.table.batch import BatchLoss
+from gradsift.table.better import better_unit
+from gradsift.table.escape import escape, level, spiky
+from gradsift.table.frame import Framed, frame_of
+from gradsift.table.lbfgs import _PAIRS, _Memory, minimize_batch, start_batch
+from gradsift.table.offsets import offsets_p_value, wider_positions
+from gradsift.table.problem import prepare
+from gradsift.table.race import glorot_starts, prune, race
+
+FAMILIES = [
+    Family.of("tanh"),
+    Family.of("softsign", offsets=True, intercept=True),
+    Family.of("tanh", labels=True),
+    Family.of("erf", labels=True, offsets=True),
+]
+
+
+def _table(n=2000, d=5, k=3, *, noise=0.2, labels=False, seed=0, **options):
+    truth = gs.simulate.random_combination(d, k, slope=3.0, mixture=labels, rng=seed, **options)
+    X, y = truth.sample(n, noise="labels" if labels else noise, rng=seed + 1000)
+    return truth, ArraySource(X, y)
+
+
+# The race's inner loop
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_the_batched_loss_is_that_of_the_normal_equations(family):
+    _, source = _table(300, labels=family.labels)
+    weight = np.random.default_rng(1).uniform(0.5, 2, 300)
+    rows = Rows(source.X, source.y, weight)
+    loss = BatchLoss(rows, family, 3, ridge=0.0)
+    starts = glorot_starts(family, 3, 5, 4, 1.0, np.random.default_rng(2))
+    values, gradients = loss(loss.pack(starts))
+    for theta, value, gradient in zip(starts, values, gradients):
+        peer = NormalEquations(family, theta).chunk(rows)
+        assert value == pytest.approx(peer.loss / weight.sum(), rel=1e-5)
+        flat = loss.unpack(gradient) if not family.labels else None
+        if flat is not None:
+            np.testing.assert_allclose(family.pack(flat), peer.gradient / weight.sum(), atol=2e-5)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_the_batched_gradient_matches_differences(family):
+    _, source = _table(200, labels=family.labels)
+    loss = BatchLoss(Rows(source.X, source.y), family, 3)
+    rng = np.random.default_rng(4)
+    students = (0.5 * rng.standard_normal((3, loss.width))).astype(np.float32)
+    direction = rng.standard_normal(students.shape).astype(np.float32)
+    h = np.float32(1e-2)
+    slope = (loss(students + h * direction)[0] - loss(students - h * direction)[0]) / (2 * h)
+    np.testing.assert_allclose((loss(students)[1] * direction).sum(axis=1), slope, rtol=5e-3, atol=1e-3)
+
+
+def test_batched_descent_solves_independent_problems_like_scipy():
+    rng = np.random.default_rng(0)
+    roots = [rng.standard_normal((6, 6)) + 3 * np.eye(6) for _ in range(5)]
+    targets = rng.standard_normal((5, 6))
+
+    def objective(points):
+        gaps = np.array([r @ p - t for r, p, t in zip(roots, points, targets)])
+        values = 0.5 * (gaps**2).sum(axis=1) + 0.1 * (points**4).sum(axis=1)
+        return values, np.array([r.T @ g for r, g in zip(roots, gaps)]) + 0.4 * points**3
+
+    state = minimize_batch(objective, start_batch(objective, np.zeros((5, 6))), 200)
+    for i in range(5):
+
+        def one(p, i=i):
+            padded = np.zeros((5, 6))
+            padded[i] = p
+            value, gradient = objective(padded)
+            return value[i], gradient[i]
+
+        peer = minimize(one, np.zeros(6), jac=True, method="L-BFGS-B", options={"ftol": 1e-15, "gtol": 1e-10})
+        assert state.values[i] == pytest.approx(peer.fun, rel=1e-6)
+
+
+def two_loops(g, pairs, gamma):
+    """The textbook's -H g from pairs (s, y), oldest first."""
+    q, shares = g.copy(), []
+    for s, y in reversed(pairs):
+        shares.append(s @ q / (s @ y))
+        q -= shares[-1] * y
+    q *= gamma
+    for (s, y), share in zip(pairs, reversed(shares)):
+        q += s * (share - y @ q / (s @ y))
+    return -q
+
+
+def test_the_ring_of_pairs_gives_the_directions_of_the_two_loop_recursion():
+    """With refused steps, a step of negative curvature, and a start that stops on the way."""
+    rng = np.random.default_rng(0)
+    factors = rng.standard_normal((5, 23, 23))
+    bends = factors @ factors.swapaxes(1, 2) + 0.1 * np.eye(23)
+    memory, running = _Memory.like(np.zeros((5, 23))), np.arange(5)
+    pushed, gamma = {start: [] for start in range(5)}, np.ones(5)
+    for turn in range(30):
+        s = rng.standard_normal((len(running), 23))
+        y = np.einsum("rij,rj->ri", bends[running], s)
+        good = rng.random(len(running)) < 0.7
+        y[~good] = np.nan
+        y[0] *= -1 if turn % 9 == 3 else 1
+        memory.push(good, s, y)
+        for start, accepted, step, change in zip(running, good, s, y):
+            kept = accepted and step @ change > 0
+            pushed[start] = [*pushed[start], (step, change) if kept else None][-_PAIRS:]
+            gamma[start] = step @ change / (change @ change) if kept else gamma[start]
+        if turn == 17:
+            memory, running = memory.keep(running != 1), running[running != 1]
+        g = rng.standard_normal((len(running), 23))
+        expected = [
+            two_loops(one, [pair for pair in pushed[start] if pair], gamma[start]) for start, one in zip(running, g)
+        ]
+        np.testing.assert_allclose(memory.direction(g), expected, rtol=1e-9, atol=1e-9)
+
+
+# The frame
+
+
+@pytest.mark.parametrize("family", [FAMILIES[0], FAMILIES[1]])
+def test_a_frame_is_white_and_leads_back(family):
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((500, 4)) @ rng.standard_normal((4, 4)) * [1, 1e-6, 1e6, 1] + [1, 0, 5, 0]
+    source = ArraySource(X, 7 + 3 * rng.standard_normal(500))
+    frame = frame_of(source.moments, family)
+    white = frame.rows(source.take(np.arange(500)))
+    np.testing.assert_allclose(np.cov(white.X.T, bias=True), np.eye(4), atol=1e-6)
+    theta = Parameters(rng.standard_normal((2, 4)), rng.standard_normal(2), np.zeros(2), 0.0)
+    if family.offsets:
+        theta = theta._replace(b=rng.standard_normal(2), c=0.3)
+    outside = frame.leave(theta)
+    inside_values = family.activation.value(white.X @ theta.A.T + theta.b) @ theta.u + theta.c
+    outside_values = family.activation.value(X @ outside.A.T + outside.b) @ outside.u + outside.c
+    np.testing.assert_allclose(outside_values, inside_values * frame.y_scale + frame.y_shift, rtol=1e-9)
+    again = frame.enter(outside)
+    np.testing.assert_allclose(again.A, theta.A, atol=1e-6)
+    # The derivative of `leave` is that of the flat parameters.
+    M, flat = frame.leave_matrix(family, 2), family.pack(theta)
+    step = rng.standard_normal(len(flat))
+    moved = frame.leave(family.unpack(flat + step, 2, 4))
+    np.testing.assert_allclose(family.pack(moved) - family.pack(outside), M @ step, rtol=1e-6, atol=1e-9)
+
+
+def test_collinear_and_constant_columns_shrink_the_frame():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((300, 3))
+    X = np.column_stack((X, X[:, 0] - X[:, 1], np.full(300, 4.0)))
+    frame = frame_of(ArraySource(X, X[:, 0]).moments, FAMILIES[1])
+    assert frame.basis.shape == (5, 3)
+
+
+def test_a_framed_summary_is_the_summary_of_framed_rows():
+    _, source = _table(700)
+    frame = frame_of(source.moments, FAMILIES[0])
+    framed = source.reduce(Framed(MomentSummary(), frame))
+    np.testing.assert_allclose(framed.covariance, np.eye(5), atol=1e-9)
+
+
+# Finding and judging optima
+
+
+def test_pruning_keeps_the_units_that_matter():
+    truth, source = _table(3000, noise=0.01)
+    rows = source.take(np.arange(3000))
+    theta = from_model(truth)
+    rng = np.random.default_rng(5)
+    idle = Parameters(rng.standard_normal((4, 5)), np.full(4, 1e-3), np.zeros(4), 0.0)
+    both = Parameters(np.vstack((idle.A, theta.A)), np.r_[idle.u, theta.u], np.zeros(7), 0.0)
+    kept = prune(both, FAMILIES[0], rows, 3)
+    assert gs.match_units(kept.A, truth.units).max_error < 1e-12
+    np.testing.assert_allclose(np.sort(np.abs(kept.u)), np.sort(np.abs(truth.weights)), atol=0.01)
+
+
+def test_the_race_finds_what_a_start_at_the_truth_finds():
+    truth, source = _table(3000)
+    problem = prepare(source, FAMILIES[0], np.random.default_rng(0))
+    optima = race(problem, 3, 4, 1.0, np.random.default_rng(1))
+    at_truth = problem.polish(problem.frame.enter(from_model(truth)))
+    assert optima.best.objective == pytest.approx(at_truth.objective, abs=1e-2)
+    assert optima.hits >= 2
+
+
+def test_the_better_unit_test_accepts_the_right_fit_and_rejects_a_wrong_one():
+    # 30 tables of 2000 rows: at level 0.05 at most 6 rejections (probability 0.003 of more, if the size is right).
+    rejected, missed = 0, 0
+    for seed in range(30):
+        truth, source = _table(2000, seed=seed)
+        rng = np.random.default_rng(seed)
+        problem = prepare(source, FAMILIES[0], rng)
+        right = problem.polish(problem.frame.enter(from_model(truth))).theta
+        rejected += better_unit(problem, right, rng).p < 0.05
+        if seed < 5:
+            part = problem.polish(Parameters(right.A[:2], right.u[:2], right.b[:2], 0.0)).theta
+            missed += better_unit(problem, part, rng).p > 0.01
+    assert rejected <= 6
+    assert missed == 0
+
+
+def test_an_escape_leaves_a_wrong_optimum():
+    truth, source = _table(4000, seed=3)
+    rng = np.random.default_rng(0)
+    problem = prepare(source, FAMILIES[0], rng)
+    right = problem.polish(problem.frame.enter(from_model(truth)))
+    # Two copies of one unit and none of another: a stationary point with a unit missing.
+    twins = right.theta._replace(A=right.theta.A[[0, 1, 1]], u=right.theta.u[[0, 1, 1]] * [1, 0.5, 0.5])
+    stuck = problem.polish(twins)
+    assert stuck.objective > right.objective + 50
+    moved = escape(problem, stuck.theta, better_unit(problem, stuck.theta, rng), rng)
+    assert moved.best.objective == pytest.approx(right.objective, abs=0.1)
+
+
+def test_a_spike_among_labels_is_levelled():
+    truth, source = _table(8000, d=8, labels=True, seed=11, min_singular_value=0.3)
+    problem = prepare(source, FAMILIES[2], np.random.default_rng(0))
+    right = problem.polish(problem.frame.enter(from_model(truth)))
+    A, u = right.theta.A * [[1], [1], [5]], right.theta.u * [1, 1, 0.3]
+    A[2, 0] += 3
+    stuck = problem.polish(right.theta._replace(A=A, u=u / u.sum()))
+    assert stuck.objective > right.objective + 2
+    assert spiky(stuck.theta)
+    assert not spiky(right.theta)
+    assert level(problem, stuck.theta).best.objective == pytest.approx(right.objective, abs=0.1)
+
+
+def test_offsets_are_asked_for_only_when_they_are_there():
+    for offsets in (False, True):
+        truth, source = _table(4000, offsets=offsets, seed=8)
+        fit = search(source, 3, rng=0)
+        assert fit.family.offsets is offsets
+        assert gs.match_units(fit.model.units, truth.units).max_error < 0.1
+    wider = Family.of(offsets=True, intercept=True)
+    p_values = []
+    for seed in range(20):
+        truth, source = _table(1500, seed=seed)
+        problem = prepare(source, FAMILIES[0], np.random.default_rng(seed))
+        fitted = problem.polish(problem.frame.enter(from_model(truth)))
+        p_values.append(offsets_p_value(problem, wider, fitted))
+    assert 0.2 < np.mean(p_values) < 0.8  # uniform: mean 0.5, standard error 0.065
+
+
+@pytest.mark.parametrize(("offsets", "intercept"), [(False, False), (False, True), (True, False), (True, True)])
+def test_fitted_parameters_are_found_again_in_a_wider_family(offsets, intercept):
+    rng = np.random.default_rng(0)
+    narrow = Family.of("logistic", offsets=offsets, intercept=intercept)
+    wider = Family.of("logistic", offsets=True, intercept=True)
+    theta = Parameters(rng.standard_normal((2, 3)), rng.standard_normal(2), rng.standard_normal(2), 0.7)
+    np.testing.assert_array_equal(wider.pack(theta)[wider_positions(narrow, wider, 2, 3)], narrow.pack(theta))
+
+
+# The whole walk
+
+
+@pytest.mark.parametrize("k", [1, 3])
+def test_the_number_of_units_is_found(k):
+    _, source = _table(3000, k=k, seed=5)
+    assert search(source, rng=0).n_units == k
+
+
+def test_many_rows_are_polished_beyond_the_sample():
+    truth, source = _table(60_000, d=6, k=2, seed=2)
+    fit = search(source, 2, rng=0)
+    problem = prepare(source, fit.family, np.random.default_rng(0))
+    sampled = problem.polish(problem.frame.enter(from_model(truth)))
+    everything = source.reduce(Framed(NormalEquations(fit.family, fit.refined.theta, curvature=False), fit.frame))
+    scaled = everything.gradient / (2 * everything.loss / everything.mass) + Prior().gradient(
+        fit.refined.theta, fit.family
+    )
+    # At the optimum over all rows the gradient vanishes, up to the 1e-3 nats that end the polish.
+    H = sampled.equations.curvature * 3 / (2 * everything.loss / everything.mass)
+    assert scaled @ np.linalg.solve(H, scaled) < 2e-2
+    assert fit.refined.mass == 60_000
+    standardised = gs.match_units(fit.model.units, truth.units).errors / fit.standard_errors.angles
+    assert standardised.max() < 3
+
+
+def test_row_order_repetition_and_weights_agree_to_the_last_bit():
+    _, source = _table(300, d=3, k=2, seed=1)
+    rng = np.random.default_rng(0)
+    counts = rng.integers(0, 4, 300)
+    weighted = search(ArraySource(source.X, source.y, counts), 2, rng=1)
+    order = rng.permutation(int(counts.sum()))
+    repeated = search(ArraySource(np.repeat(source.X, counts, 0)[order], np.repeat(source.y, counts)[order]), 2, rng=1)
+    assert weighted.model == repeated.model
+
+
+def test_suggested_starts_are_used():
+    truth, source = _table(4000, labels=True, d=4, k=2, seed=4)
+    em = expectation_maximization(source, 2, rng=0)
+    assert (np.diff(em.trace) > -1e-9).all()
+    fit = search(source, 2, labels=True, starts=[em.model], rng=0)
+    assert fit.log_likelihood > em.log_likelihood - 0.5  # the prior may cost a little
+    assert gs.match_units(em.model.units, truth.units).max_error < 0.3
+
+
+def test_progress_is_reported():
+    heard = []
+    _, source = _table(800, k=2)
+    search(source, rng=0, max_units=3, progress=lambda *what: heard.append(what))
+    assert heard[0] == ("number of units", 0, 3)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"n_units": 0}, "n_units must be at least 1"),
+        ({"n_units": 1, "offsets": "maybe"}, "offsets must be"),
+        ({"n_units": 1, "activation": "relu"}, "activation must be one of"),
+        ({"n_units": 1, "max_units": 0}, "max_units"),
+    ],
+)
+def test_bad_options_are_named(options, said):
+    _, source = _table(100)
+    with pytest.raises(ValueError, match=said):
+        search(source, **options)
