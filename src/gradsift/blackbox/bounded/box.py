@@ -30,12 +30,12 @@ class Box:
     half: Floats
 
     @property
-    def inside(self) -> Floats:
+    def X(self) -> Floats:
         """All rows asked so far, in the box's coordinates."""
         return np.asarray((self.ledger.X - self.middle) / self.half)
 
     @property
-    def answers(self) -> Floats:
+    def y(self) -> Floats:
         """Answers to these rows."""
         return self.ledger.y
 
@@ -53,9 +53,13 @@ class Box:
 
         return self.ledger.ask_blocks(len(rows), rows_of, step)
 
-    def draw(self, n: int, share: float, rng: np.random.Generator) -> Floats:
+    def draw(self, n: int, radius: float, rng: np.random.Generator) -> Floats:
         """Return n random rows, uniform in the given share of the box."""
-        return np.asarray(share * rng.uniform(-1.0, 1.0, (n, len(self.half))))
+        return np.asarray(radius * rng.uniform(-1.0, 1.0, (n, len(self.half))))
+
+    def spread(self, radius: float) -> float:
+        """Return the standard deviation of their entries."""
+        return radius / float(np.sqrt(3.0))
 
     def outside(self, theta: Parameters) -> Parameters:
         """Return parameters in the oracle's coordinates."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from ..result import Identification, Progress
 from .box import Box, box_of
 from .box_verdict import box_errors, exact_result
 from .near_field import look_near
-from .noisy_box import NoisyBox
+from .noisy_box import identify_noisy_box
 
 __all__ = ["identify_bounded"]
 
@@ -80,7 +81,10 @@ def identify_bounded(
     before = oracle.n_answered
     box = box_of(oracle, Ledger(oracle, None, progress))
     floor = choose_path(oracle, rng) if floor is None else floor
-    search = _Exact(box, name, rng) if floor.kind == "exact" else NoisyBox(box, LINKS[name], floor, accuracy, rng)
+    if floor.kind != "exact":
+        found = identify_noisy_box(box, LINKS[name], floor, accuracy, rng)
+        return replace(found, n_queries=oracle.n_answered - before)
+    search = _Exact(box, name, rng)
     try:
         search.run()
     except BudgetSpent as spent:
@@ -108,7 +112,7 @@ class _Exact:
         """Algebra near the origin where units are no more than inputs, else a student."""
         if not self._look_near():
             self.fitted, self.share = None, 1.0
-            self.n_untaught = len(self.box.answers)
+            self.n_untaught = len(self.box.y)
             self._teach()
 
     def _look_near(self) -> bool:
@@ -135,13 +139,11 @@ class _Exact:
             if float(box_errors(fitted, largest).bounds.max()) < _SHARP:
                 return
             self._draw(len(fitted.information) // 6)
-            self.fitted = fit_jointly(
-                fitted.theta, self.box.inside, self.box.answers, Noise(16 * EPS * largest), self.g
-            )
+            self.fitted = fit_jointly(fitted.theta, self.box.X, self.box.y, Noise(16 * EPS * largest), self.g)
 
     def _settles(self, start: Parameters, basis: Floats) -> bool:
         """Fit a start first in the units' span, where unknowns are few, and then everywhere."""
-        X, y = self.box.inside, self.box.answers
+        X, y = self.box.X, self.box.y
         rough = Noise(_ROUGH * max(self.box.ledger.largest, 1e-300))
         inner = X @ basis.T
         start = start._replace(c=float(np.median(y - predict(start, inner, self.g))))
@@ -165,7 +167,7 @@ class _Exact:
             self._adapt(lesson)
             wanted = int(np.ceil(_GROWTH * self.n_taught))
         raise NotIdentifiable(
-            f"No number of units up to {self.n_spare} explains {len(self.box.answers)} answers inside the box: the "
+            f"No number of units up to {self.n_spare} explains {len(self.box.y)} answers inside the box: the "
             "function is not a sum of such sigmoids, or the box is too small for its units to bend (or far too large)."
         )
 
@@ -187,10 +189,10 @@ class _Exact:
     @property
     def n_taught(self) -> int:
         """Answers to the student's own random inputs; lines through the centre would mislead it."""
-        return len(self.box.answers) - self.n_untaught
+        return len(self.box.y) - self.n_untaught
 
     def _lesson(self) -> Lesson:
-        X, y = self.box.inside[self.n_untaught :], self.box.answers[self.n_untaught :]
+        X, y = self.box.X[self.n_untaught :], self.box.y[self.n_untaught :]
         while True:
             lesson = study(X, y, self.noise, self.g, self.n_spare, self.share / np.sqrt(3.0), self.rng)
             room = len(y) >= 1.3 * (self.n_spare + 3) * (X.shape[1] + 2) and self.n_spare < _MOST_SPARE
@@ -213,7 +215,7 @@ class _Exact:
         largest = self.box.ledger.largest
         if np.abs(self.fresh).max() > 1e-5 * largest:
             return False
-        X, y = self.box.inside, self.box.answers
+        X, y = self.box.X, self.box.y
         rounding = Noise(16 * EPS * largest)
         self.fitted = fit_jointly(theta, X, y, rounding, self.g, damping=1e-9)
         return True

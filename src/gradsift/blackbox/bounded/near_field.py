@@ -109,7 +109,7 @@ def look_near(box: Box, rng: np.random.Generator) -> NearField:
     d = len(box.half)
     ways = box.draw(int(np.clip(d // 3, 3, 8)), 1.0, rng)
     share = _bending_share(box, ways)
-    n_along = len(box.answers)
+    n_along = len(box.y)
     step = _FIRST_STEP * share * np.sqrt(d)
     points, rows = np.empty((0, d)), np.empty((0, d))
     while len(points) <= d:

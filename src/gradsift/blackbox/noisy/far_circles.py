@@ -24,11 +24,13 @@ FAR = 2.0**20  # radius over the scale of the inputs
 
 
 class CircleTest(NamedTuple):
-    """statistic: largest standardised arc sum; level: weight of a unit that would have shown; alarm: it did."""
+    """statistic: largest standardised arc sum; level: weight of a unit that would have shown; alarm: it did; n_units:
+    how many were known."""
 
     statistic: float
     level: float
     alarm: bool
+    n_units: int = 0
 
 
 def weight_in_question(u: Floats) -> float:
