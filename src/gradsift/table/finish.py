@@ -37,7 +37,7 @@ def finish(source: Source, problem: Problem, settled: Settled) -> Fit:
         n_flat=frame.basis.shape[0] - frame.basis.shape[1],
     )
     # Angles mean the same in every choice of units of measurement only where the rows are white.
-    certified, verdict = judge(_canonical_errors(best.theta, family, covariance), evidence)
+    judgement = judge(_canonical_errors(best.theta, family, covariance), evidence)
     return Fit(
         model=errors.model,
         family=family,
@@ -48,8 +48,7 @@ def finish(source: Source, problem: Problem, settled: Settled) -> Fit:
         gap=settled.optima.gap,
         p_better=settled.p_better,
         standard_errors=errors,
-        certified=certified,
-        verdict=verdict,
+        judgement=judgement,
         diagnostics={
             **evidence._asdict(),
             "rounds": settled.rounds,
