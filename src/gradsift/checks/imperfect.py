@@ -121,7 +121,7 @@ def even_noise(p_value: float, larger: bool, limits: NoisyLimits) -> Check:
         "even noise", p_value, ">=", limits.even_noise,
         f"the noise does not depend on the function (p = {p_value:.2g})",
         f"the noise is {'larger' if larger else 'smaller'} where the function is larger",
-        "Transform the answers so that their noise is even, and undo it in the model.",
+        "Average answers inside the oracle, more of them where the noise is larger.",
     )  # fmt: skip
 
 

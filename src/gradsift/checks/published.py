@@ -10,7 +10,7 @@ __all__ = ["certificate", "contradicted_weights", "gaussian_rows", "scatter", "s
 
 def certificate() -> Check:
     """The paper's method never has one."""
-    return Check("certificate", 0, 1, "it carries no certificate", 'Use method="auto" for one.', ">=")
+    return Check("certificate", 0, 1, "it carries no certificate", 'Use method="auto", which can be certified.', ">=")
 
 
 def support(median: float) -> Check:
