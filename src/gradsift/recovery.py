@@ -19,7 +19,7 @@ from .model import SigmoidCombination
 from .oracle import Oracle
 from .paper_method.candidates import Candidates
 from .paper_method.literal import PaperRun, paper_method
-from .paper_method.verdict import judge as judge_paper
+from .paper_method.verdict import judge_paper
 from .progress import Reporter, report, reporting
 from .sources import Source, as_source
 from .table import Fit, search

@@ -58,11 +58,11 @@ SIDES = [
     (any_method.finished, "", "the budget is spent"),
     (lambda x: exact.residuals(x, 60, EXACT), 1.99, 2.0),
     (lambda x: exact.residuals(x, 60, EXACT_IN_A_BOX), 7.99, 8.01),
-    (lambda x: exact.fresh_points(x, 3, EXACT), 1e-8, 1.01e-8),
-    (lambda x: exact.fresh_points(x, 3, EXACT_IN_A_BOX), 1e-5, 1.01e-5),
+    (lambda x: exact.fresh_answers(x, 3, EXACT), 1e-8, 1.01e-8),
+    (lambda x: exact.fresh_answers(x, 3, EXACT_IN_A_BOX), 1e-5, 1.01e-5),
     (lambda x: exact.error_bound(x, EXACT), 6e-9, 6.1e-9),
     (lambda x: exact.error_bound(x, EXACT_IN_A_BOX), 1e-7, 1.01e-7),
-    (lambda x: exact.linear_term(x, EXACT), 6e-9, 6.1e-9),
+    (lambda x: exact.linear_term_error(x, EXACT), 6e-9, 6.1e-9),
     (lambda n: exact.spare_answers(n, 4, EXACT), 7, 6),
     (lambda x: exact.negligible_weight(x, 2.0, EXACT), 2.1e-7, 1.9e-7),
     (lambda x: imperfect.accuracy(x, 0.1), 0.1, 0.101),
@@ -157,7 +157,7 @@ def test_the_first_simpler_model_that_does_as_well_is_named():
 # Verdicts
 
 GOOD = exact.residuals(0.5, 60, EXACT)
-BAD, WORSE = exact.fresh_points(1.0, 3, EXACT), exact.error_bound(1.0, EXACT)
+BAD, WORSE = exact.fresh_answers(1.0, 3, EXACT), exact.error_bound(1.0, EXACT)
 
 
 def test_a_verdict_is_certified_if_and_only_if_every_check_holds():
@@ -207,7 +207,15 @@ def test_every_limit_says_where_it_comes_from():
 # Imperfect answers
 
 SOUND = Evidence(
-    Floor("noisy", 0.1), Variance(0.01, 100.0), 20.0, CircleTest(1.0, 0.2, alarm=False), 0.1, "", misfit=1.0
+    Floor("noisy", 0.1),
+    Variance(0.01, 100.0),
+    20.0,
+    CircleTest(1.0, 0.2, alarm=False),
+    0.1,
+    "",
+    misfit=1.0,
+    lacking=False,
+    n_stray=0,
 )
 CROSSED = Parameters(np.eye(3)[:2], np.array([0.6, -0.5]), np.zeros(2), 0.0)
 SPIKE = CROSSED._replace(A=np.array([[1.0, 0.0, 0.0], [1.0, 0.1, 0.0]]))  # what is left of it: 0.1 of 0.6
@@ -239,10 +247,12 @@ def test_each_piece_of_evidence_can_speak_against_a_network_by_itself(name, verd
 
 
 def test_what_cannot_be_tested_is_not_asked():
-    assert judged(SOUND._replace(test=None, bounded=True)).certified  # no circles inside a box
+    inside = judged(SOUND._replace(test=None, lacking=None, n_stray=None, bounded=True))  # no circles inside a box
+    assert inside.certified
+    assert not {"another unit", "strays", "one more unit"} & {check.name for check in inside.checks}
     labels = judged(SOUND._replace(floor=Floor("labels", 1.0), misfit=9.0))  # labels have no residuals
     assert labels.certified
-    assert not {"misfit", "noise tails"} & {check.name for check in labels.checks}
+    assert not {"misfit", "noise tails", "strays"} & {check.name for check in labels.checks}
     assert "noise tails" not in {check.name for check in judged(n=59).checks}
     assert judged(theta=SPIKE._replace(u=np.array([0.6, 0.5]))).certified  # they add up
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from .limits import ExactLimits
 from .record import Check, make, n_of
 
-__all__ = ["error_bound", "fresh_points", "linear_term", "negligible_weight", "residuals", "spare_answers"]
+__all__ = ["error_bound", "fresh_answers", "linear_term_error", "negligible_weight", "residuals", "spare_answers"]
 
 
 def residuals(chi: float, n_answers: int, limits: ExactLimits) -> Check:
@@ -19,7 +19,7 @@ def residuals(chi: float, n_answers: int, limits: ExactLimits) -> Check:
     )  # fmt: skip
 
 
-def fresh_points(worst: float, n: int, limits: ExactLimits) -> Check:
+def fresh_answers(worst: float, n: int, limits: ExactLimits) -> Check:
     """Whether answers that were not fitted yet are as foretold; `worst` is relative."""
     return make(
         "fresh points", worst, "<=", limits.fresh_points,
@@ -39,7 +39,7 @@ def error_bound(worst: float, limits: ExactLimits) -> Check:
     )  # fmt: skip
 
 
-def linear_term(relative_error: float, limits: ExactLimits) -> Check:
+def linear_term_error(relative_error: float, limits: ExactLimits) -> Check:
     """The same for the linear term."""
     return make(
         "linear term", relative_error, "<=", limits.error_bound,

@@ -98,7 +98,7 @@ def tails(found: Tails, limits: NoisyLimits) -> Check:
     """Whether the noise is not heavier in its tails than a Gaussian."""
     return make(
         "noise tails", found.p_value, ">=", limits.tails,
-        f"the noise has no heavy tails (excess kurtosis {found.kurtosis:.2f} over {found.n} residuals)",
+        f"the noise shows no heavy tails (excess kurtosis {found.kurtosis:.2f} over {found.n} residuals)",
         f"the noise has heavy tails or outliers ({found.outside} of {found.n} residuals beyond {found.beyond:.1f} "
         f"standard deviations, excess kurtosis {found.kurtosis:.2f})",
         "Average a few answers inside the oracle, or clip what cannot be true.",

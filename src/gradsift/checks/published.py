@@ -17,7 +17,7 @@ def support(median: float) -> Check:
     """Whether candidates rest on enough samples."""
     return make(
         "support", median, ">=", PAPER.support,
-        f"the median candidate rests on {median:,.3g} effective samples",
+        f"the median candidate rests on {median:,.0f} effective samples",
         f"the median candidate rests on {median:.3g} effective samples, mostly noise",
         "Use more rows or queries, or lower point_scale.",
     )  # fmt: skip

@@ -5,10 +5,10 @@ from __future__ import annotations
 from ..checks import Verdict, n_of, published
 from .literal import PaperRun
 
-__all__ = ["judge"]
+__all__ = ["judge_paper"]
 
 
-def judge(run: PaperRun) -> Verdict:
+def judge_paper(run: PaperRun) -> Verdict:
     """Weigh the numbers of a run; it is never certified."""
     facts, model = run.diagnostics, run.model
     checks = [

@@ -9,10 +9,10 @@ import numpy as np
 from ..checks import TABLE, Verdict, n_of, rows
 from ..inference import StandardErrors, confidence_cones
 
-__all__ = ["Evidence", "judge"]
+__all__ = ["FitEvidence", "judge_fit"]
 
 
-class Evidence(NamedTuple):
+class FitEvidence(NamedTuple):
     """The numbers a verdict rests on.
 
     over_constant, over_linear, over_one, over_fewer : as in Gains
@@ -31,7 +31,7 @@ class Evidence(NamedTuple):
     n_flat: int
 
 
-def judge(errors: StandardErrors, evidence: Evidence) -> Verdict:
+def judge_fit(errors: StandardErrors, evidence: FitEvidence) -> Verdict:
     """Return whether the units can be relied on, and why or why not."""
     noun = n_of(errors.model.n_units, "unit")
     return Verdict(

@@ -67,17 +67,17 @@ def exact_result(fitted: Fitted, box: Box, link: Link, fresh: Floats, n_queries:
     }
     model = link.to_model(theta.A, theta.b, theta.u, theta.c)
     facts = {"chi": found.chi, "spent": dict(box.ledger.spent), "floor": "exact"}
-    judgement = _judge(found, fitted, np.abs(fresh) / max(largest, 1e-300))
+    judgement = _verdict(found, fitted, np.abs(fresh) / max(largest, 1e-300))
     return Identification(model, judgement, n_queries, errors, bounds[order], facts)
 
 
-def _judge(found: BoxErrors, fitted: Fitted, fresh: Floats) -> Verdict:
+def _verdict(found: BoxErrors, fitted: Fitted, fresh: Floats) -> Verdict:
     """Weigh the evidence; `fresh` is relative to the largest answer."""
     n_answers, worst, parts = len(fitted.residuals), float(found.bounds.max()), n_of(len(fitted.theta.u), "unit")
     return Verdict(
         (
             exact.residuals(found.chi, n_answers, EXACT_IN_A_BOX),
-            exact.fresh_points(float(fresh.max()), len(fresh), EXACT_IN_A_BOX),
+            exact.fresh_answers(float(fresh.max()), len(fresh), EXACT_IN_A_BOX),
             exact.error_bound(worst, EXACT_IN_A_BOX),
         ),
         found=f"{parts} fitted inside the box",

@@ -32,12 +32,12 @@ def certify(fit: Fit, errors: Errors, ledger: Ledger, fresh: Floats) -> Verdict:
     weights = np.abs(net.u)
     checks = [
         exact.residuals(fit.chi, ledger.n_queries, EXACT),
-        exact.fresh_points(float(np.abs(fresh).max(initial=0.0)), len(fresh), EXACT),
+        exact.fresh_answers(float(np.abs(fresh).max(initial=0.0)), len(fresh), EXACT),
         exact.error_bound(worst, EXACT),
         exact.spare_answers(ledger.n_queries - net.n_unknowns, net.k, EXACT),
     ]
     if net.linear is not None:
-        checks.append(exact.linear_term(float(np.linalg.norm(errors.linear) / np.linalg.norm(net.linear)), EXACT))
+        checks.append(exact.linear_term_error(float(np.linalg.norm(errors.linear) / np.linalg.norm(net.linear)), EXACT))
     if net.k:
         checks.append(exact.negligible_weight(float(weights.min()), float(weights.max()), EXACT))
     parts = n_of(net.k, "unit") if net.linear is None else f"{n_of(net.k, 'unit')} and a linear term"

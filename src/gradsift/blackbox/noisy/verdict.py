@@ -22,7 +22,15 @@ __all__ = ["Evidence", "judge", "result"]
 
 
 class Evidence(NamedTuple):
-    """What a verdict rests on: the floor, the noise, BIC's gap, the circle test, the wish, what ran out."""
+    """The numbers a verdict rests on.
+
+    floor, variance : what limits the answers, and their noise; uneven: whether it depends on the function
+    gap : BIC's, to the next best number of units
+    test, bounded : the circle test (None: not made), for which a box has no room
+    accuracy, shortage : what was asked for, and what ran out
+    misfit : mean square of the residuals over the noise's
+    lacking, n_stray : whether one more unit explains more, and answers set aside (None: not looked at)
+    """
 
     floor: Floor
     variance: Variance
@@ -32,8 +40,8 @@ class Evidence(NamedTuple):
     shortage: str
     misfit: float
     bounded: bool = False
-    lacking: bool = False
-    n_stray: int = 0
+    lacking: bool | None = None
+    n_stray: int | None = None
     uneven: bool = False
 
 
@@ -46,11 +54,11 @@ def judge(fitted: Fitted, cones: Floats, evidence: Evidence, predictions: Floats
         checks.append(imperfect.accuracy(widest, evidence.accuracy))
     if evidence.test is not None or not evidence.bounded:
         checks += _no_other_unit(evidence.test, fitted, limits)
-    checks += [
-        imperfect.cancelling_pair(_left_of_pairs(fitted, limits), limits),
-        imperfect.strays(evidence.n_stray),
-        imperfect.one_more_unit(evidence.lacking),
-    ]
+    checks.append(imperfect.cancelling_pair(_left_of_pairs(fitted, limits), limits))
+    if evidence.n_stray is not None and not labels:  # no label is impossible
+        checks.append(imperfect.strays(evidence.n_stray))
+    if evidence.lacking is not None:
+        checks.append(imperfect.one_more_unit(evidence.lacking))
     if evidence.floor.kind == "noisy":
         checks += behaviour(studentised, predictions)
     if not labels:
