@@ -8,15 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from ...activations import get_activation
 from ...checking import Floats, as_generator, at_least
 from ...checks import EXACT_IN_A_BOX
 from ...errors import BudgetSpent, NotIdentifiable
-from ...fit import Parameters
+from ...fit import Layout, Parameters
 from ...oracle import Oracle
 from ..answers import Floor, choose_path
 from ..asking import EPS, Ledger
-from ..links import LINKS
+from ..links import Link, link_of
 from ..noisy.cones import cones
 from ..noisy.local_fit import Fitted, Noise, fit_jointly, predict
 from ..noisy.student import Lesson, study
@@ -75,17 +74,15 @@ def identify_bounded(
     """
     if accuracy is not None:
         at_least("accuracy", accuracy, 0, strict=True)
-    name = get_activation(activation).name
-    if name not in LINKS:
-        raise ValueError(f"activation must be one of {', '.join(LINKS)} inside a box, got {activation!r}.")
+    link = link_of(activation)
     rng = as_generator(rng)
     before = oracle.n_answered
     box = box_of(oracle, Ledger(oracle, None, progress))
     floor = choose_path(oracle, rng) if floor is None else floor
     if floor.kind != "exact":
-        found = identify_noisy_box(box, LINKS[name], floor, accuracy, rng)
+        found = identify_noisy_box(box, link, floor, accuracy, rng)
         return replace(found, n_queries=oracle.n_answered - before)
-    search = _Exact(box, name, rng)
+    search = _Exact(box, link, rng)
     try:
         search.run()
     except BudgetSpent as spent:
@@ -98,8 +95,8 @@ def identify_bounded(
 class _Exact:
     """One identification with exact answers while it runs; all parameters are those of the box's coordinates."""
 
-    def __init__(self, box: Box, activation: str, rng: np.random.Generator) -> None:
-        self.box, self.rng, self.link = box, rng, LINKS[activation]
+    def __init__(self, box: Box, link: Link, rng: np.random.Generator) -> None:
+        self.box, self.rng, self.link = box, rng, link
         self.g = self.link.odd
         self.share = 1.0  # of the box that random inputs fill
         self.n_spare = _SPARE
@@ -122,7 +119,7 @@ class _Exact:
         k, d = near.basis.shape
         if k == d:  # as many units as inputs, or more
             return False
-        self.n_unknowns = k * (d + 2) + 1
+        self.n_unknowns = Layout(k, d).size
         self._draw(int(_PER_UNKNOWN * self.n_unknowns) - near.worth)
         near.bend_again(self.rng)
         for _ in range(_MOST_BENDS):

@@ -8,13 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from ...activations import get_activation
 from ...checking import as_generator, at_least
 from ...errors import BudgetSpent
 from ...oracle import Oracle
 from ..answers import Floor, choose_path
 from ..asking import Ledger
-from ..links import LINKS
+from ..links import link_of
 from ..result import Identification, Progress
 from .asker import Anywhere, Asker
 from .belief import Belief
@@ -62,14 +61,12 @@ def identify_imperfect(
     """
     if accuracy is not None:
         at_least("accuracy", accuracy, 0, strict=True)
-    name = get_activation(activation).name
-    if name not in LINKS:
-        raise ValueError(f"activation must be one of {', '.join(LINKS)} for imperfect answers, got {activation!r}.")
+    link = link_of(activation)
     rng = as_generator(rng)
     before = oracle.n_answered
     floor = choose_path(oracle, rng) if floor is None else floor
     ledger = Ledger(oracle, None, progress, floor.step)
-    asker = Asker(Anywhere(ledger), LINKS[name], floor, accuracy, rng, _POLICIES.get(floor.kind, FINE))
+    asker = Asker(Anywhere(ledger), link, floor, accuracy, rng, _POLICIES.get(floor.kind, FINE))
     try:
         belief = walk(LABEL_STAGES if asker.labels else ADDITIVE_STAGES, first_belief(asker), asker)
     except BudgetSpent as spent:

@@ -8,6 +8,7 @@ import numpy as np
 
 from ...checking import Floats
 from ...errors import NotIdentifiable
+from ...fit import Layout
 from .asker import Asker
 from .belief import Belief, Outcome, Reach, Rows, Study
 from .informative import informative_points
@@ -42,7 +43,7 @@ def read_steps(belief: Belief, asker: Asker) -> tuple[Belief, Outcome]:
     if start is None or aim is None:
         return belief, Outcome.REFUTED
     belief = replace(belief, reach=Reach(aim / float(np.median(np.linalg.norm(start.A, axis=1)))))
-    n = _PER_UNKNOWN * (start.A.size + 2 * len(start.u) + 1)
+    n = _PER_UNKNOWN * Layout(*start.A.shape).size
     asked = asker.ask(informative_points(start, belief.radius, n, asker.g, asker.rng), "parameters")
     noise = asker.noise(belief)
     fitted = fit_jointly(start, asker.X[asked.rows], asked.answers, noise, asker.g)
