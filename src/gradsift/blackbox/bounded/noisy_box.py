@@ -25,25 +25,23 @@ from ..noisy.stages import END, Stage, Stages, walk
 from ..noisy.verdict import Evidence, judge, result
 from ..result import Identification
 from .box import Box
+from .box_policy import NOISY_BOX
 from .telling import telling_points
 
 __all__ = ["BOX_STAGES", "identify_noisy_box"]
 
-_FIRST = 24  # random inputs, asked twice where answers are noisy
-_ALIKE, _MOST_DOUBLINGS = 10, 4  # rounds of one size, and how often it then doubles
-_FRESH = 4  # random answers per input, to confirm what was found
 
 _POLICIES = {"labels": BOX_LABELS, "noisy": BOX}
 
 
 def look_first(belief: Belief, asker: Asker) -> tuple[Belief, Outcome]:
     """Learn the spread of the answers; where they are noisy ask the first ones twice."""
-    first = asker.ask(asker.draw(_FIRST, belief), "student")
+    first = asker.ask(asker.draw(NOISY_BOX.first, belief), "student")
     near = first.rows
     if asker.noisy:  # residuals are judged by it: a misfit is to be told from noise
         again = asker.ask(asker.X[first.rows], "noise")
         gaps = again.answers - first.answers
-        variance = belief.repeats.pooled(0.5 * float((gaps**2).sum()), _FIRST)
+        variance = belief.repeats.pooled(0.5 * float((gaps**2).sum()), NOISY_BOX.first)
         near = np.concatenate([near, again.rows])
         belief = replace(belief, variance=variance, repeats=variance)
     signal = max(float(np.std(first.answers)), belief.variance.sd)  # fainter ones show as such to the student
@@ -60,7 +58,7 @@ def ask_what_tells_most(belief: Belief, asker: Asker) -> tuple[Belief, Outcome]:
                 belief, outcome = _confirm(belief, asker)
                 if outcome is not Outcome.MISSING_UNIT:
                     return belief, outcome
-        growth = 2 ** min(n_done // _ALIKE, _MOST_DOUBLINGS)
+        growth = 2 ** min(n_done // NOISY_BOX.alike, NOISY_BOX.most_doublings)
         fitted = belief.known.fitted
         n = max(len(fitted.information) // 3, asker.n_features) * growth
         points = telling_points(fitted, n, 1.0, asker.noise(belief), asker.g, asker.rng)
@@ -76,7 +74,7 @@ def _confirm(belief: Belief, asker: Asker) -> tuple[Belief, Outcome]:
 
     Most answers were asked where the known units show best, which is where a merged pair hides best.
     """
-    n = _FRESH * (asker.n_features + 2)
+    n = NOISY_BOX.fresh * (asker.n_features + 2)
     points = asker.draw(n, belief)
     fitted, noise = belief.known.fitted, least_noise(belief, asker)
     belief = _ask(belief, asker, points, "fresh")

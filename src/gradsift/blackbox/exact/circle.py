@@ -9,15 +9,13 @@ from numpy.typing import NDArray
 
 from ...checking import Floats
 from ..asking import Ledger
+from .exact_policy import CIRCLE
 from .families import Slope, likely_family
 from .frames import Frame
 from .net import Net
 from .scan import Samples, Scan, Step, scan_steps
 
 __all__ = ["CircleScan", "scan_circle"]
-
-_ZOOM = 8.0
-_MOST_ZOOMS = 4
 
 
 @dataclass(frozen=True)
@@ -75,12 +73,12 @@ def scan_circle(
     grid = grid[np.abs(grid[:, None] - angles).min(axis=1) > 1e-9]
     scan = scan_steps(lambda new: ask_at(radius, new), free.extended(ask_at(radius, grid)), radius, known.link)
     steps, sharp, level = list(scan.steps), scan.sharp, scan
-    for zoom in range(_MOST_ZOOMS):
+    for zoom in range(CIRCLE.most_zooms):
         if not len(level.unresolved) or level.sharp or (zoom and not steps):
             break
         if not steps and likely_family(_slopes(scan)):  # single units, but of another family
             break
-        further = _ZOOM * level.radius
+        further = CIRCLE.zoom * level.radius
         first = _arcs(level).extended(ask_at(further, _likely_centers(level)))
         level = scan_steps(lambda new, r=further: ask_at(r, new), first, further, known.link)  # type: ignore[misc]
         steps, sharp = steps + list(level.steps), sharp + level.sharp

@@ -7,14 +7,13 @@ from numpy.typing import NDArray
 
 from ...checking import Floats
 from ..asking import Ledger
+from .exact_policy import PROBE
 from .frames import Frame
 from .net import Net, Probe
 from .plane import PlaneUnit
 
 __all__ = ["probe_units"]
 
-_MOST_TRIES = 12
-_ROUNDING = 3e-10  # of an inverted answer, beyond which a shorter step is worth a query
 Ints = NDArray[np.intp]
 
 
@@ -68,7 +67,7 @@ class _Readings:
         link = self.known.link
         self.lengths[:, batch] = (0.08 * link.usable / typical)[:, None]
         who, which = (part.ravel() for part in np.meshgrid(np.flatnonzero(~self.lost), batch, indexing="ij"))
-        for _ in range(_MOST_TRIES):
+        for _ in range(PROBE.most_tries):
             if not len(who):
                 return
             arguments = self._ask(who, which)
@@ -83,7 +82,7 @@ class _Readings:
         """Say which inverted answers are neither saturated nor, for a small weight, spoilt by rounding."""
         size, link = np.abs(arguments), self.known.link
         slopes = np.abs(self.weights[who]) * link.odd.derivative(np.minimum(size, link.flat))
-        exact = 4 * self.ledger.rounding(self.radii[who]) < _ROUNDING * slopes
+        exact = 4 * self.ledger.rounding(self.radii[who]) < PROBE.rounding * slopes
         return np.asarray((size < 0.2 * link.usable) | ((size < 0.6 * link.usable) & exact))
 
     def _ask(self, who: Ints, which: Ints) -> Floats:

@@ -14,11 +14,9 @@ from ...activations import Activation, get_activation
 from ...checking import Floats
 from ...fit import Layout, layer_jacobian
 from ...model import SigmoidCombination
+from .exact_policy import TAIL_STUDENT
 
 __all__ = ["Student", "train_student"]
-
-_MOST_DENSE = 600  # unknowns whose normal equations are factored whole
-_LARGEST_JACOBIAN = 10**8  # entries
 
 
 @dataclass(frozen=True)
@@ -112,9 +110,9 @@ def train_student(
 def _polish(problem: _Problem, p: Floats) -> Floats:
     """Descend to the last digits: dense Levenberg-Marquardt, by LSMR when large, not at all beyond memory."""
     n, unknowns = len(problem.y), len(p)
-    if n * unknowns > _LARGEST_JACOBIAN:
+    if n * unknowns > TAIL_STUDENT.largest_jacobian:
         return p
-    dense = unknowns <= _MOST_DENSE
+    dense = unknowns <= TAIL_STUDENT.most_dense
     polished = least_squares(
         problem.residuals,
         p,

@@ -45,14 +45,14 @@ class Learning:
 
     n_spare: int = 8  # guess
     grows: int = 4  # guess
-    per_feature: float = 60.0  # sd .1, k3d20
-    growth: float = 1.35  # sd .1, k3d20
-    rows_per_spare: float = 1.9  # sd .1, k5d20
-    least_per_unknown: float = 2.2  # sd .1, k5d20
+    per_feature: float = 60.0  # guess
+    growth: float = 1.35  # guess
+    rows_per_spare: float = 1.9  # guess
+    least_per_unknown: float = 2.2  # guess
     most_per_unknown: float = 25.0  # guess
     clear_gap: float = 10.0  # guess
-    rough: float = 0.35  # sd .1, k3d20
-    arguments: float | None = 3.5  # sd .1, k3d20
+    rough: float = 0.35  # guess
+    arguments: float | None = 3.5  # guess
     narrow: float = 1.2  # guess
     most_lessons: int = 4  # guess
     widens: bool = False
@@ -74,8 +74,8 @@ class LookForAnother:
         Standard errors from which the next student must have that unit.
     """
 
-    shows: float = 0.65  # sd .1, k8d20
-    share: float = 0.12  # sd .1, k5d20
+    shows: float = 0.65  # guess
+    share: float = 0.12  # guess
     share_when_sharp: float = 0.3  # guess
     farther: float = 1.5  # guess
     beyond_doubt: float = 6.0  # guess
@@ -99,7 +99,7 @@ class Sharpening:
     most_calibrations, most_rounds : int
     """
 
-    sure: float = 0.15  # sd .1, k3d20
+    sure: float = 0.15  # guess
     patience_when_rough: float = float("inf")
     patience: float = float("inf")
     least_widening: Widening = field(default=Widening(1.3, 1.3))  # rounded: stopping favours cones that are too narrow
@@ -146,7 +146,7 @@ LABELS = Policy(
         spare=0.05,  # guess
     ),
 )
-_IN_A_BOX = Learning(growth=1.25, grows=3, arguments=None, narrow=0.0, most_lessons=3)  # box rows
+_IN_A_BOX = Learning(growth=1.25, grows=3, arguments=None, narrow=0.0, most_lessons=3)  # guess
 BOX = Policy(_IN_A_BOX, LookForAnother(), Sharpening(most_rounds=60), refuted=0.02)
-BOX_FINE = replace(BOX, learning=replace(_IN_A_BOX, rows_per_spare=0.8))  # box, rounded: few rows tell enough
+BOX_FINE = replace(BOX, learning=replace(_IN_A_BOX, rows_per_spare=0.8))  # (6,3) with 3 decimals: few rows tell enough
 BOX_LABELS = replace(BOX, learning=replace(_IN_A_BOX, per_feature=75.0))  # guess
