@@ -48,8 +48,8 @@ def probe_units(ledger: Ledger, frame: Frame, units: list[PlaneUnit], known: Net
 class _InPlane(NamedTuple):
     """What the plane has told about its units, k of them.
 
-    radii, bases: (k,) and (k, d), of points near their hyperplanes; plane: (k, 3) coordinates and offsets; at_base: (k,)
-    arguments at the bases; levels, weights: (k,) of their steps.
+    radii, bases: (k,) and (k, d), of points near their hyperplanes; plane: (k, 3) coordinates and offsets; at_base:
+    (k,) arguments at the bases; levels, weights: (k,) of their steps.
     """
 
     radii: Floats

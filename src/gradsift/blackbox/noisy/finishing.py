@@ -13,7 +13,8 @@ from .informative import informative_points
 from .local_fit import fit_jointly
 from .noise import relative_spread
 from .refit import joined, measure_noise, refit, take_in
-from .sharpening import UNEVEN_WIDENING, calibrated, sharpened
+from .sharpening import calibrated, sharpened
+from .tuning import SHARPENING
 
 __all__ = ["allow_for_uneven_noise", "measure_parameters", "question_noise", "take_all_in"]
 
@@ -50,7 +51,7 @@ def allow_for_uneven_noise(belief: Belief, asker: Asker) -> tuple[Belief, Outcom
     """Weigh each answer by a variance function where one size of noise does not do; the last step, for rows as used."""
     if not asker.noisy or _spread(belief) is None:
         return belief, Outcome.STANDS
-    belief = sharpened(belief, asker, asker.accuracy / UNEVEN_WIDENING)
+    belief = sharpened(belief, asker, asker.accuracy / SHARPENING.uneven_widening)
     relative = _spread(belief)
     noise = replace(asker.noise(belief), relative=1.0 if relative is None else relative)
     replies = belief.known.replies

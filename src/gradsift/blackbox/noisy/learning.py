@@ -15,24 +15,18 @@ from .informative import informative_points
 from .local_fit import Fitted, fit_jointly
 from .looking import look
 from .noise import Variance, excess_kurtosis
-from .refit import FIRST_FREEDOM, joined, measure_noise, refit, thin_out, widened
-from .scale import SPREAD, find_scale
+from .refit import joined, measure_noise, refit, thin_out, widened
+from .scale import find_scale
 from .steps import find_by_steps
 from .student import Lesson, study
+from .tuning import LESSON, REFIT, SCALE
 
 __all__ = ["first_belief", "learn", "learn_more", "look_at_scale", "read_steps"]
-
-_PER_UNKNOWN = 2  # answers beside those from which units were read
-_PLAUSIBLE = 4.0  # mean square of residuals over the noise: slopes of worse fits say nothing about the scale
-_MANY_PER_UNKNOWN = 4.0
-_TAILED = 3.0  # excess kurtosis
-_DOUBTFUL = 1.3  # residual variance over the first guess of the noise, from which that guess is worth improving
-_MOST_IN_VAIN = 3  # lessons that prefer a constant
 
 
 def first_belief(asker: Asker) -> Belief:
     """Return what the first look at the answers says."""
-    variance = Variance(max(asker.floor.sd, 1e-300) ** 2, FIRST_FREEDOM if asker.noisy else np.inf)
+    variance = Variance(max(asker.floor.sd, 1e-300) ** 2, REFIT.first_freedom if asker.noisy else np.inf)
     return Belief(Study(asker.policy.learning.n_spare), variance, variance)
 
 
@@ -43,7 +37,7 @@ def read_steps(belief: Belief, asker: Asker) -> tuple[Belief, Outcome]:
     if start is None or aim is None:
         return belief, Outcome.REFUTED
     belief = replace(belief, reach=Reach(aim / float(np.median(np.linalg.norm(start.A, axis=1)))))
-    n = _PER_UNKNOWN * Layout(*start.A.shape).size
+    n = LESSON.per_unknown * Layout(*start.A.shape).size
     asked = asker.ask(informative_points(start, belief.radius, n, asker.g, asker.rng), "parameters")
     noise = asker.noise(belief)
     fitted = fit_jointly(start, asker.X[asked.rows], asked.answers, noise, asker.g)
@@ -77,7 +71,7 @@ def look_at_scale(belief: Belief, asker: Asker) -> tuple[Belief, Outcome]:
     even = scale.even
     variance = belief.variance.pooled(2 * float(((even - even.mean()) ** 2).sum()), len(even) - 1)
     near = np.arange(first + 2 * len(even), len(asker.y))  # the others are far out
-    reach = Reach(scale.radius, scale.signal, SPREAD / scale.radius)
+    reach = Reach(scale.radius, scale.signal, SCALE.spread / scale.radius)
     return replace(belief.with_rows(near=near), variance=variance, repeats=variance, reach=reach), Outcome.STANDS
 
 
@@ -99,7 +93,7 @@ def learn(belief: Belief, asker: Asker) -> tuple[Belief, Outcome]:
             belief = draw(belief, asker, wanted - len(belief.rows.near))
         belief, lesson = _lesson(belief, asker)
         in_vain = in_vain + 1 if lesson.gap < 0 else 0
-        if in_vain == _MOST_IN_VAIN:
+        if in_vain == LESSON.most_in_vain:
             raise NotIdentifiable(
                 f"A constant explains {len(belief.rows.near)} answers to random inputs as well as any units would: the "
                 "function looks constant under this noise."
@@ -110,7 +104,7 @@ def learn(belief: Belief, asker: Asker) -> tuple[Belief, Outcome]:
         if asker.labels and len(lesson.fitted.theta.u) == belief.study.least:
             # Why ever it was refused: if a unit is missing, the next test says so again.
             belief = belief.with_study(least=belief.study.least - 1)
-        if policy.arguments is not None and 2 * lesson.fitted.loss < _PLAUSIBLE * len(belief.rows.near):
+        if policy.arguments is not None and 2 * lesson.fitted.loss < LESSON.plausible * len(belief.rows.near):
             factor = float(np.clip(np.sqrt(policy.arguments / _spread(belief, asker, lesson)), 0.6, 1.8))
             belief = replace(belief, reach=belief.reach._replace(radius=belief.radius * factor))
         wanted = int(np.ceil(policy.growth * len(belief.rows.near)))
@@ -158,7 +152,7 @@ def _judged(belief: Belief, asker: Asker, lesson: Lesson) -> tuple[Belief, bool]
     freedom = n - n_unknowns
     squares = float((fitted.residuals**2).sum())
     if not asker.labels:
-        if squares / freedom > _DOUBTFUL * belief.variance.value:
+        if squares / freedom > LESSON.doubtful * belief.variance.value:
             belief = measure_noise(belief, asker)
         if belief.variance.too_small(squares, freedom):
             if not _blames_tails(fitted):
@@ -170,8 +164,8 @@ def _judged(belief: Belief, asker: Asker, lesson: Lesson) -> tuple[Belief, bool]
 
 def _blames_tails(fitted: Fitted) -> bool:
     """Tell whether rare large errors explain a misfit that many answers confirm."""
-    many = len(fitted.residuals) >= _MANY_PER_UNKNOWN * len(fitted.information)
-    return many and excess_kurtosis(fitted.residuals) >= _TAILED
+    many = len(fitted.residuals) >= LESSON.many_per_unknown * len(fitted.information)
+    return many and excess_kurtosis(fitted.residuals) >= LESSON.tailed
 
 
 def _spread(belief: Belief, asker: Asker, lesson: Lesson) -> float:

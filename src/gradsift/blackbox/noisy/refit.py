@@ -14,9 +14,9 @@ from .levers import clear_of
 from .local_fit import Fitted, Noise, fit_jointly, predict
 from .noise import Variance
 from .thinning import leaves_room, richer, simpler
+from .tuning import REFIT
 
 __all__ = [
-    "FIRST_FREEDOM",
     "joined",
     "least_noise",
     "look_wider",
@@ -26,12 +26,6 @@ __all__ = [
     "thin_out",
     "widened",
 ]
-
-FIRST_FREEDOM = 7.0  # of the first look at the noise, in degrees
-_REPEATED = 20  # rows that are asked again
-_IMPOSSIBLE = 6.0  # standard deviations of the noise
-_MOST_STRAY = 0.05  # share of the answers
-_SIGN_SURE = 4.0  # standard errors: one wrong sign far out would turn a unit
 
 
 def joined(fitted: Fitted, belief: Belief, asker: Asker, noise: Noise) -> Belief:
@@ -60,7 +54,7 @@ def _fit_rows(belief: Belief, asker: Asker, start: Fitted) -> tuple[Belief, Fitt
     fitted = fit_jointly(start.theta, X, y, asker.noise(belief), asker.g)
     if asker.noisy:
         freedom = len(y) - len(fitted.information)
-        first = Variance(asker.floor.sd**2, FIRST_FREEDOM)
+        first = Variance(asker.floor.sd**2, REFIT.first_freedom)
         belief = replace(belief, variance=first.pooled(float((fitted.residuals**2).sum()), freedom))
         fitted = fit_jointly(fitted.theta, X, y, asker.noise(belief), asker.g)
     return belief, mend(fitted, X, y, asker.noise(belief), asker.g)
@@ -68,10 +62,10 @@ def _fit_rows(belief: Belief, asker: Asker, start: Fitted) -> tuple[Belief, Fitt
 
 def _set_aside(belief: Belief, fitted: Fitted, asker: Asker) -> Belief | None:
     """Return the belief with other rows in use, or None if all may stay."""
-    rows, limit = belief.rows, _IMPOSSIBLE * belief.variance.sd
+    rows, limit = belief.rows, REFIT.impossible * belief.variance.sd
     off = np.abs(asker.y[rows.stray] - predict(fitted.theta, asker.X[rows.stray], asker.g)) > limit
     back, out = rows.stray[~off], rows.used[np.abs(fitted.residuals) > limit]
-    if len(out) > _MOST_STRAY * len(rows.used):
+    if len(out) > REFIT.most_stray * len(rows.used):
         out = out[:0]  # not isolated: it is the fit that is wrong
     if not len(back) and not len(out):
         return None
@@ -86,18 +80,18 @@ def take_in(belief: Belief, asker: Asker) -> Belief:
     if not asker.noisy or not len(others):
         return belief
     settled = belief.known.settled
-    clear = others[clear_of(range(len(settled.theta.u)), settled, asker.X[others], _SIGN_SURE)]
+    clear = others[clear_of(range(len(settled.theta.u)), settled, asker.X[others], REFIT.sign_sure)]
     return refit(belief.with_rows(used=np.union1d(rows.used, clear)), asker) if len(clear) else belief
 
 
 def measure_noise(belief: Belief, asker: Asker) -> Belief:
     """Repeat some random inputs, once: a misfit is to be told from noise."""
-    if belief.repeats.freedom > 2 * _REPEATED:
+    if belief.repeats.freedom > 2 * REFIT.repeated:
         return belief
-    rows = asker.rng.choice(belief.rows.near, _REPEATED, replace=False)
+    rows = asker.rng.choice(belief.rows.near, REFIT.repeated, replace=False)
     again = asker.ask(asker.X[rows], "noise")
     gaps = again.answers - asker.y[rows]
-    variance = belief.repeats.pooled(0.5 * float((gaps**2).sum()), _REPEATED)
+    variance = belief.repeats.pooled(0.5 * float((gaps**2).sum()), REFIT.repeated)
     belief = belief.with_rows(near=np.concatenate([belief.rows.near, again.rows]))
     return replace(belief, variance=variance, repeats=variance)
 

@@ -15,18 +15,12 @@ from .belief import Belief, Outcome
 from .bias import Replies, debiased
 from .cones import Widening, calibrate, cones
 from .label_levers import label_levers
-from .levers import LONGEST, lever_points, lever_sets, surprise
+from .levers import lever_points, lever_sets, surprise
 from .local_fit import Fitted, Noise
 from .refit import look_wider, refit, take_in, thin_out
+from .tuning import LEVERS, SHARPENING
 
-__all__ = ["UNEVEN_WIDENING", "calibrated", "pull_rough_levers", "sharpen", "sharpen_by_labels", "sharpened"]
-
-_REFUTED = 4.0  # mean square of the first lever answers over what the student foretold
-_IMPOSSIBLE = 6.0  # standard deviations of the noise
-_SURPRISED = 2.5  # mean square of lever answers over what was foretold, from which levers become shorter
-_LINEAR = 1e-2  # radians: with noise known, cones this narrow need no calibration
-_MOST_LOOKS = 3  # at the number of units, while labels sharpen them
-UNEVEN_WIDENING = 1.25  # a variance function is a model, too
+__all__ = ["calibrated", "pull_rough_levers", "sharpen", "sharpen_by_labels", "sharpened"]
 
 
 def pull_rough_levers(belief: Belief, asker: Asker) -> tuple[Belief, Outcome]:
@@ -42,7 +36,7 @@ def sharpen(belief: Belief, asker: Asker) -> tuple[Belief, Outcome]:
 
 def sharpen_by_labels(belief: Belief, asker: Asker) -> tuple[Belief, Outcome]:
     """The same for labels, which never refute a fit, so that many levers could be wasted on a wrong one."""
-    for _ in range(_MOST_LOOKS):
+    for _ in range(SHARPENING.most_looks):
         belief, _ = sharpen(belief, asker)
         if look_wider(belief, asker) is not None:  # wrong itself, among many levers of wrong units: learn anew
             return belief.with_study(least=belief.known.n_units + 1), Outcome.MISSING_UNIT
@@ -67,7 +61,7 @@ def sharpened(belief: Belief, asker: Asker, accuracy: float) -> Belief:
 def calibrated(belief: Belief, asker: Asker) -> Belief:
     """Find by how much cones must widen to hold what they promise."""
     joint = belief.known
-    if belief.read and float(cones(joint.settled).max()) < _LINEAR:
+    if belief.read and float(cones(joint.settled).max()) < SHARPENING.linear:
         return replace(belief, widening=Widening(1.3, 1.3))
     n_draws = 16 if len(joint.fitted.information) < 200 else 8
     X, noise, g = joint.replies.X, joint.noise, asker.g
@@ -75,7 +69,7 @@ def calibrated(belief: Belief, asker: Asker) -> Belief:
         found = calibrate(joint.settled, X, noise, g, asker.rng, n_draws, partial(_settle, X, noise, g))
     else:
         found = calibrate(joint.settled, X, noise, g, asker.rng, n_draws)
-    more = UNEVEN_WIDENING if np.ndim(noise.relative) else 1.0
+    more = SHARPENING.uneven_widening if np.ndim(noise.relative) else 1.0
     least = asker.policy.sharpening.least_widening
     return asker.keep(replace(belief, widening=Widening(*(more * max(pair) for pair in zip(least, found)))))
 
@@ -91,7 +85,7 @@ def _pull_levers(belief: Belief, asker: Asker, accuracy: float, most: float) -> 
     Labels refute no student, but the levers of a wrong one do not narrow its cones: out of patience after `most`
     answers.
     """
-    length, n_before = LONGEST, len(belief.rows.used)
+    length, n_before = LEVERS.longest, len(belief.rows.used)
     n_looked = n_before
     for _ in range(asker.policy.sharpening.most_rounds):
         wide = np.flatnonzero(belief.known.cones() > accuracy)
@@ -101,10 +95,10 @@ def _pull_levers(belief: Belief, asker: Asker, accuracy: float, most: float) -> 
             return belief, Outcome.OUT_OF_PATIENCE
         first = not np.isin(belief.rows.used, belief.rows.placed).any()
         belief, amazed, rows = _ask_levers(belief, asker, wide, length, accuracy)
-        if amazed > _REFUTED and first:
+        if amazed > SHARPENING.refuted and first:
             return belief, Outcome.REFUTED
         belief = belief.with_rows(used=np.concatenate([belief.rows.used, rows]))
-        length = max(0.5 * length, 0.1) if amazed > _SURPRISED else min(1.3 * length, LONGEST)
+        length = max(0.5 * length, 0.1) if amazed > SHARPENING.surprised else min(1.3 * length, LEVERS.longest)
         belief = refit(belief, asker)
         if belief.refuted(asker.policy.refuted):
             return belief, Outcome.REFUTED
@@ -127,7 +121,7 @@ def _ask_levers(
     if placed:
         belief = belief.with_rows(placed=np.concatenate([belief.rows.placed, asked.rows]))
     squares = surprise(fitted, points, asked.answers, asker.noise(belief), asker.g)
-    return belief, float(np.mean(np.minimum(squares, _IMPOSSIBLE**2))), asked.rows
+    return belief, float(np.mean(np.minimum(squares, SHARPENING.impossible**2))), asked.rows
 
 
 def _levers(belief: Belief, asker: Asker, units: NDArray[np.intp], length: float, accuracy: float) -> Floats:
