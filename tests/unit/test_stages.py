@@ -9,7 +9,14 @@ from gradsift.blackbox.bounded.noisy_box import BOX_STAGES
 from gradsift.blackbox.noisy.asker import Asker
 from gradsift.blackbox.noisy.belief import Belief, Outcome, Study
 from gradsift.blackbox.noisy.noise import Variance
-from gradsift.blackbox.noisy.policies import ADDITIVE, BOX, BOX_FINE, BOX_LABELS, FINE, LABELS
+from gradsift.blackbox.noisy.policies import (
+    FOR_LABELS,
+    FOR_LABELS_IN_A_BOX,
+    FOR_NOISE,
+    FOR_NOISE_IN_A_BOX,
+    FOR_ROUNDING,
+    FOR_ROUNDING_IN_A_BOX,
+)
 from gradsift.blackbox.noisy.stages import ADDITIVE_STAGES, END, LABEL_STAGES, Stage, walk
 
 TABLES = {"additive": ADDITIVE_STAGES, "labels": LABEL_STAGES, "box": BOX_STAGES}
@@ -17,7 +24,7 @@ STANDS, MISSING, REFUTED, IMPATIENT = Outcome
 
 
 def nobody():
-    return Asker(None, None, None, None, np.random.default_rng(0), ADDITIVE)
+    return Asker(None, None, None, None, np.random.default_rng(0), FOR_NOISE)
 
 
 def belief():
@@ -122,7 +129,9 @@ def test_the_latest_belief_is_kept_for_a_budget_that_ends_a_stage():
 
 
 def test_policies_differ_only_where_a_kind_of_answers_asks_for_it():
-    assert FINE.learning == ADDITIVE.learning
-    assert LABELS.learning.widens
-    assert not ADDITIVE.learning.widens
-    assert all(policy.learning.arguments is None for policy in (BOX, BOX_FINE, BOX_LABELS))
+    assert FOR_ROUNDING.learning == FOR_NOISE.learning
+    assert FOR_LABELS.learning.widens
+    assert not FOR_NOISE.learning.widens
+    assert all(
+        policy.learning.arguments is None for policy in (FOR_NOISE_IN_A_BOX, FOR_ROUNDING_IN_A_BOX, FOR_LABELS_IN_A_BOX)
+    )

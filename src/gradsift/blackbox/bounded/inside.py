@@ -66,7 +66,7 @@ def identify_bounded(
     if floor.kind != "exact":
         found = identify_noisy_box(box, link, floor, accuracy, rng)
         return replace(found, n_queries=oracle.n_answered - before)
-    search = _Exact(box, link, rng)
+    search = _ExactInside(box, link, rng)
     try:
         search.run()
     except BudgetSpent as spent:
@@ -76,7 +76,7 @@ def identify_bounded(
     return search.result(oracle.n_answered - before)
 
 
-class _Exact:
+class _ExactInside:
     """One identification with exact answers while it runs; all parameters are those of the box's coordinates."""
 
     def __init__(self, box: Box, link: Link, rng: np.random.Generator) -> None:

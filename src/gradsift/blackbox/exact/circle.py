@@ -11,7 +11,7 @@ from ...checking import Floats
 from ..asking import Ledger
 from .exact_policy import CIRCLE
 from .families import Slope, likely_family
-from .frames import Frame
+from .frames import PlaneFrame
 from .net import Net
 from .scan import Samples, Scan, Step, scan_steps
 
@@ -24,7 +24,7 @@ class CircleScan:
 
     Attributes
     ----------
-    frame : Frame
+    frame : PlaneFrame
     steps : tuple of Step
     unresolved : (m, 2) array
         Angles that bound what could not be understood.
@@ -36,7 +36,7 @@ class CircleScan:
         All samples of the half circle itself.
     """
 
-    frame: Frame
+    frame: PlaneFrame
     radius: float
     steps: tuple[Step, ...]
     unresolved: Floats
@@ -47,7 +47,7 @@ class CircleScan:
 
 
 def scan_circle(
-    ledger: Ledger, frame: Frame, radius: float, known: Net, angles: Floats, answers: Floats, n_intervals: int
+    ledger: Ledger, frame: PlaneFrame, radius: float, known: Net, angles: Floats, answers: Floats, n_intervals: int
 ) -> CircleScan:
     """Find the steps of (oracle - known units) on a half circle.
 

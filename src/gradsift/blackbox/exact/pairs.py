@@ -16,9 +16,9 @@ from scipy.optimize import least_squares
 from ...checking import Floats
 from ..asking import Ledger
 from ..links import Link
-from .arcs import Arc, Samples
+from .arcs import Arc, ArcSamples
 from .exact_policy import PAIRS
-from .frames import Frame
+from .frames import PlaneFrame
 from .net import Net
 
 __all__ = ["read_pairs"]
@@ -112,16 +112,16 @@ def _settle(ledger: Ledger, arc: Arc, known: Net, rng: np.random.Generator) -> _
     return pair
 
 
-def _on_slope(samples: Samples, arc: Arc, share: float) -> NDArray[np.bool_]:
+def _on_slope(samples: ArcSamples, arc: Arc, share: float) -> NDArray[np.bool_]:
     """Say which samples are off the plateaus by more than a share of the arc's height."""
     return np.asarray(np.abs(np.abs(samples.values) - abs(arc.half)) > share * _scale(samples, arc))
 
 
-def _scale(samples: Samples, arc: Arc) -> float:
+def _scale(samples: ArcSamples, arc: Arc) -> float:
     return max(abs(arc.half), float(np.abs(samples.values).max(initial=0.0)))
 
 
-def _fit_in_plane(link: Link, arc: Arc, samples: Samples, rng: np.random.Generator) -> _PlanePair | None:
+def _fit_in_plane(link: Link, arc: Arc, samples: ArcSamples, rng: np.random.Generator) -> _PlanePair | None:
     """Fit two units to the samples at all radii, beginning with the circle and adding one radius after the other."""
     radii = np.unique(np.round(samples.grown[samples.grown > PAIRS.on_circle], 2))
     scale = _scale(samples, arc)
@@ -152,7 +152,7 @@ def _profile_arguments(p: Floats, along: Floats) -> Floats:
     return np.asarray(np.outer(along, np.exp(np.clip(p[:2], -60, 60))) + p[2:4])
 
 
-def _profiles(link: Link, arc: Arc, samples: Samples, rng: np.random.Generator) -> Iterator[Floats]:
+def _profiles(link: Link, arc: Arc, samples: ArcSamples, rng: np.random.Generator) -> Iterator[Floats]:
     """Yield fits of two units to the samples on the circle itself, from random starts; few samples allow several."""
     here = np.abs(samples.grown) < PAIRS.on_circle
     along, values, scale = samples.along[here], samples.values[here], _scale(samples, arc)
@@ -189,7 +189,7 @@ def _in_plane(link: Link, p: Floats, arc: Arc) -> _PlanePair:
     return _PlanePair(link, solution, np.array([p[4], arc.half - p[4]]), arc.level, arc.radius, arc.center)
 
 
-def _read_across(ledger: Ledger, frame: Frame, known: Net, pair: _PlanePair) -> Floats | None:
+def _read_across(ledger: Ledger, frame: PlaneFrame, known: Net, pair: _PlanePair) -> Floats | None:
     """Return the coordinates of both units across the plane, shape (2, d - 2); None if they cannot be read."""
     n_across = ledger.n_features - 2
     flat = pair.bases()

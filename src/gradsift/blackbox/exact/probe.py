@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ...checking import Floats
 from ..asking import Ledger
 from .exact_policy import PROBE
-from .frames import Frame
+from .frames import PlaneFrame
 from .net import Net, Probe
 from .plane import PlaneUnit
 
@@ -19,7 +19,7 @@ __all__ = ["probe_units"]
 Ints = NDArray[np.intp]
 
 
-def probe_units(ledger: Ledger, frame: Frame, units: list[PlaneUnit], known: Net) -> Net:
+def probe_units(ledger: Ledger, frame: PlaneFrame, units: list[PlaneUnit], known: Net) -> Net:
     """Read the coordinates of the units across the plane; d - 2 queries each, more where a step was too long.
 
     Parameters
@@ -60,7 +60,7 @@ class _InPlane(NamedTuple):
     weights: Floats
 
 
-def _in_plane(units: list[PlaneUnit], frame: Frame) -> _InPlane:
+def _in_plane(units: list[PlaneUnit], frame: PlaneFrame) -> _InPlane:
     radii, angles = np.array([u.base for u in units]).reshape(-1, 2).T
     plane = np.array([u.solution for u in units]).reshape(-1, 3)
     flat = np.stack([radii * np.cos(angles), radii * np.sin(angles), np.ones(len(units))], axis=1)
@@ -71,7 +71,7 @@ def _in_plane(units: list[PlaneUnit], frame: Frame) -> _InPlane:
 class _Readings:
     """The probes of several units from one plane while they are being asked."""
 
-    def __init__(self, ledger: Ledger, frame: Frame, units: list[PlaneUnit], known: Net) -> None:
+    def __init__(self, ledger: Ledger, frame: PlaneFrame, units: list[PlaneUnit], known: Net) -> None:
         self.ledger, self.frame, self.units, self.known = ledger, frame, units, known
         self.at = _in_plane(units, frame)
         self.n_across = ledger.n_features - 2

@@ -22,7 +22,7 @@ from .certificate import certify, far_points, fresh_points, smallest_angle
 from .circle import CircleScan, scan_circle
 from .exact_policy import SEARCH
 from .families import AlgebraicTails, WrongFamily
-from .frames import Frame, frame_through
+from .frames import PlaneFrame, frame_through
 from .joint import Fit, fit_jointly
 from .net import Net, empty_net
 from .pairs import read_pairs
@@ -169,7 +169,7 @@ class _Search:
         self.known = without_contaminated(without_cancelled(known), self.ledger)
         self.ledger.n_units = self.known.k
 
-    def _plane(self, rays: Rays, attempt: int, radius: float) -> tuple[Frame, Floats, Floats]:
+    def _plane(self, rays: Rays, attempt: int, radius: float) -> tuple[PlaneFrame, Floats, Floats]:
         """Return a plane, and angles at which the circle is flat: on the rays the first time."""
         first, second = orthonormal_rows(2, self.ledger.n_features, self.rng) if attempt else (rays.first, rays.second)
         frame = frame_through(first, second)

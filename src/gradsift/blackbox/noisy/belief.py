@@ -19,7 +19,7 @@ from .far_circles import CircleTest
 from .local_fit import Fitted, Noise
 from .noise import Variance
 
-__all__ = ["Belief", "JointFit", "Numbers", "Outcome", "Reach", "Rows", "Study"]
+__all__ = ["Belief", "JointFit", "Numbers", "Outcome", "Reach", "RowNumbers", "Study"]
 
 Numbers = NDArray[np.intp]  # of stored rows
 
@@ -33,7 +33,7 @@ class Outcome(Enum):
     OUT_OF_PATIENCE = "out of patience"
 
 
-class Rows(NamedTuple):
+class RowNumbers(NamedTuple):
     """Numbers of stored rows: drawn at random for the student, fitted, placed on the plane of a unit, set aside."""
 
     near: Numbers = np.empty(0, dtype=np.intp)
@@ -104,7 +104,7 @@ class Belief:
     study : Study
     variance, repeats : Variance
         Of the noise: as the residuals show it, and as repeats or the first look do.
-    rows : Rows
+    rows : RowNumbers
     joint : JointFit or None
         None before the first lesson.
     reach : Reach
@@ -123,7 +123,7 @@ class Belief:
     study: Study
     variance: Variance
     repeats: Variance
-    rows: Rows = field(default_factory=Rows)
+    rows: RowNumbers = field(default_factory=RowNumbers)
     joint: JointFit | None = None
     reach: Reach = field(default_factory=Reach)
     widening: Widening = field(default=Widening(1.5, 1.5))  # before it is calibrated

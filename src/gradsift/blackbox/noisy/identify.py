@@ -20,13 +20,13 @@ from .belief import Belief
 from .cones import LEVELS
 from .learning import first_belief
 from .outlook import by_levers, outlook
-from .policies import ADDITIVE, FINE, LABELS
+from .policies import FOR_LABELS, FOR_NOISE, FOR_ROUNDING
 from .stages import ADDITIVE_STAGES, LABEL_STAGES, walk
 from .verdict import Evidence, judge, result
 
 __all__ = ["identify_imperfect", "misfit"]
 
-_POLICIES = {"labels": LABELS, "noisy": ADDITIVE}
+_POLICIES = {"labels": FOR_LABELS, "noisy": FOR_NOISE}
 
 
 def identify_imperfect(
@@ -66,7 +66,7 @@ def identify_imperfect(
     before = oracle.n_answered
     floor = choose_path(oracle, rng) if floor is None else floor
     ledger = Ledger(oracle, None, progress, floor.step)
-    asker = Asker(Anywhere(ledger), link, floor, accuracy, rng, _POLICIES.get(floor.kind, FINE))
+    asker = Asker(Anywhere(ledger), link, floor, accuracy, rng, _POLICIES.get(floor.kind, FOR_ROUNDING))
     try:
         belief = walk(LABEL_STAGES if asker.labels else ADDITIVE_STAGES, first_belief(asker), asker)
     except BudgetSpent as spent:

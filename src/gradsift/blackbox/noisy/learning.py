@@ -10,7 +10,7 @@ from ...checking import Floats
 from ...errors import NotIdentifiable
 from ...fit import Layout
 from .asker import Asker
-from .belief import Belief, Outcome, Reach, Rows, Study
+from .belief import Belief, Outcome, Reach, RowNumbers, Study
 from .informative import informative_points
 from .local_fit import Fitted, fit_jointly
 from .looking import look
@@ -174,7 +174,7 @@ def _spread(belief: Belief, asker: Asker, lesson: Lesson) -> float:
 
 
 def _taken(belief: Belief, asker: Asker, lesson: Lesson) -> Belief:
-    belief = belief.with_rows(used=belief.rows.near, stray=Rows().stray).with_study(gap=lesson.gap)
+    belief = belief.with_rows(used=belief.rows.near, stray=RowNumbers().stray).with_study(gap=lesson.gap)
     return thin_out(refit(replace(belief, wider=None), asker, lesson.fitted), asker)
 
 

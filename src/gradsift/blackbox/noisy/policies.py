@@ -11,7 +11,16 @@ from dataclasses import dataclass, field, replace
 from .cones import Widening
 
 __all__ = [
-    "ADDITIVE", "BOX", "BOX_FINE", "BOX_LABELS", "FINE", "LABELS", "Learning", "LookForAnother", "Policy", "Sharpening",
+    "FOR_LABELS",
+    "FOR_LABELS_IN_A_BOX",
+    "FOR_NOISE",
+    "FOR_NOISE_IN_A_BOX",
+    "FOR_ROUNDING",
+    "FOR_ROUNDING_IN_A_BOX",
+    "Learning",
+    "LookForAnother",
+    "Policy",
+    "Sharpening",
 ]  # fmt: skip
 
 
@@ -127,14 +136,14 @@ class Policy:
     refuted: float = 1e-3
 
 
-FINE = Policy(Learning(), LookForAnother(), Sharpening(), accuracy=float("inf"))  # rounded, single precision
-ADDITIVE = replace(
-    FINE,
+FOR_ROUNDING = Policy(Learning(), LookForAnother(), Sharpening(), accuracy=float("inf"))  # rounded, single precision
+FOR_NOISE = replace(
+    FOR_ROUNDING,
     # Bias is taken off instead; stopping still favours narrow cones a little. All rows with sd .1.
     sharpening=Sharpening(least_widening=Widening(1.0, 1.05)),
     accuracy=0.1,
 )
-LABELS = Policy(
+FOR_LABELS = Policy(
     # Labels show units one by one, and none of them can surprise: a better start, more lessons, any gap of BIC.
     Learning(per_feature=75.0, clear_gap=0.0, rough=0.3, most_lessons=8, widens=True),  # labels, k3d20
     LookForAnother(share=0.5, share_when_sharp=0.5),  # labels, k3d20
@@ -147,6 +156,8 @@ LABELS = Policy(
     ),
 )
 _IN_A_BOX = Learning(growth=1.25, grows=3, arguments=None, narrow=0.0, most_lessons=3)  # guess
-BOX = Policy(_IN_A_BOX, LookForAnother(), Sharpening(most_rounds=60), refuted=0.02)
-BOX_FINE = replace(BOX, learning=replace(_IN_A_BOX, rows_per_spare=0.8))  # (6,3) with 3 decimals: few rows tell enough
-BOX_LABELS = replace(BOX, learning=replace(_IN_A_BOX, per_feature=75.0))  # guess
+FOR_NOISE_IN_A_BOX = Policy(_IN_A_BOX, LookForAnother(), Sharpening(most_rounds=60), refuted=0.02)
+FOR_ROUNDING_IN_A_BOX = replace(
+    FOR_NOISE_IN_A_BOX, learning=replace(_IN_A_BOX, rows_per_spare=0.8)
+)  # (6,3) with 3 decimals: few rows tell enough
+FOR_LABELS_IN_A_BOX = replace(FOR_NOISE_IN_A_BOX, learning=replace(_IN_A_BOX, per_feature=75.0))  # guess

@@ -32,7 +32,7 @@ class Stage(NamedTuple):
 Stages = Mapping[str, Stage]
 
 _STANDS, _MISSING, _REFUTED, _IMPATIENT = Outcome
-_AGAIN = dict.fromkeys((_MISSING, _REFUTED, _IMPATIENT), "learn more")
+_LEARN_MORE = dict.fromkeys((_MISSING, _REFUTED, _IMPATIENT), "learn more")
 
 
 def _any(name: str) -> dict[Outcome, str]:
@@ -45,11 +45,11 @@ ADDITIVE_STAGES: Stages = {  # noise, rounding, single precision
     "look at what was read": Stage(look_when_sharp, _any("question noise")),
     "scale": Stage(look_at_scale, {_STANDS: "learn"}),
     "learn": Stage(learn, {_STANDS: "rough levers"}),
-    "rough levers": Stage(pull_rough_levers, {_STANDS: "look at replies", **_AGAIN}),
-    "look at replies": Stage(look_at_replies, {_STANDS: "look", **_AGAIN}),
-    "look": Stage(look, {_STANDS: "sharpen", **_AGAIN}),
+    "rough levers": Stage(pull_rough_levers, {_STANDS: "look at replies", **_LEARN_MORE}),
+    "look at replies": Stage(look_at_replies, {_STANDS: "look", **_LEARN_MORE}),
+    "look": Stage(look, {_STANDS: "sharpen", **_LEARN_MORE}),
     "sharpen": Stage(sharpen, _any("look when sharp")),
-    "look when sharp": Stage(look_when_sharp, {_STANDS: "question noise", **_AGAIN}),
+    "look when sharp": Stage(look_when_sharp, {_STANDS: "question noise", **_LEARN_MORE}),
     "learn more": Stage(learn_more, {_REFUTED: "learn", _IMPATIENT: "sharpen anyway"}),
     "sharpen anyway": Stage(sharpen, _any("question noise")),
     "question noise": Stage(question_noise, {_STANDS: "take all in"}),
@@ -62,12 +62,12 @@ ADDITIVE_STAGES: Stages = {  # noise, rounding, single precision
 LABEL_STAGES: Stages = {
     "scale": Stage(look_at_scale, {_STANDS: "learn"}),
     "learn": Stage(learn, {_STANDS: "look"}),
-    "look": Stage(look_at_full_weight, {_STANDS: "rough levers", **_AGAIN}),
-    "rough levers": Stage(pull_rough_levers, {_STANDS: "look at replies", **_AGAIN}),
-    "look at replies": Stage(look_at_replies, {_STANDS: "look again", **_AGAIN}),
-    "look again": Stage(look_if_changed, {_STANDS: "sharpen", **_AGAIN}),
-    "sharpen": Stage(sharpen_by_labels, {_STANDS: "look when sharp", **_AGAIN}),
-    "look when sharp": Stage(look, {_STANDS: END, **_AGAIN}),  # a merged pair hides while units are rough
+    "look": Stage(look_at_full_weight, {_STANDS: "rough levers", **_LEARN_MORE}),
+    "rough levers": Stage(pull_rough_levers, {_STANDS: "look at replies", **_LEARN_MORE}),
+    "look at replies": Stage(look_at_replies, {_STANDS: "look again", **_LEARN_MORE}),
+    "look again": Stage(look_if_changed, {_STANDS: "sharpen", **_LEARN_MORE}),
+    "sharpen": Stage(sharpen_by_labels, {_STANDS: "look when sharp", **_LEARN_MORE}),
+    "look when sharp": Stage(look, {_STANDS: END, **_LEARN_MORE}),  # a merged pair hides while units are rough
     "learn more": Stage(learn_more, {_STANDS: "look", _REFUTED: "learn", _IMPATIENT: "sharpen anyway"}),
     "sharpen anyway": Stage(sharpen, _any("last look at replies")),
     "last look at replies": Stage(look_at_replies, _any(END)),

@@ -12,7 +12,7 @@ from ...fit import Parameters
 from ..answers import Floor
 from ..asking import Ledger
 from ..exact.circle import CircleScan, scan_circle
-from ..exact.frames import Frame, frame_through
+from ..exact.frames import PlaneFrame, frame_through
 from ..exact.net import Net, empty_net
 from ..exact.plane import settle_in_plane
 from ..exact.probe import probe_units
@@ -64,7 +64,7 @@ def _read(ledger: Ledger, rays: Rays, radius: float, nothing: Net, attempt: int)
     return net if net.k == len(units) else None
 
 
-def _scan(ledger: Ledger, frame: Frame, rays: Rays, radius: float, nothing: Net, attempt: int) -> CircleScan:
+def _scan(ledger: Ledger, frame: PlaneFrame, rays: Rays, radius: float, nothing: Net, attempt: int) -> CircleScan:
     angles = np.array([0.0, np.pi, np.pi / 2])
     back = ledger.ask(-radius * rays.first[None], "scan")
     answers = np.array([rays.plateaus[0], back[0], rays.plateaus[1]])
