@@ -7,33 +7,24 @@ from typing import Any
 
 import numpy as np
 
+from .activations import ACTIVATIONS, TorchTwin, get_activation
 from .checking import Floats
 from .extras import load_extra
 from .files import atomic_writer
 from .model import SigmoidCombination
 from .network import Network
-from .torch_activations import torch_activation
 
 __all__ = ["to_onnx", "to_sklearn", "to_torch"]
-
-# ONNX operator of each sigmoid, and whether onnxruntime has it in double precision.
-_ONNX = {
-    "tanh": ("Tanh", True),
-    "logistic": ("Sigmoid", True),
-    "erf": ("Erf", False),
-    "arctan": ("Atan", False),
-    "softsign": ("Softsign", False),
-}
-_SKLEARN = {"tanh": "tanh", "logistic": "logistic"}
 
 
 def to_torch(model: SigmoidCombination | Network) -> Any:
     """Return a float64 ``torch.nn.Module`` that maps (n, d) to (n,), or to (n, m) where there are several outputs, with
     the parameters free to train."""
     torch, network = load_extra("torch", "torch"), Network.of(model)
-    modules = []
+    twin = get_activation(network.activation).torch_twin()
+    modules: list[Any] = []
     for layer in network.layers:
-        modules += [_torch_linear(torch, layer.weights, layer.offsets), _torch_sigmoid(torch, network.activation)]
+        modules += [_torch_linear(torch, layer.weights, layer.offsets), _elementwise(torch, twin)]
     del modules[-1]  # the output has no activation
     if network.n_outputs == 1:
         modules.append(torch.nn.Flatten(0))
@@ -48,11 +39,6 @@ def _torch_linear(torch: Any, weights: Floats, offsets: Floats | None) -> Any:
         if offsets is not None:
             linear.bias.copy_(torch.tensor(offsets))
     return linear
-
-
-def _torch_sigmoid(torch: Any, name: str) -> Any:
-    sigmoids = {"tanh": torch.nn.Tanh, "logistic": torch.nn.Sigmoid, "softsign": torch.nn.Softsign}
-    return sigmoids[name]() if name in sigmoids else _elementwise(torch, name)
 
 
 def _with_skip(torch: Any, inside: Any, network: Network) -> Any:
@@ -71,10 +57,12 @@ def _with_skip(torch: Any, inside: Any, network: Network) -> Any:
     return WithSkip()
 
 
-def _elementwise(torch: Any, name: str) -> Any:
-    """Return a module for a function that torch has no module for."""
+def _elementwise(torch: Any, twin: TorchTwin) -> Any:
+    """Return torch's own module for a function, or a new one where it has none."""
+    if twin.module is not None:
+        return twin.module()
     layer = torch.nn.Module()
-    layer.forward = torch_activation(name).value
+    layer.forward = twin.value
     return layer
 
 
@@ -104,7 +92,7 @@ def to_onnx(model: SigmoidCombination | Network, path: str | os.PathLike[str]) -
 def _onnx_layers(onnx: Any, network: Network) -> tuple[list[Any], dict[str, Floats]]:
     """Return the nodes from ``X`` to ``y`` and the constants they use; one output is a vector."""
     node, types = onnx.helper.make_node, onnx.TensorProto
-    operator, double = _ONNX[network.activation]
+    twin = get_activation(network.activation).onnx_twin()
     nodes, constants, before = [], {}, "X"
     for i, layer in enumerate(network.layers[:-1], start=1):
         constants.update({f"weights{i}": layer.weights.T, f"offsets{i}": layer.offsets})
@@ -113,12 +101,12 @@ def _onnx_layers(onnx: Any, network: Network) -> tuple[list[Any], dict[str, Floa
             node("Add", [f"projected{i}", f"offsets{i}"], [f"arguments{i}"]),
         ]
         before = f"active{i}"
-        if double:
-            nodes.append(node(operator, [f"arguments{i}"], [before]))
+        if twin.double:
+            nodes += twin.nodes(onnx.helper, f"arguments{i}", before)
         else:
             nodes += [
                 node("Cast", [f"arguments{i}"], [f"arguments32_{i}"], to=types.FLOAT),
-                node(operator, [f"arguments32_{i}"], [f"active32_{i}"]),
+                *twin.nodes(onnx.helper, f"arguments32_{i}", f"active32_{i}"),
                 node("Cast", [f"active32_{i}"], [before], to=types.DOUBLE),
             ]
     output = network.layers[-1]
@@ -136,17 +124,17 @@ def _onnx_layers(onnx: Any, network: Network) -> tuple[list[Any], dict[str, Floa
 
 
 def to_sklearn(model: SigmoidCombination | Network) -> Any:
-    """Return a fitted ``MLPRegressor``; scikit-learn has tanh and logistic units only."""
+    """Return a fitted ``MLPRegressor``, if scikit-learn has such units."""
     from sklearn.neural_network import MLPRegressor
 
     network = Network.of(model)
-    if network.activation not in _SKLEARN:
-        raise ValueError(
-            f"scikit-learn has tanh and logistic units, not {network.activation}: use to_torch or to_onnx."
-        )
+    name = get_activation(network.activation).sklearn
+    if name is None:
+        known = " and ".join(a.name for a in ACTIVATIONS.values() if a.sklearn is not None)
+        raise ValueError(f"scikit-learn has {known} units, not {network.activation}: use to_torch or to_onnx.")
     if network.has_linear_term:
         raise ValueError("MLPRegressor has no linear term beside its hidden units: use to_torch or to_onnx.")
-    found = MLPRegressor(hidden_layer_sizes=network.widths, activation=_SKLEARN[network.activation], random_state=0)
+    found = MLPRegressor(hidden_layer_sizes=network.widths, activation=name, random_state=0)
     targets = np.zeros(2) if network.n_outputs == 1 else np.zeros((2, network.n_outputs))
     found.partial_fit(np.zeros((2, network.n_features)), targets)  # gives it its shapes; the numbers are replaced
     found.coefs_ = [np.ascontiguousarray(layer.weights.T) for layer in network.layers]

@@ -31,7 +31,9 @@ class _Circle:
     values: Floats
 
     def at(self, angles: Floats) -> Floats:
-        return np.asarray(self.radius * (np.cos(angles)[:, None] * self.frame[0] + np.sin(angles)[:, None] * self.frame[1]))
+        return np.asarray(
+            self.radius * (np.cos(angles)[:, None] * self.frame[0] + np.sin(angles)[:, None] * self.frame[1])
+        )
 
     def take(self, angles: Floats, values: Floats) -> None:
         order = np.argsort(np.append(self.angles, angles), kind="stable")
