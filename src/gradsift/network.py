@@ -240,7 +240,9 @@ class Network:
         arrays = {f"{name}_{i}": a for i, layer in enumerate(self.layers) for name, a in layer._asdict().items()}
         if self.has_linear_term:
             arrays["linear"] = self.linear
-        write_model(path, "Network", _NETWORK_VERSION, {"activation": self.activation, "n_layers": len(self.layers)}, arrays)
+        write_model(
+            path, "Network", _NETWORK_VERSION, {"activation": self.activation, "n_layers": len(self.layers)}, arrays
+        )
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Network:

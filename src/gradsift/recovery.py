@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 
 from .activations import get_activation
-from .blackbox import Identification, Progress, identify_box, solve_outputs
+from .blackbox import Identification, Progress, Rounding, identify_box, output_errors, solve_outputs
 from .checking import Floats, as_generator
-from .checks import Judged, Verdict, any_method, lines
+from .checks import Judged, Verdict, any_method, exact, lines
 from .errors import UncertifiedWarning
 from .model import SigmoidCombination
+from .network import Network
 from .oracle import Oracle
 from .paper_method.candidates import Candidates
 from .paper_method.literal import PaperRun, paper_method
@@ -63,6 +64,11 @@ class Recovery(Judged):
     def n_units(self) -> int:
         """Number of hidden units found."""
         return self.model.n_units
+
+    @property
+    def network(self) -> Network:
+        """The whole network, with all outputs."""
+        return Network.of(self.outputs or self.model)
 
     def summary(self) -> str:
         """Return a plain-text table of the units, with the verdict before it and the checks after it."""
@@ -165,14 +171,16 @@ def _behind_oracle(
 ) -> Recovery:
     before = source.n_answered
     box = source.scalar(int(rng.integers(2**63)))
+    roundings: tuple[Rounding, ...] = ()
     if method == "paper":
         found = _from_paper(paper_method(box, n_units, activation=activation, rng=rng, **options))
     else:
-        found = _from_identification(identify_box(box, activation, rng, progress=_report_queries, **options), n_units)
+        inside = identify_box(box, activation, rng, progress=_report_queries, **options)
+        roundings, found = inside.roundings, _from_identification(inside, n_units)
     found = _with_first_look(replace(found, n_queries=source.n_answered - before))
     if source.n_outputs == 1:
         return found
-    return _with_outputs(found, *source.answers())
+    return _with_outputs(found, source, roundings)
 
 
 def _with_first_look(found: Recovery) -> Recovery:
@@ -188,15 +196,23 @@ def _report_queries(progress: Progress) -> None:
     report(f"{progress.step} ({progress.n_units} units)", progress.n_queries)
 
 
-def _with_outputs(found: Recovery, X: Floats, Y: Floats) -> Recovery:
-    """Give every output its own weights; what they leave over speaks against the units."""
-    layer = solve_outputs(found.model, X, Y)
-    models = tuple(
-        SigmoidCombination(found.model.units, w, found.model.slopes, found.model.offsets, c, found.model.activation, g)
-        for w, c, g in zip(layer.weights.T, layer.intercepts, layer.linear.T)
-    )
+def _with_outputs(found: Recovery, source: Oracle, roundings: tuple[Rounding, ...]) -> Recovery:
+    """Give every output its own weights and its own check; what they leave over speaks against the units."""
+    X, Y = source.answers()
+    errors = output_errors(source, roundings) if roundings else None
+    inside = 4 * max((r.eps for r in roundings), default=0.0)
+    layer = solve_outputs(found.model, X, Y, errors, np.array(found.diagnostics.get("error_bounds", 0.0)) + inside)
+    checks = [exact.output(i + 1, float(chi), len(X)) for i, chi in enumerate(layer.chi) if errors is not None]
     misfit = float((layer.misfits / np.maximum(np.abs(Y).max(axis=0), np.finfo(np.float64).tiny)).max())
-    return replace(found, outputs=models, diagnostics={**found.diagnostics, "largest_output_misfit": misfit})
+    whole = replace(
+        found,
+        judgement=found.judgement.also(*checks),
+        outputs=layer.models(found.model),
+        diagnostics={**found.diagnostics, "largest_output_misfit": misfit},
+    )
+    if found.certified:
+        warn_unless_certified(whole, stacklevel=5)
+    return whole
 
 
 def _from_identification(found: Identification, n_units: int | None) -> Recovery:

@@ -23,10 +23,12 @@ from gradsift.blackbox.noisy.far_circles import CircleTest
 from gradsift.blackbox.noisy.noise import Variance
 from gradsift.blackbox.noisy.verdict import Evidence, judge
 from gradsift.checks import (
+    COARSE,
     EXACT,
     EXACT_IN_A_BOX,
     LABELS,
     NOISY,
+    OUTPUTS,
     PAPER,
     TABLE,
     Check,
@@ -60,7 +62,10 @@ SIDES = [
     (lambda x: exact.residuals(x, 60, EXACT_IN_A_BOX), 7.99, 8.01),
     (lambda x: exact.fresh_answers(x, 3, EXACT), 1e-8, 1.01e-8),
     (lambda x: exact.fresh_answers(x, 3, EXACT_IN_A_BOX), 1e-5, 1.01e-5),
+    (lambda x: exact.foretold(x, 30, COARSE), 4.0, 4.01),
+    (lambda x: exact.output(2, x, 60), 3.99, 4.01),
     (lambda x: exact.error_bound(x, EXACT), 6e-9, 6.1e-9),
+    (lambda x: exact.error_bound(x, COARSE), 1e-2, 1.01e-2),
     (lambda x: exact.error_bound(x, EXACT_IN_A_BOX), 1e-7, 1.01e-7),
     (lambda x: exact.linear_term_error(x, EXACT), 6e-9, 6.1e-9),
     (lambda n: exact.spare_answers(n, 4, EXACT), 7, 6),
@@ -189,8 +194,11 @@ def test_checks_are_json_even_where_numbers_are_not_finite():
     assert told["verdict"] == made.sentence
 
 
+RECORDS = (COARSE, EXACT, EXACT_IN_A_BOX, NOISY, LABELS, OUTPUTS, TABLE, PAPER)
+
+
 def test_records_of_limits_cannot_be_changed():
-    for limits in (EXACT, EXACT_IN_A_BOX, NOISY, LABELS, TABLE, PAPER):
+    for limits in RECORDS:
         with pytest.raises(AttributeError):
             setattr(limits, fields(limits)[0].name, 1e9)
 
@@ -198,9 +206,9 @@ def test_records_of_limits_cannot_be_changed():
 def test_every_limit_says_where_it_comes_from():
     source = (PACKAGE / "checks" / "limits.py").read_text()
     stated = re.findall(r"^    (\w+)=[^,]+,(.*)$", source, re.M)
-    assert len(stated) == sum(len(fields(limits)) for limits in (EXACT, EXACT_IN_A_BOX, NOISY, LABELS, TABLE, PAPER))
+    assert len(stated) == sum(len(fields(limits)) for limits in RECORDS)
     for name, comment in stated:
-        assert re.search("guess|black_box|data_fit|level|BIC|not asked", comment), name
+        assert re.search("guess|black_box|real_boxes|data_fit|level|BIC|not asked", comment), name
 
 
 # ---------------------------------------------------------------------------------------------------------------------

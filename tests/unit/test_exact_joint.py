@@ -15,7 +15,7 @@ from gradsift.blackbox.exact.dense import DenseSystem
 from gradsift.blackbox.exact.joint import fit_jointly, parameter_errors
 from gradsift.blackbox.exact.polish import polish
 from gradsift.blackbox.exact.prune import without_cancelled, without_contaminated
-from gradsift.blackbox.exact.search import _Search
+from gradsift.blackbox.exact.search import Search
 
 K, D = 4, 6
 
@@ -32,7 +32,7 @@ def found():
     """A network as the probes leave it, before any joint fit, with its ledger."""
     a, b, u, c = teacher(0)
     ledger = Ledger(Oracle(lambda X: np.tanh(X @ a.T + b) @ u + c, D))
-    search = _Search(ledger, np.random.default_rng(0))
+    search = Search(ledger, np.random.default_rng(0))
     assert search.family("tanh").certified
     return search.known, ledger
 
@@ -105,7 +105,7 @@ def test_polish_asks_nearer_the_origin_where_the_errors_are_too_large():
     rng = np.random.default_rng(3)
     a = rng.standard_normal((3, 5)) * np.array([[0.003], [1.0], [300.0]])
     ledger = Ledger(Oracle(lambda X: np.tanh(X @ a.T + 0.5) @ np.array([1.0, 0.8, 0.6]), 5))
-    found = _Search(ledger, np.random.default_rng(0)).family("tanh")
+    found = Search(ledger, np.random.default_rng(0)).family("tanh")
     assert found.certified
     assert found.error_bounds.max() < 6e-9
 
@@ -123,13 +123,13 @@ def test_the_smallest_angle_ignores_signs_and_lengths(found):
 
 
 def test_a_pair_that_adds_up_to_nothing_is_dropped(found):
-    net, _ = found
+    net, ledger = found
     ghost = net.only(np.array([True, False, False, False]))
     opposite = replace(ghost, u=-ghost.u)
     turned = replace(ghost, a=-ghost.a, b=-ghost.b)
     for extra in (opposite, turned):
-        assert without_cancelled(net.with_units(extra)).k == K - 1
-    assert without_cancelled(net).k == K
+        assert without_cancelled(net.with_units(extra), ledger).k == K - 1
+    assert without_cancelled(net, ledger).k == K
 
 
 def test_a_unit_read_where_another_one_moved_is_dropped(found):

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from .exact.search import identify
 from .exact.tail_student import Student, train_student
-from .outputs import OutputLayer, solve_outputs
+from .outputs import OutputLayer, output_errors, solve_outputs
 from .result import Identification, Progress
+from .roundings import Rounding
 from .route import identify_box
 
 __all__ = [
-    "Identification", "OutputLayer", "Progress", "Student",
-    "identify", "identify_box", "solve_outputs", "train_student",
+    "Identification", "OutputLayer", "Progress", "Rounding", "Student",
+    "identify", "identify_box", "output_errors", "solve_outputs", "train_student",
 ]  # fmt: skip

@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
 from ..checking import Floats
 from ..oracle import Oracle
+from ..oracle.undo import OutputLink
+from .roundings import DOUBLE, SPACING, Rounding, grid_of, rounding_of, single_spacing
 
-__all__ = ["Floor", "choose_path", "grid_of"]
+__all__ = ["Floor", "choose_path", "grid_of", "with_roughness"]
 
-_MOST_DECIMALS = 9
 _LABELS_ASKED = 18  # equal repeats of +-1 may be luck: this many more points settle it
 _MORE_POINTS = 4  # a round answer may be luck too
 _REPEATS = 7
-_ULPS = 8.0
+_ULPS, _FLOAT_ULPS = 8.0, 32.0  # between answers to the same question, in double precision and in shorter floats
 _TINY = 1e-10  # noise over the answer, below which it may be rounding after all
 _ON_LINE = 16
 _SHORT = 1e-3
 _FAR, _FAR_POINTS = 1e3, 4
 _GROWING = 3.0  # errors of single-precision arithmetic grow with the inputs
+
+
+def _no_more(answers: Floats) -> Floats:
+    return np.zeros(len(answers))
 
 
 @dataclass(frozen=True)
@@ -29,19 +36,41 @@ class Floor:
 
     Attributes
     ----------
-    kind : {"exact", "float32", "rounded", "noisy", "labels"}
+    kind : {"exact", "float32", "float16", "bfloat16", "rounded", "noisy", "labels"}
     sd : float
         Standard deviation of one answer's error; a first guess where it is noise.
     grid : float
         Spacing of rounded answers, 0 where there is none.
     n_queries : int
         What finding out cost.
+    size : float
+        Of the largest answer seen.
+    absolute : float
+        What rounding to decimals and undoing a link do to an answer, whatever its size.
+    own : callable
+        Answers -> what else rounding does to each of them, where one output's link is undone.
+    outputs : tuple of Rounding
+        How each output is rounded before links are undone and outputs projected; empty where noise limits the answers.
     """
 
     kind: str
     sd: float
     grid: float = 0.0
     n_queries: int = 0
+    size: float = 0.0
+    absolute: float = 0.0
+    own: Callable[[Floats], Floats] = _no_more
+    outputs: tuple[Rounding, ...] = ()
+
+    @property
+    def eps(self) -> float:
+        """Spacing of the numbers that the box calculates with, relative to their size."""
+        return SPACING.get(self.kind, DOUBLE)
+
+    @property
+    def resolution(self) -> float:
+        """Smallest difference of answers that says something, over the largest answer."""
+        return max(self.eps, self.absolute / max(self.size, 1e-300))
 
     @property
     def step(self) -> float:
@@ -53,13 +82,49 @@ class Floor:
             return "answers are -1 or +1 with the function as their mean"
         if self.kind == "exact":
             return "answers are exact to double precision"
+        if self.kind in SPACING and not self.absolute:
+            return f"answers are {self.kind} numbers"
         if self.grid:
             return f"answers are rounded in steps of {self.grid:.2g}"
         return f"answers have noise of standard deviation {self.sd:.2g}"
 
 
+class _Look(NamedTuple):
+    """Outputs (n, m) of a box at rows (n, d) that were asked twice, one after the other; `beside` only once."""
+
+    rows: Floats
+    outputs: Floats
+    beside: Floats
+
+    def further(self, oracle: Oracle, points: Floats) -> _Look:
+        """Ask for more, each point twice."""
+        rows = np.repeat(points, 2, axis=0)
+        return self._replace(
+            rows=np.concatenate([self.rows, rows]), outputs=np.concatenate([self.outputs, oracle.outputs(rows)])
+        )  # fmt: skip
+
+    @property
+    def roundings(self) -> tuple[Rounding, ...]:
+        """How each output is rounded."""
+        return tuple(rounding_of(column) for column in np.concatenate([self.outputs, self.beside]).T)
+
+    @property
+    def repeats(self) -> bool:
+        """Whether the same question got the same answer up to last bits of the output's own arithmetic.
+
+        A matrix product sums equal rows in an order that may depend on their neighbours.
+        """
+        apart = np.abs(self.outputs[::2] - self.outputs[1::2]).max(axis=0)
+        return bool((apart <= [(_FLOAT_ULPS if r.kind in SPACING else _ULPS) * r.ulp for r in self.roundings]).all())
+
+    @property
+    def short(self) -> bool:
+        """Whether all outputs are shorter floats than doubles."""
+        return all(r.kind in SPACING for r in self.roundings)
+
+
 def choose_path(oracle: Oracle, rng: np.random.Generator) -> Floor:
-    """Find out what limits the answers of an oracle with one output.
+    """Find out what limits the answers of an oracle with one output, or of a view of several.
 
     Two queries (one point, twice) if the answers are exact, about ten if they are not; none if ``oracle.noise`` says.
     """
@@ -69,86 +134,85 @@ def choose_path(oracle: Oracle, rng: np.random.Generator) -> Floor:
         return Floor("noisy", float(oracle.noise))
     before = oracle.n_answered
     first = _points(oracle, 1, rng)
-    y = oracle(np.repeat(first, 2, axis=0))
-    if abs(y[0] - y[1]) <= _last_bits(y) and grid_of(y) == 0.0:
-        return Floor("exact", 0.0, 0.0, oracle.n_answered - before)
-    beside = np.empty(0)
+    rows = np.repeat(first, 2, axis=0)
+    outputs = oracle.outputs(rows)
+    look, y = _Look(rows, outputs, outputs[:0]), oracle.seen(outputs, rows)
+    if oracle.link is None and look.repeats and not any(grid_of(column) for column in outputs.T):
+        return Floor("exact", 0.0, 0.0, oracle.n_answered - before, outputs=look.roundings)
     if np.isin(y, (-1.0, 1.0)).all():
-        beside = oracle(_points(oracle, _LABELS_ASKED, rng))
-        if np.isin(beside, (-1.0, 1.0)).all():
+        look = look._replace(beside=oracle.outputs(_points(oracle, _LABELS_ASKED, rng)))
+        if np.isin(look.beside, (-1.0, 1.0)).all():
             return Floor("labels", 1.0, 0.0, oracle.n_answered - before)
-    if y[0] == y[1]:  # on a grid, unless a round answer was luck
-        y = np.concatenate([y, oracle(np.repeat(_points(oracle, _MORE_POINTS, rng), 2, axis=0))])
-        if (y[::2] == y[1::2]).all():
-            seen = np.concatenate([y, beside])
-            floor = Floor("exact", 0.0) if np.ptp(seen) == 0 else _without_noise(seen)  # a constant has no grid
-            if floor.kind == "float32":
-                floor = _of_single_precision(oracle, first, seen, rng)
-            return replace(floor, n_queries=oracle.n_answered - before)
+    if look.repeats or look.short:  # on a grid, unless a round answer was luck
+        look = look.further(oracle, _points(oracle, _MORE_POINTS, rng))
+        if (look.short or oracle.link is not None) and oracle.bounds is None:  # rounding is worst at large answers
+            look = look.further(oracle, _FAR * _points(oracle, _FAR_POINTS, rng))
+        if look.repeats:
+            return replace(_silent(oracle, look), n_queries=oracle.n_answered - before)
+        y = oracle.seen(look.outputs, look.rows)
     repeated = np.append(y[:2], oracle(np.repeat(first, _REPEATS, axis=0)))
     apart = float(np.sqrt(0.5 * np.mean((y[::2] - y[1::2]) ** 2)))  # where the first point is quiet, others are not
     sd = float(repeated.std(ddof=1)) or apart
     if sd < _TINY * np.abs(repeated).max():  # large terms may cancel in the first answer
         elsewhere = oracle(_points(oracle, _MORE_POINTS, rng))
-        if sd <= _last_bits(elsewhere):
-            return Floor("exact", 0.0, 0.0, oracle.n_answered - before)
+        if sd <= _ULPS * DOUBLE * np.abs(elsewhere).max():
+            return Floor("exact", 0.0, 0.0, oracle.n_answered - before, outputs=look.roundings)
     return Floor("noisy", sd, 0.0, oracle.n_answered - before)
 
 
-def _last_bits(y: Floats) -> float:
-    """Return a difference that says nothing: a matrix product sums equal rows in an order that may depend on their
-    neighbours."""
-    return _ULPS * float(np.finfo(np.float64).eps * np.abs(y).max())
+def _silent(oracle: Oracle, look: _Look) -> Floor:
+    """Return the floor of answers without noise, from the roundings of all outputs."""
+    roundings, answers = look.roundings, oracle.seen(look.outputs, look.rows)
+    kinds = {r.kind for r in roundings}
+    kind = next((kind for kind in (*SPACING, "rounded") if kind in kinds), "exact")
+    weights = np.abs(oracle.weights)
+    own: Callable[[Floats], Floats] = _no_more
+    if oracle.link is None:
+        absolute = float(weights @ [r.grid for r in roundings])
+    else:
+        errors = np.stack([r.errors(column) for r, column in zip(roundings, look.outputs.T)], axis=1)
+        left = oracle.link.errors(look.outputs, errors) @ weights
+        if len(roundings) == 1 and oracle.link.redo is not None:
+            own, absolute = _Undone(oracle.link, roundings[0]), float(np.median(left))
+        else:
+            absolute = float(left.max())
+        kind = "rounded" if kind == "exact" else kind
+    size = float(np.abs(answers).max())
+    spacing = SPACING.get(kind, 0.0) / SPACING["float32"] * single_spacing(answers)
+    grid = max(absolute, spacing)
+    return Floor(kind, grid / np.sqrt(12.0), grid, 0, size, absolute, own, roundings)
 
 
-def _without_noise(y: Floats) -> Floor:
-    grid = grid_of(y)
-    kind = "exact" if grid == 0.0 else "float32" if _is_float32(y) and grid == _single_spacing(y) else "rounded"
-    return Floor(kind, grid / np.sqrt(12.0), grid)
+@dataclass(frozen=True)
+class _Undone:
+    """The size of rounding in answers whose link was undone, from these answers."""
+
+    link: OutputLink
+    rounding: Rounding
+
+    def __call__(self, answers: Floats) -> Floats:
+        outputs = self.link.redo(answers) if self.link.redo is not None else answers
+        low, high = self.link.inside
+        outputs = np.clip(outputs, np.nextafter(low, high), np.nextafter(high, low))[:, None]
+        return self.link.errors(outputs, self.rounding.errors(outputs))[:, 0]
 
 
-def _of_single_precision(oracle: Oracle, point: Floats, y: Floats, rng: np.random.Generator) -> Floor:
-    """Return the floor of single precision: its spacing at the largest answers, which are those far out."""
-    if oracle.bounds is None:
-        y = np.append(y, oracle(_FAR * _points(oracle, _FAR_POINTS, rng)))
-    grid = _single_spacing(y)
-    return Floor("float32", _GROWING * max(grid / np.sqrt(12.0), _roughness(oracle, point, rng)), grid)
+def with_roughness(floor: Floor, oracle: Oracle, rng: np.random.Generator) -> Floor:
+    """Return the floor of short floats with the errors of their arithmetic, more than the last rounding, as noise."""
+    if floor.kind not in SPACING:
+        return floor
+    before = oracle.n_answered
+    sd = _GROWING * max(floor.grid / np.sqrt(12.0), _roughness(oracle, _points(oracle, 1, rng), rng))
+    return replace(floor, sd=sd, n_queries=floor.n_queries + oracle.n_answered - before)
 
 
 def _roughness(oracle: Oracle, point: Floats, rng: np.random.Generator) -> float:
-    """Return the standard deviation of the errors of single-precision arithmetic, which exceed the last rounding.
-
-    Third differences on a short line leave nothing of a smooth function.
-    """
+    """Return the standard deviation of these errors: third differences on a short line leave nothing of a smooth
+    function."""
     way = rng.standard_normal(point.shape[1])
     steps = _SHORT * np.arange(_ON_LINE)[:, None] * way / np.linalg.norm(way)
     bends = np.diff(oracle(point + steps), 3)
     return float(np.sqrt(np.mean(bends**2) / 20))  # 1 + 9 + 9 + 1
-
-
-def grid_of(y: Floats) -> float:
-    """Return the spacing of the decimal grid (up to nine digits) or of the float32 numbers that hold y, or 0.
-
-    A grid near the spacing of the numbers themselves holds everything, and says nothing.
-    """
-    single = _is_float32(y)
-    finest = _single_spacing(y) if single else 64 * float(np.spacing(np.abs(y).max()))
-    for decimals in range(_MOST_DECIMALS + 1):
-        step, scaled = 10.0**-decimals, y * 10.0**decimals
-        if step < finest:
-            break
-        if (np.abs(scaled - np.round(scaled)) <= 4e-16 * np.abs(scaled) + 1e-300).all():
-            return float(step)
-    return _single_spacing(y) if single else 0.0
-
-
-def _single_spacing(y: Floats) -> float:
-    return float(np.spacing(np.float32(np.abs(y).max())))
-
-
-def _is_float32(y: Floats) -> bool:
-    with np.errstate(over="ignore"):
-        return bool((y.astype(np.float32).astype(np.float64) == y).all())
 
 
 def _points(oracle: Oracle, n: int, rng: np.random.Generator) -> Floats:

@@ -39,6 +39,8 @@ class Ledger:
         Units found so far, for the progress report.
     step : float
         Spacing of the answers where they are rounded to a grid, else 0.
+    eps : float
+        Spacing of the numbers that the box calculates with, relative to their size.
     """
 
     def __init__(
@@ -47,10 +49,12 @@ class Ledger:
         max_queries: int | None = None,
         progress: Callable[[Progress], None] | None = None,
         step: float = 0.0,
+        eps: float = EPS,
+        own: Callable[[Floats], Floats] | None = None,
     ) -> None:
         self.oracle, self.max_queries, self.progress = oracle, max_queries, progress
         self.n_features = oracle.n_features
-        self.step = step
+        self.step, self.eps, self._own = step, eps, own
         self.spent: dict[str, int] = {}
         self.largest = 0.0
         self.linear: Floats | None = None
@@ -78,18 +82,35 @@ class Ledger:
         _ = self.X
         return self._answers[0]
 
+    @property
+    def resolution(self) -> float:
+        """Smallest difference of answers that says something, over the largest answer."""
+        return max(self.eps, self.step / max(self.largest, 1e-300))
+
+    def only(self, rows: Any) -> Ledger:
+        """Return a ledger that holds these of the stored rows, and asks nobody."""
+        part = Ledger(self.oracle, 0, None, self.step, self.eps, self._own)
+        part._rows, part._answers = [self.X[rows]], [self.y[rows]]
+        part.largest, part.linear, part.far = self.largest, self.linear, self.far
+        return part
+
     def sizes(self, radii: Any) -> Any:
         """Return the size of the numbers that are rounded on the way to answers this far from the origin."""
         largest = max(self.largest, 1e-300)
         return largest if self.linear is None else largest + float(np.linalg.norm(self.linear)) * radii
 
+    def own(self, answers: Floats) -> Floats:
+        """Return the rounding that answers have beyond all others: undoing a link costs large ones their digits."""
+        return np.zeros(len(answers)) if self._own is None else self._own(answers)
+
     def tolerance(self, radii: Any) -> Any:
         """Differences up to this size are rounding at these distances: plateaus are told by it."""
-        return np.maximum(64 * EPS * self.sizes(radii), 1.5 * self.step)
+        ulps = 64 if self.eps == EPS else 16  # digits to spare
+        return np.maximum(ulps * self.eps * self.sizes(radii), 1.5 * self.step)
 
     def rounding(self, radii: Any) -> Any:
         """Return the size of one answer's rounding error this far from the origin."""
-        return np.maximum(EPS * self.sizes(radii), self.step / 24)
+        return np.maximum(self.eps * self.sizes(radii), self.step / 24)
 
     def expect_linear_term(self, linear: Floats) -> None:
         """Measure answers without this linear term from now on.
@@ -100,7 +121,7 @@ class Ledger:
         near = np.linalg.norm(self.X, axis=1) <= NEAR
         self.linear = linear
         self.largest = float(np.abs(self.y[near] - self.X[near] @ linear).max(initial=0.0))
-        self.far = float(np.clip(1e-7 / (64 * EPS) * self.largest / growth, 64 * NEAR, FAR))
+        self.far = float(np.clip(1e-7 / (64 * self.eps) * self.largest / growth, 64 * NEAR, FAR))
 
     def ask(self, rows: Floats, step: str) -> Floats:
         """Ask for the rows, store them, and return the answers."""

@@ -1,4 +1,4 @@
-"""Several outputs over the same hidden units."""
+"""Several outputs over the same hidden units, each with its own weights and its own rounding."""
 
 from __future__ import annotations
 
@@ -11,8 +11,12 @@ from scipy.linalg import lstsq
 from ..activations import get_activation
 from ..checking import Floats, finite_matrix, matching_rows
 from ..model import SigmoidCombination
+from ..oracle import Oracle
+from .roundings import Rounding
 
-__all__ = ["OutputLayer", "solve_outputs"]
+__all__ = ["OutputLayer", "output_errors", "solve_outputs"]
+
+_TERMS = 3.0  # size of the terms of an output over its median; guess
 
 
 class OutputLayer(NamedTuple):
@@ -26,15 +30,41 @@ class OutputLayer(NamedTuple):
         Zero for a model without a linear term.
     misfits : (m,) array
         Largest absolute residual of each output.
+    chi : (m,) array
+        Largest residual of each output over its standard size; nan where no sizes were given.
     """
 
     weights: Floats
     intercepts: Floats
     linear: Floats
     misfits: Floats
+    chi: Floats
+
+    def models(self, model: SigmoidCombination) -> tuple[SigmoidCombination, ...]:
+        """Return one model for each output, over the units of the given one."""
+        return tuple(
+            SigmoidCombination(model.units, w, model.slopes, model.offsets, c, model.activation, g)
+            for w, c, g in zip(self.weights.T, self.intercepts, self.linear.T)
+        )
 
 
-def solve_outputs(model: SigmoidCombination, X: ArrayLike, Y: ArrayLike) -> OutputLayer:
+def output_errors(oracle: Oracle, roundings: tuple[Rounding, ...]) -> Floats:
+    """Return the size of rounding in each answer that an oracle has given, (n, m), with its link undone.
+
+    An output is a sum of terms that are as large as typical outputs, whatever its own size.
+    """
+    outputs, sums = (a.Y.reshape(len(a.Y), -1) for a in (oracle.recorded(), oracle.answers()))
+    sizes = np.maximum(np.abs(sums), _TERMS * np.median(np.abs(sums), axis=0))
+    inside = np.stack([r.errors(column) for r, column in zip(roundings, sizes.T)], axis=1)
+    if oracle.link is None:
+        return inside
+    errors = np.stack([r.errors(column) for r, column in zip(roundings, outputs.T)], axis=1)
+    return np.asarray(oracle.link.errors(outputs, errors) + 2 * inside.max(axis=1, keepdims=True))
+
+
+def solve_outputs(
+    model: SigmoidCombination, X: ArrayLike, Y: ArrayLike, errors: Floats | None = None, bounds: Floats | float = 0.0
+) -> OutputLayer:
     """Find every output's weights, given the units recovered from one projection of the outputs.
 
     Parameters
@@ -43,11 +73,15 @@ def solve_outputs(model: SigmoidCombination, X: ArrayLike, Y: ArrayLike) -> Outp
         Recovered from ``Y @ direction`` for one random direction.
     X, Y : (n, d) and (n, m) arrays
         Stored queries and answers, at least k + 1 of them.
+    errors : (n, m) array, optional
+        Sizes of the answers' rounding errors.
+    bounds : (k,) array
+        Relative errors of the units' arguments: error bounds, and rounding inside the box.
 
     Notes
     -----
-    Linear least squares on the activations; O(n k (d + k + m)) flops. With a linear term answers far out are large and
-    rounded accordingly, so that rows count by the inverse of their size.
+    Linear least squares on the activations; O(n k (d + k + m)) flops. Rows count by what rounding and the units' error
+    bounds leave of them; without sizes of errors, and beside a linear term, by the inverse of their size.
     """
     rows = finite_matrix("X", X, model.n_features)
     answers = finite_matrix("Y", Y)
@@ -56,16 +90,28 @@ def solve_outputs(model: SigmoidCombination, X: ArrayLike, Y: ArrayLike) -> Outp
     needed = k + d if model.has_linear_term else k
     if len(rows) <= needed:
         raise ValueError(f"X must have more than {needed} rows to settle {k} units, got {len(rows)}.")
-    values = get_activation(model.activation).value(model.arguments(rows))
-    design = np.concatenate([values, np.ones((len(rows), 1))], axis=1)
-    if not model.has_linear_term:
-        found = lstsq(design, answers)[0]
-        misfits = np.abs(design @ found - answers).max(axis=0)
-        return OutputLayer(found[:-1], found[-1], np.zeros((d, answers.shape[1])), misfits)
+    activation, z = get_activation(model.activation), model.arguments(rows)
+    design = np.concatenate([activation.value(z), np.ones((len(rows), 1))], axis=1)
     sizes = np.abs(answers).max(axis=1)
-    weights = 1 / np.maximum(sizes, np.median(sizes))[:, None]
-    design = np.concatenate([design, rows], axis=1) * weights
-    scale = np.linalg.norm(design, axis=0)
-    found = lstsq(design / scale, answers * weights)[0] / scale[:, None]
-    misfits = np.abs((design @ found) / weights - answers).max(axis=0)
-    return OutputLayer(found[:k], found[k], found[k + 1 :], misfits)
+    weights = np.ones(len(rows))
+    if model.has_linear_term:
+        weights = 1 / np.maximum(sizes, np.median(sizes))
+        design = np.concatenate([design, rows], axis=1)
+    found = _least_squares(design, answers, weights)
+    noise = None
+    if errors is not None:
+        terms = np.linalg.norm(rows, axis=1)[:, None] * np.abs(model.slopes) + np.abs(model.offsets)
+        loose = activation.derivative(z) * terms * bounds
+        noise = errors + loose @ np.abs(found[:k])
+        found = _least_squares(design, answers, 1 / (noise / np.median(noise, axis=0)).max(axis=1))
+    residuals = np.abs(design @ found - answers)
+    chi = np.full(answers.shape[1], np.nan) if noise is None else (residuals / noise).max(axis=0)
+    linear = found[k + 1 :] if model.has_linear_term else np.zeros((d, answers.shape[1]))
+    return OutputLayer(found[:k], found[k], linear, residuals.max(axis=0), chi)
+
+
+def _least_squares(design: Floats, answers: Floats, weights: Floats) -> Floats:
+    """Return the coefficients (p, m) for rows with these weights (n,)."""
+    weighted = design * weights[:, None]
+    scale = np.linalg.norm(weighted, axis=0)
+    return np.asarray(lstsq(weighted / scale, answers * weights[:, None])[0] / scale[:, None])

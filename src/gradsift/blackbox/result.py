@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from ..checking import Floats
 from ..checks import Judged, Verdict
 from ..model import SigmoidCombination
+from .roundings import Rounding
 
 __all__ = ["Identification", "Progress"]
 
@@ -36,6 +37,8 @@ class Identification(Judged):
         For units (k,), slopes (k,), offsets (k,), weights (k,) and intercept: the effect of the oracle's rounding.
     error_bounds : (k,) array
         Largest relative error of each unit's parameters that this rounding explains.
+    roundings : tuple of Rounding
+        Of each output of the box; empty where noise limits its answers.
     diagnostics : dict
         chi, smallest_angle, smallest_weight, attempts, spent (queries by step), angles and values (of the first scan).
     """
@@ -46,3 +49,4 @@ class Identification(Judged):
     standard_errors: dict[str, Floats]
     error_bounds: Floats
     diagnostics: dict[str, Any] = field(default_factory=dict)
+    roundings: tuple[Rounding, ...] = ()

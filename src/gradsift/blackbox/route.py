@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from ..oracle import Oracle
-from .answers import choose_path
+from .answers import choose_path, with_roughness
 from .bounded import identify_bounded
-from .exact import identify
+from .exact import identify, identify_coarse, is_fine
+from .links import link_of
 from .noisy import identify_imperfect
 from .result import Identification, Progress
 
@@ -41,12 +42,13 @@ def identify_box(
     if oracle.bounds is not None and not np.isfinite([oracle.bounds.low, oracle.bounds.high]).all():
         raise ValueError("bounds must all be finite to find units inside them: name a range for every input.")
     floor = choose_path(oracle, rng)
-    if oracle.bounds is not None:
-        found = identify_bounded(oracle, activation, rng, accuracy=accuracy, floor=floor, progress=progress, **options)
-    elif floor.kind == "exact":
+    link = None if activation == "auto" else link_of(activation)
+    if oracle.bounds is None and floor.kind == "exact":
         found = identify(oracle, activation, rng, progress=progress, **options)
+    elif oracle.bounds is None and is_fine(floor, link, oracle.n_features):
+        found = identify_coarse(oracle, activation, rng, floor, progress)
     else:
-        found = identify_imperfect(
-            oracle, activation, rng, accuracy=accuracy, floor=floor, progress=progress, **options
-        )
-    return replace(found, diagnostics={**found.diagnostics, "answers": str(floor)})
+        method = identify_imperfect if oracle.bounds is None else identify_bounded
+        floor = with_roughness(floor, oracle, rng)
+        found = method(oracle, activation, rng, accuracy=accuracy, floor=floor, progress=progress, **options)
+    return replace(found, diagnostics={**found.diagnostics, "answers": str(floor)}, roundings=floor.outputs)

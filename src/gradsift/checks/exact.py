@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from .limits import ExactLimits
+from .limits import OUTPUTS, ExactLimits
 from .record import Check, make, n_of
 
-__all__ = ["error_bound", "fresh_answers", "linear_term_error", "negligible_weight", "residuals", "spare_answers"]
+__all__ = [
+    "error_bound", "foretold", "fresh_answers", "linear_term_error", "negligible_weight", "output", "residuals",
+    "spare_answers",
+]  # fmt: skip
 
 
 def residuals(chi: float, n_answers: int, limits: ExactLimits) -> Check:
@@ -19,12 +22,33 @@ def residuals(chi: float, n_answers: int, limits: ExactLimits) -> Check:
     )  # fmt: skip
 
 
+def output(number: int, chi: float, n_answers: int) -> Check:
+    """Whether one output is a sum of the units that were found; chi is its worst residual over its rounding error."""
+    return make(
+        f"output {number}", chi, "<", OUTPUTS.residuals,
+        f"{n_answers} answers of output {number} agree within {chi:.2g} times their rounding error",
+        f"the worst of {n_answers} answers of output {number} misses the network by {chi:.3g} times its rounding error "
+        "(a unit that this output alone has, or another kind of output)",
+        f"Recover this output alone: oracle.projected with a one in place {number}.",
+    )  # fmt: skip
+
+
 def fresh_answers(worst: float, n: int, limits: ExactLimits) -> Check:
     """Whether answers that were not fitted yet are as foretold; `worst` is relative."""
     return make(
         "fresh points", worst, "<=", limits.fresh_points,
         f"{n_of(n, 'fresh point')} are met to a relative {worst:.1g}",
         f"fresh points are missed by a relative {worst:.2g}",
+        "Try another seed.",
+    )  # fmt: skip
+
+
+def foretold(worst: float, n: int, limits: ExactLimits) -> Check:
+    """Whether answers that were not fitted yet are as foretold; `worst` is over the rounding error."""
+    return make(
+        "fresh points", worst, "<=", limits.fresh_points,
+        f"{n_of(n, 'fresh point')} are met within {worst:.2g} times the rounding error",
+        f"fresh points are missed by {worst:.3g} times the rounding error",
         "Try another seed.",
     )  # fmt: skip
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 __all__ = [
-    "EXACT", "EXACT_IN_A_BOX", "LABELS", "NOISY", "PAPER", "TABLE",
-    "ExactLimits", "NoisyLimits", "UnitLimits",
+    "COARSE", "EXACT", "EXACT_IN_A_BOX", "LABELS", "NOISY", "OUTPUTS", "PAPER", "TABLE",
+    "ExactLimits", "NoisyLimits", "OutputLimits", "UnitLimits",
 ]  # fmt: skip
 
 
@@ -32,6 +32,14 @@ EXACT = ExactLimits(
     spare_answers=3,  # guess
     negligible_weight=1e-7,  # guess
 )
+# Where answers carry seven digits or less, as in single precision, fewer are left of the parameters.
+COARSE = ExactLimits(
+    residuals=3.0,  # guess; real_boxes, all rows
+    fresh_points=4.0,  # guess; over the rounding error
+    error_bound=1e-2,  # guess; real_boxes, all rows
+    spare_answers=3,  # guess
+    negligible_weight=1e-5,  # guess
+)
 # Inside a box the fit has one rounding error for all answers (no argument is large there), in units of 16 eps times the
 # largest answer, and fresh points come before the last fit; so all three are wider, and here only.
 EXACT_IN_A_BOX = ExactLimits(
@@ -40,6 +48,18 @@ EXACT_IN_A_BOX = ExactLimits(
     error_bound=1e-7,  # guess
     spare_answers=0,  # not asked: a student has answers to spare
     negligible_weight=0.0,  # not asked: the error bound of a faint unit is large
+)
+
+
+@dataclass(frozen=True)
+class OutputLimits:
+    """For each of several outputs over units that were found through a projection of them."""
+
+    residuals: float  # of the worst answer, over its rounding error and what the units' error bounds explain
+
+
+OUTPUTS = OutputLimits(
+    residuals=4.0,  # guess; real_boxes, rows with several outputs
 )
 
 

@@ -19,6 +19,7 @@ from ..errors import BudgetSpent
 from .journal import Journal
 from .replies import read_reply
 from .retry import Retry, ask_patiently
+from .undo import read_link
 
 __all__ = ["Answers", "Bounds", "Oracle"]
 
@@ -82,6 +83,10 @@ class Oracle:
         How often to ask again after an exception, NaN or inf; by default four attempts, 0.1, 0.4 and 1.6 s apart.
     remember : bool, optional
         Keep rows and answers in memory for :meth:`answers`; by default only where there are several outputs.
+    link : {None, "logistic", "logit", "softmax", "log_softmax", "tanh"}
+        What `function` applies at its end: it is undone, so that answers are the sums before it. "logit" is another
+        name for "logistic". Of a softmax's sums only the differences are known: answers add up to zero. The journal
+        keeps what `function` returned.
 
     Notes
     -----
@@ -125,6 +130,7 @@ class Oracle:
         n_jobs: int = 1,
         retry: Retry | None = None,
         remember: bool | None = None,
+        link: str | None = None,
     ) -> None:
         if not callable(function):
             raise TypeError(f"function must be callable, got {type(function).__name__}.")
@@ -139,6 +145,7 @@ class Oracle:
         self.noise, self.bounds = noise, _read_bounds(bounds, self.n_features)
         self.batch_size, self.n_jobs = batch_size, int(n_jobs)
         self.retry, self.remember = retry or Retry(), remember
+        self.link = read_link(link)
         self.journal = journal if isinstance(journal, Journal) or journal is None else Journal(journal)
         if self.journal is not None and not self.journal.is_open:
             self.journal.open(self.n_features, str(getattr(function, "identity", "")))
@@ -213,7 +220,12 @@ class Oracle:
         return None if self.journal is None else int(self.journal.header()["seed"])
 
     def answers(self) -> Answers:
-        """Return all rows asked or replayed so far and their full answers, in order."""
+        """Return all rows asked or replayed so far and their full answers, in order, with the link undone."""
+        X, Y = self.recorded()
+        return Answers(X, Y if self.link is None else self._undone(np.atleast_2d(Y.T).T, X).reshape(Y.shape))
+
+    def recorded(self) -> Answers:
+        """Return the same with the function's own outputs."""
         ledger = self._ledger
         if not self._remembers(ledger.n_outputs):
             raise ValueError("An oracle with one output keeps no answers unless it was made with remember=True.")
@@ -253,6 +265,30 @@ class Oracle:
 
     def __call__(self, X: ArrayLike) -> Floats:
         """Ask for the values at the rows of X, shape (n,), or (n, m) where the function has m > 1 outputs."""
+        rows, outputs = self._asked(X)
+        return self.seen(outputs, rows)
+
+    def outputs(self, X: ArrayLike) -> Floats:
+        """Ask for the function's own outputs at the rows of X, (n, m): no link undone, nothing projected."""
+        return self._asked(X)[1].copy()
+
+    def seen(self, outputs: Floats, rows: Floats) -> Floats:
+        """Return what an oracle answers where the function puts out these (n, m) numbers."""
+        Y = self._undone(outputs, rows)
+        if self._direction is not None:
+            return np.asarray((Y * self.weights).sum(axis=1))  # row by row: a matrix product rounds with their number
+        return Y[:, 0].copy() if Y.shape[1] == 1 else Y.copy()
+
+    @property
+    def weights(self) -> Floats:
+        """(m,) weights of the outputs in an answer of this view; ones without a projection."""
+        n_outputs = self._ledger.n_outputs or 1
+        return np.ones(n_outputs) if self._direction is None else self._direction(n_outputs)
+
+    def _undone(self, outputs: Floats, rows: Floats) -> Floats:
+        return outputs if self.link is None else self.link.sums(outputs, rows)
+
+    def _asked(self, X: ArrayLike) -> tuple[Floats, Floats]:
         rows = finite_matrix("X", X, self.n_features) + 0.0  # a copy, with 0.0 for -0.0: equal points, equal bits
         self._check_bounds(rows)
         ledger = self._ledger
@@ -263,10 +299,7 @@ class Oracle:
             if self._remembers(Y.shape[1]):
                 ledger.rows.append(rows)
                 ledger.answers.append(Y)
-        if self._direction is not None:
-            weights = self._direction(Y.shape[1])
-            return np.asarray((Y * weights).sum(axis=1))  # row by row: a matrix product rounds with the number of rows
-        return Y[:, 0].copy() if Y.shape[1] == 1 else Y.copy()
+        return rows, Y
 
     def _answer(self, rows: Floats) -> Floats:
         """Return the (n, m) answers, from the journal where it has them."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .coarse import identify_coarse, is_fine
 from .search import identify
 
-__all__ = ["identify"]
+__all__ = ["identify", "identify_coarse", "is_fine"]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...checking import Floats
-from ..asking import EPS
+from ..asking import EPS, Ledger
 from .net import Net
 
 __all__ = ["Changes", "Errors", "noise_level", "summarise"]
@@ -53,7 +53,7 @@ class Errors:
     linear: Floats
 
 
-def noise_level(residuals: Floats, noise: Floats, largest: float, n_units: int) -> float:
+def noise_level(residuals: Floats, noise: Floats, ledger: Ledger, n_units: int) -> float:
     """Return three times the root mean square of the residuals that show rounding of arguments; 1 if there are few.
 
     The standard sizes are cautious: sums of products round to a fraction of their bound.
@@ -63,7 +63,7 @@ def noise_level(residuals: Floats, noise: Floats, largest: float, n_units: int) 
     residuals, noise : (m,) arrays
         Of the stored rows: over their standard size, and that size.
     """
-    shows = noise > 8 * EPS * largest
+    shows = (noise > 8 * ledger.eps * ledger.largest) | (ledger.resolution > EPS)
     freedom = int(shows.sum()) - 3 * n_units
     if freedom < 10:
         return 1.0

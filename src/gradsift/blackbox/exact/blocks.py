@@ -70,7 +70,7 @@ class BlockSystem:
     """
 
     def __init__(self, net: Net, ledger: Ledger) -> None:
-        self.net, self.largest = net, ledger.largest
+        self.net, self.ledger = net, ledger
         X, link = ledger.X, net.link
         arguments = net.arguments(X)
         self.noise = net.noise(X, ledger)
@@ -157,4 +157,4 @@ class BlockSystem:
         """Push draws of noise through the equations."""
         cores = [rng.standard_normal((3 + len(c.weights), n_draws)) for c in self.cores]
         changes = self.solve(rng.standard_normal((len(self.extra), n_draws)), cores)
-        return summarise(self.net, changes, noise_level(self.residuals, self.noise, self.largest, self.net.k))
+        return summarise(self.net, changes, noise_level(self.residuals, self.noise, self.ledger, self.net.k))

@@ -8,14 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...checking import Floats
-from ..asking import Ledger
-from .exact_policy import CIRCLE
+from ..asking import EPS, Ledger
+from .exact_policy import CIRCLE, digits_of
 from .families import Slope, likely_family
 from .frames import PlaneFrame
 from .net import Net
 from .scan import Samples, Scan, Step, scan_steps
 
-__all__ = ["CircleScan", "scan_circle"]
+__all__ = ["CircleScan", "scan_circle", "tolerances"]
 
 
 @dataclass(frozen=True)
@@ -62,12 +62,13 @@ def scan_circle(
     def ask_at(arc_radius: float, new: Floats) -> Samples:
         points = frame.on_circle(arc_radius, new)
         start = len(ledger.X)
-        values = ledger.ask(points, "scan") - known.predict(points)
+        answers = ledger.ask(points, "scan")
+        values, slack = answers - known.predict(points), tolerances(ledger, known, points, answers)
         none = np.zeros(len(new), dtype=bool)
-        return Samples(new, values, _tolerances(ledger, known, points), none, none, np.arange(start, start + len(new)))
+        return Samples(new, values, slack, none, none, np.arange(start, start + len(new)))
 
     points = frame.on_circle(radius, angles)
-    slack = _tolerances(ledger, known, points)
+    slack = tolerances(ledger, known, points, answers)
     free = _free_samples(angles, answers - known.predict(points), slack)
     grid = np.arange(1, n_intervals) * np.pi / n_intervals
     grid = grid[np.abs(grid[:, None] - angles).min(axis=1) > 1e-9]
@@ -87,17 +88,24 @@ def scan_circle(
     return CircleScan(frame, radius, tuple(steps), lost, sharp, _slopes(scan), scan.samples.angles, scan.samples.values)
 
 
-def _tolerances(ledger: Ledger, known: Net, points: Floats) -> Floats:
-    """Known units are known to about nine digits, which shows where they are active; beside a linear term also
-    elsewhere, by what rounding did to the furthest rows from which they were read."""
-    active = np.abs(known.u) * known.link.odd.derivative(known.arguments(points))  # (n, k)
+def tolerances(ledger: Ledger, known: Net, points: Floats, answers: Floats) -> Floats:
+    """Return what known units and rounding may leave of the answers at these points, (n,).
+
+    Known units are known to about nine digits, which shows where they are active; beside a linear term also
+    elsewhere, by what rounding did to the furthest rows from which they were read.
+    """
     lengths = np.linalg.norm(points, axis=1)
     size = lengths[:, None] * np.linalg.norm(known.a, axis=1)
+    arguments, share = known.arguments(points), digits_of(ledger.resolution).known  # (n, k)
+    if ledger.resolution > EPS:  # so few digits that a unit may be active where it is thought to be flat
+        size = size * (1 + 2 * ledger.tolerance(0.0) / (share * np.abs(known.u)))
+        arguments = np.maximum(np.abs(arguments) - share * size, 0.0)
+    active = np.abs(known.u) * known.link.odd.derivative(arguments)
     reach = lengths
     if ledger.linear is not None and known.k:
         read_from = np.concatenate([probe.rows for probe in known.probes if probe is not None])
         reach = np.maximum(lengths, np.linalg.norm(ledger.X[read_from], axis=1).max(initial=0.0))
-    return np.asarray(ledger.tolerance(reach) + 1e-9 * (active * size).sum(axis=1))
+    return np.asarray(ledger.tolerance(reach) + 2 * ledger.own(answers) + share * (active * size).sum(axis=1))
 
 
 def _free_samples(angles: Floats, values: Floats, slack: Floats) -> Samples:

@@ -18,7 +18,7 @@ class DenseSystem:
     """The weighted, linearised equations around a network; O(m N^2) flops for m replies and N unknowns."""
 
     def __init__(self, net: Net, ledger: Ledger) -> None:
-        self.net, self.largest, self.n_stored = net, ledger.largest, len(ledger.X)
+        self.net, self.ledger, self.n_stored = net, ledger, len(ledger.X)
         X, y = _all_rows(net, ledger)
         self.noise = net.noise(X, ledger)
         arguments, g = net.arguments(X), net.link.odd
@@ -47,7 +47,7 @@ class DenseSystem:
         """Push draws of noise through the equations."""
         changes = self.solve(rng.standard_normal((len(self.residuals), n_draws)))
         stored = slice(self.n_stored)
-        level = noise_level(self.residuals[stored], self.noise[stored], self.largest, self.net.k)
+        level = noise_level(self.residuals[stored], self.noise[stored], self.ledger, self.net.k)
         return summarise(self.net, changes, level)
 
 

@@ -10,6 +10,33 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
+class Digits:
+    """Relative sizes below which a difference says nothing, by the resolution of the answers.
+
+    In double precision rounding leaves so many digits that round numbers do; elsewhere they follow the resolution.
+    """
+
+    known: float  # error of units that were read, where they are active
+    same: float  # units seen twice
+    cancels: float  # a wrong unit and what the next scan found in its place
+    contaminated: float  # residuals of a unit's own probes, over its weight
+    inverted: float  # rounding of an inverted answer, beyond which a shorter step is worth a query
+
+
+_DOUBLE = Digits(1e-9, 1e-6, 1e-5, 1e-5, 3e-10)  # guess; all rows
+_FINE = 1e-14  # resolution up to which these hold
+
+
+def digits_of(resolution: float) -> Digits:
+    """Return what counts as equal at this resolution of the answers."""
+    if resolution <= _FINE:
+        return _DOUBLE
+    # Units are read far out, where arguments lose some four digits. Guess; real_boxes, torch rows.
+    known = min(max(_DOUBLE.known, 5e3 * resolution), 3e-3)
+    return Digits(known, 10 * known, 10 * known, 10 * known, max(_DOUBLE.inverted, known))
+
+
+@dataclass(frozen=True)
 class RayPolicy:
     """Rays outwards until the answers stop changing."""
 
@@ -23,10 +50,13 @@ class SearchPolicy:
     """Circles, attempts, and when a network is complete."""
 
     circle: float = 20.0  # radius of the circle over the radius at which a ray is flat; all rows
+    growth: float = 2.0  # of the circle from one attempt to the next; guess
     most_attempts: int = 6  # guess
     most_idle: int = 2  # circles in a row on which all units overlap by chance, before any is known; guess
+    patience: int = 1  # circles in a row that show nothing new beside known units; guess
     leap: float = 64.0  # growth of the circle when the missing units lie far out; guess
     intervals: int = 8  # of the first half circle; twice as many each time; all rows
+    most_doublings: int = 6  # of them; guess
     n_fresh: int = 3  # guess
     most_pairs: int = 3  # unresolved arcs beside units that were found; more are another kind of function; guess
     most_for_pairs: int = 4000  # unknowns: pairs need the dense joint fit; guess
@@ -66,7 +96,6 @@ class ProbePolicy:
     """One query per coordinate of a unit."""
 
     most_tries: int = 12  # guess
-    rounding: float = 3e-10  # of an inverted answer, beyond which a shorter step is worth a query; guess
 
 
 @dataclass(frozen=True)
@@ -103,6 +132,7 @@ class JointPolicy:
 
     most_iterations: int = 8  # guess
     dense: int = 450  # unknowns up to which one dense factorisation is fast enough; guess
+    dense_if_coarse: int = 2000  # the same where many rows lie near the origin and all units move on them; guess
 
 
 @dataclass(frozen=True)
@@ -111,13 +141,6 @@ class PolishPolicy:
 
     most_rounds: int = 3  # guess
     draws: int = 64  # directions tried per radius; guess
-
-
-@dataclass(frozen=True)
-class PrunePolicy:
-    """Units that are not there."""
-
-    contaminated: float = 1e-5  # guess
 
 
 @dataclass(frozen=True)
@@ -150,8 +173,25 @@ class TailStudentPolicy:
     largest_jacobian: int = 10**8  # entries; guess
 
 
+@dataclass(frozen=True)
+class NearPolicy:
+    """Random inputs near the origin, where arguments are small and all digits of the answers count."""
+
+    per_unknown: float = 2.0  # guess; real_boxes, torch rows
+    held_out: float = 0.2  # further ones per unknown, which the fit must foretell; guess
+    spread: float = 1.5  # of a unit's argument; guess
+    better: float = 0.3  # largest residual there over that of the units as they were read; guess
+    misread: float = 5.0  # change of a unit over what is expected of its reading; guess
+    most_searches: int = 2  # guess
+    coarsest: float = 3e-6  # resolution beyond which too little can be inverted; guess
+
+
 RAYS = RayPolicy()
 SEARCH = SearchPolicy()
+COARSE_SEARCH = SearchPolicy(
+    circle=12.0, growth=1.2, intervals=12, most_doublings=2, most_attempts=8, patience=3, leap=8.0
+)  # guess; real_boxes, torch rows
+NEAR_ORIGIN = NearPolicy()
 CIRCLE = CirclePolicy()
 SCAN = ScanPolicy()
 PLANE = PlanePolicy()
@@ -160,7 +200,6 @@ PAIRS = PairPolicy()
 FAMILY = FamilyPolicy()
 JOINT = JointPolicy()
 POLISH = PolishPolicy()
-PRUNE = PrunePolicy()
 FAR_LOOK = FarPolicy()
 REFUSAL = RefusalPolicy()
 TAILS = TailPolicy()

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ...checking import Floats
-from ..asking import Ledger
+from ..asking import EPS, Ledger
 from .accuracy import Errors
 from .blocks import BlockSystem
 from .dense import DenseSystem
@@ -79,7 +79,8 @@ def parameter_errors(net: Net, ledger: Ledger, rng: np.random.Generator) -> Erro
 
 
 def _system(net: Net, ledger: Ledger) -> BlockSystem | DenseSystem:
-    if net.n_unknowns <= JOINT.dense or None in net.probes:
+    few = net.n_unknowns <= (JOINT.dense if ledger.resolution <= EPS else JOINT.dense_if_coarse)
+    if few or None in net.probes:
         return DenseSystem(net, ledger)
     return BlockSystem(net, ledger)
 

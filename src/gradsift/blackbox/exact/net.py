@@ -10,11 +10,13 @@ from numpy.typing import NDArray
 from ...checking import Floats
 from ...fit import Layout
 from ...model import SigmoidCombination
-from ..asking import EPS, Ledger
+from ..asking import Ledger
 from ..links import Link
 from .frames import PlaneFrame
 
-__all__ = ["Net", "Probe", "empty_net"]
+__all__ = ["GRID", "Net", "Probe", "empty_net"]
+
+GRID = 0.3  # of the step: its standard deviation
 
 
 @dataclass(frozen=True)
@@ -108,7 +110,8 @@ class Net:
 
         The output is rounded a few times, and each argument by its own size and that of its terms.
         """
-        return np.asarray(EPS * (4 * ledger.sizes(np.linalg.norm(X, axis=1)) + self._argument_terms(X, 2.0)))
+        rounded = 4 * ledger.sizes(np.linalg.norm(X, axis=1)) + self._argument_terms(X, 2.0)
+        return np.asarray(ledger.eps * rounded + GRID * ledger.step + ledger.own(self.predict(X)))
 
     def sensitivity(self, X: Floats) -> Floats:
         """Return how much the values at the rows of X change if every parameter changes by its own size, shape (n,)."""

@@ -10,7 +10,7 @@ from ...checking import Floats
 from ..asking import Ledger
 from ..links import Link
 from .circle import CircleScan
-from .exact_policy import PLANE
+from .exact_policy import PLANE, digits_of
 from .net import Net
 from .scan import Step
 
@@ -115,10 +115,12 @@ def settle_in_plane(ledger: Ledger, scan: CircleScan, known: Net) -> tuple[list[
         for number, (unit, answer) in enumerate(zip(active, answers)):
             _take(unit, float(answer), first + number)
     good = [unit for unit in units if unit.settled and unit.misfit < PLANE.pure]
-    return _distinct(good), [unit.step for unit in units if not (unit.settled and unit.misfit < PLANE.pure)]
+    return _distinct(good, digits_of(ledger.resolution).same), [
+        unit.step for unit in units if not (unit.settled and unit.misfit < PLANE.pure)
+    ]
 
 
-def _distinct(units: list[PlaneUnit]) -> list[PlaneUnit]:
+def _distinct(units: list[PlaneUnit], same: float) -> list[PlaneUnit]:
     """Return the units without those seen twice: a hyperplane that is further out than usual can cross an arc again."""
     kept: list[PlaneUnit] = []
     for unit in units:
@@ -126,7 +128,7 @@ def _distinct(units: list[PlaneUnit]) -> list[PlaneUnit]:
         for other in kept:
             theirs = np.append(other.solution, other.step.weight)
             apart = min(np.abs(mine - theirs).max(), np.abs(mine + theirs).max())
-            if apart < 1e-6 * np.abs(mine).max():
+            if apart < same * np.abs(mine).max():
                 break
         else:
             kept.append(unit)

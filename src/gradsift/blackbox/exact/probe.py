@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ...checking import Floats
 from ..asking import Ledger
-from .exact_policy import PROBE
+from .exact_policy import PROBE, digits_of
 from .frames import PlaneFrame
 from .net import Net, Probe
 from .plane import PlaneUnit
@@ -101,7 +101,7 @@ class _Readings:
         """Say which inverted answers are neither saturated nor, for a small weight, spoilt by rounding."""
         size, link = np.abs(arguments), self.known.link
         slopes = np.abs(self.at.weights[who]) * link.odd.derivative(np.minimum(size, link.flat))
-        exact = 4 * self.ledger.rounding(self.at.radii[who]) < PROBE.rounding * slopes
+        exact = 4 * self.ledger.rounding(self.at.radii[who]) < digits_of(self.ledger.resolution).inverted * slopes
         return np.asarray((size < 0.2 * link.usable) | ((size < 0.6 * link.usable) & exact))
 
     def _ask(self, who: Ints, which: Ints) -> Floats:

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...checking import Floats
-from ..asking import EPS, Ledger
-from .net import Net, Probe
+from ..asking import Ledger
+from .net import GRID, Net, Probe
 
 __all__ = ["ProbeRows", "probe_rows"]
 
@@ -61,9 +61,10 @@ def probe_rows(net: Net, number: int, probe: Probe, ledger: Ledger) -> ProbeRows
     norms = np.linalg.norm(net.a[moving], axis=1)
     radius = np.hypot(np.linalg.norm(probe.base), probe.lengths)
     terms = 2 * radius[:, None] * norms + np.abs(net.b[moving])
-    noise = EPS * (4 * ledger.sizes(radius) + (np.abs(active) * terms).sum(axis=1))
-    own = int(np.flatnonzero(moving == number)[0])
+    noise = ledger.eps * (4 * ledger.sizes(radius) + (np.abs(active) * terms).sum(axis=1)) + GRID * ledger.step
+    own_unit = int(np.flatnonzero(moving == number)[0])
     predicted = values @ net.u[moving] + signs[still] @ net.u[still] + net.c
     if net.linear is not None:
         predicted += net.linear @ probe.base + probe.lengths * probe.frame.coordinates(net.linear[None])[0, 2:]
-    return ProbeRows(probe.answers - predicted, 1 / noise, moving, values, signs, active[:, own])
+    noise = noise + ledger.own(predicted)
+    return ProbeRows(probe.answers - predicted, 1 / noise, moving, values, signs, active[:, own_unit])

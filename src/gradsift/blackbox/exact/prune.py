@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...checks import EXACT
 from ..asking import Ledger
-from .exact_policy import PRUNE
+from .exact_policy import digits_of
 from .joint import Fit
 from .net import Net
 from .probe_rows import probe_rows
@@ -14,7 +13,7 @@ from .probe_rows import probe_rows
 __all__ = ["without_cancelled", "without_contaminated", "without_suspects"]
 
 
-def without_cancelled(net: Net) -> Net:
+def without_cancelled(net: Net, ledger: Ledger) -> Net:
     """Return the network without pairs of units that add up to nothing: a wrong unit, and what the next scan found
     in its place."""
     keep = np.ones(net.k, dtype=bool)
@@ -26,7 +25,7 @@ def without_cancelled(net: Net) -> Net:
         turned = np.append(-mine[:-1], mine[-1])
         earlier = form[:number]
         apart = np.minimum(np.abs(earlier - opposite).max(axis=1), np.abs(earlier - turned).max(axis=1))
-        partners = np.flatnonzero((apart < 1e-5 * size[number]) & keep[:number])
+        partners = np.flatnonzero((apart < digits_of(ledger.resolution).cancels * size[number]) & keep[:number])
         if len(partners):
             keep[[number, partners[0]]] = False
     return net.only(keep)
@@ -38,19 +37,19 @@ def without_contaminated(net: Net, ledger: Ledger) -> Net:
     Units still missing stand still during a probe and add a constant to it. One that did not stand still went into the
     unit that was being read; as soon as it is found itself, it shows here.
     """
-    keep = np.ones(net.k, dtype=bool)
+    keep, digits = np.ones(net.k, dtype=bool), digits_of(ledger.resolution)
     for number, probe in enumerate(net.probes):
         if probe is not None and len(probe.lengths):
             residuals = probe_rows(net, number, probe, ledger).residuals
-            keep[number] = np.ptp(residuals) <= PRUNE.contaminated * abs(net.u[number])
+            keep[number] = np.ptp(residuals) <= digits.contaminated * abs(net.u[number])
     return net.only(keep)
 
 
-def without_suspects(fit: Fit, ledger: Ledger) -> Net:
-    """Return the network without the units that are most active on the rows it misses."""
+def without_suspects(fit: Fit, ledger: Ledger, most: float) -> Net:
+    """Return the network without the units that are most active on the rows it misses by `most` times the rounding."""
     net = fit.net
-    missed = fit.row_chi > EXACT.residuals
+    missed = fit.row_chi > most
     active = np.abs(net.u) * net.link.odd.derivative(net.arguments(ledger.X[missed]))  # (n, k)
-    suspects = fit.probe_chi > EXACT.residuals
+    suspects = fit.probe_chi > most
     suspects[np.argmax(active, axis=1)] = True
     return net.only(~suspects)

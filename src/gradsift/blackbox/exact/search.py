@@ -9,7 +9,7 @@ import numpy as np
 
 from ...activations import get_activation
 from ...checking import Floats, as_generator, at_least
-from ...checks import EXACT, Verdict, any_method, n_of
+from ...checks import EXACT, ExactLimits, Verdict, any_method, n_of
 from ...errors import BudgetSpent, NotIdentifiable
 from ...geometry import orthonormal_rows
 from ...oracle import Oracle
@@ -20,7 +20,7 @@ from .accuracy import Errors
 from .arcs import suspected_arcs
 from .certificate import certify, far_points, fresh_points, smallest_angle
 from .circle import CircleScan, scan_circle
-from .exact_policy import SEARCH
+from .exact_policy import SEARCH, SearchPolicy
 from .families import AlgebraicTails, WrongFamily
 from .frames import PlaneFrame, frame_through
 from .joint import Fit, fit_jointly
@@ -34,7 +34,7 @@ from .rays import Rays, cast_rays
 from .refusals import raise_if_drowned, raise_if_shapeless, why_incomplete
 from .tails import find_by_student
 
-__all__ = ["identify"]
+__all__ = ["Search", "identify"]
 
 
 def identify(
@@ -78,15 +78,18 @@ def identify(
         get_activation(activation)
     if oracle.n_features < 2:
         raise NotIdentifiable("In one dimension all units are parallel and cannot be separated; fit samples instead.")
-    search = _Search(Ledger(oracle, max_queries, progress), as_generator(rng))
+    search = Search(Ledger(oracle, max_queries, progress), as_generator(rng))
     try:
         return search.any_family() if activation == "auto" else search.family(activation)
     except BudgetSpent as spent:
         raise BudgetSpent(str(spent), search.partial()) from None
 
 
-class _Search:
+class Search:
     """One identification while it runs: what is known, and the attempts so far."""
+
+    limits: ExactLimits = EXACT
+    policy: SearchPolicy = SEARCH
 
     def __init__(self, ledger: Ledger, rng: np.random.Generator) -> None:
         self.ledger, self.rng = ledger, rng
@@ -115,7 +118,7 @@ class _Search:
             )
         net = find_by_student(self.ledger, links, self.rng)
         self.link, self.known = net.link, net
-        return self._finish(fit_jointly(net, self.ledger))
+        return self.finish(fit_jointly(net, self.ledger))
 
     def family(self, name: str) -> Identification:
         """Find the units of one activation."""
@@ -123,12 +126,13 @@ class _Search:
         if np.isinf(self.link.flat):
             return self.student(self.link)
         rays = cast_rays(self.ledger, self.link, self.rng)
+        self.link = self.seen(self.link)
         self.known = empty_net(self.link, self.ledger.n_features, rays.intercept, self.ledger.linear)
-        raise_if_drowned(self.ledger, SEARCH.circle * rays.scale)
+        raise_if_drowned(self.ledger, self.policy.circle * rays.scale)
         last: Identification | None = None
         idle = 0
-        radius = SEARCH.circle * rays.scale
-        for attempt in range(SEARCH.most_attempts):
+        radius = self.policy.circle * rays.scale
+        for attempt in range(self.policy.most_attempts):
             before = self.known.k
             self._look(rays, attempt, radius)
             if not self.known.k and not self.further_out and last is None:
@@ -136,17 +140,17 @@ class _Search:
             idle = idle + 1 if self.known.k <= before else 0
             residuals = self.ledger.y - self.known.predict(self.ledger.X)
             far_out = self._only_far_rows_missed(residuals, radius) or (self.further_out and not self.known.k)
-            radius *= SEARCH.leap if far_out else 2
-            if idle > (1 if self.known.k else SEARCH.most_idle) and not far_out:
+            radius *= self.policy.leap if far_out else self.policy.growth
+            if idle > (self.policy.patience if self.known.k else self.policy.most_idle) and not far_out:
                 break
-            if not self.known.k or self._misses_a_unit(residuals):
+            if not self.known.k or not self.complete(residuals, idle):
                 continue
-            fit = fit_jointly(self.known, self.ledger)
-            if not fit.chi < EXACT.residuals:
+            fit = self.joint()
+            if not fit.chi < self.limits.residuals:
                 self.notes.append(f"attempt {attempt + 1}: joint fit misses by {fit.chi:.3g} times the rounding error")
-                self.known = without_suspects(fit, self.ledger)
+                self.known = self.after_a_misfit(fit)
                 continue
-            last = self._finish(fit)
+            last = self.finish(fit)
             if last.certified:
                 return last
             self.known = fit.net
@@ -154,19 +158,31 @@ class _Search:
             return last
         raise NotIdentifiable(why_incomplete(self.known.k, self.scans, self.ledger.n_queries), self.partial())
 
+    def seen(self, link: Link) -> Link:
+        """Return the sigmoid as the answers show it."""
+        return link
+
     def _look(self, rays: Rays, attempt: int, radius: float) -> None:
         """Scan one more plane for units that are not known yet, and read those found."""
         n_before = len(self.ledger.X)
         frame, angles, answers = self._plane(rays, attempt, radius)
-        scan = scan_circle(self.ledger, frame, radius, self.known, angles, answers, SEARCH.intervals * 2**attempt)
+        scan = scan_circle(
+            self.ledger,
+            frame,
+            radius,
+            self.known,
+            angles,
+            answers,
+            self.policy.intervals * 2 ** min(attempt, self.policy.most_doublings),
+        )
         self.scans.append(scan)
         units, impure = settle_in_plane(self.ledger, scan, self.known)
         before, known = self.known, self.known.with_units(probe_units(self.ledger, frame, units, self.known))
         # On the first circle single units overlap by chance; what is no unit on the next one is suspected of being two.
         arcs = suspected_arcs(scan, impure, known, before, n_before) if attempt else []
-        if len(arcs) <= (SEARCH.most_pairs if known.k else 1) and known.a.size < SEARCH.most_for_pairs:
+        if len(arcs) <= (self.policy.most_pairs if known.k else 1) and known.a.size < self.policy.most_for_pairs:
             known = known.with_units(read_pairs(self.ledger, arcs, known, self.rng))
-        self.known = without_contaminated(without_cancelled(known), self.ledger)
+        self.known = without_contaminated(without_cancelled(known, self.ledger), self.ledger)
         self.ledger.n_units = self.known.k
 
     def _plane(self, rays: Rays, attempt: int, radius: float) -> tuple[PlaneFrame, Floats, Floats]:
@@ -182,31 +198,43 @@ class _Search:
         n_flat = 3 if radius > 1.5 * rays.second_scale else 2
         return frame, angles[:n_flat], answers[:n_flat]
 
-    def _misses_a_unit(self, residuals: Floats) -> bool:
-        """Say whether some answer is off by more than the units' own inaccuracy before the joint fit."""
-        inaccuracy = 1e-7 * self.known.sensitivity(self.ledger.X)
-        return bool((np.abs(residuals) > SEARCH.complete * np.abs(self.known.u).min() + inaccuracy).any())
+    def joint(self) -> Fit:
+        """Fit all answers."""
+        return fit_jointly(self.known, self.ledger)
+
+    def after_a_misfit(self, fit: Fit) -> Net:
+        """Return what is still believed when a joint fit does not meet all answers."""
+        return without_suspects(fit, self.ledger, self.limits.residuals)
+
+    def inaccuracy(self, X: Floats) -> Floats:
+        """Return what the units' own inaccuracy, before the joint fit, may leave of the answers, (n,)."""
+        return np.asarray(1e-7 * self.known.sensitivity(X))
+
+    def complete(self, residuals: Floats, idle: int) -> bool:
+        """Say whether the units seem to be all: no answer is off by more than their own inaccuracy."""
+        inaccuracy = self.inaccuracy(self.ledger.X)
+        return not (np.abs(residuals) > self.policy.complete * np.abs(self.known.u).min() + inaccuracy).any()
 
     def _only_far_rows_missed(self, residuals: Floats, radius: float) -> bool:
         """Say whether what is missing lies far out: all rows up to the circle are met up to a constant."""
-        residuals = residuals * (np.abs(residuals) > 1e-7 * self.known.sensitivity(self.ledger.X))
+        residuals = residuals * (np.abs(residuals) > self.inaccuracy(self.ledger.X))
         near = np.linalg.norm(self.ledger.X, axis=1) < 1.5 * radius
-        wrong = SEARCH.complete * max(self.ledger.largest, 1e-300)
+        wrong = self.policy.complete * max(self.ledger.largest, 1e-300)
         spread = np.abs(residuals[near] - np.median(residuals[near])).max()
         return bool(spread < wrong < np.abs(residuals).max())
 
-    def _finish(self, fit: Fit) -> Identification:
+    def finish(self, fit: Fit) -> Identification:
         """Polish, test on fresh points, and judge."""
         fit, errors = polish(fit, self.ledger, self.rng)
-        points = fresh_points(fit.net, SEARCH.n_fresh, self.rng)
+        points = fresh_points(fit.net, self.policy.n_fresh, self.rng)
         fresh = (self.ledger.ask(points, "fresh") - fit.net.predict(points)) / fit.net.sensitivity(points)
         far = far_points(fit.net, self.ledger, self.rng)
         if len(far):
             self.ledger.ask(far, "fresh")
         fit = fit_jointly(fit.net, self.ledger)
-        return self._result(fit, errors, certify(fit, errors, self.ledger, fresh))
+        return self.result(fit, errors, certify(fit, errors, self.ledger, fresh))
 
-    def _result(self, fit: Fit, errors: Errors, judgement: Verdict) -> Identification:
+    def result(self, fit: Fit, errors: Errors, judgement: Verdict) -> Identification:
         net, link = fit.net, self.link
         order = np.argsort(-np.abs(net.u), kind="stable")
         standard = {
@@ -244,4 +272,4 @@ class _Search:
         )
         fit = Fit(self.known, np.nan, nothing, nothing)
         cut_short = any_method.finished("the search did not come to its end")
-        return self._result(fit, errors, Verdict((cut_short,), f"{n_of(self.known.k, 'unit')} so far", claim=""))
+        return self.result(fit, errors, Verdict((cut_short,), f"{n_of(self.known.k, 'unit')} so far", claim=""))

@@ -1,0 +1,191 @@
+"""The same search where answers carry some seven digits: single precision, or rounded decimals.
+
+Units are read with the answers' own resolution as the tolerance. Far out that leaves three or four digits of them; many
+answers near the origin, where arguments are small, then bring the parameters down to what rounding allows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ...checking import Floats, as_generator
+from ...checks import COARSE, ExactLimits, Verdict, exact, n_of
+from ...errors import BudgetSpent, NotIdentifiable
+from ...oracle import Oracle
+from ..answers import Floor
+from ..asking import Ledger
+from ..links import Link
+from ..result import Identification, Progress
+from .accuracy import Errors
+from .circle import tolerances
+from .exact_policy import COARSE_SEARCH, NEAR_ORIGIN, SearchPolicy, digits_of
+from .joint import Fit, fit_jointly, parameter_errors
+from .net import Net
+from .search import Search
+
+__all__ = ["identify_coarse", "is_fine"]
+
+
+def is_fine(floor: Floor, link: Link | None, n_features: int) -> bool:
+    """Say whether units can be read from answers that are rounded like this: finely, and with plateaus to tell."""
+    return (
+        bool(floor.outputs)
+        and floor.resolution <= NEAR_ORIGIN.coarsest
+        and n_features > 1
+        and (link is None or bool(np.isfinite(link.flat)))
+    )
+
+
+def identify_coarse(
+    oracle: Oracle,
+    activation: str,
+    rng: Any,
+    floor: Floor,
+    progress: Callable[[Progress], None] | None = None,
+) -> Identification:
+    """Find all units of a sum of sigmoids whose answers are rounded finely.
+
+    Parameters
+    ----------
+    oracle : Oracle
+        With one output.
+    floor : Floor
+        What rounds the answers.
+
+    Notes
+    -----
+    About ``15 + 3 k (d + 4)`` queries for k units in dimension d. Raises as :func:`identify` does.
+    """
+    ledger, rng = Ledger(oracle, None, progress, floor.absolute, floor.eps, floor.own), as_generator(rng)
+    for attempt in range(NEAR_ORIGIN.most_searches):
+        search = CoarseSearch(ledger, rng)
+        try:
+            found = search.any_family() if activation == "auto" else search.family(activation)
+        except BudgetSpent as spent:
+            raise BudgetSpent(str(spent), search.partial()) from None
+        except NotIdentifiable:  # by bad luck, if there were units at all: other planes may show them one by one
+            if not search.known.k or attempt + 1 == NEAR_ORIGIN.most_searches:
+                raise
+            continue
+        if found.certified:
+            break
+    return found
+
+
+class CoarseSearch(Search):
+    """A search that ends with answers near the origin."""
+
+    limits: ExactLimits = COARSE
+    policy: SearchPolicy = COARSE_SEARCH
+
+    def __init__(self, ledger: Ledger, rng: np.random.Generator) -> None:
+        super().__init__(ledger, rng)
+        self.n_failed = 0  # units of the last joint fit that did not meet all answers
+        self.near = np.empty(0, dtype=np.intp)  # numbers of the rows near the origin
+
+    def seen(self, link: Link) -> Link:
+        """Return the sigmoid as the answers show it."""
+        tolerance = float(self.ledger.tolerance(0.0)) / self.ledger.largest
+        return link.coarser(tolerance, max(link.eps, self.ledger.eps))
+
+    def complete(self, residuals: Floats, idle: int) -> bool:
+        """Say whether the units seem to be all; a unit read badly may look like one that is missing."""
+        return idle > 0 or super().complete(residuals, idle)
+
+    def after_a_misfit(self, fit: Fit) -> Net:
+        """Return the units as they were read; without suspects if as many have failed before.
+
+        A faint unit that is still missing shows on all rows, and speaks against none of the others.
+        """
+        failed, self.n_failed = self.n_failed, self.known.k
+        return super().after_a_misfit(fit) if failed == self.known.k else self.known
+
+    def inaccuracy(self, X: Floats) -> Floats:
+        """Return what the units' own inaccuracy, before the joint fit, may leave of the answers, (n,)."""
+        levels = 0.1 * digits_of(self.ledger.resolution).known * np.abs(self.known.u).sum()
+        return np.asarray(tolerances(self.ledger, self.known, X, self.ledger.y) + levels)
+
+    def joint(self) -> Fit:
+        """Fit all answers, beginning near the origin if that fails: far out a unit read badly is off by its all."""
+        fit = super().joint()
+        if fit.chi < self.limits.residuals:
+            return fit
+        near = self._near_origin(self.known)
+        again = fit_jointly(near, self.ledger)
+        self._improve(near)
+        return again if again.chi < fit.chi else fit
+
+    def _improve(self, near: Net) -> None:
+        """Take units that were badly read from the fit near the origin if that is much closer there.
+
+        Where a faint unit is missing yet, all others have taken a share of it, so that what was read well stays.
+        """
+        there, answers = self.ledger.X[self.near], self.ledger.y[self.near]
+        misses = [float(np.abs(answers - net.predict(there)).max()) for net in (self.known, near)]
+        if misses[1] < NEAR_ORIGIN.better * misses[0]:
+            far_off = NEAR_ORIGIN.misread * digits_of(self.ledger.resolution).known * np.linalg.norm(near.a, axis=1)
+            misread = np.linalg.norm(near.a - self.known.a, axis=1) > far_off
+            a, b = self.known.a.copy(), self.known.b.copy()
+            a[misread], b[misread] = near.a[misread], near.b[misread]
+            self.known = replace(self.known, a=a, b=b)
+
+    def _near_origin(self, net: Net) -> Net:
+        """Return the network fitted to answers near the origin alone, after asking for those that are still due."""
+        due = int(np.ceil(NEAR_ORIGIN.per_unknown * net.n_unknowns)) - len(self.near)
+        if due > 0:
+            first = len(self.ledger.X)
+            self.ledger.ask(near_points(net, due, self.rng), "parameters")
+            self.near = np.concatenate([self.near, np.arange(first, first + due)])
+        fit = fit_jointly(replace(net, probes=(None,) * net.k), self.ledger.only(self.near))
+        return replace(fit.net, probes=net.probes)
+
+    def finish(self, fit: Fit) -> Identification:
+        """Ask near the origin, foretell further answers, fit all, and judge."""
+        net = self._near_origin(fit.net)
+        fit = fit_jointly(net, self.ledger)
+        held = near_points(net, 10 + int(NEAR_ORIGIN.held_out * net.n_unknowns), self.rng)
+        fresh = (self.ledger.ask(held, "fresh") - fit.net.predict(held)) / fit.net.noise(held, self.ledger)
+        fit = fit_jointly(fit.net, self.ledger)
+        errors = parameter_errors(fit.net, self.ledger, self.rng)
+        return self.result(fit, errors, _certify(fit, errors, self.ledger, fresh))
+
+
+def near_points(net: Net, n: int, rng: np.random.Generator) -> Floats:
+    """Return random inputs where one unit after the other is active, at the scale of the units; (n, d)."""
+    d = net.a.shape[1]
+    squares = (net.a**2).sum(axis=1)
+    units = np.arange(n) % net.k
+    radii = NEAR_ORIGIN.spread / np.sqrt(np.median(squares))
+    points = radii * rng.standard_normal((n, d))
+    wanted = NEAR_ORIGIN.spread * rng.standard_normal(n)
+    off = wanted - (points * net.a[units]).sum(axis=1) - net.b[units]
+    return np.asarray(points + (off / squares[units])[:, None] * net.a[units])
+
+
+def _certify(fit: Fit, errors: Errors, ledger: Ledger, fresh: Floats) -> Verdict:
+    net = fit.net
+    worst, weights = float(errors.relative.max(initial=0.0)), np.abs(net.u)
+    missed = float(np.abs(fresh).max(initial=0.0))
+    checks = [
+        exact.residuals(fit.chi, ledger.n_queries, COARSE),
+        exact.foretold(missed, len(fresh), COARSE),
+        exact.error_bound(worst, COARSE),
+        exact.spare_answers(ledger.n_queries - net.n_unknowns, net.k, COARSE),
+    ]
+    if net.linear is not None:
+        worst_linear = float(np.linalg.norm(errors.linear) / np.linalg.norm(net.linear))
+        checks.append(exact.linear_term_error(worst_linear, COARSE))
+    if net.k:
+        checks.append(exact.negligible_weight(float(weights.min()), float(weights.max()), COARSE))
+    parts = n_of(net.k, "unit") if net.linear is None else f"{n_of(net.k, 'unit')} and a linear term"
+    return Verdict(
+        tuple(checks),
+        found=f"{parts} found",
+        claim=f"all {ledger.n_queries} answers agree with {parts} within {fit.chi:.2g} times the rounding error, "
+        f"{len(fresh)} of them were foretold within {missed:.2g}, and rounding explains a relative error of at most "
+        f"{worst:.1g}",
+    )
