@@ -15,9 +15,7 @@ from .levers import argument_errors
 from .local_fit import Fitted, Noise, predict
 from .tuning import FAR_CIRCLES
 
-__all__ = ["ENOUGH", "CircleTest", "largest_arc", "look_for_another", "sign_doubt", "weight_in_question"]
-
-ENOUGH = NOISY.weight_shown  # a test that would have shown this share of the weight in question
+__all__ = ["CircleTest", "largest_arc", "look_for_another", "sign_doubt", "weight_in_question"]
 
 
 class CircleTest(NamedTuple):
