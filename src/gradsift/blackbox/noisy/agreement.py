@@ -7,6 +7,7 @@ import numpy as np
 from ...activations import Activation
 from ...checking import Floats
 from ...fit import Parameters
+from ...likelihood import CERTAINTY
 from ..asking import Ledger
 from .far_circles import ALARM, FAR, N_CIRCLES, NEEDED, CircleTest, largest_arc, sign_doubt
 from .levers import argument_errors
@@ -14,8 +15,6 @@ from .local_fit import Fitted, predict
 
 __all__ = ["look_for_another_by_labels"]
 
-_LEAST_VARIANCE = 0.1  # of a label: how certain one is was itself only estimated
-_LEAST_CHANCE = 0.006  # of a label that contradicts all units
 _MERGER = 0.25  # share of contradictions that halves of orthogonal units cause, over their weight
 _EXCESS = 0.1  # the same for pairs at smaller angles that are to be seen
 _SIGN_WANTED, _SIGN_SURE = 4.0, 3.2  # standard errors, which are themselves rough: aimed at, and enough
@@ -51,14 +50,14 @@ def _contradictions(
     About ``p (55 / level)^2`` labels, where p is the chance of a contradiction; half of them if those are enough.
     """
     theta = fitted.theta
-    chance = max(0.5 * (1 - float(np.abs(theta.u).sum())), _LEAST_CHANCE)
+    chance = max(0.5 * (1 - float(np.abs(theta.u).sum())), CERTAINTY.contradiction)
     shared = _shared_variance(fitted, np.sign(theta.u))
     wanted = min(chance * (NEEDED / (_EXCESS * level)) ** 2, 20 * chance / max(shared, 1e-300))  # more would not help
     n = int(np.clip(np.ceil(wanted), 2 * _FEW, max(2 * _FEW, most)))
     labels = np.where(np.arange(n) % 2, 1.0, -1.0)
     points, agree = _agreeing_points(fitted, labels, radius, rng)
     points, labels = points[agree], labels[agree]
-    chances = np.maximum(0.5 * (1 - labels * predict(theta, points, g)), _LEAST_CHANCE)
+    chances = np.maximum(0.5 * (1 - labels * predict(theta, points, g)), CERTAINTY.contradiction)
     surplus, variance, test = 0.0, 0.0, CircleTest(0.0, 0.0, alarm=False)
     for half in np.array_split(np.arange(len(points)), 2):
         if len(half) < _FEW or test.alarm:  # more units than inputs need not agree anywhere
@@ -123,7 +122,7 @@ def _sure_points(fitted: Fitted, radius: float, g: Activation, rng: np.random.Ge
     angles = np.pi * ((np.arange(_GRID) + rng.random(_GRID)) / _GRID - 0.5)
     points = radius * (np.cos(angles)[:, None] * plane[0] + np.sin(angles)[:, None] * plane[1])
     means = np.stack([predict(fitted.theta, side, g) for side in (points, -points)])
-    variance = np.maximum(1 - means**2, _LEAST_VARIANCE).mean(axis=0)
+    variance = np.maximum(1 - means**2, CERTAINTY.far).mean(axis=0)
     spread = np.hypot(sign_doubt(fitted, points), np.sqrt(0.5 * variance))
     good = spread**2 <= _ALMOST_BEST * float(spread.min()) ** 2
     return points[good], spread[good]

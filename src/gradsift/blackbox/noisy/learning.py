@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...checking import Floats
 from ...errors import NotIdentifiable
 from .campaign import Campaign
 from .local_fit import Fitted
@@ -98,7 +97,7 @@ def _accepts(campaign: Campaign, lesson: Lesson) -> bool:
             campaign.measure_noise()
         if campaign.variance.too_small(squares, freedom) and not _blames_tails(campaign, fitted, squares / freedom):
             return False
-    return bool(_rms_angles(fitted).max() < (_LABELS_ROUGH if campaign.noise.labels else _ROUGH))
+    return bool(fitted.angles.max() < (_LABELS_ROUGH if campaign.noise.labels else _ROUGH))
 
 
 def _blames_tails(campaign: Campaign, fitted: Fitted, variance: float) -> bool:
@@ -121,7 +120,3 @@ def _take(campaign: Campaign, lesson: Lesson) -> None:
     campaign.ledger.n_units = len(lesson.fitted.theta.u)
     campaign.fit()
     campaign.thin_out()
-
-
-def _rms_angles(fitted: Fitted) -> Floats:
-    return np.array([np.sqrt(np.trace(fitted.tangent(unit))) for unit in range(len(fitted.theta.u))])
