@@ -69,8 +69,8 @@ def look_for_another(
 
 
 def _variances(noise: Noise, r: Floats) -> Floats:
-    """Return those of answers with mean r; how certain a label is was itself only estimated, so that none is."""
-    return np.asarray(np.maximum(1 / noise.precision(r), 0.2 * noise.sd**2))
+    """Return those of answers with mean r."""
+    return np.asarray(1 / noise.precision(r))
 
 
 def _clear_angles(fitted: Fitted, plane: Floats, n: int, radius: float, rng: np.random.Generator) -> Floats:
