@@ -75,7 +75,7 @@ def finite_vector(name: str, values: ArrayLike, length: int | None = None) -> Fl
 def moderate_columns(name: str, column: str, array: Floats) -> None:
     """Refuse entries of a vector or matrix that are too large to be squared, naming the column; NaN and inf pass."""
     with np.errstate(invalid="ignore"):
-        if not (array.max() > LARGEST or array.min() < -LARGEST):  # one cheap look before the careful one
+        if not (float(array.max()) > LARGEST or float(array.min()) < -LARGEST):  # one cheap look before the careful one
             return
     sizes = np.abs(array)
     too_large = (sizes > LARGEST) & np.isfinite(sizes)

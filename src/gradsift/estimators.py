@@ -24,6 +24,7 @@ from .recovery import recovery_of_fit, warn_unless_certified, within_double_prec
 from .sources import ArraySource, Source, as_source
 from .sources.remote import column_names, distinct, is_remote, predict_rows, signs
 from .table import Fit, search
+from .workload import announce
 
 __all__ = ["SigmoidCombinationRegressor", "SigmoidMixtureClassifier"]
 
@@ -35,6 +36,7 @@ class _SigmoidEstimator(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, T
         """Run the pipeline and set the fitted attributes. The only place that knows what stands behind `fit`."""
         seeds = check_random_state(self.random_state).randint(2**31, size=4)
         with reporting(False if self.progress is None else self.progress), within_double_precision():
+            announce(source.n_rows, source.n_features, n_units)
             fit: Fit = search(
                 source,
                 n_units,

@@ -22,6 +22,7 @@ from .paper_method.literal import PaperRun, paper_method
 from .progress import Reporter, report, reporting
 from .sources import Source, as_source
 from .table import Fit, search
+from .workload import announce
 
 __all__ = ["Recovery", "recover", "recovery_of_fit", "warn_unless_certified", "within_double_precision"]
 
@@ -155,6 +156,7 @@ def recover(
         rng, rows = as_generator(random_state), as_source(source)
         if method == "paper":
             return _from_paper(paper_method(rows, n_units, activation=activation, rng=rng, **options))
+        announce(rows.n_rows, rows.n_features, n_units)
         fit = search(rows, n_units, activation=activation, rng=rng, progress=report, **options)
         found = recovery_of_fit(fit, rows)
         warn_unless_certified(found, stacklevel=3)

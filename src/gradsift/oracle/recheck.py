@@ -1,7 +1,7 @@
 """Asking a few recorded rows again, when a campaign goes on: does the same model still answer?
 
 A journal can be kept from another model only where the model has a name. Many have none, or keep it while they change:
-a server, a function that loads its weights from a file. So a few recorded rows are asked again, twice each, and compared.
+a server, a function that loads its weights from a file. So a few recorded rows are asked again and compared.
 """
 
 from __future__ import annotations
@@ -99,5 +99,5 @@ def _refuse(path: object, position: int, old: Floats, fresh: Floats) -> None:
     output = f" in output {j + 1}" if len(old) > 1 else ""
     raise GradsiftError(
         f"{path} records {old[j]:.9g}{output} as the answer to query {position + 1}, and now it is {fresh[j]:.9g}: "
-        "another model has written this journal; use another one (recheck=0, or --recheck 0, believes the recorded answers)."
+        "another model has written this journal; use another one (recheck=0, or --recheck 0, believes it)."
     )
