@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...checks import EXACT
 from ..asking import Ledger
-from .certificate import CHI_LIMIT
+from .exact_policy import PRUNE
 from .joint import Fit
 from .net import Net
 from .probe_rows import probe_rows
 
 __all__ = ["without_cancelled", "without_contaminated", "without_suspects"]
-
-_CONTAMINATED = 1e-5
 
 
 def without_cancelled(net: Net) -> Net:
@@ -43,15 +42,15 @@ def without_contaminated(net: Net, ledger: Ledger) -> Net:
     for number, probe in enumerate(net.probes):
         if probe is not None and len(probe.lengths):
             residuals = probe_rows(net, number, probe, ledger).residuals
-            keep[number] = np.ptp(residuals) <= _CONTAMINATED * abs(net.u[number])
+            keep[number] = np.ptp(residuals) <= PRUNE.contaminated * abs(net.u[number])
     return net.only(keep)
 
 
 def without_suspects(fit: Fit, ledger: Ledger) -> Net:
     """Return the network without the units that are most active on the rows it misses."""
     net = fit.net
-    missed = fit.row_chi > CHI_LIMIT
+    missed = fit.row_chi > EXACT.residuals
     active = np.abs(net.u) * net.link.odd.derivative(net.arguments(ledger.X[missed]))  # (n, k)
-    suspects = fit.probe_chi > CHI_LIMIT
+    suspects = fit.probe_chi > EXACT.residuals
     suspects[np.argmax(active, axis=1)] = True
     return net.only(~suspects)
