@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..fit import Parameters
-from ..fit.moves import prune, with_units, without
+from ..fit.moves import prune, split, with_units
 from .better import Better
 from .problem import Problem
 from .race import Optima, descend, descend_on_many
@@ -27,11 +27,11 @@ def escape(problem: Problem, theta: Parameters, better: Better, rng: np.random.G
     picks = rng.permutation(len(better.units))
     for i in range(0, len(picks) - 1, 2):
         pair = picks[i : i + 2]
-        starts.append(_extended(theta, better.units[pair], better.offsets[pair]))
+        typical = np.full(len(pair), np.abs(theta.u).mean())
+        starts.append(with_units(theta, better.units[pair], typical, better.offsets[pair]))
     for unit in np.argsort(-np.abs(theta.u))[:_TRADES]:
         step = 0.5 * (1 + float(np.linalg.norm(theta.A[unit]))) * better.splits[unit]
-        halves = np.vstack((theta.A[unit] + step, theta.A[unit] - step))
-        starts.append(_extended(theta, halves, np.repeat(theta.b[unit], 2), left_out=int(unit)))
+        starts.append(split(theta, int(unit), step))
     return descend(problem, [prune(start, problem.family, rows, k) for start in starts])
 
 
@@ -60,8 +60,3 @@ def _steepness(theta: Parameters) -> tuple[int, float]:
     lengths = np.maximum(np.linalg.norm(theta.A, axis=1), 1e-300)
     steepest = int(np.argmax(lengths))
     return steepest, float(np.exp(np.log(np.delete(lengths, steepest)).mean())) if len(lengths) > 1 else np.inf
-
-
-def _extended(theta: Parameters, A: np.ndarray, b: np.ndarray, left_out: int | None = None) -> Parameters:
-    typical = np.full(len(A), np.abs(theta.u).mean())
-    return with_units(theta if left_out is None else without(theta, left_out), A, typical, b)

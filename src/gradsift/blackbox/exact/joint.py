@@ -15,7 +15,7 @@ from .exact_policy import JOINT
 from .net import Net
 from .probe_rows import probe_rows
 
-__all__ = ["Fit", "fit_jointly", "parameter_errors"]
+__all__ = ["Fit", "parameter_errors", "solve_jointly"]
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Fit:
     probe_chi: Floats
 
 
-def fit_jointly(net: Net, ledger: Ledger) -> Fit:
+def solve_jointly(net: Net, ledger: Ledger) -> Fit:
     """Iterate Gauss-Newton from a good start until the residuals stop falling."""
     best = _measure(net, ledger)
     for _ in range(JOINT.most_iterations):

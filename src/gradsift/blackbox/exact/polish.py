@@ -11,7 +11,7 @@ from ...checks import EXACT
 from ..asking import Ledger
 from .accuracy import Errors
 from .exact_policy import POLISH
-from .joint import Fit, fit_jointly, parameter_errors
+from .joint import Fit, parameter_errors, solve_jointly
 from .net import Net, Probe
 
 __all__ = ["polish"]
@@ -40,7 +40,7 @@ def polish(fit: Fit, ledger: Ledger, rng: np.random.Generator) -> tuple[Fit, Err
                 ledger.ask(point[None], "polish")
         if ledger.n_queries == asked:
             break
-        fit = fit_jointly(net, ledger)
+        fit = solve_jointly(net, ledger)
         errors = parameter_errors(fit.net, ledger, rng)
     return fit, errors
 
