@@ -18,6 +18,7 @@ __all__ = ["SigmoidCombination"]
 
 _MODEL_VERSION = 2  # 2: with a linear term; without one, files stay at 1
 _ARRAYS = ("units", "weights", "slopes", "offsets")
+_MODEL_FIELDS = (*_ARRAYS, "linear", "intercept", "activation")
 
 
 class SigmoidCombination:
@@ -235,12 +236,12 @@ class SigmoidCombination:
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> SigmoidCombination:
         """Read a file written by :meth:`save`, by this or an earlier version."""
-        fields = read_model(path, "SigmoidCombination", _MODEL_VERSION)
+        fields = read_model(path, "SigmoidCombination", _MODEL_VERSION, _MODEL_FIELDS)
         try:
             units, weights, slopes, offsets = (fields[name] for name in _ARRAYS)
             intercept, activation = float(fields["intercept"]), str(fields["activation"])
             return cls(units, weights, slopes, offsets, intercept, activation, fields.get("linear", 0.0))
-        except (KeyError, TypeError, ValueError) as problem:
+        except (KeyError, TypeError, ValueError, OverflowError) as problem:
             raise ValueError(f"{path} holds a damaged SigmoidCombination: {problem}") from None
 
 

@@ -19,6 +19,11 @@ from .model_files import read_model, write_model
 __all__ = ["Layer", "Network", "NetworkMatch", "match_networks"]
 
 _NETWORK_VERSION = 1
+_MOST_LAYERS = 100  # that a file is read with
+_NETWORK_FIELDS = (
+    "activation", "n_layers", "linear",
+    *(f"{name}_{i}" for i in range(_MOST_LAYERS) for name in ("weights", "offsets")),
+)  # fmt: skip
 
 
 class Layer(NamedTuple):
@@ -247,7 +252,7 @@ class Network:
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Network:
         """Read a file written by :meth:`save`."""
-        fields = read_model(path, "Network", _NETWORK_VERSION)
+        fields = read_model(path, "Network", _NETWORK_VERSION, _NETWORK_FIELDS)
         try:
             layers = [(fields[f"weights_{i}"], fields[f"offsets_{i}"]) for i in range(int(fields["n_layers"]))]
             return cls(layers, str(fields["activation"]), fields.get("linear", 0.0))

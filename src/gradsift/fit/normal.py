@@ -13,8 +13,6 @@ from .layout import Family, Parameters
 
 __all__ = ["Equations", "NormalEquations"]
 
-LEAST_VARIANCE = 1e-9  # 1 - r^2 of a label that the model calls certain
-
 
 class Equations(NamedTuple):
     """What one pass over the rows tells about a point.
@@ -62,21 +60,19 @@ class NormalEquations(Summary[Equations, Equations]):
         values, active = self._units(rows.X)
         r = self.theta.u @ values + self.theta.c
         weight = np.ones(len(r)) if rows.weight is None else rows.weight
-        residual = rows.y - r
+        likelihood = self.family.likelihood
+        information, loss = weight * likelihood.precision(r), likelihood.loss(r, rows.y, weight)
+        score = weight * likelihood.score(r, rows.y)
         if self.family.labels:
-            information = weight / np.maximum(1 - r * r, LEAST_VARIANCE)
-            loss = -float(weight @ np.log(np.maximum(0.5 * (1 + rows.y * r), 0.25 * LEAST_VARIANCE)))
             # Weights move on the simplex, where a shift common to a row's values has no effect; this one keeps rows
             # that all units call certain (information 1e9) from drowning the rest in rounding.
             values -= r
-        else:
-            information, loss = weight, 0.5 * float(weight @ (residual * residual))
-        gradient = self._gradient(rows.X, values, active, -residual * information)
+        gradient = self._gradient(rows.X, values, active, -score)
         curvature = scatter = None
         if self.curvature:
             curvature = self._matrix(rows.X, values, active, np.sqrt(information))
         if self.scatter:
-            scatter = self._matrix(rows.X, values, active, residual * information)
+            scatter = self._matrix(rows.X, values, active, score)
         return Equations(float(weight.sum()), loss, gradient, curvature, scatter)
 
     def _units(self, X: Floats) -> tuple[Floats, Floats]:

@@ -11,13 +11,13 @@ import numpy as np
 from ...checking import Floats, as_generator, at_least
 from ...checks import EXACT_IN_A_BOX
 from ...errors import BudgetSpent, NotIdentifiable
-from ...fit import Layout, Parameters
+from ...fit import Fitted, Layout, Parameters, fit_jointly, predict
+from ...likelihood import Noise
 from ...oracle import Oracle
 from ..answers import Floor, choose_path
 from ..asking import EPS, Ledger
 from ..links import Link, link_of
 from ..noisy.cones import cones
-from ..noisy.local_fit import Fitted, Noise, fit_jointly, predict
 from ..noisy.student import Lesson, study
 from ..result import Identification, Progress
 from .box import Box, box_of
@@ -193,7 +193,7 @@ class _ExactInside:
     def _agrees(self, theta: Parameters) -> bool:
         """Ask at fresh points, compare, and fit them too."""
         points = self.box.draw(3 + len(theta.u), 1.0, self.rng)
-        self.fresh = self.box.ask(points, "check") - predict(theta, points, self.g)
+        self.fresh = self.box.ask(points, "check").answers - predict(theta, points, self.g)
         largest = self.box.ledger.largest
         if np.abs(self.fresh).max() > EXACT_IN_A_BOX.fresh_points * largest:
             return False

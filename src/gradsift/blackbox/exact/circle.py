@@ -61,11 +61,10 @@ def scan_circle(
 
     def ask_at(arc_radius: float, new: Floats) -> Samples:
         points = frame.on_circle(arc_radius, new)
-        start = len(ledger.X)
-        answers = ledger.ask(points, "scan")
-        values, slack = answers - known.predict(points), tolerances(ledger, known, points, answers)
+        asked = ledger.ask_numbered(points, "scan")
+        values, slack = asked.answers - known.predict(points), tolerances(ledger, known, points, asked.answers)
         none = np.zeros(len(new), dtype=bool)
-        return Samples(new, values, slack, none, none, np.arange(start, start + len(new)))
+        return Samples(new, values, slack, none, none, asked.rows)
 
     points = frame.on_circle(radius, angles)
     slack = tolerances(ledger, known, points, answers)

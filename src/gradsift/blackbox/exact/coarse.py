@@ -23,7 +23,7 @@ from ..result import Identification, Progress
 from .accuracy import Errors
 from .circle import tolerances
 from .exact_policy import COARSE_SEARCH, NEAR_ORIGIN, SearchPolicy, digits_of
-from .joint import Fit, fit_jointly, parameter_errors
+from .joint import Solution, parameter_errors, solve_jointly
 from .net import Net
 from .search import Search
 
@@ -96,7 +96,7 @@ class CoarseSearch(Search):
         """Say whether the units seem to be all; a unit read badly may look like one that is missing."""
         return idle > 0 or super().complete(residuals, idle)
 
-    def after_a_misfit(self, fit: Fit) -> Net:
+    def after_a_misfit(self, fit: Solution) -> Net:
         """Return the units as they were read; without suspects if as many have failed before.
 
         A faint unit that is still missing shows on all rows, and speaks against none of the others.
@@ -109,13 +109,13 @@ class CoarseSearch(Search):
         levels = 0.1 * digits_of(self.ledger.resolution).known * np.abs(self.known.u).sum()
         return np.asarray(tolerances(self.ledger, self.known, X, self.ledger.y) + levels)
 
-    def joint(self) -> Fit:
+    def joint(self) -> Solution:
         """Fit all answers, beginning near the origin if that fails: far out a unit read badly is off by its all."""
         fit = super().joint()
         if fit.chi < self.limits.residuals:
             return fit
         near = self._near_origin(self.known)
-        again = fit_jointly(near, self.ledger)
+        again = solve_jointly(near, self.ledger)
         self._improve(near)
         return again if again.chi < fit.chi else fit
 
@@ -140,16 +140,16 @@ class CoarseSearch(Search):
             first = len(self.ledger.X)
             self.ledger.ask(near_points(net, due, self.rng), "parameters")
             self.near = np.concatenate([self.near, np.arange(first, first + due)])
-        fit = fit_jointly(replace(net, probes=(None,) * net.k), self.ledger.only(self.near))
+        fit = solve_jointly(replace(net, probes=(None,) * net.k), self.ledger.only(self.near))
         return replace(fit.net, probes=net.probes)
 
-    def finish(self, fit: Fit) -> Identification:
+    def finish(self, fit: Solution) -> Identification:
         """Ask near the origin, foretell further answers, fit all, and judge."""
         net = self._near_origin(fit.net)
-        fit = fit_jointly(net, self.ledger)
+        fit = solve_jointly(net, self.ledger)
         held = near_points(net, 10 + int(NEAR_ORIGIN.held_out * net.n_unknowns), self.rng)
         fresh = (self.ledger.ask(held, "fresh") - fit.net.predict(held)) / fit.net.noise(held, self.ledger)
-        fit = fit_jointly(fit.net, self.ledger)
+        fit = solve_jointly(fit.net, self.ledger)
         errors = parameter_errors(fit.net, self.ledger, self.rng)
         return self.result(fit, errors, _certify(fit, errors, self.ledger, fresh))
 
@@ -166,7 +166,7 @@ def near_points(net: Net, n: int, rng: np.random.Generator) -> Floats:
     return np.asarray(points + (off / squares[units])[:, None] * net.a[units])
 
 
-def _certify(fit: Fit, errors: Errors, ledger: Ledger, fresh: Floats) -> Verdict:
+def _certify(fit: Solution, errors: Errors, ledger: Ledger, fresh: Floats) -> Verdict:
     net = fit.net
     worst, weights = float(errors.relative.max(initial=0.0)), np.abs(net.u)
     missed = float(np.abs(fresh).max(initial=0.0))

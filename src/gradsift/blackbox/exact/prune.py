@@ -6,7 +6,7 @@ import numpy as np
 
 from ..asking import Ledger
 from .exact_policy import digits_of
-from .joint import Fit
+from .joint import Solution
 from .net import Net
 from .probe_rows import probe_rows
 
@@ -45,7 +45,7 @@ def without_contaminated(net: Net, ledger: Ledger) -> Net:
     return net.only(keep)
 
 
-def without_suspects(fit: Fit, ledger: Ledger, most: float) -> Net:
+def without_suspects(fit: Solution, ledger: Ledger, most: float) -> Net:
     """Return the network without the units that are most active on the rows it misses by `most` times the rounding."""
     net = fit.net
     missed = fit.row_chi > most

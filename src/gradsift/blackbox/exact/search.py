@@ -23,7 +23,7 @@ from .circle import CircleScan, scan_circle
 from .exact_policy import SEARCH, SearchPolicy
 from .families import AlgebraicTails, WrongFamily
 from .frames import PlaneFrame, frame_through
-from .joint import Fit, fit_jointly
+from .joint import Solution, solve_jointly
 from .net import Net, empty_net
 from .pairs import read_pairs
 from .plane import settle_in_plane
@@ -118,7 +118,7 @@ class Search:
             )
         net = find_by_student(self.ledger, links, self.rng)
         self.link, self.known = net.link, net
-        return self.finish(fit_jointly(net, self.ledger))
+        return self.finish(solve_jointly(net, self.ledger))
 
     def family(self, name: str) -> Identification:
         """Find the units of one activation."""
@@ -164,7 +164,7 @@ class Search:
 
     def _look(self, rays: Rays, attempt: int, radius: float) -> None:
         """Scan one more plane for units that are not known yet, and read those found."""
-        n_before = len(self.ledger.X)
+        n_before = self.ledger.n_stored
         frame, angles, answers = self._plane(rays, attempt, radius)
         scan = scan_circle(
             self.ledger,
@@ -198,11 +198,11 @@ class Search:
         n_flat = 3 if radius > 1.5 * rays.second_scale else 2
         return frame, angles[:n_flat], answers[:n_flat]
 
-    def joint(self) -> Fit:
+    def joint(self) -> Solution:
         """Fit all answers."""
-        return fit_jointly(self.known, self.ledger)
+        return solve_jointly(self.known, self.ledger)
 
-    def after_a_misfit(self, fit: Fit) -> Net:
+    def after_a_misfit(self, fit: Solution) -> Net:
         """Return what is still believed when a joint fit does not meet all answers."""
         return without_suspects(fit, self.ledger, self.limits.residuals)
 
@@ -223,7 +223,7 @@ class Search:
         spread = np.abs(residuals[near] - np.median(residuals[near])).max()
         return bool(spread < wrong < np.abs(residuals).max())
 
-    def finish(self, fit: Fit) -> Identification:
+    def finish(self, fit: Solution) -> Identification:
         """Polish, test on fresh points, and judge."""
         fit, errors = polish(fit, self.ledger, self.rng)
         points = fresh_points(fit.net, self.policy.n_fresh, self.rng)
@@ -231,10 +231,10 @@ class Search:
         far = far_points(fit.net, self.ledger, self.rng)
         if len(far):
             self.ledger.ask(far, "fresh")
-        fit = fit_jointly(fit.net, self.ledger)
+        fit = solve_jointly(fit.net, self.ledger)
         return self.result(fit, errors, certify(fit, errors, self.ledger, fresh))
 
-    def result(self, fit: Fit, errors: Errors, judgement: Verdict) -> Identification:
+    def result(self, fit: Solution, errors: Errors, judgement: Verdict) -> Identification:
         net, link = fit.net, self.link
         order = np.argsort(-np.abs(net.u), kind="stable")
         standard = {
@@ -270,6 +270,6 @@ class Search:
         errors = Errors(
             nothing, nothing, nothing, nothing, np.nan, nothing, nothing, np.full(self.known.a.shape[1], np.nan)
         )
-        fit = Fit(self.known, np.nan, nothing, nothing)
+        fit = Solution(self.known, np.nan, nothing, nothing)
         cut_short = any_method.finished("the search did not come to its end")
         return self.result(fit, errors, Verdict((cut_short,), f"{n_of(self.known.k, 'unit')} so far", claim=""))

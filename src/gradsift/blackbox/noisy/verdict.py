@@ -9,13 +9,12 @@ import numpy as np
 from ...checking import Floats
 from ...checks import LABELS, NOISY, Check, Verdict, any_method, imperfect, n_of
 from ...checks.limits import UnitLimits
-from ...fit import Parameters
+from ...fit import Fitted, Parameters
 from ...geometry import normalize_rows
 from ..answers import Floor
 from ..links import Link
 from ..result import Identification
 from .far_circles import CircleTest, weight_in_question
-from .local_fit import Fitted
 from .noise import Variance, behaviour
 
 __all__ = ["Evidence", "judge", "result"]
@@ -108,10 +107,10 @@ def result(
     theta, C = fitted.theta, np.diag(fitted.covariance)
     public = theta if moved is None else moved
     stretch = np.linalg.norm(public.A, axis=1) / np.linalg.norm(theta.A, axis=1)
-    k, layout = len(theta.u), theta.layout
+    layout = theta.layout
     order = np.argsort(-np.abs(theta.u), kind="stable")
     errors: dict[str, Any] = {
-        "units": np.array([np.sqrt(np.trace(fitted.tangent(unit))) for unit in range(k)])[order],
+        "units": fitted.angles[order],
         "slopes": (np.sqrt(C[layout.first]) * stretch)[order] / link.stretch,
         "offsets": np.sqrt(C[layout.b])[order] / link.stretch,
         "weights": np.sqrt(C[layout.weights])[order] / link.gain,
