@@ -26,6 +26,7 @@ _HOMES = {
     "SigmoidCombinationRegressor": "estimators",
     "SigmoidMixtureClassifier": "estimators",
     "SpectralMirror": "paper_method.subspace",
+    "forecast": "forecasting",
     "generate_candidates": "paper_method.candidates",
     "match_networks": "network",
     "match_units": "geometry",
@@ -39,6 +40,7 @@ __all__ = ["__version__", *sorted(_HOMES), *_MODULES]
 if TYPE_CHECKING:
     from . import errors, inference, oracle, paper, plots, simulate, sources, theory
     from .estimators import SigmoidCombinationRegressor, SigmoidMixtureClassifier
+    from .forecasting import forecast
     from .geometry import match_units
     from .model import SigmoidCombination
     from .network import Network, match_networks

@@ -80,7 +80,7 @@ def test_what_cannot_be_an_oracle_is_refused(tmp_path, diabetes):
     path = written(diabetes[1], tmp_path / "m.onnx", DoubleTensorType, [None, 10])
     with pytest.raises(ValueError, match=r"output must be one of the model's floating-point outputs \['variable'\]"):
         from_onnx(path, output="z")
-    with pytest.raises(ValueError, match="link must be one of auto, identity, logit"):
+    with pytest.raises(ValueError, match="link must be None or one of logistic"):
         from_onnx(path, link="probit")
     (tmp_path / "bad.onnx").write_bytes(b"this is not a model")
     with pytest.raises(ValueError, match="not a model that onnxruntime can run"):

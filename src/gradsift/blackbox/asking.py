@@ -28,6 +28,14 @@ class Asked(NamedTuple):
     answers: Floats
 
 
+class _Grain(NamedTuple):
+    """How answers are rounded: absolutely, relatively, and each by its own value."""
+
+    step: float = 0.0
+    eps: float = EPS
+    own: Callable[[Floats], Floats] | None = None
+
+
 class Ledger:
     """Asks the oracle, counts by step, and stores the rows that are not part of a probe.
 
@@ -45,10 +53,6 @@ class Ledger:
         Queries by step.
     n_units : int
         Units found so far, for the progress report.
-    step : float
-        Spacing of the answers where they are rounded to a grid, else 0.
-    eps : float
-        Spacing of the numbers that the box calculates with, relative to their size.
     """
 
     def __init__(
@@ -59,10 +63,10 @@ class Ledger:
         step: float = 0.0,
         eps: float = EPS,
         own: Callable[[Floats], Floats] | None = None,
+        patience: Callable[[int, int], int] | None = None,
     ) -> None:
         self.oracle, self.max_queries, self.progress = oracle, max_queries, progress
-        self.n_features = oracle.n_features
-        self.step, self.eps, self._own = step, eps, own
+        self._grain, self._patience = _Grain(step, eps, own), patience
         self.spent: dict[str, int] = {}
         self.largest = 0.0
         self.linear: Floats | None = None
@@ -102,7 +106,7 @@ class Ledger:
 
     def only(self, rows: Any) -> Ledger:
         """Return a ledger that holds these of the stored rows, and asks nobody."""
-        part = Ledger(self.oracle, 0, None, self.step, self.eps, self._own)
+        part = Ledger(self.oracle, 0, None, *self._grain)
         part._rows, part._answers = [self.X[rows]], [self.y[rows]]
         part.largest, part.linear, part.far = self.largest, self.linear, self.far
         return part
@@ -112,9 +116,24 @@ class Ledger:
         largest = max(self.largest, 1e-300)
         return largest if self.linear is None else largest + float(np.linalg.norm(self.linear)) * radii
 
+    @property
+    def n_features(self) -> int:
+        """Number of inputs."""
+        return self.oracle.n_features
+
+    @property
+    def step(self) -> float:
+        """Spacing of the answers where they are rounded to a grid, else 0."""
+        return self._grain.step
+
+    @property
+    def eps(self) -> float:
+        """Spacing of the numbers that the box calculates with, relative to their size."""
+        return self._grain.eps
+
     def own(self, answers: Floats) -> Floats:
         """Return the rounding that answers have beyond all others: undoing a link costs large ones their digits."""
-        return np.zeros(len(answers)) if self._own is None else self._own(answers)
+        return np.zeros(len(answers)) if self._grain.own is None else self._grain.own(answers)
 
     def tolerance(self, radii: Any) -> Any:
         """Differences up to this size are rounding at these distances: plateaus are told by it."""
@@ -157,6 +176,7 @@ class Ledger:
                 f"{self.n_queries} of {self.max_queries} queries are spent and the step '{step}' needs {n}: "
                 "raise max_queries."
             )
+        self._stop_at_patience(n)
         size = max(1, _BLOCK // self.n_features)
         parts = []
         for start in range(0, n, size):
@@ -168,6 +188,18 @@ class Ledger:
                 left = None if self.max_queries is None else self.max_queries - self.n_queries
                 self.progress(Progress(step, self.n_queries, self.n_units, left))
         return np.concatenate(parts) if parts else np.empty(0)
+
+    def _stop_at_patience(self, n: int) -> None:
+        """Raise where nobody set a budget and a step leads far beyond what the units seen so far should cost."""
+        if self._patience is None or self.max_queries is not None or self.oracle.max_queries is not None:
+            return
+        most = self._patience(self.n_features, self.n_units)
+        if self.n_queries + n > most:
+            raise BudgetSpent(
+                f"{self.n_queries} queries are spent without an end in sight, and the next step leads beyond {most}, "
+                f"far more than {self.n_units} units should cost: this may be no sum of sigmoids; give "
+                "max_queries to allow more."
+            )
 
     def _note_size(self, rows: Floats, answers: Floats) -> None:
         if self.linear is not None:

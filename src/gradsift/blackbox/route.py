@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from ..errors import NotIdentifiable
 from ..oracle import Oracle
+from ..oracle.undo import likely_link
 from .answers import choose_path, with_roughness
 from .bounded import identify_bounded
 from .exact import identify, identify_coarse, is_fine
@@ -17,6 +20,27 @@ from .noisy import identify_imperfect
 from .result import Identification, Progress
 
 __all__ = ["identify_box"]
+
+_LOOKED_AT = 16  # inputs that tell whether outputs look like probabilities
+
+
+@contextlib.contextmanager
+def naming_the_link(oracle: Oracle) -> Iterator[None]:
+    """Add to a refusal the option that undoes a link, where outputs look like one."""
+    try:
+        yield
+    except NotIdentifiable as refusal:
+        hint = _hint(oracle)
+        if not hint:
+            raise
+        raise NotIdentifiable(f"{hint[0].upper()}{hint[1:]}. {refusal}", refusal.partial) from refusal
+
+
+def _hint(oracle: Oracle) -> str:
+    """Return what the outputs at a few random inputs look like; no query where a budget or a box is in the way."""
+    if oracle.link is not None or oracle.bounds is not None or oracle.max_queries is not None:
+        return ""
+    return likely_link(oracle.outputs(np.random.default_rng(0).standard_normal((_LOOKED_AT, oracle.n_features))))
 
 
 def identify_box(
@@ -41,6 +65,15 @@ def identify_box(
     """
     if oracle.bounds is not None and not np.isfinite([oracle.bounds.low, oracle.bounds.high]).all():
         raise ValueError("bounds must all be finite to find units inside them: name a range for every input.")
+    with naming_the_link(oracle):
+        return _identify(oracle, activation, rng, accuracy, progress, options)
+
+
+def _identify(
+    oracle: Oracle, activation: str, rng: np.random.Generator, accuracy: float | None,
+    progress: Callable[[Progress], None] | None, options: dict[str, Any],
+) -> Identification:  # fmt: skip
+    """Choose the pipeline by the first answers, and follow it."""
     floor = choose_path(oracle, rng)
     link = None if activation == "auto" else link_of(activation)
     if oracle.bounds is None and floor.kind == "exact":

@@ -18,6 +18,7 @@ from ..errors import BudgetSpent, CandidateShortage, GradsiftError, NotIdentifia
 from .bench import bench
 from .demo import demo, figures
 from .fit import fit
+from .forecast import forecast
 from .paper import paper
 from .plan import plan
 from .playground import playground
@@ -100,7 +101,7 @@ def version(as_json: AsJson = False) -> None:
         typer.echo(__version__)
 
 
-for command in (demo, recover, fit, predict, plan, paper, figures, bench, playground):
+for command in (demo, recover, fit, predict, plan, forecast, paper, figures, bench, playground):
     app.command()(command)
 
 
@@ -116,5 +117,8 @@ def main() -> None:
         app()
     except (GradsiftError, ValueError, TypeError, OSError, OverflowError, MemoryError) as problem:
         _show_traceback()
-        typer.echo("gradsift: " + shown(" ".join(str(problem).split()) or type(problem).__name__), err=True)
+        said = shown(" ".join(str(problem).split()) or type(problem).__name__)
+        if "--json" in sys.argv:
+            print_json({"certified": False, "error": type(problem).__name__, "verdict": said})
+        typer.echo("gradsift: " + said, err=True)
         raise SystemExit(NOT_CERTIFIED if isinstance(problem, _GAVE_UP) else _BAD_INPUT) from None

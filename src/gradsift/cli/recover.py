@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..addresses import shown
+from ..extras import load_extra
+from .address import Answer, Batch, Body, Headers, Jobs, Rate, asked_how
 from .results import Activation, Report, Seed, finish, require_distinct, require_place, require_report, verdict_speaks
 from .show import NOTHING_WRITTEN, AsJson, keeping
 
@@ -21,7 +23,7 @@ __all__ = ["recover"]
 
 def recover(
     oracle: Annotated[str, typer.Option(help="module:function, model.onnx, model.joblib, address or answers.csv.")],
-    out: Annotated[Path, typer.Option(help="Model file, .json or .npz.")],
+    out: Annotated[Path, typer.Option(help="Model file, .json, .npz or .onnx (the network, all outputs).")],
     features: Annotated[int | None, typer.Option(help="Number of inputs, where it cannot be told.")] = None,
     report: Report = None,
     units: Annotated[int | None, typer.Option(help="Number of units, if known.")] = None,
@@ -31,6 +33,13 @@ def recover(
     bounds: Annotated[str | None, typer.Option(help="LO,HI: the box that inputs must stay in.")] = None,
     noise: Annotated[str, typer.Option(help="auto, labels, or the answers' standard deviation.")] = "auto",
     activation: Activation = "tanh",
+    link: Annotated[str | None, typer.Option(help="logistic, softmax, log_softmax or tanh at its end.")] = None,
+    header: Headers = None,
+    body: Body = None,
+    answer: Answer = None,
+    rate: Rate = None,
+    jobs: Jobs = None,
+    batch: Batch = None,
     method: Annotated[str, typer.Option(help="auto, or paper for the published algorithm.")] = "auto",
     seed: Seed = 0,
     recheck: Annotated[int | None, typer.Option(help="Journal rows to ask again; 0: none.")] = None,
@@ -43,7 +52,9 @@ def recover(
 
     Example: gradsift recover --oracle box:f --features 3 --out found.json --report found.html
     """
-    require_place(out, (".json", ".npz"))
+    require_place(out, (".json", ".npz", ".onnx"))
+    if out.suffix == ".onnx":
+        load_extra("onnx", "onnx")
     require_report(report)
     source = Path(oracle) if "://" not in oracle and Path(oracle).is_file() else None
     require_distinct({"--out": out, "--report": report, "--journal": journal}, {"--oracle": source})
@@ -52,6 +63,10 @@ def recover(
         "noise": _noise(noise),
         "max_queries": budget,
         "recheck": recheck,
+        "link": link,
+        "n_jobs": jobs,
+        "batch_size": batch,
+        **asked_how(oracle, header, body, answer, rate),
     }
     if journal is not None:
         require_place(journal, (journal.suffix,))
@@ -82,7 +97,14 @@ def recover(
         "units": units,
         "budget": budget,
     }
-    settings |= {"bounds": bounds, "noise": noise, "activation": activation, "method": method, "seed": seed}
+    settings |= {
+        "bounds": bounds,
+        "noise": noise,
+        "activation": activation,
+        "link": link,
+        "method": method,
+        "seed": seed,
+    }
     notes = {"n_rechecked": box.n_rechecked} if box.n_rechecked else {}
     finish(found, out=out, report=report, as_json=as_json, notes=notes, settings=settings)
 

@@ -147,6 +147,9 @@ def _plain(values: Any) -> Any:
 
 def _write(path: Path, found: Recovery, notes: Mapping[str, Any]) -> None:
     """Save the model; a .json file carries verdict, errors and notes beside it, which ``load`` ignores."""
+    if path.suffix == ".onnx":
+        found.network.to_onnx(path)
+        return
     if path.suffix != ".json":
         found.model.save(path)
         return

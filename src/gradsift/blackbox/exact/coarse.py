@@ -15,6 +15,7 @@ import numpy as np
 from ...checking import Floats, as_generator
 from ...checks import COARSE, ExactLimits, Verdict, exact, n_of
 from ...errors import BudgetSpent, NotIdentifiable
+from ...forecasting import most_without_asking
 from ...oracle import Oracle
 from ..answers import Floor
 from ..asking import Ledger
@@ -60,7 +61,8 @@ def identify_coarse(
     -----
     About ``15 + 3 k (d + 4)`` queries for k units in dimension d. Raises as :func:`identify` does.
     """
-    ledger, rng = Ledger(oracle, None, progress, floor.absolute, floor.eps, floor.own), as_generator(rng)
+    patience, rng = most_without_asking("float32", False), as_generator(rng)
+    ledger = Ledger(oracle, None, progress, floor.absolute, floor.eps, floor.own, patience)
     for attempt in range(NEAR_ORIGIN.most_searches):
         search = CoarseSearch(ledger, rng)
         try:

@@ -11,6 +11,7 @@ from ...activations import get_activation
 from ...checking import Floats, as_generator, at_least
 from ...checks import EXACT, ExactLimits, Verdict, any_method, n_of
 from ...errors import BudgetSpent, NotIdentifiable
+from ...forecasting import most_without_asking
 from ...geometry import orthonormal_rows
 from ...oracle import Oracle
 from ..asking import Ledger
@@ -78,7 +79,9 @@ def identify(
         get_activation(activation)
     if oracle.n_features < 2:
         raise NotIdentifiable("In one dimension all units are parallel and cannot be separated; fit samples instead.")
-    search = Search(Ledger(oracle, max_queries, progress), as_generator(rng))
+    search = Search(
+        Ledger(oracle, max_queries, progress, patience=most_without_asking("exact", False)), as_generator(rng)
+    )
     try:
         return search.any_family() if activation == "auto" else search.family(activation)
     except BudgetSpent as spent:
@@ -177,6 +180,7 @@ class Search:
         )
         self.scans.append(scan)
         units, impure = settle_in_plane(self.ledger, scan, self.known)
+        self.ledger.n_units = self.known.k + len(units)
         before, known = self.known, self.known.with_units(probe_units(self.ledger, frame, units, self.known))
         # On the first circle single units overlap by chance; what is no unit on the next one is suspected of being two.
         arcs = suspected_arcs(scan, impure, known, before, n_before) if attempt else []

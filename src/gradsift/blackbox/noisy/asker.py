@@ -159,4 +159,5 @@ class Asker:
     def keep(self, belief: Belief) -> Belief:
         """Note a belief, so that a spent budget costs no more than the round it ends in."""
         self.diary.latest = belief
+        self.ledger.n_units = 0 if belief.joint is None else belief.joint.n_units
         return belief

@@ -10,6 +10,7 @@ import numpy as np
 
 from ...checking import as_generator, at_least
 from ...errors import BudgetSpent
+from ...forecasting import most_without_asking
 from ...oracle import Oracle
 from ..answers import Floor, choose_path
 from ..asking import Ledger
@@ -65,7 +66,8 @@ def identify_imperfect(
     rng = as_generator(rng)
     before = oracle.n_answered
     floor = choose_path(oracle, rng) if floor is None else floor
-    ledger = Ledger(oracle, None, progress, floor.step)
+    patience = most_without_asking("labels" if floor.kind == "labels" else "noise", False)
+    ledger = Ledger(oracle, None, progress, floor.step, patience=patience)
     asker = Asker(Anywhere(ledger), link, floor, accuracy, rng, _POLICIES.get(floor.kind, FOR_ROUNDING))
     try:
         belief = walk(LABEL_STAGES if asker.labels else ADDITIVE_STAGES, first_belief(asker), asker)

@@ -14,19 +14,20 @@ from ...checking import Floats
 from ...extras import load_extra
 from ..core import Oracle
 from ..links import log_odds
+from ..undo import read_link
 
 __all__ = ["from_onnx"]
 
 _DTYPES: dict[str, Any] = {"tensor(double)": np.float64, "tensor(float)": np.float32, "tensor(float16)": np.float16}
 _LABELS = ("tensor(int64)", "tensor(int32)", "tensor(string)", "tensor(bool)")
-_LINKS = ("auto", "identity", "logit")
+_OWN_LINKS = ("auto", "identity")
 
 
 def from_onnx(
     path: str | os.PathLike[str],
     *,
     output: str | None = None,
-    link: str = "auto",
+    link: str | None = "auto",
     n_features: int | None = None,
     **options: Any,
 ) -> Oracle:
@@ -37,9 +38,10 @@ def from_onnx(
     path : path
     output : str, optional
         Name of the output to read; by default the first one that holds floating-point numbers.
-    link : {"auto", "identity", "logit"}
-        "logit" undoes the link of a classifier's probabilities (:func:`~gradsift.oracle.links.log_odds`), "identity"
-        takes the output as it is; "auto" means "logit" where the model also puts out labels.
+    link : {"auto", "identity", None, "logistic", "logit", "softmax", "log_softmax", "tanh"}
+        What the model applies at its end, to be undone as by :class:`~gradsift.Oracle`; "identity" or None takes the
+        output as it is; "auto" means log-odds (:func:`~gradsift.oracle.links.log_odds`) where the model also puts out
+        labels, else "identity".
     n_features : int, optional
         Needed only where the file leaves d open.
     **options
@@ -53,8 +55,9 @@ def from_onnx(
     runtime = load_extra("onnxruntime", "onnx")
     if not Path(path).is_file():
         raise FileNotFoundError(f"There is no ONNX file {os.fspath(path)}.")
-    if link not in _LINKS:
-        raise ValueError(f"link must be one of {', '.join(_LINKS)}, got {link!r}.")
+    if link not in _OWN_LINKS:
+        read_link(link)  # a name nobody knows should not cost a session
+        options["link"] = link
     content = Path(path).read_bytes()
     settings = runtime.SessionOptions()
     settings.intra_op_num_threads = 1  # sums in one order: the same bits whatever the machine is doing
@@ -72,7 +75,7 @@ def from_onnx(
 class _Model:
     """Asks an inference session."""
 
-    def __init__(self, session: Any, output: str | None, link: str, content: bytes) -> None:
+    def __init__(self, session: Any, output: str | None, link: str | None, content: bytes) -> None:
         inputs, outputs = session.get_inputs(), session.get_outputs()
         if len(inputs) != 1 or inputs[0].type not in _DTYPES or len(inputs[0].shape) != 2:
             shown = ", ".join(f"{i.name}: {i.type} of shape {i.shape}" for i in inputs)
@@ -82,7 +85,7 @@ class _Model:
         self._n_rows, self.n_features = (size if isinstance(size, int) else None for size in inputs[0].shape)
         self._output = _choose(outputs, output)
         labels = any(o.type in _LABELS for o in outputs)
-        self._undo = link == "logit" or (link == "auto" and labels)
+        self._undo = link == "auto" and labels
 
     @cached_property
     def identity(self) -> str:

@@ -17,7 +17,7 @@ from ..links import log_odds
 __all__ = ["from_sklearn"]
 
 
-def from_sklearn(estimator: Any, *, n_features: int | None = None, **options: Any) -> Oracle:
+def from_sklearn(estimator: Any, *, n_features: int | None = None, link: str | None = None, **options: Any) -> Oracle:
     """Return an oracle for a fitted estimator, its output link undone.
 
     Parameters
@@ -26,6 +26,10 @@ def from_sklearn(estimator: Any, *, n_features: int | None = None, **options: An
         Also pipelines, grid searches and anything with ``predict``.
     n_features : int, optional
         Needed only for estimators that do not know it.
+    link : {None, "logistic", "logit", "softmax", "log_softmax", "tanh"}
+        Ask a classifier for ``predict_proba`` alone (the second class of two for "logistic"; "log_softmax":
+        ``predict_log_proba``) and a regressor for ``predict``, and undo this link, as of a model seen from outside.
+        None asks for the values before the output activation where they can be had.
     **options
         For :class:`~gradsift.Oracle`.
 
@@ -54,7 +58,7 @@ def from_sklearn(estimator: Any, *, n_features: int | None = None, **options: An
     known = getattr(estimator, "n_features_in_", n_features)
     if known is None:
         raise ValueError(f"{type(estimator).__name__} does not know its number of inputs: give n_features.")
-    return Oracle(_Estimator(estimator), int(known), **options)
+    return Oracle(_Estimator(estimator, link), int(known), link=link, **options)
 
 
 class _Estimator:
@@ -62,9 +66,10 @@ class _Estimator:
 
     recheckable = False  # all that it is goes into its identity
 
-    def __init__(self, estimator: Any) -> None:
+    def __init__(self, estimator: Any, link: str | None) -> None:
         self.estimator = estimator
-        self._ask = _reader(getattr(estimator, "best_estimator_", estimator))
+        best = getattr(estimator, "best_estimator_", estimator)
+        self._ask = _reader(best) if link is None else _from_outside(best, link)
         self._names = getattr(estimator, "feature_names_in_", None)
 
     @cached_property
@@ -104,6 +109,16 @@ def _reader(estimator: Any) -> Callable[[Any, Floats], Any]:
     if hasattr(estimator, "predict_proba"):
         return lambda frame, rows: log_odds(estimator.predict_proba(frame), rows)
     raise TypeError(f"{type(estimator).__name__} returns only labels, which do not determine a sum of sigmoids.")
+
+
+def _from_outside(estimator: Any, link: str) -> Callable[[Any, Floats], Any]:
+    """Return the function (frame, rows) -> values that reads what anyone may ask for."""
+    if link == "log_softmax" and hasattr(estimator, "predict_log_proba"):
+        return lambda frame, rows: estimator.predict_log_proba(frame)
+    if not hasattr(estimator, "predict_proba"):
+        return lambda frame, rows: estimator.predict(frame)
+    two = link in ("logistic", "logit") and len(estimator.classes_) == 2
+    return lambda frame, rows: estimator.predict_proba(frame)[:, 1] if two else estimator.predict_proba(frame)
 
 
 def _final(estimator: Any) -> Any:

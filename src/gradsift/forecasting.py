@@ -1,0 +1,115 @@
+"""How many queries an oracle will be asked, before the first one is.
+
+The formulas are fits to the medians of ``benchmarks/results/black_box_exact.json``, ``black_box_noisy.json`` and
+``real_boxes.json``; ``benchmarks/forecast_error.py`` compares them with every row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .checking import at_least, whole
+
+__all__ = ["Forecast", "forecast", "most_without_asking"]
+
+_KINDS = ("exact", "float32", "noise", "labels")
+_PATIENCE, _LEAST = 50, 5000  # a run without a budget stops at this many times its forecast, and never before this
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """Queries to expect.
+
+    Attributes
+    ----------
+    queries : int
+        About the median of like networks.
+    low, high : int
+        Nine of ten such networks take a number in between; verification on fresh inputs is included in `high`.
+    """
+
+    queries: int
+    low: int
+    high: int
+
+    def __str__(self) -> str:
+        return f"about {self.queries:,} queries ({self.low:,} to {self.high:,})"
+
+
+def forecast(
+    n_features: int,
+    n_units: int,
+    answers: str = "exact",
+    noise: float | None = None,
+    accuracy: float | None = None,
+    bounds: Any = None,
+    n_outputs: int = 1,
+    layers: int = 1,
+) -> Forecast:
+    """Say how many queries `recover` will ask of an oracle.
+
+    Parameters
+    ----------
+    n_features, n_units : int
+        Inputs and hidden units; for the latter a guess will do.
+    answers : {"exact", "float32", "noise", "labels"}
+        Answers rounded to decimals count as "float32".
+    noise : float, optional
+        Standard deviation of the answers over the size of a weight; by default 0.1. Implies "noise".
+    accuracy : float, optional
+        Direction error wanted under noise; by default 0.1.
+    bounds : anything but None
+        Inputs must stay in a box.
+    n_outputs : int
+        All are read from the same queries.
+    layers : int
+        Hidden layers; measured for one only.
+
+    Examples
+    --------
+    >>> import gradsift as gs
+    >>> print(gs.forecast(10, 5))
+    about 100 queries (80 to 265)
+    """
+    for name, value in (("n_features", n_features), ("n_units", n_units), ("n_outputs", n_outputs)):
+        whole(name, value)
+    if answers not in _KINDS:
+        raise ValueError(f"answers must be one of {', '.join(_KINDS)}, got {answers!r}.")
+    if layers != 1:
+        raise ValueError(f"layers must be 1: the queries of deeper networks are not measured yet, got {layers!r}.")
+    for name, given in (("noise", noise), ("accuracy", accuracy)):
+        if given is not None:
+            at_least(name, given, 0, strict=True)
+    if noise is not None and answers == "exact":
+        answers = "noise"
+    queries = _median(int(n_features), int(n_units), answers, noise or 0.1, accuracy or 0.1, bounds is not None)
+    spread = 3.5 if answers == "labels" else 2.25
+    return Forecast(round(queries), round(0.8 * queries), round(spread * queries) + 40)
+
+
+def _median(d: int, k: int, answers: str, noise: float, accuracy: float, bounded: bool) -> float:
+    unknowns = k * (d + 2) + 1
+    if answers == "labels":  # rows "labels"; fewer or more by accuracy is a guess
+        return float(97 * k**2.31 * d**0.76 * max(1.0, 0.1 / accuracy))
+    if answers == "noise":  # rows "sd .1"; how the noise counts is a guess
+        decades = max(0.0, float(np.log10(0.1 / accuracy)))
+        return unknowns * ((3.6 + 7 / k) * (0.6 + 0.4 * (noise / 0.1) ** 2) + 2.3 * decades)
+    if bounded:  # rows "box 5"
+        return 20 + 2.5 * unknowns
+    exact = 15 + k * (d + 7)  # all rows of black_box_exact
+    return exact if answers == "exact" else 23 + exact + 2.2 * unknowns  # rows "float32" and "decimals"
+
+
+def most_without_asking(answers: str, bounded: bool) -> Callable[[int, int], int]:
+    """Return the function (inputs, units seen so far) -> rows after which a run without a budget stops."""
+    least = 20 if bounded else 1  # inside a box units are not seen one by one
+
+    def most(n_features: int, n_units: int) -> int:
+        expected = _median(n_features, max(n_units, least), answers, 0.1, 1e-3, bounded)
+        return max(_LEAST, int(_PATIENCE * expected))
+
+    return most
