@@ -19,6 +19,11 @@ SMALL = {
     "gpu_kernel": (["--rows", "5000", "--points", "50", "--repeats", "1"], "CUDA device"),
     "out_of_core": (["--rows", "3000"], "moments at"),
     "kernel_gradients": (["--rows", "2000", "--points", "20"], "x the literal loop"),
+    "forecast_error": ([], "the worst is off by a factor of"),
+    "real_boxes": (
+        ["--nets", "1", "--cells", "torch float32", "softmax and logistic", "--anew"],
+        "certified 1/1, 0 wrong",
+    ),
     "mirror_rate": (["--rows", "400", "--seeds", "1", "--large", "2000"], "log-log slope in n"),
     "oracle_scaling": (["--seeds", "1", "--dimensions", "3", "4"], "log-log slope of queries in d"),
 }

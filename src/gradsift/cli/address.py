@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 from pathlib import Path
@@ -9,18 +10,29 @@ from typing import Annotated, Any
 
 import typer
 
-__all__ = ["Answer", "Batch", "Body", "Headers", "Jobs", "Rate", "asked_how"]
+__all__ = ["Answer", "Batch", "Body", "Headers", "Jobs", "Rate", "RetryLines", "asked_how"]
 
 Headers = Annotated[
-    list[str] | None, typer.Option("--header", help="Name: value; $WORD is taken from the environment.")
+    list[str] | None, typer.Option("--header", metavar="<str>", help="Name: value; $WORD from the environment.")
 ]
-Body = Annotated[str | None, typer.Option(help='JSON to post, or a file: "{rows}" stands for the rows.')]
-Answer = Annotated[str | None, typer.Option(help="Where the numbers are in a reply, like outputs.0.data.")]
+Body = Annotated[str | None, typer.Option(help='JSON to post, with "{rows}", or a file.')]
+Answer = Annotated[str | None, typer.Option(help="Place in replies, like outputs.0.data.")]
 Rate = Annotated[float | None, typer.Option(help="Most requests per second.")]
 Jobs = Annotated[int | None, typer.Option(help="Requests at the same time.")]
 Batch = Annotated[int | None, typer.Option(help="Most rows per request.")]
 
 _VARIABLE = re.compile(r"\$(\w+)|\$\{(\w+)\}")
+
+
+class RetryLines(logging.Handler):
+    """Says on stderr that a request failed and will be made again; of the failure only its kind, no secret."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Print one line."""
+        told = record.__dict__
+        cause = str(told.get("stamina.caused_by", "")).partition("(")[0] or "it failed"
+        wait = told.get("stamina.wait_for", 0.0)
+        typer.echo(f"gradsift: a request got no answer ({cause}); asking again in {wait:g} s.", err=True)
 
 
 def asked_how(

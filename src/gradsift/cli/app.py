@@ -15,6 +15,7 @@ from typer.core import TyperGroup
 from .. import __version__
 from ..addresses import shown
 from ..errors import BudgetSpent, CandidateShortage, GradsiftError, NotIdentifiable
+from .address import RetryLines
 from .bench import bench
 from .demo import demo, figures
 from .fit import fit
@@ -111,7 +112,7 @@ _GAVE_UP = (BudgetSpent, CandidateShortage, NotIdentifiable)  # the input was fi
 
 def main() -> None:
     """Run the command line; a bad input is one line on stderr and exit code 2."""
-    logging.getLogger("stamina").addHandler(logging.NullHandler())  # its retries end in one line of ours
+    logging.getLogger("stamina").addHandler(RetryLines())  # its retries in lines of ours
     prepare_streams()
     try:
         app()

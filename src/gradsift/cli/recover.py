@@ -22,35 +22,35 @@ __all__ = ["recover"]
 
 
 def recover(
-    oracle: Annotated[str, typer.Option(help="module:function, model.onnx, model.joblib, address or answers.csv.")],
-    out: Annotated[Path, typer.Option(help="Model file, .json, .npz or .onnx (the network, all outputs).")],
-    features: Annotated[int | None, typer.Option(help="Number of inputs, where it cannot be told.")] = None,
+    oracle: Annotated[str, typer.Option(help="box:function, file or address.")],
+    out: Annotated[Path, typer.Option(help="Model: .json, .npz or .onnx.")],
+    features: Annotated[int | None, typer.Option(help="Number of inputs, if it must be said.")] = None,
     report: Report = None,
     units: Annotated[int | None, typer.Option(help="Number of units, if known.")] = None,
     budget: Annotated[int | None, typer.Option(help="Most queries to ask (max_queries).")] = None,
-    accuracy: Annotated[float | None, typer.Option(help="Direction error to stop at, in radians.")] = None,
-    journal: Annotated[Path | None, typer.Option(help="Keep answers here; run again to resume.")] = None,
-    bounds: Annotated[str | None, typer.Option(help="LO,HI: the box that inputs must stay in.")] = None,
-    noise: Annotated[str, typer.Option(help="auto, labels, or the answers' standard deviation.")] = "auto",
+    accuracy: Annotated[float | None, typer.Option(help="Direction error to stop at (radians).")] = None,
+    journal: Annotated[Path | None, typer.Option(help="Keep answers here, to resume.")] = None,
+    bounds: Annotated[str | None, typer.Option(help="LO,HI: inputs must stay in this box.")] = None,
+    noise: Annotated[str, typer.Option(help="auto, labels or a number.")] = "auto",
     activation: Activation = "tanh",
-    link: Annotated[str | None, typer.Option(help="logistic, softmax, log_softmax or tanh at its end.")] = None,
+    link: Annotated[str | None, typer.Option(help="logistic, softmax, log_softmax, tanh.")] = None,
     header: Headers = None,
     body: Body = None,
     answer: Answer = None,
     rate: Rate = None,
     jobs: Jobs = None,
     batch: Batch = None,
-    method: Annotated[str, typer.Option(help="auto, or paper for the published algorithm.")] = "auto",
+    method: Annotated[str, typer.Option(help="auto or paper.")] = "auto",
     seed: Seed = 0,
     recheck: Annotated[int | None, typer.Option(help="Journal rows to ask again; 0: none.")] = None,
-    trust: Annotated[bool, typer.Option("--trust", help="Allow a .joblib file: loading it runs its code.")] = False,
+    trust: Annotated[bool, typer.Option("--trust", help="Allow a .joblib file to run its code.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Find the hidden units of a black box.
 
-    Exit code 0: certified; 3: not certified; 2: bad input; 130: interrupted (the journal keeps its answers).
+    Exit code 0: certified; 3: not certified; 2: bad input; 130: interrupted.
 
-    Example: gradsift recover --oracle box:f --features 3 --out found.json --report found.html
+    Example: gradsift recover --oracle box:f --features 3 --out found.json
     """
     require_place(out, (".json", ".npz", ".onnx"))
     if out.suffix == ".onnx":
