@@ -18,7 +18,7 @@ from ..noisy.identify import misfit
 from ..noisy.learning import first_belief, learn, learn_more
 from ..noisy.levers import surprise
 from ..noisy.outlook import by_averaging, outlook
-from ..noisy.policies import FOR_LABELS_IN_A_BOX, FOR_NOISE_IN_A_BOX, FOR_ROUNDING_IN_A_BOX
+from ..noisy.policies import FOR_A_BOX, FOR_LABELS_IN_A_BOX
 from ..noisy.refit import least_noise, look_wider, refit, thin_out, widened
 from ..noisy.sharpening import calibrated
 from ..noisy.stages import END, Stage, Stages, walk
@@ -29,9 +29,6 @@ from .box_policy import NOISY_BOX
 from .telling import telling_points
 
 __all__ = ["BOX_STAGES", "identify_noisy_box"]
-
-
-_POLICIES_IN_A_BOX = {"labels": FOR_LABELS_IN_A_BOX, "noisy": FOR_NOISE_IN_A_BOX}
 
 
 def look_first(belief: Belief, asker: Asker) -> tuple[Belief, Outcome]:
@@ -118,7 +115,8 @@ def identify_noisy_box(
     BudgetSpent
         Before there were any units.
     """
-    asker = Asker(box, link, floor, accuracy, rng, _POLICIES_IN_A_BOX.get(floor.kind, FOR_ROUNDING_IN_A_BOX))
+    policy = FOR_LABELS_IN_A_BOX if floor.kind == "labels" else FOR_A_BOX
+    asker = Asker(box, link, floor, accuracy, rng, policy)
     try:
         belief = walk(BOX_STAGES, first_belief(asker), asker)
     except BudgetSpent as spent:
