@@ -87,7 +87,7 @@ def take_in(belief: Belief, asker: Asker) -> Belief:
 
 def measure_noise(belief: Belief, asker: Asker) -> Belief:
     """Repeat some random inputs: a misfit is to be told from noise. Once, or as often as a share of them allows."""
-    if belief.repeats.freedom > max(2 * REFIT.repeated, REFIT.repeated_share * len(belief.rows.near)):
+    if belief.repeats.freedom > max(1.5 * REFIT.repeated, REFIT.repeated_share * len(belief.rows.near)):
         return belief
     rows = asker.rng.choice(belief.rows.near, REFIT.repeated, replace=False)
     again = asker.ask(asker.X[rows], "noise")
