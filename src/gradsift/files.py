@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import json
+import lzma
 import math
 import os
+import struct
 import tempfile
+import tokenize
 import zipfile
 import zlib
 from collections.abc import Iterable, Iterator
@@ -15,6 +18,11 @@ from typing import IO, Any
 
 __all__ = ["atomic_writer", "read_json", "read_npz", "same_file"]
 
+# What a damaged archive makes zipfile, its unpackers and numpy's reader of headers raise beside ValueError and OSError.
+_DAMAGE = (
+    zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, tokenize.TokenError, SyntaxError,
+    EOFError, NotImplementedError, RuntimeError, OverflowError,
+)  # fmt: skip
 _MOST_PACKED = 200  # numbers of a model pack to a tenth at best, directions with many zeros to a hundredth
 
 _UMASK = os.umask(0)  # can only be read by setting it, which is safe before there are threads
@@ -68,9 +76,8 @@ def read_npz(path: Path, names: Iterable[str]) -> dict[str, Any]:
             if size > _MOST_PACKED * path.stat().st_size:
                 raise ValueError(f"it would unpack to {size:,} bytes, {_MOST_PACKED} times its own size")
             return {name: _array(archive, held[name]) for name in wanted}
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OverflowError) as problem:
-        # Damaged, or packed or locked in a way that numpy never writes.
-        raise ValueError(f"it is damaged: {problem}") from None
+    except _DAMAGE as problem:
+        raise ValueError(f"it is damaged: {type(problem).__name__} ({problem})") from None
 
 
 def _array(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Any:
