@@ -18,6 +18,7 @@ from gradsift.addresses import Secrets, place, shown
         ("https://[::1]:80/p", "https://[::1]:80/p"),
         ("http://host/model@2", "http://host/model@2"),
         ("user:pw@host/path?token=t", "host/path"),
+        ("no folder for predict?token=t.json.", "no folder for predict?***"),
         ("box:f", "box:f"),
         ("C:/data/d.csv", "C:/data/d.csv"),
         ("query 3: 0.5 at x@y", "query 3: 0.5 at x@y"),
