@@ -16,6 +16,7 @@ import random
 import sys
 import time
 from collections.abc import Callable
+from typing import Any
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
@@ -66,18 +67,17 @@ def main() -> int:
     options = parser.parse_args()
     end = time.monotonic() + 60 * options.minutes
     preload()
-    results: dict[str, dict[str, object]] = {}
+    rows: list[dict[str, Any]] = []
     n_defects = n_runs = 0
     for word in options.seeds:
         seed = random.SystemRandom().randrange(10**6) if word == "random" else int(word)
         name = f"{seed} (drawn)" if word == "random" else word
-        results[name] = {}
         for run, size in CAMPAIGNS:
             if options.only and run.__name__ not in options.only:
                 continue
             n = max(1, round(options.share * size * (_DRAWN if word == "random" else 1)))
             found = campaign(run, n, seed, end)
-            results[name][found.name] = found.record()
+            rows.append({"seed": name, **found.record()})
             n_defects, n_runs = n_defects + len(found.defects), n_runs + found.n
             print(
                 f"seed {name}, {found.name}: {found.n} runs, {len(found.defects)} defects, {dict(found.outcomes)}",
@@ -88,7 +88,7 @@ def main() -> int:
                 print("   ", defect["kind"], defect["what"], defect["text"][-300:], file=sys.stderr)
     print(f"{n_runs} runs, {n_defects} defects")
     if options.save:
-        print(save("fuzz", {"seeds": results, "n_runs": n_runs, "n_defects": n_defects}))
+        print(save("fuzz", {"n_runs": n_runs, "n_defects": n_defects, "campaigns": rows}))
     return 1 if n_defects else 0
 
 

@@ -39,14 +39,13 @@ class Findings:
 
     def record(self) -> dict[str, Any]:
         kinds = Counter(defect["kind"] for defect in self.defects)
-        return {
-            "n": self.n,
-            "outcomes": dict(sorted(self.outcomes.items())),
-            "defects": dict(kinds),
-            "examples": self.defects[:20],
+        row: dict[str, Any] = {"campaign": self.name, "runs": self.n, "defects": len(self.defects)}
+        row |= {
             "most_megabytes_above_start": round(self.most_megabytes, 1),
             "most_seconds": round(self.most_seconds, 2),
         }
+        row["outcomes"] = dict(sorted(self.outcomes.items()))
+        return row | ({"kinds": dict(kinds), "examples": self.defects[:20]} if self.defects else {})
 
 
 class Run(NamedTuple):
