@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, Any
 
-__all__ = ["atomic_writer", "read_json", "read_npz", "same_file"]
+__all__ = ["atomic_writer", "read_json", "read_npz", "require_modest", "same_file"]
 
 # What a damaged archive makes zipfile, its unpackers and numpy's reader of headers raise beside ValueError and OSError.
 _DAMAGE = (
@@ -73,11 +73,16 @@ def read_npz(path: Path, names: Iterable[str]) -> dict[str, Any]:
             held = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
             wanted = [name for name in names if name in held]
             size = sum(held[name].file_size for name in wanted)
-            if size > _MOST_PACKED * path.stat().st_size:
-                raise ValueError(f"it would unpack to {size:,} bytes, {_MOST_PACKED} times its own size")
+            require_modest(path, size)
             return {name: _array(archive, held[name]) for name in wanted}
     except _DAMAGE as problem:
         raise ValueError(f"it is damaged: {type(problem).__name__} ({problem})") from None
+
+
+def require_modest(path: Path, n_bytes: int, least: int = 0) -> None:
+    """Refuse a file that would unpack to more than `least` bytes and to more than it can honestly hold."""
+    if n_bytes > max(least, _MOST_PACKED * path.stat().st_size):
+        raise ValueError(f"it would unpack to {n_bytes:,} bytes, {_MOST_PACKED} times its own size or more")
 
 
 def _array(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Any:

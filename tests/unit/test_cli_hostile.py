@@ -128,6 +128,18 @@ def test_a_quoted_name_may_go_on_in_the_next_line(run, tmp_path, header):  # noq
     assert len((tmp_path / "p.csv").read_text().splitlines()) == 201
 
 
+def test_a_table_of_far_more_rows_than_its_size_tells_is_refused_unread(run, tmp_path):  # noqa: F811
+    arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    gs.SigmoidCombination(np.eye(2), [1.0, 1.0]).save(tmp_path / "m.json")
+    batch = arrow.table({"a": np.zeros(1_000_000), "b": np.ones(1_000_000)})
+    with parquet.ParquetWriter(tmp_path / "d.parquet", batch.schema) as writer:
+        for _ in range(20):
+            writer.write_table(batch, row_group_size=1_000_000)
+    code, _, err = run("predict", "m.json", "d.parquet", "--out", "p.csv")
+    assert code == 2
+    assert "d.parquet declares 20,000,000 rows: it would unpack to 320,000,000 bytes" in err
+
+
 @pytest.mark.parametrize("stdout", ["closed", "left", "full"])
 def test_nobody_reading_the_output_changes_nothing(tmp_path, stdout):
     (tmp_path / "boxed.py").write_text(BOX)
