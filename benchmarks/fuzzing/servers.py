@@ -21,7 +21,7 @@ import numpy as np
 from .runner import SECRETS, Findings, folder_of, forked, judge
 
 TIMEOUT, ATTEMPTS = 0.6, 2
-SLACK = 5.0  # seconds beside the deadlines: starting, waiting between attempts, a busy machine
+SLACK = 2.0  # seconds beside the deadlines: starting, waiting between attempts
 X = np.random.default_rng(0).standard_normal((12, 2))
 
 
@@ -243,6 +243,20 @@ def servers(n: int, seed: int) -> Findings:
     return found
 
 
+class _Heartbeat:
+    """Measures how long this process was kept from running: on a busy machine that is nobody's deadline."""
+
+    def __init__(self, beat: float = 0.02) -> None:
+        self.beat, self.lag, self.running = beat, 0.0, True
+        threading.Thread(target=self._run, daemon=True).start()
+
+    def _run(self) -> None:
+        while self.running:
+            start = time.monotonic()
+            time.sleep(self.beat)
+            self.lag += max(0.0, time.monotonic() - start - 2 * self.beat)
+
+
 def _ask(handle: Handler, good: bool) -> None:
     """Serve and ask, in a fork; print all that anybody could see of it, and leave with a code that says how it went."""
     import gradsift as gs
@@ -252,7 +266,7 @@ def _ask(handle: Handler, good: bool) -> None:
     user, password, token, key = SECRETS[3], SECRETS[0], SECRETS[1], SECRETS[2]
     with served(handle) as port:
         url = f"http://{user}:{password}@127.0.0.1:{port}/predict?token={token}"
-        start = time.monotonic()
+        start, heart = time.monotonic(), _Heartbeat()
         code = 2
         try:
             how: dict[str, Any] = {"headers": {"X-Key": f"Bearer {key}"}, "timeout": TIMEOUT, "journal": Path("out.db")}
@@ -263,7 +277,7 @@ def _ask(handle: Handler, good: bool) -> None:
             shown = "".join(traceback.format_exception(problem)).replace("Traceback", "traceback")
             print(shown, repr(problem), flush=True)
             code = 3 if good else 2
-        seconds = time.monotonic() - start
+        seconds, heart.running = time.monotonic() - start - heart.lag, False
     deadline = ATTEMPTS * TIMEOUT + SLACK
     print(
         f"seconds {deadline:.3f} {'over the deadline' if seconds > deadline else 'in time'} {seconds:.2f}", flush=True
