@@ -86,8 +86,8 @@ class Oracle:
     remember : bool, optional
         Keep rows and answers in memory for :meth:`answers`; by default only where there are several outputs.
     recheck : int
-        Recorded rows that are asked again, twice each, when a journal is taken up; 0 for none. They count as queries,
-        not towards `max_queries`. Estimators and PyTorch modules, whose identity is all of them, are not asked.
+        At most so many recorded rows are asked again, twice each, when a journal is taken up; 0 for none. They count as
+        queries, not towards `max_queries`. Estimators and PyTorch modules, whose identity holds all of them, are not.
 
     Notes
     -----
