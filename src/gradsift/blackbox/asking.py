@@ -39,6 +39,8 @@ class Ledger:
         Units found so far, for the progress report.
     step : float
         Spacing of the answers where they are rounded to a grid, else 0.
+    aside : set of int
+        Numbers of stored rows that count for nothing in a fit for the time being.
     """
 
     def __init__(
@@ -56,6 +58,7 @@ class Ledger:
         self.linear: Floats | None = None
         self.far = FAR
         self.n_units = 0
+        self.aside: frozenset[int] = frozenset()
         self._rows: list[Floats] = []
         self._answers: list[Floats] = []
 
@@ -77,6 +80,13 @@ class Ledger:
         """Answers to the stored rows."""
         _ = self.X
         return self._answers[0]
+
+    @property
+    def doubts(self) -> Floats:
+        """Factor of each stored row's rounding error in a fit: one, or so large that a row set aside has no say."""
+        factors = np.ones(len(self.X))
+        factors[list(self.aside)] = 1e30
+        return factors
 
     def sizes(self, radii: Any) -> Any:
         """Return the size of the numbers that are rounded on the way to answers this far from the origin."""

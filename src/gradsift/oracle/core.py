@@ -236,8 +236,11 @@ class Oracle:
     def scalar(self, seed: int) -> Oracle:
         """Return a view with one output: the function's own, or a random projection of several.
 
-        The number of outputs need not be known yet; nothing is asked. Shared as with :meth:`projected`.
+        The number of outputs need not be known yet; nothing is asked. Shared as with :meth:`projected`, whose views are
+        returned as they are: they have one output already.
         """
+        if self._direction is not None:
+            return self
 
         def direction(n_outputs: int) -> Floats:
             return np.ones(1) if n_outputs == 1 else np.random.default_rng(seed).standard_normal(n_outputs)
