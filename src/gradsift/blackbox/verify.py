@@ -51,8 +51,8 @@ class Allowance:
         off = np.abs(y - model.predict(X))
         n, kind = len(y), self.floor.kind
         if kind == "labels":
-            chances = 0.5 * (1 + y * np.clip(model.predict(X), -1.0, 1.0))
-            return np.asarray(chances + 0.5 * self.of_function(model, X) < VERIFY.level / n)
+            means = np.clip(y * model.predict(X) + self.of_function(model, X), -1.0, 1.0)
+            return np.asarray(1 + means < 2 * VERIFY.level / n)
         known = self.of_function(model, X)
         if kind == "noisy":
             return np.asarray(off > norm.isf(VERIFY.level / (2 * n)) * self.floor.sd + known)

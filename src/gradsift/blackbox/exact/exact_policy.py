@@ -95,6 +95,9 @@ class BumpPolicy:
     """Parallel units that cancel far out, on a line through an input that differs."""
 
     near: float = 0.3  # of the first circle's radius: rows that may lie on a bump; guess
+    far_off: float = 0.1  # of the largest answer; guess
+    most_far_off: float = 0.5  # of the rows near the origin that are far off, else it is another function; guess
+    close: float = 1e-2  # relative error of fresh points up to which a network is close to the box; guess
     nothing: float = 20.0  # of rounding errors, which are no rest; guess
     first_step: float = 1e-3  # of the input's distance from the origin; guess
     most_steps: int = 24  # doublings on the way to where nothing is left over; guess

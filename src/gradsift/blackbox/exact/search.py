@@ -104,6 +104,7 @@ class _Search:
         self.scans: list[CircleScan] = []
         self.notes: list[str] = []
         self.close: Net | None = None  # explains all rows but some near the origin
+        self.fresh = np.empty(0)  # how far the last fresh points were missed, relative
         self.n_vain = 0  # looks for cancelling units that found none
         self.further_out = False  # hyperplanes are seen beyond the first circle
 
@@ -222,8 +223,11 @@ class _Search:
             fit = self._fit_without_near_rows(radius)
             if fit is None:
                 return None
-            off = np.abs(self.ledger.y - fit.net.predict(self.ledger.X)) / fit.net.noise(self.ledger.X, self.ledger)
-            units = read_bump(self.ledger, fit.net, self.ledger.X[np.argmax(off)], self.rng)
+            X, off = self.ledger.X, np.abs(self.ledger.y - fit.net.predict(self.ledger.X))
+            near = np.linalg.norm(X, axis=1) < BUMPS.near * radius
+            if np.mean(off[near] > BUMPS.far_off * self.ledger.largest) > BUMPS.most_far_off:
+                return None
+            units = read_bump(self.ledger, fit.net, X[np.argmax(off / fit.net.noise(X, self.ledger))], self.rng)
             if units is None:
                 self.n_vain += 1
                 self.close = fit.net
@@ -249,6 +253,7 @@ class _Search:
         fit, errors = polish(fit, self.ledger, self.rng)
         points = fresh_points(fit.net, SEARCH.n_fresh, self.rng)
         fresh = (self.ledger.ask(points, "fresh") - fit.net.predict(points)) / fit.net.sensitivity(points)
+        self.fresh = fresh
         far = far_points(fit.net, self.ledger, self.rng)
         if len(far):
             self.ledger.ask(far, "fresh")
@@ -264,6 +269,8 @@ class _Search:
         self.ledger.aside = frozenset(missed.tolist())
         found = self._finish(fit_jointly(net, self.ledger))
         self.ledger.aside = frozenset()
+        if np.sum(np.abs(self.fresh) > BUMPS.close) > 1:  # not one bump, but everywhere
+            raise NotIdentifiable(why_incomplete(net.k, self.scans, self.ledger.n_queries), found)
         check = exact.close_to(len(missed), len(y), float(off.max()))
         return replace(found, judgement=replace(found.judgement, checks=(check, *found.checks)))
 
