@@ -95,8 +95,6 @@ class BumpPolicy:
     """Parallel units that cancel far out, on a line through an input that differs."""
 
     near: float = 0.3  # of the first circle's radius: rows that may lie on a bump; guess
-    far_off: float = 0.1  # of the largest answer; guess
-    most_far_off: float = 0.5  # of the rows near the origin that are far off, else it is another function; guess
     close: float = 1e-2  # relative error of fresh points up to which a network is close to the box; guess
     nothing: float = 20.0  # of rounding errors, which are no rest; guess
     first_step: float = 1e-3  # of the input's distance from the origin; guess
@@ -107,7 +105,7 @@ class BumpPolicy:
     n_units: tuple[int, ...] = (2, 3)  # on one line; guess
     starts: int = 8  # guess
     most_evaluations: int = 200  # of one fit; guess
-    lines: int = 2  # through one input; guess
+    lines: int = 3  # through one input; guess
     lever: float = 30.0  # steps along a unit's plane over one by its slope; guess
     fits: float = 1e-6  # of the bump's height; guess
     negligible: float = 1e-4  # a unit this much smaller than its partners is none; guess

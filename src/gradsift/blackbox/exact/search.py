@@ -27,7 +27,7 @@ from .circle import CircleScan, scan_circle
 from .exact_policy import BUMPS, SEARCH
 from .families import AlgebraicTails, WrongFamily
 from .frames import PlaneFrame, frame_through
-from .joint import Fit, fit_jointly
+from .joint import Fit, fit_jointly, parameter_errors
 from .net import Net, empty_net
 from .pairs import read_pairs
 from .plane import settle_in_plane
@@ -104,7 +104,6 @@ class _Search:
         self.scans: list[CircleScan] = []
         self.notes: list[str] = []
         self.close: Net | None = None  # explains all rows but some near the origin
-        self.fresh = np.empty(0)  # how far the last fresh points were missed, relative
         self.n_vain = 0  # looks for cancelling units that found none
         self.further_out = False  # hyperplanes are seen beyond the first circle
 
@@ -158,7 +157,8 @@ class _Search:
                 fit = self._mended(SEARCH.circle * rays.scale)
             if fit is None:
                 self.known = others
-                if missing and idle > (1 if self.known.k else SEARCH.most_idle) and not far_out:
+                given_up = idle > (1 if self.known.k else SEARCH.most_idle) and not far_out
+                if self.n_vain == BUMPS.most_in_vain or (missing and given_up):
                     break
                 continue
             last = self._finish(fit)
@@ -224,9 +224,6 @@ class _Search:
             if fit is None:
                 return None
             X, off = self.ledger.X, np.abs(self.ledger.y - fit.net.predict(self.ledger.X))
-            near = np.linalg.norm(X, axis=1) < BUMPS.near * radius
-            if np.mean(off[near] > BUMPS.far_off * self.ledger.largest) > BUMPS.most_far_off:
-                return None
             units = read_bump(self.ledger, fit.net, X[np.argmax(off / fit.net.noise(X, self.ledger))], self.rng)
             if units is None:
                 self.n_vain += 1
@@ -251,9 +248,7 @@ class _Search:
     def _finish(self, fit: Fit) -> Identification:
         """Polish, test on fresh points, and judge."""
         fit, errors = polish(fit, self.ledger, self.rng)
-        points = fresh_points(fit.net, SEARCH.n_fresh, self.rng)
-        fresh = (self.ledger.ask(points, "fresh") - fit.net.predict(points)) / fit.net.sensitivity(points)
-        self.fresh = fresh
+        fresh = self._fresh(fit)
         far = far_points(fit.net, self.ledger, self.rng)
         if len(far):
             self.ledger.ask(far, "fresh")
@@ -261,15 +256,25 @@ class _Search:
         self.known = fit.net
         return self._result(fit, errors, certify(fit, errors, self.ledger, fresh))
 
+    def _fresh(self, fit: Fit) -> Floats:
+        """Ask at fresh points, and return how far they are missed, relative to what their parameters could do."""
+        points = fresh_points(fit.net, SEARCH.n_fresh, self.rng)
+        return np.asarray(
+            (self.ledger.ask(points, "fresh") - fit.net.predict(points)) / fit.net.sensitivity(points)
+        )
+
     def _nearly(self, net: Net) -> Identification:
         """Return a network that explains all rows but some, uncertified; those are set aside and said to be missed."""
         X, y = self.ledger.X, self.ledger.y
         off = np.abs(y - net.predict(X))
         missed = np.flatnonzero(off > EXACT.residuals * net.noise(X, self.ledger))
         self.ledger.aside = frozenset(missed.tolist())
-        found = self._finish(fit_jointly(net, self.ledger))
+        fit = fit_jointly(net, self.ledger)
+        errors = parameter_errors(fit.net, self.ledger, self.rng)
         self.ledger.aside = frozenset()
-        if np.sum(np.abs(self.fresh) > BUMPS.close) > 1:  # not one bump, but everywhere
+        self.known, fresh = fit.net, self._fresh(fit)
+        found = self._result(fit, errors, certify(fit, errors, self.ledger, fresh))
+        if np.sum(np.abs(fresh) > BUMPS.close) > 1:  # not one bump, but everywhere
             raise NotIdentifiable(why_incomplete(net.k, self.scans, self.ledger.n_queries), found)
         check = exact.close_to(len(missed), len(y), float(off.max()))
         return replace(found, judgement=replace(found.judgement, checks=(check, *found.checks)))
