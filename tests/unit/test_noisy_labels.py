@@ -9,7 +9,7 @@ from gradsift.blackbox.asking import Ledger
 from gradsift.blackbox.noisy.agreement import look_for_another_by_labels
 from gradsift.blackbox.noisy.label_levers import label_levers, news
 from gradsift.blackbox.noisy.levers import argument_errors, lever_points
-from gradsift.blackbox.noisy.local_fit import Noise, Prior, fit_jointly, predict
+from gradsift.blackbox.noisy.local_fit import Noise, Prior, fit_jointly, predict, slope_prior
 from gradsift.blackbox.noisy.tuning import LEVERS
 from gradsift.fit import Parameters
 
@@ -61,7 +61,7 @@ def test_a_fit_with_drag_ends_where_its_loss_is_level():
 
     def loss(stretch):
         there = fitted.theta._replace(A=fitted.theta.A * np.array([[stretch], [1.0]]))
-        return noise.loss(predict(there, X, TANH), y) + noise.prior.loss(there)
+        return noise.loss(predict(there, X, TANH), y) + slope_prior(noise).loss(there)
 
     assert loss(1.0) == pytest.approx(fitted.loss)
     assert loss(0.99) > loss(1.0) < loss(1.01)

@@ -9,7 +9,7 @@ import numpy as np
 from ...checking import Floats
 from ...fit import Parameters
 from ...oracle import Oracle
-from ..asking import Ledger
+from ..asking import Asked, Ledger
 
 __all__ = ["Box", "box_of"]
 
@@ -39,10 +39,10 @@ class Box:
         """Answers to these rows."""
         return self.ledger.y
 
-    def ask(self, rows: Floats, step: str) -> Floats:
+    def ask(self, rows: Floats, step: str) -> Asked:
         """Ask at rows of [-1, 1]^d; rounding never leaves the bounds."""
         points = self.middle + self.half * np.clip(rows, -1.0, 1.0)
-        return self.ledger.ask(np.clip(points, self.middle - self.half, self.middle + self.half), step)
+        return self.ledger.ask_numbered(np.clip(points, self.middle - self.half, self.middle + self.half), step)
 
     def peek(self, rows: Floats, step: str) -> Floats:
         """Ask at rows of [-1, 1]^d without keeping them: equations that differ from kept ones by a tiny step."""

@@ -193,7 +193,7 @@ class _ExactInside:
     def _agrees(self, theta: Parameters) -> bool:
         """Ask at fresh points, compare, and fit them too."""
         points = self.box.draw(3 + len(theta.u), 1.0, self.rng)
-        self.fresh = self.box.ask(points, "check") - predict(theta, points, self.g)
+        self.fresh = self.box.ask(points, "check").answers - predict(theta, points, self.g)
         largest = self.box.ledger.largest
         if np.abs(self.fresh).max() > EXACT_IN_A_BOX.fresh_points * largest:
             return False

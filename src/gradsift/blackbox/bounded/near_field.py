@@ -61,7 +61,7 @@ class NearField:
         k, step = self.k, NEAR_FIELD.second_step * self.share
         x = self.box.draw(1, NEAR_FIELD.inner * self.share, rng)
         first, second = np.triu_indices(k)
-        at = self.box.ask(x, "start")
+        at = self.box.ask(x, "start").answers
         once = self.box.peek(x + step * self.basis, "differences")
         twice = self.box.peek(x + step * (self.basis[first] + self.basis[second]), "differences")
         H = np.empty((k, k))
@@ -108,7 +108,7 @@ def look_near(box: Box, rng: np.random.Generator) -> NearField:
         n = NEAR_FIELD.least_gradients if not len(points) else 1
         new = box.draw(n, share, rng)
         inwards = np.where(new > 0, -step, step)
-        base = box.ask(new, "start")
+        base = box.ask(new, "start").answers
         moved = np.concatenate([x + np.diag(h) for x, h in zip(new, inwards)])
         changes = box.peek(moved, "differences").reshape(n, d) - base[:, None]
         points, rows = np.concatenate([points, new]), np.concatenate([rows, changes / inwards])
@@ -148,7 +148,7 @@ def _bending_share(box: Box, ways: Floats) -> float:
     n = len(ways)
 
     def differences(share: float) -> Floats:
-        y = box.ask(share * np.concatenate([ways, -ways]), "start").reshape(2, n)
+        y = box.ask(share * np.concatenate([ways, -ways]), "start").answers.reshape(2, n)
         return np.asarray(y[0] - y[1])
 
     def bent(wide: Floats, narrow: Floats) -> bool:

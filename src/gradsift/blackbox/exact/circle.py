@@ -61,10 +61,10 @@ def scan_circle(
 
     def ask_at(arc_radius: float, new: Floats) -> Samples:
         points = frame.on_circle(arc_radius, new)
-        start = len(ledger.X)
-        values = ledger.ask(points, "scan") - known.predict(points)
+        asked = ledger.ask_numbered(points, "scan")
+        values = asked.answers - known.predict(points)
         none = np.zeros(len(new), dtype=bool)
-        return Samples(new, values, _tolerances(ledger, known, points), none, none, np.arange(start, start + len(new)))
+        return Samples(new, values, _tolerances(ledger, known, points), none, none, asked.rows)
 
     points = frame.on_circle(radius, angles)
     slack = _tolerances(ledger, known, points)

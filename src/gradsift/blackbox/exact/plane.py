@@ -110,10 +110,10 @@ def settle_in_plane(ledger: Ledger, scan: CircleScan, known: Net) -> tuple[list[
             break
         radii, angles = np.array([u.ask_at for u in active]).T
         points = scan.frame.on_circle(radii, angles)
-        first = len(ledger.X)
-        answers = ledger.ask(points, "offset") - known.predict(points)
-        for number, (unit, answer) in enumerate(zip(active, answers)):
-            _take(unit, float(answer), first + number)
+        asked = ledger.ask_numbered(points, "offset")
+        answers = asked.answers - known.predict(points)
+        for unit, answer, row in zip(active, answers, asked.rows):
+            _take(unit, float(answer), int(row))
     good = [unit for unit in units if unit.settled and unit.misfit < PLANE.pure]
     return _distinct(good), [unit.step for unit in units if not (unit.settled and unit.misfit < PLANE.pure)]
 

@@ -173,7 +173,7 @@ class _Search:
 
     def _look(self, rays: Rays, attempt: int, radius: float) -> None:
         """Scan one more plane for units that are not known yet, and read those found."""
-        n_before = len(self.ledger.X)
+        n_before = self.ledger.n_stored
         frame, angles, answers = self._plane(rays, attempt, radius)
         scan = scan_circle(self.ledger, frame, radius, self.known, angles, answers, SEARCH.intervals * 2**attempt)
         self.scans.append(scan)

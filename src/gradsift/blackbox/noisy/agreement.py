@@ -8,6 +8,7 @@ from ...activations import Activation
 from ...checking import Floats
 from ...checks import LABELS
 from ...fit import Parameters
+from ...likelihood import CERTAINTY
 from ..asking import Ledger
 from .far_circles import CircleTest, largest_arc, sign_doubt
 from .levers import argument_errors
@@ -45,7 +46,7 @@ def _contradictions(
     About ``p (55 / level)^2`` labels, where p is the chance of a contradiction; half of them if those are enough.
     """
     theta = fitted.theta
-    chance = max(0.5 * (1 - float(np.abs(theta.u).sum())), AGREEMENT.least_chance)
+    chance = max(0.5 * (1 - float(np.abs(theta.u).sum())), CERTAINTY.contradiction)
     shared = _shared_variance(fitted, np.sign(theta.u))
     wanted = min(
         chance * (FAR_CIRCLES.needed / (AGREEMENT.excess * level)) ** 2, 20 * chance / max(shared, 1e-300)
@@ -54,7 +55,7 @@ def _contradictions(
     labels = np.where(np.arange(n) % 2, 1.0, -1.0)
     points, agree = _agreeing_points(fitted, labels, radius, rng)
     points, labels = points[agree], labels[agree]
-    chances = np.maximum(0.5 * (1 - labels * predict(theta, points, g)), AGREEMENT.least_chance)
+    chances = np.maximum(0.5 * (1 - labels * predict(theta, points, g)), CERTAINTY.contradiction)
     surplus, variance, test = 0.0, 0.0, CircleTest(0.0, 0.0, alarm=False)
     for half in np.array_split(np.arange(len(points)), 2):
         if len(half) < AGREEMENT.few or test.alarm:  # more units than inputs need not agree anywhere
@@ -127,7 +128,7 @@ def _sure_points(fitted: Fitted, radius: float, g: Activation, rng: np.random.Ge
     angles = np.pi * ((np.arange(AGREEMENT.grid) + rng.random(AGREEMENT.grid)) / AGREEMENT.grid - 0.5)
     points = radius * (np.cos(angles)[:, None] * plane[0] + np.sin(angles)[:, None] * plane[1])
     means = np.stack([predict(fitted.theta, side, g) for side in (points, -points)])
-    variance = np.maximum(1 - means**2, AGREEMENT.least_variance).mean(axis=0)
+    variance = np.maximum(1 - means**2, CERTAINTY.far).mean(axis=0)
     spread = np.hypot(sign_doubt(fitted, points), np.sqrt(0.5 * variance))
     good = spread**2 <= AGREEMENT.almost_best * float(spread.min()) ** 2
     return points[good], spread[good]

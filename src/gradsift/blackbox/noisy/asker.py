@@ -3,27 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 import numpy as np
 
 from ...activations import Activation
 from ...checking import Floats
 from ..answers import Floor
-from ..asking import Ledger
+from ..asking import Asked, Ledger
 from ..links import Link
-from .belief import Belief, Numbers
+from .belief import Belief
 from .local_fit import Noise
 from .policies import Policy
 
-__all__ = ["Anywhere", "Asked", "Asker", "Place"]
-
-
-class Asked(NamedTuple):
-    """Numbers of rows just asked, and their answers."""
-
-    rows: Numbers
-    answers: Floats
+__all__ = ["Anywhere", "Asker", "Place"]
 
 
 @dataclass
@@ -45,7 +38,7 @@ class Place(Protocol):
     @property
     def y(self) -> Floats: ...
 
-    def ask(self, rows: Floats, step: str) -> Floats: ...
+    def ask(self, rows: Floats, step: str) -> Asked: ...
 
     def draw(self, n: int, radius: float, rng: np.random.Generator) -> Floats: ...
 
@@ -68,9 +61,9 @@ class Anywhere:
         """Answers to these rows."""
         return self.ledger.y
 
-    def ask(self, rows: Floats, step: str) -> Floats:
-        """Return the answers at some rows."""
-        return self.ledger.ask(rows, step)
+    def ask(self, rows: Floats, step: str) -> Asked:
+        """Ask at some rows."""
+        return self.ledger.ask_numbered(rows, step)
 
     def draw(self, n: int, radius: float, rng: np.random.Generator) -> Floats:
         """Return n random rows, (n, d)."""
@@ -147,9 +140,7 @@ class Asker:
 
     def ask(self, rows: Floats, step: str) -> Asked:
         """Ask at rows in the coordinates of the fit."""
-        first = len(self.y)
-        answers = self.place.ask(rows, step)
-        return Asked(np.arange(first, first + len(answers)), answers)
+        return self.place.ask(rows, step)
 
     def draw(self, n: int, belief: Belief) -> Floats:
         """Return n random inputs, (n, d)."""

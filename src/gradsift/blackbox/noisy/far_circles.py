@@ -15,9 +15,7 @@ from .levers import argument_errors
 from .local_fit import Fitted, Noise, predict
 from .tuning import FAR_CIRCLES
 
-__all__ = ["ENOUGH", "CircleTest", "largest_arc", "look_for_another", "sign_doubt", "weight_in_question"]
-
-ENOUGH = NOISY.weight_shown  # a test that would have shown this share of the weight in question
+__all__ = ["CircleTest", "largest_arc", "look_for_another", "sign_doubt", "weight_in_question"]
 
 
 class CircleTest(NamedTuple):
@@ -71,8 +69,8 @@ def look_for_another(
 
 
 def _variances(noise: Noise, r: Floats) -> Floats:
-    """Return those of answers with mean r; how certain a label is was itself only estimated, so that none is."""
-    return np.asarray(np.maximum(1 / noise.precision(r), 0.2 * noise.sd**2))
+    """Return those of answers with mean r."""
+    return np.asarray(1 / noise.precision(r))
 
 
 def _clear_angles(fitted: Fitted, plane: Floats, n: int, radius: float, rng: np.random.Generator) -> Floats:

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from ...checking import Floats
 from ...errors import NotIdentifiable
 from ...fit import Layout
 from .asker import Asker
@@ -159,7 +158,7 @@ def _judged(belief: Belief, asker: Asker, lesson: Lesson) -> tuple[Belief, bool]
                 return belief, False
             variance = Variance(squares / freedom, float(freedom))
             belief = replace(belief, variance=variance, repeats=variance)
-    return belief, bool(_rms_angles(fitted).max() < policy.rough)
+    return belief, bool(fitted.angles.max() < policy.rough)
 
 
 def _blames_tails(fitted: Fitted) -> bool:
@@ -176,7 +175,3 @@ def _spread(belief: Belief, asker: Asker, lesson: Lesson) -> float:
 def _taken(belief: Belief, asker: Asker, lesson: Lesson) -> Belief:
     belief = belief.with_rows(used=belief.rows.near, stray=RowNumbers().stray).with_study(gap=lesson.gap)
     return thin_out(refit(replace(belief, wider=None), asker, lesson.fitted), asker)
-
-
-def _rms_angles(fitted: Fitted) -> Floats:
-    return np.array([np.sqrt(np.trace(fitted.tangent(unit))) for unit in range(len(fitted.theta.u))])

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from ...checks import NOISY
 from .agreement import look_for_another_by_labels
 from .asker import Asker
 from .belief import Belief, Outcome
-from .far_circles import ENOUGH, look_for_another, weight_in_question
+from .far_circles import look_for_another, weight_in_question
 from .refit import look_wider, thin_out
 
 __all__ = ["look", "look_at_full_weight", "look_at_replies", "look_if_changed", "look_when_sharp"]
@@ -34,7 +35,7 @@ def look_if_changed(belief: Belief, asker: Asker) -> tuple[Belief, Outcome]:
 def look_when_sharp(belief: Belief, asker: Asker) -> tuple[Belief, Outcome]:
     """The same, now that known units are surer, unless the last look would have shown a unit weak enough."""
     test, u = belief.another, belief.known.fitted.theta.u
-    if test is not None and test.level <= ENOUGH * weight_in_question(u):
+    if test is not None and test.level <= NOISY.weight_shown * weight_in_question(u):
         return belief, Outcome.STANDS
     return _look(belief, asker, asker.policy.another.share_when_sharp, asker.policy.another.shows)
 

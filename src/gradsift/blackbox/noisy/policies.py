@@ -132,8 +132,8 @@ class Policy:
     learning: Learning
     another: LookForAnother
     sharpening: Sharpening
-    accuracy: float = 0.1
-    refuted: float = 1e-3
+    accuracy: float = 0.1  # guess
+    refuted: float = 1e-3  # guess
 
 
 FOR_ROUNDING = Policy(Learning(), LookForAnother(), Sharpening(), accuracy=float("inf"))  # rounded, single precision

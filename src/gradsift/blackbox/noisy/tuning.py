@@ -98,8 +98,6 @@ class FarCircleTuning:
 class AgreementTuning:
     """Another unit behind labels."""
 
-    least_variance: float = 0.1  # of a label: how certain one is was itself only estimated; guess
-    least_chance: float = 0.006  # of a label that contradicts all units; guess
     merger: float = 0.25  # share of contradictions that halves of orthogonal units cause, over their weight; guess
     excess: float = 0.1  # the same for pairs at smaller angles that are to be seen; guess
     sign_wanted: float = 4.0  # standard errors, which are themselves rough: aimed at, and enough; guess
