@@ -113,7 +113,8 @@ def summary(runs: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def show(rows: list[dict[str, Any]], causes: bool) -> None:
-    print(f"{'kind':40} {'runs':>5} {'cert':>5} {'wrong':>5} {'not':>4} {'refus':>5} {'long':>4} {'sec':>6} {'queries':>8}")
+    heads = f"{'runs':>5} {'cert':>5} {'wrong':>5} {'not':>4} {'refus':>5} {'long':>4} {'sec':>6} {'queries':>8}"
+    print(f"{'kind':40} {heads}")
     for row in rows:
         print(
             f"{row['kind']:40} {row['runs']:5} {row['certified']:5} {row['wrong']:5} {row['not_certified']:4} "
@@ -127,8 +128,8 @@ def show(rows: list[dict[str, Any]], causes: bool) -> None:
         share = sum(row["found"] for row in pairs) / sum(row["runs"] for row in pairs)
         print(f"parallel units found: {share:.0%} of {sum(row['runs'] for row in pairs)}")
     print(
-        f"{sum(row['runs'] for row in rows)} runs of {len(rows)} kinds: {sum(row['certified'] for row in rows)} certified, "
-        f"{sum(row['wrong'] for row in rows)} certified but wrong, {sum(row['too_long'] for row in rows)} too long, "
+        f"{sum(row['runs'] for row in rows)} runs of {len(rows)} kinds: {sum(row['certified'] for row in rows)} "
+        f"certified, {sum(row['wrong'] for row in rows)} certified but wrong, {sum(row['too_long'] for row in rows)} too long, "
         f"longest {max(row['longest'] for row in rows):.0f} s"
     )
 

@@ -164,9 +164,7 @@ def _away(rng):
 def _unused(rng):
     inner = net(rng, 3, 3)
     units = np.concatenate([inner.units, np.zeros((3, 3))], axis=1)
-    return exactly(
-        gs.SigmoidCombination(units, inner.weights, inner.slopes, inner.offsets, inner.intercept)
-    )
+    return exactly(gs.SigmoidCombination(units, inner.weights, inner.slopes, inner.offsets, inner.intercept))
 
 
 @kind("opposite units sum to zero weight")
@@ -235,9 +233,7 @@ def _three(rng):
     inner, v = net(rng, 4, 2), direction(rng, 4)
     units = np.concatenate([inner.units * inner.slopes[:, None], np.tile(10 * v, (3, 1))])
     weights = np.concatenate([inner.weights, [1.0, -0.4, -0.6]])
-    return exactly(
-        gs.SigmoidCombination(units, weights, 1.0, np.concatenate([inner.offsets, [5.0, -1.0, -6.0]]), 0.1)
-    )
+    return exactly(gs.SigmoidCombination(units, weights, 1.0, np.concatenate([inner.offsets, [5.0, -1.0, -6.0]]), 0.1))
 
 
 @kind("parallel pair, same sign", pair=True)
@@ -283,7 +279,7 @@ def bumped(rng, bump, d=5, k=4, height=1.0, **options):
         "half-space": lambda X, w: X @ w > 1.2,
         "gaussian bump": lambda X, w: np.exp(-((X - w) ** 2).sum(axis=1)),
         "shell": lambda X, w: np.abs(np.linalg.norm(X, axis=1) - 2.2) < 0.2,
-        "lattice": lambda X, w: (np.floor(X[:, 0]) % 5 == 0),
+        "lattice": lambda X, w: np.floor(X[:, 0]) % 5 == 0,
     }
 )
 def _bumps(rng, bump):
@@ -370,9 +366,7 @@ def _noisy_layers(rng):
 )
 def _units(rng, g):
     inner = net(rng, 5, 3)
-    return plain(
-        lambda X: g(inner.arguments(X)) @ inner.weights, 5, how={"activation": "tanh", "max_queries": 20000}
-    )
+    return plain(lambda X: g(inner.arguments(X)) @ inner.weights, 5, how={"activation": "tanh", "max_queries": 20000})
 
 
 @kind("tanh beside erf")

@@ -19,6 +19,7 @@ from .blackbox import (
     Verification,
     allowance_of,
     identify_box,
+    outside,
     solve_outputs,
     verify,
 )
@@ -229,8 +230,9 @@ def _behind_oracle(
     if method == "paper":
         found = _from_paper(paper_method(box, n_units, activation=activation, rng=rng, **options))
     else:
+        box = box.standardised()
         inside = identify_box(box, activation, rng, progress=_report_queries, n_verify=n_verify, **options)
-        found = _from_identification(inside, n_units)
+        found = _from_identification(inside, box, n_units)
     found = _with_first_look(replace(found, n_queries=source.n_answered - before))
     if source.n_outputs == 1:
         return found
@@ -261,7 +263,9 @@ def _with_outputs(found: Recovery, X: Floats, Y: Floats) -> Recovery:
     return replace(found, outputs=models, diagnostics={**found.diagnostics, "largest_output_misfit": misfit})
 
 
-def _from_identification(found: Identification, n_units: int | None) -> Recovery:
+def _from_identification(found: Identification, box: Oracle, n_units: int | None) -> Recovery:
+    allowance = allowance_of(found, box.frame)
+    found = found if box.frame is None else outside(found, box.frame)
     given = () if n_units is None else (any_method.number_of_units(found.model.n_units, n_units),)
     recovery = Recovery(
         model=found.model,
@@ -269,7 +273,7 @@ def _from_identification(found: Identification, n_units: int | None) -> Recovery
         standard_errors=found.standard_errors,
         diagnostics={**found.diagnostics, "error_bounds": found.error_bounds.tolist()},
         verification=found.verification,
-        allowance=allowance_of(found),
+        allowance=allowance,
     )
     warn_unless_certified(recovery, stacklevel=5)
     return recovery

@@ -7,9 +7,9 @@ from .exact.tail_student import Student, train_student
 from .outputs import OutputLayer, solve_outputs
 from .result import Identification, Progress, Verification
 from .route import identify_box
-from .verify import Allowance, allowance_of, verify
+from .verify import Allowance, allowance_of, outside, verify
 
 __all__ = [
     "Allowance", "Identification", "OutputLayer", "Progress", "Student", "Verification",
-    "allowance_of", "identify", "identify_box", "solve_outputs", "train_student", "verify",
+    "allowance_of", "identify", "identify_box", "outside", "solve_outputs", "train_student", "verify",
 ]  # fmt: skip

@@ -47,6 +47,8 @@ class Ledger:
         Units found so far, for the progress report.
     step : float
         Spacing of the answers where they are rounded to a grid, else 0.
+    away : float
+        Distance of the inputs' own origin: arguments are rounded as those of inputs that far out.
     aside : set of int
         Numbers of stored rows that count for nothing in a fit for the time being.
     """
@@ -66,6 +68,8 @@ class Ledger:
         self.linear: Floats | None = None
         self.far = FAR
         self.n_units = 0
+        frame = oracle.frame
+        self.away = 0.0 if frame is None else float(np.linalg.norm(frame.center / frame.scale))
         self.aside: frozenset[int] = frozenset()
         self._rows: list[Floats] = []
         self._answers: list[Floats] = []

@@ -33,10 +33,13 @@ def column_scales(model: SigmoidCombination) -> Floats:
 def fresh_inputs(model: SigmoidCombination, oracle: Oracle, n: int, rng: np.random.Generator) -> Floats:
     """Return n inputs, (n, d), of the kind that a certificate speaks of.
 
-    Inside bounds they are uniform; elsewhere Gaussian, of unit size unless that suits the units badly. Three of ten
-    are at the units' own scale, around the point where most of them bend; the others begin as usual inputs, and every
-    second one of them is moved until the argument of one unit is about zero, unit after unit.
+    Where typical rows are given they are such rows, every second one on the way from one row to another. Inside bounds
+    they are uniform; elsewhere Gaussian, of unit size unless that suits the units badly. Three of ten are at the units'
+    own scale, around the point where most of them bend; the others begin as usual inputs, and every second one of them
+    is moved until the argument of one unit is about zero, unit after unit.
     """
+    if oracle.inputs is not None:
+        return _typical(oracle.inputs, n, rng)
     usual = _usual(model, oracle, n, rng)
     n_own = int(_OWN_SCALE[0] * n)
     points = usual.copy()
@@ -48,6 +51,14 @@ def fresh_inputs(model: SigmoidCombination, oracle: Oracle, n: int, rng: np.rand
         moved[~inside] = usual[n_own::2][~inside]
     points[n_own::2] = moved
     return points
+
+
+def _typical(rows: Floats, n: int, rng: np.random.Generator) -> Floats:
+    """Return n rows, every second one somewhere on the way to another; each row is taken before any is taken twice."""
+    order = np.concatenate([rng.permutation(len(rows)) for _ in range(-(-2 * n // len(rows)))])
+    first, second = rows[order[:n]], rows[order[n : 2 * n]]
+    way = np.where(np.arange(n) % 2, rng.random(n), 0.0)[:, None]
+    return np.asarray(first + way * (second - first))
 
 
 def _usual(model: SigmoidCombination, oracle: Oracle, n: int, rng: np.random.Generator) -> Floats:

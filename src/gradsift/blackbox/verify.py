@@ -13,13 +13,13 @@ from ..activations import get_activation
 from ..checking import Floats, as_generator, finite_matrix, whole
 from ..checks import VERIFY, Verdict, any_method
 from ..model import SigmoidCombination
-from ..oracle import Oracle
+from ..oracle import Frame, Oracle
 from .answers import Floor
 from .asking import EPS, Ledger
 from .fresh_inputs import column_scales, fresh_inputs
 from .result import Identification, Verification
 
-__all__ = ["Allowance", "allowance_of", "compare", "n_affordable", "verified", "verify", "with_verification"]
+__all__ = ["Allowance", "allowance_of", "compare", "n_affordable", "outside", "verified", "verify", "with_verification"]
 
 
 @dataclass(frozen=True)
@@ -34,14 +34,19 @@ class Allowance:
         Largest relative error of any parameter, for exact answers.
     errors : dict
         Standard errors of the parameters, for imperfect ones.
+    frame : Frame or None
+        Centre and scale of the inputs that these errors are measured in.
     """
 
     floor: Floor
     relative: float
     errors: dict[str, Floats]
+    frame: Frame | None = None
 
     def of_function(self, model: SigmoidCombination, X: Floats) -> Floats:
         """Return how well the function is known at the rows of X, (n,): an error that the parameters' own explain."""
+        if self.frame is not None:
+            model, X = inside(model, self.frame), (X - self.frame.center) / self.frame.scale
         if self.floor.kind == "exact":
             return VERIFY.errors * max(self.relative, VERIFY.rounding * EPS) * _sensitivity(model, X)
         return VERIFY.errors * _standard_error(model, self.errors, X)
@@ -79,13 +84,50 @@ def _standard_error(model: SigmoidCombination, errors: dict[str, Floats], X: Flo
     return np.asarray(np.sqrt(squares.sum(axis=1) + float(np.sum(errors["intercept"] ** 2))))
 
 
-def allowance_of(found: Identification) -> Allowance:
-    """Return how far answers may be off what was found."""
+def inside(model: SigmoidCombination, frame: Frame) -> SigmoidCombination:
+    """Return a model of x as one of ``(x - center) / scale``."""
+    a = model.units * model.slopes[:, None]
+    return SigmoidCombination(
+        a * frame.scale, model.weights, 1.0, model.offsets + a @ frame.center,
+        model.intercept + float(model.linear @ frame.center), model.activation, model.linear * frame.scale,
+    )  # fmt: skip
+
+
+def outside(found: Identification, frame: Frame) -> Identification:
+    """Return what was found in ``(x - center) / scale`` as a result in x, error bounds included.
+
+    A direction's error may grow by the ratio of the largest to the typical entry of ``1 / scale``: the bounds are those
+    of the worst case.
+    """
+    scale, model = frame.scale, found.model
+    a = model.units * model.slopes[:, None] / scale
+    lengths = np.linalg.norm(a, axis=1)
+    worse = model.slopes / scale.min() / lengths  # of an error across, over the same in the frame
+    shift = a @ frame.center
+    moved = SigmoidCombination(
+        a, model.weights, 1.0, model.offsets - shift,
+        model.intercept - float((model.linear / scale) @ frame.center), model.activation, model.linear / scale,
+    )  # fmt: skip
+    errors = dict(found.standard_errors)
+    if "units" in errors:
+        away = np.linalg.norm(frame.center / scale)
+        errors["offsets"] = np.hypot(
+            errors["offsets"], away * np.hypot(model.slopes * errors["units"], errors["slopes"])
+        )
+        errors["units"] = errors["units"] * worse
+        errors["slopes"] = errors["slopes"] * lengths / model.slopes * np.maximum(worse, 1.0)
+    if "linear" in errors:
+        errors["linear"] = errors["linear"] / scale
+    return replace(found, model=moved, standard_errors=errors, error_bounds=found.error_bounds * np.maximum(worse, 1.0))
+
+
+def allowance_of(found: Identification, frame: Frame | None = None) -> Allowance:
+    """Return how far answers may be off what was found, in the coordinates that it was found in."""
     floor = found.floor or Floor("exact", 0.0)
     noise = found.diagnostics.get("noise")
     if floor.kind == "noisy" and noise:
         floor = replace(floor, sd=max(float(noise), floor.sd if found.diagnostics.get("uneven") else 0.0))
-    return Allowance(floor, float(np.max(found.error_bounds, initial=0.0)), found.standard_errors)
+    return Allowance(floor, float(np.max(found.error_bounds, initial=0.0)), found.standard_errors, frame)
 
 
 def compare(models: tuple[SigmoidCombination, ...], allowance: Allowance, X: Floats, answers: Floats) -> Verification:
@@ -126,20 +168,22 @@ def verified(found: Identification, oracle: Oracle, n: int, rng: np.random.Gener
     """Ask n fresh inputs, or as many as the budget allows, and let the result say how they were answered."""
     n = n_affordable(oracle, n)
     if not n:
-        return with_verification(found, None)
+        return with_verification(found, None, oracle.frame)
     points = fresh_inputs(found.model, oracle, n, rng)
     spent: dict[str, Any] = {**found.diagnostics.get("spent", {}), "verify": n}
     checked = compare((found.model,), allowance_of(found), points, oracle(points))
     found = replace(found, n_queries=found.n_queries + n, diagnostics={**found.diagnostics, "spent": spent})
-    return with_verification(found, checked)
+    return with_verification(found, checked, oracle.frame)
 
 
-def with_verification(found: Identification, checked: Verification | None) -> Identification:
-    """Return the result with what fresh inputs say about it, or with the statement that none were asked."""
+def with_verification(found: Identification, checked: Verification | None, frame: Frame | None) -> Identification:
+    """Return the result with what fresh inputs, asked in a frame, say about it, or with the word that none were."""
     judgement = found.judgement
     if checked is None:
         return replace(found, judgement=replace(judgement, claim=f"{judgement.claim}; nothing was verified on fresh "
                                                                  "inputs"))  # fmt: skip
+    if frame is not None:
+        checked = replace(checked, where=frame.center + frame.scale * checked.where)
     check = any_method.fresh_inputs(checked.n, checked.n_different, checked.worst, checked.share, checked.where)
     known = f"and the function is known to {checked.known:.1g} there"
     checks = (*judgement.checks, check) if check.holds else (check, *judgement.checks)

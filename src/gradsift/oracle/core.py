@@ -21,7 +21,7 @@ from .recheck import Recheck
 from .replies import read_reply
 from .retry import Retry, ask_patiently
 
-__all__ = ["Answers", "Bounds", "Oracle"]
+__all__ = ["Answers", "Bounds", "Frame", "Oracle"]
 
 Indices = NDArray[np.intp]
 
@@ -31,6 +31,13 @@ class Bounds(NamedTuple):
 
     low: Floats
     high: Floats
+
+
+class Frame(NamedTuple):
+    """Centre and scale of each input, (d,) each: a view in this frame is asked at ``(x - center) / scale``."""
+
+    center: Floats
+    scale: Floats
 
 
 class Answers(NamedTuple):
@@ -89,6 +96,10 @@ class Oracle:
         Recorded rows that are asked again, twice each, when a journal is taken up; 0 for none. They count as queries,
         not towards `max_queries`. Estimators and PyTorch modules, whose identity is all of them, are not asked.
 
+    inputs : (n, d) array, optional
+        A sample of typical rows, at least two. Units are then looked for in their centre and scale, column by column,
+        and what was found is verified on such rows. Needed where columns differ much in size or are far from zero.
+
     Notes
     -----
     One object is one campaign: to run it again, or to resume it, make a new one. Answers are put together by row, so
@@ -132,6 +143,7 @@ class Oracle:
         retry: Retry | None = None,
         remember: bool | None = None,
         recheck: int = 6,
+        inputs: ArrayLike | None = None,
     ) -> None:
         if not callable(function):
             raise TypeError(f"function must be callable, got {type(function).__name__}.")
@@ -154,6 +166,8 @@ class Oracle:
         if self.journal is not None and getattr(function, "recheckable", True):
             self._ledger.recheck = Recheck(int(recheck), self.journal.n_recorded)
         self._direction: Callable[[int], Floats] | None = None
+        self.inputs = _read_inputs(inputs, self.n_features)
+        self.frame: Frame | None = None
 
     def __repr__(self) -> str:
         return f"Oracle(n_features={self.n_features}, n_queries={self.n_queries})"
@@ -262,6 +276,22 @@ class Oracle:
 
         return self._view(direction)
 
+    def standardised(self) -> Oracle:
+        """Return a view that is asked in the centre and scale of `inputs`; this oracle itself where there are none.
+
+        Bounds and typical rows are those of the new coordinates. Shared as with :meth:`projected`.
+        """
+        if self.inputs is None or self.frame is not None:
+            return self
+        center, spread = self.inputs.mean(axis=0), self.inputs.std(axis=0)
+        scale = np.where(spread > 0, spread, np.maximum(np.abs(center), 1.0))  # a constant column has its own size
+        view = copy.copy(self)
+        view.frame = Frame(center, scale)
+        view.inputs = (self.inputs - center) / scale
+        if self.bounds is not None:
+            view.bounds = Bounds((self.bounds.low - center) / scale, (self.bounds.high - center) / scale)
+        return view
+
     def _view(self, direction: Callable[[int], Floats]) -> Oracle:
         view = copy.copy(self)
         view._direction = direction
@@ -273,6 +303,8 @@ class Oracle:
         """Ask for the values at the rows of X, shape (n,), or (n, m) where the function has m > 1 outputs."""
         rows = finite_matrix("X", X, self.n_features) + 0.0  # a copy, with 0.0 for -0.0: equal points, equal bits
         self._check_bounds(rows)
+        if self.frame is not None:
+            rows = self.frame.center + self.frame.scale * rows
         ledger = self._ledger
         with ledger.call:
             self._check_budget(len(rows))
@@ -377,6 +409,15 @@ class Oracle:
                 f"{spent} of {self.max_queries} queries are spent and the next step needs {n_rows}: "
                 "raise max_queries or ask for less."
             )
+
+
+def _read_inputs(inputs: ArrayLike | None, n_features: int) -> Floats | None:
+    if inputs is None:
+        return None
+    rows = finite_matrix("inputs", inputs, n_features)
+    if len(rows) < 2:
+        raise ValueError(f"inputs must be a sample of at least 2 typical rows, got {len(rows)}.")
+    return rows
 
 
 def _read_bounds(bounds: tuple[ArrayLike, ArrayLike] | None, n_features: int) -> Bounds | None:

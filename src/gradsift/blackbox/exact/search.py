@@ -259,9 +259,7 @@ class _Search:
     def _fresh(self, fit: Fit) -> Floats:
         """Ask at fresh points, and return how far they are missed, relative to what their parameters could do."""
         points = fresh_points(fit.net, SEARCH.n_fresh, self.rng)
-        return np.asarray(
-            (self.ledger.ask(points, "fresh") - fit.net.predict(points)) / fit.net.sensitivity(points)
-        )
+        return np.asarray((self.ledger.ask(points, "fresh") - fit.net.predict(points)) / fit.net.sensitivity(points))
 
     def _nearly(self, net: Net) -> Identification:
         """Return a network that explains all rows but some, uncertified; those are set aside and said to be missed."""
@@ -284,7 +282,7 @@ class _Search:
         for _ in range(BUMPS.most_rounds):
             n = n_affordable(self.ledger.oracle, n_verify, self.ledger)
             if not n:
-                return with_verification(self._counted(found), None)
+                return with_verification(self._counted(found), None, None)
             points = fresh_inputs(found.model, self.ledger.oracle, n, self.rng)
             answers = self.ledger.ask(points, "verify")
             checked = compare((found.model,), allowance_of(found), points, answers)
@@ -297,7 +295,7 @@ class _Search:
             if not fit.chi < EXACT.residuals:
                 break
             found = self._finish(fit)
-        return with_verification(self._counted(found), checked)
+        return with_verification(self._counted(found), checked, self.ledger.oracle.frame)
 
     def _counted(self, found: Identification) -> Identification:
         spent = dict(self.ledger.spent)
