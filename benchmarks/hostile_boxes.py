@@ -127,10 +127,10 @@ def show(rows: list[dict[str, Any]], causes: bool) -> None:
     if pairs:
         share = sum(row["found"] for row in pairs) / sum(row["runs"] for row in pairs)
         print(f"parallel units found: {share:.0%} of {sum(row['runs'] for row in pairs)}")
+    total = {name: sum(row[name] for row in rows) for name in ("runs", "certified", "wrong", "too_long")}
     print(
-        f"{sum(row['runs'] for row in rows)} runs of {len(rows)} kinds: {sum(row['certified'] for row in rows)} "
-        f"certified, {sum(row['wrong'] for row in rows)} certified but wrong, {sum(row['too_long'] for row in rows)} too long, "
-        f"longest {max(row['longest'] for row in rows):.0f} s"
+        f"{total['runs']} runs of {len(rows)} kinds: {total['certified']} certified, {total['wrong']} certified but "
+        f"wrong, {total['too_long']} too long, longest {max(row['longest'] for row in rows):.0f} s"
     )
 
 

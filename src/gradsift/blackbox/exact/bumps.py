@@ -161,7 +161,7 @@ def _fit(link: Link, samples: _Samples, n_units: int, rng: np.random.Generator) 
 
 def _steps(at: Floats, values: Floats, n_units: int) -> Floats:
     """Return a rough profile (log rates, places, weights but one): the steepest parts of the samples, one per unit."""
-    slopes = np.diff(values) / np.diff(at)
+    slopes = np.diff(values) / np.maximum(np.diff(at), BUMPS.apart)  # of samples that fall together, none
     middles = 0.5 * (at[1:] + at[:-1])
     places, weights = [], []
     left = np.abs(slopes)

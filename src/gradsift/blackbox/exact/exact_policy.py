@@ -101,6 +101,7 @@ class BumpPolicy:
     most_steps: int = 24  # doublings on the way to where nothing is left over; guess
     samples: int = 24  # guess
     most_zooms: int = 5  # guess
+    apart: float = 1e-6  # of the bump's width, between samples that tell a slope; guess
     heard: float = 1e-4  # of the largest rest: where samples are wanted; guess
     n_units: tuple[int, ...] = (2, 3)  # on one line; guess
     starts: int = 8  # guess
