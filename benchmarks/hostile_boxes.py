@@ -27,7 +27,7 @@ from hostile_kinds import KINDS, Box
 from record import save
 
 _BOXES, _METHOD, _JUDGE = 5101, 5102, 5103  # separate random streams
-_CAP = 60  # seconds
+_CAP = 60  # seconds of a processor, of which a crowded machine gives each run its share
 _BUDGET = 40_000  # queries, where the kind names none
 
 
@@ -50,14 +50,14 @@ def run(task: tuple[str, int, int]) -> dict[str, Any]:
     oracle = gs.Oracle(box.answer, box.d, **options)
     how = {"max_queries": _BUDGET, **box.how}
     seed = np.random.default_rng([_METHOD + shift, which, number])
-    start = time.perf_counter()
-    signal.signal(signal.SIGALRM, _ring)
-    signal.alarm(_CAP)
+    start = time.process_time()
+    signal.signal(signal.SIGPROF, _ring)
+    signal.setitimer(signal.ITIMER_PROF, _CAP)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             found = gs.recover(oracle if view is None else oracle.projected(view), random_state=seed, **how)
-        signal.alarm(0)
+        signal.setitimer(signal.ITIMER_PROF, 0)
         told["outcome"] = "certified" if found.certified else "not certified"
         told["cause"] = "" if found.certified else found.verdict
         told["wrong"] = judged(found, box, oracle, np.random.default_rng([_JUDGE + shift, which, number]))
@@ -70,8 +70,8 @@ def run(task: tuple[str, int, int]) -> dict[str, Any]:
     except _TooLong:
         told["outcome"] = "too long"
     finally:
-        signal.alarm(0)
-    return told | {"seconds": time.perf_counter() - start, "queries": oracle.n_queries}
+        signal.setitimer(signal.ITIMER_PROF, 0)
+    return told | {"seconds": time.process_time() - start, "queries": oracle.n_queries}
 
 
 def judged(found: gs.recovery.Recovery, box: Box, oracle: gs.Oracle, rng: np.random.Generator) -> str:
@@ -85,6 +85,8 @@ def judged(found: gs.recovery.Recovery, box: Box, oracle: gs.Oracle, rng: np.ran
     if box.truth is None or box.truth.n_units != found.n_units:
         return ""
     bounds = np.asarray(found.diagnostics["error_bounds"])
+    if "directions_within" in found.diagnostics:  # what the certificate says of imperfect answers, at 99%
+        bounds = np.full(found.n_units, found.diagnostics["directions_within"])
     match = gs.match_units(found.model.units, box.truth.units)
     errors = np.empty(found.n_units)
     errors[match.order] = match.errors

@@ -59,6 +59,7 @@ SIDES = [
     (any_method.finished, "", "the budget is spent"),
     (lambda n: any_method.fresh_inputs(30, n, 0.5, 0.1, np.zeros(3)), 0, 1),
     (lambda n: exact.close_to(n, 80, 1e-4), 0, 1),
+    (lambda x: imperfect.activation("erf", x, NOISY), 3.0, 3.1),
     (lambda x: exact.residuals(x, 60, EXACT), 1.99, 2.0),
     (lambda x: exact.residuals(x, 60, EXACT_IN_A_BOX), 7.99, 8.01),
     (lambda x: exact.fresh_answers(x, 3, EXACT), 1e-8, 1.01e-8),
@@ -390,7 +391,7 @@ def test_every_kind_of_run_rests_on_the_checks_that_its_method_names(found):
     assert names["box"] == [*expected[:3], fresh]
     assert names["noise"] == [
         "finished", "another unit", "weight shown", "cancelling pair", "strays", "one more unit", "noise tails",
-        "noise drift", "even noise", "misfit", fresh,
+        "noise drift", "even noise", "activation", "misfit", fresh,
     ]  # fmt: skip
     assert names["table"] == [
         "simpler models", "directions", "faint weights", "overlap", "flat inputs", "another unit", "rival optimum",

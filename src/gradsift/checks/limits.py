@@ -63,6 +63,7 @@ class NoisyLimits(UnitLimits):
     stretches: int  # of the campaign, in which the mean may drift
     drift: float  # sum of their squared standardised means
     even_noise: float  # level of the test that the size of residuals does not depend on the function
+    activation: float  # nats by which another activation may explain the answers better
 
 
 LABELS = UnitLimits(
@@ -82,6 +83,7 @@ NOISY = NoisyLimits(
     stretches=20,  # guess
     drift=45.3,  # chi-square of as many degrees of freedom, level 0.001
     even_noise=0.001,  # a level
+    activation=3.0,  # guess; hostile_boxes, rows "erf with noise called tanh" and "noise"
 )
 
 
