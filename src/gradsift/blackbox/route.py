@@ -14,6 +14,7 @@ from .bounded import identify_bounded
 from .exact import identify
 from .noisy import identify_imperfect
 from .result import Identification, Progress
+from .verify import verified
 
 __all__ = ["identify_box"]
 
@@ -25,6 +26,7 @@ def identify_box(
     *,
     accuracy: float | None = None,
     progress: Callable[[Progress], None] | None = None,
+    n_verify: int = 0,
     **options: Any,
 ) -> Identification:
     """Find out how good the answers are (two queries if they are exact) and take the pipeline made for that.
@@ -35,6 +37,8 @@ def identify_box(
         With one output.
     accuracy : float, optional
         Direction error wanted of a noisy oracle; an exact one is identified to the last digits anyway.
+    n_verify : int
+        Fresh inputs to ask at the end, for nothing but to see whether the network foretells their answers.
     **options
         Of :func:`gradsift.blackbox.identify`, which only takes exact answers.
     """
@@ -44,9 +48,10 @@ def identify_box(
     if oracle.bounds is not None:
         found = identify_bounded(oracle, activation, rng, accuracy=accuracy, floor=floor, progress=progress, **options)
     elif floor.kind == "exact":
-        found = identify(oracle, activation, rng, progress=progress, **options)
+        found = identify(oracle, activation, rng, progress=progress, n_verify=n_verify, **options)
     else:
         found = identify_imperfect(
             oracle, activation, rng, accuracy=accuracy, floor=floor, progress=progress, **options
         )
-    return replace(found, diagnostics={**found.diagnostics, "answers": str(floor)})
+    found = replace(found, floor=floor, diagnostics={**found.diagnostics, "answers": str(floor)})
+    return found if found.verification is not None else verified(found, oracle, n_verify, rng)
