@@ -1,0 +1,106 @@
+"""All kinks of a leg at once, to rounding: every answer on the leg is an equation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import lstsq
+
+from ...checking import Floats
+from .kinks import Kink
+from .legs import LegScan
+from .shape import Shape
+
+__all__ = ["SettledLeg", "settle_leg"]
+
+_ROUNDS = 6
+
+
+@dataclass(frozen=True)
+class SettledLeg:
+    """The function along a leg: a line from its start, and kinks.
+
+    Attributes
+    ----------
+    level, slope : float
+        At the start.
+    kinks : tuple of Kink
+        In order.
+    chi : float
+        Largest miss of an answer, in rounding errors.
+    scatter : float
+        Root mean square of the misses.
+    """
+
+    scan: LegScan
+    level: float
+    slope: float
+    kinks: tuple[Kink, ...]
+    chi: float
+    scatter: float
+
+    def slopes(self) -> Floats:
+        """Return the slopes of the straight pieces, shape (number of kinks + 1,)."""
+        return self.slope + np.concatenate([[0.0], np.cumsum([kink.change for kink in self.kinks])])
+
+    def at(self, shape: Shape, t: Floats) -> Floats:
+        """Return the function at t."""
+        values, _ = _model(shape, np.array([self.level, self.slope]), self.kinks, np.asarray(t, dtype=np.float64))
+        return values
+
+
+def settle_leg(shape: Shape, scan: LegScan, sigma: float) -> SettledLeg:
+    """Fit line and kinks jointly to all answers on a leg by Gauss-Newton; O(n k^2) for n answers."""
+    line = _first_line(shape, scan)
+    kinks = scan.kinks
+    for _ in range(_ROUNDS):
+        values, jacobian = _model(shape, line, kinks, scan.times)
+        scale = np.linalg.norm(jacobian, axis=0)
+        scale[scale == 0] = 1.0
+        step = lstsq(jacobian / scale, scan.values - values)[0] / scale
+        line, kinks = line + step[:2], _moved(kinks, step[2:])
+    values, _ = _model(shape, line, kinks, scan.times)
+    misses = scan.values - values
+    free = max(1, len(misses) - len(line) - (2 if shape.sharp else 3) * len(kinks))
+    return SettledLeg(
+        scan, float(line[0]), float(line[1]), kinks,
+        float(np.abs(misses).max() / sigma), float(np.sqrt(misses @ misses / free)),
+    )  # fmt: skip
+
+
+def _first_line(shape: Shape, scan: LegScan) -> Floats:
+    values, _ = _model(shape, np.zeros(2), scan.kinks, scan.times)
+    slope, level = np.polyfit(scan.times / scan.leg.length, scan.values - values, 1)
+    return np.array([level, slope / scan.leg.length])
+
+
+def _model(shape: Shape, line: Floats, kinks: tuple[Kink, ...], t: Floats) -> tuple[Floats, Floats]:
+    """Return values and derivatives in level, slope, and (place, change, width) of every kink."""
+    values = line[0] + line[1] * t
+    columns = [np.ones(len(t)), t]
+    for kink in kinks:
+        away = t - kink.place
+        ramp, active = np.maximum(away, 0.0), (away > 0).astype(np.float64)
+        if not kink.width:
+            values = values + kink.change * ramp
+            columns += [-kink.change * active, ramp]
+            continue
+        argument = kink.width * away
+        rest, slope = shape.rest(kink.turn * argument), kink.turn * shape.rest_slope(kink.turn * argument)
+        bump = ramp + rest / kink.width
+        values = values + kink.change * bump
+        columns += [
+            -kink.change * (active + slope),
+            bump,
+            kink.change * (argument * slope - rest) / kink.width**2,
+        ]
+    return values, np.stack(columns, axis=1)
+
+
+def _moved(kinks: tuple[Kink, ...], step: Floats) -> tuple[Kink, ...]:
+    n = 3 if kinks and kinks[0].width else 2
+    return tuple(
+        Kink(k.place + s[0], k.change + s[1], k.width + (s[2] if n == 3 else 0.0), k.turn)
+        for k, s in zip(kinks, step.reshape(-1, n))
+    )
