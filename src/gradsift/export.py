@@ -7,30 +7,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .activations import ACTIVATIONS, TorchTwin, get_activation
 from .checking import Floats
 from .extras import load_extra
 from .files import atomic_writer
-from .torch_activations import torch_activation
 
 if TYPE_CHECKING:
     from .model import SigmoidCombination
 
 __all__ = ["to_onnx", "to_sklearn", "to_torch"]
 
-# ONNX operator of each sigmoid, and whether onnxruntime has it in double precision.
-_ONNX = {
-    "tanh": ("Tanh", True),
-    "logistic": ("Sigmoid", True),
-    "erf": ("Erf", False),
-    "arctan": ("Atan", False),
-    "softsign": ("Softsign", False),
-}
-_SKLEARN = {"tanh": "tanh", "logistic": "logistic"}
-
 
 def to_torch(model: SigmoidCombination) -> Any:
     """Return a float64 ``torch.nn.Module`` that maps (n, d) to (n,), with the parameters free to train."""
     torch = load_extra("torch", "torch")
+    twin = get_activation(model.activation).torch_twin()
     hidden = torch.nn.Linear(model.n_features, model.n_units, dtype=torch.float64)
     output = torch.nn.Linear(model.n_units, 1, dtype=torch.float64)
     with torch.no_grad():
@@ -38,9 +29,7 @@ def to_torch(model: SigmoidCombination) -> Any:
         hidden.bias.copy_(torch.tensor(model.offsets))
         output.weight.copy_(torch.tensor(model.weights)[None, :])
         output.bias.fill_(model.intercept)
-    sigmoids = {"tanh": torch.nn.Tanh, "logistic": torch.nn.Sigmoid, "softsign": torch.nn.Softsign}
-    sigmoid = sigmoids[model.activation]() if model.activation in sigmoids else _elementwise(torch, model.activation)
-    network = torch.nn.Sequential(hidden, sigmoid, output, torch.nn.Flatten(0))
+    network = torch.nn.Sequential(hidden, _elementwise(torch, twin), output, torch.nn.Flatten(0))
     return _with_skip(torch, network, model.linear) if model.has_linear_term else network
 
 
@@ -61,10 +50,12 @@ def _with_skip(torch: Any, network: Any, linear: Floats) -> Any:
     return WithSkip()
 
 
-def _elementwise(torch: Any, name: str) -> Any:
-    """Return a module for a function that torch has no module for."""
+def _elementwise(torch: Any, twin: TorchTwin) -> Any:
+    """Return torch's own module for a function, or a new one where it has none."""
+    if twin.module is not None:
+        return twin.module()
     layer = torch.nn.Module()
-    layer.forward = torch_activation(name).value
+    layer.forward = twin.value
     return layer
 
 
@@ -75,17 +66,17 @@ def to_onnx(model: SigmoidCombination, path: str | os.PathLike[str]) -> None:
     """
     onnx = load_extra("onnx", "onnx")
     make, types = onnx.helper, onnx.TensorProto
-    operator, double = _ONNX[model.activation]
+    twin = get_activation(model.activation).onnx_twin()
     nodes = [
         make.make_node("MatMul", ["X", "directions"], ["projected"]),
         make.make_node("Add", ["projected", "offsets"], ["arguments"]),
     ]
-    if double:
-        nodes.append(make.make_node(operator, ["arguments"], ["active"]))
+    if twin.double:
+        nodes += twin.nodes(make, "arguments", "active")
     else:
         nodes += [
             make.make_node("Cast", ["arguments"], ["arguments32"], to=types.FLOAT),
-            make.make_node(operator, ["arguments32"], ["active32"]),
+            *twin.nodes(make, "arguments32", "active32"),
             make.make_node("Cast", ["active32"], ["active"], to=types.DOUBLE),
         ]
     nodes.append(make.make_node("MatMul", ["active", "weights"], ["sum"]))
@@ -117,15 +108,17 @@ def to_onnx(model: SigmoidCombination, path: str | os.PathLike[str]) -> None:
 
 
 def to_sklearn(model: SigmoidCombination) -> Any:
-    """Return a fitted ``MLPRegressor`` with one hidden layer; scikit-learn has tanh and logistic units only."""
+    """Return a fitted ``MLPRegressor`` with one hidden layer, if scikit-learn has such units."""
     from sklearn.neural_network import MLPRegressor
 
-    if model.activation not in _SKLEARN:
-        raise ValueError(f"scikit-learn has tanh and logistic units, not {model.activation}: use to_torch or to_onnx.")
+    name = get_activation(model.activation).sklearn
+    if name is None:
+        known = " and ".join(a.name for a in ACTIVATIONS.values() if a.sklearn is not None)
+        raise ValueError(f"scikit-learn has {known} units, not {model.activation}: use to_torch or to_onnx.")
     if model.has_linear_term:
         raise ValueError("MLPRegressor has no linear term beside its hidden units: use to_torch or to_onnx.")
     k, d = model.units.shape
-    network = MLPRegressor(hidden_layer_sizes=(k,), activation=_SKLEARN[model.activation], random_state=0)
+    network = MLPRegressor(hidden_layer_sizes=(k,), activation=name, random_state=0)
     network.partial_fit(np.zeros((2, d)), np.zeros(2))  # gives it its shapes; the numbers are replaced
     network.coefs_ = [np.ascontiguousarray((model.units * model.slopes[:, None]).T), model.weights[:, None].copy()]
     network.intercepts_ = [model.offsets.copy(), np.array([model.intercept])]

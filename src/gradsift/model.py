@@ -189,17 +189,18 @@ class SigmoidCombination:
         return X, r + noise * rng.standard_normal(n)
 
     def canonical(self) -> SigmoidCombination:
-        """Return the same function with positive weights and units ordered by decreasing weight.
+        """Return the same function, units ordered by decreasing weight and turned so that weights are positive.
 
-        A sigmoid is odd about its centre, so (weight, unit, offset) and their negatives are one unit; what is
-        left over moves into the intercept.
+        A sigmoid that is odd about its centre makes (weight, unit, offset) and their negatives one unit; what is left
+        over moves into the intercept. Units of other activations keep the signs of their weights.
         """
-        sign = np.where(self.weights < 0, -1.0, 1.0)
+        turns = self._activation.odd_form is not None
+        sign = np.where((self.weights < 0) & turns, -1.0, 1.0)
         left_over = 2 * self._activation.center * float(self.weights[sign < 0].sum())
         order = np.argsort(-np.abs(self.weights), kind="stable")
         return SigmoidCombination(
             (self.units * sign[:, None])[order],
-            np.abs(self.weights)[order],
+            (self.weights * sign)[order],
             self.slopes[order],
             (self.offsets * sign)[order],
             self.intercept + left_over,

@@ -1,10 +1,12 @@
 """Each sigmoid against a second way of getting its numbers."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.integrate import quad
 
-from gradsift.activations import ACTIVATIONS, get_activation
+from gradsift.activations import ACTIVATIONS, get_activation, register
 
 NAMES = sorted(ACTIVATIONS)
 
@@ -49,6 +51,31 @@ def test_the_smoothed_erf_has_a_closed_form():
     width = 1 + 2 * std**2
     expected = 2 / np.sqrt(np.pi * width) * np.exp(-(mean**2) / width)
     np.testing.assert_allclose(f.smoothed_derivative(mean, std), expected, atol=1e-13)
+
+
+@pytest.mark.parametrize("name", ["tanh", "erf"])
+def test_the_derived_odd_form_agrees_with_the_given_one(name):
+    f = get_activation(name)
+    derived = replace(f, odd=None).odd_form
+    assert derived.g.value is f.value
+    assert derived.flat == pytest.approx(f.odd_form.flat, rel=0.02)
+    assert derived.usable == pytest.approx(f.odd_form.usable, rel=0.02)
+    assert f.value(np.array([derived.flat])) == 1.0
+    assert f.value(np.array([derived.flat - 1e-6])) < 1.0
+
+
+def test_a_sigmoid_between_other_limits_is_normalised():
+    f = replace(get_activation("logistic"), odd=None)
+    g, z = f.odd_form.g, np.linspace(-3, 3, 7)
+    assert (f.odd_form.center, f.odd_form.gain, f.odd_form.stretch) == (0.5, 0.5, 1.0)
+    np.testing.assert_allclose(g.value(z), np.tanh(z / 2), atol=1e-15)
+    np.testing.assert_allclose(g.invert(g.value(z)), z, atol=1e-13)
+    np.testing.assert_allclose(g.derivative(z), 2 * f.derivative(z), atol=1e-15)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_the_package_brings_keeps_to_what_it_asks_of_others(name):
+    assert register(get_activation(name)) is get_activation(name)
 
 
 def test_an_unknown_name_lists_the_known_ones():

@@ -9,13 +9,13 @@ from gradsift import Oracle
 from gradsift.blackbox.asking import Ledger
 from gradsift.blackbox.exact.families import AlgebraicTails
 from gradsift.blackbox.exact.rays import cast_rays
-from gradsift.blackbox.links import LINKS
+from gradsift.blackbox.links import link_of
 from gradsift.errors import NotIdentifiable
 
 
 def cast(f, d=4, seed=0):
     ledger = Ledger(Oracle(f, d))
-    return cast_rays(ledger, LINKS["tanh"], np.random.default_rng(seed)), ledger
+    return cast_rays(ledger, link_of("tanh"), np.random.default_rng(seed)), ledger
 
 
 @pytest.mark.parametrize("size", [1e-6, 1e-2, 1.0, 50.0, 1e5])

@@ -8,9 +8,9 @@ from scipy.special import erf
 
 from gradsift.blackbox.exact.families import Slope, likely_family
 from gradsift.blackbox.exact.scan import Samples, scan_steps
-from gradsift.blackbox.links import LINKS
+from gradsift.blackbox.links import link_of
 
-TANH = LINKS["tanh"]
+TANH = link_of("tanh")
 
 
 def samples_of(f, angles, known=False):
@@ -68,8 +68,8 @@ def test_a_jump_without_a_slope_is_called_sharp():
 @pytest.mark.parametrize(("g", "name", "other"), [(np.tanh, "tanh", "erf"), (erf, "erf", "tanh")])
 def test_steps_of_another_family_are_not_taken_and_their_samples_tell_it(g, name, other):
     f = steps_at([0.5, 1.5, 2.5], [900.0, 2000.0, 900.0], [0.5, 1.0, -0.7], g)
-    assert len(scanned(f, LINKS[name]).steps) == 3
-    scan = scanned(f, LINKS[other])
+    assert len(scanned(f, link_of(name)).steps) == 3
+    scan = scanned(f, link_of(other))
     assert not scan.steps
     order = np.argsort(scan.samples.angles)
     low, high = scan.samples.angles[scan.unresolved[0]]

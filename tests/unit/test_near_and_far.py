@@ -11,7 +11,7 @@ from gradsift.blackbox.answers import choose_path
 from gradsift.blackbox.asking import Ledger
 from gradsift.blackbox.bounded.box import box_of
 from gradsift.blackbox.bounded.near_field import look_near
-from gradsift.blackbox.links import LINKS
+from gradsift.blackbox.links import link_of
 from gradsift.blackbox.noisy.local_fit import Noise, fit_jointly, predict
 from gradsift.blackbox.noisy.outlook import by_averaging, by_levers, outlook
 from gradsift.blackbox.noisy.scale import find_scale
@@ -38,12 +38,12 @@ def errors_of(A, truth):
 @pytest.mark.parametrize(("activation", "digits"), [("tanh", 4), ("tanh", 7), ("erf", 5)])
 def test_a_coarser_link_is_flat_where_rounding_hides_its_slope(activation, digits):
     step = 10.0**-digits
-    link = LINKS[activation].coarser(step, 2.0**-52)
+    link = link_of(activation).coarser(step, 2.0**-52)
     assert 1 - link.odd.value(np.array([link.flat]))[0] == pytest.approx(0.25 * step, rel=1e-3)
     # An answer off by half a step moves the inverted argument by half a step over the slope.
     slope = link.odd.derivative(np.array([link.usable]))[0]
     assert 0.5 * step / slope < 0.06
-    assert link.usable < link.flat < LINKS[activation].flat
+    assert link.usable < link.flat < link_of(activation).flat
 
 
 @pytest.mark.parametrize(("digits", "allowed"), [(6, 1e-4), (4, 1e-2)])
@@ -52,7 +52,7 @@ def test_steps_on_a_circle_give_units_as_good_as_the_grid(digits, allowed):
     oracle = gs.Oracle(lambda X: np.round(predict(truth, X, TANH), digits), 9)
     floor = choose_path(oracle, np.random.default_rng(0))
     ledger = Ledger(oracle, None, None, floor.step)
-    start = find_by_steps(ledger, LINKS["tanh"], floor, np.random.default_rng(1))
+    start = find_by_steps(ledger, link_of("tanh"), floor, np.random.default_rng(1))
     assert len(start.u) == 4
     assert errors_of(start.A, truth) < allowed
     assert ledger.n_queries < 2.5 * (4 * 11 + 1)
@@ -63,7 +63,7 @@ def test_answers_too_coarse_for_steps_are_left_to_the_student():
     oracle = gs.Oracle(lambda X: np.round(predict(truth, X, TANH), 2), 6)
     floor = choose_path(oracle, np.random.default_rng(0))
     ledger = Ledger(oracle, None, None, floor.step)
-    assert find_by_steps(ledger, LINKS["tanh"], floor, np.random.default_rng(1)) is None
+    assert find_by_steps(ledger, link_of("tanh"), floor, np.random.default_rng(1)) is None
     assert ledger.n_queries < 30
 
 

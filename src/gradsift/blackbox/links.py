@@ -1,4 +1,4 @@
-"""The sigmoids, written as odd functions: the form in which the exact method works."""
+"""Activations as black boxes show them: inverted, seen through coarse answers, and turned back into a model."""
 
 from __future__ import annotations
 
@@ -7,23 +7,24 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..activations import ACTIVATIONS, Activation
+from ..activations import ACTIVATIONS, Activation, OddForm, get_activation
 from ..checking import Floats
 from ..model import SigmoidCombination
 
-__all__ = ["LINKS", "Link"]
+__all__ = ["Link", "link_of", "with_algebraic_tails", "with_plateaus"]
 
 
 @dataclass(frozen=True)
 class Link:
-    """An odd sigmoid g, and its relation to the activation asked for; those with plateaus have the limits -1 and +1.
+    """The odd sigmoid g that units are read with, and its relation to the activation asked for.
 
-    ``f(z) = center + gain g(stretch z)``; logistic is tanh with gain 1/2 and stretch 1/2.
+    ``f(z) = center + gain g(stretch z)``; those with plateaus have the limits -1 and +1.
 
     Attributes
     ----------
-    odd : Activation
-        g itself.
+    activation : Activation
+        f itself.
+    form : OddForm
     flat : float
         Beyond this argument g equals its limit as far as answers show; inf for algebraic tails.
     usable : float
@@ -33,23 +34,36 @@ class Link:
     """
 
     activation: Activation
-    odd: Activation
+    form: OddForm
     flat: float
     usable: float
-    gain: float = 1.0
-    stretch: float = 1.0
     eps: float = 2.0**-52
+
+    @property
+    def odd(self) -> Activation:
+        """g."""
+        return self.form.g
+
+    @property
+    def gain(self) -> float:
+        """Weight of g over that of f."""
+        return self.form.gain
+
+    @property
+    def stretch(self) -> float:
+        """Argument of g over that of f."""
+        return self.form.stretch
 
     def coarser(self, step: float, eps: float) -> Link:
         """Return the same sigmoid seen through answers with the given step, as a share of the typical answer."""
-        flat, usable = self.odd.inverse(1 - np.array([0.25, 10.0]) * step)
+        flat, usable = self.odd.invert(1 - np.array([0.25, 10.0]) * step)
         return replace(self, flat=float(flat), usable=float(usable), eps=eps)
 
     def invert(self, ratios: Floats) -> Floats:
         """Return z with g(z) = ratio; ratios at or beyond the limits give an infinite z."""
         inside = np.clip(ratios, -1.0, 1.0)
         with np.errstate(divide="ignore"):
-            return np.asarray(self.odd.inverse(inside))
+            return self.odd.invert(inside)
 
     def to_model(self, a: Floats, b: Floats, u: Floats, c: float, linear: ArrayLike = 0.0) -> SigmoidCombination:
         """Return ``c + <linear, x> + sum u g(a x + b)`` as a canonical model of the activation asked for."""
@@ -62,12 +76,24 @@ class Link:
         return model.canonical()
 
 
-_TANH, _ERF = ACTIVATIONS["tanh"], ACTIVATIONS["erf"]
+def link_of(activation: str | Activation) -> Link:
+    """Return the link of an activation, or say why a black box of such units cannot be read this way."""
+    f = get_activation(activation)
+    form = f.odd_form
+    if form is None:
+        raise ValueError(
+            f"Units inside a black box must be sigmoids that are odd about their centre, and {f.name} is not: fit "
+            "samples instead."
+        )
+    return Link(f, form, form.flat, form.usable)
 
-LINKS: dict[str, Link] = {
-    "tanh": Link(_TANH, _TANH, flat=19.1, usable=14.0),
-    "logistic": Link(ACTIVATIONS["logistic"], _TANH, flat=19.1, usable=14.0, gain=0.5, stretch=0.5),
-    "erf": Link(_ERF, _ERF, flat=5.95, usable=4.9),
-    "arctan": Link(ACTIVATIONS["arctan"], ACTIVATIONS["arctan"], flat=np.inf, usable=np.inf),
-    "softsign": Link(ACTIVATIONS["softsign"], ACTIVATIONS["softsign"], flat=np.inf, usable=np.inf),
-}
+
+def with_plateaus() -> list[Link]:
+    """Return one link for each shape that reaches its limits; logistic has the shape of tanh."""
+    links = [link_of(f) for f in ACTIVATIONS.values() if f.odd_form is not None]
+    return [link for link in links if np.isfinite(link.flat) and link.odd.name == link.activation.name]
+
+
+def with_algebraic_tails() -> list[Link]:
+    """Return the links of all sigmoids that never reach their limits."""
+    return [link_of(f) for f in ACTIVATIONS.values() if f.odd_form is not None and np.isinf(f.odd_form.flat)]

@@ -74,8 +74,8 @@ class Family:
                 raise ValueError(f"slopes must be 'each', 'common' or a number above 0, got {slopes!r}.")
         elif not (np.isfinite(slopes) and slopes > 0):
             raise ValueError(f"slopes must be 'each', 'common' or a number above 0, got {slopes!r}.")
-        if labels and (known.low, known.high) != (-1.0, 1.0):
-            raise ValueError(f"labels need an activation between -1 and 1, got {known.name!r}; use 'tanh'.")
+        if labels and ((known.low, known.high) != (-1.0, 1.0) or known.odd_form is None):
+            raise ValueError(f"labels need an odd activation between -1 and 1, got {known.name!r}; use 'tanh'.")
         if labels and intercept:
             raise ValueError("labels are a mixture without an intercept: use offsets instead.")
         return cls(known, labels, slopes, offsets, intercept)

@@ -87,8 +87,8 @@ class NormalEquations(Summary[Equations, Equations]):
             z += b[:, None]
         activation = self.family.activation
         values = activation.value(z)
-        # 1 - tanh^2 is exact to 1e-16 of the largest slope, and free of a second exponential.
-        slopes = 1 - values * values if activation.name == "tanh" else activation.derivative(z)
+        shortcut = activation.derivative_of_value
+        slopes = activation.derivative(z) if shortcut is None else shortcut(values)
         slopes *= u[:, None]
         return values, slopes
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..torch_activations import torch_activation
 from .normal import LEAST_VARIANCE, Equations, NormalEquations
 
 __all__ = ["equations_on_device"]
@@ -30,7 +29,7 @@ def _pieces(part: Any, n_rows: int) -> list[Any]:
 
 def _equations(summary: NormalEquations, X: Any, y: Any, weight: Any) -> tuple[Any, ...]:
     family, theta = summary.family, summary.theta
-    f = torch_activation(family.activation.name)
+    f = family.activation.torch_twin()
     x, target = X.double(), y.double()
     u = x.new_tensor(theta.u)
     z = x @ x.new_tensor(theta.A).T

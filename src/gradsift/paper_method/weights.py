@@ -11,7 +11,6 @@ from scipy.optimize import nnls
 from ..activations import Activation, get_activation
 from ..checking import Floats, at_least
 from ..sources import Rows, Source, Summary
-from ..torch_activations import torch_activation
 
 __all__ = ["WeightFit", "fit_weights"]
 
@@ -70,7 +69,7 @@ class GramSummary(Summary[GramState, GramState]):
         x, y = rows.X.double(), rows.y.double()
         scores = x @ x.new_tensor(self.units).T
         weight = y.new_ones(len(y)) if rows.weight is None else rows.weight.double()
-        f = torch_activation(self.activation.name).value
+        f = self.activation.torch_twin().value
         active = [f(float(slope) * scores) for slope in self.slopes]
         gram = np.stack([((a * weight[:, None]).T @ a).cpu().numpy() for a in active])
         moment = np.stack([((a * weight[:, None]).T @ y).cpu().numpy() for a in active])

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..activations import Activation
 from ..fit import Family, Parameters
 from ..sources import Rows
 
@@ -47,7 +46,6 @@ class BatchLoss:
         self.weight = None if rows.weight is None else (rows.weight / rows.weight.mean()).astype(np.float32)
         mass = float(len(self.y)) if rows.weight is None else float(rows.weight.sum())
         self.ridge = np.float32(ridge / max(mass, 1.0))
-        self._derivative = _DERIVATIVE_OF_VALUE.get(family.activation.name)
 
     @property
     def width(self) -> int:
@@ -95,15 +93,14 @@ class BatchLoss:
         return losses, gradient
 
     def _activate(self, z: Any, slope: Any) -> tuple[Singles, Singles]:
-        """Return f(z) and f'(z), overwriting both arguments where the activation allows it."""
-        if self._derivative is None:
-            activation: Activation = self.family.activation
-            slope[...] = activation.derivative(z)
-            z[...] = activation.value(z)
-            return z, slope
-        np.tanh(z, out=z)
-        np.multiply(z, z, out=slope)
-        np.subtract(np.float32(1), slope, out=slope)
+        """Return f(z) and f'(z), which overwrite both arguments."""
+        f = self.family.activation
+        if f.derivative_of_value is None or not isinstance(f.value, np.ufunc):
+            slope[...] = f.derivative(z)
+            z[...] = f.value(z)
+        else:  # in place: new temporaries would cost as much as the hyperbolic tangent itself
+            f.value(z, out=z)
+            f.derivative_of_value(z, out=slope)
         return z, slope
 
     def _residual(self, r: Singles, block: slice) -> tuple[NDArray[np.float64], Singles]:
@@ -139,9 +136,6 @@ class BatchLoss:
         u = _softmax(stored[None])[0] if self.family.labels else stored
         A, b = (inputs[:, :-1], inputs[:, -1]) if self.family.offsets else (inputs, np.zeros(k))
         return Parameters(A, u, b, float(student[-1]) if self.family.intercept else 0.0)
-
-
-_DERIVATIVE_OF_VALUE = {"tanh": True}  # f' = 1 - f^2 costs two cheap passes instead of an exponential
 
 
 def _softmax(stored: Any) -> Any:

@@ -7,14 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from ...activations import get_activation
 from ...checking import Floats, as_generator, at_least
 from ...errors import BudgetSpent, NotIdentifiable
 from ...fit import Parameters
 from ...oracle import Oracle
 from ..answers import Floor, choose_path
 from ..asking import EPS, Ledger
-from ..links import LINKS
+from ..links import Link, link_of
 from ..noisy.cones import cones
 from ..noisy.local_fit import Fitted, Noise, fit_jointly, predict
 from ..noisy.student import Lesson, study
@@ -73,14 +72,12 @@ def identify_bounded(
     """
     if accuracy is not None:
         at_least("accuracy", accuracy, 0, strict=True)
-    name = get_activation(activation).name
-    if name not in LINKS:
-        raise ValueError(f"activation must be one of {', '.join(LINKS)} inside a box, got {activation!r}.")
+    link = link_of(activation)
     rng = as_generator(rng)
     before = oracle.n_answered
     box = box_of(oracle, Ledger(oracle, None, progress))
     floor = choose_path(oracle, rng) if floor is None else floor
-    search = _Exact(box, name, rng) if floor.kind == "exact" else NoisyBox(box, LINKS[name], floor, accuracy, rng)
+    search = _Exact(box, link, rng) if floor.kind == "exact" else NoisyBox(box, link, floor, accuracy, rng)
     try:
         search.run()
     except BudgetSpent as spent:
@@ -93,8 +90,8 @@ def identify_bounded(
 class _Exact:
     """One identification with exact answers while it runs; all parameters are those of the box's coordinates."""
 
-    def __init__(self, box: Box, activation: str, rng: np.random.Generator) -> None:
-        self.box, self.rng, self.link = box, rng, LINKS[activation]
+    def __init__(self, box: Box, link: Link, rng: np.random.Generator) -> None:
+        self.box, self.rng, self.link = box, rng, link
         self.g = self.link.odd
         self.share = 1.0  # of the box that random inputs fill
         self.n_spare = _SPARE

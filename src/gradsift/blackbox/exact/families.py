@@ -8,7 +8,7 @@ import numpy as np
 
 from ...checking import Floats
 from ...errors import NotIdentifiable
-from ..links import LINKS, Link
+from ..links import Link, with_plateaus
 
 __all__ = ["AlgebraicTails", "Slope", "WrongFamily", "family_misfits", "likely_family"]
 
@@ -24,7 +24,7 @@ class WrongFamily(NotIdentifiable):
 
 
 class AlgebraicTails(NotIdentifiable):
-    """Along a ray the function approaches its limit like one over the radius: arctan or softsign."""
+    """Along a ray the function approaches its limit like one over the radius, as arctan and softsign do."""
 
 
 @dataclass(frozen=True)
@@ -45,9 +45,9 @@ def family_misfits(slope: Slope) -> dict[str, float]:
     """Return for each family how far one unit of it misses the samples, over the step's height; inf if it cannot."""
     half = 0.5 * (slope.values[-1] - slope.values[0])
     if half == 0:
-        return {"tanh": np.inf, "erf": np.inf}
+        return {link.odd.name: np.inf for link in with_plateaus()}
     ratios = (slope.values[1:-1] - slope.values[0]) / half - 1
-    return {name: _misfit(LINKS[name], slope.angles[1:-1], ratios) for name in ("tanh", "erf")}
+    return {link.odd.name: _misfit(link, slope.angles[1:-1], ratios) for link in with_plateaus()}
 
 
 def _misfit(link: Link, angles: Floats, ratios: Floats) -> float:

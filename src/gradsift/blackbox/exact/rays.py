@@ -10,7 +10,7 @@ from ...checking import Floats
 from ...errors import NotIdentifiable
 from ...geometry import orthonormal_rows
 from ..asking import NEAR, Ledger
-from ..links import Link
+from ..links import Link, with_algebraic_tails
 from .families import AlgebraicTails
 from .linear_term import linear_term
 
@@ -184,9 +184,10 @@ def _refusal(ray: _Ray, n_queries: int) -> NotIdentifiable:
     ratios = ray.ratios()
     evidence = f"({n_queries} queries; the last differences at radii growing by 8 have the ratios {_listed(ratios)})"
     if np.all(np.abs(ratios * _FACTOR - 1) < 0.05):
+        names = " or ".join(f"'{link.activation.name}'" for link in with_algebraic_tails())
         return AlgebraicTails(
             f"Along a ray the function approaches its limit like one over the radius {evidence}: units with algebraic "
-            "tails; try activation='arctan' or 'softsign'."
+            f"tails; try activation={names}."
         )
     return NotIdentifiable(
         f"Along a ray the function settles neither to a constant nor to a line {evidence}: it is not a sum of "

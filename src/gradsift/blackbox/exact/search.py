@@ -13,7 +13,7 @@ from ...errors import BudgetSpent, NotIdentifiable
 from ...geometry import orthonormal_rows
 from ...oracle import Oracle
 from ..asking import Ledger
-from ..links import LINKS
+from ..links import Link, link_of, with_algebraic_tails
 from ..result import Identification, Progress
 from .accuracy import Errors
 from .arcs import suspected_arcs
@@ -98,7 +98,7 @@ class _Search:
 
     def __init__(self, ledger: Ledger, rng: np.random.Generator) -> None:
         self.ledger, self.rng = ledger, rng
-        self.link = LINKS["tanh"]
+        self.link = link_of("tanh")
         self.known = empty_net(self.link, ledger.n_features, 0.0)
         self.scans: list[CircleScan] = []
         self.notes: list[str] = []
@@ -111,24 +111,25 @@ class _Search:
         except WrongFamily as other:
             return self.family(other.family)
         except AlgebraicTails:
-            return self.student("arctan", "softsign")
+            return self.student(*with_algebraic_tails())
 
-    def student(self, *names: str) -> Identification:
+    def student(self, *links: Link) -> Identification:
         """Train students of these activations."""
         if self.ledger.linear is not None:
+            names = " or ".join(link.activation.name for link in links)
             raise NotIdentifiable(
                 f"Beside a linear term the function has algebraic tails ({self.ledger.n_queries} queries): units of "
-                f"{' or '.join(names)} can only be found without one; subtract it first."
+                f"{names} can only be found without one; subtract it first."
             )
-        net = find_by_student(self.ledger, [LINKS[name] for name in names], self.rng)
+        net = find_by_student(self.ledger, links, self.rng)
         self.link, self.known = net.link, net
         return self._finish(fit_jointly(net, self.ledger))
 
     def family(self, name: str) -> Identification:
         """Find the units of one activation."""
-        self.link = LINKS[name]
+        self.link = link_of(name)
         if np.isinf(self.link.flat):
-            return self.student(name)
+            return self.student(self.link)
         rays = cast_rays(self.ledger, self.link, self.rng)
         self.known = empty_net(self.link, self.ledger.n_features, rays.intercept, self.ledger.linear)
         raise_if_drowned(self.ledger, _CIRCLE * rays.scale)

@@ -79,7 +79,7 @@ class _Problem:
 
 
 def train_student(
-    X: Floats, y: Floats, n_units: int, activation: str, rng: np.random.Generator, *, n_starts: int = 10
+    X: Floats, y: Floats, n_units: int, activation: str | Activation, rng: np.random.Generator, *, n_starts: int = 10
 ) -> Student:
     """Fit a network with `n_units` units; stop at the first start that fits to rounding, else return the best.
 
@@ -87,7 +87,7 @@ def train_student(
     ----------
     X, y : (n, d) and (n,) arrays
     n_units : int
-    activation : str
+    activation : str or Activation
     rng : Generator
     n_starts : int
     """

@@ -1,4 +1,4 @@
-"""Activations with algebraic tails, arctan and softsign: they have no plateaus, so a student is trained instead.
+"""Activations with algebraic tails, as arctan and softsign: they have no plateaus, so a student is trained instead.
 
 Small networks only; what cannot be fitted to rounding is refused.
 """
@@ -42,7 +42,7 @@ def find_by_student(ledger: Ledger, links: Sequence[Link], rng: np.random.Genera
         points = scale * rng.standard_normal((wanted - len(X), d))
         X, y = np.concatenate([X, points]), np.concatenate([y, ledger.ask(points, "student")])
         for link in links:
-            student = train_student(X, y, k, link.activation.name, rng, n_starts=4 + 4 * k)
+            student = train_student(X, y, k, link.odd, rng, n_starts=4 + 4 * k)
             best = min(best, student.misfit)
             if student.misfit < 1e-9 * max(ledger.largest, 1e-300):
                 m = student.model

@@ -10,7 +10,7 @@ from ...checking import Floats
 from ...errors import NotIdentifiable
 from ..answers import Floor
 from ..asking import Ledger
-from ..links import LINKS
+from ..links import link_of
 from ..result import Identification
 from .bias import Replies, debiased
 from .cones import LEVELS, Widening, cones
@@ -37,9 +37,7 @@ class Campaign:
     def __init__(
         self, ledger: Ledger, activation: str, floor: Floor, accuracy: float | None, rng: np.random.Generator
     ) -> None:
-        if activation not in LINKS:
-            raise ValueError(f"activation must be one of {', '.join(LINKS)} for imperfect answers, got {activation!r}.")
-        self.ledger, self.link, self.floor, self.rng = ledger, LINKS[activation], floor, rng
+        self.ledger, self.link, self.floor, self.rng = ledger, link_of(activation), floor, rng
         self.g = self.link.odd
         self.accuracy = accuracy if accuracy is not None else (0.1 if floor.kind in ("noisy", "labels") else np.inf)
         self.asked_for = accuracy

@@ -41,7 +41,7 @@ def _turn(fitted: Fitted, x: Floats, missing: float, g: Activation) -> Floats:
     k, d = theta.A.shape
     z = theta.A @ x + theta.b
     wanted = np.clip(g.value(z) + missing / theta.u, -_SLOPE, _SLOPE)  # (k,)
-    gaps = g.inverse(wanted) - z
+    gaps = g.invert(wanted) - z
     rows = np.zeros((k, len(fitted.information)))
     for unit in range(k):
         at = unit * (d + 1)

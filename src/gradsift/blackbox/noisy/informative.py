@@ -21,7 +21,7 @@ def informative_points(theta: Parameters, radius: float, n: int, g: Activation, 
     units; for more units the point is the best compromise.
     """
     k, d = theta.A.shape
-    steep = float(g.inverse(np.array([_STEEP]))[0])
+    steep = float(g.invert(np.array([_STEEP]))[0])
     inner = rng.random((n, k)) < _INNER
     z = rng.choice([-1.0, 1.0], (n, k)) * np.where(inner, steep, _SATURATED)
     inverse = np.linalg.pinv(theta.A, rcond=0.05)

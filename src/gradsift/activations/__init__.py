@@ -1,0 +1,20 @@
+"""Each activation: one record that says all there is to say about it, and the door by which more of them come in."""
+
+from __future__ import annotations
+
+from .catalogue import ACTIVATIONS, get_activation, register
+from .record import Activation, End, Odd, OddForm
+from .twins import OnnxTwin, TorchTwin, onnx_operator
+
+__all__ = [
+    "ACTIVATIONS",
+    "Activation",
+    "End",
+    "Odd",
+    "OddForm",
+    "OnnxTwin",
+    "TorchTwin",
+    "get_activation",
+    "onnx_operator",
+    "register",
+]
