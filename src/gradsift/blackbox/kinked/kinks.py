@@ -15,8 +15,8 @@ __all__ = ["Bend", "Kink", "NotThatShape", "Seen", "try_sharp", "try_smooth"]
 
 _APART = 40.0  # errors of the meeting point between it and the answers that test it
 _AGREE = 10.0  # standard deviations
-_TELLS = 0.1  # least argument that tells a width
-_TOO_LARGE = 12.0  # over the change of slope and the distance: answers that no single unit gives
+_TELLS = 0.2  # least argument that tells a width
+_WIDEST = 1 / 40  # least width of a unit over the typical one
 _STEP = 6.0
 _MOST_WIDTHS = 5
 _LOOK_TWICE = 2  # kinks at which the shape is compared with a further answer
@@ -131,34 +131,33 @@ def _both_sides(
     shape: Shape, left: Piece, right: Piece, ask: Ask, sigma: float, place: float, change: float, delta: float
 ) -> Seen | float:
     """Return a kink, strays, or by how much to change the distance."""
-    unit = abs(change) * delta
-    ratios = np.zeros(2)
+    ratios, noises = np.zeros(2), np.zeros(2)
     for number, (t, near, far) in enumerate(((place - delta, left, right), (place + delta, right, left))):
         y = ask(t)
         ratios[number] = (y - near.at(t)) / (change * delta)
-        noise = _AGREE * sigma * float(np.hypot(1.0, np.hypot(near.error(t), far.error(t)))) / unit
-        if abs(ratios[number]) > _TOO_LARGE:
-            if far.holds(t, y, sigma):
-                far.add(t, y)
-                return Seen()
+        noises[number] = sigma * float(np.hypot(1.0, np.hypot(near.error(t), far.error(t)))) / abs(change * delta)
+        noise = _AGREE * noises[number]
+        if far.holds(t, y, sigma) and not near.holds(t, y, sigma):
+            far.add(t, y)
+            return Seen()
+        least = _WIDEST * shape.typical
+        most = float(shape.rest(np.array(least))) / least
+        if abs(ratios[number]) > noise and not 0 < ratios[number] / most < 1.5:
             return Seen(strays=((t, y),))
-        if shape.even and number == 0:
-            argument = shape.argument(abs(ratios[0]), -1.0)
-            if abs(ratios[0]) < 3 * noise or argument == np.inf:
-                return 1 / _STEP
-            if argument < _TELLS:
-                return _STEP
+    noise = _AGREE * float(noises.max())
     if np.abs(ratios).max() < 3 * noise:
         return 1 / _STEP
     for turn in (1.0,) if shape.even else (1.0, -1.0):
         sides = np.array([-turn, turn])
         chosen = int(np.argmax(np.abs(ratios)))
         argument = shape.argument(abs(ratios[chosen]), float(sides[chosen]))
-        if not 0 < argument < np.inf:
+        if argument == 0:
+            return _STEP
+        if argument == np.inf:
             continue
         expected = shape.rest(sides * argument) / argument
         if np.abs(expected - ratios).max() <= noise * (1 + argument):
-            return Seen(Kink(place, change, argument / delta, turn)) if argument > _TELLS else _STEP
+            return Seen(Kink(place, change, argument / delta, turn)) if argument > _TELLS else shape.typical / argument
     return Seen(crowded=True)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import lstsq
+from scipy.linalg import lstsq, qr, solve_triangular
 
 from ...checking import Floats
 from .kinks import Kink
@@ -27,6 +27,8 @@ class SettledLeg:
         At the start.
     kinks : tuple of Kink
         In order.
+    width_errors : (n,) array
+        Relative standard errors of the kinks' widths; 0 where they are sharp.
     chi : float
         Largest miss of an answer, in rounding errors.
     scatter : float
@@ -37,6 +39,7 @@ class SettledLeg:
     level: float
     slope: float
     kinks: tuple[Kink, ...]
+    width_errors: Floats
     chi: float
     scatter: float
 
@@ -60,13 +63,22 @@ def settle_leg(shape: Shape, scan: LegScan, sigma: float) -> SettledLeg:
         scale[scale == 0] = 1.0
         step = lstsq(jacobian / scale, scan.values - values)[0] / scale
         line, kinks = line + step[:2], _moved(kinks, step[2:])
-    values, _ = _model(shape, line, kinks, scan.times)
+    values, jacobian = _model(shape, line, kinks, scan.times)
     misses = scan.values - values
     free = max(1, len(misses) - len(line) - (2 if shape.sharp else 3) * len(kinks))
     return SettledLeg(
-        scan, float(line[0]), float(line[1]), kinks,
+        scan, float(line[0]), float(line[1]), kinks, _width_errors(jacobian, kinks, sigma),
         float(np.abs(misses).max() / sigma), float(np.sqrt(misses @ misses / free)),
     )  # fmt: skip
+
+
+def _width_errors(jacobian: Floats, kinks: tuple[Kink, ...], sigma: float) -> Floats:
+    if not kinks or not kinks[0].width:
+        return np.zeros(len(kinks))
+    scale = np.linalg.norm(jacobian, axis=0)
+    r = qr(jacobian / scale, mode="r")[0][: len(scale)]
+    errors = sigma * np.linalg.norm(solve_triangular(r, np.eye(len(scale))), axis=1) / scale
+    return np.asarray(errors[4::3] / np.array([kink.width for kink in kinks]))
 
 
 def _first_line(shape: Shape, scan: LegScan) -> Floats:

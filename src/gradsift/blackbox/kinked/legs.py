@@ -99,7 +99,8 @@ class _Scan:
         self.gaps: list[Kink | None] = [None]
         self.times = [t for piece in ends for t in piece.times]
         self.values = [y for piece in ends for y in piece.values]
-        self.tries = 0
+        self.tries = self.drops = 0
+        self.blind = False  # after a drop, the meeting point was asked already
 
     def ask(self, t: float) -> float:
         y = float(self.ledger.ask(self.leg.points(t)[None], "path")[0])
@@ -115,6 +116,10 @@ class _Scan:
             if self._merge(number, left, right) or self._drop_straddling(number, left, right):
                 continue
             self._check_patience(left, right)
+            if self.blind:
+                self.blind = False
+                self._halve(number, left, right)
+                continue
             seen = attempt(self.bend, left, right, self.ask, self.sigma)
             if seen.kink is not None:
                 left.fixed = right.fixed = True
@@ -132,7 +137,8 @@ class _Scan:
         self.tries += 1
         allowed = _PATIENCE[0] + _PATIENCE[1] * sum(kink is not None for kink in self.gaps)
         if len(self.times) > allowed or self.tries > 2 * allowed:
-            raise PathFailed(f"{len(self.times)} answers on a leg separate only {len(self.bend.widths)} kinks")
+            n_kinks = sum(kink is not None for kink in self.gaps)
+            raise PathFailed(f"{len(self.times)} answers on a leg separate only {n_kinks} kinks")
         if right.low - left.high < _LEAST_GAP * self.leg.length:
             raise PathFailed("a bend within the least distance is not a single kink")
 
@@ -147,13 +153,16 @@ class _Scan:
         """Drop a pair of answers between which there is a kink: the lines meet within it."""
         place = meeting(left, right)[0]
         for which, piece in ((number, left), (number + 1, right)):
-            if not piece.fixed and piece.low <= place <= piece.high:
+            slack = 0.02 * (piece.high - piece.low)  # a pair whose first answer lies on the left piece still straddles
+            if len(piece.times) == 2 and not piece.fixed and piece.low - slack <= place <= piece.high + slack:
                 self._drop(which)
                 return True
         return False
 
     def _drop(self, which: int) -> None:
         del self.pieces[which]
+        self.drops += 1
+        self.blind = True
         self.gaps[which - 1 : which + 1] = [None]
 
     def _drop_crowded(self, number: int, left: Piece, right: Piece) -> None:
@@ -167,7 +176,7 @@ class _Scan:
         self._halve(number, left, right)
 
     def _halve(self, number: int, left: Piece, right: Piece) -> None:
-        share = 0.5 if self.tries % 3 else 0.38  # another place after a pair was dropped
+        share = 0.3 + 0.4 * ((0.5 + 0.618 * self.drops) % 1.0)  # another place after a pair was dropped
         t = left.high + share * (right.low - left.high)
         y = self.ask(t)
         for piece in (left, right):

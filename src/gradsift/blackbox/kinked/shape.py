@@ -106,5 +106,5 @@ def shape_of(name: str) -> Shape:
     gain = end - slope
     corner = (level - end_level) / gain
     even = name not in ("elu", "mish")
-    typical = 0.0 if name in ("relu", "leaky_relu") else 0.6 if name == "elu" else 2.0
+    typical = {"relu": 0.0, "leaky_relu": 0.0, "gelu": 1.2, "gelu_tanh": 1.2, "elu": 0.7}.get(name, 2.0)
     return Shape(activation, slope, level, gain, corner, even, typical)

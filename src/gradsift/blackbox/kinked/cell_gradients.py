@@ -1,0 +1,169 @@
+"""The gradients of all cells along the path: steps across it that stay within the cell, as measured margins say."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...checking import Floats
+from ..asking import Ledger
+from .cells import Base, Crossing, margins
+from .legs import PathFailed
+from .path import Path
+from .shape import Shape
+
+__all__ = ["CellGradients", "measure_gradients"]
+
+_FIRST_STEP = (0.02, 0.05)  # of the room: at most, and over the number of kinks
+_SAFE = 0.75  # share of a margin that a step may use
+_SMALLER = 6.0
+_MOST_REPEATS = 5
+_FIRST_BATCH = 3
+_ONE_STEP = 1.3  # error of a difference between an answer and the fitted base, in errors of an answer
+_SHARES = (10.0, 7.0)  # margin over the step's typical change of an argument: first batch, and all others
+
+
+@dataclass(frozen=True)
+class CellGradients:
+    """Gradients in the coordinates of the path's frame.
+
+    Attributes
+    ----------
+    values : (cells, d) array
+    along, aside : (cells,) arrays
+        Standard errors in the plane, along the leg and across it.
+    across : (cells, d - 2) array
+        Standard errors across the plane.
+    """
+
+    values: Floats
+    along: Floats
+    aside: Floats
+    across: Floats
+
+
+def measure_gradients(
+    ledger: Ledger, path: Path, bases: list[Base], crossings: list[Crossing], shape: Shape, sigma: float
+) -> CellGradients:
+    """Measure the gradient of every cell; d - 1 queries each, one less in the corner's cell.
+
+    A step that leaves its cell would read the neighbour's gradient. The jumps themselves tell: a step h along
+    direction i changes the argument of unit l by ``jumps[l, i] h``, and a step that did cross reads a jump whose
+    change is just the margin. Such steps are repeated, shorter.
+    """
+    return _Measuring(ledger, path, bases, crossings, shape, sigma).run()
+
+
+class _Measuring:
+    def __init__(
+        self, ledger: Ledger, path: Path, bases: list[Base], crossings: list[Crossing], shape: Shape, sigma: float
+    ) -> None:
+        self.ledger, self.path, self.bases, self.crossings, self.sigma = ledger, path, bases, crossings, sigma
+        n, d = len(bases), ledger.n_features
+        self.flats = np.array([0.0 if shape.sharp else shape.flat(sigma / abs(c.weight)) * abs(c.weight) for c in crossings])
+        self.along = np.array([base.slope for base in bases])
+        self.aside = np.zeros(n)
+        self.across = np.zeros((n, d - 2))
+        self.steps = np.full((n, d - 1), np.inf)  # aside first, then across
+        self.values = np.array([base.value for base in bases])
+        self.places = np.array([base.place for base in bases])
+
+    def run(self) -> CellGradients:
+        rooms = np.array([base.room for base in self.bases])
+        if (rooms <= 0).any():
+            raise PathFailed("two kinks lie within each other's transition")
+        self._measure_aside(min(_FIRST_STEP[0], _FIRST_STEP[1] / max(1, len(self.crossings))) * rooms)
+        d = self.across.shape[1]
+        lengths = np.linalg.norm(self._normals(), axis=1) / np.sqrt(2)
+        typical = np.maximum(lengths, np.median(lengths)) if len(lengths) else lengths
+        order = np.arange(d)
+        self._measure_across(order[:_FIRST_BATCH], typical, _SHARES[0])
+        if d > _FIRST_BATCH:
+            jumps = np.diff(self.across[:, :_FIRST_BATCH], axis=0)
+            seen = np.concatenate([jumps, self._normals()], axis=1)
+            self._measure_across(order[_FIRST_BATCH:], np.sqrt((seen**2).mean(axis=1)), _SHARES[1])
+        return self._gradients()
+
+    def _normals(self) -> Floats:
+        """Return the jumps within the plane, (k, 2), in its coordinates."""
+        planar = self._planar()
+        return np.asarray(np.diff(planar, axis=0))
+
+    def _planar(self) -> Floats:
+        ways = np.array([base.leg.way for base in self.bases])
+        asides = np.array([base.leg.aside for base in self.bases])
+        return np.asarray(self.along[:, None] * ways + self.aside[:, None] * asides)
+
+    def _margins(self) -> Floats:
+        return margins(self.places, self._normals(), self.crossings, self.flats)
+
+    def _measure_aside(self, steps: Floats) -> None:
+        todo = np.array([base.aside is None for base in self.bases])
+        for number, base in enumerate(self.bases):
+            if base.aside is not None:
+                self.aside[number] = base.aside
+        for _ in range(_MOST_REPEATS):
+            cells = np.flatnonzero(todo)
+            if len(cells):
+                ways = np.array([self.bases[i].leg.aside for i in cells])
+                points = (self.places[cells] + steps[cells, None] * ways) @ self.path.frame.plane
+                answers = self.ledger.ask(points, "gradients")
+                self.aside[cells] = (answers - self.values[cells]) / steps[cells]
+                self.steps[cells, 0] = steps[cells]
+            if not len(self.crossings):
+                return
+            asides = np.array([base.leg.aside for base in self.bases])
+            change = np.abs(asides @ self._normals().T) * np.where(np.isfinite(self.steps[:, :1]), steps[:, None], 0.0)
+            todo = (change > _SAFE * self._margins()).any(axis=1) & np.isfinite(self.steps[:, 0])
+            if not todo.any():
+                return
+            steps = np.where(todo, steps / _SMALLER, steps)
+        raise PathFailed("no step across the path stays within its cell")
+
+    def _measure_across(self, directions: NDArray[np.intp], typical: Floats, share: float) -> None:
+        """Measure along some of the directions orthogonal to the plane."""
+        if not len(directions):
+            return
+        room = self._margins()  # (cells, k)
+        if len(self.crossings) and (room <= 0).any():
+            raise PathFailed("two kinks lie within each other's transition")
+        with np.errstate(divide="ignore"):
+            longest = (room / (share * np.maximum(typical, 1e-300))).min(axis=1, initial=self.path.radius)
+        steps = np.repeat(longest[:, None], len(directions), axis=1)  # (cells, n)
+        todo = np.ones(steps.shape, dtype=np.bool_)
+        for _ in range(_MOST_REPEATS):
+            self._ask_across(directions, steps, todo)
+            jumps = np.abs(np.diff(self.across[:, directions], axis=0))  # (k, n)
+            todo = np.stack(
+                [(jumps * h > _SAFE * r[:, None]).any(axis=0) for h, r in zip(steps, room)]
+            ) if len(jumps) else np.zeros_like(todo)  # fmt: skip
+            if not todo.any():
+                self.steps[:, 1 + directions] = steps
+                return
+            steps = np.where(todo, steps / _SMALLER, steps)
+        raise PathFailed("no step across the plane stays within its cell")
+
+    def _ask_across(self, directions: NDArray[np.intp], steps: Floats, todo: NDArray[np.bool_]) -> None:
+        cells, numbers = np.nonzero(todo)
+
+        def rows_of(part: slice) -> Floats:
+            stand = self.places[cells[part]] @ self.path.frame.plane
+            return np.asarray(
+                stand + steps[cells[part], numbers[part], None] * self.path.frame.across(directions[numbers[part]])
+            )
+
+        answers = self.ledger.ask_blocks(len(cells), rows_of, "gradients")
+        self.across[cells, directions[numbers]] = (answers - self.values[cells]) / steps[cells, numbers]
+
+    def _gradients(self) -> CellGradients:
+        values = np.concatenate([self._planar(), self.across], axis=1)
+        rooms = np.array([base.room for base in self.bases])
+        aside = np.where(np.isfinite(self.steps[:, 0]), self.steps[:, 0], rooms)
+        return CellGradients(
+            values,
+            _ONE_STEP * self.sigma / rooms,
+            _ONE_STEP * self.sigma / aside,
+            _ONE_STEP * self.sigma / self.steps[:, 1:],
+        )

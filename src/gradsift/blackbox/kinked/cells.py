@@ -1,0 +1,124 @@
+"""The cells that a path passes through: where to stand in each, and how far the kinks are from there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...checking import Floats
+from .leg_fit import SettledLeg
+from .path import Leg
+from .shape import Shape
+
+__all__ = ["Base", "Crossing", "bases_of", "crossings_of", "margins"]
+
+
+@dataclass(frozen=True)
+class Base:
+    """Where the gradient of a cell is measured.
+
+    Attributes
+    ----------
+    place : (2,) array
+        In the plane's coordinates.
+    value : float
+        Of the function there.
+    slope : float
+        Along the leg.
+    aside : float or None
+        Slope in the plane across the leg, where it is known: in the cell of the corner, which has two legs.
+    room : float
+        Distance to the nearest transition along the leg.
+    """
+
+    leg: Leg
+    place: Floats
+    value: float
+    slope: float
+    aside: float | None
+    room: float
+
+
+@dataclass(frozen=True)
+class Crossing:
+    """Where a unit's hyperplane meets the path.
+
+    Attributes
+    ----------
+    place : (2,) array
+        In the plane's coordinates.
+    change : float
+        Of the slope along the leg.
+    weight : float
+        Of the unit; the sign of the change where it is sharp.
+    weight_error : float
+    """
+
+    leg: Leg
+    place: Floats
+    change: float
+    weight: float
+    weight_error: float
+    turn: float
+
+
+def crossings_of(legs: tuple[SettledLeg, ...], shape: Shape) -> list[Crossing]:
+    """Return the crossings in the order of the path."""
+    return [
+        Crossing(
+            leg.scan.leg,
+            leg.scan.leg.in_plane(kink.place),
+            kink.change,
+            weight := float(np.sign(kink.change)) if shape.sharp else kink.change / kink.width,
+            abs(weight) * float(error),
+            kink.turn,
+        )
+        for leg in legs
+        for kink, error in zip(leg.kinks, leg.width_errors)
+    ]
+
+
+def bases_of(legs: tuple[SettledLeg, SettledLeg], shape: Shape, sigma: float) -> list[Base]:
+    """Return a base in the middle of every cell, in the order of the path; the corner's cell has one of both legs."""
+    found: list[list[Base]] = []
+    for leg in legs:
+        line = leg.scan.leg
+        reach = [0.0 if shape.sharp else shape.flat(sigma * k.width / abs(k.change)) / k.width for k in leg.kinks]
+        starts = [0.0, *(k.place + r for k, r in zip(leg.kinks, reach))]
+        ends = [*(k.place - r for k, r in zip(leg.kinks, reach)), line.length]
+        middles = np.array([0.5 * (a + b) for a, b in zip(starts, ends)])
+        values = leg.at(shape, middles)
+        found.append(
+            [
+                Base(line, line.in_plane(t), float(y), float(s), None, 0.5 * (b - a))
+                for t, y, s, a, b in zip(middles, values, leg.slopes(), starts, ends)
+            ]
+        )
+    first, second = found
+    return [*first[:-1], _at_corner(first[-1], second[0]), *second[1:]]
+
+
+def _at_corner(before: Base, after: Base) -> Base:
+    """Return the roomier of two bases in one cell, with both slopes in the plane."""
+    base, other = (before, after) if before.room >= after.room else (after, before)
+    across = base.leg.aside
+    # slope of the other leg = slope * <way, other way> + aside * <across, other way>
+    aside = (other.slope - base.slope * float(base.leg.way @ other.leg.way)) / float(across @ other.leg.way)
+    return Base(base.leg, base.place, base.value, base.slope, float(aside), base.room)
+
+
+def margins(places: Floats, normals: Floats, crossings: list[Crossing], flats: Floats) -> Floats:
+    """Return by how much a unit's argument (times its weight) may change before its transition begins, (cells, k).
+
+    Parameters
+    ----------
+    places : (cells, 2) array
+    normals : (k, 2) array
+        Jumps of the gradient within the plane.
+    flats : (k,) array
+        Size of the arguments, times the weight, beyond which a unit is straight.
+    """
+    met = np.array([crossing.place for crossing in crossings])
+    sizes = np.abs(places @ normals.T - (normals * met).sum(axis=1))  # (cells, k)
+    return np.asarray(sizes - flats)
