@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from scipy.stats import chi2, norm
 
 from .checking import Floats, as_generator, at_least, finite_matrix
-from .fit import NO_PRIOR, Chart, Equations, Family, NormalEquations, Parameters, from_model, refine
+from .fit import NO_PRIOR, Chart, Equations, Family, Layout, NormalEquations, Parameters, from_model, refine
 from .geometry import match_units
 from .model import SigmoidCombination
 from .sources import ArraySource, Rows, Source
@@ -48,9 +48,8 @@ class StandardErrors:
 
     @cached_property
     def _blocks(self) -> Floats:
-        k, d = self.model.units.shape
-        parts = [self.covariance[i * d : (i + 1) * d, i * d : (i + 1) * d] for i in range(k)]
-        return np.array(parts)  # (k, d, d)
+        blocks = [self._layout.a(unit) for unit in range(self.model.n_units)]
+        return np.array([self.covariance[block, block] for block in blocks])  # (k, d, d)
 
     @cached_property
     def _tangent(self) -> Floats:
@@ -79,19 +78,17 @@ class StandardErrors:
     @property
     def weights(self) -> Floats:
         """(k,) of the weights."""
-        k, d = self.model.units.shape
-        return self._diagonal(k * d, k)
+        return self._of(self._layout.weights)
 
     @property
     def offsets(self) -> Floats:
         """(k,) of the offsets; zero where they were not fitted."""
-        k, d = self.model.units.shape
-        return self._diagonal(k * d + k, k) if self.family.offsets else np.zeros(k)
+        return self._of(self._layout.b) if self.family.offsets else np.zeros(self.model.n_units)
 
     @property
     def intercept(self) -> float:
         """Of the intercept; zero where it was not fitted."""
-        return float(self._diagonal(len(self.covariance) - 1, 1)[0]) if self.family.intercept else 0.0
+        return float(self._of(self._layout.c)[0]) if self.family.intercept else 0.0
 
     def as_dict(self) -> dict[str, Floats]:
         """Return the standard errors by parameter name."""
@@ -103,8 +100,12 @@ class StandardErrors:
             "intercept": np.array([self.intercept]),
         }
 
-    def _diagonal(self, start: int, length: int) -> Floats:
-        return np.asarray(np.sqrt(np.maximum(np.diag(self.covariance)[start : start + length], 0)))
+    @property
+    def _layout(self) -> Layout:
+        return self.family.layout(*self.model.units.shape)
+
+    def _of(self, part: slice) -> Floats:
+        return np.asarray(np.sqrt(np.maximum(np.diag(self.covariance)[part], 0)))
 
 
 def fisher_information(

@@ -108,7 +108,7 @@ def test_the_polish_agrees_with_scipys_least_squares():
     root = np.sqrt(source.weight)
 
     def residuals(flat):
-        A, u, b, c = family.unpack(flat, 3, 4)
+        A, u, b, c, _ = family.unpack(flat, 3, 4)
         return root * (np.tanh(source.X @ A.T + b) @ u + c - source.y)
 
     peer = least_squares(residuals, family.pack(start), xtol=1e-14, ftol=1e-14, gtol=1e-14)

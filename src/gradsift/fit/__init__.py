@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from .chart import Chart
-from .layout import Family, Parameters, from_model
+from .jacobian import layer_jacobian, predict, value_jacobian
+from .layout import Family, Layout, Parameters, from_model
 from .minimise import Refined, refine
 from .normal import Equations, NormalEquations
 from .prior import NO_PRIOR, Prior
@@ -13,10 +14,14 @@ __all__ = [
     "Chart",
     "Equations",
     "Family",
+    "Layout",
     "NormalEquations",
     "Parameters",
     "Prior",
     "Refined",
     "from_model",
+    "layer_jacobian",
+    "predict",
     "refine",
+    "value_jacobian",
 ]

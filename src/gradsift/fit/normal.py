@@ -8,6 +8,7 @@ import numpy as np
 
 from ..checking import Floats
 from ..sources import Rows, Summary
+from .jacobian import layer_jacobian
 from .layout import Family, Parameters
 
 __all__ = ["Equations", "NormalEquations"]
@@ -81,15 +82,15 @@ class NormalEquations(Summary[Equations, Equations]):
     def _units(self, X: Floats) -> tuple[Floats, Floats]:
         """Return the values of the units at the rows of X and u times their slopes, (k, rows) each: rows run fastest
         where there are few units."""
-        A, u, b, _ = self.theta
-        z = A @ X.T
+        theta = self.theta
+        z = theta.A @ X.T
         if self.family.offsets:
-            z += b[:, None]
+            z += theta.b[:, None]
         activation = self.family.activation
         values = activation.value(z)
         shortcut = activation.derivative_of_value
         slopes = activation.derivative(z) if shortcut is None else shortcut(values)
-        slopes *= u[:, None]
+        slopes *= theta.u[:, None]
         return values, slopes
 
     def chunk_on_device(self, rows: Any) -> Equations:
@@ -119,18 +120,9 @@ class NormalEquations(Summary[Equations, Equations]):
 
     def _jacobian(self, X: Floats, values: Floats, active: Floats, scale: Floats) -> Any:
         """Return the derivatives times `scale`, (size, rows)."""
-        n, d = X.shape
-        k = len(values)
-        J = np.empty((self.family.size(k, d), n), dtype=self.matrix_type)
-        left = (active * scale).astype(self.matrix_type)
+        layout = self.family.layout(len(values), X.shape[1])
         inputs = np.ascontiguousarray(X.T, dtype=self.matrix_type)
-        np.multiply(left[:, None, :], inputs, out=J[: k * d].reshape(k, d, n))
-        np.multiply(values, scale, out=J[k * d : k * d + k], casting="same_kind")
-        if self.family.offsets:
-            J[k * d + k : k * d + 2 * k] = left
-        if self.family.intercept:
-            J[-1] = scale
-        return J
+        return layer_jacobian(layout, inputs, values, active, scale=scale, dtype=self.matrix_type)
 
     def merge(self, left: Equations, right: Equations) -> Equations:
         def both(a: Floats | None, b: Floats | None) -> Floats | None:

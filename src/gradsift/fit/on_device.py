@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .jacobian import tensor_jacobian
 from .normal import LEAST_VARIANCE, Equations, NormalEquations
 
 __all__ = ["equations_on_device"]
@@ -46,22 +47,9 @@ def _equations(summary: NormalEquations, X: Any, y: Any, weight: Any) -> tuple[A
         values = values - r[:, None]  # as in memory: no effect on the simplex, and less rounding
     else:
         information, loss = weight, 0.5 * (weight @ (residual * residual))
-    J = _jacobian(summary, x, values, active)
+    J = tensor_jacobian(family.layout(*theta.A.shape), x, values, active)
     matrices = [
         (J * scale[:, None]).T @ (J * scale[:, None]) if wanted else None
         for wanted, scale in ((summary.curvature, information.sqrt()), (summary.scatter, residual * information))
     ]
     return weight.sum(), loss, -(residual * information) @ J, *matrices
-
-
-def _jacobian(summary: NormalEquations, x: Any, values: Any, active: Any) -> Any:
-    n, d = x.shape
-    k = values.shape[1]
-    J = x.new_empty((n, summary.family.size(k, d)))
-    J[:, : k * d] = (active[:, :, None] * x[:, None, :]).reshape(n, k * d)
-    J[:, k * d : k * d + k] = values
-    if summary.family.offsets:
-        J[:, k * d + k : k * d + 2 * k] = active
-    if summary.family.intercept:
-        J[:, -1] = 1.0
-    return J

@@ -56,7 +56,7 @@ class Prior:
         if family.slopes == "each" and np.isfinite(self.homogeneity):
             radial = theta.A / _squares(theta.A)[:, None]  # d log|a| / da
             for unit in range(k):
-                block = slice(unit * d, (unit + 1) * d)
+                block = family.layout(k, d).a(unit)
                 H[block, block] += np.outer(radial[unit], radial[unit]) / self.homogeneity**2
         return H
 

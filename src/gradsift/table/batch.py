@@ -122,7 +122,7 @@ class BatchLoss:
     def pack(self, students: list[Parameters]) -> Singles:
         """Return the flat rows of some students."""
         rows = []
-        for A, u, b, c in students:
+        for A, u, b, c, _ in students:
             inputs = np.column_stack((A, b)) if self.family.offsets else A
             stored = np.log(np.maximum(u, 1e-6)) if self.family.labels else u
             rows.append(np.concatenate((inputs.ravel(), stored, [c] if self.family.intercept else [])))

@@ -89,17 +89,17 @@ def _canonical_errors(theta: Parameters, family: Family, covariance: Floats) -> 
 
 def _canonical_matrix(raw: SigmoidCombination, family: Family) -> Floats:
     """Return the (size, size) derivative of ``model.canonical()`` in the flat parameters."""
-    k, d = raw.units.shape
-    sign = np.where(raw.weights < 0, -1.0, 1.0)
+    layout = family.layout(*raw.units.shape)
+    turns = family.activation.odd_form is not None
+    sign = np.where((raw.weights < 0) & turns, -1.0, 1.0)
     order = np.argsort(-np.abs(raw.weights), kind="stable")
-    M = np.zeros((family.size(k, d), family.size(k, d)))
+    M = np.zeros((layout.size, layout.size))
     for place, unit in enumerate(order):
-        M[place * d : (place + 1) * d, unit * d : (unit + 1) * d] = sign[unit] * np.eye(d)
-        M[k * d + place, k * d + unit] = sign[unit]
-        if family.offsets:
-            M[k * d + k + place, k * d + k + unit] = sign[unit]
-        if family.intercept and sign[unit] < 0:
-            M[-1, k * d + unit] = 2 * family.activation.center
-    if family.intercept:
-        M[-1, -1] = 1.0
+        M[layout.a(place), layout.a(int(unit))] = sign[unit] * np.eye(layout.n_features)
+    turned = np.diag(sign)[order]
+    M[layout.weights, layout.weights] = turned
+    if family.offsets:
+        M[layout.b, layout.b] = turned
+    M[layout.c, layout.weights] = 2 * family.activation.center * (sign < 0)
+    M[layout.c, layout.c] = 1.0
     return M

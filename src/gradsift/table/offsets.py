@@ -44,10 +44,11 @@ def offsets_p_value(problem: Problem, wider: Family, refined: Refined) -> float:
 
 def wider_positions(family: Family, wider: Family, n_units: int, n_features: int) -> NDArray[np.intp]:
     """Return where the flat parameters of `family` sit in those of `wider`: [A, u, b?, c?]."""
-    k, shared = n_units, n_units * (n_features + 1)
-    positions = [np.arange(shared)]
+    layout = wider.layout(n_units, n_features)
+    where = np.arange(layout.size)
+    positions = [where[layout.units], where[layout.weights]]
     if family.offsets:
-        positions.append(shared + np.arange(k))
+        positions.append(where[layout.b])
     if family.intercept:
-        positions.append(np.array([wider.size(k, n_features) - 1]))
+        positions.append(where[layout.c])
     return np.concatenate(positions)

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...checking import Floats, as_generator, at_least
 from ...errors import BudgetSpent, NotIdentifiable
-from ...fit import Parameters
+from ...fit import Layout, Parameters
 from ...oracle import Oracle
 from ..answers import Floor, choose_path
 from ..asking import EPS, Ledger
@@ -114,7 +114,7 @@ class _Exact:
         k, d = near.basis.shape
         if k == d:  # as many units as inputs, or more
             return False
-        self.n_unknowns = k * (d + 2) + 1
+        self.n_unknowns = Layout(k, d).size
         self._draw(int(_PER_UNKNOWN * self.n_unknowns) - near.worth)
         near.bend_again(self.rng)
         for _ in range(_MOST_BENDS):

@@ -24,9 +24,9 @@ def telling_points(
     """
     pool = _candidates(fitted, _POOL * n, share, rng)
     theta = fitted.theta
-    k, d = theta.A.shape
+    layout, d = theta.layout, theta.A.shape[1]
     J = jacobian(theta, fitted.mirrors, pool, g) * np.sqrt(noise.precision(predict(theta, pool, g)))[:, None]
-    across = np.concatenate([np.arange(1, d) + unit * (d + 1) for unit in range(k)])
+    across = layout.rows(np.arange(layout.size))[:, 1:d].ravel()
     size = np.repeat(1 / np.linalg.norm(theta.A, axis=1), d - 1)
     C = fitted.covariance.copy()
     chosen = np.empty(n, dtype=np.intp)

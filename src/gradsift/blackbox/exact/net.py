@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...checking import Floats
+from ...fit import Layout
 from ...model import SigmoidCombination
 from ..asking import EPS, Ledger
 from ..links import Link
@@ -79,7 +80,13 @@ class Net:
     @property
     def n_unknowns(self) -> int:
         """Number of parameters."""
-        return self.a.size + 2 * self.k + 1 + (0 if self.linear is None else len(self.linear))
+        return self.layout.size
+
+    @property
+    def layout(self) -> Layout:
+        """Where the parameters sit in a flat vector."""
+        k, d = self.a.shape
+        return Layout(k, d, linear=self.linear is not None)
 
     def arguments(self, X: Floats) -> Floats:
         """Return the (n, k) arguments at the rows of X."""

@@ -12,6 +12,7 @@ from scipy.optimize import least_squares, minimize
 
 from ...activations import Activation, get_activation
 from ...checking import Floats
+from ...fit import Layout, layer_jacobian
 from ...model import SigmoidCombination
 
 __all__ = ["Student", "train_student"]
@@ -43,12 +44,12 @@ class _Problem:
 
     def __init__(self, X: Floats, y: Floats, n_units: int, activation: Activation) -> None:
         self.X, self.y, self.k, self.f = X, y, n_units, activation
+        self.layout = Layout(n_units, X.shape[1])
         self.inputs = np.concatenate([X, np.ones((len(X), 1))], axis=1)  # (n, d + 1)
 
     def split(self, p: Floats) -> tuple[Floats, Floats]:
         """Return the (k, d + 1) first layer and the (k + 1,) second one."""
-        cut = self.k * self.inputs.shape[1]
-        return p[:cut].reshape(self.k, -1), p[cut:]
+        return self.layout.rows(p), p[self.layout.weights.start :]
 
     def residuals(self, p: Floats) -> Floats:
         first, second = self.split(p)
@@ -58,8 +59,8 @@ class _Problem:
         first, second = self.split(p)
         arguments = self.inputs @ first.T  # (n, k)
         slopes = self.f.derivative(arguments) * second[:-1]
-        own = (slopes[:, :, None] * self.inputs[:, None, :]).reshape(len(self.y), -1)
-        return np.concatenate([own, self.f.value(arguments), np.ones((len(self.y), 1))], axis=1)
+        rows = layer_jacobian(self.layout, np.ascontiguousarray(self.X.T), self.f.value(arguments).T, slopes.T)
+        return np.ascontiguousarray(rows.T)
 
     def loss(self, p: Floats) -> tuple[float, Floats]:
         first, second = self.split(p)

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...errors import NotIdentifiable
+from ...fit import Layout
 from ..asking import Ledger
 from ..links import Link
 from .net import Net
@@ -38,7 +39,7 @@ def find_by_student(ledger: Ledger, links: Sequence[Link], rng: np.random.Genera
     X, y = np.empty((0, d)), np.empty(0)
     best = np.inf
     for k in range(1, _MOST_UNITS + 1):
-        wanted = 4 * (k * (d + 2) + 1)
+        wanted = 4 * Layout(k, d).size
         points = scale * rng.standard_normal((wanted - len(X), d))
         X, y = np.concatenate([X, points]), np.concatenate([y, ledger.ask(points, "student")])
         for link in links:

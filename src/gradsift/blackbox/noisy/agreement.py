@@ -140,6 +140,5 @@ def _agreeing_plane(theta: Parameters, rng: np.random.Generator) -> Floats:
 
 def _shared_variance(fitted: Fitted, signs: Floats) -> float:
     """Return the variance that the errors of all weights give to the odd part of a value far out."""
-    k, d = fitted.theta.A.shape
-    weights = slice(k * (d + 1), k * (d + 2))
+    weights = fitted.theta.layout.weights
     return max(float(signs @ fitted.covariance[weights, weights] @ signs), 0.0)

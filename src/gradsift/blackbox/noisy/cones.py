@@ -39,10 +39,10 @@ def cones(fitted: Fitted, level: float = LEVELS[0]) -> Floats:
 def _scale_errors(fitted: Fitted) -> Floats:
     """Return the standard error of ``log u + log|a| / 2`` for each unit."""
     theta, C = fitted.theta, fitted.covariance
-    k, d = theta.A.shape
-    errors = np.empty(k)
-    for unit in range(k):
-        at = [unit * (d + 1), k * (d + 1) + unit]
+    layout = theta.layout
+    errors = np.empty(layout.n_units)
+    for unit in range(layout.n_units):
+        at = [layout.a(unit).start, layout.weights.start + unit]
         along = theta.A[unit] - 2 * (theta.A[unit] @ fitted.mirrors[unit]) * fitted.mirrors[unit]
         weights = np.array([0.5 / along[0], 1 / theta.u[unit]])
         errors[unit] = np.sqrt(max(float(weights @ C[np.ix_(at, at)] @ weights), 0.0))

@@ -38,15 +38,14 @@ def mend(fitted: Fitted, X: Floats, y: Floats, noise: Noise, g: Activation) -> F
 def _turn(fitted: Fitted, x: Floats, missing: float, g: Activation) -> Floats:
     """Return the likeliest step, in local coordinates, that adds `missing` to the value at x."""
     theta = fitted.theta
-    k, d = theta.A.shape
+    layout = theta.layout
     z = theta.A @ x + theta.b
     wanted = np.clip(g.value(z) + missing / theta.u, -_SLOPE, _SLOPE)  # (k,)
     gaps = g.invert(wanted) - z
-    rows = np.zeros((k, len(fitted.information)))
-    for unit in range(k):
-        at = unit * (d + 1)
-        rows[unit, at : at + d] = reflect(x[None], fitted.mirrors[unit])[0]
-        rows[unit, at + d] = 1.0
+    rows = np.zeros((layout.n_units, len(fitted.information)))
+    for unit in range(layout.n_units):
+        rows[unit, layout.a(unit)] = reflect(x[None], fitted.mirrors[unit])[0]
+        rows[unit, layout.b][unit] = 1.0
     gains = rows @ fitted.covariance  # (k, P)
     doubts = np.maximum(np.einsum("kp,kp->k", gains, rows), 1e-300)
     left = np.abs(missing - theta.u * (wanted - g.value(z))) / abs(missing)

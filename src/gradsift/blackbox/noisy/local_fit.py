@@ -14,9 +14,9 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from ...activations import Activation
 from ...checking import Floats
-from ...fit import Parameters
+from ...fit import Parameters, predict, value_jacobian
 
-__all__ = ["Fitted", "Noise", "Prior", "fit_jointly", "predict"]
+__all__ = ["Fitted", "Noise", "Prior", "fit_jointly", "jacobian", "mirrors_of", "moved", "predict", "reflect"]
 
 _MOST_ITERATIONS = 40
 _HOPELESS = 100.0  # nats per answer: a fit this bad that hardly improves is in a wrong place
@@ -130,11 +130,6 @@ class Noise:
         return np.full(len(r), (self.sd * self.relative) ** -2)
 
 
-def predict(theta: Parameters, X: Floats, g: Activation) -> Floats:
-    """Return the values at the rows of X."""
-    return np.asarray(g.value(X @ theta.A.T + theta.b) @ theta.u + theta.c)
-
-
 @dataclass(frozen=True)
 class Fitted:
     """The most likely parameters and how sure they are.
@@ -173,8 +168,7 @@ class Fitted:
 
     def block(self, unit: int) -> Floats:
         """(d + 1, d + 1) covariance of one unit's reflected a and its offset."""
-        d = self.theta.A.shape[1]
-        part = slice(unit * (d + 1), (unit + 1) * (d + 1))
+        part = self.theta.layout.own(unit)
         return self.covariance[part, part]
 
     def studentised(self, X: Floats, noise: Noise, g: Activation) -> Floats:
@@ -244,21 +238,7 @@ def fit_jointly(
 
 def jacobian(theta: Parameters, mirrors: Floats, X: Floats, g: Activation) -> Floats:
     """Return the derivatives of r at the rows of X in the local coordinates, (n, P)."""
-    k, d = theta.A.shape
-    rows = np.ascontiguousarray(X.T)  # running fastest
-    z = theta.A @ rows + theta.b[:, None]
-    active = g.derivative(z) * theta.u[:, None]
-    J = np.empty((k * (d + 2) + 1, len(X)))
-    for unit, v in enumerate(mirrors):
-        at = unit * (d + 1)
-        part = J[at : at + d]
-        np.multiply((-2 * v)[:, None], v @ rows, out=part)
-        part += rows
-        part *= active[unit]
-        J[at + d] = active[unit]
-    J[k * (d + 1) : -1] = g.value(z)
-    J[-1] = 1.0
-    return J.T
+    return value_jacobian(theta, X, g, mirrors)
 
 
 @dataclass(frozen=True)
@@ -280,16 +260,15 @@ class _Problem:
     def equations(self, here: Fitted) -> tuple[Floats, Floats]:
         """Return the matrix of a step (Gauss-Newton's for additive noise) and the downhill slope, locally."""
         theta, prior = here.theta, self.prior
-        k, d = theta.A.shape
+        layout = theta.layout
         J = jacobian(theta, here.mirrors, self.X, self.g)
         r = self.y - here.residuals
         slope = J.T @ self.noise.score(r, self.y)
         # The first local coordinate of a unit is its length, up to the sign that the reflection gives it.
-        first, weights = np.arange(k) * (d + 1), slice(k * (d + 1), -1)
         along = np.linalg.norm(theta.A, axis=1) * np.where(theta.A[:, 0] < 0, 1.0, -1.0)
-        pull = prior.slopes * prior.surplus(theta.A) + prior.drag * (d - 1)
-        slope[first] -= pull / along + prior.decay * along
-        slope[weights] -= prior.weight_decay * theta.u
+        pull = prior.slopes * prior.surplus(theta.A) + prior.drag * (layout.n_features - 1)
+        slope[layout.first] -= pull / along + prior.decay * along
+        slope[layout.weights] -= prior.weight_decay * theta.u
         return self._matrix(theta, J, self.noise.curvature(r, self.y)), slope
 
     def information(self, here: Fitted) -> Floats:
@@ -300,22 +279,25 @@ class _Problem:
     def _matrix(self, theta: Parameters, J: Floats, answers: Floats) -> Floats:
         """Return J' J with weighted answers, and the prior's curvature; overwrites J."""
         prior = self.prior
-        k, d = theta.A.shape
+        layout = theta.layout
         J *= np.sqrt(answers)[:, None]
         H: Floats = J.T @ J
-        first = np.arange(k) * (d + 1)
-        H[first, first] += prior.slopes / np.maximum((theta.A**2).sum(axis=1), 1e-300)
-        decay = np.concatenate([np.tile(np.append(np.full(d, prior.decay), 0.0), k), np.full(k, prior.weight_decay)])
-        H[np.arange(len(decay)), np.arange(len(decay))] += decay
+        diagonal = np.einsum("pp->p", H)  # a view
+        diagonal[layout.first] += prior.slopes / np.maximum((theta.A**2).sum(axis=1), 1e-300)
+        layout.rows(diagonal)[:, : layout.n_features] += prior.decay
+        diagonal[layout.weights] += prior.weight_decay
         return H
 
 
 def moved(here: Fitted, step: Floats) -> Parameters:
     """Return the parameters a step away, in local coordinates."""
     theta = here.theta
-    k, d = theta.A.shape
-    own = step[: k * (d + 1)].reshape(k, d + 1)
-    turned = own[:, :d] - 2 * np.einsum("kd,kd->k", own[:, :d], here.mirrors)[:, None] * here.mirrors
+    change = theta.layout.unpack(step)
+    turned = change.A - 2 * np.einsum("kd,kd->k", change.A, here.mirrors)[:, None] * here.mirrors
     return Parameters(
-        theta.A + turned, theta.u + step[k * (d + 1) : -1], theta.b + own[:, d], theta.c + float(step[-1])
+        theta.A + turned,
+        theta.u + change.u,
+        theta.b + change.b,
+        theta.c + change.c,
+        None if theta.linear is None or change.linear is None else theta.linear + change.linear,
     )

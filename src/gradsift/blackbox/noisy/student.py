@@ -10,7 +10,7 @@ from scipy.optimize import minimize
 
 from ...activations import Activation
 from ...checking import Floats
-from ...fit import Parameters
+from ...fit import Layout, Parameters
 from .local_fit import Fitted, Noise, Prior, fit_jointly, predict
 
 __all__ = ["Lesson", "study"]
@@ -80,7 +80,7 @@ def study(
             fitted = fit_jointly(start, X, y, noise, g, most=_LAST, enough=0.05)
             if k not in best or fitted.loss < best[k].loss:
                 best[k] = fitted
-    scores = {k: 2 * f.loss + (k * (d + 2) + 1) * noise.price(n) for k, f in best.items()}
+    scores = {k: 2 * f.loss + Layout(k, d).size * noise.price(n) for k, f in best.items()}
     scores[0] = 2 * noise.loss(np.full(n, y.mean()), y) + noise.price(n)
     order = sorted(scores, key=lambda k: (k < at_least, scores[k]))
     chosen = order[0] or order[1]
@@ -104,8 +104,8 @@ def _worth_fitting(path: dict[int, _Stage], n: int, d: int, price: float) -> lis
     jumps = [k for k in path if k + 1 in path and path[k].error > _JUMP * path[k + 1].error]
     low = max(jumps, default=0)
     if not jumps:
-        low = min(path, key=lambda k: n * np.log(max(path[k].error, 1e-300)) + k * (d + 2) * price) - 1
-    return [k for k in path if low - _BELOW <= k <= low + _WINDOW and _LEAST_ROWS * (k * (d + 2) + 1) < n] or [
+        low = min(path, key=lambda k: n * np.log(max(path[k].error, 1e-300)) + k * Layout(k, d).per_unit * price) - 1
+    return [k for k in path if low - _BELOW <= k <= low + _WINDOW and _LEAST_ROWS * Layout(k, d).size < n] or [
         min(path)
     ]
 
@@ -154,7 +154,7 @@ class _Pupil:
     def __call__(self, flat: Floats) -> tuple[float, Floats]:
         """Return the mean loss of a flat student [A, b, u, c] and its gradient, for scipy."""
         n, d = self.X.shape
-        A, u, b, c = self._unpack(flat, (len(flat) - 1) // (d + 2))
+        A, u, b, c, _ = self._unpack(flat, (len(flat) - 1) // (d + 2))
         z = self.X @ A.T + b
         values = self.g.value(z)
         e = values @ u + c - self.y
@@ -168,7 +168,7 @@ class _Pupil:
 
     def without_least(self, theta: Parameters) -> Parameters:
         """Return the student without the unit whose loss the other weights mend best."""
-        A, u, b, c = theta
+        A, u, b, c, _ = theta
         features = np.column_stack([self.g.value(self.X @ A.T + b), np.ones(len(self.X))])
         gram = features.T @ features
         gram[np.diag_indices_from(gram)] += 1e-6 * len(self.X)

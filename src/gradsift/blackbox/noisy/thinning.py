@@ -25,11 +25,11 @@ def simpler(fitted: Fitted, X: Floats, y: Floats, noise: Noise, g: Activation, m
     Units whose weight is far from zero by Wald's test are not tried. At most k + 1 joint fits; none where every unit
     is known so well that it can neither vanish nor be another one.
     """
-    k, d = fitted.theta.A.shape
-    price = (d + 2) * noise.price(len(y)) + margin
-    if k < 2 or _indispensable(fitted, price):
+    layout = fitted.theta.layout
+    price = layout.per_unit * noise.price(len(y)) + margin
+    if layout.n_units < 2 or _indispensable(fitted, price):
         return None
-    variances = np.diag(fitted.covariance)[k * (d + 1) : -1]
+    variances = np.diag(fitted.covariance)[layout.weights]
     starts = [
         _without(fitted.theta, int(unit)) for unit in np.flatnonzero(fitted.theta.u**2 < _CLEAR * price * variances)
     ]
@@ -49,12 +49,12 @@ def _indispensable(fitted: Fitted, price: float) -> bool:
     """Tell whether all weights are so many standard errors from zero, and all units so many from each other, that
     the parabola of the likelihood need not be trusted to its end: a hundred times the price."""
     theta, far = fitted.theta, 10 * np.sqrt(price)
-    k, d = theta.A.shape
+    k = len(theta.u)
     sd = np.sqrt(np.diag(fitted.covariance))
     angles = np.array([np.sqrt(np.trace(fitted.tangent(unit))) for unit in range(k)])
     units = normalize_rows(theta.A)
     apart = np.sqrt(np.maximum(2 - 2 * np.abs(units @ units.T), 0)) + 2 * np.eye(k)
-    known = (np.abs(theta.u) > far * sd[k * (d + 1) : -1]) & (angles * far < 1)
+    known = (np.abs(theta.u) > far * sd[theta.layout.weights]) & (angles * far < 1)
     return bool(known.all() and (apart > far * (angles[:, None] + angles)).all())
 
 
@@ -96,19 +96,20 @@ def richer(
         starts.append(
             _with(theta, np.asarray(length * a / np.linalg.norm(a)), 0.2 * sign * float(np.abs(theta.u).max()), 0.0)
         )
-    if len(y) <= (len(theta.u) + 1) * (d + 2) + 1:
+    if len(y) <= theta.layout.size + theta.layout.per_unit:
         return None
     if noise.labels:
         starts.append(_with(theta, length * _left_over(fitted, X), 0.2 * float(np.abs(theta.u).max()), 0.0))
     best = _best(starts, X, y, noise, g)
-    return best if best is not None and 2 * (fitted.loss - best.loss) > (d + 2) * noise.price(len(y)) + margin else None
+    price = theta.layout.per_unit * noise.price(len(y)) + margin
+    return best if best is not None and 2 * (fitted.loss - best.loss) > price else None
 
 
 def leaves_room(fitted: Fitted, margin: float = 10.0) -> bool:
     """Tell whether one more unit could pay its price: with known noise some of the loss must remain."""
-    n, d = len(fitted.residuals), fitted.theta.A.shape[1]
-    freedom = n - len(fitted.information) - (d + 2)
-    price = (d + 2) * float(np.log(n)) + margin
+    n, per_unit = len(fitted.residuals), fitted.theta.layout.per_unit
+    freedom = n - len(fitted.information) - per_unit
+    price = per_unit * float(np.log(n)) + margin
     return freedom > 0 and bool(2 * fitted.loss - price > chi2.ppf(_IMPLAUSIBLE, freedom))
 
 

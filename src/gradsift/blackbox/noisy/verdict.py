@@ -102,15 +102,14 @@ def result(
     theta, C = fitted.theta, np.diag(fitted.covariance)
     public = theta if moved is None else moved
     stretch = np.linalg.norm(public.A, axis=1) / np.linalg.norm(theta.A, axis=1)
-    k, d = theta.A.shape
+    k, layout = len(theta.u), theta.layout
     order = np.argsort(-np.abs(theta.u), kind="stable")
-    at = np.arange(k) * (d + 1)
     errors: dict[str, Any] = {
         "units": np.array([np.sqrt(np.trace(fitted.tangent(unit))) for unit in range(k)])[order],
-        "slopes": (np.sqrt(C[at]) * stretch)[order] / link.stretch,
-        "offsets": np.sqrt(C[at + d])[order] / link.stretch,
-        "weights": np.sqrt(C[k * (d + 1) : -1])[order] / link.gain,
-        "intercept": np.sqrt(C[-1:]),
+        "slopes": (np.sqrt(C[layout.first]) * stretch)[order] / link.stretch,
+        "offsets": np.sqrt(C[layout.b])[order] / link.stretch,
+        "weights": np.sqrt(C[layout.weights])[order] / link.gain,
+        "intercept": np.sqrt(C[layout.c]),
     }
     diagnostics = {
         "floor": evidence.floor.kind,
