@@ -13,11 +13,13 @@ import numpy as np
 from .activations import get_activation
 from .blackbox import Identification, Progress, identify_box, solve_outputs
 from .checking import Floats, as_generator
+from .checks import Judged, Verdict, any_method, lines
 from .errors import UncertifiedWarning
 from .model import SigmoidCombination
 from .oracle import Oracle
 from .paper_method.candidates import Candidates
 from .paper_method.literal import PaperRun, paper_method
+from .paper_method.verdict import judge_paper
 from .progress import Reporter, report, reporting
 from .sources import Source, as_source
 from .table import Fit, search
@@ -26,17 +28,16 @@ __all__ = ["Recovery", "recover", "recovery_of_fit", "warn_unless_certified"]
 
 
 @dataclass(frozen=True)
-class Recovery:
+class Recovery(Judged):
     """What was found, and how sure it is.
 
     Attributes
     ----------
     model : SigmoidCombination
         In canonical form: positive weights, largest first.
-    certified : bool
-        True only when every check of the method vouches for the result.
-    verdict : str
-        One or two sentences: what was found, what is doubtful, what to try.
+    judgement : Verdict
+        All checks of the method. Read from it: `checks` (a tuple), `certified` (True only when every check vouches for
+        the result) and `verdict` (one or two sentences: what was found, what is doubtful, what to try).
     standard_errors : dict of arrays
         By parameter name ("units", "weights", "slopes", ...), in the order of the model's units; those of units are
         angles in radians. Only what the method provides.
@@ -51,8 +52,7 @@ class Recovery:
     """
 
     model: SigmoidCombination
-    certified: bool
-    verdict: str
+    judgement: Verdict
     standard_errors: dict[str, Floats] = field(default_factory=dict)
     n_queries: int = 0
     candidates: Candidates | None = None
@@ -65,19 +65,19 @@ class Recovery:
         return self.model.n_units
 
     def summary(self) -> str:
-        """Return a plain-text table of the units, with the verdict first."""
+        """Return a plain-text table of the units, with the verdict before it and the checks after it."""
         m = self.model
         spread = self.standard_errors.get("weights", np.full(m.n_units, np.nan))
-        lines = [self.verdict, "", f"{'unit':>4} {'weight':>12} {'+-':>9} {'slope':>12} {'offset':>12}  direction"]
+        rows = [self.verdict, "", f"{'unit':>4} {'weight':>12} {'+-':>9} {'slope':>12} {'offset':>12}  direction"]
         for i in range(m.n_units):
             shown = ", ".join(f"{v:.4f}" for v in m.units[i, :6]) + (", ..." if m.n_features > 6 else "")
             error = f"{spread[i]:9.2g}" if np.isfinite(spread[i]) else " " * 9
-            lines.append(f"{i:>4} {m.weights[i]:12.6g} {error} {m.slopes[i]:12.6g} {m.offsets[i]:12.6g}  [{shown}]")
+            rows.append(f"{i:>4} {m.weights[i]:12.6g} {error} {m.slopes[i]:12.6g} {m.offsets[i]:12.6g}  [{shown}]")
         if m.has_linear_term:
             shown = ", ".join(f"{v:.6g}" for v in m.linear[:6]) + (", ..." if m.n_features > 6 else "")
-            lines.append(f"linear term [{shown}]")
-        lines.append(f"intercept {m.intercept:.6g}, activation {m.activation}, {self.n_queries} queries")
-        return "\n".join(lines)
+            rows.append(f"linear term [{shown}]")
+        rows.append(f"intercept {m.intercept:.6g}, activation {m.activation}, {self.n_queries} queries")
+        return "\n".join([*rows, "", *lines(self.checks)])
 
     def to_html(
         self,
@@ -200,14 +200,10 @@ def _with_outputs(found: Recovery, X: Floats, Y: Floats) -> Recovery:
 
 
 def _from_identification(found: Identification, n_units: int | None) -> Recovery:
-    certified, verdict = found.certified, found.verdict
-    if n_units is not None and n_units != found.model.n_units:
-        certified = False
-        verdict += f" It has {found.model.n_units} units where n_units={n_units} was given: leave n_units out."
+    given = () if n_units is None else (any_method.number_of_units(found.model.n_units, n_units),)
     recovery = Recovery(
         model=found.model,
-        certified=certified,
-        verdict=verdict,
+        judgement=found.judgement.also(*given),
         standard_errors=found.standard_errors,
         diagnostics={**found.diagnostics, "error_bounds": found.error_bounds.tolist()},
     )
@@ -220,8 +216,7 @@ def recovery_of_fit(fit: Fit, rows: Source) -> Recovery:
     errors = fit.standard_errors
     return Recovery(
         model=fit.model,
-        certified=fit.certified,
-        verdict=fit.verdict,
+        judgement=fit.judgement,
         standard_errors={
             "units": errors.angles,
             "weights": errors.weights,
@@ -240,31 +235,13 @@ def warn_unless_certified(found: Recovery, stacklevel: int) -> None:
 
 
 def _from_paper(run: PaperRun) -> Recovery:
-    facts = run.diagnostics
-    doubts = []
-    if facts["median_support"] < 30:
-        doubts.append(f"the median candidate rests on {facts['median_support']:.3g} effective samples")
-    if facts["mean_cosine"] < 0.9:
-        doubts.append(f"candidates scatter around their centres (mean cosine {facts['mean_cosine']:.2f})")
-    if facts["n_contradicted"]:
-        doubts.append(f"{facts['n_contradicted']} weights contradict the sign of their candidates")
-    if facts.get("covariance_off", 0.0) > 0.2 or facts.get("largest_mean", 0.0) > 0.2:
-        doubts.append("the rows are not standard Gaussian, which the kernel assumes")
-    if facts["slope_at_edge"]:
-        doubts.append(f"the slope stopped at the edge of its range ({run.model.slopes[0]:.3g})")
-    verdict = (
-        f"The paper's method ({facts['access']} access) returns {run.model.n_units} units from "
-        f"{facts['n_candidates']} candidates; it carries no certificate"
-        + (": " + "; ".join(doubts) + "." if doubts else ".")
-    )
-    if doubts:
-        warnings.warn(verdict, UncertifiedWarning, stacklevel=4)
-    order = np.argsort(-np.abs(run.model.weights), kind="stable")
-    return Recovery(
+    found = Recovery(
         model=run.model.canonical(),
-        certified=False,
-        verdict=verdict,
-        standard_errors={"weights": run.weight_errors[order]},
+        judgement=judge_paper(run),
+        standard_errors={"weights": run.weight_errors[np.argsort(-np.abs(run.model.weights), kind="stable")]},
         candidates=run.candidates,
-        diagnostics=dict(facts),
+        diagnostics=dict(run.diagnostics),
     )
+    if len(found.judgement.failed) > 1:  # beside the certificate, which this method never has
+        warnings.warn(found.verdict, UncertifiedWarning, stacklevel=4)
+    return found

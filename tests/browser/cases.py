@@ -3,8 +3,10 @@
 import numpy as np
 
 import gradsift as gs
+from gradsift.checks import EXACT, Check, Verdict, exact, published, rows
 from gradsift.recovery import Recovery
 
+UNCHECKED = Verdict((), "some units", "")
 HOSTILE = [
     "<script>alert(1)</script>",
     "\"quoted\" & 'single'",
@@ -24,8 +26,11 @@ def black_box(d=5, k=4):
     circle[:, 0], circle[:, 1] = 80 * np.cos(angles), 80 * np.sin(angles)
     return Recovery(
         model=model,
-        certified=True,
-        verdict=f"{k} tanh units, certified: all answers agree to rounding error and 3 fresh points to 1e-14.",
+        judgement=Verdict(
+            (exact.residuals(0.8, 75, EXACT), exact.fresh_answers(1e-14, 3, EXACT), exact.error_bound(3e-12, EXACT)),
+            f"{k} units found",
+            f"all 75 answers agree with {k} units",
+        ),
         standard_errors={name: np.full(k, 3e-13) for name in ("units", "weights", "slopes", "offsets")},
         n_queries=75,
         diagnostics={
@@ -53,8 +58,18 @@ def paper(d=3):
     }
     return Recovery(
         model=model.canonical(),
-        certified=False,
-        verdict="The paper's method returns 3 units from few candidates; it carries no certificate.",
+        judgement=Verdict(
+            (
+                published.certificate(),
+                published.support(12.0),
+                published.scatter(0.82),
+                published.contradicted_weights(1),
+                published.slope_in_range(False, 3.0),
+                published.gaussian_rows(0.1, 0.3),
+            ),
+            "the paper's method returns 3 units from few candidates",
+            "",
+        ),
         standard_errors={"weights": np.array([0.01, 0.02, 0.03])},
         n_queries=120_000,
         candidates=found,
@@ -74,12 +89,22 @@ def table(d=4, hostile=False):
         "n_rows": 3000,
         "bic_path": {1: 900.0, 2: 120.0, 3: 131.5},
     }
+    hostile_check = ()
     if hostile:
         facts["<img src=x onerror=alert(1)>"] = "<b>&\"'"
+        hostile_check = (Check("<i>", 0, 1, "<script>alert(3)</script> <b>holds</b>", "<img src=x>"),)
     return Recovery(
         model=model,
-        certified=True,
-        verdict="2 units certified <script>alert(2)</script>." if hostile else "2 units certified.",
+        judgement=Verdict(
+            (
+                rows.simpler_models(812.0, 90.0, 60.0, 60.0),
+                rows.further_unit(0.4),
+                rows.rival_optimum(55.0, 3),
+                *hostile_check,
+            ),
+            "2 units fitted",
+            "2 units <script>alert(2)</script>" if hostile else "2 units",
+        ),
         standard_errors={
             "units": np.full((2, d), 0.004), "angles": np.array([0.008, 0.009]), "weights": np.array([0.004, 0.005]),
             "slopes": np.array([0.04, 0.05]), "offsets": np.zeros(2),

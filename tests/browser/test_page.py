@@ -3,6 +3,7 @@
 import json
 import re
 import warnings
+from html import unescape
 from html.parser import HTMLParser
 
 import numpy as np
@@ -13,7 +14,7 @@ from gradsift.recovery import Recovery
 from gradsift.report import notebook_view, render
 from gradsift.report.findings import findings
 
-from .cases import HOSTILE, black_box, paper, table
+from .cases import HOSTILE, UNCHECKED, black_box, paper, table
 
 
 def titles(page):
@@ -60,9 +61,9 @@ def test_labels_get_a_calibration_plot_instead_of_residuals():
 
 
 def test_a_plane_gets_its_gradient_field_and_a_line_no_cloud():
-    plane = Recovery(gs.SigmoidCombination(np.eye(2), [1.0, 0.5]), True, "Two units.")
+    plane = Recovery(gs.SigmoidCombination(np.eye(2), [1.0, 0.5]), UNCHECKED)
     assert "Gradient field of the found model" in titles(render(plane))
-    line = Recovery(gs.SigmoidCombination([[1.0]], [1.0]), False, "One unit.")
+    line = Recovery(gs.SigmoidCombination([[1.0]], [1.0]), UNCHECKED)
     page = render(line)
     assert titles(page) == ["Units and their uncertainty"]
     assert '<canvas id="cloud"' not in page
@@ -97,7 +98,7 @@ def test_hostile_names_and_verdicts_stay_text():
 
 def test_ten_thousand_features_render_and_stay_small():
     model = gs.simulate.random_combination(10_000, 3, rng=0).canonical()
-    page = render(Recovery(model, False, "Three units."), feature_names=[f"<column {i}>" for i in range(10_000)])
+    page = render(Recovery(model, UNCHECKED), feature_names=[f"<column {i}>" for i in range(10_000)])
     assert len(page.encode()) < 2e6
     assert "and 9994 more" in page
 
@@ -137,40 +138,52 @@ def test_a_notebook_shows_verdict_and_units_escaped():
     assert "<script" not in view
     assert "&lt;script&gt;" in view
     assert view.count("<tr>") == 3
-    many = Recovery(gs.simulate.random_combination(3, 30, rng=0), False, "Many.")
+    many = Recovery(gs.simulate.random_combination(3, 30, rng=0), UNCHECKED)
     assert "and 10 more units" in notebook_view(many)
 
 
-def test_doubts_come_first_and_say_what_to_do():
-    told = findings(paper())
-    levels = [f.level for f in told]
-    assert levels == sorted(levels, key=["doubt", "note", "good"].index)
-    assert sum(f.level == "doubt" for f in told) == 4
-    assert all(f.do for f in told if f.level == "doubt")
+def listed(page):
+    """Return (level, text) of every item under "What was checked"."""
+    items = re.search(r'<ul class="findings">(.*?)</ul>', page, re.S)[1]
+    found = re.findall(r'<li class="(\w+)">(.*?)</li>', items, re.S)
+    return [(level, " ".join(unescape(re.sub(r"<[^>]*>", "", text)).split())) for level, text in found]
+
+
+@pytest.mark.parametrize("make", [black_box, paper, table])
+def test_the_page_lists_every_check_those_that_fail_first_and_with_their_advice(make):
+    found = make()
+    shown = [item for item in listed(render(found)) if item[0] != "note"]
+    expected = [
+        ("good", f"Holds. {c.sentence}") if c.holds else ("doubt", f"Fails. {c.sentence} What to do: {c.advice}")
+        for c in sorted(found.checks, key=lambda check: check.holds)
+    ]
+    assert shown == expected
+    assert (shown[0][0] == "good") == found.certified
+
+
+def test_the_pages_data_hold_the_same_checks(pages):
+    payload = json.loads(re.search(r'id="payload">(.*?)</script>', pages["paper"], re.S)[1])
+    assert payload["checks"] == [check.as_dict() for check in paper().checks]
+
+
+def test_what_was_not_checked_is_not_vouched_for():
+    page = render(Recovery(gs.SigmoidCombination([[1.0]], [1.0]), UNCHECKED))
+    assert listed(page) == [("doubt", "Fails. Nothing was checked.")]
 
 
 @pytest.mark.parametrize(
-    ("facts", "level"),
-    [
-        ({"chi": 0.5}, "good"), ({"chi": 9.0}, "doubt"), ({"chi": np.nan}, "doubt"),
-        ({"p_better": 0.3}, "good"), ({"p_better": 1e-4}, "doubt"), ({"p_better": np.nan}, "doubt"),
-        ({"gap": 1.0, "hits": 1}, "doubt"), ({"gap": 9.0, "hits": 4}, "good"),
-        ({"over_constant": -1.0, "over_linear": 1.0, "over_one": 1.0, "over_fewer": 1.0}, "doubt"),
-        ({"over_constant": 5.0, "over_linear": -1.0, "over_one": 1.0, "over_fewer": 1.0}, "doubt"),
-        ({"over_constant": 5.0, "over_linear": 1.0, "over_one": 1.0, "over_fewer": -1.0}, "doubt"),
-        ({"over_constant": 5.0, "over_linear": 1.0, "over_one": 1.0, "over_fewer": 1.0}, "good"),
-        ({"n_flat": 2}, "doubt"), ({"converged": False}, "doubt"),
-        ({"attempts": 3}, "note"), ({"notes": ["once"]}, "note"),
-        ({"median_support": 500.0}, "good"), ({"mean_cosine": 0.99}, "good"),
-    ],
-)  # fmt: skip
-def test_each_number_is_judged(facts, level):
-    one = Recovery(gs.SigmoidCombination(np.eye(3)[:1], [1.0]), False, "", diagnostics=facts)
-    assert [f.level for f in findings(one)] == [level]
+    ("facts", "says"),
+    [({"attempts": 3}, "It took 3 circles"), ({"attempts": 1}, ""), ({"notes": ["once"]}, "once"), ({"notes": []}, "")],
+)
+def test_notes_tell_what_happened_on_the_way(facts, says):
+    one = Recovery(gs.SigmoidCombination(np.eye(3)[:1], [1.0]), UNCHECKED, diagnostics=facts)
+    told = findings(one)[1:]  # after the lack of checks
+    assert [f.level for f in told] == ["note"] * bool(says)
+    assert all(says in f.says for f in told)
 
 
 def test_every_sentence_and_figure_rests_on_numbers_that_some_real_run_provides():
-    from gradsift.report.findings import _RULES
+    from gradsift.report.findings import _NOTES
     from gradsift.report.pictures import _SKETCHES
 
     truth = gs.SigmoidCombination(np.eye(3)[:2], [0.6, 0.5], 3.0)
@@ -183,6 +196,6 @@ def test_every_sentence_and_figure_rests_on_numbers_that_some_real_run_provides(
             gs.recover(rows, 2, method="paper", access="projected", random_state=0),
         ]
     provided = {name for run in runs for name in run.diagnostics} | {"units", "candidates", "data"}
-    needed = {name for names, _ in _RULES for name in names} | {name for s in _SKETCHES for name in s.needs}
+    needed = {name for name, _ in _NOTES} | {name for s in _SKETCHES for name in s.needs}
     assert needed <= provided
     assert "n_rows" in runs[1].diagnostics  # a tile of the report

@@ -86,18 +86,18 @@ def test_a_certificate_names_what_is_wrong(found):
     net, ledger = found
     rng = np.random.default_rng(0)
     fit, errors = polish(fit_jointly(net, ledger), ledger, rng)
-    assert certify(fit, errors, ledger, np.zeros(3)).holds
+    assert certify(fit, errors, ledger, np.zeros(3)).certified
     cases = {
-        "rounding error": certify(replace(fit, chi=2.5), errors, ledger, np.zeros(3)),
+        "residuals": certify(replace(fit, chi=2.5), errors, ledger, np.zeros(3)),
         "fresh points": certify(fit, errors, ledger, np.array([1e-6, 0.0, 0.0])),
-        "precision limit": certify(fit, replace(errors, relative=np.full(K, 1e-8)), ledger, np.zeros(3)),
+        "error bound": certify(fit, replace(errors, relative=np.full(K, 1e-8)), ledger, np.zeros(3)),
         "negligible weight": certify(
             replace(fit, net=replace(net, u=np.array([1e-9, 1.0, 1.0, 1.0]))), errors, ledger, np.zeros(3)
         ),
     }
-    for phrase, certificate in cases.items():
-        assert not certificate.holds
-        assert phrase in certificate.sentence
+    for name, verdict in cases.items():
+        assert [check.name for check in verdict.failed] == [name]
+        assert verdict.failed[0].says in verdict.sentence
 
 
 def test_polish_asks_nearer_the_origin_where_the_errors_are_too_large():

@@ -10,7 +10,7 @@ from gradsift.blackbox.noisy.cones import calibrate, cones
 from gradsift.blackbox.noisy.informative import informative_points
 from gradsift.blackbox.noisy.levers import argument_errors, lever_points, surprise
 from gradsift.blackbox.noisy.local_fit import Noise, fit_jointly, jacobian, mirrors_of, predict, reflect
-from gradsift.blackbox.noisy.noise import Variance, complaints, relative_spread
+from gradsift.blackbox.noisy.noise import Variance, behaviour, relative_spread
 from gradsift.blackbox.noisy.student import study
 from gradsift.blackbox.noisy.thinning import richer, simpler
 from gradsift.fit import Parameters
@@ -250,7 +250,7 @@ def test_noise_that_misbehaves_is_named(kind, word):
         "drift": z + np.linspace(-1, 1, n),
         "uneven": z * np.exp(0.4 * level),
     }[kind]
-    found = " ".join(complaints(residuals, level))
+    found = " ".join(check.says for check in behaviour(residuals, level) if not check.holds)
     assert (word in found) if word else (found == "")
 
 

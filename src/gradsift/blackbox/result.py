@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from ..checking import Floats
+from ..checks import Judged, Verdict
 from ..model import SigmoidCombination
 
 __all__ = ["Identification", "Progress"]
@@ -21,17 +22,15 @@ class Progress(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Identification:
+class Identification(Judged):
     """The network inside a black box.
 
     Attributes
     ----------
     model : SigmoidCombination
         Canonical: positive weights, in decreasing order.
-    certified : bool
-        Every check agreed.
-    verdict : str
-        What was checked and how it came out; if not certified, what to try.
+    judgement : Verdict
+        The checks, and what they add up to; `certified`, `verdict` and `checks` are read from it.
     n_queries : int
     standard_errors : dict
         For units (k,), slopes (k,), offsets (k,), weights (k,) and intercept: the effect of the oracle's rounding.
@@ -42,8 +41,7 @@ class Identification:
     """
 
     model: SigmoidCombination
-    certified: bool
-    verdict: str
+    judgement: Verdict
     n_queries: int
     standard_errors: dict[str, Floats]
     error_bounds: Floats

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..checks import lines
 from ..files import atomic_writer
 from .show import NOT_CERTIFIED, NOTHING_WRITTEN, keeping, print_json, print_table
 
@@ -107,6 +108,8 @@ def finish(
         typer.echo(found.verdict)
         print_table(*_unit_rows(found))
         typer.echo(_beside_units(found))
+        for line in lines(found.checks):
+            typer.echo(line)
         typer.echo("Written: " + ", ".join(files))
     if not found.certified:
         raise typer.Exit(NOT_CERTIFIED)
@@ -115,8 +118,7 @@ def finish(
 def _facts(found: Recovery) -> dict[str, Any]:
     errors = {name: _plain(values) for name, values in found.standard_errors.items()}
     return {
-        "certified": found.certified, "verdict": found.verdict, "n_units": found.n_units,
-        "n_queries": found.n_queries, "standard_errors": errors,
+        **found.judgement.as_dict(), "n_units": found.n_units, "n_queries": found.n_queries, "standard_errors": errors,
         **({"outputs": [{"weights": m.weights.tolist(), "intercept": m.intercept, "linear": m.linear.tolist()}
                         for m in found.outputs]} if found.outputs else {}),
     }  # fmt: skip

@@ -1,4 +1,4 @@
-"""Diagnostics in plain words: what each number of a run means, and what to do about it."""
+"""What a run tells in plain words: its checks as they came out, and notes about the way. No number is judged here."""
 
 from __future__ import annotations
 
@@ -7,10 +7,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ..checks import Check, failed_first
+
 if TYPE_CHECKING:
     from ..recovery import Recovery
 
 __all__ = ["Finding", "findings"]
+
+_MOST_COMPARED = 2000  # units: their angles take a matrix of that size
 
 
 class Finding(NamedTuple):
@@ -21,165 +25,43 @@ class Finding(NamedTuple):
     do: str = ""
 
 
-Facts = dict[str, Any]
+_UNCHECKED = Finding("doubt", "Nothing was checked.")
 
 
 def findings(found: Recovery) -> list[Finding]:
-    """Return what the run's diagnostics say, doubts first; rules whose numbers are missing stay silent."""
-    facts = {**found.diagnostics, "k": found.n_units, "units": found.model.units, "errors": found.standard_errors}
-    told = [rule(facts) for needed, rule in _RULES if all(facts.get(name) is not None for name in needed)]
-    order = {"doubt": 0, "note": 1, "good": 2}
-    return sorted((f for f in told if f is not None), key=lambda f: order[f.level])
+    """Return the checks, those that fail first and with their advice; then notes on what the diagnostics hold."""
+    facts = {**found.diagnostics, "units": found.model.units}
+    notes = [note(facts[name]) for name, note in _NOTES if facts.get(name) is not None]
+    told = [_told(check) for check in failed_first(found.checks)] or [_UNCHECKED]
+    return [*told, *(Finding("note", says) for says in notes if says)]
 
 
-def _support(facts: Facts) -> Finding:
-    support = facts["median_support"]
-    if support < 30:
-        return Finding(
-            "doubt",
-            f"The median candidate rests on {support:.3g} effective samples; below about 30 it is mostly noise.",
-            "Use more rows or queries, or lower point_scale.",
-        )
-    return Finding("good", f"The median candidate rests on {support:,.0f} effective samples.")
+def _told(check: Check) -> Finding:
+    return Finding("good", check.sentence) if check.holds else Finding("doubt", check.sentence, check.advice)
 
 
-def _scatter(facts: Facts) -> Finding:
-    cosine = facts["mean_cosine"]
-    if cosine < 0.9:
-        return Finding(
-            "doubt",
-            f"Candidates scatter around their cluster centres (mean cosine {cosine:.2f}; near 1 is tight).",
-            "Ask for purer candidates (min_purity), more queries per point, or check the number of units.",
-        )
-    return Finding("good", f"Candidates lie tightly around their cluster centres (mean cosine {cosine:.3f}).")
+def _attempts(n: int) -> str:
+    return f"It took {n} circles to see every unit: some units hide each other from one plane." if n > 1 else ""
 
 
-def _contradicted(facts: Facts) -> Finding | None:
-    n = facts["n_contradicted"]
-    if not n:
-        return None
-    return Finding(
-        "doubt",
-        f"{n} fitted weights have the opposite sign of what their candidates say.",
-        "Those units are probably spurious: ask for fewer units or purer candidates.",
-    )
-
-
-def _not_gaussian(facts: Facts) -> Finding | None:
-    if max(facts["covariance_off"], facts["largest_mean"]) <= 0.2:
-        return None
-    return Finding(
-        "doubt",
-        "The rows are not standard Gaussian, which the paper's kernel assumes "
-        f"(covariance off by {facts['covariance_off']:.2g}, mean by {facts['largest_mean']:.2g}).",
-        'Standardise the columns, or use method="auto".',
-    )
-
-
-def _consistency(facts: Facts) -> Finding:
-    chi = facts["chi"]
-    if np.isfinite(chi) and chi < 2:
-        return Finding("good", f"Every answer agrees with the model to {chi:.2g} times the expected rounding error.")
-    return Finding(
-        "doubt",
-        f"Some answer misses the model by {chi:.3g} times the expected rounding error.",
-        "The black box may be noisy, rounded, or another function: state noise=, or try another activation.",
-    )
-
-
-def _attempts(facts: Facts) -> Finding | None:
-    n = facts["attempts"]
-    if n <= 1:
-        return None
-    return Finding("note", f"It took {n} circles to see every unit: some units hide each other from one plane.")
-
-
-def _angle(facts: Facts) -> Finding | None:
-    units = facts["units"]
-    if len(units) < 2 or len(units) > 2000:
-        return None
+def _closest_pair(units: Any) -> str:
+    if not 1 < len(units) <= _MOST_COMPARED:
+        return ""
     cosines = np.abs(units @ units.T) - 2 * np.eye(len(units))
     i, j = np.unravel_index(int(np.argmax(cosines)), cosines.shape)
     degrees = float(np.degrees(np.arccos(min(1.0, cosines[i, j]))))
-    pair = f"units {min(i, j) + 1} and {max(i, j) + 1}, {degrees:.3g} degrees apart"
-    if degrees < 5:
-        return Finding("note", f"The closest pair are {pair}: small errors move weight between them.")
-    return Finding("good", f"The closest pair are {pair}.")
-
-
-def _better(facts: Facts) -> Finding:
-    p = facts["p_better"]
-    if np.isnan(p):
-        return Finding("doubt", "There are too few rows to test for a further unit.", "Use more rows.")
-    if p < 0.01:
-        return Finding(
-            "doubt",
-            f"A test finds that a better or further unit exists (p = {p:.1g}).",
-            "Allow more units, or raise max_rounds.",
-        )
-    return Finding("good", f"A test on held-out halves finds no further unit (p = {p:.2g}).")
-
-
-def _rivals(facts: Facts) -> Finding | None:
-    gap, hits = facts["gap"], facts["hits"]
-    if gap < 3 and hits < 3:
-        return Finding(
-            "doubt",
-            f"Another solution fits almost as well ({gap:.1f} nats behind; this one was reached {hits} times).",
-            "Use more rows, or compare both by what they mean.",
-        )
-    return Finding("good", f"Independent starts reached this solution {hits} times.") if hits > 1 else None
-
-
-_SIMPLER = (
-    ("over_constant", "a constant", "Check the target column, or collect more rows."),
-    ("over_linear", "a linear function", "Use linear or logistic regression, or more rows."),
-    ("over_one", "a single unit", "Ask for fewer units, or use more rows."),
-    ("over_fewer", "one unit fewer", "Ask for fewer units, or use more rows."),
-)
-
-
-def _simpler(facts: Facts) -> Finding:
-    for name, what, advice in _SIMPLER:
-        if facts[name] <= 0:
-            return Finding("doubt", f"BIC prefers {what} to this model, by {-facts[name]:,.1f}.", advice)
-    return Finding("good", f"BIC prefers this model to a constant, by {facts['over_constant']:,.0f}.")
-
-
-def _flat(facts: Facts) -> Finding | None:
-    n = facts["n_flat"]
-    if not n:
-        return None
-    return Finding(
-        "doubt",
-        f"{n} directions of the inputs do not vary (constant or collinear columns): units are unknown along them.",
-        "Drop the columns that repeat others.",
+    return (
+        f"The closest pair are units {min(i, j) + 1} and {max(i, j) + 1}, {degrees:.3g} degrees apart: the smaller "
+        "the angle, the more do small errors move weight between them."
     )
 
 
-def _converged(facts: Facts) -> Finding | None:
-    if facts["converged"]:
-        return None
-    return Finding("doubt", "The last polish did not converge.", "Run again with another seed or fewer units.")
+def _on_the_way(notes: list[Any]) -> str:
+    return "On the way: " + "; ".join(str(note) for note in notes) + "." if notes else ""
 
 
-def _notes(facts: Facts) -> Finding | None:
-    notes = [str(note) for note in facts["notes"]]
-    return Finding("note", "On the way: " + "; ".join(notes) + ".") if notes else None
-
-
-_RULES: tuple[tuple[tuple[str, ...], Callable[[Facts], Finding | None]], ...] = (
-    (("median_support",), _support),
-    (("mean_cosine",), _scatter),
-    (("n_contradicted",), _contradicted),
-    (("covariance_off", "largest_mean"), _not_gaussian),
-    (("chi",), _consistency),
-    (("attempts",), _attempts),
-    (("units",), _angle),
-    (("p_better",), _better),
-    (("gap", "hits"), _rivals),
-    (tuple(name for name, _, _ in _SIMPLER), _simpler),
-    (("n_flat",), _flat),
-    (("converged",), _converged),
-    (("notes",), _notes),
+_NOTES: tuple[tuple[str, Callable[[Any], str]], ...] = (
+    ("attempts", _attempts),
+    ("units", _closest_pair),
+    ("notes", _on_the_way),
 )

@@ -28,9 +28,8 @@ def notebook_view(found: Recovery) -> str:
         rows.append("<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>")
     left_out = model.n_units - len(rows)
     after = f"<p>and {left_out} more units</p>" if left_out else ""
-    word = "Certified" if found.certified else "Not certified"
     head = "".join(f"<th>{name}</th>" for name in ("unit", "weight", "slope", "offset", "direction"))
     return (
-        f"<div class='gradsift'><p><strong>{word}.</strong> {escape(found.verdict)}</p>"
+        f"<div class='gradsift'><p>{escape(found.verdict)}</p>"
         f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>{after}</div>"
     )

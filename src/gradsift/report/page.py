@@ -175,8 +175,7 @@ def _payload(found: Recovery, names: list[str]) -> dict[str, Any]:
         "activation": model.activation, "intercept": model.intercept,
         "units": model.units.tolist(), "weights": model.weights.tolist(),
         "slopes": model.slopes.tolist(), "offsets": model.offsets.tolist(), "columns": names,
-        "certified": found.certified, "verdict": found.verdict, "n_queries": found.n_queries,
-        "standard_errors": errors,
+        **found.judgement.as_dict(), "n_queries": found.n_queries, "standard_errors": errors,
         **({"linear": model.linear.tolist()} if model.has_linear_term else {}),
         **({"outputs": [{"weights": m.weights.tolist(), "intercept": m.intercept, "linear": m.linear.tolist()}
                         for m in found.outputs]} if found.outputs else {}),

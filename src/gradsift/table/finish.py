@@ -14,7 +14,7 @@ from .frame import Framed
 from .problem import Problem
 from .settle import Settled
 from .simpler import gains
-from .verdict import Evidence, judge
+from .verdict import FitEvidence, judge_fit
 
 __all__ = ["finish"]
 
@@ -28,7 +28,7 @@ def finish(source: Source, problem: Problem, settled: Settled) -> Fit:
     covariance = sandwich(equations, family, best.theta, frame.metric) * (problem.mass / best.mass)
     move = frame.leave_matrix(family, len(best.theta.u))
     errors = _canonical_errors(frame.leave(best.theta), family, move @ covariance @ move.T)
-    evidence = Evidence(
+    evidence = FitEvidence(
         **gains(problem, best)._asdict(),
         p_better=settled.p_better,
         hits=settled.optima.hits,
@@ -37,7 +37,7 @@ def finish(source: Source, problem: Problem, settled: Settled) -> Fit:
         n_flat=frame.basis.shape[0] - frame.basis.shape[1],
     )
     # Angles mean the same in every choice of units of measurement only where the rows are white.
-    certified, verdict = judge(_canonical_errors(best.theta, family, covariance), evidence)
+    judgement = judge_fit(_canonical_errors(best.theta, family, covariance), evidence)
     return Fit(
         model=errors.model,
         family=family,
@@ -48,8 +48,7 @@ def finish(source: Source, problem: Problem, settled: Settled) -> Fit:
         gap=settled.optima.gap,
         p_better=settled.p_better,
         standard_errors=errors,
-        certified=certified,
-        verdict=verdict,
+        judgement=judgement,
         diagnostics={
             **evidence._asdict(),
             "rounds": settled.rounds,

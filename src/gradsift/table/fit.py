@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..checks import Judged, Verdict
 from ..fit import Family, Refined
 from ..inference import StandardErrors
 from ..model import SigmoidCombination
@@ -16,7 +17,7 @@ __all__ = ["Fit"]
 
 
 @dataclass(frozen=True)
-class Fit:
+class Fit(Judged):
     """A fitted model and what the search saw on the way.
 
     Attributes
@@ -37,8 +38,8 @@ class Fit:
         p-value of the cross-fitted test that a better unit exists.
     standard_errors : StandardErrors
         From the sandwich covariance, in the user's coordinates.
-    certified : bool
-    verdict : str
+    judgement : Verdict
+        The checks, and what they add up to; `certified`, `verdict` and `checks` are read from it.
     diagnostics : dict
         Plain numbers and strings.
     """
@@ -52,8 +53,7 @@ class Fit:
     gap: float
     p_better: float
     standard_errors: StandardErrors
-    certified: bool
-    verdict: str
+    judgement: Verdict
     diagnostics: dict[str, Any] = field(default_factory=dict)
 
     @property

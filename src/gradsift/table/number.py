@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..checks import TABLE
 from ..fit import Family
 from .offsets import offsets_needed
 from .problem import Problem
@@ -45,6 +46,6 @@ def choose_units(
             best, lowest, waited = settled, score, 0
             continue
         waited += 1
-        if waited >= _PATIENCE or not settled.p_better < 0.01:
+        if waited >= _PATIENCE or not settled.p_better < TABLE.further_unit:
             break
     return None if best is None else best._replace(bic_path=tuple(path))

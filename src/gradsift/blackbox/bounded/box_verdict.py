@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
 from ...checking import Floats
+from ...checks import EXACT_IN_A_BOX, Verdict, exact, n_of
 from ..asking import EPS
 from ..links import Link
 from ..noisy.local_fit import Fitted
@@ -15,9 +15,6 @@ from ..result import Identification
 from .box import Box
 
 __all__ = ["box_errors", "exact_result"]
-
-_CHI = 8.0  # residuals over the rounding of answers
-_ERROR = 1e-7  # largest relative error of a parameter that is vouched for
 
 
 class BoxErrors(NamedTuple):
@@ -58,24 +55,10 @@ def exact_result(fitted: Fitted, box: Box, link: Link, fresh: Floats, n_queries:
         Residuals at points that were not fitted yet.
     """
     theta = box.outside(fitted.theta)
-    k = len(theta.u)
     largest = box.ledger.largest
-    chi, across, along, offset, weight, intercept, bounds = box_errors(fitted, largest)
+    found = box_errors(fitted, largest)
+    _, across, along, offset, weight, intercept, bounds = found
     order = np.argsort(-np.abs(theta.u), kind="stable")
-    doubts = []
-    if chi > _CHI:
-        doubts.append(f"the worst answer is missed by {chi:.2g} times the rounding error")
-    if bounds.max() > _ERROR:
-        doubts.append(f"rounding leaves a relative error of up to {bounds.max():.2g} in a unit")
-    if np.abs(fresh).max() > 1e-5 * largest:
-        doubts.append("fresh points disagree")
-    sentence = (
-        f"Not certified: {k} units fitted inside the box, but {'; '.join(doubts)}."
-        if doubts
-        else f"Certified inside the box: {len(fitted.residuals)} answers agree with {k} units within {chi:.2g} times "
-        f"the rounding error, {len(fresh)} of them fresh, and rounding explains a relative error of at most "
-        f"{bounds.max():.1g}; units that are flat inside the box cannot be seen."
-    )
     errors = {
         "units": across[order],
         "slopes": (along * np.linalg.norm(theta.A, axis=1))[order] / link.stretch,
@@ -84,5 +67,22 @@ def exact_result(fitted: Fitted, box: Box, link: Link, fresh: Floats, n_queries:
         "intercept": np.array([intercept]),
     }
     model = link.to_model(theta.A, theta.b, theta.u, theta.c)
-    facts = {"chi": chi, "spent": dict(box.ledger.spent), "floor": "exact"}
-    return replace(Identification(model, not doubts, sentence, n_queries, errors, bounds[order]), diagnostics=facts)
+    facts = {"chi": found.chi, "spent": dict(box.ledger.spent), "floor": "exact"}
+    judgement = _verdict(found, fitted, np.abs(fresh) / max(largest, 1e-300))
+    return Identification(model, judgement, n_queries, errors, bounds[order], facts)
+
+
+def _verdict(found: BoxErrors, fitted: Fitted, fresh: Floats) -> Verdict:
+    """Weigh the evidence; `fresh` is relative to the largest answer."""
+    n_answers, worst, parts = len(fitted.residuals), float(found.bounds.max()), n_of(len(fitted.theta.u), "unit")
+    return Verdict(
+        (
+            exact.residuals(found.chi, n_answers, EXACT_IN_A_BOX),
+            exact.fresh_answers(float(fresh.max()), len(fresh), EXACT_IN_A_BOX),
+            exact.error_bound(worst, EXACT_IN_A_BOX),
+        ),
+        found=f"{parts} fitted inside the box",
+        claim=f"inside the box {n_answers} answers agree with {parts} within {found.chi:.2g} times the rounding error, "
+        f"{len(fresh)} of them fresh, and rounding explains a relative error of at most {worst:.1g}; units that are "
+        "flat inside the box cannot be seen",
+    )

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...checking import Floats, as_generator, at_least
+from ...checks import EXACT_IN_A_BOX
 from ...errors import BudgetSpent, NotIdentifiable
 from ...fit import Layout, Parameters
 from ...oracle import Oracle
@@ -208,7 +209,7 @@ class _Exact:
         points = self.box.draw(3 + len(theta.u), 1.0, self.rng)
         self.fresh = self.box.ask(points, "check") - predict(theta, points, self.g)
         largest = self.box.ledger.largest
-        if np.abs(self.fresh).max() > 1e-5 * largest:
+        if np.abs(self.fresh).max() > EXACT_IN_A_BOX.fresh_points * largest:
             return False
         X, y = self.box.inside, self.box.answers
         rounding = Noise(16 * EPS * largest)

@@ -1,43 +1,24 @@
-"""Whether to vouch for a network: every check by itself, and a sentence."""
+"""Whether to vouch for a network found through exact answers, and the points that tell."""
 
 from __future__ import annotations
-
-from dataclasses import dataclass
 
 import numpy as np
 
 from ...checking import Floats
+from ...checks import EXACT, Verdict, exact, n_of
 from ...geometry import normalize_rows
 from ..asking import Ledger
 from .accuracy import Errors
 from .joint import Fit
 from .net import Net
 
-__all__ = ["CHI_LIMIT", "ERROR_LIMIT", "Certificate", "certify", "far_points", "fresh_points", "smallest_angle"]
+__all__ = ["certify", "far_points", "fresh_points", "smallest_angle"]
 
-CHI_LIMIT = 2.0
-ERROR_LIMIT = 6e-9
-_FRESH_LIMIT = 1e-8
-_LEAST_WEIGHT = 1e-7  # over the largest one
 _SHOWS = 1e-4  # rounding over the smallest weight, up to which far points show a further unit
 _MOST_RADII = 12
 
 
-@dataclass(frozen=True)
-class Certificate:
-    """The checks and what they say.
-
-    Attributes
-    ----------
-    holds : bool
-    sentence : str
-    """
-
-    holds: bool
-    sentence: str
-
-
-def certify(fit: Fit, errors: Errors, ledger: Ledger, fresh: Floats) -> Certificate:
+def certify(fit: Fit, errors: Errors, ledger: Ledger, fresh: Floats) -> Verdict:
     """Check a fitted network against all replies, fresh ones, and its own conditioning.
 
     Parameters
@@ -47,37 +28,24 @@ def certify(fit: Fit, errors: Errors, ledger: Ledger, fresh: Floats) -> Certific
         parameters would make there.
     """
     net = fit.net
-    excess = ledger.n_queries - net.n_unknowns
-    worst_fresh = float(np.abs(fresh).max(initial=0.0))
-    weights = np.abs(net.u)
-    complaints = []
-    if not fit.chi < CHI_LIMIT:
-        complaints.append(
-            f"the worst of {ledger.n_queries} answers misses the network by {fit.chi:.3g} times the rounding error "
-            "(another activation or a unit that was not separated; try activation='auto' or another seed)"
-        )
-    if not worst_fresh <= _FRESH_LIMIT:
-        complaints.append(f"fresh points are missed by a relative {worst_fresh:.2g} (try another seed)")
     worst = float(errors.relative.max(initial=0.0))
-    if not worst <= ERROR_LIMIT:
-        complaints.append(
-            f"rounding in the answers leaves a relative error of up to {worst:.2g} in a unit "
-            "(precision limit; rescale the inputs or accept the standard errors)"
-        )
-    uncertain = 0.0 if net.linear is None else float(np.linalg.norm(errors.linear) / np.linalg.norm(net.linear))
-    if not uncertain <= ERROR_LIMIT:
-        complaints.append(f"rounding in the answers leaves a relative error of {uncertain:.2g} in the linear term")
-    if excess < 3 + net.k:
-        complaints.append(f"only {excess} answers are left over for checking, {3 + net.k} are needed")
-    if net.k and weights.min() < _LEAST_WEIGHT * weights.max():
-        complaints.append(f"a unit has the negligible weight {weights.min():.2g}")
-    parts = f"{net.k} units" if net.linear is None else f"{net.k} units and a linear term"
-    if complaints:
-        return Certificate(False, f"Not certified: {'; '.join(complaints)}.")
-    return Certificate(
-        True,
-        f"Certified: all {ledger.n_queries} answers agree with {parts} within {fit.chi:.2g} times the rounding "
-        f"error, {len(fresh)} of them at fresh points, and rounding explains a relative error of at most {worst:.1g}.",
+    weights = np.abs(net.u)
+    checks = [
+        exact.residuals(fit.chi, ledger.n_queries, EXACT),
+        exact.fresh_answers(float(np.abs(fresh).max(initial=0.0)), len(fresh), EXACT),
+        exact.error_bound(worst, EXACT),
+        exact.spare_answers(ledger.n_queries - net.n_unknowns, net.k, EXACT),
+    ]
+    if net.linear is not None:
+        checks.append(exact.linear_term_error(float(np.linalg.norm(errors.linear) / np.linalg.norm(net.linear)), EXACT))
+    if net.k:
+        checks.append(exact.negligible_weight(float(weights.min()), float(weights.max()), EXACT))
+    parts = n_of(net.k, "unit") if net.linear is None else f"{n_of(net.k, 'unit')} and a linear term"
+    return Verdict(
+        tuple(checks),
+        found=f"{parts} found",
+        claim=f"all {ledger.n_queries} answers agree with {parts} within {fit.chi:.2g} times the rounding error, "
+        f"{len(fresh)} of them at fresh points, and rounding explains a relative error of at most {worst:.1g}",
     )
 
 

@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 
 from ...checking import Floats
+from ...checks import EXACT
 from ..asking import Ledger
 from .accuracy import Errors
-from .certificate import ERROR_LIMIT
 from .joint import Fit, fit_jointly, parameter_errors
 from .net import Net, Probe
 
@@ -28,11 +28,11 @@ def polish(fit: Fit, ledger: Ledger, rng: np.random.Generator) -> tuple[Fit, Err
     for _ in range(_MOST_ROUNDS):
         asked = ledger.n_queries
         net = fit.net
-        for unit in np.flatnonzero(errors.relative > ERROR_LIMIT):
+        for unit in np.flatnonzero(errors.relative > EXACT.error_bound):
             old = net.probes[unit]
             if old is None:
                 continue
-            whole = bool(errors.direction[unit] > ERROR_LIMIT)
+            whole = bool(errors.direction[unit] > EXACT.error_bound)
             point = _isolated_point(net, int(unit), float(np.linalg.norm(old.base)), whole, rng)
             if point is None:
                 continue

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...checks import EXACT
 from ..asking import Ledger
-from .certificate import CHI_LIMIT
 from .joint import Fit
 from .net import Net
 from .probe_rows import probe_rows
@@ -50,8 +50,8 @@ def without_contaminated(net: Net, ledger: Ledger) -> Net:
 def without_suspects(fit: Fit, ledger: Ledger) -> Net:
     """Return the network without the units that are most active on the rows it misses."""
     net = fit.net
-    missed = fit.row_chi > CHI_LIMIT
+    missed = fit.row_chi > EXACT.residuals
     active = np.abs(net.u) * net.link.odd.derivative(net.arguments(ledger.X[missed]))  # (n, k)
-    suspects = fit.probe_chi > CHI_LIMIT
+    suspects = fit.probe_chi > EXACT.residuals
     suspects[np.argmax(active, axis=1)] = True
     return net.only(~suspects)

@@ -9,6 +9,7 @@ import numpy as np
 
 from ...activations import get_activation
 from ...checking import Floats, as_generator, at_least
+from ...checks import EXACT, Verdict, any_method, n_of
 from ...errors import BudgetSpent, NotIdentifiable
 from ...geometry import orthonormal_rows
 from ...oracle import Oracle
@@ -17,7 +18,7 @@ from ..links import Link, link_of, with_algebraic_tails
 from ..result import Identification, Progress
 from .accuracy import Errors
 from .arcs import suspected_arcs
-from .certificate import CHI_LIMIT, certify, far_points, fresh_points, smallest_angle
+from .certificate import certify, far_points, fresh_points, smallest_angle
 from .circle import CircleScan, scan_circle
 from .families import AlgebraicTails, WrongFamily
 from .frames import Frame, frame_through
@@ -150,7 +151,7 @@ class _Search:
             if not self.known.k or self._misses_a_unit(residuals):
                 continue
             fit = fit_jointly(self.known, self.ledger)
-            if not fit.chi < CHI_LIMIT:
+            if not fit.chi < EXACT.residuals:
                 self.notes.append(f"attempt {attempt + 1}: joint fit misses by {fit.chi:.3g} times the rounding error")
                 self.known = without_suspects(fit, self.ledger)
                 continue
@@ -212,10 +213,9 @@ class _Search:
         if len(far):
             self.ledger.ask(far, "fresh")
         fit = fit_jointly(fit.net, self.ledger)
-        certificate = certify(fit, errors, self.ledger, fresh)
-        return self._result(fit, errors, certificate.holds, certificate.sentence)
+        return self._result(fit, errors, certify(fit, errors, self.ledger, fresh))
 
-    def _result(self, fit: Fit, errors: Errors, certified: bool, verdict: str) -> Identification:
+    def _result(self, fit: Fit, errors: Errors, judgement: Verdict) -> Identification:
         net, link = fit.net, self.link
         order = np.argsort(-np.abs(net.u), kind="stable")
         standard = {
@@ -227,7 +227,7 @@ class _Search:
             **({} if net.linear is None else {"linear": errors.linear}),
         }
         return Identification(
-            net.to_model(), certified, verdict, self.ledger.n_queries, standard, errors.relative[order],
+            net.to_model(), judgement, self.ledger.n_queries, standard, errors.relative[order],
             {"chi": fit.chi, **self._diagnostics(net)},
         )  # fmt: skip
 
@@ -252,4 +252,5 @@ class _Search:
             nothing, nothing, nothing, nothing, np.nan, nothing, nothing, np.full(self.known.a.shape[1], np.nan)
         )
         fit = Fit(self.known, np.nan, nothing, nothing)
-        return self._result(fit, errors, False, "Not certified: the search did not come to its end.")
+        cut_short = any_method.finished("the search did not come to its end")
+        return self._result(fit, errors, Verdict((cut_short,), f"{n_of(self.known.k, 'unit')} so far", claim=""))

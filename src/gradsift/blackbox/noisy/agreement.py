@@ -6,9 +6,10 @@ import numpy as np
 
 from ...activations import Activation
 from ...checking import Floats
+from ...checks import LABELS
 from ...fit import Parameters
 from ..asking import Ledger
-from .far_circles import ALARM, FAR, N_CIRCLES, NEEDED, CircleTest, largest_arc, sign_doubt
+from .far_circles import FAR, N_CIRCLES, NEEDED, CircleTest, largest_arc, sign_doubt
 from .levers import argument_errors
 from .local_fit import Fitted, predict
 
@@ -36,7 +37,9 @@ def look_for_another_by_labels(
     merged = _contradictions(fitted, ledger, FAR * radius, level, most // 2, g, rng)
     theta = fitted.theta
     signs = np.sign(theta.u)
-    room = 1 - float(np.abs(theta.u).sum()) - abs(theta.c) + ALARM * np.sqrt(_shared_variance(fitted, signs))
+    room = (
+        1 - float(np.abs(theta.u).sum()) - abs(theta.c) + LABELS.another_unit * np.sqrt(_shared_variance(fitted, signs))
+    )
     if merged.alarm or room < _ROOM * level:
         return CircleTest(merged.statistic, max(merged.level, room), merged.alarm)
     other = _arcs(fitted, ledger, FAR * radius, min(level, room), most // 2, g, rng)
@@ -68,7 +71,7 @@ def _contradictions(
         n_asked = int(half[-1]) + 1
         spread = np.sqrt(variance + 0.25 * n_asked**2 * shared)
         statistic = max(surplus / spread, 0.0)
-        test = CircleTest(statistic, NEEDED * spread / (n_asked * _MERGER), statistic > ALARM)
+        test = CircleTest(statistic, NEEDED * spread / (n_asked * _MERGER), statistic > LABELS.another_unit)
     return test
 
 
@@ -111,9 +114,9 @@ def _arcs(
         shared = 1 + _shared_variance(fitted, signs) * float((1 / spread**2).sum())
         statistic = max(statistic, largest_arc(odd, spread) / np.sqrt(shared))
         weakest = min(weakest, float((1 / spread**2).sum()) / shared)
-        if statistic > ALARM:
+        if statistic > LABELS.another_unit:
             break
-    return CircleTest(statistic, NEEDED / np.sqrt(weakest), statistic > ALARM)
+    return CircleTest(statistic, NEEDED / np.sqrt(weakest), statistic > LABELS.another_unit)
 
 
 def _sure_points(fitted: Fitted, radius: float, g: Activation, rng: np.random.Generator) -> tuple[Floats, Floats]:

@@ -8,6 +8,7 @@ import numpy as np
 
 from ...activations import Activation
 from ...checking import Floats
+from ...checks import NOISY
 from ...geometry import orthonormal_rows
 from ..asking import Ledger
 from .levers import argument_errors
@@ -17,8 +18,7 @@ __all__ = ["ENOUGH", "CircleTest", "largest_arc", "look_for_another", "sign_doub
 
 N_CIRCLES = 3
 NEEDED = 5.5  # standard errors by which a unit of the level stands out on each circle
-ALARM = 4.2
-ENOUGH = 0.8  # a test that would have shown this share of the weight in question
+ENOUGH = NOISY.weight_shown  # a test that would have shown this share of the weight in question
 _SHARE = 0.4  # of all weights
 FAR = 2.0**20  # radius over the scale of the inputs
 
@@ -64,7 +64,7 @@ def look_for_another(
         )
         statistic = max(statistic, largest_arc(odd, spread))
         weakest = min(weakest, float((1 / spread**2).sum()))
-    return CircleTest(statistic, NEEDED / np.sqrt(weakest), statistic > ALARM)
+    return CircleTest(statistic, NEEDED / np.sqrt(weakest), statistic > NOISY.another_unit)
 
 
 def _variances(noise: Noise, r: Floats) -> Floats:

@@ -9,14 +9,14 @@ from scipy.stats import chi2, kurtosistest, norm
 from scipy.stats import f as f_distribution
 
 from ...checking import Floats
+from ...checks import NOISY, Check, imperfect
 
-__all__ = ["Variance", "complaints", "excess_kurtosis", "relative_spread"]
+__all__ = ["Variance", "behaviour", "excess_kurtosis", "relative_spread"]
 
 _LEVEL = 1e-3
 _UNEVEN_LEVEL = 1e-4  # from which a variance function replaces one variance
 _SCORINGS = 20
 _LEAST_SPREAD = 0.4  # relative: a parabola of logarithms must not make a few answers all-important
-_TAIL_LEVEL = 1e-2  # of the fourth moment: heavy tails are the likeliest fault, and hard to see
 
 
 @dataclass(frozen=True)
@@ -51,34 +51,33 @@ def excess_kurtosis(residuals: Floats) -> float:
     return float(np.mean(residuals**4) / max(float(np.mean(residuals**2)) ** 2, 1e-300) - 3)
 
 
-def complaints(residuals: Floats, predictions: Floats) -> list[str]:
-    """Return sentences about residuals, in the order of asking, that are not independent Gaussian noise of one size.
+def behaviour(residuals: Floats, predictions: Floats) -> list[Check]:
+    """Return checks that residuals, in the order of asking, are independent Gaussian noise of one size; none of few.
 
-    The tests: the largest residual (Bonferroni) and the fourth moment, level 0.01; the drift of the mean over twenty
-    stretches of the campaign and the rank correlation of size with prediction, level 0.001.
+    The tests: the largest residual (Bonferroni) and the fourth moment; the drift of the mean over stretches of the
+    campaign; and the rank correlation of size with prediction.
     """
     n = len(residuals)
-    if n < 60:
+    if n < NOISY.few:
         return []
     z = residuals / max(float(np.sqrt(np.mean(residuals**2))), 1e-300)
-    found = []
-    limit = norm.isf(_TAIL_LEVEL / (2 * n))
-    outside = int((np.abs(z) > limit).sum())
-    kurtosis = excess_kurtosis(z)
-    if outside or kurtosistest(z, alternative="greater").pvalue < _TAIL_LEVEL:
-        found.append(
-            f"the noise has heavy tails or outliers ({outside} of {n} residuals beyond {limit:.1f} standard "
-            f"deviations, excess kurtosis {kurtosis:.2f})"
-        )
-    stretches = np.array([part.sum() / np.sqrt(len(part)) for part in np.array_split(z, 20)])
-    drift = float((stretches**2).sum())
-    if drift > 45.3:  # chi-square with 20 degrees of freedom, level 0.001
-        found.append(f"the answers drift during the campaign (chi-square {drift:.0f} over 20 stretches)")
+    stretches = np.array([part.sum() / np.sqrt(len(part)) for part in np.array_split(z, NOISY.stretches)])
     ranks = np.argsort(np.argsort(np.abs(z))), np.argsort(np.argsort(predictions))
     uneven = float(np.corrcoef(*ranks)[0, 1]) * np.sqrt(n - 1)
-    if abs(uneven) > norm.isf(_LEVEL / 2):
-        found.append(f"the noise is {'larger' if uneven > 0 else 'smaller'} where the function is larger")
-    return found
+    return [
+        imperfect.tails(_tails(z), NOISY),
+        imperfect.drift(float((stretches**2).sum()), NOISY),
+        imperfect.even_noise(2 * float(norm.sf(abs(uneven))), uneven > 0, NOISY),
+    ]
+
+
+def _tails(z: Floats) -> imperfect.Tails:
+    """Return what the tests for heavy tails found in standardised residuals."""
+    n, sizes = len(z), np.abs(z)
+    beyond = float(norm.isf(NOISY.tails / (2 * n)))
+    largest = 2 * n * float(norm.sf(sizes.max()))  # p-values, the first after Bonferroni
+    fourth = float(kurtosistest(z, alternative="greater").pvalue)
+    return imperfect.Tails(min(largest, fourth), int((sizes > beyond).sum()), beyond, excess_kurtosis(z), n)
 
 
 def relative_spread(residuals: Floats, predictions: Floats) -> Floats | None:

@@ -7,20 +7,30 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...checking import Floats
+from ...checks import LABELS, NOISY, Check, Verdict, any_method, imperfect, n_of
+from ...checks.limits import UnitLimits
 from ...fit import Parameters
 from ...geometry import normalize_rows
 from ..answers import Floor
 from ..links import Link
 from ..result import Identification
-from .far_circles import ENOUGH, CircleTest, weight_in_question
+from .far_circles import CircleTest, weight_in_question
 from .local_fit import Fitted
-from .noise import Variance, complaints
+from .noise import Variance, behaviour
 
-__all__ = ["Evidence", "Judgement", "judge", "result"]
+__all__ = ["Evidence", "judge", "result"]
 
 
 class Evidence(NamedTuple):
-    """What a verdict rests on: the floor, the noise, BIC's gap, the circle test, the wish, what ran out."""
+    """The numbers a verdict rests on.
+
+    floor, variance : what limits the answers, and their noise; uneven: whether it depends on the function
+    gap : BIC's, to the next best number of units
+    test, bounded : the circle test (None: not made), for which a box has no room
+    accuracy, shortage : what was asked for, and what ran out
+    misfit : mean square of the residuals over the noise's
+    lacking, n_stray : whether one more unit explains more, and answers set aside (None: not looked at)
+    """
 
     floor: Floor
     variance: Variance
@@ -30,60 +40,56 @@ class Evidence(NamedTuple):
     shortage: str
     misfit: float
     bounded: bool = False
-    lacking: bool = False
-    n_stray: int = 0
+    lacking: bool | None = None
+    n_stray: int | None = None
     uneven: bool = False
 
 
-class Judgement(NamedTuple):
-    """Whether to vouch for the network, and the sentence."""
-
-    certified: bool
-    sentence: str
-
-
-def judge(fitted: Fitted, cones: Floats, evidence: Evidence, predictions: Floats, studentised: Floats) -> Judgement:
+def judge(fitted: Fitted, cones: Floats, evidence: Evidence, predictions: Floats, studentised: Floats) -> Verdict:
     """Weigh the evidence; `predictions` are the fitted values, and `studentised` their residuals over their spread."""
-    doubts = []
-    k, widest = len(fitted.theta.u), float(cones.max())
-    if evidence.shortage:
-        doubts.append(evidence.shortage.rstrip("."))
-    if evidence.accuracy is not None and widest > evidence.accuracy:
-        doubts.append(f"directions are known to {widest:.2g}, not to the {evidence.accuracy:.2g} asked for")
-    if evidence.test is None and not evidence.bounded:
-        doubts.append("whether there is another unit was not tested")
-    if evidence.test is not None and evidence.test.alarm:
-        doubts.append(f"another unit shows on a far circle ({evidence.test.statistic:.1f} standard errors)")
-    elif evidence.test is not None and evidence.test.level > ENOUGH * weight_in_question(fitted.theta.u):
-        doubts.append(f"another unit would have shown only with a weight above {evidence.test.level:.2g}")
-    if _cancel(fitted):
-        doubts.append("two parallel units cancel but for a thin slab: a spike that fits a few stray answers")
-    if evidence.n_stray:
-        doubts.append(f"the noise has outliers ({evidence.n_stray} answers more than six standard deviations off)")
-    if evidence.lacking:
-        doubts.append("one more unit, perhaps half of a nearly parallel pair, would explain the answers better")
+    labels, widest = evidence.floor.kind == "labels", float(cones.max())
+    limits = LABELS if labels else NOISY
+    checks = [any_method.finished(evidence.shortage)]
+    if evidence.accuracy is not None:
+        checks.append(imperfect.accuracy(widest, evidence.accuracy))
+    if evidence.test is not None or not evidence.bounded:
+        checks += _no_other_unit(evidence.test, fitted, limits)
+    checks.append(imperfect.cancelling_pair(_left_of_pairs(fitted, limits), limits))
+    if evidence.n_stray is not None and not labels:  # no label is impossible
+        checks.append(imperfect.strays(evidence.n_stray))
+    if evidence.lacking is not None:
+        checks.append(imperfect.one_more_unit(evidence.lacking))
     if evidence.floor.kind == "noisy":
-        doubts += complaints(studentised, predictions)
-    if evidence.floor.kind != "labels" and evidence.misfit > 1.4:
-        doubts.append(f"residuals are {np.sqrt(evidence.misfit):.2g} times the noise")
-    if doubts:
-        return Judgement(False, f"Not certified: {k} units fitted, but {'; '.join(doubts)}.")
-    limit = "units that are flat inside the box cannot be seen"
+        checks += behaviour(studentised, predictions)
+    if not labels:
+        checks.append(imperfect.misfit(evidence.misfit, NOISY))
+    parts = n_of(len(fitted.theta.u), "unit")
+    unseen = "units that are flat inside the box cannot be seen"
     if evidence.test is not None:
-        limit = f"a further unit with a weight above {evidence.test.level:.2g} would have shown"
-    return Judgement(
-        True,
-        f"Certified: {k} units, directions within {widest:.2g} (99% for all at once); {_floor(evidence)}; {limit}.",
+        unseen = f"a further unit with a weight above {evidence.test.level:.2g} would have shown"
+    return Verdict(
+        tuple(checks),
+        found=f"{parts} fitted",
+        claim=f"{parts}, directions within {widest:.2g} (99% for all at once); {_floor(evidence)}; {unseen}",
     )
 
 
-def _cancel(fitted: Fitted) -> bool:
-    """Tell whether two nearly parallel units have nearly opposite effects far out."""
+def _no_other_unit(test: CircleTest | None, fitted: Fitted, limits: UnitLimits) -> list[Check]:
+    """Return what far circles say about a further unit: that there is none, and that it would have shown."""
+    shows = imperfect.another_unit(np.nan if test is None else test.statistic, limits)
+    if test is None or not shows.holds:
+        return [shows]
+    return [shows, imperfect.weight_shown(test.level, weight_in_question(fitted.theta.u), limits)]
+
+
+def _left_of_pairs(fitted: Fitted, limits: UnitLimits) -> float:
+    """Return the least that two nearly parallel units leave far out, over the larger weight; infinity without such."""
     units, u = normalize_rows(fitted.theta.A), fitted.theta.u
     cosines = units @ units.T
     together = np.abs(u[:, None] + np.sign(cosines) * u)  # weight of a pair seen from afar
     apart = np.maximum(np.abs(u)[:, None], np.abs(u))
-    return bool((np.triu(np.abs(cosines) > 0.9, 1) & (together < 0.25 * apart)).any())
+    pairs = np.triu(np.abs(cosines) > limits.parallel, 1)
+    return float((together[pairs] / apart[pairs]).min(initial=np.inf))
 
 
 def _floor(evidence: Evidence) -> str:
@@ -94,7 +100,7 @@ def _floor(evidence: Evidence) -> str:
 
 
 def result(
-    fitted: Fitted, cones: Floats, link: Link, judgement: Judgement, n_queries: int, evidence: Evidence,
+    fitted: Fitted, cones: Floats, link: Link, judgement: Verdict, n_queries: int, evidence: Evidence,
     facts: dict[str, Any],
     moved: Parameters | None = None,
 ) -> Identification:  # fmt: skip
@@ -121,4 +127,4 @@ def result(
         **facts,
     }
     model = link.to_model(public.A, public.b, public.u, public.c)
-    return Identification(model, judgement.certified, judgement.sentence, n_queries, errors, cones[order], diagnostics)
+    return Identification(model, judgement, n_queries, errors, cones[order], diagnostics)

@@ -11,9 +11,9 @@ from functools import partial
 
 from .. import printed
 from . import clusters, constants, identities, runs, slabs, tails, theorems
-from .record import Check
+from .record import Comparison
 
-__all__ = ["COVERED_BY", "Check", "checks", "printed_checks"]
+__all__ = ["COVERED_BY", "Comparison", "checks", "printed_checks"]
 
 # Lemmas that are no more than the equations they contain.
 COVERED_BY = {
@@ -25,7 +25,7 @@ COVERED_BY = {
 }
 
 
-def checks() -> tuple[Callable[[], Check], ...]:
+def checks() -> tuple[Callable[[], Comparison], ...]:
     """Return all checks, in the order of the paper's argument; each runs when called."""
     return (
         constants.check_delta, constants.check_w0, constants.check_xi0, constants.check_gamma, constants.check_rhoeq,
@@ -57,7 +57,7 @@ def checks() -> tuple[Callable[[], Check], ...]:
     )  # fmt: skip
 
 
-def printed_checks() -> tuple[Callable[[], Check], ...]:
+def printed_checks() -> tuple[Callable[[], Comparison], ...]:
     """Return the checks fed with the forms as printed; each must fail."""
     return (
         partial(constants.check_gamma, printed.gamma), partial(constants.check_delta, printed.Delta),

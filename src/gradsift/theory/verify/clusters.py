@@ -27,7 +27,7 @@ from ..bounds import (
 from ..constants import Problem, gamma_closed, parameters
 from ..fields import coefficients, mean_gradient
 from ..partition import partition, regions
-from .record import Check, at_least, at_most, equal
+from .record import Comparison, at_least, at_most, equal
 
 __all__ = [
     "check_all_but_one",
@@ -57,7 +57,7 @@ def _points_with_arguments(arguments: Floats) -> Floats:
     return np.asarray(np.linalg.solve(_UNITS, arguments.T).T)
 
 
-def check_regions() -> Check:
+def check_regions() -> Comparison:
     """The regions of points whose arguments were chosen: none, one, several below Delta."""
     arguments = np.array([[2, 3, -2], [0.5, 3, -2], [2, -0.5, 9], [2, 3, 0.99], [0.5, 0, 9], [0, 0, 0], [1, -1, 1]])
     expected = np.array([0, 1, 2, 3, -1, -1, 0])  # Delta itself counts as far
@@ -66,7 +66,7 @@ def check_regions() -> Check:
     return equal("Rsets", "points in the region they were put in", [(math.log(7.0), math.log(right))], "by hand")
 
 
-def check_far_field() -> Check:
+def check_far_field() -> Comparison:
     """Longest mean gradient over R_0; the worst points have every argument at +-Delta."""
     pairs = []
     for p, delta in itertools.product(_PROBLEMS, _DELTAS):
@@ -77,7 +77,7 @@ def check_far_field() -> Check:
     return at_most("eq:InR0", "mean gradient far from all units", pairs, "quadrature at the corners")
 
 
-def check_all_but_one(sign: Callable[[float], float] = lambda u: math.copysign(1.0, u)) -> Check:
+def check_all_but_one(sign: Callable[[float], float] = lambda u: math.copysign(1.0, u)) -> Comparison:
     """Mean gradient less its own unit's part over R_l; `sign` says which way the own part points."""
     pairs = []
     for p, delta, unit in itertools.product(_PROBLEMS, _DELTAS, range(3)):
@@ -91,7 +91,7 @@ def check_all_but_one(sign: Callable[[float], float] = lambda u: math.copysign(1
     return at_most("allbutone", "mean gradient less its own unit", pairs, "quadrature at the corners")
 
 
-def check_own_floor() -> Check:
+def check_own_floor() -> Comparison:
     """Smallest own part within Delta."""
     pairs = []
     for p, delta in itertools.product(_PROBLEMS, _DELTAS):
@@ -101,7 +101,7 @@ def check_own_floor() -> Check:
     return at_least("albounds", "own part, from below", pairs, "quadrature at the edge")
 
 
-def check_own_ceiling() -> Check:
+def check_own_ceiling() -> Comparison:
     """Largest own part, at argument zero with weight one."""
     pairs = [
         (own_coefficient(p, 1.0)[1].log_value, math.log(float(coefficients(np.zeros(1), p.beta)[0]))) for p in _PROBLEMS
@@ -120,7 +120,7 @@ def _worst_candidate(delta: float, own: float) -> tuple[Floats, Floats]:
     return estimates[kept], np.broadcast_to(means, estimates.shape)[kept]
 
 
-def check_cluster_radius(sign: Callable[[float], float] = lambda u: math.copysign(1.0, u)) -> Check:
+def check_cluster_radius(sign: Callable[[float], float] = lambda u: math.copysign(1.0, u)) -> Comparison:
     """Farthest candidate of C_l from its unit, for either sign of the weight, over the edges of what is allowed."""
     pairs = []
     for delta, weight in itertools.product((0.01, 0.1, 0.3), (1.0, -1.0)):
@@ -132,7 +132,7 @@ def check_cluster_radius(sign: Callable[[float], float] = lambda u: math.copysig
     return at_most("clusterlemma", "distance of a candidate from its unit", pairs, "search over the edge")
 
 
-def check_triangle_step(plus: float = 1.0) -> Check:
+def check_triangle_step(plus: float = 1.0) -> Comparison:
     """First step of the proof: two terms that add (`plus` = 1); printed with a minus sign."""
     pairs = []
     for delta in (0.1, 0.3):
@@ -146,13 +146,13 @@ def check_triangle_step(plus: float = 1.0) -> Check:
     return at_most("clusterlemma", "first step of its proof", pairs, "search over the edge")
 
 
-def check_far_excluded(excluded: Callable[[float], bool] = lambda delta: delta < 0.5) -> Check:
+def check_far_excluded(excluded: Callable[[float], bool] = lambda delta: delta < 0.5) -> Comparison:
     """B_0 is empty where delta w0 is strictly below (1 - delta) w0."""
     pairs = [(math.log1p(-t), math.log(t)) for t in (0.01, 0.25, 0.49, 0.5) if excluded(t)]
     return at_most("eq:CoInclusion", "B_0 is excluded", pairs, "algebra", tolerance=-1e-12)
 
 
-def check_co_inclusion() -> Check:
+def check_co_inclusion() -> Comparison:
     """On a simulated run with errors of every size, spurious candidates are off, far or shared."""
     p, delta = _PROBLEMS[1], 0.3
     params = parameters(p, delta, 0.5)
@@ -170,7 +170,7 @@ def check_co_inclusion() -> Check:
 Tail = Callable[[float, int], Bound]
 
 
-def check_chi_square(tail: Tail = chi_square_tail) -> Check:
+def check_chi_square(tail: Tail = chi_square_tail) -> Comparison:
     """Chance of a point too far out."""
     cases = [(d, c) for d in (1, 2, 10, 300) for c in (4.0, 6.0, 20.0)]
     pairs = [(tail(c * d, d).log_value, float(chi2.logsf(c * d, d))) for d, c in cases]
@@ -198,7 +198,7 @@ def _repaired_off(share: float, log_x: float, d: int, xi0: float) -> Bound:
     return estimates_off_gaussian(share, log_x, d, xi0, C=2.0)
 
 
-def check_off_gaussian(tail: Tail = chi_square_tail) -> Check:
+def check_off_gaussian(tail: Tail = chi_square_tail) -> Comparison:
     """The power of GCbound against the two terms of its proof."""
     pairs = [
         (math.log(2 / share) - log_x / (1 + 7 * (1 + 2 / d) * xi0**2), _off_from_proof(share, log_x, d, xi0, tail))
@@ -207,7 +207,7 @@ def check_off_gaussian(tail: Tail = chi_square_tail) -> Check:
     return at_most("GCbound", "share of estimates that are off", pairs, "terms of the proof added up", 1e-6)
 
 
-def check_off_oracle() -> Check:
+def check_off_oracle() -> Comparison:
     """Markov's inequality for the number of estimates that are off, against the exact binomial."""
     pairs = []
     for n0, share in itertools.product((200.0, 2000.0), (0.05, 0.2)):
@@ -218,7 +218,7 @@ def check_off_oracle() -> Check:
     return at_most("GCboundvo", "share of oracle estimates that are off", pairs, "exact binomial")
 
 
-def check_spurious(off: Off = _repaired_off, label: str = "spuriouslemma") -> Check:
+def check_spurious(off: Off = _repaired_off, label: str = "spuriouslemma") -> Comparison:
     """Chance of too many spurious candidates: estimates off (terms of the proof) plus the exact binomial of R_*."""
     pairs = []
     k, rho = 3, 0.5
@@ -234,7 +234,7 @@ def check_spurious(off: Off = _repaired_off, label: str = "spuriouslemma") -> Ch
     return at_most(label, "chance of too many spurious candidates", pairs, "terms of the proof, exact binomial")
 
 
-def check_good_cluster(label: str = "goodclusterlemma") -> Check:
+def check_good_cluster(label: str = "goodclusterlemma") -> Comparison:
     """Chance of a cluster that is too small: estimates off plus the exact binomial of R'_l."""
     pairs = []
     gamma = gamma_closed(3, 0.5, 0.5)

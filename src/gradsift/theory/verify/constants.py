@@ -17,7 +17,7 @@ from ..constants import (
     parameters,
     xi0_over_delta,
 )
-from .record import Check, at_least, equal
+from .record import Comparison, at_least, equal
 
 __all__ = ["check_delta", "check_gamma", "check_kappa_prime", "check_rhoeq", "check_w0", "check_xi0"]
 
@@ -29,7 +29,7 @@ def _problems() -> Iterator[tuple[Problem, float]]:
         yield Problem(50, k, beta, 0.5, u0, M=k * u0), delta
 
 
-def check_gamma(closed: Callable[[int, float, float], float] = gamma_closed) -> Check:
+def check_gamma(closed: Callable[[int, float, float], float] = gamma_closed) -> Comparison:
     """The closed form of gamma against its definition."""
     pairs = [
         (math.log(closed(k, kappa, rho)), math.log(gamma_by_definition(k, kappa, 1 / xi0_over_delta(k, kappa, rho))))
@@ -38,7 +38,7 @@ def check_gamma(closed: Callable[[int, float, float], float] = gamma_closed) -> 
     return equal("gamma", "closed form = definition", pairs, "algebra on a grid")
 
 
-def check_rhoeq() -> Check:
+def check_rhoeq() -> Comparison:
     """The equation that xi0 solves: 2 k^2 t^2 / (pi kappa) = rho gamma at t = Delta/xi0."""
     pairs = []
     for k, kappa, rho in _SHAPES:
@@ -48,13 +48,13 @@ def check_rhoeq() -> Check:
     return equal("rhoeq", "chance of two units = rho gamma", pairs, "algebra on a grid")
 
 
-def check_w0() -> Check:
+def check_w0() -> Comparison:
     """The two forms of w0."""
     pairs = [(log_w0_closed(p, delta), parameters(p, delta, 0.5).log_w0) for p, delta in _problems()]
     return equal("w0", "first form = second form", pairs, "algebra on a grid")
 
 
-def check_xi0() -> Check:
+def check_xi0() -> Comparison:
     """The two forms of xi0."""
     pairs = []
     for p, delta in _problems():
@@ -68,7 +68,7 @@ def _repaired_delta(problem: Problem, delta: float) -> float:
     return log_delta_argument(problem, delta) / problem.beta
 
 
-def check_delta(Delta: Callable[[Problem, float], float] = _repaired_delta) -> Check:
+def check_delta(Delta: Callable[[Problem, float], float] = _repaired_delta) -> Comparison:
     """Within Delta/2 of one unit alone, even the worst good *estimate* must reach w0.
 
     Its own part, less the other units (delta w0), less the error of a good estimate (delta w0).
@@ -83,7 +83,7 @@ def check_delta(Delta: Callable[[Problem, float], float] = _repaired_delta) -> C
     return at_least("Delta", "shortest good estimate in R'_l >= w0", pairs, "algebra on a grid")
 
 
-def check_kappa_prime() -> Check:
+def check_kappa_prime() -> Comparison:
     """At the angle of dimredtheorem kappa' is still half of kappa."""
     pairs = []
     for k, kappa, _ in _SHAPES:

@@ -21,7 +21,7 @@ from ..fields import (
     tilted_covariance,
     tilted_mean,
 )
-from .record import Check, equal
+from .record import Comparison, equal
 
 __all__ = [
     "check_covariance", "check_dropmean", "check_expectation", "check_expectations", "check_population_projected",
@@ -43,7 +43,7 @@ def _integral(g: Callable[[float], float], center: float = 0.0) -> float:
     return sum(quad(weighted, a, b, epsabs=0, epsrel=1e-12, limit=200)[0] for a, b in itertools.pairwise(ends))
 
 
-def check_stein() -> Check:
+def check_stein() -> Comparison:
     """Cov(X, h(X')) = Cov(X, X') E grad h(X') for jointly Gaussian X, X' of dimensions 3 and 2."""
     rng = np.random.default_rng(11)
     pairs = []
@@ -60,7 +60,7 @@ def check_stein() -> Check:
     return equal("stein", "Cov(X, h) = Cov(X, X') E grad h", pairs, "adaptive quadrature")
 
 
-def check_dropmean() -> Check:
+def check_dropmean() -> Comparison:
     """Centring one factor of a covariance is enough, and Stein turns it into the mean derivative."""
     pairs = [
         (_log(centered_product_mean(beta, m)), _log(float(coefficients(np.array([m]), beta)[0])))
@@ -70,7 +70,7 @@ def check_dropmean() -> Check:
     return equal("dropmean", "E (X - xi) r = E grad r", pairs, "two quadrature rules")
 
 
-def check_expectation() -> Check:
+def check_expectation() -> Comparison:
     """E e^{xi X} g(X) = e^{xi^2/2} E g(xi + X)."""
     pairs = [
         (_log(float(tilted_mean(lambda x: x * np.tanh(x), xi))),
@@ -80,7 +80,7 @@ def check_expectation() -> Check:
     return equal("expectation", "mean under the exponential kernel", pairs, "adaptive quadrature")
 
 
-def check_covariance() -> Check:
+def check_covariance() -> Comparison:
     """Var e^{xi X} g(X) from means about 2 xi and xi."""
     pairs = []
     for xi in (0.0, 0.5, 1.5):
@@ -99,7 +99,7 @@ def _plane_means(xi: Floats, r: Callable[[Floats], Floats]) -> tuple[float, Floa
     return float(w.sum()), w @ X, float(w @ y), (w * y) @ X
 
 
-def check_expectations(label: str = "expectations") -> Check:
+def check_expectations(label: str = "expectations") -> Comparison:
     """Means of the four kernel sums (z and u under zexpuexp, s and v under sexpvexp)."""
     units, weights = np.array([[1.0, 0.0], [0.6, 0.8]]), np.array([0.5, -0.9])
 
@@ -117,7 +117,7 @@ def check_expectations(label: str = "expectations") -> Check:
     return equal(label, "means of the kernel sums", pairs, "tensor Gauss-Hermite in the plane")
 
 
-def check_population_projected() -> Check:
+def check_population_projected() -> Comparison:
     """The projected mean gradient is the projection of the mean gradient at the projected point."""
     rng = np.random.default_rng(12)
     units = np.linalg.qr(rng.standard_normal((5, 2)))[0].T

@@ -1,4 +1,4 @@
-"""A check: what a statement claims, what was measured, and the room between them."""
+"""A comparison: what a statement claims, what was measured, and the room between them."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-__all__ = ["Check", "Pair", "at_least", "at_most", "equal", "log_frequency_ceiling"]
+__all__ = ["Comparison", "Pair", "at_least", "at_most", "equal", "log_frequency_ceiling"]
 
 Pair = tuple[float, float]  # logarithms: claimed, measured
 
 
 @dataclass(frozen=True)
-class Check:
+class Comparison:
     """The tightest case of one statement over a grid of cases.
 
     Attributes
@@ -60,7 +60,7 @@ def log_frequency_ceiling(hits: int, n: int) -> float:
     return math.log(p + 4 * math.sqrt((p * (1 - p) + 1 / n) / n) + 1 / n)
 
 
-def _tightest(label: str, claim: str, relation: str, pairs: Iterable[Pair], how: str, tolerance: float) -> Check:
+def _tightest(label: str, claim: str, relation: str, pairs: Iterable[Pair], how: str, tolerance: float) -> Comparison:
     def room(pair: Pair) -> float:
         claimed, measured = pair
         if claimed == measured:  # also for two zeros, whose logarithms are both -inf
@@ -73,19 +73,19 @@ def _tightest(label: str, claim: str, relation: str, pairs: Iterable[Pair], how:
         raise ValueError(f"The check of {label} has no cases or an undefined one.")
     worst = min(cases, key=room)
     slack = room(worst)
-    return Check(label, claim, relation, *worst, slack, slack >= -tolerance, how, len(cases))
+    return Comparison(label, claim, relation, *worst, slack, slack >= -tolerance, how, len(cases))
 
 
-def at_most(label: str, claim: str, pairs: Iterable[Pair], how: str, tolerance: float = 1e-9) -> Check:
+def at_most(label: str, claim: str, pairs: Iterable[Pair], how: str, tolerance: float = 1e-9) -> Comparison:
     """Check that every measured value is at most the claimed one, up to rounding."""
     return _tightest(label, claim, "<=", pairs, how, tolerance)
 
 
-def at_least(label: str, claim: str, pairs: Iterable[Pair], how: str, tolerance: float = 1e-9) -> Check:
+def at_least(label: str, claim: str, pairs: Iterable[Pair], how: str, tolerance: float = 1e-9) -> Comparison:
     """Check that every measured value is at least the claimed one, up to rounding."""
     return _tightest(label, claim, ">=", pairs, how, tolerance)
 
 
-def equal(label: str, claim: str, pairs: Iterable[Pair], how: str, tolerance: float = 1e-9) -> Check:
+def equal(label: str, claim: str, pairs: Iterable[Pair], how: str, tolerance: float = 1e-9) -> Comparison:
     """Check that claimed and measured agree to a relative `tolerance`."""
     return _tightest(label, claim, "==", pairs, how, tolerance)

@@ -14,7 +14,7 @@ from ..constants import Parameters, Problem, kappa_prime, parameters
 from ..fields import mean_gradient, projected_mean_gradient
 from ..information import reference_units
 from ..partition import CandidateRun, TheoremReport, check_theorem
-from .record import Check, at_most, log_frequency_ceiling
+from .record import Comparison, at_most, log_frequency_ceiling
 
 __all__ = ["check_mirror_rate", "check_projected_radius", "check_theorem_failures", "check_theorem_radius", "runs"]
 
@@ -59,7 +59,7 @@ def runs(k: int, projected: bool = False) -> tuple[TheoremReport, ...]:
     return tuple(reports)
 
 
-def check_theorem_failures(k: int, projected: bool = False) -> Check:
+def check_theorem_failures(k: int, projected: bool = False) -> Comparison:
     """Share of runs in which a cluster is too small or C_0 too large; the theorem allows delta."""
     reports = runs(k, projected)
     failures = sum(not report.holds for report in reports)
@@ -75,12 +75,12 @@ def _radius_pairs(k: int, projected: bool) -> list[tuple[float, float]]:
     return pairs
 
 
-def check_theorem_radius(k: int) -> Check:
+def check_theorem_radius(k: int) -> Comparison:
     """Farthest candidate of any C_l over all runs, against 6 delta."""
     return at_most("maintheorem", f"distance from the unit, k = {k}", _radius_pairs(k, False), f"{_N_RUNS} runs")
 
 
-def check_projected_radius(k: int, label: str = "dimredtheorem") -> Check:
+def check_projected_radius(k: int, label: str = "dimredtheorem") -> Comparison:
     """Farthest candidate after projection: 7 delta about the unit, or (clusterlemma2) 6 delta about its projection."""
     pairs = _radius_pairs(k, True)
     if label == "clusterlemma2":  # the unit is at most delta from its projection, so take that off on both sides
@@ -102,7 +102,7 @@ def _mirror(X: Floats, y: Floats, k: int) -> Floats:
     return np.asarray((root @ vectors[:, far]).T)
 
 
-def check_mirror_rate() -> Check:
+def check_mirror_rate() -> Comparison:
     """The angle falls like sqrt(d/n): n theta^2/d must not grow (by more than half) from n to 8 n."""
     d, k, n = 8, 2, 20_000
     units, weights = np.eye(d)[:k], np.full(k, 1 / k)

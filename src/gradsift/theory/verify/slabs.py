@@ -25,7 +25,7 @@ from ..bounds import (
     two_slabs,
 )
 from ..exact import exact_log_coefficient
-from .record import Check, at_least, at_most
+from .record import Comparison, at_least, at_most
 
 __all__ = [
     "check_basis_angles",
@@ -65,13 +65,13 @@ def _derivatives(side: int) -> list[tuple[float, float]]:
     return pairs
 
 
-def check_derivative_floor(strict: bool = False) -> Check:
+def check_derivative_floor(strict: bool = False) -> Comparison:
     """Lower bound on f'; the paper prints a strict one, but at zero there is equality."""
     tolerance = -1e-12 if strict else 1e-9
     return at_least("eq:BoundsFprime", "derivative of tanh, from below", _derivatives(0), "log cosh", tolerance)
 
 
-def check_derivative_ceiling() -> Check:
+def check_derivative_ceiling() -> Comparison:
     """Upper bound on f'."""
     return at_most("eq:BoundsFprime", "derivative of tanh, from above", _derivatives(1), "log cosh")
 
@@ -83,23 +83,23 @@ def _mean_derivatives(side: int) -> list[tuple[float, float]]:
     ]
 
 
-def check_coefficient_floor() -> Check:
+def check_coefficient_floor() -> Comparison:
     """Lower bound on the smoothed derivative."""
     return at_least("lowerupperbound", "mean derivative, from below", _mean_derivatives(0), "quadrature in log space")
 
 
-def check_coefficient_ceiling() -> Check:
+def check_coefficient_ceiling() -> Comparison:
     """Upper bound on the smoothed derivative."""
     return at_most("lowerupperbound", "mean derivative, from above", _mean_derivatives(1), "quadrature in log space")
 
 
-def check_slab() -> Check:
+def check_slab() -> Comparison:
     """One slab."""
     pairs = [(slab(t, 1.0).log_value, math.log(erf(t / math.sqrt(2)))) for t in (1e-6, 0.01, 0.3, 0.9, 0.999999)]
     return at_least("anglelemma", "chance of one slab", pairs, "error function")
 
 
-def check_two_slabs() -> Check:
+def check_two_slabs() -> Comparison:
     """Two slabs; kappa is exactly the smallest singular value of the pair."""
     pairs = []
     for a, b, c in itertools.product((1e-3, 0.2, 2.0), (1e-3, 0.5), (0.0, 0.4, -0.9, 0.999)):
@@ -108,7 +108,7 @@ def check_two_slabs() -> Check:
     return at_most("anglelemma", "chance of two slabs", pairs, "exact bivariate normal")
 
 
-def check_parallelogram() -> Check:
+def check_parallelogram() -> Comparison:
     """Two slabs, with the correlation itself."""
     pairs = []
     for a, b, c, sigma in itertools.product((1e-3, 0.2, 2.0), (1e-3, 0.5), (0.0, 0.4, -0.9, 0.999), (0.5, 40.0)):
@@ -124,7 +124,7 @@ def _lemma(t: float, c: float, kappa: float, theta: float) -> Bound:
     return projected_two_slabs(t, t, 1.0, 2, kappa, theta)
 
 
-def check_projected_slabs(claim: Slabs = _lemma, label: str = "anglelemma2") -> Check:
+def check_projected_slabs(claim: Slabs = _lemma, label: str = "anglelemma2") -> Comparison:
     """Two slabs after projection, k = 2, d = 4: both principal angles equal theta, so lengths shrink by cos theta."""
     pairs = []
     for t, c, theta in itertools.product((1e-3, 0.1), (0.0, 0.5, -0.8), (0.01, 0.04, 0.05)):
@@ -133,7 +133,7 @@ def check_projected_slabs(claim: Slabs = _lemma, label: str = "anglelemma2") -> 
     return at_most(label, "chance of two slabs after projection", pairs, "exact bivariate normal")
 
 
-def check_projected_slabs_tight() -> Check:
+def check_projected_slabs_tight() -> Comparison:
     """The same with kappa cos^2(theta), at angles where kappa' no longer exists."""
     pairs = []
     for t, c, theta in itertools.product((1e-3, 0.1), (0.0, 0.5, -0.8), (0.05, 0.5, 1.2)):
@@ -153,7 +153,7 @@ def _random_subspaces() -> list[tuple[np.ndarray, np.ndarray, float]]:
     return found
 
 
-def check_basis_angles(reverse: bool = False) -> Check:
+def check_basis_angles(reverse: bool = False) -> Comparison:
     """Cosines of paired basis vectors; `reverse` takes the inequality as printed."""
     pairs = []
     for a, b, theta in _random_subspaces():
@@ -164,7 +164,7 @@ def check_basis_angles(reverse: bool = False) -> Check:
     return check("basisangles", "cosine of paired basis vectors", pairs, "principal vectors", 1e-7)
 
 
-def check_basis_norms() -> Check:
+def check_basis_norms() -> Comparison:
     """Distances of paired basis vectors."""
     pairs = []
     for a, b, theta in _random_subspaces():
@@ -175,7 +175,7 @@ def check_basis_norms() -> Check:
     return at_most("basisnorms", "distance of paired basis vectors", pairs, "principal vectors", 1e-6)
 
 
-def check_projection(label: str = "projectionlemma") -> Check:
+def check_projection(label: str = "projectionlemma") -> Comparison:
     """The vector d of the lemma is w less its projection; the worst unit w is a singular vector."""
     pairs = []
     for a, b, theta in _random_subspaces():
@@ -184,7 +184,7 @@ def check_projection(label: str = "projectionlemma") -> Check:
     return at_most(label, "distance to the projection", pairs, "largest singular value", 1e-6)
 
 
-def check_cosine_gap() -> Check:
+def check_cosine_gap() -> Comparison:
     """Change of inner products under the projection."""
     pairs = []
     for a, b, theta in _random_subspaces():

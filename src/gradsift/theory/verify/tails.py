@@ -28,7 +28,7 @@ from ..bounds import (
     value_oracle_tail_explicit,
 )
 from ..fields import gaussian_mean, mean_gradient, projected_mean_gradient
-from .record import Check, at_most, equal, log_frequency_ceiling
+from .record import Comparison, at_most, equal, log_frequency_ceiling
 
 __all__ = [
     "check_candidatebound", "check_explicit_oracle", "check_final", "check_fraction", "check_moment_tails",
@@ -76,7 +76,7 @@ def _means(n: int) -> tuple[float, Floats, float, Floats]:
     return scale, scale * _XI, scale * mean_r, scale * (gradient + _XI * mean_r)  # E X r = grad + xi E r
 
 
-def check_moment_tails(label: str = "bounds") -> Check:
+def check_moment_tails(label: str = "bounds") -> Comparison:
     """Deviations of z, u (zboundubound) and of s, v (sboundvbound) over 20,000 simulated data sets."""
     runs, xi = _simulated(40, 20_000, 21), float(np.linalg.norm(_XI))
     kinds = {"zboundubound": "zu", "sboundvbound": "sv"}.get(label, "zusv")
@@ -92,7 +92,7 @@ def check_moment_tails(label: str = "bounds") -> Check:
     return at_most(label, "chance of a large deviation of a kernel sum", pairs, "Monte Carlo, 20,000 runs, +4 s.e.")
 
 
-def check_fraction() -> Check:
+def check_fraction() -> Comparison:
     """Numerator and denominator at the edge of the tolerance, in every direction."""
     pairs = []
     angles = np.linspace(0, 2 * np.pi, 73)
@@ -107,7 +107,7 @@ def check_fraction() -> Check:
     return at_most("fractionlemma", "error of a ratio", pairs, "search over the edge")
 
 
-def check_tolerances(label: str) -> Check:
+def check_tolerances(label: str) -> Comparison:
     """The two forms of delta' and of delta''."""
     pairs = []
     for n, xi, mean, delta in itertools.product((10.0, 1e4), (0.3, 2.0), (0.1, 3.0), (0.01, 1.0)):
@@ -120,7 +120,7 @@ def check_tolerances(label: str) -> Check:
     return equal(label, "tolerance = that of the ratio lemma", pairs, "algebra on a grid")
 
 
-def check_split() -> Check:
+def check_split() -> Comparison:
     """Deviations of the product us over 4,000 simulated data sets; smaller ones leave the bound above 1."""
     runs, xi = _simulated(400, 4_000, 24), float(np.linalg.norm(_XI))
     z, u, s, _ = _means(runs.n)
@@ -153,7 +153,7 @@ def _tail_grid(M: tuple[float, ...], delta: tuple[float, ...]) -> Iterator[tuple
         yield 1e60, t, d, m, xi
 
 
-def check_final(tail: Tail = gaussian_tail_explicit) -> Check:
+def check_final(tail: Tail = gaussian_tail_explicit) -> Comparison:
     """The explicit Gaussian bound against the sum of its parts."""
     cases = _tail_grid((0.1, 1.0, 30.0), (0.01, 0.5, 30.0, 1e4))
     pairs = [(tail(*case).log_value, _log_parts(*case)) for case in cases]
@@ -162,7 +162,7 @@ def check_final(tail: Tail = gaussian_tail_explicit) -> Check:
 
 def check_candidatebound(
     tail: Tail | None = None, M: tuple[float, ...] = (1.0, 3.0, 100.0), delta: tuple[float, ...] = (1e-4, 0.1, 1.0)
-) -> Check:
+) -> Comparison:
     """The collapsed Gaussian bound with C = 1735 against the explicit one."""
 
     def collapsed(n: float, t: float, d: int, m: float, xi: float) -> Bound:
@@ -188,19 +188,19 @@ def _oracle_pairs(bound: Callable[[float], Bound], sizes: tuple[float, ...]) -> 
     return [(bound(t).log_value, log_frequency_ceiling(int((errors >= t).sum()), len(errors))) for t in sizes]
 
 
-def check_voebound() -> Check:
+def check_voebound() -> Comparison:
     """The paper's form with the constants that we can prove."""
     pairs = _oracle_pairs(lambda t: value_oracle_tail(100, t, 2, 1.0, **ORACLE_CONSTANTS), (0.4, 0.5, 0.6))
     return at_most("voebound", "chance that an oracle estimate is off", pairs, "Monte Carlo, 20,000 runs, +4 s.e.")
 
 
-def check_explicit_oracle() -> Check:
+def check_explicit_oracle() -> Comparison:
     """Our explicit form, against the same simulation."""
     pairs = _oracle_pairs(lambda t: value_oracle_tail_explicit(100, t, 2, 1.0), (0.25, 0.35, 0.5))
     return at_most("voebound", "the same with explicit constants (ours)", pairs, "Monte Carlo, 20,000 runs, +4 s.e.")
 
 
-def check_projected_tail() -> Check:
+def check_projected_tail() -> Comparison:
     """The projected estimate in d = 4, k = 2, at an angle of 0.2, over 400 data sets of 20,000 rows."""
     n, n_runs, xi = 20_000, 400, np.array([0.5, 0.3, 0.0, 0.0])
     units = np.hstack([_UNITS, np.zeros((2, 2))])

@@ -25,7 +25,7 @@ from ..bounds import (
     value_oracle_tail_explicit,
 )
 from ..constants import Parameters, Problem, kappa_prime, parameters
-from .record import Check, at_most
+from .record import Comparison, at_most
 
 __all__ = ["check_gaussian_union", "check_mirror", "check_oracle_union", "check_projected_union"]
 
@@ -47,7 +47,7 @@ def _union(p: Problem, delta: float, rho: float, params: Parameters, off: Callab
     return log_add(bad.log_value, math.log(p.k) + small.log_value)
 
 
-def check_oracle_union() -> Check:
+def check_oracle_union() -> Comparison:
     """maintheorem under the value oracle, with proved constants throughout."""
     pairs = []
     for p, delta, rho in _cases():
@@ -62,7 +62,7 @@ def check_oracle_union() -> Check:
     return at_most("maintheorem", "chance of failure, value oracle, explicit constants", pairs, "lemmas added up")
 
 
-def check_gaussian_union(inside: bool = True) -> Check:
+def check_gaussian_union(inside: bool = True) -> Comparison:
     """maintheorem under Gaussian covariates; `inside` puts C'' inside the power, as the derivation does."""
     pairs = []
     for p, delta, rho in _cases():
@@ -80,7 +80,7 @@ def check_gaussian_union(inside: bool = True) -> Check:
     return at_most("maintheorem", "chance of failure, Gaussian covariates", pairs, "lemmas added up")
 
 
-def check_projected_union() -> Check:
+def check_projected_union() -> Comparison:
     """dimredtheorem: subspace (half of delta) and clusters (the other half), with kappa' at its angle."""
     pairs = []
     for p, delta, rho in _cases():
@@ -101,7 +101,7 @@ def check_projected_union() -> Check:
 Samples = Callable[[int, float, float], Bound]
 
 
-def check_mirror(samples: Samples = mirror_samples, label: str = "dimredtheorem") -> Check:
+def check_mirror(samples: Samples = mirror_samples, label: str = "dimredtheorem") -> Comparison:
     """n1 samples must bring sunthm's failure chance to the level asked for, at any angle."""
     pairs = []
     for d, theta, failure in itertools.product((3, 100), (0.3, 0.01, 1e-4), (0.5, 0.01)):

@@ -1,0 +1,16 @@
+"""What a result is judged by.
+
+A check is a number against a limit, with its sentence and its advice; a verdict is a list of checks. To add one, write
+its limit into the record of its kind of answers in ``limits.py``, beside its like a function that returns the check,
+and call that function where the verdict is made. Summary, report and command line then show it.
+"""
+
+from __future__ import annotations
+
+from .limits import EXACT, EXACT_IN_A_BOX, LABELS, NOISY, PAPER, TABLE
+from .record import Check, Judged, Verdict, failed_first, lines, n_of
+
+__all__ = [
+    "EXACT", "EXACT_IN_A_BOX", "LABELS", "NOISY", "PAPER", "TABLE",
+    "Check", "Judged", "Verdict", "failed_first", "lines", "n_of",
+]  # fmt: skip

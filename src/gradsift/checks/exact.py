@@ -1,0 +1,70 @@
+"""Checks of a network found through exact answers."""
+
+from __future__ import annotations
+
+from .limits import ExactLimits
+from .record import Check, make, n_of
+
+__all__ = ["error_bound", "fresh_answers", "linear_term_error", "negligible_weight", "residuals", "spare_answers"]
+
+
+def residuals(chi: float, n_answers: int, limits: ExactLimits) -> Check:
+    """Whether all answers agree with the network; chi is the worst residual over its rounding error."""
+    return make(
+        "residuals", chi, "<", limits.residuals,
+        f"all {n_answers} answers agree within {chi:.2g} times the rounding error",
+        f"the worst of {n_answers} answers misses the network by {chi:.3g} times the rounding error "
+        "(another activation, or a unit that was not separated)",
+        "Try activation='auto' or another seed; if answers are noisy or rounded, say so with noise=.",
+    )  # fmt: skip
+
+
+def fresh_answers(worst: float, n: int, limits: ExactLimits) -> Check:
+    """Whether answers that were not fitted yet are as foretold; `worst` is relative."""
+    return make(
+        "fresh points", worst, "<=", limits.fresh_points,
+        f"{n_of(n, 'fresh point')} are met to a relative {worst:.1g}",
+        f"fresh points are missed by a relative {worst:.2g}",
+        "Try another seed.",
+    )  # fmt: skip
+
+
+def error_bound(worst: float, limits: ExactLimits) -> Check:
+    """Whether rounding leaves enough digits of every parameter; `worst` is the largest relative error."""
+    return make(
+        "error bound", worst, "<=", limits.error_bound,
+        f"rounding explains a relative error of at most {worst:.1g}",
+        f"rounding in the answers leaves a relative error of up to {worst:.2g} in a unit (precision limit)",
+        "Rescale the inputs, or accept the standard errors.",
+    )  # fmt: skip
+
+
+def linear_term_error(relative_error: float, limits: ExactLimits) -> Check:
+    """The same for the linear term."""
+    return make(
+        "linear term", relative_error, "<=", limits.error_bound,
+        f"rounding explains a relative error of {relative_error:.1g} in the linear term",
+        f"rounding in the answers leaves a relative error of {relative_error:.2g} in the linear term",
+        "Rescale the inputs, or subtract the linear term inside the oracle.",
+    )  # fmt: skip
+
+
+def spare_answers(n_spare: int, n_units: int, limits: ExactLimits) -> Check:
+    """Whether there are more answers than unknowns, so that agreement means something."""
+    needed = limits.spare_answers + n_units
+    return make(
+        "spare answers", n_spare, ">=", needed,
+        f"{n_of(n_spare, 'answer')} are left over for checking",
+        f"only {n_of(n_spare, 'answer')} are left over for checking, {needed} are needed",
+        "Allow more queries (max_queries).",
+    )  # fmt: skip
+
+
+def negligible_weight(smallest: float, largest: float, limits: ExactLimits) -> Check:
+    """Whether every unit has a weight that counts."""
+    return make(
+        "negligible weight", smallest, ">=", limits.negligible_weight * largest,
+        f"the smallest weight is {smallest:.2g}",
+        f"a unit has the negligible weight {smallest:.2g}",
+        "Such a unit may be made of rounding errors: try another seed, and see whether it stays.",
+    )  # fmt: skip

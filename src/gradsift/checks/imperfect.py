@@ -1,0 +1,135 @@
+"""Checks of a network found through noise, rounding or labels."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from .limits import NoisyLimits, UnitLimits
+from .record import Check, make, n_of
+
+__all__ = [
+    "Tails",
+    "accuracy",
+    "another_unit",
+    "cancelling_pair",
+    "drift",
+    "even_noise",
+    "misfit",
+    "one_more_unit",
+    "strays",
+    "tails",
+    "weight_shown",
+]
+
+
+def accuracy(widest: float, wanted: float) -> Check:
+    """Whether directions are known as well as was asked for."""
+    return make(
+        "accuracy", widest, "<=", wanted,
+        f"directions are known to {widest:.2g}, and {wanted:.2g} was asked for",
+        f"directions are known to {widest:.2g}, not to the {wanted:.2g} asked for",
+        "Allow more queries (max_queries), or ask for a lower accuracy.",
+    )  # fmt: skip
+
+
+def another_unit(statistic: float, limits: UnitLimits) -> Check:
+    """Whether far circles show no further unit; standard errors, not a number if that was not tested."""
+    shows = f"another unit shows on a far circle ({statistic:.1f} standard errors)"
+    return make(
+        "another unit", statistic, "<=", limits.another_unit,
+        f"no other unit shows on far circles ({statistic:.1f} standard errors)",
+        "whether there is another unit was not tested" if math.isnan(statistic) else shows,
+        "Allow more queries (max_queries), or try another seed.",
+    )  # fmt: skip
+
+
+def weight_shown(level: float, in_question: float, limits: UnitLimits) -> Check:
+    """Whether a further unit of the weight in question would have shown."""
+    return make(
+        "weight shown", level, "<=", limits.weight_shown * in_question,
+        f"a further unit with a weight above {level:.2g} would have shown",
+        f"another unit would have shown only with a weight above {level:.2g}",
+        "Allow more queries (max_queries): the test for another unit needs them.",
+    )  # fmt: skip
+
+
+def cancelling_pair(left: float, limits: UnitLimits) -> Check:
+    """Whether no two parallel units cancel; `left` is the least that any such pair leaves of the larger weight."""
+    return make(
+        "cancelling pair", left, ">=", limits.cancelling,
+        "no two parallel units cancel",
+        "two parallel units cancel but for a thin slab: a spike that fits a few stray answers",
+        "Look for outliers among the answers, or try another seed.",
+    )  # fmt: skip
+
+
+def strays(n: int) -> Check:
+    """Whether no answers had to be set aside as impossible."""
+    return make(
+        "strays", n, "<=", 0,
+        "no answers are impossibly far off",
+        f"the noise has outliers ({n_of(n, 'answer')} more than six standard deviations off)",
+        "Find out what makes single answers go wrong, and ask those again inside the oracle.",
+    )  # fmt: skip
+
+
+def one_more_unit(lacking: bool) -> Check:
+    """Whether one more unit, fitted to all answers, would explain them no better."""
+    return make(
+        "one more unit", int(lacking), "<=", 0,
+        "one more unit would explain the answers no better",
+        "one more unit, perhaps half of a nearly parallel pair, would explain the answers better",
+        "Allow more queries (max_queries), or ask for a higher accuracy.",
+    )  # fmt: skip
+
+
+class Tails(NamedTuple):
+    """The smaller p-value of the two tests; residuals beyond `beyond` standard deviations; excess kurtosis; of n."""
+
+    p_value: float
+    outside: int
+    beyond: float
+    kurtosis: float
+    n: int
+
+
+def tails(found: Tails, limits: NoisyLimits) -> Check:
+    """Whether the noise is not heavier in its tails than a Gaussian."""
+    return make(
+        "noise tails", found.p_value, ">=", limits.tails,
+        f"the noise shows no heavy tails (excess kurtosis {found.kurtosis:.2f} over {found.n} residuals)",
+        f"the noise has heavy tails or outliers ({found.outside} of {found.n} residuals beyond {found.beyond:.1f} "
+        f"standard deviations, excess kurtosis {found.kurtosis:.2f})",
+        "Average a few answers inside the oracle, or clip what cannot be true.",
+    )  # fmt: skip
+
+
+def drift(chi_square: float, limits: NoisyLimits) -> Check:
+    """Whether the answers stay where they are during the campaign."""
+    return make(
+        "noise drift", chi_square, "<=", limits.drift,
+        f"the answers do not drift (chi-square {chi_square:.0f} over {limits.stretches} stretches)",
+        f"the answers drift during the campaign (chi-square {chi_square:.0f} over {limits.stretches} stretches)",
+        "Ask faster, or subtract the answer to a fixed input that is asked again now and then.",
+    )  # fmt: skip
+
+
+def even_noise(p_value: float, larger: bool, limits: NoisyLimits) -> Check:
+    """Whether the size of residuals, allowed for the variance function, depends on the function no more."""
+    return make(
+        "even noise", p_value, ">=", limits.even_noise,
+        f"the noise does not depend on the function (p = {p_value:.2g})",
+        f"the noise is {'larger' if larger else 'smaller'} where the function is larger",
+        "Average answers inside the oracle, more of them where the noise is larger.",
+    )  # fmt: skip
+
+
+def misfit(ratio: float, limits: NoisyLimits) -> Check:
+    """Whether residuals are as large as the noise; the ratio is one of mean squares."""
+    return make(
+        "misfit", ratio, "<=", limits.misfit,
+        f"residuals are {math.sqrt(ratio):.2g} times the noise",
+        f"residuals are {math.sqrt(ratio):.2g} times the noise",
+        "Try another activation or another seed: the function may be no sum of such units.",
+    )  # fmt: skip

@@ -1,0 +1,125 @@
+"""Every limit of a certificate, by kind of answers.
+
+Beside each stands the benchmark whose rows it was chosen with, or the word guess. Rows named beside a guess do not
+refute it: none of their networks is certified but wrong.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = [
+    "EXACT", "EXACT_IN_A_BOX", "LABELS", "NOISY", "PAPER", "TABLE",
+    "ExactLimits", "NoisyLimits", "UnitLimits",
+]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class ExactLimits:
+    """For answers that are exact but for rounding."""
+
+    residuals: float  # of the worst answer, over its rounding error
+    fresh_points: float  # relative
+    error_bound: float  # relative, of any parameter
+    spare_answers: int  # beside one for each unknown and each unit
+    negligible_weight: float  # over the largest one
+
+
+EXACT = ExactLimits(
+    residuals=2.0,  # guess; black_box_exact, all rows
+    fresh_points=1e-8,  # what black_box_exact counts as wrong
+    error_bound=6e-9,  # below the 1e-8 that black_box_exact counts as wrong, all rows
+    spare_answers=3,  # guess
+    negligible_weight=1e-7,  # guess
+)
+# Inside a box the fit has one rounding error for all answers (no argument is large there), in units of 16 eps times the
+# largest answer, and fresh points come before the last fit; so all three are wider, and here only.
+EXACT_IN_A_BOX = ExactLimits(
+    residuals=8.0,  # guess; black_box_noisy, exact rows "box 5"
+    fresh_points=1e-5,  # guess; over the largest answer
+    error_bound=1e-7,  # guess
+    spare_answers=0,  # not asked: a student has answers to spare
+    negligible_weight=0.0,  # not asked: the error bound of a faint unit is large
+)
+
+
+@dataclass(frozen=True)
+class UnitLimits:
+    """For units that are seen through imperfect answers."""
+
+    another_unit: float  # standard errors by which one more may stand out on far circles
+    weight_shown: float  # of a unit that would have stood out, over the weight in question
+    parallel: float  # cosine from which two units may cancel
+    cancelling: float  # what must be left of the larger one's weight, far out, by two parallel units
+
+
+@dataclass(frozen=True)
+class NoisyLimits(UnitLimits):
+    """For answers with additive noise or rounding, whose residuals can be looked at."""
+
+    misfit: float  # mean square of the residuals over the noise's
+    few: int  # residuals that are too few for the tests that follow
+    tails: float  # level of two tests: the largest residual, and the fourth moment
+    stretches: int  # of the campaign, in which the mean may drift
+    drift: float  # sum of their squared standardised means
+    even_noise: float  # level of the test that the size of residuals does not depend on the function
+
+
+LABELS = UnitLimits(
+    another_unit=4.2,  # guess; black_box_noisy, rows "labels"
+    weight_shown=0.8,  # guess; black_box_noisy, rows "labels"
+    parallel=0.9,  # guess
+    cancelling=0.25,  # guess
+)
+NOISY = NoisyLimits(
+    another_unit=4.2,  # guess; black_box_noisy, rows "sd .1" and "decimals"
+    weight_shown=0.8,  # guess; the same rows
+    parallel=0.9,  # guess
+    cancelling=0.25,  # guess
+    misfit=1.4,  # guess; the same rows
+    few=60,  # guess
+    tails=0.01,  # a level: heavy tails are the likeliest fault, and hard to see
+    stretches=20,  # guess
+    drift=45.3,  # chi-square of as many degrees of freedom, level 0.001
+    even_noise=0.001,  # a level
+)
+
+
+@dataclass(frozen=True)
+class TableLimits:
+    """For fits to rows."""
+
+    gain: float  # of BIC over a simpler model
+    directions: float  # radians: units less certain than this are not units anyone should name
+    faint_weights: float  # standard errors that a weight must be away from zero
+    same_place: float  # standard errors up to which two offsets may be one
+    further_unit: float  # level of the cross-fitted test
+    rival_gap: float  # nats: another optimum this close fits practically as well
+    rival_hits: int  # starts that ended in the best one, from which on no rival matters
+
+
+TABLE = TableLimits(
+    gain=0.0,  # BIC's own
+    directions=0.4,  # guess; data_fit, all rows
+    faint_weights=2.5,  # guess; data_fit, all rows
+    same_place=2.0,  # guess
+    further_unit=0.01,  # a level
+    rival_gap=3.0,  # guess
+    rival_hits=3,  # guess
+)
+
+
+@dataclass(frozen=True)
+class PaperLimits:
+    """For the paper's method, which has no certificate, but may look better or worse."""
+
+    support: float  # effective samples behind the median candidate
+    scatter: float  # mean cosine of candidates with their centre
+    gaussian: float  # difference of a mean from zero or of a covariance from one
+
+
+PAPER = PaperLimits(
+    support=30.0,  # guess
+    scatter=0.9,  # guess
+    gaussian=0.2,  # guess
+)

@@ -1,0 +1,135 @@
+"""Checks of a fit to rows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from ..checking import Floats
+from .limits import TABLE
+from .record import Check, make, n_of
+
+__all__ = [
+    "Overlap",
+    "converged",
+    "directions",
+    "faint_weights",
+    "flat_inputs",
+    "further_unit",
+    "overlaps",
+    "rival_optimum",
+    "simpler_models",
+]
+
+
+def simpler_models(over_constant: float, over_linear: float, over_one: float, over_fewer: float) -> Check:
+    """Whether BIC prefers the fit to something simpler; the gains are differences of BIC, infinite if not asked."""
+    rivals = (
+        (over_constant, "no signal: BIC prefers a constant", "Check the target column, or collect more rows."),
+        (over_linear, "a linear function does as well: BIC prefers it", "Use linear regression, or more rows."),
+        (over_one, "information-limited: BIC prefers a single unit", "Ask for fewer units, or use more rows."),
+        (
+            over_fewer,
+            "information-limited or too many units: BIC prefers one fewer",
+            "Ask for fewer units, or use more rows.",
+        ),
+    )
+    least = min(gain for gain, _, _ in rivals)
+    gain, doubt, advice = next((rival for rival in rivals if not rival[0] > TABLE.gain), (least, "", ""))
+    return make(
+        "simpler models", gain, ">", TABLE.gain,
+        f"BIC prefers these units to anything simpler, by {least:,.1f}", f"{doubt} by {-gain:,.1f}", advice,
+    )  # fmt: skip
+
+
+def directions(angles: Floats) -> Check:
+    """Whether every direction is known well enough to be named; (k,) standard errors in radians."""
+    worst = float(np.max(angles))
+    blurred = int(np.sum(~(angles <= TABLE.directions)))
+    return make(
+        "directions", worst, "<=", TABLE.directions,
+        f"the standard error of the directions is at most {worst:.2g} rad",
+        f"information-limited: rms direction error at least {min(worst, math.pi / 2):.2g} rad with these rows "
+        f"({blurred} of {n_of(len(angles), 'unit')} above {TABLE.directions:g})",
+        "Use more rows, or ask for fewer units.",
+    )  # fmt: skip
+
+
+def faint_weights(ratios: Floats) -> Check:
+    """Whether every weight differs from zero; (k,) weights over their standard errors."""
+    faint = np.flatnonzero(~(ratios >= TABLE.faint_weights))
+    return make(
+        "faint weights", float(np.min(ratios)), ">=", TABLE.faint_weights,
+        f"every weight is at least {float(np.min(ratios)):.2g} standard errors away from zero",
+        f"weight of unit {', '.join(str(i + 1) for i in faint)} not distinguishable from zero (too many units?)",
+        "Ask for fewer units, or use more rows.",
+    )  # fmt: skip
+
+
+class Overlap(NamedTuple):
+    """Two units (numbered from zero) at the same place: their angle, and the wider of their confidence cones."""
+
+    first: int
+    second: int
+    angle: float
+    cone: float
+
+
+def overlaps(pairs: Sequence[Overlap]) -> Check:
+    """Whether units at the same place differ by more than their cones."""
+    shares = [pair.angle / max(pair.cone, 1e-300) for pair in pairs]
+    said = ", ".join(
+        f"units {pair.first + 1} and {pair.second + 1} overlap ({pair.angle:.2g} rad apart)"
+        for pair, share in zip(pairs, shares)
+        if not share >= 1
+    )
+    return make(
+        "overlap", min(shares, default=math.inf), ">=", 1, "no two units overlap", said,
+        "Ask for fewer units, or use more rows.",
+    )  # fmt: skip
+
+
+def flat_inputs(n: int) -> Check:
+    """Whether the rows vary in every direction."""
+    return make(
+        "flat inputs", n, "<=", 0,
+        "the rows vary in every direction",
+        f"X has {n} direction(s) without spread (constant or collinear columns), in which nothing is known about "
+        "the units",
+        "Drop the columns that repeat others.",
+    )  # fmt: skip
+
+
+def further_unit(p_value: float) -> Check:
+    """Whether the cross-fitted test finds no better or further unit; not a number with too few rows for it."""
+    exists = f"a better or further unit exists (p = {p_value:.1g})"
+    few = math.isnan(p_value)
+    return make(
+        "another unit", p_value, ">=", TABLE.further_unit,
+        f"a test on held-out halves finds no further unit (p = {p_value:.2g})",
+        "too few rows to test for a further unit" if few else exists,
+        "Use more rows." if few else "Allow more units, or raise max_rounds.",
+    )  # fmt: skip
+
+
+def rival_optimum(gap: float, hits: int) -> Check:
+    """Whether no other optimum fits as well; gap in nats, infinite if none was seen, to the next one."""
+    often = hits >= TABLE.rival_hits
+    reached = f"this solution was reached {n_of(hits, 'time')}"
+    return make(
+        "rival optimum", gap, ">=", -math.inf if often else TABLE.rival_gap,
+        reached if often or math.isinf(gap) else f"{reached}, and the next one is {gap:.1f} nats behind",
+        f"another optimum is only {gap:.1f} nats behind",
+        "Use more rows, or compare both by what they mean.",
+    )  # fmt: skip
+
+
+def converged(done: bool) -> Check:
+    """Whether the last polish came to its end."""
+    return make(
+        "converged", int(not done), "<=", 0, "the polish converged", "the polish did not converge",
+        "Run again with another seed or fewer units.",
+    )  # fmt: skip
