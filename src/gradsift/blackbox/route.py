@@ -12,6 +12,7 @@ from ..oracle import Oracle
 from .answers import choose_path
 from .bounded import identify_bounded
 from .exact import identify
+from .kinked import KINKED, open_kinked
 from .noisy import identify_imperfect
 from .result import Identification, Progress
 
@@ -43,6 +44,8 @@ def identify_box(
     floor = choose_path(oracle, rng)
     if oracle.bounds is not None:
         found = identify_bounded(oracle, activation, rng, accuracy=accuracy, floor=floor, progress=progress, **options)
+    elif floor.kind == "exact" and activation in KINKED:
+        found = open_kinked(oracle, activation, rng, progress=progress, **options)
     elif floor.kind == "exact":
         found = identify(oracle, activation, rng, progress=progress, **options)
     else:

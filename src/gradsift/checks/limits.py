@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 __all__ = [
-    "EXACT", "EXACT_IN_A_BOX", "LABELS", "NOISY", "PAPER", "TABLE",
+    "EXACT", "EXACT_IN_A_BOX", "KINKED", "LABELS", "NOISY", "PAPER", "TABLE",
     "ExactLimits", "NoisyLimits", "UnitLimits",
 ]  # fmt: skip
 
@@ -30,6 +30,14 @@ EXACT = ExactLimits(
     fresh_points=1e-8,  # what black_box_exact counts as wrong
     error_bound=6e-9,  # below the 1e-8 that black_box_exact counts as wrong, all rows
     spare_answers=3,  # guess
+    negligible_weight=1e-7,  # guess
+)
+# For units with kinks answers are compared with what rounding and the errors of all parameters explain together.
+KINKED = ExactLimits(
+    residuals=12.0,  # guess; black_box_kinked, all rows
+    fresh_points=12.0,  # guess; in the same units, since answers near and far differ by many orders of magnitude
+    error_bound=1e-8,  # what black_box_kinked counts as wrong; the bound is six standard errors
+    spare_answers=0,  # not asked: fresh answers are counted by themselves
     negligible_weight=1e-7,  # guess
 )
 # Inside a box the fit has one rounding error for all answers (no argument is large there), in units of 16 eps times the

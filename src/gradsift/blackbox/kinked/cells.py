@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from .leg_fit import SettledLeg
 from .path import Leg
 from .shape import Shape
 
-__all__ = ["Base", "Crossing", "bases_of", "crossings_of", "margins"]
+__all__ = ["Base", "Crossing", "bases_of", "crossings_of", "margins", "stretches_of"]
 
 
 @dataclass(frozen=True)
@@ -79,20 +80,36 @@ def crossings_of(legs: tuple[SettledLeg, ...], shape: Shape) -> list[Crossing]:
     ]
 
 
+class Stretch(NamedTuple):
+    """A straight stretch of a leg between two transitions."""
+
+    start: float
+    end: float
+
+    @property
+    def middle(self) -> float:
+        """Halfway."""
+        return 0.5 * (self.start + self.end)
+
+
+def stretches_of(leg: SettledLeg, shape: Shape, sigma: float) -> list[Stretch]:
+    """Return the straight stretches of a leg, one more than it has kinks."""
+    reach = [0.0 if shape.sharp else shape.flat(sigma * k.width / abs(k.change)) / k.width for k in leg.kinks]
+    starts = [0.0, *(k.place + r for k, r in zip(leg.kinks, reach))]
+    ends = [*(k.place - r for k, r in zip(leg.kinks, reach)), leg.scan.leg.length]
+    return [Stretch(a, b) for a, b in zip(starts, ends)]
+
+
 def bases_of(legs: tuple[SettledLeg, SettledLeg], shape: Shape, sigma: float) -> list[Base]:
     """Return a base in the middle of every cell, in the order of the path; the corner's cell has one of both legs."""
     found: list[list[Base]] = []
     for leg in legs:
-        line = leg.scan.leg
-        reach = [0.0 if shape.sharp else shape.flat(sigma * k.width / abs(k.change)) / k.width for k in leg.kinks]
-        starts = [0.0, *(k.place + r for k, r in zip(leg.kinks, reach))]
-        ends = [*(k.place - r for k, r in zip(leg.kinks, reach)), line.length]
-        middles = np.array([0.5 * (a + b) for a, b in zip(starts, ends)])
-        values = leg.at(shape, middles)
+        line, parts = leg.scan.leg, stretches_of(leg, shape, sigma)
+        values = leg.at(shape, np.array([part.middle for part in parts]))
         found.append(
             [
-                Base(line, line.in_plane(t), float(y), float(s), None, 0.5 * (b - a))
-                for t, y, s, a, b in zip(middles, values, leg.slopes(), starts, ends)
+                Base(line, line.in_plane(part.middle), float(y), float(slope), None, 0.5 * (part.end - part.start))
+                for part, y, slope in zip(parts, values, leg.slopes())
             ]
         )
     first, second = found

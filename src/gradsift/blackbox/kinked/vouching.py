@@ -1,0 +1,110 @@
+"""Whether to vouch for a network of kinks, and the points that tell."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...checking import Floats
+from ...checks import KINKED, Verdict, exact, n_of
+from ...geometry import normalize_rows
+from ..asking import Ledger
+from .assemble import Found
+from .near_origin import Polished, near_noise, parameter_sizes
+
+__all__ = ["Bounds", "bounds_of", "certify_kinks", "foretold", "far_pairs", "near_points"]
+
+_FAR = (2.0, 1e5)  # radii of pairs of opposite points, over that of the path
+_NEAR = 3
+_DEVIATIONS = 6.0  # standard errors in a bound: one error in 2,752 was above three
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """Six standard errors of each unit, relative.
+
+    Attributes
+    ----------
+    jumps, offsets, weights : (k,) arrays
+    linear : float
+        Of the linear term, over the longest jump.
+    """
+
+    jumps: Floats
+    offsets: Floats
+    weights: Floats
+    linear: float
+
+    @property
+    def units(self) -> Floats:
+        """The largest for each unit, (k,)."""
+        return np.asarray(np.max([self.jumps, self.offsets, self.weights], axis=0))
+
+
+def bounds_of(polished: Polished) -> Bounds:
+    """Return what rounding leaves of every parameter."""
+    found, net = polished.found, polished.found.net
+    lengths = np.linalg.norm(net.jumps, axis=1)
+    pulled = polished.errors[: net.k] / np.abs((found.asides * found.far_points).sum(axis=1))
+    jumps = np.hypot(np.linalg.norm(found.jump_errors, axis=1), pulled) / lengths
+    relative = polished.errors / parameter_sizes(net)
+    weights = np.zeros(net.k) if net.shape.sharp else relative[net.k : 2 * net.k]
+    linear = float(np.linalg.norm(found.linear_errors)) / float(lengths.max(initial=1e-300))
+    return Bounds(
+        _DEVIATIONS * jumps, _DEVIATIONS * relative[: net.k], _DEVIATIONS * weights, _DEVIATIONS * linear
+    )
+
+
+def far_pairs(found: Found, rng: np.random.Generator) -> Floats:
+    """Return pairs of opposite points further out than the path: a unit that it missed is active at one of them."""
+    d = len(found.net.g)
+    ways = normalize_rows(rng.standard_normal((len(_FAR), d))) * (found.path.radius * np.array(_FAR))[:, None]
+    return np.concatenate([ways, -ways])
+
+
+def near_points(found: Found, rng: np.random.Generator) -> Floats:
+    """Return fresh points among the hyperplanes."""
+    net = found.net
+    lengths = np.linalg.norm(net.jumps, axis=1)
+    sizes = np.abs(net.q) / lengths + (0.0 if net.shape.sharp else np.abs(net.w) / lengths)
+    d = len(net.g)
+    radii = float(np.median(sizes)) * 2.0 ** np.arange(_NEAR)
+    return np.asarray(radii[:, None] * normalize_rows(rng.standard_normal((_NEAR, d))))
+
+
+def foretold(polished: Polished, X: Floats, y: Floats) -> float:
+    """Return the worst miss of answers, over what rounding and the errors of all parameters explain."""
+    found, net = polished.found, polished.found.net
+    if not len(X):
+        return 0.0
+    derivatives = net.near_derivatives(X)
+    lost = np.linalg.norm(derivatives * polished.errors, axis=1)
+    return float((np.abs(y - net.predict(X)) / np.hypot(near_noise(found, X), lost)).max())
+
+
+def certify_kinks(polished: Polished, bounds: Bounds, chi: float, fresh: float, n_fresh: int, ledger: Ledger) -> Verdict:
+    """Return the verdict on a polished network.
+
+    Parameters
+    ----------
+    chi, fresh : float
+        Worst misses of all stored answers and of fresh ones, over what rounding explains.
+    """
+    net = polished.found.net
+    worst = float(bounds.units.max(initial=0.0))
+    lengths = np.linalg.norm(net.jumps, axis=1)
+    checks = (
+        exact.residuals(chi, ledger.n_queries, KINKED),
+        exact.fresh_kinks(fresh, n_fresh, KINKED),
+        exact.error_bound(worst, KINKED),
+        exact.linear_term_error(bounds.linear, KINKED),
+        exact.negligible_weight(float(lengths.min(initial=np.inf)), float(lengths.max(initial=0.0)), KINKED),
+    )
+    return Verdict(
+        checks,
+        found=f"{n_of(net.k, 'unit')} found",
+        claim=f"all {ledger.n_queries} answers agree with {n_of(net.k, net.shape.name + ' unit')} within "
+        f"{max(chi, fresh):.2g} times what rounding explains, {n_fresh} of them at fresh points near and far, and "
+        f"rounding leaves a relative error of at most {worst:.1g}",
+    )
