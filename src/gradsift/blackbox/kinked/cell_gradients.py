@@ -21,7 +21,6 @@ _SAFE = 0.75  # share of a margin that a step may use
 _SMALLER = 6.0
 _MOST_REPEATS = 5
 _FIRST_BATCH = 3
-_ONE_STEP = 1.3  # error of a difference between an answer and the fitted base, in errors of an answer
 _SHARES = (10.0, 7.0)  # margin over the step's typical change of an argument: first batch, and all others
 
 
@@ -42,6 +41,19 @@ class CellGradients:
     along: Floats
     aside: Floats
     across: Floats
+
+    @property
+    def sizes(self) -> Floats:
+        """Error of each gradient as a vector, the direction aside left out: far kinks settle it; (cells,)."""
+        return np.asarray(np.hypot(self.along, np.linalg.norm(self.across, axis=1)))
+
+    def replaced(self, cell: int, values: Floats, errors: Floats) -> CellGradients:
+        """Return the gradients with another one for a cell; values and errors are (d,)."""
+        changed = [a.copy() for a in (self.values, self.along, self.aside, self.across)]
+        plane = float(np.linalg.norm(errors[:2]))
+        for array, new in zip(changed, (values, plane, plane, errors[2:])):
+            array[cell] = new
+        return CellGradients(*changed)
 
 
 def measure_gradients(
@@ -159,11 +171,8 @@ class _Measuring:
 
     def _gradients(self) -> CellGradients:
         values = np.concatenate([self._planar(), self.across], axis=1)
-        rooms = np.array([base.room for base in self.bases])
-        aside = np.where(np.isfinite(self.steps[:, 0]), self.steps[:, 0], rooms)
-        return CellGradients(
-            values,
-            _ONE_STEP * self.sigma / rooms,
-            _ONE_STEP * self.sigma / aside,
-            _ONE_STEP * self.sigma / self.steps[:, 1:],
-        )
+        along = self.sigma * np.array([base.slope_error for base in self.bases])
+        one_step = self.sigma * np.hypot(1.0, [base.value_error for base in self.bases])
+        measured = np.isfinite(self.steps[:, 0])
+        aside = np.where(measured, one_step / self.steps[:, 0], 2 * along)
+        return CellGradients(values, along, aside, one_step[:, None] / self.steps[:, 1:])

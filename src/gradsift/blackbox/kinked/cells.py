@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -23,9 +23,9 @@ class Base:
     ----------
     place : (2,) array
         In the plane's coordinates.
-    value : float
-        Of the function there.
-    slope : float
+    value, value_error : float
+        Of the function there; errors are in rounding errors of one answer.
+    slope, slope_error : float
         Along the leg.
     aside : float or None
         Slope in the plane across the leg, where it is known: in the cell of the corner, which has two legs.
@@ -36,7 +36,9 @@ class Base:
     leg: Leg
     place: Floats
     value: float
+    value_error: float
     slope: float
+    slope_error: float
     aside: float | None
     room: float
 
@@ -64,7 +66,7 @@ class Crossing:
     turn: float
 
 
-def crossings_of(legs: tuple[SettledLeg, ...], shape: Shape) -> list[Crossing]:
+def crossings_of(legs: tuple[SettledLeg, ...], shape: Shape, sigma: float) -> list[Crossing]:
     """Return the crossings in the order of the path."""
     return [
         Crossing(
@@ -76,7 +78,7 @@ def crossings_of(legs: tuple[SettledLeg, ...], shape: Shape) -> list[Crossing]:
             kink.turn,
         )
         for leg in legs
-        for kink, error in zip(leg.kinks, leg.width_errors)
+        for kink, error in zip(leg.kinks, sigma * leg.width_errors())
     ]
 
 
@@ -105,11 +107,12 @@ def bases_of(legs: tuple[SettledLeg, SettledLeg], shape: Shape, sigma: float) ->
     found: list[list[Base]] = []
     for leg in legs:
         line, parts = leg.scan.leg, stretches_of(leg, shape, sigma)
-        values = leg.at(shape, np.array([part.middle for part in parts]))
+        values, value_errors = leg.at(shape, np.array([part.middle for part in parts]))
+        numbers = zip(parts, values, value_errors, leg.slopes(), leg.slope_errors())
         found.append(
             [
-                Base(line, line.in_plane(part.middle), float(y), float(slope), None, 0.5 * (part.end - part.start))
-                for part, y, slope in zip(parts, values, leg.slopes())
+                Base(line, line.in_plane(part.middle), *map(float, levels), None, 0.5 * (part.end - part.start))
+                for part, *levels in numbers
             ]
         )
     first, second = found
@@ -122,7 +125,7 @@ def _at_corner(before: Base, after: Base) -> Base:
     across = base.leg.aside
     # slope of the other leg = slope * <way, other way> + aside * <across, other way>
     aside = (other.slope - base.slope * float(base.leg.way @ other.leg.way)) / float(across @ other.leg.way)
-    return Base(base.leg, base.place, base.value, base.slope, float(aside), base.room)
+    return replace(base, aside=float(aside))
 
 
 def margins(places: Floats, normals: Floats, crossings: list[Crossing], flats: Floats) -> Floats:

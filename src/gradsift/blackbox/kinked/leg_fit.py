@@ -27,8 +27,9 @@ class SettledLeg:
         At the start.
     kinks : tuple of Kink
         In order.
-    width_errors : (n,) array
-        Relative standard errors of the kinks' widths; 0 where they are sharp.
+    root : (p, p) array
+        ``root @ root.T`` is the covariance of level, slope and every kink's (place, change, width), in units of the
+        rounding error of one answer, squared.
     chi : float
         Largest miss of an answer, in rounding errors.
     scatter : float
@@ -39,7 +40,7 @@ class SettledLeg:
     level: float
     slope: float
     kinks: tuple[Kink, ...]
-    width_errors: Floats
+    root: Floats
     chi: float
     scatter: float
 
@@ -47,10 +48,25 @@ class SettledLeg:
         """Return the slopes of the straight pieces, shape (number of kinks + 1,)."""
         return self.slope + np.concatenate([[0.0], np.cumsum([kink.change for kink in self.kinks])])
 
-    def at(self, shape: Shape, t: Floats) -> Floats:
-        """Return the function at t."""
-        values, _ = _model(shape, np.array([self.level, self.slope]), self.kinks, np.asarray(t, dtype=np.float64))
-        return values
+    def slope_errors(self) -> Floats:
+        """Return the errors of these slopes, in rounding errors of one answer."""
+        changes = self.root[3 :: self._per_kink]
+        return np.asarray(np.linalg.norm(np.cumsum(np.concatenate([self.root[1:2], changes]), axis=0), axis=1))
+
+    def width_errors(self) -> Floats:
+        """Return the relative errors of the widths, in rounding errors of one answer; 0 where kinks are sharp."""
+        if self._per_kink == 2:
+            return np.zeros(len(self.kinks))
+        return np.linalg.norm(self.root[4::3], axis=1) / np.array([kink.width for kink in self.kinks])
+
+    @property
+    def _per_kink(self) -> int:
+        return 3 if self.kinks and self.kinks[0].width else 2
+
+    def at(self, shape: Shape, t: Floats) -> tuple[Floats, Floats]:
+        """Return the function at t, and its errors in rounding errors of one answer."""
+        values, rows = _model(shape, np.array([self.level, self.slope]), self.kinks, np.asarray(t, dtype=np.float64))
+        return values, np.asarray(np.linalg.norm(rows @ self.root, axis=1))
 
 
 def settle_leg(shape: Shape, scan: LegScan, sigma: float) -> SettledLeg:
@@ -65,20 +81,14 @@ def settle_leg(shape: Shape, scan: LegScan, sigma: float) -> SettledLeg:
         line, kinks = line + step[:2], _moved(kinks, step[2:])
     values, jacobian = _model(shape, line, kinks, scan.times)
     misses = scan.values - values
-    free = max(1, len(misses) - len(line) - (2 if shape.sharp else 3) * len(kinks))
+    free = max(1, len(misses) - jacobian.shape[1])
+    scale = np.linalg.norm(jacobian, axis=0)
+    triangle = qr(jacobian / scale, mode="r")[0][: len(scale)]
+    root = solve_triangular(triangle, np.eye(len(scale))) / scale[:, None]
     return SettledLeg(
-        scan, float(line[0]), float(line[1]), kinks, _width_errors(jacobian, kinks, sigma),
+        scan, float(line[0]), float(line[1]), kinks, root,
         float(np.abs(misses).max() / sigma), float(np.sqrt(misses @ misses / free)),
     )  # fmt: skip
-
-
-def _width_errors(jacobian: Floats, kinks: tuple[Kink, ...], sigma: float) -> Floats:
-    if not kinks or not kinks[0].width:
-        return np.zeros(len(kinks))
-    scale = np.linalg.norm(jacobian, axis=0)
-    r = qr(jacobian / scale, mode="r")[0][: len(scale)]
-    errors = sigma * np.linalg.norm(solve_triangular(r, np.eye(len(scale))), axis=1) / scale
-    return np.asarray(errors[4::3] / np.array([kink.width for kink in kinks]))
 
 
 def _first_line(shape: Shape, scan: LegScan) -> Floats:

@@ -56,25 +56,21 @@ class LegScan:
 
 
 def ask_ends(ledger: Ledger, path: Path) -> Ends:
-    """Ask for three answers near each end of both legs, the corner in common; 11 queries."""
+    """Ask for two or three answers near each end of both legs, the corner in common; 9 queries."""
     pieces: list[tuple[Piece, Piece]] = []
-    corner: float | None = None
+    corner: list[float] = []
     misses, largest = [], 0.0
     for leg in path.legs:
         step = _END * leg.length
-        times = np.array([0.0, step, 0.6 * step, leg.length - step, leg.length - 0.6 * step, leg.length])
-        asked = times if corner is None else times[1:]
-        values = ledger.ask(leg.points(asked), "path")
-        values = values if corner is None else np.concatenate([[corner], values])
-        corner = float(values[-1])
+        times = np.array([0.0, step, leg.length - step, leg.length - 0.4 * step, leg.length])
+        asked = ledger.ask(leg.points(times[len(corner) :]), "path")
+        values = np.concatenate([corner, asked])
+        corner = [float(values[-1])]
         largest = max(largest, float(np.abs(values).max()))
-        both = []
-        for part in (slice(0, 3), slice(3, 6)):
-            piece = Piece(times[part].tolist(), values[part].tolist(), fixed=True)
-            misses.append(float(np.linalg.norm([piece.at(t) - y for t, y in zip(piece.times, piece.values)])))
-            both.append(piece)
+        both = [Piece(times[:2].tolist(), values[:2].tolist(), True), Piece(times[2:].tolist(), values[2:].tolist(), True)]
+        misses.append(float(np.linalg.norm([both[1].at(t) - y for t, y in zip(times[2:], values[2:])])))
         pieces.append((both[0], both[1]))
-    sigma = max(_ROUNDING * largest, 1.5 * float(np.median(misses)))  # one degree of freedom each
+    sigma = max(_ROUNDING * largest, 1.5 * min(misses))
     if max(misses) > _KINK_WITHIN * sigma:
         raise PathFailed("a kink lies right at an end of the path")
     return Ends((pieces[0], pieces[1]), sigma)

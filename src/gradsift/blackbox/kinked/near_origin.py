@@ -101,9 +101,9 @@ def _pool(found: Found, rng: np.random.Generator) -> Floats:
     distances = np.linalg.norm(feet, axis=1)
     typical = float(np.median(distances))
     n = _POOL[0] + _POOL[1] * net.k
-    units = rng.integers(net.k, size=n)
+    units = np.arange(n) % net.k  # every unit, from both sides
     widths = 0.5 * distances + 0.5 * typical if net.shape.sharp else np.abs(net.w) / np.sqrt(squares)
-    shifts = rng.choice([-1.0, 1.0], n) * rng.uniform(0.3, 3.0, n) * widths[units]
+    shifts = np.where(np.arange(n) // net.k % 2, 1.0, -1.0) * rng.uniform(0.3, 3.0, n) * widths[units]
     normals = net.jumps[units] / np.sqrt(squares[units])[:, None]
     along = rng.standard_normal((n, d)) / np.sqrt(d) * (rng.uniform(0.0, 2.0, n) * np.maximum(typical, widths[units]))[:, None]
     return np.asarray(feet[units] + shifts[:, None] * normals + along)

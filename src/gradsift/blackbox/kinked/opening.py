@@ -24,6 +24,7 @@ from .legs import LegScan, PathFailed, ask_ends, scan_leg
 from .near_origin import Polished, polish_near_origin
 from .path import half_square
 from .reach import Reach, find_reach
+from .roomier import measure_again
 from .shape import Shape, shape_of
 from .signs import model_of
 from .vouching import Bounds, bounds_of, certify_kinks, far_pairs, foretold, near_points
@@ -36,6 +37,7 @@ _NEAR = 0.01  # how far beyond the opposite point the path ends, over its radius
 _GROWTH = {True: 5.0, False: 10.0}  # of the radius, after a path that failed; sharp or not
 _TOO_FAR, _NEARER = 3e8, 1 / 30
 _MOST_PATHS = 5
+_LOOSE = 2.5  # error of a base, in rounding errors, above which it is asked for
 _SCATTER = 1.3  # rounding error of one answer over the scatter of a leg's answers
 
 
@@ -142,22 +144,26 @@ class _Opening:
         largest = max(float(np.abs(scan.values).max()) for scan in scans)
         sigma = max(EPS * largest, _SCATTER * float(np.hypot(first.scatter, second.scatter)) / np.sqrt(2))
         bases = bases_of((first, second), shape, sigma)
-        crossings = crossings_of((first, second), shape)
+        crossings = crossings_of((first, second), shape, sigma)
         if not crossings:
             raise NotIdentifiable(
                 f"No kink on a path of radius {radius:.2g} ({ledger.n_queries} queries): the function looks linear, so "
                 "there is no unit to find."
             )
         gradients = measure_gradients(ledger, path, bases, crossings, shape, sigma)
+        gradients = measure_again(ledger, path, gradients, crossings, shape, sigma)
         return assemble(path, bases, crossings, gradients, shape, sigma)
 
     def _settle(self, scan: LegScan, sigma: float) -> SettledLeg:
         """Fit all answers on a leg. A smooth kink leaves the lines beside it free to move together with its width:
-        one more answer in every cell ties them."""
+        one more answer in the cell ties them."""
         leg = settle_leg(self.shape, scan, sigma)
         if self.shape.sharp:
             return leg
         middles = np.array([stretch.middle for stretch in stretches_of(leg, self.shape, sigma)])
+        middles = middles[leg.at(self.shape, middles)[1] > _LOOSE]
+        if not len(middles):
+            return leg
         answers = self.ledger.ask(scan.leg.points(middles), "path")
         more = replace(
             scan, kinks=leg.kinks, times=np.append(scan.times, middles), values=np.append(scan.values, answers)

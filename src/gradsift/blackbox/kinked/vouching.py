@@ -16,7 +16,7 @@ from .near_origin import Polished, near_noise, parameter_sizes
 __all__ = ["Bounds", "bounds_of", "certify_kinks", "foretold", "far_pairs", "near_points"]
 
 _FAR = (2.0, 1e5)  # radii of pairs of opposite points, over that of the path
-_NEAR = 3
+_NEAR = 2
 _DEVIATIONS = 6.0  # standard errors in a bound: one error in 2,752 was above three
 
 
