@@ -87,6 +87,7 @@ class _Measuring:
         if (rooms <= 0).any():
             raise PathFailed("two kinks lie within each other's transition")
         self._measure_aside(min(_FIRST_STEP[0], _FIRST_STEP[1] / max(1, len(self.crossings))) * rooms)
+        self._measure_first_again()
         d = self.across.shape[1]
         lengths = np.linalg.norm(self._normals(), axis=1) / np.sqrt(2)
         typical = np.maximum(lengths, np.median(lengths)) if len(lengths) else lengths
@@ -133,6 +134,18 @@ class _Measuring:
                 return
             steps = np.where(todo, steps / _SMALLER, steps)
         raise PathFailed("no step across the path stays within its cell")
+
+    def _measure_first_again(self) -> None:
+        """Measure the first cell's slope aside with the longest step that its margins allow: it is the linear term."""
+        if not len(self.crossings) or not np.isfinite(self.steps[0, 0]):
+            return
+        way = self.bases[0].leg.aside
+        with np.errstate(divide="ignore"):
+            longest = (0.5 * self._margins()[0] / np.abs(self._normals() @ way)).min(initial=self.path.radius)
+        if longest < 4 * self.steps[0, 0]:
+            return
+        answer = self.ledger.ask(((self.places[0] + longest * way) @ self.path.frame.plane)[None], "gradients")
+        self.aside[0], self.steps[0, 0] = (answer[0] - self.values[0]) / longest, longest
 
     def _measure_across(self, directions: NDArray[np.intp], typical: Floats, share: float) -> None:
         """Measure along some of the directions orthogonal to the plane."""

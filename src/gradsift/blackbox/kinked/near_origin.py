@@ -20,6 +20,7 @@ _STEPS = 4
 _PRIOR = 10.0  # how much worse than thought the start may be
 _POOL = (40, 8)  # candidates: at least, and per unit
 _LEAST_GAIN = 1e-3  # of the worst variance, by one more answer
+_ALONG = (-1.0, 1.7)  # decimal logarithms of distances along a hyperplane: units separate further out
 _MOST = (12, 4)  # points: at least, and per unknown
 
 
@@ -105,7 +106,8 @@ def _pool(found: Found, rng: np.random.Generator) -> Floats:
     widths = 0.5 * distances + 0.5 * typical if net.shape.sharp else np.abs(net.w) / np.sqrt(squares)
     shifts = np.where(np.arange(n) // net.k % 2, 1.0, -1.0) * rng.uniform(0.3, 3.0, n) * widths[units]
     normals = net.jumps[units] / np.sqrt(squares[units])[:, None]
-    along = rng.standard_normal((n, d)) / np.sqrt(d) * (rng.uniform(0.0, 2.0, n) * np.maximum(typical, widths[units]))[:, None]
+    lengths = 10 ** rng.uniform(*_ALONG, n) * np.maximum(typical, widths[units])
+    along = rng.standard_normal((n, d)) / np.sqrt(d) * lengths[:, None]
     return np.asarray(feet[units] + shifts[:, None] * normals + along)
 
 

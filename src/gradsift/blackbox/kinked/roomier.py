@@ -16,7 +16,7 @@ from .shape import Shape
 
 __all__ = ["measure_again"]
 
-_ENOUGH = 1e-9  # error of a cell's gradient over the shortest jump beside it
+_ENOUGH = 3e-10  # error of a cell's gradient over the shortest jump beside it
 _SAFE = 0.6  # share of a margin that a step may use
 _HARDLY_BETTER = 0.7  # error of the second look over that of the first, above which it is not taken
 _MOST = 0.5  # share of the cells: where more are narrow, another path is better
