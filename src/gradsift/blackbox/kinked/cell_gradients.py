@@ -21,6 +21,7 @@ _SAFE = 0.75  # share of a margin that a step may use
 _SMALLER = 6.0
 _MOST_REPEATS = 5
 _FIRST_BATCH = 3
+_FIRST_ENOUGH = 1e-11  # error of the first cell's slope aside, over a typical jump in the plane
 _SHARES = (10.0, 7.0)  # margin over the step's typical change of an argument: first batch, and all others
 
 
@@ -138,6 +139,8 @@ class _Measuring:
     def _measure_first_again(self) -> None:
         """Measure the first cell's slope aside with the longest step that its margins allow: it is the linear term."""
         if not len(self.crossings) or not np.isfinite(self.steps[0, 0]):
+            return
+        if self.sigma / self.steps[0, 0] < _FIRST_ENOUGH * np.median(np.linalg.norm(self._normals(), axis=1)):
             return
         way = self.bases[0].leg.aside
         with np.errstate(divide="ignore"):

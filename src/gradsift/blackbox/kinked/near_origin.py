@@ -21,6 +21,7 @@ _PRIOR = 10.0  # how much worse than thought the start may be
 _POOL = (40, 8)  # candidates: at least, and per unit
 _LEAST_GAIN = 1e-3  # of the worst variance, by one more answer
 _ALONG = (-1.0, 1.7)  # decimal logarithms of distances along a hyperplane: units separate further out
+_NOT_SURE = 4.0  # standard errors of an offset within which a sharp unit may be active or not
 _MOST = (12, 4)  # points: at least, and per unknown
 
 
@@ -47,14 +48,23 @@ class Polished:
     errors: Floats
 
 
-def polish_near_origin(found: Found, ledger: Ledger, rng: np.random.Generator) -> Polished:
+def polish_near_origin(
+    found: Found, ledger: Ledger, rng: np.random.Generator, earlier: Polished | None = None
+) -> Polished:
     """Ask near the origin, where each answer does most for the worst-known parameter, and fit (q, w, c) to it.
 
     k + 2 queries for sharp kinks, two to three per unit for others; O(n p^2) flops for p = k + 1 or 2 k + 1 unknowns.
+
+    Parameters
+    ----------
+    earlier : Polished, optional
+        A polish whose answers are to be used, too.
     """
     prior = _prior(found)
     points = _design(found, prior, rng)
     y = ledger.ask(points, "polish")
+    if earlier is not None:
+        points, y = np.concatenate([earlier.X, points]), np.concatenate([earlier.y, y])
     net = found.net
     noise = near_noise(found, points)
     errors = prior
@@ -116,7 +126,7 @@ def _design(found: Found, prior: Floats, rng: np.random.Generator) -> Floats:
     net = found.net
     pool = _pool(found, rng)
     derivatives = net.near_derivatives(pool)
-    noise = near_noise(found, pool)
+    noise = np.hypot(near_noise(found, pool), _doubts(net, prior, pool))
     wanted = _WANTED * parameter_sizes(net)
     scaled = derivatives * (prior / noise[:, None])  # unknowns in units of the prior, answers in units of their errors
     # The covariance is kept as root @ root.T (Potter's update): standard errors shrink by many orders of magnitude.
@@ -138,6 +148,15 @@ def _design(found: Found, prior: Floats, rng: np.random.Generator) -> Floats:
         root = root - np.outer(root @ heard, share)
         seen = seen - np.outer(seen @ heard, share)
     return np.asarray(pool[chosen])
+
+
+def _doubts(net: KinkNet, prior: Floats, X: Floats) -> Floats:
+    """Return what is lost where it is not known on which side of a sharp kink a point lies, shape (n,)."""
+    if not net.shape.sharp:
+        return np.zeros(len(X))
+    offsets = prior[: net.k] / _PRIOR
+    lost = np.where(np.abs(net.arguments(X)) < _NOT_SURE * offsets, offsets, 0.0)  # t = <jumps, x> + q up to its sign
+    return np.asarray(np.linalg.norm(lost, axis=1))
 
 
 def _fit(net: KinkNet, prior: Floats, X: Floats, y: Floats, noise: Floats) -> tuple[KinkNet, Floats]:

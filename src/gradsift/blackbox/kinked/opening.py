@@ -27,7 +27,7 @@ from .reach import Reach, find_reach
 from .roomier import measure_again
 from .shape import Shape, shape_of
 from .signs import model_of
-from .vouching import Bounds, bounds_of, certify_kinks, far_pairs, foretold, near_points
+from .vouching import Bounds, bounds_of, certify_kinks, far_pair, foretold, near_points
 
 __all__ = ["open_kinked"]
 
@@ -37,6 +37,7 @@ _NEAR = 0.01  # how far beyond the opposite point the path ends, over its radius
 _GROWTH = {True: 5.0, False: 10.0}  # of the radius, after a path that failed; sharp or not
 _TOO_FAR, _NEARER = 3e8, 1 / 30
 _MOST_PATHS = 5
+_MOST_POLISHES = 2
 _LOOSE = 2.5  # error of a base, in rounding errors, above which it is asked for
 _SCATTER = 1.3  # rounding error of one answer over the scatter of a leg's answers
 
@@ -118,16 +119,20 @@ class _Opening:
         return self._result(last, number + 1)
 
     def _along_a_path(self, radius: float, reach: Reach) -> _Attempt:
-        """Find a network along one path and test it."""
+        """Find a network along one path and test it, near the origin again if only the polish is at fault."""
         ledger = self.ledger
         found = self._find(radius, reach)
         ledger.n_units = found.net.k
-        polished = polish_near_origin(found, ledger, self.rng)
-        fresh = np.concatenate([near_points(polished.found, self.rng), far_pairs(polished.found, self.rng)])
-        answers = ledger.ask(fresh, "fresh")
-        misses = foretold(polished, fresh, answers)
-        chi = foretold(polished, polished.X, polished.y)
-        return _Attempt(polished, chi, misses, len(fresh))
+        polished: Polished | None = None
+        for _ in range(_MOST_POLISHES):
+            polished = polish_near_origin(found, ledger, self.rng, polished)
+            fresh = near_points(polished.found, self.rng)
+            near = foretold(polished, fresh, ledger.ask(fresh, "fresh"))
+            if near < KINKED.residuals:
+                break
+        far = far_pair(polished.found, self.rng)
+        misses = max(near, foretold(polished, far, ledger.ask(far, "fresh")))
+        return _Attempt(polished, foretold(polished, polished.X, polished.y), misses, len(fresh) + len(far))
 
     def _find(self, radius: float, reach: Reach) -> Found:
         ledger, shape = self.ledger, self.shape

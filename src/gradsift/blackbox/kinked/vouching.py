@@ -13,9 +13,9 @@ from ..asking import Ledger
 from .assemble import Found
 from .near_origin import Polished, near_noise, parameter_sizes
 
-__all__ = ["Bounds", "bounds_of", "certify_kinks", "foretold", "far_pairs", "near_points"]
+__all__ = ["Bounds", "bounds_of", "certify_kinks", "far_pair", "foretold", "near_points"]
 
-_FAR = (2.0, 1e5)  # radii of pairs of opposite points, over that of the path
+_FAR = 1e5  # radius of a pair of opposite points, over that of the path
 _NEAR = 2
 _DEVIATIONS = 6.0  # standard errors in a bound: one error in 2,752 was above three
 
@@ -56,11 +56,10 @@ def bounds_of(polished: Polished) -> Bounds:
     )
 
 
-def far_pairs(found: Found, rng: np.random.Generator) -> Floats:
-    """Return pairs of opposite points further out than the path: a unit that it missed is active at one of them."""
-    d = len(found.net.g)
-    ways = normalize_rows(rng.standard_normal((len(_FAR), d))) * (found.path.radius * np.array(_FAR))[:, None]
-    return np.concatenate([ways, -ways])
+def far_pair(found: Found, rng: np.random.Generator) -> Floats:
+    """Return two opposite points far beyond the path: a unit that it missed is active at one of them."""
+    way = normalize_rows(rng.standard_normal((1, len(found.net.g)))) * (_FAR * found.path.radius)
+    return np.concatenate([way, -way])
 
 
 def near_points(found: Found, rng: np.random.Generator) -> Floats:
