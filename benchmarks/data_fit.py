@@ -28,11 +28,11 @@ from sklearn.neural_network import MLPRegressor
 
 import gradsift as gs
 from gradsift.fit import Family, Parameters, from_model
+from gradsift.fit.moves import glorot_starts
 from gradsift.inference import cramer_rao
 from gradsift.sources import ArraySource
 from gradsift.table import search
 from gradsift.table.problem import Problem, prepare
-from gradsift.table.race import glorot_starts
 
 
 @dataclass(frozen=True)

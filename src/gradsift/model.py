@@ -21,7 +21,7 @@ from .paper import implements
 
 __all__ = ["SigmoidCombination"]
 
-_FORMAT, _VERSION = "gradsift.SigmoidCombination", 2  # 2: with a linear term; without one, files stay at 1
+_MODEL_FORMAT, _MODEL_VERSION = "gradsift.SigmoidCombination", 2  # 2: with a linear term; without one, files stay at 1
 _ARRAYS = ("units", "weights", "slopes", "offsets")
 
 
@@ -295,8 +295,13 @@ class SigmoidCombination:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write one ``.json`` or ``.npz`` file (no pickle); either reads back to the same bits."""
         arrays = {name: getattr(self, name) for name in (*_ARRAYS, *(["linear"] if self.has_linear_term else []))}
-        version = _VERSION if self.has_linear_term else 1
-        header = {"format": _FORMAT, "version": version, "activation": self.activation, "intercept": self.intercept}
+        version = _MODEL_VERSION if self.has_linear_term else 1
+        header = {
+            "format": _MODEL_FORMAT,
+            "version": version,
+            "activation": self.activation,
+            "intercept": self.intercept,
+        }
         if _suffix(path) == ".npz":
             with atomic_writer(path, "wb") as stream:
                 np.savez(stream, allow_pickle=False, **arrays, **{name: np.array(v) for name, v in header.items()})
@@ -308,9 +313,10 @@ class SigmoidCombination:
     def load(cls, path: str | os.PathLike[str]) -> SigmoidCombination:
         """Read a file written by :meth:`save`, by this or an earlier version."""
         fields = _read(Path(path), _suffix(path))
-        if fields.get("version", 0) > _VERSION:
+        if fields.get("version", 0) > _MODEL_VERSION:
             raise GradsiftError(
-                f"{path} has format version {fields['version']}; this gradsift reads up to {_VERSION}: upgrade it."
+                f"{path} has format version {fields['version']}; this gradsift reads up to {_MODEL_VERSION}: "
+                "upgrade it."
             )
         try:
             units, weights, slopes, offsets = (fields[name] for name in _ARRAYS)
@@ -328,7 +334,7 @@ def _read(path: Path, suffix: str) -> dict[str, Any]:
                 fields = {name: archive[name] for name in archive.files}
         else:
             fields = json.loads(path.read_text(encoding="utf-8"))
-        if str(fields["format"]) != _FORMAT:
+        if str(fields["format"]) != _MODEL_FORMAT:
             raise ValueError(f"its format is {fields['format']}")
         return {**fields, "version": int(fields["version"])}
     except (KeyError, TypeError, ValueError, EOFError, AttributeError, zipfile.BadZipFile) as problem:

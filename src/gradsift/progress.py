@@ -19,7 +19,7 @@ Reporter = Callable[[str, float, float | None], None]
 
 _reporter: ContextVar[Reporter | None] = ContextVar("gradsift_reporter", default=None)
 
-_PATIENCE = 2.0  # seconds before a bar is worth a person's attention
+_BAR_AFTER = 2.0  # seconds before a bar is worth a person's attention
 
 
 def report(stage: str, done: float, total: float | None = None) -> None:
@@ -63,7 +63,7 @@ class _Bar:
 
     def __call__(self, stage: str, done: float, total: float | None) -> None:
         if self.display is None:
-            if time.monotonic() - self.started < _PATIENCE:
+            if time.monotonic() - self.started < _BAR_AFTER:
                 return
             self._open()
         if stage not in self.tasks:

@@ -8,6 +8,7 @@ from scipy.optimize import minimize
 
 import gradsift as gs
 from gradsift.fit import Family, NormalEquations, Parameters, Prior, from_model
+from gradsift.fit.moves import glorot_starts, prune
 from gradsift.sources import ArraySource, MomentSummary, Rows
 from gradsift.table import expectation_maximization, search
 from gradsift.table.batch import BatchLoss
@@ -17,7 +18,7 @@ from gradsift.table.frame import Framed, frame_of
 from gradsift.table.lbfgs import _PAIRS, _Memory, minimize_batch, start_batch
 from gradsift.table.offsets import offsets_p_value, wider_positions
 from gradsift.table.problem import prepare
-from gradsift.table.race import glorot_starts, prune, race
+from gradsift.table.race import race
 
 FAMILIES = [
     Family.of("tanh"),

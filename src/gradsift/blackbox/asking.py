@@ -3,21 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..checking import Floats
 from ..errors import BudgetSpent
 from ..oracle import Oracle
 from .result import Progress
 
-__all__ = ["EPS", "FAR", "NEAR", "Ledger"]
+__all__ = ["EPS", "FAR", "NEAR", "Asked", "Ledger"]
 
 EPS = float(np.finfo(np.float64).eps)
 FAR = 2.0**40  # hyperplanes at a distance up to about 1e10 show up as a difference between here and nearby
 NEAR = 64.0  # answers up to here show the size of a function beside a linear term
 _BLOCK = 1 << 22  # numbers handed to the oracle at once: bounds memory where there are millions of rows
+
+
+class Asked(NamedTuple):
+    """Numbers of rows just asked, and their answers."""
+
+    rows: NDArray[np.intp]
+    answers: Floats
 
 
 class Ledger:
@@ -65,6 +73,11 @@ class Ledger:
         return sum(self.spent.values())
 
     @property
+    def n_stored(self) -> int:
+        """Number of stored rows."""
+        return sum(map(len, self._answers))
+
+    @property
     def X(self) -> Floats:
         """Stored rows; consolidated on access."""
         if len(self._rows) != 1:
@@ -104,12 +117,17 @@ class Ledger:
 
     def ask(self, rows: Floats, step: str) -> Floats:
         """Ask for the rows, store them, and return the answers."""
+        return self.ask_numbered(rows, step).answers
+
+    def ask_numbered(self, rows: Floats, step: str) -> Asked:
+        """The same, with the numbers under which the rows are stored."""
+        first = self.n_stored
         if len(rows) == 0:
-            return np.empty(0)
+            return Asked(np.arange(first, first), np.empty(0))
         answers = self.ask_blocks(len(rows), lambda part: rows[part], step)
         self._rows.append(np.asarray(rows))
         self._answers.append(answers)
-        return answers
+        return Asked(np.arange(first, first + len(answers)), answers)
 
     def ask_blocks(self, n: int, rows_of: Callable[[slice], Floats], step: str) -> Floats:
         """Ask for n rows that are generated block by block and not stored."""

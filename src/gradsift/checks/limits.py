@@ -108,8 +108,8 @@ class TableLimits:
 
 TABLE = TableLimits(
     gain=0.0,  # BIC's own
-    directions=0.4,  # guess; data_fit, all rows
-    faint_weights=2.5,  # guess; data_fit, all rows
+    directions=0.4,  # guess
+    faint_weights=2.5,  # guess
     same_place=2.0,  # guess
     further_unit=0.01,  # a level
     rival_gap=3.0,  # guess

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..activations import Activation, get_activation
 from ..checking import Floats
+from ..likelihood import CERTAINTY, Gaussian, Labels, Likelihood
 from ..model import SigmoidCombination
 
 __all__ = ["Family", "Layout", "Parameters", "from_model"]
@@ -196,6 +197,16 @@ class Family:
         if labels and intercept:
             raise ValueError("labels are a mixture without an intercept: use offsets instead.")
         return cls(known, labels, slopes, offsets, intercept)
+
+    @property
+    def likelihood(self) -> Likelihood:
+        """What rows say: labels, or noise whose size is taken from the residuals."""
+        return Labels() if self.labels else Gaussian()
+
+    @property
+    def rough(self) -> Likelihood:
+        """The same for scores of units to be added or dropped, which few certain labels must not decide."""
+        return Labels(CERTAINTY.statistic) if self.labels else Gaussian()
 
     def n_parameters(self, n_units: int, n_features: int) -> int:
         """Return the number of free parameters of a model with `n_units` units."""

@@ -13,8 +13,6 @@ from .layout import Family, Parameters
 
 __all__ = ["Equations", "NormalEquations"]
 
-LEAST_VARIANCE = 1e-9  # 1 - r^2 of a label that the model calls certain
-
 
 class Equations(NamedTuple):
     """What one pass over the rows tells about a point.
@@ -62,15 +60,12 @@ class NormalEquations(Summary[Equations, Equations]):
         values, active = self._units(rows.X)
         r = self.theta.u @ values + self.theta.c
         weight = np.ones(len(r)) if rows.weight is None else rows.weight
-        residual = rows.y - r
+        residual, likelihood = rows.y - r, self.family.likelihood
+        information, loss = weight * likelihood.precision(r), likelihood.loss(r, rows.y, weight)
         if self.family.labels:
-            information = weight / np.maximum(1 - r * r, LEAST_VARIANCE)
-            loss = -float(weight @ np.log(np.maximum(0.5 * (1 + rows.y * r), 0.25 * LEAST_VARIANCE)))
             # Weights move on the simplex, where a shift common to a row's values has no effect; this one keeps rows
             # that all units call certain (information 1e9) from drowning the rest in rounding.
             values -= r
-        else:
-            information, loss = weight, 0.5 * float(weight @ (residual * residual))
         gradient = self._gradient(rows.X, values, active, -residual * information)
         curvature = scatter = None
         if self.curvature:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..likelihood import CERTAINTY
 from .jacobian import tensor_jacobian
-from .normal import LEAST_VARIANCE, Equations, NormalEquations
+from .normal import Equations, NormalEquations
 
 __all__ = ["equations_on_device"]
 
@@ -42,8 +43,8 @@ def _equations(summary: NormalEquations, X: Any, y: Any, weight: Any) -> tuple[A
     weight = r.new_ones(len(r)) if weight is None else weight.double()
     residual = target - r
     if family.labels:
-        information = weight / (1 - r * r).clamp(min=LEAST_VARIANCE)
-        loss = -(weight @ (0.5 * (1 + target * r)).clamp(min=0.25 * LEAST_VARIANCE).log())
+        information = weight / (1 - r * r).clamp(min=CERTAINTY.simplex)
+        loss = -(weight @ (0.5 * (1 + target * r)).clamp(min=0.25 * CERTAINTY.simplex).log())
         values = values - r[:, None]  # as in memory: no effect on the simplex, and less rounding
     else:
         information, loss = weight, 0.5 * (weight @ (residual * residual))

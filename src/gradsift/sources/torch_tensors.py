@@ -16,7 +16,7 @@ from .summary import Rows, Summary, tree_merge
 
 __all__ = ["TensorSource", "tensor_source"]
 
-_BLOCK_ENTRIES = 2**26  # entries of X per block on a device: a float64 copy takes 512 MB
+_DEVICE_BLOCK_ENTRIES = 2**26  # entries of X per block on a device: a float64 copy takes 512 MB
 
 
 def tensor_source(X: Any, y: Any, weight: Any = None, device: Any = None) -> Source:
@@ -69,7 +69,7 @@ class TensorSource(Source):
         return tree_merge(summary, self._device_chunks(summary))
 
     def _device_chunks(self, summary: Summary[Any, Any]) -> Iterator[Any]:
-        step = max(summary.block_rows(self.n_features), _BLOCK_ENTRIES // self.n_features)
+        step = max(summary.block_rows(self.n_features), _DEVICE_BLOCK_ENTRIES // self.n_features)
         for start in range(0, self.n_rows, step):
             stop = min(start + step, self.n_rows)
             yield summary.chunk_on_device(self._slice(slice(start, stop)))

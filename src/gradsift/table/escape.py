@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from ..fit import Parameters
+from ..fit.moves import prune, with_units, without
 from .better import Better
 from .problem import Problem
-from .race import Optima, descend, descend_on_many, prune
+from .race import Optima, descend, descend_on_many
 
 __all__ = ["escape", "level", "spiky"]
 
@@ -30,7 +31,7 @@ def escape(problem: Problem, theta: Parameters, better: Better, rng: np.random.G
     for unit in np.argsort(-np.abs(theta.u))[:_TRADES]:
         step = 0.5 * (1 + float(np.linalg.norm(theta.A[unit]))) * better.splits[unit]
         halves = np.vstack((theta.A[unit] + step, theta.A[unit] - step))
-        starts.append(_extended(theta, halves, np.repeat(theta.b[unit], 2), without=int(unit)))
+        starts.append(_extended(theta, halves, np.repeat(theta.b[unit], 2), left_out=int(unit)))
     return descend(problem, [prune(start, problem.family, rows, k) for start in starts])
 
 
@@ -61,7 +62,6 @@ def _steepness(theta: Parameters) -> tuple[int, float]:
     return steepest, float(np.exp(np.log(np.delete(lengths, steepest)).mean())) if len(lengths) > 1 else np.inf
 
 
-def _extended(theta: Parameters, A: np.ndarray, b: np.ndarray, without: int | None = None) -> Parameters:
-    kept = [unit for unit in range(len(theta.u)) if unit != without]
-    u = np.concatenate((theta.u[kept], np.full(len(A), np.abs(theta.u).mean())))
-    return Parameters(np.vstack((theta.A[kept], A)), u, np.concatenate((theta.b[kept], b)), theta.c)
+def _extended(theta: Parameters, A: np.ndarray, b: np.ndarray, left_out: int | None = None) -> Parameters:
+    typical = np.full(len(A), np.abs(theta.u).mean())
+    return with_units(theta if left_out is None else without(theta, left_out), A, typical, b)

@@ -7,10 +7,10 @@ from typing import NamedTuple
 import numpy as np
 
 from ..fit import Family, NormalEquations, Parameters, Refined
+from ..fit.moves import prune
 from ..sources import ArraySource
 from .lbfgs import minimize_batch, start_batch
 from .problem import Problem
-from .race import prune
 
 __all__ = ["Gains", "bic", "gains"]
 

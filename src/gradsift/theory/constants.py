@@ -1,6 +1,6 @@
 """The constants of the paper, in its own letters: Delta, w0, xi0, gamma, kappa'.
 
-A `Problem` is what is given, a `Parameters` record is what the algorithm is then run with. Everything that can
+A `Problem` is what is given, a `RunParameters` record is what the algorithm is then run with. Everything that can
 leave the range of floating point is carried as a logarithm.
 """
 
@@ -16,8 +16,18 @@ from ..checking import at_least
 from ..paper import implements
 
 __all__ = [
-    "Parameters", "Problem", "check_accuracy", "gamma_by_definition", "gamma_closed", "kappa_prime", "log_c1", "log_c2",
-    "log_delta_argument", "log_w0_closed", "parameters", "xi0_over_delta",
+    "Problem",
+    "RunParameters",
+    "check_accuracy",
+    "gamma_by_definition",
+    "gamma_closed",
+    "kappa_prime",
+    "log_c1",
+    "log_c2",
+    "log_delta_argument",
+    "log_w0_closed",
+    "parameters",
+    "xi0_over_delta",
 ]  # fmt: skip
 
 # Slack * delta stands in the logarithm of Delta. The paper prints 1. Two is what the proof of goodclusterlemma needs.
@@ -28,7 +38,7 @@ REPAIRED_SLACK, PRINTED_SLACK = 2.0, 1.0
 class Problem:
     """What the theorems assume about the model.
 
-    Parameters
+    RunParameters
     ----------
     d, k : int
         Inputs and hidden units, k <= d.
@@ -129,7 +139,7 @@ def kappa_prime(k: int, kappa: float, theta: float) -> float:
 
 
 @dataclass(frozen=True)
-class Parameters:
+class RunParameters:
     """What CandidateGeneration is run with.
 
     Attributes
@@ -156,10 +166,10 @@ class Parameters:
 @implements("Delta", "w0", "xi0", "gamma")
 def parameters(
     problem: Problem, delta: float, rho: float, *, slack: float = REPAIRED_SLACK, kappa: float | None = None
-) -> Parameters:
+) -> RunParameters:
     """Return Delta, w0, xi0 and gamma for accuracy `delta` and spurious share `rho`.
 
-    Parameters
+    RunParameters
     ----------
     problem : Problem
     delta : float in (0, 0.5]
@@ -176,4 +186,4 @@ def parameters(
     log_w0 = math.log(k / delta) + log_c2(beta) - 2 * beta * Delta  # w0
     xi0 = xi0_over_delta(k, kappa, rho) * Delta  # xi0
     form = {REPAIRED_SLACK: "repaired", PRINTED_SLACK: "printed"}.get(slack, f"slack {slack:g}")
-    return Parameters(Delta, log_w0, xi0, gamma_closed(k, kappa, rho), form)
+    return RunParameters(Delta, log_w0, xi0, gamma_closed(k, kappa, rho), form)

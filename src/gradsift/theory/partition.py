@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ..checking import Floats
 from ..geometry import normalize_rows
 from ..paper import implements
-from .constants import Parameters
+from .constants import RunParameters
 from .fields import mean_gradient, projected_mean_gradient
 
 __all__ = [
@@ -101,7 +101,7 @@ class CandidateRun:
     beta : float
     points, estimates : (m, d) arrays
         Where the gradient was estimated and what came out; candidates alone will do, since the sets C need no more.
-    parameters : Parameters
+    parameters : RunParameters
         Delta, w0, xi0 and gamma of the run.
     delta, rho : float
     m0 : int, optional
@@ -115,7 +115,7 @@ class CandidateRun:
     beta: float
     points: Floats
     estimates: Floats
-    parameters: Parameters
+    parameters: RunParameters
     delta: float
     rho: float
     m0: int | None = None

@@ -11,7 +11,7 @@ from scipy.optimize import brentq
 
 from ..paper import implements
 from .bounds import Bound, candidate_points, kernel_samples, mirror_samples, oracle_queries, theta_star
-from .constants import PRINTED_SLACK, Parameters, Problem, check_accuracy, parameters
+from .constants import PRINTED_SLACK, Problem, RunParameters, check_accuracy, parameters
 from .exact import exact_parameters
 from .information import MOST_UNITS, cramer_rao
 
@@ -93,7 +93,7 @@ class SamplePlan:
         return theta_star(self.problem, self.delta) if self.scheme == "projected" else None
 
     @cached_property
-    def parameters(self) -> Parameters:
+    def parameters(self) -> RunParameters:
         """Delta, w0, xi0 and gamma; after projection kappa/2 replaces kappa.
 
         The theorem's angle guarantees kappa' >= kappa/2. kappa' itself falls as delta grows (the angle may be larger),

@@ -7,10 +7,9 @@ import numpy as np
 from ...activations import Activation
 from ...checking import Floats
 from ..noisy.local_fit import Fitted, Noise, jacobian, predict
+from .box_policy import TELLING
 
 __all__ = ["telling_points"]
-
-_POOL = 12  # candidates per point
 
 
 def telling_points(
@@ -22,7 +21,7 @@ def telling_points(
     is worth the drop of the summed variance of all directions if it were asked, given those chosen before.
     O(n^2 P) flops for P unknowns.
     """
-    pool = _candidates(fitted, _POOL * n, share, rng)
+    pool = _candidates(fitted, TELLING.pool * n, share, rng)
     theta = fitted.theta
     layout, d = theta.layout, theta.A.shape[1]
     J = jacobian(theta, fitted.mirrors, pool, g) * np.sqrt(noise.precision(predict(theta, pool, g)))[:, None]

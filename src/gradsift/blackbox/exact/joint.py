@@ -11,13 +11,11 @@ from ..asking import Ledger
 from .accuracy import Errors
 from .blocks import BlockSystem
 from .dense import DenseSystem
+from .exact_policy import JOINT
 from .net import Net
 from .probe_rows import probe_rows
 
 __all__ = ["Fit", "fit_jointly", "parameter_errors"]
-
-_MOST_ITERATIONS = 8
-_DENSE = 450  # unknowns up to which one dense factorisation is fast enough
 
 
 @dataclass(frozen=True)
@@ -44,7 +42,7 @@ class Fit:
 def fit_jointly(net: Net, ledger: Ledger) -> Fit:
     """Iterate Gauss-Newton from a good start until the residuals stop falling."""
     best = _measure(net, ledger)
-    for _ in range(_MOST_ITERATIONS):
+    for _ in range(JOINT.most_iterations):
         try:
             change = _system(best.net, ledger).newton_change()
         except np.linalg.LinAlgError:  # replies that cannot tell two units apart
@@ -81,7 +79,7 @@ def parameter_errors(net: Net, ledger: Ledger, rng: np.random.Generator) -> Erro
 
 
 def _system(net: Net, ledger: Ledger) -> BlockSystem | DenseSystem:
-    if net.n_unknowns <= _DENSE or None in net.probes:
+    if net.n_unknowns <= JOINT.dense or None in net.probes:
         return DenseSystem(net, ledger)
     return BlockSystem(net, ledger)
 

@@ -12,7 +12,7 @@ from ...fit import Layout
 from ...model import SigmoidCombination
 from ..asking import EPS, Ledger
 from ..links import Link
-from .frames import Frame
+from .frames import PlaneFrame
 
 __all__ = ["Net", "Probe", "empty_net"]
 
@@ -25,7 +25,7 @@ class Probe:
 
     Attributes
     ----------
-    frame : Frame
+    frame : PlaneFrame
     base : (d,) array
         A point on (or close to) the unit's hyperplane.
     lengths, answers : (d - 2,) arrays
@@ -36,7 +36,7 @@ class Probe:
         One from further out that this one replaced.
     """
 
-    frame: Frame
+    frame: PlaneFrame
     base: Floats
     lengths: Floats
     answers: Floats

@@ -6,13 +6,12 @@ import numpy as np
 
 from ...checks import EXACT
 from ..asking import Ledger
+from .exact_policy import PRUNE
 from .joint import Fit
 from .net import Net
 from .probe_rows import probe_rows
 
 __all__ = ["without_cancelled", "without_contaminated", "without_suspects"]
-
-_CONTAMINATED = 1e-5
 
 
 def without_cancelled(net: Net) -> Net:
@@ -43,7 +42,7 @@ def without_contaminated(net: Net, ledger: Ledger) -> Net:
     for number, probe in enumerate(net.probes):
         if probe is not None and len(probe.lengths):
             residuals = probe_rows(net, number, probe, ledger).residuals
-            keep[number] = np.ptp(residuals) <= _CONTAMINATED * abs(net.u[number])
+            keep[number] = np.ptp(residuals) <= PRUNE.contaminated * abs(net.u[number])
     return net.only(keep)
 
 

@@ -20,8 +20,9 @@ from .accuracy import Errors
 from .arcs import suspected_arcs
 from .certificate import certify, far_points, fresh_points, smallest_angle
 from .circle import CircleScan, scan_circle
+from .exact_policy import SEARCH
 from .families import AlgebraicTails, WrongFamily
-from .frames import Frame, frame_through
+from .frames import PlaneFrame, frame_through
 from .joint import Fit, fit_jointly
 from .net import Net, empty_net
 from .pairs import read_pairs
@@ -34,16 +35,6 @@ from .refusals import raise_if_drowned, raise_if_shapeless, why_incomplete
 from .tails import find_by_student
 
 __all__ = ["identify"]
-
-_CIRCLE = 20.0  # radius of the circle over the radius at which a ray is flat
-_MOST_ATTEMPTS = 6
-_MOST_IDLE = 2  # circles in a row on which all units overlap by chance, before any is known
-_LEAP = 64.0  # growth of the circle when the missing units lie far out
-_INTERVALS = 8  # of the first half circle; twice as many each time
-_N_FRESH = 3
-_MOST_PAIRS = 3  # unresolved arcs beside units that were found; more are another kind of function
-_MOST_FOR_PAIRS = 4000  # unknowns: pairs need the dense joint fit
-_COMPLETE = 1e-3  # residuals of a complete network are far below this share of its smallest weight
 
 
 def identify(
@@ -133,11 +124,11 @@ class _Search:
             return self.student(self.link)
         rays = cast_rays(self.ledger, self.link, self.rng)
         self.known = empty_net(self.link, self.ledger.n_features, rays.intercept, self.ledger.linear)
-        raise_if_drowned(self.ledger, _CIRCLE * rays.scale)
+        raise_if_drowned(self.ledger, SEARCH.circle * rays.scale)
         last: Identification | None = None
         idle = 0
-        radius = _CIRCLE * rays.scale
-        for attempt in range(_MOST_ATTEMPTS):
+        radius = SEARCH.circle * rays.scale
+        for attempt in range(SEARCH.most_attempts):
             before = self.known.k
             self._look(rays, attempt, radius)
             if not self.known.k and not self.further_out and last is None:
@@ -145,8 +136,8 @@ class _Search:
             idle = idle + 1 if self.known.k <= before else 0
             residuals = self.ledger.y - self.known.predict(self.ledger.X)
             far_out = self._only_far_rows_missed(residuals, radius) or (self.further_out and not self.known.k)
-            radius *= _LEAP if far_out else 2
-            if idle > (1 if self.known.k else _MOST_IDLE) and not far_out:
+            radius *= SEARCH.leap if far_out else 2
+            if idle > (1 if self.known.k else SEARCH.most_idle) and not far_out:
                 break
             if not self.known.k or self._misses_a_unit(residuals):
                 continue
@@ -165,20 +156,20 @@ class _Search:
 
     def _look(self, rays: Rays, attempt: int, radius: float) -> None:
         """Scan one more plane for units that are not known yet, and read those found."""
-        n_before = len(self.ledger.X)
+        n_before = self.ledger.n_stored
         frame, angles, answers = self._plane(rays, attempt, radius)
-        scan = scan_circle(self.ledger, frame, radius, self.known, angles, answers, _INTERVALS * 2**attempt)
+        scan = scan_circle(self.ledger, frame, radius, self.known, angles, answers, SEARCH.intervals * 2**attempt)
         self.scans.append(scan)
         units, impure = settle_in_plane(self.ledger, scan, self.known)
         before, known = self.known, self.known.with_units(probe_units(self.ledger, frame, units, self.known))
         # On the first circle single units overlap by chance; what is no unit on the next one is suspected of being two.
         arcs = suspected_arcs(scan, impure, known, before, n_before) if attempt else []
-        if len(arcs) <= (_MOST_PAIRS if known.k else 1) and known.a.size < _MOST_FOR_PAIRS:
+        if len(arcs) <= (SEARCH.most_pairs if known.k else 1) and known.a.size < SEARCH.most_for_pairs:
             known = known.with_units(read_pairs(self.ledger, arcs, known, self.rng))
         self.known = without_contaminated(without_cancelled(known), self.ledger)
         self.ledger.n_units = self.known.k
 
-    def _plane(self, rays: Rays, attempt: int, radius: float) -> tuple[Frame, Floats, Floats]:
+    def _plane(self, rays: Rays, attempt: int, radius: float) -> tuple[PlaneFrame, Floats, Floats]:
         """Return a plane, and angles at which the circle is flat: on the rays the first time."""
         first, second = orthonormal_rows(2, self.ledger.n_features, self.rng) if attempt else (rays.first, rays.second)
         frame = frame_through(first, second)
@@ -194,20 +185,20 @@ class _Search:
     def _misses_a_unit(self, residuals: Floats) -> bool:
         """Say whether some answer is off by more than the units' own inaccuracy before the joint fit."""
         inaccuracy = 1e-7 * self.known.sensitivity(self.ledger.X)
-        return bool((np.abs(residuals) > _COMPLETE * np.abs(self.known.u).min() + inaccuracy).any())
+        return bool((np.abs(residuals) > SEARCH.complete * np.abs(self.known.u).min() + inaccuracy).any())
 
     def _only_far_rows_missed(self, residuals: Floats, radius: float) -> bool:
         """Say whether what is missing lies far out: all rows up to the circle are met up to a constant."""
         residuals = residuals * (np.abs(residuals) > 1e-7 * self.known.sensitivity(self.ledger.X))
         near = np.linalg.norm(self.ledger.X, axis=1) < 1.5 * radius
-        wrong = _COMPLETE * max(self.ledger.largest, 1e-300)
+        wrong = SEARCH.complete * max(self.ledger.largest, 1e-300)
         spread = np.abs(residuals[near] - np.median(residuals[near])).max()
         return bool(spread < wrong < np.abs(residuals).max())
 
     def _finish(self, fit: Fit) -> Identification:
         """Polish, test on fresh points, and judge."""
         fit, errors = polish(fit, self.ledger, self.rng)
-        points = fresh_points(fit.net, _N_FRESH, self.rng)
+        points = fresh_points(fit.net, SEARCH.n_fresh, self.rng)
         fresh = (self.ledger.ask(points, "fresh") - fit.net.predict(points)) / fit.net.sensitivity(points)
         far = far_points(fit.net, self.ledger, self.rng)
         if len(far):

@@ -14,11 +14,9 @@ from ...activations import Activation, get_activation
 from ...checking import Floats
 from ...fit import Layout, layer_jacobian
 from ...model import SigmoidCombination
+from .exact_policy import TAIL_STUDENT
 
 __all__ = ["Student", "train_student"]
-
-_MOST_DENSE = 600  # unknowns whose normal equations are factored whole
-_LARGEST_JACOBIAN = 10**8  # entries
 
 
 @dataclass(frozen=True)
@@ -39,7 +37,7 @@ class Student:
     n_starts: int
 
 
-class _Problem:
+class _LeastSquares:
     """Residuals and Jacobian of ``c + sum u f(a x + b)`` at given points."""
 
     def __init__(self, X: Floats, y: Floats, n_units: int, activation: Activation) -> None:
@@ -93,7 +91,7 @@ def train_student(
     n_starts : int
     """
     f = get_activation(activation)
-    problem = _Problem(X, y, n_units, f)
+    problem = _LeastSquares(X, y, n_units, f)
     perfect = 1e-12 * max(float(np.abs(y).max()), 1e-300)
     best, found = np.inf, problem.start(rng)
     n_tried = 0
@@ -109,12 +107,12 @@ def train_student(
     return Student(model.canonical(), best, n_tried)
 
 
-def _polish(problem: _Problem, p: Floats) -> Floats:
+def _polish(problem: _LeastSquares, p: Floats) -> Floats:
     """Descend to the last digits: dense Levenberg-Marquardt, by LSMR when large, not at all beyond memory."""
     n, unknowns = len(problem.y), len(p)
-    if n * unknowns > _LARGEST_JACOBIAN:
+    if n * unknowns > TAIL_STUDENT.largest_jacobian:
         return p
-    dense = unknowns <= _MOST_DENSE
+    dense = unknowns <= TAIL_STUDENT.most_dense
     polished = least_squares(
         problem.residuals,
         p,

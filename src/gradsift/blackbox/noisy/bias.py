@@ -19,10 +19,9 @@ from numpy.typing import NDArray
 from ...activations import Activation
 from ...checking import Floats
 from .local_fit import Fitted, Noise, fit_jointly, jacobian, moved, reflect
+from .tuning import BIAS
 
 __all__ = ["Replies", "bending_bias", "debiased", "placing_bias"]
-
-_MOST = 1.5  # standard errors: beyond this the expansion is not trusted
 
 
 class Replies(NamedTuple):
@@ -45,7 +44,7 @@ def debiased(fitted: Fitted, replies: Replies, noise: Noise, g: Activation) -> F
     bias = bending_bias(fitted, X, weights, g) + placing_bias(fitted, X[placed], weights[placed], g)
     variances = np.maximum(np.diag(fitted.covariance), 1e-300)
     largest = float(np.abs(bias / np.sqrt(variances)).max())
-    theta = moved(fitted, -min(1.0, _MOST / max(largest, 1e-300)) * bias)
+    theta = moved(fitted, -min(1.0, BIAS.most / max(largest, 1e-300)) * bias)
     layout = theta.layout
     across = layout.rows(variances)[:, 1 : layout.n_features].sum(axis=1)
     surplus = across / (2 * (theta.A**2).sum(axis=1))

@@ -1,22 +1,29 @@
-"""All replies at once: Levenberg-Marquardt with each unit in a frame along its own direction.
-
-Along a unit the replies settle its slope, across it its direction, and after lever queries the two differ by many
-orders of magnitude; a reflection that turns the unit into the first axis keeps them in different columns.
-"""
+"""All replies at once: Levenberg-Marquardt with each unit in a frame along its own direction."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from ...activations import Activation
 from ...checking import Floats
-from ...fit import Parameters, predict, value_jacobian
+from ...fit import Fitted, Parameters, mirrors_of, moved_by, predict, reflect, value_jacobian
+from ...likelihood import Noise
 
-__all__ = ["Fitted", "Noise", "Prior", "fit_jointly", "jacobian", "mirrors_of", "moved", "predict", "reflect"]
+__all__ = [
+    "Fitted",
+    "Noise",
+    "Prior",
+    "fit_jointly",
+    "jacobian",
+    "mirrors_of",
+    "moved",
+    "predict",
+    "reflect",
+    "slope_prior",
+]
 
 _MOST_ITERATIONS = 40
 _HOPELESS = 100.0  # nats per answer: a fit this bad that hardly improves is in a wrong place
@@ -24,9 +31,6 @@ _ENOUGH = (1e-3, 0.05)  # nats: additive noise, and labels: steps shrink slowly 
 _LABEL_SLOPES = 4.0  # one over the variance of log-slopes about the typical one
 _DRAG = 0.6  # labels, nats: 1/2 where arguments spread widely, 1 where all are on the slope; levers: in between
 _FUTILE = 1e-2  # nats per answer: residuals this far below the noise are rounding, and so are further steps
-_LABEL_PRICE = 3.5  # of an unknown: more than units that are not there gain
-_CERTAIN = 1e-2  # labels: 1 - r^2 is not taken to be smaller
-_WALL = 0.05  # labels: how far |r| may exceed one at a cost of half a nat per answer
 
 
 @dataclass(frozen=True)
@@ -66,134 +70,11 @@ class Prior:
         return 0.5 * (self.slopes * float((surplus**2).sum()) + decay) + drag
 
 
-@dataclass(frozen=True)
-class Noise:
-    """Additive noise of standard deviation `sd`, or labels with mean r.
-
-    Few labels that look certain are explained best by units far too steep, so that for labels it matters what slope is
-    typical. Uneven noise has a factor of `sd` for each answer, `relative` (n,), in the order of the rows of one fit.
-    """
-
-    sd: float
-    labels: bool = False
-    typical_slope: float | None = None
-    relative: Floats | float = 1.0
-
-    @property
-    def prior(self) -> Prior:
-        """What is believed about the slopes of units behind such answers."""
-        if self.typical_slope is None:
-            return Prior()
-        return Prior(_LABEL_SLOPES, typical=self.typical_slope, drag=_DRAG)
-
-    def price(self, n: int) -> float:
-        """Return what twice the log-likelihood of n answers must gain by an unknown: BIC's, or less for labels.
-
-        Labels tell little each, and by BIC a unit would go unseen that its likelihood shows beyond doubt.
-        """
-        return _LABEL_PRICE if self.labels else float(np.log(n))
-
-    def loss(self, r: Floats, y: Floats) -> float:
-        """Return minus the log-likelihood, up to a constant; labels: with a wall where |r| exceeds one."""
-        if self.labels:
-            p, least = 0.5 * (1 + y * r), 0.25 * _CERTAIN
-            beyond = np.maximum(np.abs(r) - 1, 0.0) / _WALL
-            steep = np.maximum(least - p, 0.0) / least  # the tangent at the least probability
-            return float((steep - np.log(np.maximum(p, least)) + 0.5 * beyond**2).sum())
-        return float(0.5 * (((y - r) / self.relative) ** 2).sum() / self.sd**2)
-
-    def score(self, r: Floats, y: Floats) -> Floats:
-        """Return minus the derivative of the loss in each value of r."""
-        if self.labels:
-            inside = y / np.maximum(1 + y * r, 0.5 * _CERTAIN)
-            return np.asarray(inside - np.sign(r) * np.maximum(np.abs(r) - 1, 0.0) / _WALL**2)
-        return np.asarray((y - r) / (self.sd * self.relative) ** 2)
-
-    def curvature(self, r: Floats, y: Floats) -> Floats:
-        """Return the weight of each answer in a step: its precision; for a label that surprises, and at the wall, the
-        second derivative of the loss, which is larger: by the precision alone steps would go too far."""
-        if self.labels:
-            seen = np.maximum(1 + y * r, 0.5 * _CERTAIN) ** -2 + np.where(np.abs(r) > 1, _WALL**-2, 0.0)
-            return np.asarray(np.maximum(self.precision(r), seen))
-        return self.precision(r)
-
-    def draw(self, r: Floats, rng: np.random.Generator) -> Floats:
-        """Return answers of an oracle with mean r."""
-        if self.labels:
-            return np.where(rng.random(len(r)) < 0.5 * (1 + r), 1.0, -1.0)
-        return np.asarray(r + self.sd * self.relative * rng.standard_normal(len(r)))
-
-    def precision(self, r: Floats) -> Floats:
-        """Return one over the variance of each answer."""
-        if self.labels:
-            return np.asarray(1 / np.maximum(1 - r * r, _CERTAIN))
-        return np.full(len(r), (self.sd * self.relative) ** -2)
-
-
-@dataclass(frozen=True)
-class Fitted:
-    """The most likely parameters and how sure they are.
-
-    Attributes
-    ----------
-    theta : Parameters
-    mirrors : (k, d) array
-        Reflection vectors: ``x - 2 (x v) v`` has the unit along its first axis.
-    information : (P, P) array
-        Of the local coordinates: per unit (reflected a, b), then all weights and the intercept; P = k (d + 2) + 1.
-    loss : float
-    residuals : (n,) array
-    """
-
-    theta: Parameters
-    mirrors: Floats
-    information: Floats
-    loss: float
-    residuals: Floats
-
-    @cached_property
-    def covariance(self) -> Floats:
-        """(P, P), by the Cholesky factor of the scaled information, or its eigenvectors where it is nearly singular."""
-        scale = 1 / np.sqrt(np.maximum(np.diag(self.information), 1e-30))  # what no answer tells stays finite
-        scaled = self.information * scale[:, None] * scale
-        try:
-            factor = cho_factor(scaled, lower=True, check_finite=False)
-            if float(np.diag(factor[0]).min()) > 1e-5:
-                return np.asarray(cho_solve(factor, np.eye(len(scaled))) * scale[:, None] * scale)
-        except (LinAlgError, ValueError):
-            pass
-        values, vectors = np.linalg.eigh(scaled)
-        inverse = (vectors / np.maximum(values, 1e-15)) @ vectors.T
-        return np.asarray(inverse * scale[:, None] * scale)
-
-    def block(self, unit: int) -> Floats:
-        """(d + 1, d + 1) covariance of one unit's reflected a and its offset."""
-        part = self.theta.layout.own(unit)
-        return self.covariance[part, part]
-
-    def studentised(self, X: Floats, noise: Noise, g: Activation) -> Floats:
-        """(n,) residuals at the rows X of the fit over their standard deviations: fitting makes residuals smaller."""
-        J = jacobian(self.theta, self.mirrors, X, g)
-        sd = noise.sd * noise.relative
-        leverage = np.einsum("np,np->n", J @ self.covariance, J) / sd**2
-        return np.asarray(self.residuals / (sd * np.sqrt(np.maximum(1 - leverage, 0.05))))
-
-    def tangent(self, unit: int) -> Floats:
-        """(d - 1, d - 1) covariance of one unit's direction."""
-        d = self.theta.A.shape[1]
-        return np.asarray(self.block(unit)[1:d, 1:d] / (self.theta.A[unit] @ self.theta.A[unit]))
-
-
-def mirrors_of(A: Floats) -> Floats:
-    """Return the reflection vector of each row: Householder, away from cancellation."""
-    v = A / np.linalg.norm(A, axis=1, keepdims=True)
-    v[:, 0] += np.where(v[:, 0] < 0, -1.0, 1.0)
-    return np.asarray(v / np.linalg.norm(v, axis=1, keepdims=True))
-
-
-def reflect(rows: Floats, v: Floats) -> Floats:
-    """Return the rows reflected; its own inverse."""
-    return np.asarray(rows - np.outer(2 * (rows @ v), v))
+def slope_prior(noise: Noise) -> Prior:
+    """Return what is believed about the slopes of units behind such answers."""
+    if noise.typical_slope is None:
+        return Prior()
+    return Prior(_LABEL_SLOPES, typical=noise.typical_slope, drag=_DRAG)
 
 
 def fit_jointly(
@@ -205,7 +86,7 @@ def fit_jointly(
     Ends after `most` steps, or once a step promises less than `enough` nats (0.001; labels: 0.05). `damping` is that of
     the first step, over the diagonal: less suits a start that is nearly right.
     """
-    problem = _Problem(X, y, noise, g, noise.prior if prior is None else prior)
+    problem = _Problem(X, y, noise, g, slope_prior(noise) if prior is None else prior)
     enough = _ENOUGH[noise.labels] if enough is None else enough
     here = problem.look(theta)
     H, slope = problem.equations(here)
@@ -234,6 +115,11 @@ def fit_jointly(
         else:
             damping *= 10
     return replace(here, information=problem.information(here) if noise.labels else H)
+
+
+def moved(here: Fitted, step: Floats) -> Parameters:
+    """Return the parameters a step away, in local coordinates."""
+    return moved_by(here.theta, here.mirrors, step)
 
 
 def jacobian(theta: Parameters, mirrors: Floats, X: Floats, g: Activation) -> Floats:
@@ -287,17 +173,3 @@ class _Problem:
         layout.rows(diagonal)[:, : layout.n_features] += prior.decay
         diagonal[layout.weights] += prior.weight_decay
         return H
-
-
-def moved(here: Fitted, step: Floats) -> Parameters:
-    """Return the parameters a step away, in local coordinates."""
-    theta = here.theta
-    change = theta.layout.unpack(step)
-    turned = change.A - 2 * np.einsum("kd,kd->k", change.A, here.mirrors)[:, None] * here.mirrors
-    return Parameters(
-        theta.A + turned,
-        theta.u + change.u,
-        theta.b + change.b,
-        theta.c + change.c,
-        None if theta.linear is None or change.linear is None else theta.linear + change.linear,
-    )

@@ -11,6 +11,7 @@ from scipy.optimize import minimize
 from ...activations import Activation
 from ...checking import Floats
 from ...fit import Layout, Parameters
+from ...fit.moves import removal_prices, without
 from .local_fit import Fitted, Noise, Prior, fit_jointly, predict
 
 __all__ = ["Lesson", "study"]
@@ -168,11 +169,7 @@ class _Pupil:
 
     def without_least(self, theta: Parameters) -> Parameters:
         """Return the student without the unit whose loss the other weights mend best."""
-        A, u, b, c, _ = theta
-        features = np.column_stack([self.g.value(self.X @ A.T + b), np.ones(len(self.X))])
+        features = np.column_stack([self.g.value(self.X @ theta.A.T + theta.b), np.ones(len(self.X))])
         gram = features.T @ features
         gram[np.diag_indices_from(gram)] += 1e-6 * len(self.X)
-        inverse = np.linalg.inv(gram)
-        weights = inverse @ (features.T @ self.y)
-        keep = np.arange(len(u)) != int(np.argmin((weights**2 / np.diag(inverse))[:-1]))
-        return Parameters(A[keep], u[keep], b[keep], c)
+        return without(theta, int(np.argmin(removal_prices(gram, features.T @ self.y)[:-1])))

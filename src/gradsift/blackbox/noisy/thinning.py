@@ -8,6 +8,7 @@ from scipy.stats import chi2
 from ...activations import Activation
 from ...checking import Floats
 from ...fit import Parameters
+from ...fit.moves import bending_direction, merged, split, with_units, without
 from ...geometry import normalize_rows
 from .local_fit import Fitted, Noise, fit_jointly
 
@@ -31,9 +32,9 @@ def simpler(fitted: Fitted, X: Floats, y: Floats, noise: Noise, g: Activation, m
         return None
     variances = np.diag(fitted.covariance)[layout.weights]
     starts = [
-        _without(fitted.theta, int(unit)) for unit in np.flatnonzero(fitted.theta.u**2 < _CLEAR * price * variances)
+        without(fitted.theta, int(unit)) for unit in np.flatnonzero(fitted.theta.u**2 < _CLEAR * price * variances)
     ]
-    starts.append(_merged(fitted.theta))
+    starts.append(merged(fitted.theta))
     best = _best(starts, X, y, noise, g)
     return best if best is not None and 2 * (best.loss - fitted.loss) < price else None
 
@@ -51,31 +52,11 @@ def _indispensable(fitted: Fitted, price: float) -> bool:
     theta, far = fitted.theta, 10 * np.sqrt(price)
     k = len(theta.u)
     sd = np.sqrt(np.diag(fitted.covariance))
-    angles = np.array([np.sqrt(np.trace(fitted.tangent(unit))) for unit in range(k)])
+    angles = fitted.angles
     units = normalize_rows(theta.A)
     apart = np.sqrt(np.maximum(2 - 2 * np.abs(units @ units.T), 0)) + 2 * np.eye(k)
     known = (np.abs(theta.u) > far * sd[theta.layout.weights]) & (angles * far < 1)
     return bool(known.all() and (apart > far * (angles[:, None] + angles)).all())
-
-
-def _without(theta: Parameters, unit: int) -> Parameters:
-    keep = np.arange(len(theta.u)) != unit
-    return Parameters(theta.A[keep], theta.u[keep], theta.b[keep], theta.c)
-
-
-def _merged(theta: Parameters) -> Parameters:
-    """Return the network with the two units that are most nearly parallel made one."""
-    units = normalize_rows(theta.A)
-    cosines = units @ units.T
-    closeness = np.abs(cosines) - 2 * np.eye(len(units))
-    i, j = np.unravel_index(int(np.argmax(closeness)), closeness.shape)
-    sign = 1.0 if cosines[i, j] > 0 else -1.0
-    share = abs(theta.u[i]) / (abs(theta.u[i]) + abs(theta.u[j]))
-    A, u, b = theta.A.copy(), theta.u.copy(), theta.b.copy()
-    A[i] = share * A[i] + (1 - share) * sign * A[j]
-    b[i] = share * b[i] + (1 - share) * sign * b[j]
-    u[i] += sign * u[j]
-    return _without(Parameters(A, u, b, theta.c), int(j))
 
 
 def richer(
@@ -94,12 +75,14 @@ def richer(
         a = rng.standard_normal(d)
         sign = float(rng.choice([-1.0, 1.0]))
         starts.append(
-            _with(theta, np.asarray(length * a / np.linalg.norm(a)), 0.2 * sign * float(np.abs(theta.u).max()), 0.0)
+            with_units(
+                theta, np.asarray(length * a / np.linalg.norm(a)), 0.2 * sign * float(np.abs(theta.u).max()), 0.0
+            )
         )
     if len(y) <= theta.layout.size + theta.layout.per_unit:
         return None
     if noise.labels:
-        starts.append(_with(theta, length * _left_over(fitted, X), 0.2 * float(np.abs(theta.u).max()), 0.0))
+        starts.append(with_units(theta, length * _left_over(fitted, X), 0.2 * float(np.abs(theta.u).max()), 0.0))
     best = _best(starts, X, y, noise, g)
     price = theta.layout.per_unit * noise.price(len(y)) + margin
     return best if best is not None and 2 * (fitted.loss - best.loss) > price else None
@@ -111,10 +94,6 @@ def leaves_room(fitted: Fitted, margin: float = 10.0) -> bool:
     freedom = n - len(fitted.information) - per_unit
     price = per_unit * float(np.log(n)) + margin
     return freedom > 0 and bool(2 * fitted.loss - price > chi2.ppf(_IMPLAUSIBLE, freedom))
-
-
-def _with(theta: Parameters, a: Floats, u: float, b: float) -> Parameters:
-    return Parameters(np.vstack([theta.A, a]), np.append(theta.u, u), np.append(theta.b, b), theta.c)
 
 
 def _left_over(fitted: Fitted, X: Floats) -> Floats:
@@ -130,9 +109,4 @@ def _split(fitted: Fitted, unit: int, X: Floats, g: Activation) -> Parameters:
     bend = fitted.residuals * g.second_derivative(X @ a + theta.b[unit])
     across = X - np.outer(X @ a, a) / (a @ a)
     across /= np.maximum(np.linalg.norm(across, axis=1, keepdims=True), 1e-300)  # levers would outvote all others
-    values, vectors = np.linalg.eigh((across * (near * bend)[:, None]).T @ across)
-    v = vectors[:, int(np.argmax(np.abs(values)))] * 0.3 * np.linalg.norm(a)
-    halves = Parameters(theta.A.copy(), theta.u.copy(), theta.b, theta.c)
-    halves.A[unit] += v
-    halves.u[unit] *= 0.5
-    return _with(halves, a - v, 0.5 * float(theta.u[unit]), float(theta.b[unit]))
+    return split(theta, unit, bending_direction(across, near * bend) * 0.3 * np.linalg.norm(a))

@@ -108,10 +108,10 @@ def result(
     theta, C = fitted.theta, np.diag(fitted.covariance)
     public = theta if moved is None else moved
     stretch = np.linalg.norm(public.A, axis=1) / np.linalg.norm(theta.A, axis=1)
-    k, layout = len(theta.u), theta.layout
+    layout = theta.layout
     order = np.argsort(-np.abs(theta.u), kind="stable")
     errors: dict[str, Any] = {
-        "units": np.array([np.sqrt(np.trace(fitted.tangent(unit))) for unit in range(k)])[order],
+        "units": fitted.angles[order],
         "slopes": (np.sqrt(C[layout.first]) * stretch)[order] / link.stretch,
         "offsets": np.sqrt(C[layout.b])[order] / link.stretch,
         "weights": np.sqrt(C[layout.weights])[order] / link.gain,
