@@ -267,8 +267,8 @@ class SigmoidCombination:
 
     def _ordered(self) -> SigmoidCombination:
         order = np.argsort(-np.abs(self.weights), kind="stable")
-        arrays = (a[order] for a in (self.units, self.weights, self.slopes, self.offsets))
-        return SigmoidCombination(*arrays, self.intercept, self._activation, self.linear)
+        units, weights, slopes, offsets = (a[order] for a in (self.units, self.weights, self.slopes, self.offsets))
+        return SigmoidCombination(units, weights, slopes, offsets, self.intercept, self._activation, self.linear)
 
     # Other libraries
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 from .limits import ExactLimits
 from .record import Check, make, n_of
 
-__all__ = ["error_bound", "fresh_answers", "fresh_kinks", "linear_term_error", "negligible_weight", "residuals", "spare_answers"]
+__all__ = [
+    "error_bound", "fresh_answers", "fresh_kinks", "linear_term_error", "negligible_weight", "residuals",
+    "spare_answers",
+]  # fmt: skip
 
 
 def residuals(chi: float, n_answers: int, limits: ExactLimits) -> Check:
@@ -30,12 +33,12 @@ def fresh_answers(worst: float, n: int, limits: ExactLimits) -> Check:
 
 
 def fresh_kinks(chi: float, n: int, limits: ExactLimits) -> Check:
-    """The same near the origin and far out, where chi is the worst miss over what the errors of all parameters explain."""
+    """The same near and far; chi is the worst miss over what the errors of all parameters explain."""
     return make(
         "fresh points", chi, "<", limits.fresh_points,
         f"{n_of(n, 'fresh point')} near and far are met within {chi:.2g} times what rounding explains",
-        f"fresh points are missed by {chi:.3g} times what rounding explains (another activation, a deeper network, or a "
-        "unit that was not found)",
+        f"fresh points are missed by {chi:.3g} times what rounding explains (another activation, a deeper network, or "
+        "a unit that was not found)",
         "Try activation='auto' or another seed.",
     )  # fmt: skip
 

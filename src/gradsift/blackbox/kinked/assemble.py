@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...checking import Floats
 from .cell_gradients import CellGradients
@@ -13,7 +14,7 @@ from .kink_net import KinkNet
 from .path import Path
 from .shape import Shape
 
-__all__ = ["Found", "assemble", "pulled_by_far_kinks"]
+__all__ = ["Found", "assemble", "only", "pulled_by_far_kinks"]
 
 _SAME = 1e-5  # of a jump: opposite jumps that agree so well are one unit, crossed twice
 
@@ -107,7 +108,7 @@ def _crossed_once(found: Found) -> Found:
     return only(found, keep)
 
 
-def only(found: Found, keep: Floats) -> Found:
+def only(found: Found, keep: NDArray[np.bool_]) -> Found:
     """Return what was found about the units selected by a mask."""
     return replace(
         found, net=found.net.only(keep), jump_errors=found.jump_errors[keep],

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ...checking import Floats
 from ..asking import Ledger
-from .cells import Base, Crossing, margins
+from .cells import Base, Crossing, flats_of, margins
 from .legs import PathFailed
 from .path import Path
 from .shape import Shape
@@ -50,11 +50,14 @@ class CellGradients:
 
     def replaced(self, cell: int, values: Floats, errors: Floats) -> CellGradients:
         """Return the gradients with another one for a cell; values and errors are (d,)."""
-        changed = [a.copy() for a in (self.values, self.along, self.aside, self.across)]
+        rows = np.arange(len(self.along)) == cell
         plane = float(np.linalg.norm(errors[:2]))
-        for array, new in zip(changed, (values, plane, plane, errors[2:])):
-            array[cell] = new
-        return CellGradients(*changed)
+        return CellGradients(
+            np.where(rows[:, None], values, self.values),
+            np.where(rows, plane, self.along),
+            np.where(rows, plane, self.aside),
+            np.where(rows[:, None], errors[2:], self.across),
+        )
 
 
 def measure_gradients(
@@ -75,7 +78,7 @@ class _Measuring:
     ) -> None:
         self.ledger, self.path, self.bases, self.crossings, self.sigma = ledger, path, bases, crossings, sigma
         n, d = len(bases), ledger.n_features
-        self.flats = np.array([0.0 if shape.sharp else shape.flat(sigma / abs(c.weight)) * abs(c.weight) for c in crossings])
+        self.flats = flats_of(crossings, shape, sigma)
         self.along = np.array([base.slope for base in bases])
         self.aside = np.zeros(n)
         self.across = np.zeros((n, d - 2))

@@ -12,7 +12,7 @@ from .leg_fit import SettledLeg
 from .path import Leg
 from .shape import Shape
 
-__all__ = ["Base", "Crossing", "bases_of", "crossings_of", "margins", "stretches_of"]
+__all__ = ["Base", "Crossing", "bases_of", "crossings_of", "flats_of", "margins", "stretches_of"]
 
 
 @dataclass(frozen=True)
@@ -93,6 +93,11 @@ class Stretch(NamedTuple):
         """Halfway."""
         return 0.5 * (self.start + self.end)
 
+    @property
+    def half(self) -> float:
+        """Distance from the middle to an end."""
+        return 0.5 * (self.end - self.start)
+
 
 def stretches_of(leg: SettledLeg, shape: Shape, sigma: float) -> list[Stretch]:
     """Return the straight stretches of a leg, one more than it has kinks."""
@@ -111,8 +116,8 @@ def bases_of(legs: tuple[SettledLeg, SettledLeg], shape: Shape, sigma: float) ->
         numbers = zip(parts, values, value_errors, leg.slopes(), leg.slope_errors())
         found.append(
             [
-                Base(line, line.in_plane(part.middle), *map(float, levels), None, 0.5 * (part.end - part.start))
-                for part, *levels in numbers
+                Base(line, line.in_plane(part.middle), y, y_error, slope, slope_error, None, part.half)
+                for part, y, y_error, slope, slope_error in numbers
             ]
         )
     first, second = found
@@ -126,6 +131,12 @@ def _at_corner(before: Base, after: Base) -> Base:
     # slope of the other leg = slope * <way, other way> + aside * <across, other way>
     aside = (other.slope - base.slope * float(base.leg.way @ other.leg.way)) / float(across @ other.leg.way)
     return replace(base, aside=float(aside))
+
+
+def flats_of(crossings: list[Crossing], shape: Shape, sigma: float) -> Floats:
+    """Return the size of the arguments, times the weight, beyond which each unit is straight; shape (k,)."""
+    sizes = np.abs([crossing.weight for crossing in crossings])
+    return np.array([0.0 if shape.sharp else shape.flat(sigma / size) * size for size in sizes])
 
 
 def margins(places: Floats, normals: Floats, crossings: list[Crossing], flats: Floats) -> Floats:

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ...checking import Floats
 from .pieces import Piece, meeting
 from .shape import Shape
 
@@ -103,7 +102,7 @@ def try_sharp(bend: Bend, left: Piece, right: Piece, ask: Ask, sigma: float) -> 
 def try_smooth(bend: Bend, left: Piece, right: Piece, ask: Ask, sigma: float) -> Seen:
     """Ask at equal distances from the meeting point until both answers tell the same width; two queries at best."""
     shape = bend.shape
-    place, change, error = meeting(left, right)
+    place, change, _ = meeting(left, right)
     room = min(place - left.high, right.low - place)
     if not room > 0:
         return Seen()
@@ -170,14 +169,3 @@ def _look_twice(shape: Shape, kink: Kink, left: Piece, right: Piece, ask: Ask, s
     noise = sigma * float(np.hypot(1.0, np.hypot(left.error(t), right.error(t))))
     if abs(ask(t) - expected) > 3 * _AGREE * noise:
         raise NotThatShape
-
-
-def bumps(shape: Shape, kinks: list[Kink], t: Floats) -> Floats:
-    """Return what the kinks add to the function at t, shape (n,)."""
-    total = np.zeros(len(t))
-    for kink in kinks:
-        away = t - kink.place
-        total += kink.change * np.maximum(away, 0.0)
-        if kink.width:
-            total += kink.change / kink.width * shape.rest(kink.turn * kink.width * away)
-    return total

@@ -57,7 +57,7 @@ class SettledLeg:
         """Return the relative errors of the widths, in rounding errors of one answer; 0 where kinks are sharp."""
         if self._per_kink == 2:
             return np.zeros(len(self.kinks))
-        return np.linalg.norm(self.root[4::3], axis=1) / np.array([kink.width for kink in self.kinks])
+        return np.asarray(np.linalg.norm(self.root[4::3], axis=1) / [kink.width for kink in self.kinks])
 
     @property
     def _per_kink(self) -> int:

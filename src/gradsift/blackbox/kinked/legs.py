@@ -67,9 +67,9 @@ def ask_ends(ledger: Ledger, path: Path) -> Ends:
         values = np.concatenate([corner, asked])
         corner = [float(values[-1])]
         largest = max(largest, float(np.abs(values).max()))
-        both = [Piece(times[:2].tolist(), values[:2].tolist(), True), Piece(times[2:].tolist(), values[2:].tolist(), True)]
-        misses.append(float(np.linalg.norm([both[1].at(t) - y for t, y in zip(times[2:], values[2:])])))
-        pieces.append((both[0], both[1]))
+        first, last = (Piece(times[part].tolist(), values[part].tolist(), True) for part in (slice(2), slice(2, 5)))
+        misses.append(float(np.linalg.norm([last.at(t) - y for t, y in zip(last.times, last.values)])))
+        pieces.append((first, last))
     sigma = max(_ROUNDING * largest, 1.5 * min(misses))
     if max(misses) > _KINK_WITHIN * sigma:
         raise PathFailed("a kink lies right at an end of the path")

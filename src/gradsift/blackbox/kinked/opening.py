@@ -1,4 +1,4 @@
-"""From a black box of kinked units to its network: reach, path, cells, polish, certificate, and another path if need be."""
+"""From a black box of kinked units to its network: reach, path, cells, polish, certificate, retry."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...checking import Floats, as_generator, at_least
 from ...checks import KINKED
-from ...errors import BudgetSpent, NotIdentifiable
+from ...errors import NotIdentifiable
 from ...model import SigmoidCombination
 from ...oracle import Oracle
 from ..asking import EPS, Ledger
@@ -23,11 +24,11 @@ from .leg_fit import SettledLeg, settle_leg
 from .legs import LegScan, PathFailed, ask_ends, scan_leg
 from .near_origin import Polished, polish_near_origin
 from .path import half_square
-from .reach import Reach, find_reach
+from .reach import LinearReach, find_reach
 from .roomier import measure_again
 from .shape import Shape, shape_of
 from .signs import model_of
-from .vouching import Bounds, bounds_of, certify_kinks, far_pair, foretold, near_points
+from .vouching import UnitBounds, bounds_of, certify_kinks, far_pair, foretold, near_points
 
 __all__ = ["open_kinked"]
 
@@ -37,7 +38,6 @@ _NEAR = 0.01  # how far beyond the opposite point the path ends, over its radius
 _GROWTH = {True: 5.0, False: 10.0}  # of the radius, after a path that failed; sharp or not
 _TOO_FAR, _NEARER = 3e8, 1 / 30
 _MOST_PATHS = 5
-_MOST_POLISHES = 2
 _LOOSE = 2.5  # error of a base, in rounding errors, above which it is asked for
 _SCATTER = 1.3  # rounding error of one answer over the scatter of a leg's answers
 
@@ -118,23 +118,26 @@ class _Opening:
             )
         return self._result(last, number + 1)
 
-    def _along_a_path(self, radius: float, reach: Reach) -> _Attempt:
+    def _along_a_path(self, radius: float, reach: LinearReach) -> _Attempt:
         """Find a network along one path and test it, near the origin again if only the polish is at fault."""
         ledger = self.ledger
         found = self._find(radius, reach)
         ledger.n_units = found.net.k
-        polished: Polished | None = None
-        for _ in range(_MOST_POLISHES):
+        polished = polish_near_origin(found, ledger, self.rng)
+        fresh, near = self._fresh_near(polished)
+        if not near < KINKED.residuals:
             polished = polish_near_origin(found, ledger, self.rng, polished)
-            fresh = near_points(polished.found, self.rng)
-            near = foretold(polished, fresh, ledger.ask(fresh, "fresh"))
-            if near < KINKED.residuals:
-                break
+            fresh, near = self._fresh_near(polished)
         far = far_pair(polished.found, self.rng)
         misses = max(near, foretold(polished, far, ledger.ask(far, "fresh")))
-        return _Attempt(polished, foretold(polished, polished.X, polished.y), misses, len(fresh) + len(far))
+        return _Attempt(polished, foretold(polished, polished.X, polished.y), misses, fresh + len(far))
 
-    def _find(self, radius: float, reach: Reach) -> Found:
+    def _fresh_near(self, polished: Polished) -> tuple[int, float]:
+        """Return the number of fresh points near the origin, and the worst miss there."""
+        points = near_points(polished.found, self.rng)
+        return len(points), foretold(polished, points, self.ledger.ask(points, "fresh"))
+
+    def _find(self, radius: float, reach: LinearReach) -> Found:
         ledger, shape = self.ledger, self.shape
         path = half_square(radius, _NEAR * radius, ledger.n_features, self.rng)
         ends = ask_ends(ledger, path)
@@ -195,7 +198,7 @@ class _Opening:
 
 
 def _standard_errors(
-    polished: Polished, bounds: Bounds, model: SigmoidCombination, order: Floats
+    polished: Polished, bounds: UnitBounds, model: SigmoidCombination, order: NDArray[np.intp]
 ) -> dict[str, Floats]:
     """Return one standard error of each parameter of the public model; its units come in the given order."""
     net = polished.found.net

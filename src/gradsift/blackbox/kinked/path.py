@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
 from ...checking import Floats
 from ...geometry import orthonormal_rows
-from ..exact.frames import Frame, frame_through
+from ..exact.frames import PlaneFrame, frame_through
 
 __all__ = ["Leg", "Path", "half_square"]
 
@@ -22,7 +23,7 @@ class Leg:
     start, way : (2,) arrays
     """
 
-    frame: Frame
+    frame: PlaneFrame
     start: Floats
     way: Floats
     length: float
@@ -45,7 +46,7 @@ class Leg:
 class Path:
     """Two legs that meet in a corner."""
 
-    frame: Frame
+    frame: PlaneFrame
     legs: tuple[Leg, Leg]
     radius: float
 
@@ -59,7 +60,7 @@ def half_square(radius: float, near: float, n_features: int, rng: np.random.Gene
     frame = frame_through(*orthonormal_rows(2, n_features, rng))
     corners = np.array([[radius, 0.0], [0.0, radius], [-radius, -near]])
     legs = []
-    for start, end in zip(corners[:-1], corners[1:]):
+    for start, end in pairwise(corners):
         length = float(np.linalg.norm(end - start))
         legs.append(Leg(frame, start, (end - start) / length, length))
     return Path(frame, (legs[0], legs[1]), radius)

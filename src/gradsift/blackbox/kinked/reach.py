@@ -11,7 +11,7 @@ from ...errors import NotIdentifiable
 from ...geometry import orthonormal_rows
 from ..asking import EPS, Ledger
 
-__all__ = ["Reach", "find_reach"]
+__all__ = ["LinearReach", "find_reach"]
 
 _FACTOR = 8.0
 _MOST = 16  # radii per ray
@@ -20,7 +20,7 @@ _SUSPICIOUS = 8.0**4.5  # a reach beyond this may be the luck of one ray
 
 
 @dataclass(frozen=True)
-class Reach:
+class LinearReach:
     """Attributes
     ----------
     radius : float
@@ -33,7 +33,7 @@ class Reach:
     grows: bool
 
 
-def find_reach(ledger: Ledger, rng: np.random.Generator, *, both_ways: bool) -> Reach:
+def find_reach(ledger: Ledger, rng: np.random.Generator, *, both_ways: bool) -> LinearReach:
     """Ask along a ray at radii growing by 8 until three answers lie on a line; 3 to 9 queries.
 
     Parameters
@@ -47,11 +47,11 @@ def find_reach(ledger: Ledger, rng: np.random.Generator, *, both_ways: bool) -> 
         reach = min(reach, _along(ledger, ways[1]), key=lambda r: r.radius)
     if both_ways:
         back = _along(ledger, -ways[0])
-        reach = Reach(max(reach.radius, back.radius), reach.grows or back.grows)
+        reach = LinearReach(max(reach.radius, back.radius), reach.grows or back.grows)
     return reach
 
 
-def _along(ledger: Ledger, way: Floats) -> Reach:
+def _along(ledger: Ledger, way: Floats) -> LinearReach:
     radii: list[float] = []
     values: list[float] = []
     for number in range(_MOST):
@@ -61,7 +61,7 @@ def _along(ledger: Ledger, way: Floats) -> Reach:
             continue
         first, second = np.diff(values[-3:])
         if abs(second - _FACTOR * first) <= _COLLINEAR * _FACTOR * np.abs(values[-3:]).max():
-            return Reach(radii[-3], bool(abs(second) > 1e-6 * np.abs(values[-3:]).max()))
+            return LinearReach(radii[-3], bool(abs(second) > 1e-6 * np.abs(values[-3:]).max()))
     raise NotIdentifiable(
         f"Along a ray the function is not straight even at radius {radii[-1]:.2g} ({ledger.n_queries} queries): it is "
         "no sum of units that end in straight lines, or its answers are rounded or noisy."

@@ -10,7 +10,7 @@ from scipy.optimize import linprog
 from ...checking import Floats
 from ..asking import Ledger
 from .cell_gradients import CellGradients
-from .cells import Crossing
+from .cells import Crossing, flats_of
 from .path import Path
 from .shape import Shape
 
@@ -49,8 +49,8 @@ def measure_again(
         return gradients
     places = np.array([crossing.place for crossing in crossings])
     weights = np.array([crossing.weight for crossing in crossings])
-    flats = np.array([0.0 if shape.sharp else shape.flat(sigma / abs(w)) * abs(w) for w in weights])
-    sides = _Sides(jumps, -(jumps[:, :2] * places).sum(axis=1), flats, np.sign(weights))
+    q = -(jumps[:, :2] * places).sum(axis=1)
+    sides = _Sides(jumps, q, flats_of(crossings, shape, sigma), np.sign(weights))
     for cell in narrow[np.argsort(-errors[narrow])]:
         gradients = _look_again(ledger, path, gradients, sides, int(cell), sigma)
     return gradients
@@ -85,9 +85,6 @@ def _roomiest(sides: _Sides, signs: Floats, radius: float, d: int) -> Floats | N
     limits = signs * sides.q - sides.flats
     box = [(-1 / np.sqrt(d), 1 / np.sqrt(d))] * d
     scale = np.abs(matrix).max(axis=1)
-    best = linprog(
-        np.append(np.zeros(d), -1.0), matrix / scale[:, None], limits / scale, bounds=[*box, (0.0, None)], method="highs"
-    )
-    return np.asarray(best.x[:d] * radius) if best.status == 0 else None
-
-
+    goal = np.append(np.zeros(d), -1.0)
+    best = linprog(goal, matrix / scale[:, None], limits / scale, bounds=[*box, (0.0, None)], method="highs")
+    return None if best.x is None else np.asarray(best.x[:d] * radius)

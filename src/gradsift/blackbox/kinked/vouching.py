@@ -13,7 +13,7 @@ from ..asking import Ledger
 from .assemble import Found
 from .near_origin import Polished, near_noise, parameter_sizes
 
-__all__ = ["Bounds", "bounds_of", "certify_kinks", "far_pair", "foretold", "near_points"]
+__all__ = ["UnitBounds", "bounds_of", "certify_kinks", "far_pair", "foretold", "near_points"]
 
 _FAR = 1e5  # radius of a pair of opposite points, over that of the path
 _NEAR = 2
@@ -21,7 +21,7 @@ _DEVIATIONS = 6.0  # standard errors in a bound: one error in 2,752 was above th
 
 
 @dataclass(frozen=True)
-class Bounds:
+class UnitBounds:
     """Six standard errors of each unit, relative.
 
     Attributes
@@ -42,7 +42,7 @@ class Bounds:
         return np.asarray(np.max([self.jumps, self.offsets, self.weights], axis=0))
 
 
-def bounds_of(polished: Polished) -> Bounds:
+def bounds_of(polished: Polished) -> UnitBounds:
     """Return what rounding leaves of every parameter."""
     found, net = polished.found, polished.found.net
     lengths = np.linalg.norm(net.jumps, axis=1)
@@ -51,9 +51,7 @@ def bounds_of(polished: Polished) -> Bounds:
     relative = polished.errors / parameter_sizes(net)
     weights = np.zeros(net.k) if net.shape.sharp else relative[net.k : 2 * net.k]
     linear = float(np.linalg.norm(found.linear_errors)) / float(lengths.max(initial=1e-300))
-    return Bounds(
-        _DEVIATIONS * jumps, _DEVIATIONS * relative[: net.k], _DEVIATIONS * weights, _DEVIATIONS * linear
-    )
+    return UnitBounds(_DEVIATIONS * jumps, _DEVIATIONS * relative[: net.k], _DEVIATIONS * weights, _DEVIATIONS * linear)
 
 
 def far_pair(found: Found, rng: np.random.Generator) -> Floats:
@@ -82,7 +80,9 @@ def foretold(polished: Polished, X: Floats, y: Floats) -> float:
     return float((np.abs(y - net.predict(X)) / np.hypot(near_noise(found, X), lost)).max())
 
 
-def certify_kinks(polished: Polished, bounds: Bounds, chi: float, fresh: float, n_fresh: int, ledger: Ledger) -> Verdict:
+def certify_kinks(
+    polished: Polished, bounds: UnitBounds, chi: float, fresh: float, n_fresh: int, ledger: Ledger
+) -> Verdict:
     """Return the verdict on a polished network.
 
     Parameters
