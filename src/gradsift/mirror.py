@@ -84,7 +84,9 @@ def _reduced(basis: Floats) -> Floats:
     """Return an LLL-reduced basis of the lattice spanned by the rows, in floating point."""
     basis = basis.copy()
     n = len(basis)
-    triangle = np.asarray(np.linalg.qr(basis.T, mode="r")).T  # row i: coordinates of basis row i along the orthogonalised ones
+    triangle = np.asarray(
+        np.linalg.qr(basis.T, mode="r")
+    ).T  # row i: coordinates of basis row i along the orthogonalised ones
     row, budget = 1, 400 * n * n
     while row < n and budget > 0:
         budget -= 1

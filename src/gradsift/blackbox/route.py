@@ -12,6 +12,7 @@ from ..oracle import Oracle
 from .answers import choose_path
 from .bounded import identify_bounded
 from .exact import identify
+from .exact.families import GrowsBothWays
 from .kinked import KINKED, open_kinked
 from .noisy import identify_imperfect
 from .result import Identification, Progress
@@ -47,9 +48,25 @@ def identify_box(
     elif floor.kind == "exact" and activation in KINKED:
         found = open_kinked(oracle, activation, rng, progress=progress, **options)
     elif floor.kind == "exact":
-        found = identify(oracle, activation, rng, progress=progress, **options)
+        found = _identify_exact(oracle, activation, rng, progress, options)
     else:
         found = identify_imperfect(
             oracle, activation, rng, accuracy=accuracy, floor=floor, progress=progress, **options
         )
     return replace(found, diagnostics={**found.diagnostics, "answers": str(floor)})
+
+
+def _identify_exact(
+    oracle: Oracle,
+    activation: str,
+    rng: np.random.Generator,
+    progress: Callable[[Progress], None] | None,
+    options: dict[str, Any],
+) -> Identification:
+    """Look for sigmoids first, if nothing is known: that costs them no query, and others about fifteen."""
+    try:
+        return identify(oracle, activation, rng, progress=progress, **options)
+    except GrowsBothWays:
+        if activation != "auto":
+            raise
+        return open_kinked(oracle, "auto", rng, progress=progress, **options)

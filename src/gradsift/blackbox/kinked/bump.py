@@ -16,7 +16,7 @@ from .pieces import Piece, meeting
 from .reach import LinearReach
 from .shape import KINKED, Shape, shape_of
 
-__all__ = ["Sighting", "which_activation"]
+__all__ = ["Sighting", "StepsOnly", "which_activation"]
 
 _RADIUS = 3e3  # of the path over the reach
 _MOST_PATHS = 3
@@ -26,6 +26,10 @@ _NARROW = 4.0  # ratio of two distances between which a bend ends
 _PROFILE = np.array([0.02, 0.05, 0.1, 0.2, 0.35])  # of the bend's reach, to both sides
 _FITS = 1.2e-3  # of the largest rest: both forms of GELU differ by three times as much
 _CLEAR = 3.0  # misfit of the second best over that of the best
+
+
+class StepsOnly(Exception):
+    """Far out the function has the same slope at both ends of a leg, but not the same level."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +61,10 @@ def which_activation(ledger: Ledger, reach: LinearReach, rng: np.random.Generato
         except PathFailed:
             continue
         for leg, pieces in zip(path.legs, ends.pieces):
-            sighting = _Look(ledger, leg, ends.sigma).between(*pieces)
+            try:
+                sighting = _Look(ledger, leg, ends.sigma).between(*pieces)
+            except StepsOnly:
+                return Sighting(None, "it has steps between parallel lines, as sigmoids with a linear term have")
             if sighting.name is not None:
                 return sighting
             says = sighting.says
@@ -77,13 +84,13 @@ class _Look:
 
     def between(self, left: Piece, right: Piece) -> Sighting:
         gaps, says = [(left, right)], "there is no kink on the path"
+        if not left.same_line(right, self.sigma) and self._parallel(left, right):
+            raise StepsOnly
         while gaps and self.n_asked < _MOST_ASKED:
             left, right = gaps.pop(0)
             if left.same_line(right, self.sigma):
                 continue
-            place, change, _ = meeting(left, right)
-            if abs(change) <= 8 * self.sigma * np.hypot(left.slope_error, right.slope_error):
-                says = "the function has steps between parallel lines, as sigmoids with a linear term have"
+            place = meeting(left, right)[0]
             if not left.high < place < right.low:
                 gaps = self._halves(left, right) + gaps
                 continue
@@ -99,6 +106,10 @@ class _Look:
                 return sighting
             says = sighting.says
         return Sighting(None, says)
+
+    def _parallel(self, left: Piece, right: Piece) -> bool:
+        error = float(np.hypot(left.slope_error, right.slope_error))
+        return abs(right.slope - left.slope) <= 8 * self.sigma * error
 
     def _halves(self, left: Piece, right: Piece) -> list[tuple[Piece, Piece]]:
         gap = right.low - left.high

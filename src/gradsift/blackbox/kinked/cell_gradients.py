@@ -14,15 +14,21 @@ from .legs import PathFailed
 from .path import Path
 from .shape import Shape
 
-__all__ = ["CellGradients", "measure_gradients"]
+__all__ = ["BehindThePath", "CellGradients", "measure_gradients"]
 
 _FIRST_STEP = (0.02, 0.05)  # of the room: at most, and over the number of kinks
 _SAFE = 0.75  # share of a margin that a step may use
 _SMALLER = 6.0
 _MOST_REPEATS = 5
 _FIRST_BATCH = 3
+_BEHIND = np.array([[0.3, 0.9]])  # of the radius, behind the path
+_OTHER = 1e-6  # of the largest answer, by which the function there may miss what the kinks foretell
 _FIRST_ENOUGH = 1e-11  # error of the first cell's slope aside, over a typical jump in the plane
 _SHARES = (10.0, 7.0)  # margin over the step's typical change of an argument: first batch, and all others
+
+
+class BehindThePath(PathFailed):
+    """The kinks on a path do not foretell the function behind it: a unit was missed, or there are more layers."""
 
 
 @dataclass(frozen=True)
@@ -91,6 +97,7 @@ class _Measuring:
         if (rooms <= 0).any():
             raise PathFailed("two kinks lie within each other's transition")
         self._measure_aside(min(_FIRST_STEP[0], _FIRST_STEP[1] / max(1, len(self.crossings))) * rooms)
+        self._check_other_half()
         self._measure_first_again()
         d = self.across.shape[1]
         lengths = np.linalg.norm(self._normals(), axis=1) / np.sqrt(2)
@@ -138,6 +145,19 @@ class _Measuring:
                 return
             steps = np.where(todo, steps / _SMALLER, steps)
         raise PathFailed("no step across the path stays within its cell")
+
+    def _check_other_half(self) -> None:
+        """Foretell the function in the plane behind the path; with more layers it is another one."""
+        places = -self.path.radius * _BEHIND
+        answers = self.ledger.ask(places @ self.path.frame.plane, "gradients")
+        planar, normals = self._planar(), self._normals()
+        met = np.array([crossing.place for crossing in self.crossings]).reshape(-1, 2)
+        signs = np.sign([crossing.weight for crossing in self.crossings])
+        heights = places @ normals.T - (normals * met).sum(axis=1)  # (points, k)
+        active = np.where(heights * signs > 0, heights, 0.0).sum(axis=1)
+        foretold = self.values[0] + (places - self.places[0]) @ planar[0] + active
+        if np.abs(answers - foretold).max() > _OTHER * np.abs(self.values).max():
+            raise BehindThePath("the function behind the path is not as foretold")
 
     def _measure_first_again(self) -> None:
         """Measure the first cell's slope aside with the longest step that its margins allow: it is the linear term."""

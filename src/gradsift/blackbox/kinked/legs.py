@@ -19,7 +19,7 @@ _PAIR = 1e-3  # spacing of two answers that make a piece, over the gap in which 
 _LEAST_GAP = 1e-11  # over the leg's length: nothing is told apart below
 _ROUNDING = 3.0 * EPS  # of one answer, over the largest
 _KINK_WITHIN = 20.0  # rounding errors by which three answers at an end miss a line
-_PATIENCE = (60, 14)  # queries on a leg: at least, and per kink found
+_PATIENCE = (40, 14)  # queries on a leg: at least, and per kink found
 
 
 class PathFailed(Exception):

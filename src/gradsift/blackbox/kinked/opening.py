@@ -15,9 +15,11 @@ from ...errors import NotIdentifiable
 from ...model import SigmoidCombination
 from ...oracle import Oracle
 from ..asking import EPS, Ledger
+from ..exact.families import WrongFamily
 from ..result import Identification, Progress
 from .assemble import Found, assemble
-from .cell_gradients import measure_gradients
+from .bump import which_activation
+from .cell_gradients import BehindThePath, measure_gradients
 from .cells import bases_of, crossings_of, stretches_of
 from .kinks import Bend, NotThatShape
 from .leg_fit import SettledLeg, settle_leg
@@ -26,7 +28,7 @@ from .near_origin import Polished, polish_near_origin
 from .path import half_square
 from .reach import LinearReach, find_reach
 from .roomier import measure_again
-from .shape import Shape, shape_of
+from .shape import shape_of
 from .signs import model_of
 from .vouching import UnitBounds, bounds_of, certify_kinks, far_pair, foretold, near_points
 
@@ -35,9 +37,7 @@ __all__ = ["open_kinked"]
 _SHARP, _SMOOTH = 1e3, 3e3  # radius of the path over the reach
 _WIDTH = 40.0  # first guess of a width times the reach
 _NEAR = 0.01  # how far beyond the opposite point the path ends, over its radius
-_GROWTH = {True: 5.0, False: 10.0}  # of the radius, after a path that failed; sharp or not
-_TOO_FAR, _NEARER = 3e8, 1 / 30
-_MOST_PATHS = 5
+_FACTORS = (1.0, 5.0, 0.5, 20.0, 2.0)  # of the radius, one path after the other until one succeeds
 _LOOSE = 2.5  # error of a base, in rounding errors, above which it is asked for
 _SCATTER = 1.3  # rounding error of one answer over the scatter of a leg's answers
 
@@ -63,7 +63,8 @@ def open_kinked(
     ----------
     oracle : Oracle
         With exact answers: rounded to double precision, no noise.
-    activation : {"relu", "leaky_relu", "softplus", "silu", "gelu", "gelu_tanh", "elu", "mish"}
+    activation : {"relu", "leaky_relu", "softplus", "silu", "gelu", "gelu_tanh", "elu", "mish", "auto"}
+        "auto" tells them apart by one kink, about 50 queries.
     rng : None, int or Generator
         Query i depends only on this and on the answers before it.
     max_queries : int, optional
@@ -85,38 +86,80 @@ def open_kinked(
         at_least("max_queries", max_queries, 1)
     if oracle.n_features < 3:
         raise NotIdentifiable(f"Units with kinks are found in three dimensions and more, got {oracle.n_features}.")
-    ledger = Ledger(oracle, max_queries, progress)
-    return _Opening(ledger, shape_of(activation), as_generator(rng)).run()
+    return _Opening(Ledger(oracle, max_queries, progress), activation, as_generator(rng)).run()
 
 
 class _Opening:
     """One identification while it runs."""
 
-    def __init__(self, ledger: Ledger, shape: Shape, rng: np.random.Generator) -> None:
-        self.ledger, self.shape, self.rng = ledger, shape, rng
+    def __init__(self, ledger: Ledger, activation: str, rng: np.random.Generator) -> None:
+        self.ledger, self.rng = ledger, rng
+        self.told = activation != "auto"
+        self.shape = shape_of(activation if self.told else "relu")
         self.notes: list[str] = []
+        self.seen = ""  # what a kink told about the activation
 
     def run(self) -> Identification:
-        reach = find_reach(self.ledger, self.rng, both_ways=not self.shape.even)
-        radius = (_SHARP if self.shape.sharp else _SMOOTH) * reach.radius
+        reach = find_reach(self.ledger, self.rng, both_ways=not (self.told and self.shape.even))
+        if not reach.grows:
+            raise NotIdentifiable(
+                f"Far out the function is constant in two opposite directions ({self.ledger.n_queries} queries): it "
+                f"has no {self.shape.name} units, but sigmoids or rules; try activation='tanh' or 'auto'."
+            )
+        if not self.told:
+            self._tell_activation(reach)
         last: _Attempt | None = None
-        for number in range(_MOST_PATHS):
+        for number, factor in enumerate(_FACTORS):
+            radius = factor * (_SHARP if self.shape.sharp else _SMOOTH) * reach.radius
             try:
                 last = self._along_a_path(radius, reach)
                 if max(last.chi, last.fresh) < KINKED.residuals:
                     break
                 self.notes.append(f"path {number + 1}: fresh points are missed by {last.fresh:.3g} times the rounding")
             except PathFailed as failure:
-                self.notes.append(f"path {number + 1}: {failure}")
-            growth = _GROWTH[self.shape.sharp] if radius < _TOO_FAR * reach.radius / 64 else _NEARER
-            radius *= growth
+                self._heed(failure, number, reach)
         if last is None:
             raise NotIdentifiable(
-                f"None of {_MOST_PATHS} paths separates into single {self.shape.name} units ({self.ledger.n_queries} "
-                f"queries; {self.notes[-1]}): another activation, a deeper network, an output link that is not undone, "
-                "or units in nearly parallel pairs."
+                f"None of {len(_FACTORS)} paths separates into single {self.shape.name} units ({self.ledger.n_queries} "
+                f"queries; {self.notes[-1]}): a deeper network, an output link that is not undone, or units in nearly "
+                "parallel pairs."
             )
         return self._result(last, number + 1)
+
+    def _tell_activation(self, reach: LinearReach) -> None:
+        sighting = which_activation(self.ledger, reach, self.rng)
+        self.seen = sighting.says
+        if sighting.name is None:
+            raise NotIdentifiable(
+                f"The function grows far out, but {sighting.says} ({self.ledger.n_queries} queries): a deeper network, "
+                "an output link that is not undone, or an activation that gradsift does not know."
+            )
+        self.shape = shape_of(sighting.name)
+
+    def _heed(self, failure: PathFailed, number: int, reach: LinearReach) -> None:
+        """Note why a path failed; refuse if that speaks against the whole function."""
+        self.notes.append(f"path {number + 1}: {failure}")
+        if isinstance(failure, BehindThePath) and sum("behind the path" in note for note in self.notes) > 1:
+            raise NotIdentifiable(
+                f"The kinks on two paths do not foretell the function behind them ({self.ledger.n_queries} queries): a "
+                "network with more than one hidden layer, or an output link that is not undone."
+            )
+        if number or isinstance(failure, BehindThePath):
+            return
+        sighting = which_activation(self.ledger, reach, self.rng)
+        same = sighting.name == self.shape.name or (sighting.name == "relu" and self.shape.sharp)
+        if sighting.name is not None and not same:
+            raise WrongFamily(
+                f"The units are not {self.shape.name} but {sighting.name} units: {sighting.says} "
+                f"({self.ledger.n_queries} queries); use activation='{sighting.name}'.",
+                sighting.name,
+            )
+        if sighting.name is None:
+            raise NotIdentifiable(
+                f"The function grows far out, but has no single {self.shape.name} units: {sighting.says} "
+                f"({self.ledger.n_queries} queries). Try activation='auto'; else it is a deeper network, or an output "
+                "link is not undone."
+            )
 
     def _along_a_path(self, radius: float, reach: LinearReach) -> _Attempt:
         """Find a network along one path and test it, near the origin again if only the polish is at fault."""
@@ -181,7 +224,7 @@ class _Opening:
     def _result(self, attempt: _Attempt, n_paths: int) -> Identification:
         bounds = bounds_of(attempt.polished)
         judgement = certify_kinks(attempt.polished, bounds, attempt.chi, attempt.fresh, attempt.n_fresh, self.ledger)
-        model, order = model_of(attempt.polished.found.net)
+        model, order = model_of(attempt.polished.found.net, leaky_too=not self.told)
         return Identification(
             model,
             judgement,
@@ -192,6 +235,7 @@ class _Opening:
                 "chi": max(attempt.chi, attempt.fresh),
                 "attempts": n_paths,
                 "notes": list(self.notes),
+                **({"activation": self.seen} if self.seen else {}),
                 "spent": dict(self.ledger.spent),
             },
         )

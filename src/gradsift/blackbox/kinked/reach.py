@@ -43,6 +43,7 @@ def find_reach(ledger: Ledger, rng: np.random.Generator, *, both_ways: bool) -> 
     """
     ways = orthonormal_rows(2, ledger.n_features, rng)
     reach = _along(ledger, ways[0])
+    both_ways = both_ways or not reach.grows  # all units may be idle on one side, but not on both
     if reach.radius > _SUSPICIOUS:
         reach = min(reach, _along(ledger, ways[1]), key=lambda r: r.radius)
     if both_ways:

@@ -2,22 +2,38 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
 from ...model import SigmoidCombination
 from .kink_net import KinkNet
+from .shape import shape_of
 
 __all__ = ["model_of"]
 
 _NOTHING = 1e-7  # of the longest jump: a linear term below is rounding
 
 
-def model_of(net: KinkNet) -> tuple[SigmoidCombination, NDArray[np.intp]]:
+def model_of(net: KinkNet, *, leaky_too: bool = False) -> tuple[SigmoidCombination, NDArray[np.intp]]:
     """Return the model without a linear term if there is one, else the canonical one; and the order of its units.
 
     Units whose rest is even may point either way (:meth:`gradsift.SigmoidCombination.plain`).
+
+    Parameters
+    ----------
+    leaky_too : bool
+        Where ReLU units need a linear term, see whether leaky ones need none.
     """
+    model, order = _model(net)
+    if leaky_too and net.shape.name == "relu" and model.has_linear_term:
+        leaky, _ = _model(replace(net, shape=shape_of("leaky_relu")))
+        model = model if leaky.has_linear_term else leaky
+    return model, order
+
+
+def _model(net: KinkNet) -> tuple[SigmoidCombination, NDArray[np.intp]]:
     shape = net.shape
     w = np.sign(net.w) * np.linalg.norm(net.jumps, axis=1) if shape.sharp else net.w
     forward = net.turns > 0
