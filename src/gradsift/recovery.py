@@ -114,7 +114,7 @@ def recover(
     n_units: int | None = None,
     *,
     method: str = "auto",
-    activation: str = "tanh",
+    activation: str | None = None,
     random_state: Any = None,
     progress: bool | Reporter = False,
     max_queries: int | None = None,
@@ -131,8 +131,10 @@ def recover(
         "auto" identifies the network behind an oracle (:func:`gradsift.blackbox.identify_box`) and fits a table by
         maximum likelihood (:func:`gradsift.table.search`); "paper" is the published algorithm, literally
         (:func:`gradsift.paper_method.literal.paper_method`).
-    activation : {"tanh", "logistic", "erf", "arctan", "softsign"}
-        For an oracle also "auto".
+    activation : str, optional
+        A name in :data:`gradsift.activations.ACTIVATIONS`: "tanh", "logistic", "erf", "arctan", "softsign", and for
+        an oracle "relu", "leaky_relu", "softplus", "silu", "gelu", "gelu_tanh", "elu", "mish" or "auto". By default
+        "auto" for an oracle with exact answers (a network of tanh units costs no query more for it), else "tanh".
     random_state : None, int, RandomState or Generator
         The same seed gives the same result; None with a journal takes the journal's own seed.
     progress : bool or callable
@@ -144,7 +146,7 @@ def recover(
     """
     if method not in ("auto", "paper"):
         raise ValueError(f"method must be 'auto' or 'paper', got {method!r}.")
-    if activation != "auto":
+    if activation not in (None, "auto"):
         get_activation(activation)  # a name nobody knows should not cost a query
     with reporting(progress):
         if isinstance(source, Oracle):
@@ -152,6 +154,7 @@ def recover(
             with source.limited(max_queries):
                 return _behind_oracle(source, n_units, method, activation, rng, options)
         rng, rows = as_generator(random_state), as_source(source)
+        activation = activation or "tanh"
         if method == "paper":
             return _from_paper(paper_method(rows, n_units, activation=activation, rng=rng, **options))
         fit = search(rows, n_units, activation=activation, rng=rng, progress=report, **options)
@@ -161,12 +164,17 @@ def recover(
 
 
 def _behind_oracle(
-    source: Oracle, n_units: int | None, method: str, activation: str, rng: np.random.Generator, options: dict[str, Any]
+    source: Oracle,
+    n_units: int | None,
+    method: str,
+    activation: str | None,
+    rng: np.random.Generator,
+    options: dict[str, Any],
 ) -> Recovery:
     before = source.n_answered
     box = source.scalar(int(rng.integers(2**63)))
     if method == "paper":
-        found = _from_paper(paper_method(box, n_units, activation=activation, rng=rng, **options))
+        found = _from_paper(paper_method(box, n_units, activation=activation or "tanh", rng=rng, **options))
     else:
         found = _from_identification(identify_box(box, activation, rng, progress=_report_queries, **options), n_units)
     found = _with_first_look(replace(found, n_queries=source.n_answered - before))

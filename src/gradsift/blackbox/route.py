@@ -22,7 +22,7 @@ __all__ = ["identify_box"]
 
 def identify_box(
     oracle: Oracle,
-    activation: str,
+    activation: str | None,
     rng: np.random.Generator,
     *,
     accuracy: float | None = None,
@@ -35,6 +35,8 @@ def identify_box(
     ----------
     oracle : Oracle
         With one output.
+    activation : str, optional
+        None: told from the answers where they are exact, else tanh.
     accuracy : float, optional
         Direction error wanted of a noisy oracle; an exact one is identified to the last digits anyway.
     **options
@@ -43,6 +45,8 @@ def identify_box(
     if oracle.bounds is not None and not np.isfinite([oracle.bounds.low, oracle.bounds.high]).all():
         raise ValueError("bounds must all be finite to find units inside them: name a range for every input.")
     floor = choose_path(oracle, rng)
+    if activation is None:
+        activation = "auto" if floor.kind == "exact" and oracle.bounds is None else "tanh"
     if oracle.bounds is not None:
         found = identify_bounded(oracle, activation, rng, accuracy=accuracy, floor=floor, progress=progress, **options)
     elif floor.kind == "exact" and activation in KINKED:

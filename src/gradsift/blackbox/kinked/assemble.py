@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ...checking import Floats
 from .cell_gradients import CellGradients
-from .cells import Base, Crossing
+from .cells import Base, Crossing, crossed_once
 from .kink_net import KinkNet
 from .path import Path
 from .shape import Shape
@@ -93,19 +93,8 @@ def assemble(
     found = Found(
         net, path, errors, linear_errors, asides, weight_errors, places @ frame.plane, across, sigma
     )  # fmt: skip
-    return _crossed_once(found)
-
-
-def _crossed_once(found: Found) -> Found:
-    """Drop the second crossing of a unit that leaves the path's side again."""
-    net = found.net
-    lengths = np.linalg.norm(net.jumps, axis=1)
-    keep = np.ones(net.k, dtype=np.bool_)
-    for later in range(1, net.k):
-        apart = np.linalg.norm(net.jumps[:later] + net.jumps[later], axis=1)
-        tolerance = _SAME * lengths[later] + 10 * np.linalg.norm(found.jump_errors[later])
-        keep[later] = not (keep[:later] & (apart < tolerance)).any()
-    return only(found, keep)
+    lengths = np.linalg.norm(jumps, axis=1)
+    return only(found, crossed_once(jumps, _SAME * lengths + 10 * np.linalg.norm(errors, axis=1)))
 
 
 def only(found: Found, keep: NDArray[np.bool_]) -> Found:

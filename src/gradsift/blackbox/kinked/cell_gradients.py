@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ...checking import Floats
 from ..asking import Ledger
-from .cells import Base, Crossing, flats_of, margins
+from .cells import Base, Crossing, crossed_once, flats_of, margins
 from .legs import PathFailed
 from .path import Path
 from .shape import Shape
@@ -22,6 +22,7 @@ _SMALLER = 6.0
 _MOST_REPEATS = 5
 _FIRST_BATCH = 3
 _BEHIND = np.array([[0.3, 0.9]])  # of the radius, behind the path
+_CROSSED_TWICE = 1e-4  # of a jump in the plane, up to which it may be the opposite of another one
 _OTHER = 1e-6  # of the largest answer, by which the function there may miss what the kinks foretell
 _FIRST_ENOUGH = 1e-11  # error of the first cell's slope aside, over a typical jump in the plane
 _SHARES = (10.0, 7.0)  # margin over the step's typical change of an argument: first batch, and all others
@@ -154,7 +155,8 @@ class _Measuring:
         met = np.array([crossing.place for crossing in self.crossings]).reshape(-1, 2)
         signs = np.sign([crossing.weight for crossing in self.crossings])
         heights = places @ normals.T - (normals * met).sum(axis=1)  # (points, k)
-        active = np.where(heights * signs > 0, heights, 0.0).sum(axis=1)
+        once = crossed_once(normals, _CROSSED_TWICE * np.linalg.norm(normals, axis=1))
+        active = np.where((heights * signs > 0) & once, heights, 0.0).sum(axis=1)
         foretold = self.values[0] + (places - self.places[0]) @ planar[0] + active
         if np.abs(answers - foretold).max() > _OTHER * np.abs(self.values).max():
             raise BehindThePath("the function behind the path is not as foretold")

@@ -6,13 +6,14 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...checking import Floats
 from .leg_fit import SettledLeg
 from .path import Leg
 from .shape import Shape
 
-__all__ = ["Base", "Crossing", "bases_of", "crossings_of", "flats_of", "margins", "stretches_of"]
+__all__ = ["Base", "Crossing", "bases_of", "crossed_once", "crossings_of", "flats_of", "margins", "stretches_of"]
 
 
 @dataclass(frozen=True)
@@ -131,6 +132,15 @@ def _at_corner(before: Base, after: Base) -> Base:
     # slope of the other leg = slope * <way, other way> + aside * <across, other way>
     aside = (other.slope - base.slope * float(base.leg.way @ other.leg.way)) / float(across @ other.leg.way)
     return replace(base, aside=float(aside))
+
+
+def crossed_once(jumps: Floats, tolerances: Floats) -> NDArray[np.bool_]:
+    """Return which crossings are no second ones of a unit that leaves the path's side again, with the opposite jump."""
+    keep = np.ones(len(jumps), dtype=np.bool_)
+    for later in range(1, len(jumps)):
+        apart = np.linalg.norm(jumps[:later] + jumps[later], axis=1)
+        keep[later] = not (keep[:later] & (apart < tolerances[later])).any()
+    return keep
 
 
 def flats_of(crossings: list[Crossing], shape: Shape, sigma: float) -> Floats:

@@ -36,7 +36,7 @@ __all__ = ["open_kinked"]
 
 _SHARP, _SMOOTH = 1e3, 3e3  # radius of the path over the reach
 _WIDTH = 40.0  # first guess of a width times the reach
-_NEAR = 0.01  # how far beyond the opposite point the path ends, over its radius
+_NEAR = 3.0  # how far beyond the opposite point the path ends, over the reach
 _FACTORS = (1.0, 5.0, 0.5, 20.0, 2.0)  # of the radius, one path after the other until one succeeds
 _LOOSE = 2.5  # error of a base, in rounding errors, above which it is asked for
 _SCATTER = 1.3  # rounding error of one answer over the scatter of a leg's answers
@@ -182,7 +182,7 @@ class _Opening:
 
     def _find(self, radius: float, reach: LinearReach) -> Found:
         ledger, shape = self.ledger, self.shape
-        path = half_square(radius, _NEAR * radius, ledger.n_features, self.rng)
+        path = half_square(radius, _NEAR * reach.radius, ledger.n_features, self.rng)
         ends = ask_ends(ledger, path)
         bend = Bend(shape, _WIDTH / reach.radius)
         try:
