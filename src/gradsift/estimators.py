@@ -20,7 +20,7 @@ from .activations import get_activation
 from .callbacks import N_FRAMES, CallbackSupportMixin, FitTasks, with_callbacks
 from .checking import Floats
 from .progress import reporting
-from .recovery import recovery_of_fit, warn_unless_certified
+from .recovery import for_a_table, recovery_of_fit, warn_unless_certified
 from .sources import ArraySource, Source, as_source
 from .sources.remote import column_names, distinct, is_remote, predict_rows, signs
 from .table import Fit, search
@@ -35,6 +35,7 @@ class _SigmoidEstimator(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, T
         """Run the pipeline and set the fitted attributes. The only place that knows what stands behind `fit`."""
         seeds = check_random_state(self.random_state).randint(2**31, size=4)
         with reporting(False if self.progress is None else self.progress):
+            for_a_table(self.activation)
             fit: Fit = search(
                 source,
                 n_units,

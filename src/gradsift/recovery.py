@@ -24,7 +24,7 @@ from .progress import Reporter, report, reporting
 from .sources import Source, as_source
 from .table import Fit, search
 
-__all__ = ["Recovery", "recover", "recovery_of_fit", "warn_unless_certified"]
+__all__ = ["Recovery", "for_a_table", "recover", "recovery_of_fit", "warn_unless_certified"]
 
 
 @dataclass(frozen=True)
@@ -155,12 +155,22 @@ def recover(
                 return _behind_oracle(source, n_units, method, activation, rng, options)
         rng, rows = as_generator(random_state), as_source(source)
         activation = activation or "tanh"
+        for_a_table(activation)
         if method == "paper":
             return _from_paper(paper_method(rows, n_units, activation=activation, rng=rng, **options))
         fit = search(rows, n_units, activation=activation, rng=rng, progress=report, **options)
         found = recovery_of_fit(fit, rows)
         warn_unless_certified(found, stacklevel=3)
         return found
+
+
+def for_a_table(activation: str) -> None:
+    """Refuse activations that tables are not fitted with."""
+    if not get_activation(activation).saturates:
+        raise ValueError(
+            f"A table is fitted with sigmoids, got activation={activation!r}: units that grow are found behind an "
+            "oracle only."
+        )
 
 
 def _behind_oracle(

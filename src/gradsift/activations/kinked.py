@@ -76,7 +76,7 @@ _SOFTPLUS = Activation(
     torch=lambda torch: TorchTwin(
         lambda z: torch.logaddexp(z, torch.zeros((), dtype=z.dtype, device=z.device)), torch.sigmoid
     ),
-    onnx=onnx_operator("Softplus", double=True),
+    onnx=onnx_operator("Softplus", double=False),
 )
 
 
@@ -250,7 +250,7 @@ _MISH = Activation(
     _RISING,
     "exponential",
     torch=_torch_mish,
-    onnx=OnnxTwin(_onnx_mish, double=True),
+    onnx=OnnxTwin(_onnx_mish, double=False),
 )
 
 KINKED = (_RELU, _LEAKY, _SOFTPLUS, _SILU, _GELU, _GELU_TANH, _ELU, _MISH)

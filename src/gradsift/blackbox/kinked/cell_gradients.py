@@ -24,7 +24,7 @@ _FIRST_BATCH = 3
 _BEHIND = np.array([[0.3, 0.9]])  # of the radius, behind the path
 _CROSSED_TWICE = 1e-4  # of a jump in the plane, up to which it may be the opposite of another one
 _OTHER = 1e-6  # of the largest answer, by which the function there may miss what the kinks foretell
-_FIRST_ENOUGH = 1e-11  # error of the first cell's slope aside, over a typical jump in the plane
+_FIRST_PRECISE = 1e-11  # error of the first cell's slope aside, over a typical jump in the plane
 _SHARES = (10.0, 7.0)  # margin over the step's typical change of an argument: first batch, and all others
 
 
@@ -165,7 +165,7 @@ class _Measuring:
         """Measure the first cell's slope aside with the longest step that its margins allow: it is the linear term."""
         if not len(self.crossings) or not np.isfinite(self.steps[0, 0]):
             return
-        if self.sigma / self.steps[0, 0] < _FIRST_ENOUGH * np.median(np.linalg.norm(self._normals(), axis=1)):
+        if self.sigma / self.steps[0, 0] < _FIRST_PRECISE * np.median(np.linalg.norm(self._normals(), axis=1)):
             return
         way = self.bases[0].leg.aside
         with np.errstate(divide="ignore"):

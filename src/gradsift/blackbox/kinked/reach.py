@@ -42,14 +42,15 @@ def find_reach(ledger: Ledger, rng: np.random.Generator, *, both_ways: bool) -> 
         Ask along the opposite ray, too, and take the larger radius: units that are not even differ at their ends.
     """
     ways = orthonormal_rows(2, ledger.n_features, rng)
-    reach = _along(ledger, ways[0])
-    both_ways = both_ways or not reach.grows  # all units may be idle on one side, but not on both
-    if reach.radius > _SUSPICIOUS:
-        reach = min(reach, _along(ledger, ways[1]), key=lambda r: r.radius)
-    if both_ways:
-        back = _along(ledger, -ways[0])
-        reach = LinearReach(max(reach.radius, back.radius), reach.grows or back.grows)
-    return reach
+    reaches = [_along(ledger, ways[0])]
+    radius = reaches[0].radius
+    if radius > _SUSPICIOUS:
+        reaches.append(_along(ledger, ways[1]))
+        radius = min(radius, reaches[1].radius)
+    if both_ways or not any(reach.grows for reach in reaches):  # all units may be idle on one side, but not on both
+        reaches.append(_along(ledger, -ways[0]))
+        radius = max(radius, reaches[-1].radius) if both_ways else radius
+    return LinearReach(radius, any(reach.grows for reach in reaches))
 
 
 def _along(ledger: Ledger, way: Floats) -> LinearReach:

@@ -16,7 +16,7 @@ from .shape import Shape
 
 __all__ = ["measure_again"]
 
-_ENOUGH = 3e-10  # error of a cell's gradient over the shortest jump beside it
+_PRECISE = 3e-10  # error of a cell's gradient over the shortest jump beside it
 _SAFE = 0.6  # share of a margin that a step may use
 _HARDLY_BETTER = 0.7  # error of the second look over that of the first, above which it is not taken
 _MOST = 0.5  # share of the cells: where more are narrow, another path is better
@@ -44,7 +44,7 @@ def measure_again(
     lengths = np.linalg.norm(jumps, axis=1)
     beside = np.minimum(np.append(lengths, np.inf), np.insert(lengths, 0, np.inf))
     errors = gradients.sizes
-    narrow = np.flatnonzero(errors > _ENOUGH * beside)
+    narrow = np.flatnonzero(errors > _PRECISE * beside)
     if not len(narrow) or len(narrow) > max(2, _MOST * len(errors)):
         return gradients
     places = np.array([crossing.place for crossing in crossings])
