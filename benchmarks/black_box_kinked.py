@@ -44,8 +44,10 @@ CELLS = [
 ]
 LARGE = [("relu", 784, 32, 19.2), ("relu", 784, 128, 21.5)]
 AUTO = 31  # networks per activation
-NAMES = [("softplus", "relu"), ("relu", "softplus"), ("silu", "gelu"), ("gelu", "silu"), ("elu", "mish"), ("mish", "elu"),
-         ("tanh", "relu"), ("tanh", "softplus"), ("deep", "relu"), ("deep", "softplus")]  # fmt: skip
+NAMES = [
+    ("softplus", "relu"), ("relu", "softplus"), ("silu", "gelu"), ("gelu", "silu"), ("elu", "mish"), ("mish", "elu"),
+    ("tanh", "relu"), ("tanh", "softplus"), ("deep", "relu"), ("deep", "softplus"),
+]  # fmt: skip
 
 
 class Task(NamedTuple):
@@ -204,8 +206,8 @@ def report(outcomes: list[Outcome]) -> dict[str, Any]:
     for row in result["exact"]:
         print(
             f"{row['cell']:>18}: {row['within']}/{row['nets']} within 1e-8, {row['certified']} certified, "
-            f"{row['certified_wrong']} certified wrong; queries per unknown {row['median']:.3f} (aim {row['aim']:.2f}), "
-            f"with a linear term {row['median_linear']:.3f} (aim {row['aim_linear']:.2f}); "
+            f"{row['certified_wrong']} certified wrong; queries per unknown {row['median']:.3f} (aim "
+            f"{row['aim']:.2f}), with a linear term {row['median_linear']:.3f} (aim {row['aim_linear']:.2f}); "
             f"largest error {row['largest_error']:.1e}, {row['seconds']:.2f} s"
         )
     auto = [o for o in outcomes if o.task[0] == "auto"]
@@ -226,7 +228,8 @@ def report(outcomes: list[Outcome]) -> dict[str, Any]:
                 "seconds": max(o.seconds for o in mine),
             }  # fmt: skip
             result.setdefault("wrong", []).append(row)
-            print(f"{true} declared as {declared}: {row['refused']}/{row['nets']} refused, {row['certified']} certified, "
+            print(f"{true} declared as {declared}: {row['refused']}/{row['nets']} refused, "
+                  f"{row['certified']} certified, "
                   f"{row['median']:.2f} queries per unknown")  # fmt: skip
     for o in (o for o in outcomes if o.task[0] == "large"):
         published = {(name, d, k): p for name, d, k, p in LARGE}[(o.task[1], o.task[3], o.task[4])]
