@@ -11,7 +11,7 @@ from ..model import SigmoidCombination
 from ..sources import ArraySource, Source
 from .fit import Fit
 from .frame import Framed
-from .problem import Problem
+from .problem import TableProblem
 from .settle import Settled
 from .simpler import gains
 from .verdict import FitEvidence, judge_fit
@@ -19,7 +19,7 @@ from .verdict import FitEvidence, judge_fit
 __all__ = ["finish"]
 
 
-def finish(source: Source, problem: Problem, settled: Settled) -> Fit:
+def finish(source: Source, problem: TableProblem, settled: Settled) -> Fit:
     """Return the fit: polished on all rows, with the sandwich covariance of the rows of the search, scaled to all."""
     family, frame = problem.family, problem.frame
     found = settled.optima.best
@@ -58,7 +58,7 @@ def finish(source: Source, problem: Problem, settled: Settled) -> Fit:
     )
 
 
-def _on_all_rows(source: Source, problem: Problem, found: Refined) -> Refined:
+def _on_all_rows(source: Source, problem: TableProblem, found: Refined) -> Refined:
     """Polish on the rows that the search did not see: the sample's curvature, scaled, leaves a few gradient passes."""
     if source.n_rows <= len(problem.rows.y) or problem.mass >= source.moments.mass:
         return found
