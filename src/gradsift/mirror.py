@@ -14,9 +14,9 @@ __all__ = ["mirror_slope", "turns_to_cancel"]
 
 _MOST_BY_LATTICE = 100  # vectors; the reduction takes seconds there
 _PRECISION = 1e6  # of the lattice's coordinates: more digits cost time, fewer allow chance
-_FITS = 1e-6  # what may be left of the target, over the typical length of a vector
-_DELTA = 0.99
-_POINTS = np.linspace(0.1, 6.1, 25)
+_LEFT_OVER = 1e-6  # what may be left of the target, over the typical length of a vector
+_LOVASZ = 0.99
+_MIRROR_POINTS = np.linspace(0.1, 6.1, 25)
 
 
 def mirror_slope(activation: Activation) -> float | None:
@@ -36,11 +36,11 @@ def _mirror_slope(f: Activation) -> float | None:
     slope = f.left.slope + f.right.slope
     if f.saturates:
         return None
-    off = np.abs(f.value(_POINTS) - f.value(-_POINTS) - slope * _POINTS).max()
+    off = np.abs(f.value(_MIRROR_POINTS) - f.value(-_MIRROR_POINTS) - slope * _MIRROR_POINTS).max()
     return float(slope) if off < 1e-12 else None
 
 
-def turns_to_cancel(vectors: Floats, target: Floats, fits: float = _FITS) -> NDArray[np.bool_] | None:
+def turns_to_cancel(vectors: Floats, target: Floats, fits: float = _LEFT_OVER) -> NDArray[np.bool_] | None:
     """Return which of the vectors add up to the target; None if no choice does.
 
     Parameters
@@ -92,7 +92,7 @@ def _reduced(basis: Floats) -> Floats:
         budget -= 1
         _shorten(basis, triangle, row, row - 1)
         below, beside = float(triangle[row, row - 1]), float(triangle[row, row])
-        if below**2 + beside**2 >= _DELTA * float(triangle[row - 1, row - 1]) ** 2:
+        if below**2 + beside**2 >= _LOVASZ * float(triangle[row - 1, row - 1]) ** 2:
             for other in range(row - 2, -1, -1):
                 _shorten(basis, triangle, row, other)
             row += 1

@@ -25,7 +25,7 @@ from gradsift.blackbox.noisy.verdict import Evidence, judge
 from gradsift.checks import (
     EXACT,
     EXACT_IN_A_BOX,
-    KINKED,
+    KINKED_UNITS,
     LABELS,
     NOISY,
     PAPER,
@@ -61,9 +61,9 @@ SIDES = [
     (lambda x: exact.residuals(x, 60, EXACT_IN_A_BOX), 7.99, 8.01),
     (lambda x: exact.fresh_answers(x, 3, EXACT), 1e-8, 1.01e-8),
     (lambda x: exact.fresh_answers(x, 3, EXACT_IN_A_BOX), 1e-5, 1.01e-5),
-    (lambda x: exact.fresh_kinks(x, 4, KINKED), 11.9, 12.1),
-    (lambda x: exact.residuals(x, 60, KINKED), 11.9, 12.1),
-    (lambda x: exact.error_bound(x, KINKED), 1e-8, 1.01e-8),
+    (lambda x: exact.fresh_kinks(x, 4, KINKED_UNITS), 11.9, 12.1),
+    (lambda x: exact.residuals(x, 60, KINKED_UNITS), 11.9, 12.1),
+    (lambda x: exact.error_bound(x, KINKED_UNITS), 1e-8, 1.01e-8),
     (lambda x: exact.error_bound(x, EXACT), 6e-9, 6.1e-9),
     (lambda x: exact.error_bound(x, EXACT_IN_A_BOX), 1e-7, 1.01e-7),
     (lambda x: exact.linear_term_error(x, EXACT), 6e-9, 6.1e-9),
@@ -203,7 +203,7 @@ def test_every_limit_says_where_it_comes_from():
     source = (PACKAGE / "checks" / "limits.py").read_text()
     stated = re.findall(r"^    (\w+)=[^,]+,(.*)$", source, re.M)
     assert len(stated) == sum(
-        len(fields(limits)) for limits in (EXACT, EXACT_IN_A_BOX, KINKED, NOISY, LABELS, TABLE, PAPER)
+        len(fields(limits)) for limits in (EXACT, EXACT_IN_A_BOX, KINKED_UNITS, NOISY, LABELS, TABLE, PAPER)
     )
     for name, comment in stated:
         assert re.search("guess|black_box|data_fit|level|BIC|not asked", comment), name

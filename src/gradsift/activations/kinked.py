@@ -12,7 +12,7 @@ from ..checking import Floats
 from .record import Activation, End
 from .twins import OnnxTwin, TorchTwin, onnx_operator
 
-__all__ = ["KINKED"]
+__all__ = ["GROWING"]
 
 _LEAK = 0.01
 _ROOT = float(np.sqrt(2 / np.pi))
@@ -253,4 +253,4 @@ _MISH = Activation(
     onnx=OnnxTwin(_onnx_mish, double=False),
 )
 
-KINKED = (_RELU, _LEAKY, _SOFTPLUS, _SILU, _GELU, _GELU_TANH, _ELU, _MISH)
+GROWING = (_RELU, _LEAKY, _SOFTPLUS, _SILU, _GELU, _GELU_TANH, _ELU, _MISH)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 __all__ = [
-    "EXACT", "EXACT_IN_A_BOX", "KINKED", "LABELS", "NOISY", "PAPER", "TABLE",
+    "EXACT", "EXACT_IN_A_BOX", "KINKED_UNITS", "LABELS", "NOISY", "PAPER", "TABLE",
     "ExactLimits", "NoisyLimits", "UnitLimits",
 ]  # fmt: skip
 
@@ -33,7 +33,7 @@ EXACT = ExactLimits(
     negligible_weight=1e-7,  # guess
 )
 # For units with kinks answers are compared with what rounding and the errors of all parameters explain together.
-KINKED = ExactLimits(
+KINKED_UNITS = ExactLimits(
     residuals=12.0,  # guess; black_box_kinked, all rows
     fresh_points=12.0,  # guess; in the same units, since answers near and far differ by many orders of magnitude
     error_bound=1e-8,  # what black_box_kinked counts as wrong; the bound is six standard errors

@@ -11,12 +11,11 @@ from ...checking import Floats
 from .cell_gradients import CellGradients
 from .cells import Base, Crossing, crossed_once
 from .kink_net import KinkNet
+from .kinked_policy import ASSEMBLE
 from .path import Path
 from .shape import Shape
 
 __all__ = ["Found", "assemble", "only", "pulled_by_far_kinks"]
-
-_SAME = 1e-5  # of a jump: opposite jumps that agree so well are one unit, crossed twice
 
 
 @dataclass(frozen=True)
@@ -94,7 +93,7 @@ def assemble(
         net, path, errors, linear_errors, asides, weight_errors, places @ frame.plane, across, sigma
     )  # fmt: skip
     lengths = np.linalg.norm(jumps, axis=1)
-    return only(found, crossed_once(jumps, _SAME * lengths + 10 * np.linalg.norm(errors, axis=1)))
+    return only(found, crossed_once(jumps, ASSEMBLE.same * lengths + 10 * np.linalg.norm(errors, axis=1)))
 
 
 def only(found: Found, keep: NDArray[np.bool_]) -> Found:

@@ -9,6 +9,7 @@ from scipy.optimize import minimize_scalar
 
 from ...checking import Floats
 from ..asking import Ledger
+from .kinked_policy import BUMP
 from .kinks import Bend, try_sharp
 from .legs import PathFailed, ask_ends
 from .path import Leg, half_square
@@ -17,15 +18,6 @@ from .reach import LinearReach
 from .shape import KINKED, Shape, shape_of
 
 __all__ = ["Sighting", "StepsOnly", "which_activation"]
-
-_RADIUS = 3e3  # of the path over the reach
-_MOST_PATHS = 3
-_MOST_ASKED = 70  # on one leg
-_WIDE = 0.05  # of a gap: within this distance of the meeting point lies an isolated bend
-_NARROW = 4.0  # ratio of two distances between which a bend ends
-_PROFILE = np.array([0.02, 0.05, 0.1, 0.2, 0.35])  # of the bend's reach, to both sides
-_FITS = 1.2e-3  # of the largest rest: both forms of GELU differ by three times as much
-_CLEAR = 3.0  # misfit of the second best over that of the best
 
 
 class StepsOnly(Exception):
@@ -54,8 +46,8 @@ def which_activation(ledger: Ledger, reach: LinearReach, rng: np.random.Generato
     ReLU and leaky ReLU have the same kink, and are called relu.
     """
     says = "no isolated kink was found"
-    for number in range(_MOST_PATHS):
-        path = half_square(_RADIUS * 8.0**number * reach.radius, 0.0, ledger.n_features, rng)
+    for number in range(BUMP.most_paths):
+        path = half_square(BUMP.radius * 8.0**number * reach.radius, 0.0, ledger.n_features, rng)
         try:
             ends = ask_ends(ledger, path)
         except PathFailed:
@@ -86,7 +78,7 @@ class _Look:
         gaps, says = [(left, right)], "there is no kink on the path"
         if not left.same_line(right, self.sigma) and self._parallel(left, right):
             raise StepsOnly
-        while gaps and self.n_asked < _MOST_ASKED:
+        while gaps and self.n_asked < BUMP.most_asked:
             left, right = gaps.pop(0)
             if left.same_line(right, self.sigma):
                 continue
@@ -120,12 +112,12 @@ class _Look:
     def _isolated(self, left: Piece, right: Piece) -> float | None:
         """Return the distance from the meeting point within which all of the bend lies; None if it is not isolated."""
         place = meeting(left, right)[0]
-        far = _WIDE * min(place - left.high, right.low - place)
+        far = BUMP.wide * min(place - left.high, right.low - place)
         for t, piece in ((place - far, left), (place + far, right)):
             if not piece.holds(t, self.ask(t), self.sigma):
                 return None
         near = 1e-9 * far
-        while far > _NARROW * near and self.n_asked < _MOST_ASKED:
+        while far > BUMP.narrow * near and self.n_asked < BUMP.most_asked:
             between = float(np.sqrt(far * near))
             on_lines = left.holds(place - between, self.ask(place - between), self.sigma)
             on_lines = on_lines and right.holds(place + between, self.ask(place + between), self.sigma)
@@ -135,7 +127,7 @@ class _Look:
     def _compare(self, left: Piece, right: Piece, bend: float) -> Sighting:
         """Compare a profile of the bend with all smooth shapes."""
         place, change, _ = meeting(left, right)
-        away = bend * np.concatenate([-_PROFILE, _PROFILE])
+        away = bend * np.concatenate([-np.array(BUMP.profile), BUMP.profile])
         heights = np.array([self.ask(place + a) - (left if a < 0 else right).at(place + a) for a in away])
         size = float(np.abs(heights).max())
         misfits = {}
@@ -146,7 +138,7 @@ class _Look:
                     _misfit(shape, away, heights / change, turn) for turn in ((1.0,) if shape.even else (1.0, -1.0))
                 ) * abs(change) / size  # fmt: skip
         best, second = sorted(misfits, key=misfits.__getitem__)[:2]
-        if misfits[best] < _FITS and misfits[second] > _CLEAR * misfits[best]:
+        if misfits[best] < BUMP.fits and misfits[second] > BUMP.clear * misfits[best]:
             return Sighting(best, f"a kink has the shape of {best} within {misfits[best]:.1g} of its height")
         return Sighting(None, f"the kinks have no known shape ({best} misses by {misfits[best]:.2g} of the height)")
 

@@ -10,22 +10,12 @@ from numpy.typing import NDArray
 from ...checking import Floats
 from ..asking import Ledger
 from .cells import Base, Crossing, crossed_once, flats_of, margins
+from .kinked_policy import CELL
 from .legs import PathFailed
 from .path import Path
 from .shape import Shape
 
 __all__ = ["BehindThePath", "CellGradients", "measure_gradients"]
-
-_FIRST_STEP = (0.02, 0.05)  # of the room: at most, and over the number of kinks
-_SAFE = 0.75  # share of a margin that a step may use
-_SMALLER = 6.0
-_MOST_REPEATS = 5
-_FIRST_BATCH = 3
-_BEHIND = np.array([[0.3, 0.9]])  # of the radius, behind the path
-_CROSSED_TWICE = 1e-4  # of a jump in the plane, up to which it may be the opposite of another one
-_OTHER = 1e-6  # of the largest answer, by which the function there may miss what the kinks foretell
-_FIRST_PRECISE = 1e-11  # error of the first cell's slope aside, over a typical jump in the plane
-_SHARES = (10.0, 7.0)  # margin over the step's typical change of an argument: first batch, and all others
 
 
 class BehindThePath(PathFailed):
@@ -97,18 +87,18 @@ class _Measuring:
         rooms = np.array([base.room for base in self.bases])
         if (rooms <= 0).any():
             raise PathFailed("two kinks lie within each other's transition")
-        self._measure_aside(min(_FIRST_STEP[0], _FIRST_STEP[1] / max(1, len(self.crossings))) * rooms)
+        self._measure_aside(min(CELL.first_step[0], CELL.first_step[1] / max(1, len(self.crossings))) * rooms)
         self._check_other_half()
         self._measure_first_again()
         d = self.across.shape[1]
         lengths = np.linalg.norm(self._normals(), axis=1) / np.sqrt(2)
         typical = np.maximum(lengths, np.median(lengths)) if len(lengths) else lengths
         order = np.arange(d)
-        self._measure_across(order[:_FIRST_BATCH], typical, _SHARES[0])
-        if d > _FIRST_BATCH:
-            jumps = np.diff(self.across[:, :_FIRST_BATCH], axis=0)
+        self._measure_across(order[: CELL.first_batch], typical, CELL.shares[0])
+        if d > CELL.first_batch:
+            jumps = np.diff(self.across[:, : CELL.first_batch], axis=0)
             seen = np.concatenate([jumps, self._normals()], axis=1)
-            self._measure_across(order[_FIRST_BATCH:], np.sqrt((seen**2).mean(axis=1)), _SHARES[1])
+            self._measure_across(order[CELL.first_batch :], np.sqrt((seen**2).mean(axis=1)), CELL.shares[1])
         return self._gradients()
 
     def _normals(self) -> Floats:
@@ -129,7 +119,7 @@ class _Measuring:
         for number, base in enumerate(self.bases):
             if base.aside is not None:
                 self.aside[number] = base.aside
-        for _ in range(_MOST_REPEATS):
+        for _ in range(CELL.most_repeats):
             cells = np.flatnonzero(todo)
             if len(cells):
                 ways = np.array([self.bases[i].leg.aside for i in cells])
@@ -141,31 +131,31 @@ class _Measuring:
                 return
             asides = np.array([base.leg.aside for base in self.bases])
             change = np.abs(asides @ self._normals().T) * np.where(np.isfinite(self.steps[:, :1]), steps[:, None], 0.0)
-            todo = (change > _SAFE * self._margins()).any(axis=1) & np.isfinite(self.steps[:, 0])
+            todo = (change > CELL.safe * self._margins()).any(axis=1) & np.isfinite(self.steps[:, 0])
             if not todo.any():
                 return
-            steps = np.where(todo, steps / _SMALLER, steps)
+            steps = np.where(todo, steps / CELL.smaller, steps)
         raise PathFailed("no step across the path stays within its cell")
 
     def _check_other_half(self) -> None:
         """Foretell the function in the plane behind the path; with more layers it is another one."""
-        places = -self.path.radius * _BEHIND
+        places = -self.path.radius * np.array([CELL.behind])
         answers = self.ledger.ask(places @ self.path.frame.plane, "gradients")
         planar, normals = self._planar(), self._normals()
         met = np.array([crossing.place for crossing in self.crossings]).reshape(-1, 2)
         signs = np.sign([crossing.weight for crossing in self.crossings])
         heights = places @ normals.T - (normals * met).sum(axis=1)  # (points, k)
-        once = crossed_once(normals, _CROSSED_TWICE * np.linalg.norm(normals, axis=1))
+        once = crossed_once(normals, CELL.crossed_twice * np.linalg.norm(normals, axis=1))
         active = np.where((heights * signs > 0) & once, heights, 0.0).sum(axis=1)
         foretold = self.values[0] + (places - self.places[0]) @ planar[0] + active
-        if np.abs(answers - foretold).max() > _OTHER * np.abs(self.values).max():
+        if np.abs(answers - foretold).max() > CELL.other * np.abs(self.values).max():
             raise BehindThePath("the function behind the path is not as foretold")
 
     def _measure_first_again(self) -> None:
         """Measure the first cell's slope aside with the longest step that its margins allow: it is the linear term."""
         if not len(self.crossings) or not np.isfinite(self.steps[0, 0]):
             return
-        if self.sigma / self.steps[0, 0] < _FIRST_PRECISE * np.median(np.linalg.norm(self._normals(), axis=1)):
+        if self.sigma / self.steps[0, 0] < CELL.first_precise * np.median(np.linalg.norm(self._normals(), axis=1)):
             return
         way = self.bases[0].leg.aside
         with np.errstate(divide="ignore"):
@@ -186,16 +176,16 @@ class _Measuring:
             longest = (room / (share * np.maximum(typical, 1e-300))).min(axis=1, initial=self.path.radius)
         steps = np.repeat(longest[:, None], len(directions), axis=1)  # (cells, n)
         todo = np.ones(steps.shape, dtype=np.bool_)
-        for _ in range(_MOST_REPEATS):
+        for _ in range(CELL.most_repeats):
             self._ask_across(directions, steps, todo)
             jumps = np.abs(np.diff(self.across[:, directions], axis=0))  # (k, n)
             todo = np.stack(
-                [(jumps * h > _SAFE * r[:, None]).any(axis=0) for h, r in zip(steps, room)]
+                [(jumps * h > CELL.safe * r[:, None]).any(axis=0) for h, r in zip(steps, room)]
             ) if len(jumps) else np.zeros_like(todo)  # fmt: skip
             if not todo.any():
                 self.steps[:, 1 + directions] = steps
                 return
-            steps = np.where(todo, steps / _SMALLER, steps)
+            steps = np.where(todo, steps / CELL.smaller, steps)
         raise PathFailed("no step across the plane stays within its cell")
 
     def _ask_across(self, directions: NDArray[np.intp], steps: Floats, todo: NDArray[np.bool_]) -> None:

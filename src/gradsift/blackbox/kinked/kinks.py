@@ -7,18 +7,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from .kinked_policy import BEND
 from .pieces import Piece, meeting
 from .shape import Shape
 
 __all__ = ["Bend", "Kink", "NotThatShape", "Seen", "try_sharp", "try_smooth"]
 
-_APART = 40.0  # errors of the meeting point between it and the answers that test it
-_AGREE = 10.0  # standard deviations
-_TELLS = 0.2  # least argument that tells a width
-_WIDEST = 1 / 40  # least width of a unit over the typical one
-_STEP = 6.0
-_MOST_WIDTHS = 5
-_LOOK_TWICE = 2  # kinks at which the shape is compared with a further answer
 
 Ask = Callable[[float], float]
 
@@ -83,7 +77,7 @@ def try_sharp(bend: Bend, left: Piece, right: Piece, ask: Ask, sigma: float) -> 
     An answer that lies on a piece extends it; two queries if there is a single kink.
     """
     place, change, error = meeting(left, right)
-    away = max(_APART * error * sigma, 8 * np.spacing(abs(left.low) + abs(right.high)))
+    away = max(BEND.apart * error * sigma, 8 * np.spacing(abs(left.low) + abs(right.high)))
     if not left.high < place - away < place + away < right.low:
         return Seen()
     for t, near, far in ((place - away, left, right), (place + away, right, left)):
@@ -107,7 +101,7 @@ def try_smooth(bend: Bend, left: Piece, right: Piece, ask: Ask, sigma: float) ->
     if not room > 0:
         return Seen()
     delta = shape.typical / bend.typical_width()
-    for _ in range(_MOST_WIDTHS):
+    for _ in range(BEND.most_widths):
         if delta >= room:
             return Seen()
         seen = _both_sides(shape, left, right, ask, sigma, place, change, delta)
@@ -119,7 +113,7 @@ def try_smooth(bend: Bend, left: Piece, right: Piece, ask: Ask, sigma: float) ->
         flat = shape.flat(sigma * seen.kink.width / abs(change))
         if seen.kink.width * room < flat:
             return Seen(crowded=True)
-        if len(bend.widths) < _LOOK_TWICE:
+        if len(bend.widths) < BEND.look_twice:
             _look_twice(shape, seen.kink, left, right, ask, sigma)
         bend.widths.append(seen.kink.width)
         return seen
@@ -135,28 +129,30 @@ def _both_sides(
         y = ask(t)
         ratios[number] = (y - near.at(t)) / (change * delta)
         noises[number] = sigma * float(np.hypot(1.0, np.hypot(near.error(t), far.error(t)))) / abs(change * delta)
-        noise = _AGREE * noises[number]
+        noise = BEND.agree * noises[number]
         if far.holds(t, y, sigma) and not near.holds(t, y, sigma):
             far.add(t, y)
             return Seen()
-        least = _WIDEST * shape.typical
+        least = BEND.widest * shape.typical
         most = float(shape.rest(np.array(least))) / least
         if abs(ratios[number]) > noise and not 0 < ratios[number] / most < 1.5:
             return Seen(strays=((t, y),))
-    noise = _AGREE * float(noises.max())
+    noise = BEND.agree * float(noises.max())
     if np.abs(ratios).max() < 3 * noise:
-        return 1 / _STEP
+        return 1 / BEND.step
     for turn in (1.0,) if shape.even else (1.0, -1.0):
         sides = np.array([-turn, turn])
         chosen = int(np.argmax(np.abs(ratios)))
         argument = shape.argument(abs(ratios[chosen]), float(sides[chosen]))
         if argument == 0:
-            return _STEP
+            return BEND.step
         if argument == np.inf:
             continue
         expected = shape.rest(sides * argument) / argument
         if np.abs(expected - ratios).max() <= noise * (1 + argument):
-            return Seen(Kink(place, change, argument / delta, turn)) if argument > _TELLS else shape.typical / argument
+            return (
+                Seen(Kink(place, change, argument / delta, turn)) if argument > BEND.tells else shape.typical / argument
+            )
     return Seen(crowded=True)
 
 
@@ -167,5 +163,5 @@ def _look_twice(shape: Shape, kink: Kink, left: Piece, right: Piece, ask: Ask, s
     near = left if argument < 0 else right
     expected = near.at(t) + kink.change / kink.width * float(shape.rest(np.array(kink.turn * argument)))
     noise = sigma * float(np.hypot(1.0, np.hypot(left.error(t), right.error(t))))
-    if abs(ask(t) - expected) > 3 * _AGREE * noise:
+    if abs(ask(t) - expected) > 3 * BEND.agree * noise:
         raise NotThatShape

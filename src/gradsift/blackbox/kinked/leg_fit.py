@@ -8,13 +8,12 @@ import numpy as np
 from scipy.linalg import lstsq, qr, solve_triangular
 
 from ...checking import Floats
+from .kinked_policy import LEG_FIT
 from .kinks import Kink
 from .legs import LegScan
 from .shape import Shape
 
 __all__ = ["SettledLeg", "settle_leg"]
-
-_ROUNDS = 6
 
 
 @dataclass(frozen=True)
@@ -73,7 +72,7 @@ def settle_leg(shape: Shape, scan: LegScan, sigma: float) -> SettledLeg:
     """Fit line and kinks jointly to all answers on a leg by Gauss-Newton; O(n k^2) for n answers."""
     line = _first_line(shape, scan)
     kinks = scan.kinks
-    for _ in range(_ROUNDS):
+    for _ in range(LEG_FIT.rounds):
         values, jacobian = _model(shape, line, kinks, scan.times)
         scale = np.linalg.norm(jacobian, axis=0)
         scale[scale == 0] = 1.0

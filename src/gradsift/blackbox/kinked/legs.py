@@ -7,19 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...checking import Floats
-from ..asking import EPS, Ledger
+from ..asking import Ledger
+from .kinked_policy import LEG
 from .kinks import Bend, Kink, try_sharp, try_smooth
 from .path import Leg, Path
 from .pieces import Piece, meeting
 
 __all__ = ["Ends", "LegScan", "PathFailed", "ask_ends", "scan_leg"]
-
-_END = 2e-5  # length of a piece at an end, over that of the leg: short, so that no kink lies within
-_PAIR = 1e-3  # spacing of two answers that make a piece, over the gap in which they lie
-_LEAST_GAP = 1e-11  # over the leg's length: nothing is told apart below
-_ROUNDING = 3.0 * EPS  # of one answer, over the largest
-_KINK_WITHIN = 20.0  # rounding errors by which three answers at an end miss a line
-_PATIENCE = (40, 14)  # queries on a leg: at least, and per kink found
 
 
 class PathFailed(Exception):
@@ -61,7 +55,7 @@ def ask_ends(ledger: Ledger, path: Path) -> Ends:
     corner: list[float] = []
     misses, largest = [], 0.0
     for leg in path.legs:
-        step = _END * leg.length
+        step = LEG.end * leg.length
         times = np.array([0.0, step, leg.length - step, leg.length - 0.4 * step, leg.length])
         asked = ledger.ask(leg.points(times[len(corner) :]), "path")
         values = np.concatenate([corner, asked])
@@ -70,8 +64,8 @@ def ask_ends(ledger: Ledger, path: Path) -> Ends:
         first, last = (Piece(times[part].tolist(), values[part].tolist(), True) for part in (slice(2), slice(2, 5)))
         misses.append(float(np.linalg.norm([last.at(t) - y for t, y in zip(last.times, last.values)])))
         pieces.append((first, last))
-    sigma = max(_ROUNDING * largest, 1.5 * min(misses))
-    if max(misses) > _KINK_WITHIN * sigma:
+    sigma = max(LEG.rounding * largest, 1.5 * min(misses))
+    if max(misses) > LEG.kink_within * sigma:
         raise PathFailed("a kink lies right at an end of the path")
     return Ends((pieces[0], pieces[1]), sigma)
 
@@ -131,11 +125,11 @@ class _Scan:
 
     def _check_patience(self, left: Piece, right: Piece) -> None:
         self.tries += 1
-        allowed = _PATIENCE[0] + _PATIENCE[1] * sum(kink is not None for kink in self.gaps)
+        allowed = LEG.patience[0] + LEG.patience[1] * sum(kink is not None for kink in self.gaps)
         if len(self.times) > allowed or self.tries > 2 * allowed:
             n_kinks = sum(kink is not None for kink in self.gaps)
             raise PathFailed(f"{len(self.times)} answers on a leg separate only {n_kinks} kinks")
-        if right.low - left.high < _LEAST_GAP * self.leg.length:
+        if right.low - left.high < LEG.least_gap * self.leg.length:
             raise PathFailed("a bend within the least distance is not a single kink")
 
     def _merge(self, number: int, left: Piece, right: Piece) -> bool:
@@ -185,7 +179,7 @@ class _Scan:
         """Make a new piece of an answer that lies on neither side, and one beside it."""
         left, right = self.pieces[number], self.pieces[number + 1]
         room = max(right.low - t, t - left.high)
-        step = min(_PAIR * (right.low - left.high), 0.3 * room)
+        step = min(LEG.pair * (right.low - left.high), 0.3 * room)
         beside = t + step if right.low - t >= t - left.high else t - step
         self.pieces.insert(number + 1, Piece([t, beside], [y, self.ask(beside)]))
         self.gaps[number : number + 1] = [None, None]

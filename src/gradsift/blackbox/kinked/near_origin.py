@@ -11,18 +11,9 @@ from ...checking import Floats
 from ..asking import Ledger
 from .assemble import Found, pulled_by_far_kinks
 from .kink_net import KinkNet
+from .kinked_policy import NEAR_ORIGIN
 
 __all__ = ["Polished", "polish_near_origin"]
-
-_WANTED = 1.2e-9  # standard errors, over the size of a parameter
-_ROUNDS = 3
-_STEPS = 4
-_PRIOR = 10.0  # how much worse than thought the start may be
-_POOL = (40, 8)  # candidates: at least, and per unit
-_LEAST_GAIN = 1e-3  # of the worst variance, by one more answer
-_ALONG = (-1.0, 1.7)  # decimal logarithms of distances along a hyperplane: units separate further out
-_NOT_SURE = 4.0  # standard errors of an offset within which a sharp unit may be active or not
-_MOST = (12, 4)  # points: at least, and per unknown
 
 
 @dataclass(frozen=True)
@@ -68,7 +59,7 @@ def polish_near_origin(
     net = found.net
     noise = near_noise(found, points)
     errors = prior
-    for _ in range(_ROUNDS):
+    for _ in range(NEAR_ORIGIN.rounds):
         net, errors = _fit(net, prior, points, y, noise)
         net = pulled_by_far_kinks(found, net)
     return Polished(replace(found, net=net), points, y, noise, errors)
@@ -97,9 +88,9 @@ def _prior(found: Found) -> Floats:
     net = found.net
     levers = np.linalg.norm(found.far_points, axis=1)
     plane = np.hypot(found.aside_errors[1:], found.jump_errors[:, 0])
-    q = _PRIOR * (levers * plane + found.sigma)
-    c = _PRIOR * (found.path.radius * float(np.linalg.norm(found.linear_errors[:2])) + found.sigma)
-    w = [] if net.shape.sharp else [_PRIOR * found.weight_errors]
+    q = NEAR_ORIGIN.prior * (levers * plane + found.sigma)
+    c = NEAR_ORIGIN.prior * (found.path.radius * float(np.linalg.norm(found.linear_errors[:2])) + found.sigma)
+    w = [] if net.shape.sharp else [NEAR_ORIGIN.prior * found.weight_errors]
     return np.concatenate([q, *w, [c]])
 
 
@@ -111,12 +102,12 @@ def _pool(found: Found, rng: np.random.Generator) -> Floats:
     feet = -(net.q / squares)[:, None] * net.jumps
     distances = np.linalg.norm(feet, axis=1)
     typical = float(np.median(distances))
-    n = _POOL[0] + _POOL[1] * net.k
+    n = NEAR_ORIGIN.pool[0] + NEAR_ORIGIN.pool[1] * net.k
     units = np.arange(n) % net.k  # every unit, from both sides
     widths = 0.5 * distances + 0.5 * typical if net.shape.sharp else np.abs(net.w) / np.sqrt(squares)
     shifts = np.where(np.arange(n) // net.k % 2, 1.0, -1.0) * rng.uniform(0.3, 3.0, n) * widths[units]
     normals = net.jumps[units] / np.sqrt(squares[units])[:, None]
-    lengths = 10 ** rng.uniform(*_ALONG, n) * np.maximum(typical, widths[units])
+    lengths = 10 ** rng.uniform(*NEAR_ORIGIN.along, n) * np.maximum(typical, widths[units])
     along = rng.standard_normal((n, d)) / np.sqrt(d) * lengths[:, None]
     return np.asarray(feet[units] + shifts[:, None] * normals + along)
 
@@ -127,19 +118,19 @@ def _design(found: Found, prior: Floats, rng: np.random.Generator) -> Floats:
     pool = _pool(found, rng)
     derivatives = net.near_derivatives(pool)
     noise = np.hypot(near_noise(found, pool), _doubts(net, prior, pool))
-    wanted = _WANTED * parameter_sizes(net)
+    wanted = NEAR_ORIGIN.wanted * parameter_sizes(net)
     scaled = derivatives * (prior / noise[:, None])  # unknowns in units of the prior, answers in units of their errors
     # The covariance is kept as root @ root.T (Potter's update): standard errors shrink by many orders of magnitude.
     root, seen = np.eye(len(prior)), scaled.copy()  # seen = scaled @ root
     chosen: list[int] = []
-    for _ in range(_MOST[0] + _MOST[1] * len(prior)):
+    for _ in range(NEAR_ORIGIN.most[0] + NEAR_ORIGIN.most[1] * len(prior)):
         errors = np.linalg.norm(root, axis=1)
         worst = int(np.argmax(errors * prior / wanted))
         if errors[worst] * prior[worst] <= wanted[worst]:
             break
         gains = (seen @ root[worst]) ** 2 / (1 + (seen**2).sum(axis=1))
         pick = int(np.argmax(gains))
-        if gains[pick] < _LEAST_GAIN * errors[worst] ** 2:
+        if gains[pick] < NEAR_ORIGIN.least_gain * errors[worst] ** 2:
             break
         chosen.append(pick)
         heard = seen[pick].copy()
@@ -154,8 +145,10 @@ def _doubts(net: KinkNet, prior: Floats, X: Floats) -> Floats:
     """Return what is lost where it is not known on which side of a sharp kink a point lies, shape (n,)."""
     if not net.shape.sharp:
         return np.zeros(len(X))
-    offsets = prior[: net.k] / _PRIOR
-    lost = np.where(np.abs(net.arguments(X)) < _NOT_SURE * offsets, offsets, 0.0)  # t = <jumps, x> + q up to its sign
+    offsets = prior[: net.k] / NEAR_ORIGIN.prior
+    lost = np.where(
+        np.abs(net.arguments(X)) < NEAR_ORIGIN.not_sure * offsets, offsets, 0.0
+    )  # t = <jumps, x> + q up to its sign
     return np.asarray(np.linalg.norm(lost, axis=1))
 
 
@@ -165,7 +158,7 @@ def _fit(net: KinkNet, prior: Floats, X: Floats, y: Floats, noise: Floats) -> tu
     By QR, with the prior as further rows: priors and answers differ by many orders of magnitude.
     """
     start = _parameters(net)
-    for _ in range(_STEPS):
+    for _ in range(NEAR_ORIGIN.steps):
         rows = np.concatenate([net.near_derivatives(X) * prior / noise[:, None], np.eye(len(prior))])
         misses = np.concatenate([(y - net.predict(X)) / noise, (start - _parameters(net)) / prior])
         q, r = qr(rows, mode="economic")

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...checking import Floats, as_generator, at_least
-from ...checks import KINKED
+from ...checks import KINKED_UNITS
 from ...errors import NotIdentifiable
 from ...model import SigmoidCombination
 from ...oracle import Oracle
@@ -21,6 +21,7 @@ from .assemble import Found, assemble
 from .bump import which_activation
 from .cell_gradients import BehindThePath, measure_gradients
 from .cells import bases_of, crossings_of, stretches_of
+from .kinked_policy import OPENING
 from .kinks import Bend, NotThatShape
 from .leg_fit import SettledLeg, settle_leg
 from .legs import LegScan, PathFailed, ask_ends, scan_leg
@@ -33,13 +34,6 @@ from .signs import model_of
 from .vouching import UnitBounds, bounds_of, certify_kinks, far_pair, foretold, near_points
 
 __all__ = ["open_kinked"]
-
-_SHARP, _SMOOTH = 1e3, 3e3  # radius of the path over the reach
-_WIDTH = 40.0  # first guess of a width times the reach
-_NEAR = 3.0  # how far beyond the opposite point the path ends, over the reach
-_FACTORS = (1.0, 5.0, 0.5, 20.0, 2.0)  # of the radius, one path after the other until one succeeds
-_LOOSE = 2.5  # error of a base, in rounding errors, above which it is asked for
-_SCATTER = 1.3  # rounding error of one answer over the scatter of a leg's answers
 
 
 @dataclass(frozen=True)
@@ -109,18 +103,18 @@ class _Opening:
         if not self.told:
             self._tell_activation(reach)
         last: _Attempt | None = None
-        for number, factor in enumerate(_FACTORS):
-            radius = factor * (_SHARP if self.shape.sharp else _SMOOTH) * reach.radius
+        for number, factor in enumerate(OPENING.factors):
+            radius = factor * (OPENING.sharp if self.shape.sharp else OPENING.smooth) * reach.radius
             try:
                 last = self._along_a_path(radius, reach)
-                if max(last.chi, last.fresh) < KINKED.residuals:
+                if max(last.chi, last.fresh) < KINKED_UNITS.residuals:
                     break
-                self.notes.append(f"path {number + 1}: fresh points are missed by {last.fresh:.3g} times the rounding")
+                self.notes.append(f"path {number + 1}: fresh points are missed by {last.fresh:.3g}")
             except PathFailed as failure:
                 self._heed(failure, number, reach)
         if last is None:
             raise NotIdentifiable(
-                f"None of {len(_FACTORS)} paths separates into single {self.shape.name} units ({self.ledger.n_queries} "
+                f"None of {len(OPENING.factors)} paths separates into single {self.shape.name} units ({self.ledger.n_queries} "
                 f"queries; {self.notes[-1]}): a deeper network, an output link that is not undone, or units in nearly "
                 "parallel pairs."
             )
@@ -168,7 +162,7 @@ class _Opening:
         ledger.n_units = found.net.k
         polished = polish_near_origin(found, ledger, self.rng)
         fresh, near = self._fresh_near(polished)
-        if not near < KINKED.residuals:
+        if not near < KINKED_UNITS.residuals:
             polished = polish_near_origin(found, ledger, self.rng, polished)
             fresh, near = self._fresh_near(polished)
         far = far_pair(polished.found, self.rng)
@@ -182,18 +176,18 @@ class _Opening:
 
     def _find(self, radius: float, reach: LinearReach) -> Found:
         ledger, shape = self.ledger, self.shape
-        path = half_square(radius, _NEAR * reach.radius, ledger.n_features, self.rng)
+        path = half_square(radius, OPENING.near * reach.radius, ledger.n_features, self.rng)
         ends = ask_ends(ledger, path)
-        bend = Bend(shape, _WIDTH / reach.radius)
+        bend = Bend(shape, OPENING.width / reach.radius)
         try:
             scans = [scan_leg(ledger, leg, pieces, bend, ends.sigma) for leg, pieces in zip(path.legs, ends.pieces)]
         except NotThatShape:
             raise PathFailed("the first kinks have another shape") from None
         first, second = (self._settle(scan, ends.sigma) for scan in scans)
-        if max(first.chi, second.chi) > KINKED.residuals:
+        if max(first.chi, second.chi) > KINKED_UNITS.residuals:
             raise PathFailed("single kinks do not explain all answers on a leg")
         largest = max(float(np.abs(scan.values).max()) for scan in scans)
-        sigma = max(EPS * largest, _SCATTER * float(np.hypot(first.scatter, second.scatter)) / np.sqrt(2))
+        sigma = max(EPS * largest, OPENING.scatter * float(np.hypot(first.scatter, second.scatter)) / np.sqrt(2))
         bases = bases_of((first, second), shape, sigma)
         crossings = crossings_of((first, second), shape, sigma)
         if not crossings:
@@ -212,7 +206,7 @@ class _Opening:
         if self.shape.sharp:
             return leg
         middles = np.array([stretch.middle for stretch in stretches_of(leg, self.shape, sigma)])
-        middles = middles[leg.at(self.shape, middles)[1] > _LOOSE]
+        middles = middles[leg.at(self.shape, middles)[1] > OPENING.loose]
         if not len(middles):
             return leg
         answers = self.ledger.ask(scan.leg.points(middles), "path")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["Piece", "meeting"]
+from .kinked_policy import PIECE
 
-_ON = 8.0  # standard deviations within which an answer lies on a piece
+__all__ = ["Piece", "meeting"]
 
 
 class Piece:
@@ -58,7 +58,7 @@ class Piece:
 
     def holds(self, t: float, y: float, sigma: float) -> bool:
         """Say whether an answer lies on the line."""
-        return abs(y - self.at(t)) <= _ON * sigma * float(np.hypot(1.0, self.error(t)))
+        return abs(y - self.at(t)) <= PIECE.on * sigma * float(np.hypot(1.0, self.error(t)))
 
     def add(self, t: float, y: float) -> None:
         """Take an answer that lies on the line."""
@@ -83,7 +83,7 @@ class Piece:
     def same_line(self, other: Piece, sigma: float) -> bool:
         """Say whether two pieces lie on one line: each passes through both ends of the gap between them."""
         return all(
-            abs(self.at(t) - other.at(t)) <= _ON * sigma * np.hypot(self.error(t), other.error(t))
+            abs(self.at(t) - other.at(t)) <= PIECE.on * sigma * np.hypot(self.error(t), other.error(t))
             for t in (self.high, other.low)
         )
 

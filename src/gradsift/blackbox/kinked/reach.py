@@ -9,14 +9,10 @@ import numpy as np
 from ...checking import Floats
 from ...errors import NotIdentifiable
 from ...geometry import orthonormal_rows
-from ..asking import EPS, Ledger
+from ..asking import Ledger
+from .kinked_policy import REACH
 
 __all__ = ["LinearReach", "find_reach"]
-
-_FACTOR = 8.0
-_MOST = 16  # radii per ray
-_COLLINEAR = 64 * EPS
-_SUSPICIOUS = 8.0**4.5  # a reach beyond this may be the luck of one ray
 
 
 @dataclass(frozen=True)
@@ -44,7 +40,7 @@ def find_reach(ledger: Ledger, rng: np.random.Generator, *, both_ways: bool) -> 
     ways = orthonormal_rows(2, ledger.n_features, rng)
     reaches = [_along(ledger, ways[0])]
     radius = reaches[0].radius
-    if radius > _SUSPICIOUS:
+    if radius > REACH.suspicious:
         reaches.append(_along(ledger, ways[1]))
         radius = min(radius, reaches[1].radius)
     if both_ways or not any(reach.grows for reach in reaches):  # all units may be idle on one side, but not on both
@@ -56,13 +52,13 @@ def find_reach(ledger: Ledger, rng: np.random.Generator, *, both_ways: bool) -> 
 def _along(ledger: Ledger, way: Floats) -> LinearReach:
     radii: list[float] = []
     values: list[float] = []
-    for number in range(_MOST):
-        radii.append(_FACTOR**number)
+    for number in range(REACH.most):
+        radii.append(REACH.factor**number)
         values.append(float(ledger.ask(radii[-1] * way[None], "reach")[0]))
         if number < 2:
             continue
         first, second = np.diff(values[-3:])
-        if abs(second - _FACTOR * first) <= _COLLINEAR * _FACTOR * np.abs(values[-3:]).max():
+        if abs(second - REACH.factor * first) <= REACH.collinear * REACH.factor * np.abs(values[-3:]).max():
             return LinearReach(radii[-3], bool(abs(second) > 1e-6 * np.abs(values[-3:]).max()))
     raise NotIdentifiable(
         f"Along a ray the function is not straight even at radius {radii[-1]:.2g} ({ledger.n_queries} queries): it is "

@@ -11,15 +11,11 @@ from ...checking import Floats
 from ..asking import Ledger
 from .cell_gradients import CellGradients
 from .cells import Crossing, flats_of
+from .kinked_policy import ROOMIER
 from .path import Path
 from .shape import Shape
 
 __all__ = ["measure_again"]
-
-_PRECISE = 3e-10  # error of a cell's gradient over the shortest jump beside it
-_SAFE = 0.6  # share of a margin that a step may use
-_HARDLY_BETTER = 0.7  # error of the second look over that of the first, above which it is not taken
-_MOST = 0.5  # share of the cells: where more are narrow, another path is better
 
 
 @dataclass(frozen=True)
@@ -44,8 +40,8 @@ def measure_again(
     lengths = np.linalg.norm(jumps, axis=1)
     beside = np.minimum(np.append(lengths, np.inf), np.insert(lengths, 0, np.inf))
     errors = gradients.sizes
-    narrow = np.flatnonzero(errors > _PRECISE * beside)
-    if not len(narrow) or len(narrow) > max(2, _MOST * len(errors)):
+    narrow = np.flatnonzero(errors > ROOMIER.precise * beside)
+    if not len(narrow) or len(narrow) > max(2, ROOMIER.most * len(errors)):
         return gradients
     places = np.array([crossing.place for crossing in crossings])
     weights = np.array([crossing.weight for crossing in crossings])
@@ -68,9 +64,9 @@ def _look_again(
     if (margins <= 0).any():
         return gradients
     with np.errstate(divide="ignore"):
-        steps = np.minimum((_SAFE * margins[:, None] / np.abs(sides.jumps)).min(axis=0), path.radius)  # (d,)
+        steps = np.minimum((ROOMIER.safe * margins[:, None] / np.abs(sides.jumps)).min(axis=0), path.radius)  # (d,)
     errors = 1.5 * sigma / steps
-    if np.linalg.norm(errors) > _HARDLY_BETTER * gradients.sizes[cell]:
+    if np.linalg.norm(errors) > ROOMIER.hardly_better * gradients.sizes[cell]:
         return gradients
     rows = np.concatenate([stand[None], stand + np.diag(steps)])
     answers = ledger.ask_blocks(d + 1, lambda part: path.frame.from_coordinates(rows[part]), "roomier")

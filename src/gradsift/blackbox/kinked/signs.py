@@ -9,11 +9,10 @@ from numpy.typing import NDArray
 
 from ...model import SigmoidCombination
 from .kink_net import KinkNet
+from .kinked_policy import SIGNS
 from .shape import shape_of
 
 __all__ = ["model_of"]
-
-_NOTHING = 1e-7  # of the longest jump: a linear term below is rounding
 
 
 def model_of(net: KinkNet, *, leaky_too: bool = False) -> tuple[SigmoidCombination, NDArray[np.intp]]:
@@ -43,7 +42,7 @@ def _model(net: KinkNet) -> tuple[SigmoidCombination, NDArray[np.intp]]:
     # A unit seen from the other side: relu(t) = relu(-t) + t.
     linear = net.g + net.jumps[~forward].sum(axis=0) - shape.slope * (weights[:, None] * rows).sum(axis=0)
     intercept = net.c + net.q[~forward].sum() - float(weights @ (shape.slope * offsets + shape.level))
-    if np.linalg.norm(linear) < _NOTHING * np.linalg.norm(net.jumps, axis=1).max(initial=0.0):
+    if np.linalg.norm(linear) < SIGNS.nothing * np.linalg.norm(net.jumps, axis=1).max(initial=0.0):
         linear = np.zeros_like(linear)
     model = SigmoidCombination(rows, weights, 1.0, offsets, float(intercept), shape.activation, linear)
     order = np.argsort(-np.abs(weights), kind="stable")

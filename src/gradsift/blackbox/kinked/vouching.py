@@ -7,17 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...checking import Floats
-from ...checks import KINKED, Verdict, exact, n_of
+from ...checks import KINKED_UNITS, Verdict, exact, n_of
 from ...geometry import normalize_rows
 from ..asking import Ledger
 from .assemble import Found
+from .kinked_policy import VOUCH
 from .near_origin import Polished, near_noise, parameter_sizes
 
 __all__ = ["UnitBounds", "bounds_of", "certify_kinks", "far_pair", "foretold", "near_points"]
-
-_FAR = 1e5  # radius of a pair of opposite points, over that of the path
-_NEAR = 2
-_DEVIATIONS = 6.0  # standard errors in a bound: one error in 2,752 was above three
 
 
 @dataclass(frozen=True)
@@ -51,12 +48,17 @@ def bounds_of(polished: Polished) -> UnitBounds:
     relative = polished.errors / parameter_sizes(net)
     weights = np.zeros(net.k) if net.shape.sharp else relative[net.k : 2 * net.k]
     linear = float(np.linalg.norm(found.linear_errors)) / float(lengths.max(initial=1e-300))
-    return UnitBounds(_DEVIATIONS * jumps, _DEVIATIONS * relative[: net.k], _DEVIATIONS * weights, _DEVIATIONS * linear)
+    return UnitBounds(
+        VOUCH.deviations * jumps,
+        VOUCH.deviations * relative[: net.k],
+        VOUCH.deviations * weights,
+        VOUCH.deviations * linear,
+    )
 
 
 def far_pair(found: Found, rng: np.random.Generator) -> Floats:
     """Return two opposite points far beyond the path: a unit that it missed is active at one of them."""
-    way = normalize_rows(rng.standard_normal((1, len(found.net.g)))) * (_FAR * found.path.radius)
+    way = normalize_rows(rng.standard_normal((1, len(found.net.g)))) * (VOUCH.far * found.path.radius)
     return np.concatenate([way, -way])
 
 
@@ -66,8 +68,8 @@ def near_points(found: Found, rng: np.random.Generator) -> Floats:
     lengths = np.linalg.norm(net.jumps, axis=1)
     sizes = np.abs(net.q) / lengths + (0.0 if net.shape.sharp else np.abs(net.w) / lengths)
     d = len(net.g)
-    radii = float(np.median(sizes)) * 2.0 ** np.arange(_NEAR)
-    return np.asarray(radii[:, None] * normalize_rows(rng.standard_normal((_NEAR, d))))
+    radii = float(np.median(sizes)) * 2.0 ** np.arange(VOUCH.near)
+    return np.asarray(radii[:, None] * normalize_rows(rng.standard_normal((VOUCH.near, d))))
 
 
 def foretold(polished: Polished, X: Floats, y: Floats) -> float:
@@ -94,11 +96,11 @@ def certify_kinks(
     worst = float(bounds.units.max(initial=0.0))
     lengths = np.linalg.norm(net.jumps, axis=1)
     checks = (
-        exact.residuals(chi, ledger.n_queries, KINKED),
-        exact.fresh_kinks(fresh, n_fresh, KINKED),
-        exact.error_bound(worst, KINKED),
-        exact.linear_term_error(bounds.linear, KINKED),
-        exact.negligible_weight(float(lengths.min(initial=np.inf)), float(lengths.max(initial=0.0)), KINKED),
+        exact.residuals(chi, ledger.n_queries, KINKED_UNITS),
+        exact.fresh_kinks(fresh, n_fresh, KINKED_UNITS),
+        exact.error_bound(worst, KINKED_UNITS),
+        exact.linear_term_error(bounds.linear, KINKED_UNITS),
+        exact.negligible_weight(float(lengths.min(initial=np.inf)), float(lengths.max(initial=0.0)), KINKED_UNITS),
     )
     return Verdict(
         checks,
