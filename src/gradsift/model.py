@@ -217,18 +217,18 @@ class SigmoidCombination:
             self.linear,
         )
 
-    def plain(self) -> SigmoidCombination | None:
+    def plain(self, fits: float = 1e-6) -> SigmoidCombination | None:
         """Return the same function without a linear term; None if it needs one.
 
         Units of ReLU, leaky ReLU, softplus, SiLU and GELU can be turned, which adds to the linear term or takes from
         it (see :meth:`canonical`); the turns that leave nothing are found by :func:`gradsift.mirror.turns_to_cancel`.
-        What rounding leaves, up to 1e-6 of a unit's part, is set to zero.
+        What rounding leaves, up to a share `fits` of a unit's part, is set to zero.
         """
         slope = mirror_slope(self._activation)
         if slope is None or not self.has_linear_term:
             return None if self.has_linear_term else self._ordered()
         parts = (slope * self.weights * self.slopes)[:, None] * self.units
-        turns = turns_to_cancel(parts, -self.linear)
+        turns = turns_to_cancel(parts, -self.linear, fits)
         if turns is None:
             return None
         turned = self._turned(turns)._without_scale()

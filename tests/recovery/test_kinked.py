@@ -153,3 +153,60 @@ def test_the_same_seed_asks_the_same_questions():
     first, second = (gs.recover(gs.Oracle(f, 6), activation="gelu", random_state=4) for _ in range(2))
     assert first.model == second.model
     assert first.n_queries == second.n_queries
+
+
+def coarse(kind, f, seed):
+    rng = np.random.default_rng(seed)
+    return {
+        "decimals": lambda X: np.round(f(X), 4),
+        "noise": lambda X: f(X) + 0.1 * rng.standard_normal(len(X)),
+    }[kind]
+
+
+@pytest.mark.parametrize("kind", ["decimals", "noise"])
+def test_relu_units_are_found_through_coarse_answers_far_out(kind):
+    d, k = 10, 4
+    f, jumps, _ = teacher("relu", d, k, seed=13)
+    found = gs.recover(gs.Oracle(coarse(kind, f, 14), d), activation="relu", random_state=0)
+    assert found.certified, found.verdict
+    assert found.n_units == k
+    assert gs.match_units(found.model.units, jumps).max_error < 1e-5
+    X = np.random.default_rng(15).standard_normal((400, d))
+    misses = found.model.predict(X) - f(X)
+    assert np.sqrt(np.mean(misses**2)) < {"decimals": 1e-4, "noise": 0.05}[kind]
+    again = np.abs(misses).max()
+    assert again < 10 * max(found.standard_errors["intercept"][0], 1e-5) + 0.2 * (kind == "noise")
+
+
+def test_relu_units_in_single_precision_are_found_to_its_digits():
+    d, k = 10, 4
+    rng = np.random.default_rng(16)
+    a, b, u = (rng.standard_normal(s).astype(np.float32) for s in ((k, d), k, k))
+
+    def f(X):
+        return (np.maximum(X.astype(np.float32) @ a.T + b, 0) @ u).astype(np.float64)
+
+    found = gs.recover(gs.Oracle(f, d), activation="relu", random_state=0)
+    assert found.certified, found.verdict
+    assert gs.match_units(found.model.units, a.astype(np.float64)).max_error < 1e-5
+    X = np.random.default_rng(17).standard_normal((400, d))
+    np.testing.assert_allclose(found.model.predict(X), f(X), atol=1e-4 * f(X).std())
+    assert not found.model.has_linear_term
+
+
+def test_smooth_units_behind_coarse_answers_are_refused():
+    f, *_ = teacher("softplus", 6, 3, seed=18)
+    with pytest.raises(gs.errors.NotIdentifiable, match="only relu and leaky_relu"):
+        gs.recover(gs.Oracle(lambda X: np.round(f(X), 3), 6), activation="softplus", random_state=0)
+
+
+def test_several_outputs_share_the_units():
+    rng = np.random.default_rng(19)
+    a, b, u, c = (rng.standard_normal(s) for s in ((4, 7), 4, (4, 3), 3))
+    found = gs.recover(gs.Oracle(lambda X: np.maximum(X @ a.T + b, 0) @ u + c, 7), activation="relu", random_state=0)
+    assert found.certified, found.verdict
+    X = np.random.default_rng(20).standard_normal((200, 7))
+    wanted = np.maximum(X @ a.T + b, 0) @ u + c
+    assert len(found.outputs) == 3
+    for model, column in zip(found.outputs, wanted.T):
+        np.testing.assert_allclose(model.predict(X), column, atol=1e-6 * np.abs(column).max())

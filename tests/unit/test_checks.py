@@ -23,6 +23,7 @@ from gradsift.blackbox.noisy.far_circles import CircleTest
 from gradsift.blackbox.noisy.noise import Variance
 from gradsift.blackbox.noisy.verdict import Evidence, judge
 from gradsift.checks import (
+    COARSE_KINKS,
     EXACT,
     EXACT_IN_A_BOX,
     KINKED_UNITS,
@@ -203,7 +204,8 @@ def test_every_limit_says_where_it_comes_from():
     source = (PACKAGE / "checks" / "limits.py").read_text()
     stated = re.findall(r"^    (\w+)=[^,]+,(.*)$", source, re.M)
     assert len(stated) == sum(
-        len(fields(limits)) for limits in (EXACT, EXACT_IN_A_BOX, KINKED_UNITS, NOISY, LABELS, TABLE, PAPER)
+        len(fields(limits))
+        for limits in (EXACT, EXACT_IN_A_BOX, COARSE_KINKS, KINKED_UNITS, NOISY, LABELS, TABLE, PAPER)
     )
     for name, comment in stated:
         assert re.search("guess|black_box|data_fit|level|BIC|not asked", comment), name

@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import NotIdentifiable
 from ..oracle import Oracle
 from .answers import choose_path
 from .bounded import identify_bounded
 from .exact import identify
 from .exact.families import GrowsBothWays
-from .kinked import KINKED, open_kinked
+from .kinked import KINKED, grain_of, open_kinked
 from .noisy import identify_imperfect
 from .result import Identification, Progress
 
@@ -49,8 +50,12 @@ def identify_box(
         activation = "auto" if floor.kind == "exact" and oracle.bounds is None else "tanh"
     if oracle.bounds is not None:
         found = identify_bounded(oracle, activation, rng, accuracy=accuracy, floor=floor, progress=progress, **options)
-    elif floor.kind == "exact" and activation in KINKED:
-        found = open_kinked(oracle, activation, rng, progress=progress, **options)
+    elif activation in KINKED:
+        if floor.kind == "labels":
+            raise NotIdentifiable(
+                f"Labels cannot tell {activation} units, which grow: their mean must stay within -1 and 1."
+            )
+        found = open_kinked(oracle, activation, rng, progress=progress, grain=grain_of(floor), **options)
     elif floor.kind == "exact":
         found = _identify_exact(oracle, activation, rng, progress, options)
     else:

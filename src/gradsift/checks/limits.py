@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 __all__ = [
-    "EXACT", "EXACT_IN_A_BOX", "KINKED_UNITS", "LABELS", "NOISY", "PAPER", "TABLE",
+    "COARSE_KINKS", "EXACT", "EXACT_IN_A_BOX", "KINKED_UNITS", "LABELS", "NOISY", "PAPER", "TABLE",
     "ExactLimits", "NoisyLimits", "UnitLimits",
 ]  # fmt: skip
 
@@ -39,6 +39,14 @@ KINKED_UNITS = ExactLimits(
     error_bound=1e-8,  # what black_box_kinked counts as wrong; the bound is six standard errors
     spare_answers=0,  # not asked: fresh answers are counted by themselves
     negligible_weight=1e-7,  # guess
+)
+# Through coarse answers the bound is on directions, which far answers tell; offsets have their standard errors.
+COARSE_KINKS = ExactLimits(
+    residuals=12.0,  # guess; black_box_kinked, coarse rows
+    fresh_points=12.0,  # guess; the same rows
+    error_bound=1e-4,  # guess; the same rows
+    spare_answers=0,  # not asked
+    negligible_weight=1e-3,  # guess: fainter units may be made of rounding
 )
 # Inside a box the fit has one rounding error for all answers (no argument is large there), in units of 16 eps times the
 # largest answer, and fresh points come before the last fit; so all three are wider, and here only.

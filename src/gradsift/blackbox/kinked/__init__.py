@@ -7,7 +7,8 @@ reach (how far out), path, legs and kinks (where), cells and their gradients (wh
 
 from __future__ import annotations
 
+from .grain import grain_of
 from .opening import open_kinked
 from .shape import KINKED
 
-__all__ = ["KINKED", "open_kinked"]
+__all__ = ["KINKED", "grain_of", "open_kinked"]

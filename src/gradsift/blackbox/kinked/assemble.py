@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from ...checking import Floats
 from .cell_gradients import CellGradients
 from .cells import Base, Crossing, crossed_once
+from .grain import EXACT_ANSWERS, Grain
 from .kink_net import KinkNet
 from .kinked_policy import ASSEMBLE
 from .path import Path
@@ -65,7 +66,13 @@ class Found:
 
 
 def assemble(
-    path: Path, bases: list[Base], crossings: list[Crossing], gradients: CellGradients, shape: Shape, sigma: float
+    path: Path,
+    bases: list[Base],
+    crossings: list[Crossing],
+    gradients: CellGradients,
+    shape: Shape,
+    sigma: float,
+    grain: Grain = EXACT_ANSWERS,
 ) -> Found:
     """Return the network with all units inactive in the first cell, so that its gradient is the linear term."""
     frame = path.frame
@@ -86,6 +93,7 @@ def assemble(
         np.array([crossing.turn for crossing in crossings]),
         frame.from_coordinates(gradients.values[:1])[0],
         c,
+        grain,
     )
     across = np.array([crossing.leg.aside for crossing in crossings]).reshape(-1, 2) @ frame.plane
     weight_errors = np.array([crossing.weight_error for crossing in crossings])

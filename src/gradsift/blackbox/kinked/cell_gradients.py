@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from ...checking import Floats
 from ..asking import Ledger
 from .cells import Base, Crossing, crossed_once, flats_of, margins
-from .kinked_policy import CELL
+from .grain import EXACT_ANSWERS, Grain
+from .kinked_policy import CELL, GRAIN
 from .legs import PathFailed
 from .path import Path
 from .shape import Shape
@@ -58,7 +59,13 @@ class CellGradients:
 
 
 def measure_gradients(
-    ledger: Ledger, path: Path, bases: list[Base], crossings: list[Crossing], shape: Shape, sigma: float
+    ledger: Ledger,
+    path: Path,
+    bases: list[Base],
+    crossings: list[Crossing],
+    shape: Shape,
+    sigma: float,
+    grain: Grain = EXACT_ANSWERS,
 ) -> CellGradients:
     """Measure the gradient of every cell; d - 1 queries each, one less in the corner's cell.
 
@@ -66,7 +73,7 @@ def measure_gradients(
     direction i changes the argument of unit l by ``jumps[l, i] h``, and a step that did cross reads a jump whose
     change is just the margin. Such steps are repeated, shorter.
     """
-    return _Measuring(ledger, path, bases, crossings, shape, sigma).run()
+    return _Measuring(ledger, path, bases, crossings, shape, sigma).run(grain)
 
 
 class _Measuring:
@@ -83,12 +90,12 @@ class _Measuring:
         self.values = np.array([base.value for base in bases])
         self.places = np.array([base.place for base in bases])
 
-    def run(self) -> CellGradients:
+    def run(self, grain: Grain) -> CellGradients:
         rooms = np.array([base.room for base in self.bases])
         if (rooms <= 0).any():
             raise PathFailed("two kinks lie within each other's transition")
         self._measure_aside(min(CELL.first_step[0], CELL.first_step[1] / max(1, len(self.crossings))) * rooms)
-        self._check_other_half()
+        self._check_other_half(grain)
         self._measure_first_again()
         d = self.across.shape[1]
         lengths = np.linalg.norm(self._normals(), axis=1) / np.sqrt(2)
@@ -137,7 +144,7 @@ class _Measuring:
             steps = np.where(todo, steps / CELL.smaller, steps)
         raise PathFailed("no step across the path stays within its cell")
 
-    def _check_other_half(self) -> None:
+    def _check_other_half(self, grain: Grain) -> None:
         """Foretell the function in the plane behind the path; with more layers it is another one."""
         places = -self.path.radius * np.array([CELL.behind])
         answers = self.ledger.ask(places @ self.path.frame.plane, "gradients")
@@ -145,10 +152,11 @@ class _Measuring:
         met = np.array([crossing.place for crossing in self.crossings]).reshape(-1, 2)
         signs = np.sign([crossing.weight for crossing in self.crossings])
         heights = places @ normals.T - (normals * met).sum(axis=1)  # (points, k)
-        once = crossed_once(normals, CELL.crossed_twice * np.linalg.norm(normals, axis=1))
+        twice, other = (GRAIN.crossed_twice, GRAIN.behind) if grain.single else (CELL.crossed_twice, CELL.other)
+        once = crossed_once(normals, twice * np.linalg.norm(normals, axis=1))
         active = np.where((heights * signs > 0) & once, heights, 0.0).sum(axis=1)
         foretold = self.values[0] + (places - self.places[0]) @ planar[0] + active
-        if np.abs(answers - foretold).max() > CELL.other * np.abs(self.values).max():
+        if np.abs(answers - foretold).max() > other * np.abs(self.values).max():
             raise BehindThePath("the function behind the path is not as foretold")
 
     def _measure_first_again(self) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...checking import Floats
-from ..asking import EPS
+from .grain import EXACT_ANSWERS, Grain
 from .shape import Shape
 
 __all__ = ["KinkNet"]
@@ -30,6 +30,8 @@ class KinkNet:
     g : (d,) array
         Gradient where no unit is active.
     c : float
+    grain : Grain
+        Of the oracle's answers.
     """
 
     shape: Shape
@@ -39,6 +41,7 @@ class KinkNet:
     turns: Floats
     g: Floats
     c: float
+    grain: Grain = EXACT_ANSWERS
 
     @property
     def k(self) -> int:
@@ -88,7 +91,7 @@ class KinkNet:
         size = np.sqrt((terms**2).sum(axis=1)) + np.linalg.norm(self.g) * radii + abs(self.c)
         if not self.shape.sharp:
             size = size + np.abs(self.w).max(initial=0.0)
-        return np.asarray(2 * EPS * size)
+        return np.asarray(np.hypot(2 * self.grain.relative * size, self.grain.sd))
 
     def only(self, keep: NDArray[np.bool_]) -> KinkNet:
         """Return the network with the units selected by a mask."""

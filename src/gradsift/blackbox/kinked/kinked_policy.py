@@ -10,12 +10,32 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
+class GrainPolicy:
+    """Coarse answers."""
+
+    single: float = 1e-12  # relative error from which answers count as single precision; guess
+    far: float = 1e10  # size of answers on the path over their noise; noise rows
+    grows: float = 1e3  # growth along a ray over its noise, from which it is a line; guess
+    end: float = 2e-3  # of a leg, instead of LEG.end, in single precision; guess
+    pair: float = 2e-2  # of a gap, instead of LEG.pair, in single precision; guess
+    behind: float = 0.02  # instead of CELL.other, in single precision; guess
+    crossed_twice: float = 0.02  # instead of CELL.crossed_twice, in single precision; guess
+    precise: float = 1e-6  # instead of ROOMIER.precise, in single precision; guess
+    offsets: float = 0.07  # standard error of an offset over the noise; noise rows
+    most: tuple[int, int] = (40, 25)  # points near the origin through noise: at least, and per unknown; noise rows
+    digits: float = 4.0  # relative errors of answers in the standard error of an offset; float32 rows
+    cancel: float = 1e-3  # instead of 1e-6, what a linear term may leave in single precision; guess
+
+
+@dataclass(frozen=True)
 class ReachPolicy:
     """Rays outwards until the answers lie on a line."""
 
     factor: float = 8.0  # guess
     most: int = 16  # radii per ray; guess
     collinear: float = 64 * 2.0**-52  # guess
+    noise: float = 12.0  # standard deviations; guess
+    grows: float = 1e-6  # growth over the largest answer, below which a ray is flat; guess
     suspicious: float = 8.0**4.5  # a reach beyond this may be the luck of one ray; guess
 
 
@@ -169,6 +189,7 @@ class OpeningPolicy:
     scatter: float = 1.3  # rounding error of one answer over the scatter of a leg's answers; guess
 
 
+GRAIN = GrainPolicy()
 REACH = ReachPolicy()
 PIECE = PiecePolicy()
 LEG = LegPolicy()

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...checking import Floats
-from ..asking import Ledger
-from .kinked_policy import LEG
+from ..asking import EPS, Ledger
+from .grain import EXACT_ANSWERS, Grain
+from .kinked_policy import GRAIN, LEG
 from .kinks import Bend, Kink, try_sharp, try_smooth
 from .path import Leg, Path
 from .pieces import Piece, meeting
@@ -28,10 +29,13 @@ class Ends:
     ----------
     pieces : pairs of Piece
         For each leg.
+    pair : float
+        Spacing of two answers that make a piece, over the gap in which they lie.
     """
 
     pieces: tuple[tuple[Piece, Piece], tuple[Piece, Piece]]
     sigma: float
+    pair: float
 
 
 @dataclass(frozen=True)
@@ -49,13 +53,13 @@ class LegScan:
     values: Floats
 
 
-def ask_ends(ledger: Ledger, path: Path) -> Ends:
+def ask_ends(ledger: Ledger, path: Path, grain: Grain = EXACT_ANSWERS) -> Ends:
     """Ask for two or three answers near each end of both legs, the corner in common; 9 queries."""
     pieces: list[tuple[Piece, Piece]] = []
     corner: list[float] = []
     misses, largest = [], 0.0
     for leg in path.legs:
-        step = LEG.end * leg.length
+        step = (GRAIN.end if grain.single else LEG.end) * leg.length
         times = np.array([0.0, step, leg.length - step, leg.length - 0.4 * step, leg.length])
         asked = ledger.ask(leg.points(times[len(corner) :]), "path")
         values = np.concatenate([corner, asked])
@@ -64,27 +68,31 @@ def ask_ends(ledger: Ledger, path: Path) -> Ends:
         first, last = (Piece(times[part].tolist(), values[part].tolist(), True) for part in (slice(2), slice(2, 5)))
         misses.append(float(np.linalg.norm([last.at(t) - y for t, y in zip(last.times, last.values)])))
         pieces.append((first, last))
-    sigma = max(LEG.rounding * largest, 1.5 * min(misses))
+    sigma = max(LEG.rounding / EPS * grain.of(largest), 1.5 * min(misses))
     if max(misses) > LEG.kink_within * sigma:
         raise PathFailed("a kink lies right at an end of the path")
-    return Ends((pieces[0], pieces[1]), sigma)
+    return Ends((pieces[0], pieces[1]), sigma, GRAIN.pair if grain.single else LEG.pair)
 
 
-def scan_leg(ledger: Ledger, leg: Leg, ends: tuple[Piece, Piece], bend: Bend, sigma: float) -> LegScan:
+def scan_leg(
+    ledger: Ledger, leg: Leg, ends: tuple[Piece, Piece], bend: Bend, sigma: float, pair: float = LEG.pair
+) -> LegScan:
     """Find the kinks on a leg; 4 to 5 queries for each.
 
     Raises
     ------
     PathFailed
     """
-    return _Scan(ledger, leg, ends, bend, sigma).run()
+    return _Scan(ledger, leg, ends, bend, sigma, pair).run()
 
 
 class _Scan:
     """Pieces in order along the leg; gap number i lies between pieces i and i + 1 and holds a kink, or is open."""
 
-    def __init__(self, ledger: Ledger, leg: Leg, ends: tuple[Piece, Piece], bend: Bend, sigma: float) -> None:
-        self.ledger, self.leg, self.bend, self.sigma = ledger, leg, bend, sigma
+    def __init__(
+        self, ledger: Ledger, leg: Leg, ends: tuple[Piece, Piece], bend: Bend, sigma: float, pair: float
+    ) -> None:
+        self.ledger, self.leg, self.bend, self.sigma, self.pair = ledger, leg, bend, sigma, pair
         self.pieces = list(ends)
         self.gaps: list[Kink | None] = [None]
         self.times = [t for piece in ends for t in piece.times]
@@ -179,7 +187,7 @@ class _Scan:
         """Make a new piece of an answer that lies on neither side, and one beside it."""
         left, right = self.pieces[number], self.pieces[number + 1]
         room = max(right.low - t, t - left.high)
-        step = min(LEG.pair * (right.low - left.high), 0.3 * room)
+        step = min(self.pair * (right.low - left.high), 0.3 * room)
         beside = t + step if right.low - t >= t - left.high else t - step
         self.pieces.insert(number + 1, Piece([t, beside], [y, self.ask(beside)]))
         self.gaps[number : number + 1] = [None, None]

@@ -11,7 +11,7 @@ from ...checking import Floats
 from ..asking import Ledger
 from .assemble import Found, pulled_by_far_kinks
 from .kink_net import KinkNet
-from .kinked_policy import NEAR_ORIGIN
+from .kinked_policy import GRAIN, NEAR_ORIGIN
 
 __all__ = ["Polished", "polish_near_origin"]
 
@@ -118,12 +118,14 @@ def _design(found: Found, prior: Floats, rng: np.random.Generator) -> Floats:
     pool = _pool(found, rng)
     derivatives = net.near_derivatives(pool)
     noise = np.hypot(near_noise(found, pool), _doubts(net, prior, pool))
-    wanted = NEAR_ORIGIN.wanted * parameter_sizes(net)
+    sizes = parameter_sizes(net)
+    wanted = np.hypot(max(NEAR_ORIGIN.wanted, GRAIN.digits * net.grain.relative) * sizes, GRAIN.offsets * net.grain.sd)
     scaled = derivatives * (prior / noise[:, None])  # unknowns in units of the prior, answers in units of their errors
     # The covariance is kept as root @ root.T (Potter's update): standard errors shrink by many orders of magnitude.
     root, seen = np.eye(len(prior)), scaled.copy()  # seen = scaled @ root
     chosen: list[int] = []
-    for _ in range(NEAR_ORIGIN.most[0] + NEAR_ORIGIN.most[1] * len(prior)):
+    least, per_unknown = GRAIN.most if net.grain.sd else NEAR_ORIGIN.most
+    for _ in range(least + per_unknown * len(prior)):
         errors = np.linalg.norm(root, axis=1)
         worst = int(np.argmax(errors * prior / wanted))
         if errors[worst] * prior[worst] <= wanted[worst]:

@@ -14,14 +14,15 @@ from ...checks import KINKED_UNITS
 from ...errors import NotIdentifiable
 from ...model import SigmoidCombination
 from ...oracle import Oracle
-from ..asking import EPS, Ledger
+from ..asking import Ledger
 from ..exact.families import WrongFamily
 from ..result import Identification, Progress
 from .assemble import Found, assemble
 from .bump import which_activation
 from .cell_gradients import BehindThePath, measure_gradients
 from .cells import bases_of, crossings_of, stretches_of
-from .kinked_policy import OPENING
+from .grain import EXACT_ANSWERS, Grain
+from .kinked_policy import GRAIN, OPENING
 from .kinks import Bend, NotThatShape
 from .leg_fit import SettledLeg, settle_leg
 from .legs import LegScan, PathFailed, ask_ends, scan_leg
@@ -50,13 +51,14 @@ def open_kinked(
     rng: Any = None,
     max_queries: int | None = None,
     progress: Callable[[Progress], None] | None = None,
+    grain: Grain = EXACT_ANSWERS,
 ) -> Identification:
     """Find all units of a sum of kinked units by asking for about as many values as it has unknowns.
 
     Parameters
     ----------
     oracle : Oracle
-        With exact answers: rounded to double precision, no noise.
+        With exact answers, or of the grain given.
     activation : {"relu", "leaky_relu", "softplus", "silu", "gelu", "gelu_tanh", "elu", "mish", "auto"}
         "auto" tells them apart by one kink, about 50 queries.
     rng : None, int or Generator
@@ -64,6 +66,8 @@ def open_kinked(
     max_queries : int, optional
     progress : callable, optional
         Called with a :class:`Progress` after each batch.
+    grain : Grain
+        How coarse the answers are; for coarse ones only "relu" and "leaky_relu".
 
     Raises
     ------
@@ -80,7 +84,14 @@ def open_kinked(
         at_least("max_queries", max_queries, 1)
     if oracle.n_features < 3:
         raise NotIdentifiable(f"Units with kinks are found in three dimensions and more, got {oracle.n_features}.")
-    return _Opening(Ledger(oracle, max_queries, progress), activation, as_generator(rng)).run()
+    opening = _Opening(Ledger(oracle, max_queries, progress), activation, as_generator(rng))
+    opening.grain = grain
+    if grain is not EXACT_ANSWERS and not (opening.told and opening.shape.sharp):
+        raise NotIdentifiable(
+            f"Through coarse answers (relative error {grain.relative:.1g}, noise {grain.sd:.2g}) only relu and "
+            f"leaky_relu units are found, got activation={activation!r}."
+        )
+    return opening.run()
 
 
 class _Opening:
@@ -90,11 +101,12 @@ class _Opening:
         self.ledger, self.rng = ledger, rng
         self.told = activation != "auto"
         self.shape = shape_of(activation if self.told else "relu")
+        self.grain = EXACT_ANSWERS
         self.notes: list[str] = []
         self.seen = ""  # what a kink told about the activation
 
     def run(self) -> Identification:
-        reach = find_reach(self.ledger, self.rng, both_ways=not (self.told and self.shape.even))
+        reach = find_reach(self.ledger, self.rng, both_ways=not (self.told and self.shape.even), grain=self.grain)
         if not reach.grows:
             raise NotIdentifiable(
                 f"Far out the function is constant in two opposite directions ({self.ledger.n_queries} queries): it "
@@ -105,6 +117,7 @@ class _Opening:
         last: _Attempt | None = None
         for number, factor in enumerate(OPENING.factors):
             radius = factor * (OPENING.sharp if self.shape.sharp else OPENING.smooth) * reach.radius
+            radius = max(radius, factor * GRAIN.far * self.grain.sd / max(reach.slope, 1e-300))
             try:
                 last = self._along_a_path(radius, reach)
                 if max(last.chi, last.fresh) < KINKED_UNITS.residuals:
@@ -114,9 +127,9 @@ class _Opening:
                 self._heed(failure, number, reach)
         if last is None:
             raise NotIdentifiable(
-                f"None of {len(OPENING.factors)} paths separates into single {self.shape.name} units ({self.ledger.n_queries} "
-                f"queries; {self.notes[-1]}): a deeper network, an output link that is not undone, or units in nearly "
-                "parallel pairs."
+                f"None of {len(OPENING.factors)} paths separates into single {self.shape.name} units "
+                f"({self.ledger.n_queries} queries; {self.notes[-1]}): a deeper network, an output link that is not "
+                "undone, or units in nearly parallel pairs."
             )
         return self._result(last, number + 1)
 
@@ -138,7 +151,7 @@ class _Opening:
                 f"The kinks on two paths do not foretell the function behind them ({self.ledger.n_queries} queries): a "
                 "network with more than one hidden layer, or an output link that is not undone."
             )
-        if number or isinstance(failure, BehindThePath):
+        if number or isinstance(failure, BehindThePath) or self.grain is not EXACT_ANSWERS:
             return
         sighting = which_activation(self.ledger, reach, self.rng)
         same = sighting.name == self.shape.name or (sighting.name == "relu" and self.shape.sharp)
@@ -177,17 +190,22 @@ class _Opening:
     def _find(self, radius: float, reach: LinearReach) -> Found:
         ledger, shape = self.ledger, self.shape
         path = half_square(radius, OPENING.near * reach.radius, ledger.n_features, self.rng)
-        ends = ask_ends(ledger, path)
+        ends = ask_ends(ledger, path, self.grain)
         bend = Bend(shape, OPENING.width / reach.radius)
         try:
-            scans = [scan_leg(ledger, leg, pieces, bend, ends.sigma) for leg, pieces in zip(path.legs, ends.pieces)]
+            scans = [
+                scan_leg(ledger, leg, pieces, bend, ends.sigma, ends.pair)
+                for leg, pieces in zip(path.legs, ends.pieces)
+            ]
         except NotThatShape:
             raise PathFailed("the first kinks have another shape") from None
         first, second = (self._settle(scan, ends.sigma) for scan in scans)
         if max(first.chi, second.chi) > KINKED_UNITS.residuals:
             raise PathFailed("single kinks do not explain all answers on a leg")
         largest = max(float(np.abs(scan.values).max()) for scan in scans)
-        sigma = max(EPS * largest, OPENING.scatter * float(np.hypot(first.scatter, second.scatter)) / np.sqrt(2))
+        sigma = max(
+            self.grain.of(largest), OPENING.scatter * float(np.hypot(first.scatter, second.scatter)) / np.sqrt(2)
+        )
         bases = bases_of((first, second), shape, sigma)
         crossings = crossings_of((first, second), shape, sigma)
         if not crossings:
@@ -195,9 +213,9 @@ class _Opening:
                 f"No kink on a path of radius {radius:.2g} ({ledger.n_queries} queries): the function looks linear, so "
                 "there is no unit to find."
             )
-        gradients = measure_gradients(ledger, path, bases, crossings, shape, sigma)
-        gradients = measure_again(ledger, path, gradients, crossings, shape, sigma)
-        return assemble(path, bases, crossings, gradients, shape, sigma)
+        gradients = measure_gradients(ledger, path, bases, crossings, shape, sigma, self.grain)
+        gradients = measure_again(ledger, path, gradients, crossings, shape, sigma, self.grain)
+        return assemble(path, bases, crossings, gradients, shape, sigma, self.grain)
 
     def _settle(self, scan: LegScan, sigma: float) -> SettledLeg:
         """Fit all answers on a leg. A smooth kink leaves the lines beside it free to move together with its width:

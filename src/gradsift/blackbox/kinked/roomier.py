@@ -11,7 +11,8 @@ from ...checking import Floats
 from ..asking import Ledger
 from .cell_gradients import CellGradients
 from .cells import Crossing, flats_of
-from .kinked_policy import ROOMIER
+from .grain import EXACT_ANSWERS, Grain
+from .kinked_policy import GRAIN, ROOMIER
 from .path import Path
 from .shape import Shape
 
@@ -29,7 +30,13 @@ class _Sides:
 
 
 def measure_again(
-    ledger: Ledger, path: Path, gradients: CellGradients, crossings: list[Crossing], shape: Shape, sigma: float
+    ledger: Ledger,
+    path: Path,
+    gradients: CellGradients,
+    crossings: list[Crossing],
+    shape: Shape,
+    sigma: float,
+    grain: Grain = EXACT_ANSWERS,
 ) -> CellGradients:
     """Return the gradients, those of narrow cells from the roomiest point of the cell; d + 1 queries for each.
 
@@ -40,8 +47,9 @@ def measure_again(
     lengths = np.linalg.norm(jumps, axis=1)
     beside = np.minimum(np.append(lengths, np.inf), np.insert(lengths, 0, np.inf))
     errors = gradients.sizes
-    narrow = np.flatnonzero(errors > ROOMIER.precise * beside)
-    if not len(narrow) or len(narrow) > max(2, ROOMIER.most * len(errors)):
+    precise, most = (GRAIN.precise, 1.0) if grain.single else (ROOMIER.precise, ROOMIER.most)
+    narrow = np.flatnonzero(errors > precise * beside)
+    if not len(narrow) or len(narrow) > max(2, most * len(errors)):
         return gradients
     places = np.array([crossing.place for crossing in crossings])
     weights = np.array([crossing.weight for crossing in crossings])

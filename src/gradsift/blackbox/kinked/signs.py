@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ...model import SigmoidCombination
 from .kink_net import KinkNet
-from .kinked_policy import SIGNS
+from .kinked_policy import GRAIN, SIGNS
 from .shape import shape_of
 
 __all__ = ["model_of"]
@@ -42,8 +42,10 @@ def _model(net: KinkNet) -> tuple[SigmoidCombination, NDArray[np.intp]]:
     # A unit seen from the other side: relu(t) = relu(-t) + t.
     linear = net.g + net.jumps[~forward].sum(axis=0) - shape.slope * (weights[:, None] * rows).sum(axis=0)
     intercept = net.c + net.q[~forward].sum() - float(weights @ (shape.slope * offsets + shape.level))
-    if np.linalg.norm(linear) < SIGNS.nothing * np.linalg.norm(net.jumps, axis=1).max(initial=0.0):
+    nothing = GRAIN.cancel if net.grain.single else SIGNS.nothing
+    if np.linalg.norm(linear) < nothing * np.linalg.norm(net.jumps, axis=1).max(initial=0.0):
         linear = np.zeros_like(linear)
     model = SigmoidCombination(rows, weights, 1.0, offsets, float(intercept), shape.activation, linear)
     order = np.argsort(-np.abs(weights), kind="stable")
-    return model.plain() or model.canonical(), order
+    plain = model.plain(GRAIN.cancel) if net.grain.single else model.plain()
+    return plain or model.canonical(), order

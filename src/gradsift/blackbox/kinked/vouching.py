@@ -7,10 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...checking import Floats
-from ...checks import KINKED_UNITS, Verdict, exact, n_of
+from ...checks import COARSE_KINKS, KINKED_UNITS, Verdict, exact, n_of
 from ...geometry import normalize_rows
 from ..asking import Ledger
 from .assemble import Found
+from .grain import EXACT_ANSWERS
 from .kinked_policy import VOUCH
 from .near_origin import Polished, near_noise, parameter_sizes
 
@@ -95,17 +96,20 @@ def certify_kinks(
     net = polished.found.net
     worst = float(bounds.units.max(initial=0.0))
     lengths = np.linalg.norm(net.jumps, axis=1)
+    limits = KINKED_UNITS if net.grain is EXACT_ANSWERS else COARSE_KINKS
+    worst = worst if net.grain is EXACT_ANSWERS else float(bounds.jumps.max(initial=0.0))
     checks = (
         exact.residuals(chi, ledger.n_queries, KINKED_UNITS),
         exact.fresh_kinks(fresh, n_fresh, KINKED_UNITS),
-        exact.error_bound(worst, KINKED_UNITS),
-        exact.linear_term_error(bounds.linear, KINKED_UNITS),
+        exact.error_bound(worst, limits),
+        exact.linear_term_error(bounds.linear, limits),
         exact.negligible_weight(float(lengths.min(initial=np.inf)), float(lengths.max(initial=0.0)), KINKED_UNITS),
     )
+    kept = "a relative error" if net.grain is EXACT_ANSWERS else "in the directions a relative error"
     return Verdict(
         checks,
         found=f"{n_of(net.k, 'unit')} found",
         claim=f"all {ledger.n_queries} answers agree with {n_of(net.k, net.shape.name + ' unit')} within "
         f"{max(chi, fresh):.2g} times what rounding explains, {n_fresh} of them at fresh points near and far, and "
-        f"rounding leaves a relative error of at most {worst:.1g}",
+        f"rounding leaves {kept} of at most {worst:.1g}",
     )
