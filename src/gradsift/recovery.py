@@ -36,7 +36,14 @@ from .sources import Source, as_source
 from .table import Fit, search
 from .workload import announce
 
-__all__ = ["Recovery", "recover", "recovery_of_fit", "warn_unless_certified", "within_double_precision"]
+__all__ = [
+    "Recovery",
+    "for_a_table",
+    "recover",
+    "recovery_of_fit",
+    "warn_unless_certified",
+    "within_double_precision",
+]
 
 
 @dataclass(frozen=True)
@@ -157,7 +164,7 @@ def recover(
     n_units: int | None = None,
     *,
     method: str = "auto",
-    activation: str = "tanh",
+    activation: str | None = None,
     random_state: Any = None,
     progress: bool | Reporter = False,
     max_queries: int | None = None,
@@ -175,8 +182,10 @@ def recover(
         "auto" identifies the network behind an oracle (:func:`gradsift.blackbox.identify_box`) and fits a table by
         maximum likelihood (:func:`gradsift.table.search`); "paper" is the published algorithm, literally
         (:func:`gradsift.paper_method.literal.paper_method`).
-    activation : {"tanh", "logistic", "erf", "arctan", "softsign"}
-        For an oracle also "auto".
+    activation : str, optional
+        A name in :data:`gradsift.activations.ACTIVATIONS`: "tanh", "logistic", "erf", "arctan", "softsign", and for
+        an oracle "relu", "leaky_relu", "softplus", "silu", "gelu", "gelu_tanh", "elu", "mish" or "auto". By default
+        "auto" for an oracle with exact answers (a network of tanh units costs no query more for it), else "tanh".
     random_state : None, int, RandomState or Generator
         The same seed gives the same result; None with a journal takes the journal's own seed.
     progress : bool or callable
@@ -192,7 +201,7 @@ def recover(
     if method not in ("auto", "paper"):
         raise ValueError(f"method must be 'auto' or 'paper', got {method!r}.")
     whole("n_verify", n_verify, 0)
-    if activation != "auto":
+    if activation not in (None, "auto"):
         get_activation(activation)  # a name nobody knows should not cost a query
     with reporting(progress), within_double_precision():
         if isinstance(source, Oracle):
@@ -200,6 +209,8 @@ def recover(
             with source.limited(max_queries):
                 return _behind_oracle(source, n_units, method, activation, n_verify, rng, options)
         rng, rows = as_generator(random_state), as_source(source)
+        activation = activation or "tanh"
+        for_a_table(activation)
         if method == "paper":
             return _from_paper(paper_method(rows, n_units, activation=activation, rng=rng, **options))
         announce(rows.n_rows, rows.n_features, n_units)
@@ -207,6 +218,15 @@ def recover(
         found = recovery_of_fit(fit, rows)
         warn_unless_certified(found, stacklevel=3)
         return found
+
+
+def for_a_table(activation: str) -> None:
+    """Refuse activations that tables are not fitted with."""
+    if not get_activation(activation).saturates:
+        raise ValueError(
+            f"A table is fitted with sigmoids, got activation={activation!r}: units that grow are found behind an "
+            "oracle only."
+        )
 
 
 @contextlib.contextmanager
@@ -222,13 +242,13 @@ def within_double_precision() -> Iterator[None]:
 
 
 def _behind_oracle(
-    source: Oracle, n_units: int | None, method: str, activation: str, n_verify: int, rng: np.random.Generator,
+    source: Oracle, n_units: int | None, method: str, activation: str | None, n_verify: int, rng: np.random.Generator,
     options: dict[str, Any],
 ) -> Recovery:  # fmt: skip
     before = source.n_answered
     box = source.scalar(int(rng.integers(2**63)))
     if method == "paper":
-        found = _from_paper(paper_method(box, n_units, activation=activation, rng=rng, **options))
+        found = _from_paper(paper_method(box, n_units, activation=activation or "tanh", rng=rng, **options))
     else:
         box = box.standardised()
         inside = identify_box(box, activation, rng, progress=_report_queries, n_verify=n_verify, **options)

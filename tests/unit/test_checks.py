@@ -23,8 +23,10 @@ from gradsift.blackbox.noisy.far_circles import CircleTest
 from gradsift.blackbox.noisy.noise import Variance
 from gradsift.blackbox.noisy.verdict import Evidence, judge
 from gradsift.checks import (
+    COARSE_KINKS,
     EXACT,
     EXACT_IN_A_BOX,
+    KINKED_UNITS,
     LABELS,
     NOISY,
     PAPER,
@@ -64,6 +66,9 @@ SIDES = [
     (lambda x: exact.residuals(x, 60, EXACT_IN_A_BOX), 7.99, 8.01),
     (lambda x: exact.fresh_answers(x, 3, EXACT), 1e-8, 1.01e-8),
     (lambda x: exact.fresh_answers(x, 3, EXACT_IN_A_BOX), 1e-5, 1.01e-5),
+    (lambda x: exact.fresh_kinks(x, 4, KINKED_UNITS), 11.9, 12.1),
+    (lambda x: exact.residuals(x, 60, KINKED_UNITS), 11.9, 12.1),
+    (lambda x: exact.error_bound(x, KINKED_UNITS), 1e-8, 1.01e-8),
     (lambda x: exact.error_bound(x, EXACT), 6e-9, 6.1e-9),
     (lambda x: exact.error_bound(x, EXACT_IN_A_BOX), 1e-7, 1.01e-7),
     (lambda x: exact.linear_term_error(x, EXACT), 6e-9, 6.1e-9),
@@ -202,7 +207,7 @@ def test_records_of_limits_cannot_be_changed():
 def test_every_limit_says_where_it_comes_from():
     source = (PACKAGE / "checks" / "limits.py").read_text()
     stated = re.findall(r"^    (\w+)=[^,]+,(.*)$", source, re.M)
-    records = (EXACT, EXACT_IN_A_BOX, NOISY, LABELS, VERIFY, TABLE, PAPER)
+    records = (EXACT, EXACT_IN_A_BOX, COARSE_KINKS, KINKED_UNITS, NOISY, LABELS, VERIFY, TABLE, PAPER)
     assert len(stated) == sum(len(fields(limits)) for limits in records)
     for name, comment in stated:
         assert re.search("guess|black_box|hostile_boxes|data_fit|level|BIC|not asked", comment), name

@@ -8,10 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import NotIdentifiable
 from ..oracle import Oracle
 from .answers import choose_path
 from .bounded import identify_bounded
 from .exact import identify
+from .exact.families import GrowsBothWays
+from .kinked import KINKED, grain_of, open_kinked
 from .noisy import identify_imperfect
 from .result import Identification, Progress
 from .verify import verified
@@ -21,7 +24,7 @@ __all__ = ["identify_box"]
 
 def identify_box(
     oracle: Oracle,
-    activation: str,
+    activation: str | None,
     rng: np.random.Generator,
     *,
     accuracy: float | None = None,
@@ -35,6 +38,8 @@ def identify_box(
     ----------
     oracle : Oracle
         With one output.
+    activation : str, optional
+        None: told from the answers where they are exact, else tanh.
     accuracy : float, optional
         Direction error wanted of a noisy oracle; an exact one is identified to the last digits anyway.
     n_verify : int
@@ -45,13 +50,38 @@ def identify_box(
     if oracle.bounds is not None and not np.isfinite([oracle.bounds.low, oracle.bounds.high]).all():
         raise ValueError("bounds must all be finite to find units inside them: name a range for every input.")
     floor = choose_path(oracle, rng)
+    if activation is None:
+        activation = "auto" if floor.kind == "exact" and oracle.bounds is None else "tanh"
     if oracle.bounds is not None:
         found = identify_bounded(oracle, activation, rng, accuracy=accuracy, floor=floor, progress=progress, **options)
+    elif activation in KINKED:
+        if floor.kind == "labels":
+            raise NotIdentifiable(
+                f"Labels cannot tell {activation} units, which grow: their mean must stay within -1 and 1."
+            )
+        found = open_kinked(oracle, activation, rng, progress=progress, grain=grain_of(floor), **options)
     elif floor.kind == "exact":
-        found = identify(oracle, activation, rng, progress=progress, n_verify=n_verify, **options)
+        found = _identify_exact(oracle, activation, rng, progress, {"n_verify": n_verify, **options})
     else:
         found = identify_imperfect(
             oracle, activation, rng, accuracy=accuracy, floor=floor, progress=progress, **options
         )
     found = replace(found, floor=floor, diagnostics={**found.diagnostics, "answers": str(floor)})
     return found if found.verification is not None else verified(found, oracle, n_verify, rng)
+
+
+def _identify_exact(
+    oracle: Oracle,
+    activation: str,
+    rng: np.random.Generator,
+    progress: Callable[[Progress], None] | None,
+    options: dict[str, Any],
+) -> Identification:
+    """Look for sigmoids first, if nothing is known: that costs them no query, and others about fifteen."""
+    try:
+        return identify(oracle, activation, rng, progress=progress, **options)
+    except GrowsBothWays:
+        if activation != "auto":
+            raise
+        del options["n_verify"]
+        return open_kinked(oracle, "auto", rng, progress=progress, **options)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 __all__ = [
-    "EXACT", "EXACT_IN_A_BOX", "LABELS", "NOISY", "PAPER", "TABLE", "VERIFY",
+    "COARSE_KINKS", "EXACT", "EXACT_IN_A_BOX", "KINKED_UNITS", "LABELS", "NOISY", "PAPER", "TABLE", "VERIFY",
     "ExactLimits", "NoisyLimits", "UnitLimits", "VerifyLimits",
 ]  # fmt: skip
 
@@ -31,6 +31,22 @@ EXACT = ExactLimits(
     error_bound=6e-9,  # below the 1e-8 that black_box_exact counts as wrong, all rows
     spare_answers=3,  # guess
     negligible_weight=1e-7,  # guess
+)
+# For units with kinks answers are compared with what rounding and the errors of all parameters explain together.
+KINKED_UNITS = ExactLimits(
+    residuals=12.0,  # guess; black_box_kinked, all rows
+    fresh_points=12.0,  # guess; in the same units, since answers near and far differ by many orders of magnitude
+    error_bound=1e-8,  # what black_box_kinked counts as wrong; the bound is six standard errors
+    spare_answers=0,  # not asked: fresh answers are counted by themselves
+    negligible_weight=1e-7,  # guess
+)
+# Through coarse answers the bound is on directions, which far answers tell; offsets have their standard errors.
+COARSE_KINKS = ExactLimits(
+    residuals=12.0,  # guess; black_box_kinked, coarse rows
+    fresh_points=12.0,  # guess; the same rows
+    error_bound=1e-4,  # guess; the same rows
+    spare_answers=0,  # not asked
+    negligible_weight=1e-3,  # guess: fainter units may be made of rounding
 )
 # Inside a box the fit has one rounding error for all answers (no argument is large there), in units of 16 eps times the
 # largest answer, and fresh points come before the last fit; so all three are wider, and here only.
