@@ -22,7 +22,9 @@ class GrainPolicy:
     crossed_twice: float = 0.02  # instead of CELL.crossed_twice, in single precision; guess
     precise: float = 1e-6  # instead of ROOMIER.precise, in single precision; guess
     offsets: float = 0.07  # standard error of an offset over the noise; noise rows
-    most: tuple[int, int] = (40, 25)  # points near the origin through noise: at least, and per unknown; noise rows
+    most: tuple[int, int] = (10, 6)  # points near the origin through noise in one round: at least, and per unknown
+    rounds: int = 4  # of such points, each from what is known by then; noise rows
+    repeats: int = 2  # most answers at one point in a round; guess
     digits: float = 4.0  # relative errors of answers in the standard error of an offset; float32 rows
     cancel: float = 1e-3  # instead of 1e-6, what a linear term may leave in single precision; guess
 
@@ -139,7 +141,9 @@ class VouchPolicy:
     """Fresh points and bounds."""
 
     far: float = 1e5  # radius of a pair of opposite points, over that of the path; guess
-    near: int = 2  # guess
+    around: tuple[float, float] = (1.0, 3.0)  # radii of fresh points over the median distance times sqrt(d); guess
+    pairs_in_noise: int = 12  # guess
+    scatter: float = 6.0  # limit of single misses over that of their root mean square; guess
     deviations: float = 6.0  # standard errors in a bound: one error in 2,752 was above three; guess
 
 

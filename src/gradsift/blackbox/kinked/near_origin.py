@@ -52,11 +52,25 @@ def polish_near_origin(
         A polish whose answers are to be used, too.
     """
     prior = _prior(found)
-    points = _design(found, prior, rng)
+    polished = _another_round(found, prior, ledger, rng, earlier)
+    for _ in range(GRAIN.rounds - 1 if found.net.grain.sd else 0):
+        polished = _another_round(found, prior, ledger, rng, polished)
+    return polished
+
+
+def _another_round(
+    found: Found, prior: Floats, ledger: Ledger, rng: np.random.Generator, earlier: Polished | None
+) -> Polished:
+    """Design points from what is known by now, ask, and fit all answers."""
+    net, known = (found.net, prior) if earlier is None else (earlier.found.net, NEAR_ORIGIN.prior * earlier.errors)
+    points = _design(replace(found, net=net), np.minimum(known, prior), rng)
     y = ledger.ask(points, "polish")
     if earlier is not None:
         points, y = np.concatenate([earlier.X, points]), np.concatenate([earlier.y, y])
-    net = found.net
+    return _polished(found, net, prior, points, y)
+
+
+def _polished(found: Found, net: KinkNet, prior: Floats, points: Floats, y: Floats) -> Polished:
     noise = near_noise(found, points)
     errors = prior
     for _ in range(NEAR_ORIGIN.rounds):
@@ -131,6 +145,8 @@ def _design(found: Found, prior: Floats, rng: np.random.Generator) -> Floats:
         if errors[worst] * prior[worst] <= wanted[worst]:
             break
         gains = (seen @ root[worst]) ** 2 / (1 + (seen**2).sum(axis=1))
+        if net.grain.sd:  # not the same few points over and over: on which side of a kink they lie may be wrong
+            gains[np.bincount(chosen, minlength=len(gains)) >= GRAIN.repeats] = 0.0
         pick = int(np.argmax(gains))
         if gains[pick] < NEAR_ORIGIN.least_gain * errors[worst] ** 2:
             break

@@ -64,23 +64,30 @@ def far_pair(found: Found, rng: np.random.Generator) -> Floats:
 
 
 def near_points(found: Found, rng: np.random.Generator) -> Floats:
-    """Return fresh points among the hyperplanes."""
+    """Return pairs of opposite points around the hyperplanes: nearly every unit is active at one point of a pair."""
     net = found.net
     lengths = np.linalg.norm(net.jumps, axis=1)
     sizes = np.abs(net.q) / lengths + (0.0 if net.shape.sharp else np.abs(net.w) / lengths)
     d = len(net.g)
-    radii = float(np.median(sizes)) * 2.0 ** np.arange(VOUCH.near)
-    return np.asarray(radii[:, None] * normalize_rows(rng.standard_normal((VOUCH.near, d))))
+    n_pairs = VOUCH.pairs_in_noise if net.grain.sd else 1
+    radii = float(np.median(sizes)) * np.sqrt(d) * rng.uniform(*VOUCH.around, n_pairs)
+    ways = radii[:, None] * normalize_rows(rng.standard_normal((n_pairs, d)))
+    return np.concatenate([ways, -ways])
 
 
 def foretold(polished: Polished, X: Floats, y: Floats) -> float:
-    """Return the worst miss of answers, over what rounding and the errors of all parameters explain."""
+    """Return the worst miss of answers over what rounding and the errors of all parameters explain.
+
+    Through noise, where no single miss is large, their root mean square counts, too.
+    """
     found, net = polished.found, polished.found.net
     if not len(X):
         return 0.0
     derivatives = net.near_derivatives(X)
     lost = np.linalg.norm(derivatives * polished.errors, axis=1)
-    return float((np.abs(y - net.predict(X)) / np.hypot(near_noise(found, X), lost)).max())
+    misses = np.abs(y - net.predict(X)) / np.hypot(near_noise(found, X), lost)
+    scatter = float(np.sqrt(np.mean(misses**2))) if net.grain.sd else 0.0
+    return max(float(misses.max()), VOUCH.scatter * scatter)
 
 
 def certify_kinks(
