@@ -24,13 +24,16 @@ from gradsift.blackbox.noisy.noise import Variance
 from gradsift.blackbox.noisy.verdict import Evidence, judge
 from gradsift.checks import (
     COARSE,
+    COARSE_KINKS,
     EXACT,
     EXACT_IN_A_BOX,
+    KINKED_UNITS,
     LABELS,
     NOISY,
     OUTPUTS,
     PAPER,
     TABLE,
+    VERIFY,
     Check,
     Verdict,
     any_method,
@@ -58,12 +61,18 @@ SIDES = [
     (lambda n: any_method.number_of_units(n, 3), 3, 4),
     (lambda n: any_method.number_of_units(n, 3), 3, 2),
     (any_method.finished, "", "the budget is spent"),
+    (lambda n: any_method.fresh_inputs(30, n, 0.5, 0.1, np.zeros(3)), 0, 1),
+    (lambda n: exact.close_to(n, 80, 1e-4), 0, 1),
+    (lambda x: imperfect.activation("erf", x, NOISY), 3.0, 3.1),
     (lambda x: exact.residuals(x, 60, EXACT), 1.99, 2.0),
     (lambda x: exact.residuals(x, 60, EXACT_IN_A_BOX), 7.99, 8.01),
     (lambda x: exact.fresh_answers(x, 3, EXACT), 1e-8, 1.01e-8),
     (lambda x: exact.fresh_answers(x, 3, EXACT_IN_A_BOX), 1e-5, 1.01e-5),
     (lambda x: exact.foretold(x, 30, COARSE), 4.0, 4.01),
     (lambda x: exact.output(2, x, 60), 3.99, 4.01),
+    (lambda x: exact.fresh_kinks(x, 4, KINKED_UNITS), 11.9, 12.1),
+    (lambda x: exact.residuals(x, 60, KINKED_UNITS), 11.9, 12.1),
+    (lambda x: exact.error_bound(x, KINKED_UNITS), 1e-8, 1.01e-8),
     (lambda x: exact.error_bound(x, EXACT), 6e-9, 6.1e-9),
     (lambda x: exact.error_bound(x, COARSE), 1e-2, 1.01e-2),
     (lambda x: exact.error_bound(x, EXACT_IN_A_BOX), 1e-7, 1.01e-7),
@@ -194,7 +203,7 @@ def test_checks_are_json_even_where_numbers_are_not_finite():
     assert told["verdict"] == made.sentence
 
 
-RECORDS = (COARSE, EXACT, EXACT_IN_A_BOX, NOISY, LABELS, OUTPUTS, TABLE, PAPER)
+RECORDS = (COARSE, COARSE_KINKS, EXACT, EXACT_IN_A_BOX, KINKED_UNITS, NOISY, LABELS, OUTPUTS, VERIFY, TABLE, PAPER)
 
 
 def test_records_of_limits_cannot_be_changed():
@@ -208,7 +217,9 @@ def test_every_limit_says_where_it_comes_from():
     stated = re.findall(r"^    (\w+)=[^,]+,(.*)$", source, re.M)
     assert len(stated) == sum(len(fields(limits)) for limits in RECORDS)
     for name, comment in stated:
-        assert re.search("guess|black_box|real_boxes|data_fit|level|BIC|not asked", comment), name
+        assert re.search("guess|black_box|real_boxes|hostile_boxes|data_fit|level|BIC|not asked|same rows", comment), (
+            name
+        )
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -388,12 +399,13 @@ def test_certified_and_verdict_are_read_from_the_checks(found):
 def test_every_kind_of_run_rests_on_the_checks_that_its_method_names(found):
     names = {kind: [check.name for check in recovery.checks] for kind, recovery in found.items()}
     expected = ["residuals", "fresh points", "error bound", "spare answers", "negligible weight"]
-    assert names["exact"] == expected
-    assert names["wrong number"] == [*expected, "number of units"]
-    assert names["box"] == expected[:3]
+    fresh = "verified on fresh inputs"
+    assert names["exact"] == [*expected, fresh]
+    assert names["wrong number"] == [*expected, fresh, "number of units"]
+    assert names["box"] == [*expected[:3], fresh]
     assert names["noise"] == [
         "finished", "another unit", "weight shown", "cancelling pair", "strays", "one more unit", "noise tails",
-        "noise drift", "even noise", "misfit",
+        "noise drift", "even noise", "activation", "misfit", fresh,
     ]  # fmt: skip
     assert names["table"] == [
         "simpler models", "directions", "faint weights", "overlap", "flat inputs", "another unit", "rival optimum",

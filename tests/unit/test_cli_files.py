@@ -200,8 +200,8 @@ BAD = {
     "no pickle": (("recover", "--oracle", "nosuch.joblib"), "There is no file nosuch.joblib"),
     "trust": (("recover", "--oracle", "m.joblib"), "pass --trust"),
     "activation": (
-        ("recover", "--oracle", "boxed:f", "--features", 3, "--activation", "relu", "--journal", "j.db"),
-        "'relu'",
+        ("recover", "--oracle", "boxed:f", "--features", 3, "--activation", "sine", "--journal", "j.db"),
+        "'sine'",
     ),
     "parquet": (("fit", "false.parquet", "--target", "y"), "false.parquet"),
     "bounds": (("recover", "--oracle", "boxed:f", "--bounds", "1"), "two numbers LO,HI"),

@@ -316,7 +316,7 @@ def test_progress_is_reported():
     [
         ({"n_units": 0}, "n_units must be at least 1"),
         ({"n_units": 1, "offsets": "maybe"}, "offsets must be"),
-        ({"n_units": 1, "activation": "relu"}, "activation must be one of"),
+        ({"n_units": 1, "activation": "sine"}, "activation must be one of"),
         ({"n_units": 1, "max_units": 0}, "max_units"),
     ],
 )

@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from ..checking import Floats
+from .kinked import GROWING
 from .record import POINTS, Activation
 from .sigmoids import SIGMOIDS
 
 __all__ = ["ACTIVATIONS", "get_activation", "register"]
 
-ACTIVATIONS: dict[str, Activation] = {a.name: a for a in SIGMOIDS}
+ACTIVATIONS: dict[str, Activation] = {a.name: a for a in (*SIGMOIDS, *GROWING)}
 
 _TAILS = ("exponential", "gaussian", "algebraic", "exact")
 _STEP = 1e-5  # of the differences that a derivative is compared with

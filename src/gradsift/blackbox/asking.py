@@ -53,6 +53,8 @@ class Ledger:
         Queries by step.
     n_units : int
         Units found so far, for the progress report.
+    aside : set of int
+        Numbers of stored rows that count for nothing in a fit for the time being.
     """
 
     def __init__(
@@ -72,8 +74,20 @@ class Ledger:
         self.linear: Floats | None = None
         self.far = FAR
         self.n_units = 0
+        self.aside: frozenset[int] = frozenset()
         self._rows: list[Floats] = []
         self._answers: list[Floats] = []
+
+    @property
+    def n_features(self) -> int:
+        """Number of inputs."""
+        return self.oracle.n_features
+
+    @property
+    def away(self) -> float:
+        """Distance of the inputs' own origin: arguments are rounded as those of inputs that far out."""
+        frame = self.oracle.frame
+        return 0.0 if frame is None else float(np.linalg.norm(frame.center / frame.scale))
 
     @property
     def n_queries(self) -> int:
@@ -111,15 +125,17 @@ class Ledger:
         part.largest, part.linear, part.far = self.largest, self.linear, self.far
         return part
 
+    @property
+    def doubts(self) -> Floats:
+        """Factor of each stored row's rounding error in a fit: one, or so large that a row set aside has no say."""
+        factors = np.ones(len(self.X))
+        factors[list(self.aside)] = 1e30
+        return factors
+
     def sizes(self, radii: Any) -> Any:
         """Return the size of the numbers that are rounded on the way to answers this far from the origin."""
         largest = max(self.largest, 1e-300)
         return largest if self.linear is None else largest + float(np.linalg.norm(self.linear)) * radii
-
-    @property
-    def n_features(self) -> int:
-        """Number of inputs."""
-        return self.oracle.n_features
 
     @property
     def step(self) -> float:

@@ -15,9 +15,12 @@ from ..oracle.undo import likely_link
 from .answers import choose_path, with_roughness
 from .bounded import identify_bounded
 from .exact import identify, identify_coarse, is_fine
+from .exact.families import GrowsBothWays
+from .kinked import KINKED, grain_of, open_kinked
 from .links import link_of
 from .noisy import identify_imperfect
 from .result import Identification, Progress
+from .verify import verified
 
 __all__ = ["identify_box"]
 
@@ -45,11 +48,12 @@ def _hint(oracle: Oracle) -> str:
 
 def identify_box(
     oracle: Oracle,
-    activation: str,
+    activation: str | None,
     rng: np.random.Generator,
     *,
     accuracy: float | None = None,
     progress: Callable[[Progress], None] | None = None,
+    n_verify: int = 0,
     **options: Any,
 ) -> Identification:
     """Find out how good the answers are (two queries if they are exact) and take the pipeline made for that.
@@ -58,30 +62,64 @@ def identify_box(
     ----------
     oracle : Oracle
         With one output.
+    activation : str, optional
+        None: told from the answers where they are exact, else tanh.
     accuracy : float, optional
         Direction error wanted of a noisy oracle; an exact one is identified to the last digits anyway.
+    n_verify : int
+        Fresh inputs to ask at the end, for nothing but to see whether the network foretells their answers.
     **options
         Of :func:`gradsift.blackbox.identify`, which only takes exact answers.
     """
     if oracle.bounds is not None and not np.isfinite([oracle.bounds.low, oracle.bounds.high]).all():
         raise ValueError("bounds must all be finite to find units inside them: name a range for every input.")
     with naming_the_link(oracle):
-        return _identify(oracle, activation, rng, accuracy, progress, options)
+        return _identify(oracle, activation, rng, accuracy, progress, n_verify, options)
 
 
 def _identify(
-    oracle: Oracle, activation: str, rng: np.random.Generator, accuracy: float | None,
-    progress: Callable[[Progress], None] | None, options: dict[str, Any],
+    oracle: Oracle, activation: str | None, rng: np.random.Generator, accuracy: float | None,
+    progress: Callable[[Progress], None] | None, n_verify: int, options: dict[str, Any],
 ) -> Identification:  # fmt: skip
     """Choose the pipeline by the first answers, and follow it."""
     floor = choose_path(oracle, rng)
-    link = None if activation == "auto" else link_of(activation)
-    if oracle.bounds is None and floor.kind == "exact":
-        found = identify(oracle, activation, rng, progress=progress, **options)
-    elif oracle.bounds is None and is_fine(floor, link, oracle.n_features):
+    if activation is None:
+        activation = "auto" if floor.kind == "exact" and oracle.bounds is None else "tanh"
+    if oracle.bounds is not None:
+        floor = with_roughness(floor, oracle, rng)
+        found = identify_bounded(oracle, activation, rng, accuracy=accuracy, floor=floor, progress=progress, **options)
+    elif activation in KINKED:
+        if floor.kind == "labels":
+            raise NotIdentifiable(
+                f"Labels cannot tell {activation} units, which grow: their mean must stay within -1 and 1."
+            )
+        grain = grain_of(with_roughness(floor, oracle, rng))
+        found = open_kinked(oracle, activation, rng, progress=progress, grain=grain, **options)
+    elif floor.kind == "exact":
+        found = _identify_exact(oracle, activation, rng, progress, {"n_verify": n_verify, **options})
+    elif is_fine(floor, None if activation == "auto" else link_of(activation), oracle.n_features):
         found = identify_coarse(oracle, activation, rng, floor, progress)
     else:
-        method = identify_imperfect if oracle.bounds is None else identify_bounded
         floor = with_roughness(floor, oracle, rng)
-        found = method(oracle, activation, rng, accuracy=accuracy, floor=floor, progress=progress, **options)
-    return replace(found, diagnostics={**found.diagnostics, "answers": str(floor)}, roundings=floor.outputs)
+        found = identify_imperfect(
+            oracle, activation, rng, accuracy=accuracy, floor=floor, progress=progress, **options
+        )
+    found = replace(found, floor=floor, diagnostics={**found.diagnostics, "answers": str(floor)})
+    return found if found.verification is not None else verified(found, oracle, n_verify, rng)
+
+
+def _identify_exact(
+    oracle: Oracle,
+    activation: str,
+    rng: np.random.Generator,
+    progress: Callable[[Progress], None] | None,
+    options: dict[str, Any],
+) -> Identification:
+    """Look for sigmoids first, if nothing is known: that costs them no query, and others about fifteen."""
+    try:
+        return identify(oracle, activation, rng, progress=progress, **options)
+    except GrowsBothWays:
+        if activation != "auto":
+            raise
+        del options["n_verify"]
+        return open_kinked(oracle, "auto", rng, progress=progress, **options)

@@ -7,10 +7,23 @@ and call that function where the verdict is made. Summary, report and command li
 
 from __future__ import annotations
 
-from .limits import COARSE, EXACT, EXACT_IN_A_BOX, LABELS, NOISY, OUTPUTS, PAPER, TABLE, ExactLimits
+from .limits import (
+    COARSE,
+    COARSE_KINKS,
+    EXACT,
+    EXACT_IN_A_BOX,
+    KINKED_UNITS,
+    LABELS,
+    NOISY,
+    OUTPUTS,
+    PAPER,
+    TABLE,
+    VERIFY,
+    ExactLimits,
+)
 from .record import Check, Judged, Verdict, failed_first, lines, n_of
 
 __all__ = [
-    "COARSE", "EXACT", "EXACT_IN_A_BOX", "LABELS", "NOISY", "OUTPUTS", "PAPER", "TABLE",
-    "Check", "ExactLimits", "Judged", "Verdict", "failed_first", "lines", "n_of",
+    "COARSE", "COARSE_KINKS", "EXACT", "EXACT_IN_A_BOX", "KINKED_UNITS", "LABELS", "NOISY", "OUTPUTS", "PAPER", "TABLE",
+    "VERIFY", "Check", "ExactLimits", "Judged", "Verdict", "failed_first", "lines", "n_of",
 ]  # fmt: skip

@@ -6,7 +6,8 @@ from .limits import OUTPUTS, ExactLimits
 from .record import Check, make, n_of
 
 __all__ = [
-    "error_bound", "foretold", "fresh_answers", "linear_term_error", "negligible_weight", "output", "residuals",
+    "close_to", "error_bound", "foretold", "fresh_answers", "fresh_kinks", "linear_term_error", "negligible_weight",
+    "output", "residuals",
     "spare_answers",
 ]  # fmt: skip
 
@@ -33,6 +34,17 @@ def output(number: int, chi: float, n_answers: int) -> Check:
     )  # fmt: skip
 
 
+def close_to(n_missed: int, n_answers: int, worst: float) -> Check:
+    """Whether no answers had to be set aside, near the origin, where units alone do not explain them."""
+    return make(
+        "nothing left over", n_missed, "<=", 0,
+        "the units explain all answers",
+        f"something else is left over near the origin, of size {worst:.2g}: {n_missed} of {n_answers} answers "
+        "(a bump, a rule, or parallel units that cancel elsewhere)",
+        "Look at the input named in .verification, and stay away from such inputs or subtract what is there.",
+    )  # fmt: skip
+
+
 def fresh_answers(worst: float, n: int, limits: ExactLimits) -> Check:
     """Whether answers that were not fitted yet are as foretold; `worst` is relative."""
     return make(
@@ -50,6 +62,17 @@ def foretold(worst: float, n: int, limits: ExactLimits) -> Check:
         f"{n_of(n, 'fresh point')} are met within {worst:.2g} times the rounding error",
         f"fresh points are missed by {worst:.3g} times the rounding error",
         "Try another seed.",
+    )  # fmt: skip
+
+
+def fresh_kinks(chi: float, n: int, limits: ExactLimits) -> Check:
+    """The same near and far; chi is the worst miss over what the errors of all parameters explain."""
+    return make(
+        "fresh points", chi, "<", limits.fresh_points,
+        f"{n_of(n, 'fresh point')} near and far are met within {chi:.2g} times what rounding explains",
+        f"fresh points are missed by {chi:.3g} times what rounding explains (another activation, a deeper network, or "
+        "a unit that was not found)",
+        "Try activation='auto' or another seed.",
     )  # fmt: skip
 
 

@@ -34,7 +34,7 @@ __all__ = [
 
 Report = Annotated[Path | None, typer.Option("--report", help="Write a report to this .html file.")]
 Seed = Annotated[int, typer.Option("--seed", help="Seed of the algorithm.")]
-Activation = Annotated[str, typer.Option("--activation", help="tanh, logistic, erf, arctan, softsign.")]
+Activation = Annotated[str, typer.Option("--activation", help="tanh, logistic, erf, relu, softplus, silu, gelu, ...")]
 
 
 def require_report(path: Path | None) -> None:

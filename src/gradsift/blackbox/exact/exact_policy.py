@@ -53,6 +53,7 @@ class SearchPolicy:
     growth: float = 2.0  # of the circle from one attempt to the next; guess
     most_attempts: int = 6  # guess
     most_idle: int = 2  # circles in a row on which all units overlap by chance, before any is known; guess
+    mends: bool = True  # looks for what cancels far out where only rows near the origin are missed
     patience: int = 1  # circles in a row that show nothing new beside known units; guess
     leap: float = 64.0  # growth of the circle when the missing units lie far out; guess
     intervals: int = 8  # of the first half circle; twice as many each time; all rows
@@ -117,6 +118,33 @@ class PairPolicy:
     negligible: float = 1e-5  # a unit this much smaller than its partner is an artefact of one unit badly seen; guess
     heard: float = 1e-9  # of the pair's height, off a plateau: seen, and worth more samples; guess
     loud: float = 1e-4  # guess
+
+
+@dataclass(frozen=True)
+class BumpPolicy:
+    """Parallel units that cancel far out, on a line through an input that differs."""
+
+    near: float = 0.3  # of the first circle's radius: rows that may lie on a bump; guess
+    close: float = 1e-2  # relative error of fresh points up to which a network is close to the box; guess
+    nothing: float = 20.0  # of rounding errors, which are no rest; guess
+    first_step: float = 1e-3  # of the input's distance from the origin; guess
+    most_steps: int = 24  # doublings on the way to where nothing is left over; guess
+    samples: int = 24  # guess
+    most_zooms: int = 5  # guess
+    apart: float = 1e-6  # of the bump's width, between samples that tell a slope; guess
+    heard: float = 1e-4  # of the largest rest: where samples are wanted; guess
+    n_units: tuple[int, ...] = (2, 3)  # on one line; guess
+    starts: int = 8  # guess
+    most_evaluations: int = 200  # of one fit; guess
+    lines: int = 3  # through one input; guess
+    lever: float = 30.0  # steps along a unit's plane over one by its slope; guess
+    fits: float = 1e-6  # of the bump's height; guess
+    negligible: float = 1e-4  # a unit this much smaller than its partners is none; guess
+    most_tries: int = 6  # guess
+    grid: int = 4001  # guess
+    steep: float = 0.3  # of the largest slope, within which a step may move; guess
+    most_in_vain: int = 2  # looks that found nothing, before the search is complete; guess
+    most_rounds: int = 4  # bumps read one after the other; guess
 
 
 @dataclass(frozen=True)
@@ -189,7 +217,7 @@ class NearPolicy:
 RAYS = RayPolicy()
 SEARCH = SearchPolicy()
 COARSE_SEARCH = SearchPolicy(
-    circle=12.0, growth=1.2, intervals=12, most_doublings=2, most_attempts=8, patience=3, leap=8.0
+    mends=False, circle=12.0, growth=1.2, intervals=12, most_doublings=2, most_attempts=8, patience=3, leap=8.0
 )  # guess; real_boxes, torch rows
 NEAR_ORIGIN = NearPolicy()
 CIRCLE = CirclePolicy()
@@ -197,6 +225,7 @@ SCAN = ScanPolicy()
 PLANE = PlanePolicy()
 PROBE = ProbePolicy()
 PAIRS = PairPolicy()
+BUMPS = BumpPolicy()
 FAMILY = FamilyPolicy()
 JOINT = JointPolicy()
 POLISH = PolishPolicy()

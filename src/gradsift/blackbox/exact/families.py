@@ -11,7 +11,7 @@ from ...errors import NotIdentifiable
 from ..links import Link, with_plateaus
 from .exact_policy import FAMILY
 
-__all__ = ["AlgebraicTails", "Slope", "WrongFamily", "family_misfits", "likely_family"]
+__all__ = ["AlgebraicTails", "GrowsBothWays", "Slope", "WrongFamily", "family_misfits", "likely_family"]
 
 
 class WrongFamily(NotIdentifiable):
@@ -24,6 +24,10 @@ class WrongFamily(NotIdentifiable):
 
 class AlgebraicTails(NotIdentifiable):
     """Along a ray the function approaches its limit like one over the radius, as arctan and softsign do."""
+
+
+class GrowsBothWays(NotIdentifiable):
+    """Along a line the function grows at different rates in opposite directions, as ReLU and its relatives do."""
 
 
 @dataclass(frozen=True)
