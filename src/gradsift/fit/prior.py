@@ -12,9 +12,7 @@ from .layout import Family, Layout, Parameters
 
 __all__ = ["NO_PRIOR", "Prior", "slope_prior"]
 
-_LABEL_SLOPES = 4.0  # one over the variance of log-slopes about the typical one
 _LEAST = 1e-30  # square of a slope
-_DRAG = 0.6  # labels, nats: 1/2 where arguments spread widely, 1 where all are on the slope; levers: in between
 
 
 @dataclass(frozen=True)
@@ -93,14 +91,16 @@ class Prior:
 
 
 NO_PRIOR = Prior(0.0, 0.0, 0.0, 0.0)
-_SLOPES_ONLY = Prior(0.0, 0.0, 0.0, 1.0)
+_SLOPES_ONLY = Prior(0.0, 0.0, 0.0, slopes=1.0)  # guess
+# The drag is 1/2 where arguments spread widely and 1 where all are on the slope; levers are in between. Guesses.
+_FOR_LABELS = Prior(0.0, 0.0, 0.0, slopes=4.0, drag=0.6)
 
 
 def slope_prior(noise: Noise) -> Prior:
     """Return what is believed about the slopes of units behind a black box's answers."""
     if noise.typical_slope is None:
         return _SLOPES_ONLY
-    return replace(_SLOPES_ONLY, slopes=_LABEL_SLOPES, typical=noise.typical_slope, drag=_DRAG)
+    return replace(_FOR_LABELS, typical=noise.typical_slope)
 
 
 def _squares(A: Floats) -> Floats:
