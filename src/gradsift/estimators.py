@@ -37,6 +37,7 @@ class _SigmoidEstimator(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, T
         seeds = check_random_state(self.random_state).randint(2**31, size=4)
         with reporting(False if self.progress is None else self.progress), within_double_precision():
             announce(source.n_rows, source.n_features, n_units)
+            source.require_moderate_weights()
             fit: Fit = search(
                 source,
                 n_units,
