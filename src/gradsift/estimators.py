@@ -38,6 +38,7 @@ class _SigmoidEstimator(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, T
         with reporting(False if self.progress is None else self.progress), within_double_precision():
             for_a_table(self.activation)
             announce(source.n_rows, source.n_features, n_units)
+            source.require_moderate_weights()
             fit: Fit = search(
                 source,
                 n_units,

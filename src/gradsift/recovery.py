@@ -214,6 +214,7 @@ def recover(
         if method == "paper":
             return _from_paper(paper_method(rows, n_units, activation=activation, rng=rng, **options))
         announce(rows.n_rows, rows.n_features, n_units)
+        rows.require_moderate_weights()
         fit = search(rows, n_units, activation=activation, rng=rng, progress=report, **options)
         found = recovery_of_fit(fit, rows)
         warn_unless_certified(found, stacklevel=3)
