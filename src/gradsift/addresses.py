@@ -16,7 +16,8 @@ __all__ = ["Secrets", "place", "shown"]
 _HIDDEN = "***"
 # A path library may have eaten one of the two slashes, and a word without a scheme may still be user:password@host.
 _ADDRESS = re.compile(r"""[a-z][a-z0-9+.-]*:/{1,3}[^\s'"<>]+""", re.IGNORECASE)
-_LOGIN = re.compile(r"""[^\s'"<>/@:]+:[^\s'"<>/@]*@(?=[^\s'"<>])""")
+_LOGIN = re.compile(r"""[^\s'"<>/@:]+:[^\s'"<>/@]*@([^\s'"<>?#]+)([?#][^\s'"<>]*)?""")
+_QUERY = re.compile(r"""\?[\w.%~-]+=[^\s'"<>]*""")  # of an address that somebody cut into a path and a name
 _HOST = re.compile(r"(\[[^\]]*\]|[^:]*)(:\d*)?")
 _SHORTEST = 4  # a shorter text is no secret worth the words that would be blackened with it
 
@@ -31,7 +32,8 @@ def shown(text: str) -> str:
     >>> shown("box:f")
     'box:f'
     """
-    return _LOGIN.sub("", _ADDRESS.sub(lambda found: _bare(found[0]), text))
+    text = _LOGIN.sub(r"\1", _ADDRESS.sub(lambda found: _bare(found[0]), text))
+    return _QUERY.sub(f"?{_HIDDEN}", text)
 
 
 def _bare(address: str) -> str:

@@ -4,17 +4,25 @@ from __future__ import annotations
 
 import contextlib
 import json
+import lzma
 import math
 import os
+import struct
 import tempfile
+import tokenize
 import zipfile
 import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, Any
 
-__all__ = ["atomic_writer", "read_json", "read_npz", "same_file"]
+__all__ = ["atomic_writer", "read_json", "read_npz", "require_modest", "same_file"]
 
+# What a damaged archive makes zipfile, its unpackers and numpy's reader of headers raise beside ValueError and OSError.
+_DAMAGE = (
+    zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, tokenize.TokenError, SyntaxError,
+    EOFError, NotImplementedError, RuntimeError, OverflowError,
+)  # fmt: skip
 _MOST_PACKED = 200  # numbers of a model pack to a tenth at best, directions with many zeros to a hundredth
 
 _UMASK = os.umask(0)  # can only be read by setting it, which is safe before there are threads
@@ -65,12 +73,16 @@ def read_npz(path: Path, names: Iterable[str]) -> dict[str, Any]:
             held = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
             wanted = [name for name in names if name in held]
             size = sum(held[name].file_size for name in wanted)
-            if size > _MOST_PACKED * path.stat().st_size:
-                raise ValueError(f"it would unpack to {size:,} bytes, {_MOST_PACKED} times its own size")
+            require_modest(path, size)
             return {name: _array(archive, held[name]) for name in wanted}
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OverflowError) as problem:
-        # Damaged, or packed or locked in a way that numpy never writes.
-        raise ValueError(f"it is damaged: {problem}") from None
+    except _DAMAGE as problem:
+        raise ValueError(f"it is damaged: {type(problem).__name__} ({problem})") from None
+
+
+def require_modest(path: Path, n_bytes: int, least: int = 0) -> None:
+    """Refuse a file that would unpack to more than `least` bytes and to more than it can honestly hold."""
+    if n_bytes > max(least, _MOST_PACKED * path.stat().st_size):
+        raise ValueError(f"it would unpack to {n_bytes:,} bytes, {_MOST_PACKED} times its own size or more")
 
 
 def _array(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Any:

@@ -12,8 +12,18 @@ from typing import Any
 import numpy as np
 
 from .activations import get_activation
-from .blackbox import Identification, Progress, identify_box, solve_outputs
-from .checking import Floats, as_generator
+from .blackbox import (
+    Allowance,
+    Identification,
+    Progress,
+    Verification,
+    allowance_of,
+    identify_box,
+    outside,
+    solve_outputs,
+    verify,
+)
+from .checking import Floats, as_generator, whole
 from .checks import Judged, Verdict, any_method, lines
 from .errors import NotIdentifiable, UncertifiedWarning
 from .model import SigmoidCombination
@@ -58,6 +68,10 @@ class Recovery(Judged):
         One model per output of an oracle with several; `model` is then that of a random projection of them.
     diagnostics : dict
         Plain numbers about the run.
+    verification : Verification or None
+        How an oracle answered inputs that were asked for nothing else.
+    allowance : Allowance or None
+        How far its answers may be off before they differ.
     """
 
     model: SigmoidCombination
@@ -67,6 +81,33 @@ class Recovery(Judged):
     candidates: Candidates | None = None
     outputs: tuple[SigmoidCombination, ...] = ()
     diagnostics: dict[str, Any] = field(default_factory=dict)
+    verification: Verification | None = None
+    allowance: Allowance | None = field(default=None, repr=False)
+
+    def verify(self, oracle: Oracle, X: Any = None, n: int = 100, *, random_state: Any = None) -> Verification:
+        """Ask an oracle for values that the model foretells, and return how they differ.
+
+        Parameters
+        ----------
+        oracle : Oracle
+            The one that this was recovered from, or another one of the same kind.
+        X : (n, d) array, optional
+            Inputs to ask; by default n fresh ones, where the units bend and as inputs usually are.
+        n : int
+            Number of fresh inputs.
+        random_state : None, int, RandomState or Generator
+            For fresh inputs.
+
+        Returns
+        -------
+        Verification
+            `n`, `n_different`, `worst` (the largest difference), `where` (the input), `share` (of such inputs that may
+            differ: upper bound of 95%), `known` (how well the model's own values are known there).
+        """
+        if self.allowance is None:
+            raise ValueError("Only what was recovered from an oracle can be verified on fresh inputs.")
+        several = self.outputs and oracle.n_outputs != 1
+        return verify(self.outputs if several else (self.model,), self.allowance, oracle, X, n, random_state)
 
     @property
     def n_units(self) -> int:
@@ -127,6 +168,7 @@ def recover(
     random_state: Any = None,
     progress: bool | Reporter = False,
     max_queries: int | None = None,
+    n_verify: int = 30,
     **options: Any,
 ) -> Recovery:
     """Find the hidden units behind an oracle or in a table.
@@ -150,18 +192,22 @@ def recover(
         Show a bar for anything over two seconds, or call ``progress(stage, done, total)``.
     max_queries : int, optional
         Most rows that an oracle may be asked in this call.
+    n_verify : int
+        Fresh inputs that an oracle is asked at the end, for nothing but to see whether its answers are as foretold; as
+        many as `max_queries` allows. With 0 nothing is verified, and the verdict says so.
     **options
         Of the method; for an oracle with imperfect answers ``accuracy``, the direction error wanted.
     """
     if method not in ("auto", "paper"):
         raise ValueError(f"method must be 'auto' or 'paper', got {method!r}.")
+    whole("n_verify", n_verify, 0)
     if activation not in (None, "auto"):
         get_activation(activation)  # a name nobody knows should not cost a query
     with reporting(progress), within_double_precision():
         if isinstance(source, Oracle):
             rng = as_generator(source.campaign_seed if random_state is None else random_state)
             with source.limited(max_queries):
-                return _behind_oracle(source, n_units, method, activation, rng, options)
+                return _behind_oracle(source, n_units, method, activation, n_verify, rng, options)
         rng, rows = as_generator(random_state), as_source(source)
         activation = activation or "tanh"
         for_a_table(activation)
@@ -196,19 +242,17 @@ def within_double_precision() -> Iterator[None]:
 
 
 def _behind_oracle(
-    source: Oracle,
-    n_units: int | None,
-    method: str,
-    activation: str | None,
-    rng: np.random.Generator,
+    source: Oracle, n_units: int | None, method: str, activation: str | None, n_verify: int, rng: np.random.Generator,
     options: dict[str, Any],
-) -> Recovery:
+) -> Recovery:  # fmt: skip
     before = source.n_answered
     box = source.scalar(int(rng.integers(2**63)))
     if method == "paper":
         found = _from_paper(paper_method(box, n_units, activation=activation or "tanh", rng=rng, **options))
     else:
-        found = _from_identification(identify_box(box, activation, rng, progress=_report_queries, **options), n_units)
+        box = box.standardised()
+        inside = identify_box(box, activation, rng, progress=_report_queries, n_verify=n_verify, **options)
+        found = _from_identification(inside, box, n_units)
     found = _with_first_look(replace(found, n_queries=source.n_answered - before))
     if source.n_outputs == 1:
         return found
@@ -239,13 +283,17 @@ def _with_outputs(found: Recovery, X: Floats, Y: Floats) -> Recovery:
     return replace(found, outputs=models, diagnostics={**found.diagnostics, "largest_output_misfit": misfit})
 
 
-def _from_identification(found: Identification, n_units: int | None) -> Recovery:
+def _from_identification(found: Identification, box: Oracle, n_units: int | None) -> Recovery:
+    allowance = allowance_of(found, box.frame)
+    found = found if box.frame is None else outside(found, box.frame)
     given = () if n_units is None else (any_method.number_of_units(found.model.n_units, n_units),)
     recovery = Recovery(
         model=found.model,
         judgement=found.judgement.also(*given),
         standard_errors=found.standard_errors,
         diagnostics={**found.diagnostics, "error_bounds": found.error_bounds.tolist()},
+        verification=found.verification,
+        allowance=allowance,
     )
     warn_unless_certified(recovery, stacklevel=5)
     return recovery

@@ -9,14 +9,7 @@ from gradsift.blackbox.bounded.noisy_box import BOX_STAGES
 from gradsift.blackbox.noisy.asker import Asker
 from gradsift.blackbox.noisy.belief import Belief, Outcome, Study
 from gradsift.blackbox.noisy.noise import Variance
-from gradsift.blackbox.noisy.policies import (
-    FOR_LABELS,
-    FOR_LABELS_IN_A_BOX,
-    FOR_NOISE,
-    FOR_NOISE_IN_A_BOX,
-    FOR_ROUNDING,
-    FOR_ROUNDING_IN_A_BOX,
-)
+from gradsift.blackbox.noisy.policies import FOR_A_BOX, FOR_LABELS, FOR_LABELS_IN_A_BOX, FOR_NOISE, FOR_ROUNDING
 from gradsift.blackbox.noisy.stages import ADDITIVE_STAGES, END, LABEL_STAGES, Stage, walk
 
 TABLES = {"additive": ADDITIVE_STAGES, "labels": LABEL_STAGES, "box": BOX_STAGES}
@@ -132,6 +125,5 @@ def test_policies_differ_only_where_a_kind_of_answers_asks_for_it():
     assert FOR_ROUNDING.learning == FOR_NOISE.learning
     assert FOR_LABELS.learning.widens
     assert not FOR_NOISE.learning.widens
-    assert all(
-        policy.learning.arguments is None for policy in (FOR_NOISE_IN_A_BOX, FOR_ROUNDING_IN_A_BOX, FOR_LABELS_IN_A_BOX)
-    )
+    assert FOR_A_BOX.learning.arguments is None
+    assert FOR_LABELS_IN_A_BOX.learning.arguments is None

@@ -47,6 +47,8 @@ class Ledger:
         Units found so far, for the progress report.
     step : float
         Spacing of the answers where they are rounded to a grid, else 0.
+    aside : set of int
+        Numbers of stored rows that count for nothing in a fit for the time being.
     """
 
     def __init__(
@@ -57,15 +59,26 @@ class Ledger:
         step: float = 0.0,
     ) -> None:
         self.oracle, self.max_queries, self.progress = oracle, max_queries, progress
-        self.n_features = oracle.n_features
         self.step = step
         self.spent: dict[str, int] = {}
         self.largest = 0.0
         self.linear: Floats | None = None
         self.far = FAR
         self.n_units = 0
+        self.aside: frozenset[int] = frozenset()
         self._rows: list[Floats] = []
         self._answers: list[Floats] = []
+
+    @property
+    def n_features(self) -> int:
+        """Number of inputs."""
+        return self.oracle.n_features
+
+    @property
+    def away(self) -> float:
+        """Distance of the inputs' own origin: arguments are rounded as those of inputs that far out."""
+        frame = self.oracle.frame
+        return 0.0 if frame is None else float(np.linalg.norm(frame.center / frame.scale))
 
     @property
     def n_queries(self) -> int:
@@ -90,6 +103,13 @@ class Ledger:
         """Answers to the stored rows."""
         _ = self.X
         return self._answers[0]
+
+    @property
+    def doubts(self) -> Floats:
+        """Factor of each stored row's rounding error in a fit: one, or so large that a row set aside has no say."""
+        factors = np.ones(len(self.X))
+        factors[list(self.aside)] = 1e30
+        return factors
 
     def sizes(self, radii: Any) -> Any:
         """Return the size of the numbers that are rounded on the way to answers this far from the origin."""

@@ -17,6 +17,7 @@ from .exact.families import GrowsBothWays
 from .kinked import KINKED, grain_of, open_kinked
 from .noisy import identify_imperfect
 from .result import Identification, Progress
+from .verify import verified
 
 __all__ = ["identify_box"]
 
@@ -28,6 +29,7 @@ def identify_box(
     *,
     accuracy: float | None = None,
     progress: Callable[[Progress], None] | None = None,
+    n_verify: int = 0,
     **options: Any,
 ) -> Identification:
     """Find out how good the answers are (two queries if they are exact) and take the pipeline made for that.
@@ -40,6 +42,8 @@ def identify_box(
         None: told from the answers where they are exact, else tanh.
     accuracy : float, optional
         Direction error wanted of a noisy oracle; an exact one is identified to the last digits anyway.
+    n_verify : int
+        Fresh inputs to ask at the end, for nothing but to see whether the network foretells their answers.
     **options
         Of :func:`gradsift.blackbox.identify`, which only takes exact answers.
     """
@@ -57,12 +61,13 @@ def identify_box(
             )
         found = open_kinked(oracle, activation, rng, progress=progress, grain=grain_of(floor), **options)
     elif floor.kind == "exact":
-        found = _identify_exact(oracle, activation, rng, progress, options)
+        found = _identify_exact(oracle, activation, rng, progress, {"n_verify": n_verify, **options})
     else:
         found = identify_imperfect(
             oracle, activation, rng, accuracy=accuracy, floor=floor, progress=progress, **options
         )
-    return replace(found, diagnostics={**found.diagnostics, "answers": str(floor)})
+    found = replace(found, floor=floor, diagnostics={**found.diagnostics, "answers": str(floor)})
+    return found if found.verification is not None else verified(found, oracle, n_verify, rng)
 
 
 def _identify_exact(
@@ -78,4 +83,5 @@ def _identify_exact(
     except GrowsBothWays:
         if activation != "auto":
             raise
+        del options["n_verify"]
         return open_kinked(oracle, "auto", rng, progress=progress, **options)

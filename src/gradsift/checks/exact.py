@@ -6,7 +6,7 @@ from .limits import ExactLimits
 from .record import Check, make, n_of
 
 __all__ = [
-    "error_bound", "fresh_answers", "fresh_kinks", "linear_term_error", "negligible_weight", "residuals",
+    "close_to", "error_bound", "fresh_answers", "fresh_kinks", "linear_term_error", "negligible_weight", "residuals",
     "spare_answers",
 ]  # fmt: skip
 
@@ -19,6 +19,17 @@ def residuals(chi: float, n_answers: int, limits: ExactLimits) -> Check:
         f"the worst of {n_answers} answers misses the network by {chi:.3g} times the rounding error "
         "(another activation, or a unit that was not separated)",
         "Try activation='auto' or another seed; if answers are noisy or rounded, say so with noise=.",
+    )  # fmt: skip
+
+
+def close_to(n_missed: int, n_answers: int, worst: float) -> Check:
+    """Whether no answers had to be set aside, near the origin, where units alone do not explain them."""
+    return make(
+        "nothing left over", n_missed, "<=", 0,
+        "the units explain all answers",
+        f"something else is left over near the origin, of size {worst:.2g}: {n_missed} of {n_answers} answers "
+        "(a bump, a rule, or parallel units that cancel elsewhere)",
+        "Look at the input named in .verification, and stay away from such inputs or subtract what is there.",
     )  # fmt: skip
 
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 __all__ = [
-    "COARSE_KINKS", "EXACT", "EXACT_IN_A_BOX", "KINKED_UNITS", "LABELS", "NOISY", "PAPER", "TABLE",
-    "ExactLimits", "NoisyLimits", "UnitLimits",
+    "COARSE_KINKS", "EXACT", "EXACT_IN_A_BOX", "KINKED_UNITS", "LABELS", "NOISY", "PAPER", "TABLE", "VERIFY",
+    "ExactLimits", "NoisyLimits", "UnitLimits", "VerifyLimits",
 ]  # fmt: skip
 
 
@@ -79,6 +79,7 @@ class NoisyLimits(UnitLimits):
     stretches: int  # of the campaign, in which the mean may drift
     drift: float  # sum of their squared standardised means
     even_noise: float  # level of the test that the size of residuals does not depend on the function
+    activation: float  # nats by which another activation may explain the answers better
 
 
 LABELS = UnitLimits(
@@ -98,6 +99,25 @@ NOISY = NoisyLimits(
     stretches=20,  # guess
     drift=45.3,  # chi-square of as many degrees of freedom, level 0.001
     even_noise=0.001,  # a level
+    activation=3.0,  # guess; hostile_boxes, rows "erf with noise called tanh" and "noise"
+)
+
+
+@dataclass(frozen=True)
+class VerifyLimits:
+    """From where on an answer differs from the network that was found."""
+
+    level: float  # of the test on all fresh inputs at once, where answers are noisy or labels
+    errors: float  # of the function, over what the errors of all parameters make of it
+    rounding: float  # least relative error of a parameter that is allowed for, in units of double precision
+    steps: float  # of the grid that answers are rounded to
+
+
+VERIFY = VerifyLimits(
+    level=1e-3,  # a level
+    errors=4.0,  # guess; hostile_boxes, rows of honest networks
+    rounding=64.0,  # guess; the same rows
+    steps=4.0,  # guess; the same rows
 )
 
 

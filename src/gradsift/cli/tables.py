@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 
 from ..extras import load_extra
-from ..files import atomic_writer
+from ..files import atomic_writer, require_modest
 
 __all__ = ["SUFFIXES", "column_names", "read_numbers", "read_words", "write_table"]
 
 SUFFIXES = (".csv", ".parquet")
+_MODEST = 256 << 20  # bytes of a table that are read whatever its file looks like
 
 
 def column_names(path: Path) -> list[str]:
@@ -55,6 +56,7 @@ def read_numbers(path: Path, names: Sequence[str]) -> Any:
     """Return the named columns as a (rows, columns) float array; text in them is refused with its place."""
     places = _places(path, names)
     if path.suffix == ".parquet":
+        _require_modest_parquet(path, len(names))
         table = _parquet().read_table(path, columns=list(names))
         for name in names:
             if str(table.schema.field(name).type) in ("string", "large_string"):
@@ -64,6 +66,15 @@ def read_numbers(path: Path, names: Sequence[str]) -> Any:
         return _load_csv(path, places, np.float64)
     except ValueError as problem:
         raise ValueError(_where(path, str(problem), column_names(path))) from None
+
+
+def _require_modest_parquet(path: Path, n_columns: int) -> None:
+    """Refuse a table that declares far more rows than its size makes likely: equal rows take next to nothing."""
+    n_rows = int(_parquet().read_metadata(path).num_rows)
+    try:
+        require_modest(path, 8 * n_rows * n_columns, _MODEST)
+    except ValueError as problem:
+        raise ValueError(f"{path} declares {n_rows:,} rows: {problem}.") from None
 
 
 def read_words(path: Path, name: str) -> Any:

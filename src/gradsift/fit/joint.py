@@ -60,8 +60,9 @@ class _Rows:
         self.likelihood = noise.likelihood
 
     def look(self, theta: Parameters) -> _RowPoint:
-        r = predict(theta, self.X, self.g)
-        objective = self.likelihood.loss(r, self.y) + self.prior.loss(theta)
+        with np.errstate(over="ignore", invalid="ignore"):  # a step may go far too far: it is not taken
+            r = predict(theta, self.X, self.g)
+            objective = self.likelihood.loss(r, self.y) + self.prior.loss(theta)
         return _RowPoint(theta, objective if np.isfinite(objective) else np.inf, r)
 
     def model(self, here: _RowPoint) -> Quadratic:

@@ -49,7 +49,7 @@ def from_spec(spec: str, n_features: int | None = None, trust: bool = False, **o
         oracle = from_sklearn(_unpickle(spec, trust), **options)
     elif Path(spec).suffix in _FILES:
         oracle = _FILES[Path(spec).suffix](spec, **options)
-    elif ":" in spec:
+    elif ":" in spec and "@" not in spec:  # user:password@host is no module
         oracle = _wrap(_imported(spec), spec, n_features, options)
     else:
         raise ValueError(

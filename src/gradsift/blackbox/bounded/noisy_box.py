@@ -18,8 +18,9 @@ from ..noisy.identify import misfit
 from ..noisy.learning import first_belief, learn, learn_more
 from ..noisy.levers import surprise
 from ..noisy.outlook import by_averaging, outlook
-from ..noisy.policies import FOR_LABELS_IN_A_BOX, FOR_NOISE_IN_A_BOX, FOR_ROUNDING_IN_A_BOX
+from ..noisy.policies import FOR_A_BOX, FOR_LABELS_IN_A_BOX
 from ..noisy.refit import least_noise, look_wider, refit, thin_out, widened
+from ..noisy.rivals import best_rival
 from ..noisy.sharpening import calibrated
 from ..noisy.stages import END, Stage, Stages, walk
 from ..noisy.verdict import Evidence, judge, result
@@ -29,9 +30,6 @@ from .box_policy import NOISY_BOX
 from .telling import telling_points
 
 __all__ = ["BOX_STAGES", "identify_noisy_box"]
-
-
-_POLICIES_IN_A_BOX = {"labels": FOR_LABELS_IN_A_BOX, "noisy": FOR_NOISE_IN_A_BOX}
 
 
 def look_first(belief: Belief, asker: Asker) -> tuple[Belief, Outcome]:
@@ -118,7 +116,8 @@ def identify_noisy_box(
     BudgetSpent
         Before there were any units.
     """
-    asker = Asker(box, link, floor, accuracy, rng, _POLICIES_IN_A_BOX.get(floor.kind, FOR_ROUNDING_IN_A_BOX))
+    policy = FOR_LABELS_IN_A_BOX if floor.kind == "labels" else FOR_A_BOX
+    asker = Asker(box, link, floor, accuracy, rng, policy)
     try:
         belief = walk(BOX_STAGES, first_belief(asker), asker)
     except BudgetSpent as spent:
@@ -141,10 +140,14 @@ def _result(belief: Belief, asker: Asker, box: Box, n_queries: int) -> Identific
     evidence = Evidence(
         asker.floor, belief.variance, belief.study.gap, None, asker.asked_for, belief.shortage,
         misfit(belief, asker), bounded=True, lacking=belief.wider is not None, n_stray=len(belief.rows.stray),
+        rival=best_rival(belief, asker) if asker.noisy else None,
     )  # fmt: skip
     studentised = fitted.studentised(joint.replies.X, joint.noise, asker.g)
     judgement = judge(joint.settled, belief.cones, evidence, joint.replies.y - fitted.residuals, studentised)
-    facts = {"widening": belief.widening.report, "bounds_hold": LEVELS[1], "spent": dict(asker.ledger.spent)}
+    facts = {
+        "widening": belief.widening.report, "bounds_hold": LEVELS[1], "directions_within": float(belief.cones.max()),
+        "spent": dict(asker.ledger.spent),
+    }  # fmt: skip
     bounds = belief.widening.report * joint.cones(LEVELS[1])
     outside = box.outside(joint.settled.theta)
     return result(joint.settled, bounds, asker.link, judgement, n_queries, evidence, facts, outside)

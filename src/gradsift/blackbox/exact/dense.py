@@ -21,6 +21,7 @@ class DenseSystem:
         self.net, self.largest, self.n_stored = net, ledger.largest, len(ledger.X)
         X, y = _all_rows(net, ledger)
         self.noise = net.noise(X, ledger)
+        self.noise[: self.n_stored] *= ledger.doubts
         arguments, g = net.arguments(X), net.link.odd
         self.residuals = (y - net.predict(X)) / self.noise
         slopes = g.derivative(arguments) * net.u  # (m, k)

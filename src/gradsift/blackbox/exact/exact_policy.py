@@ -91,6 +91,33 @@ class PairPolicy:
 
 
 @dataclass(frozen=True)
+class BumpPolicy:
+    """Parallel units that cancel far out, on a line through an input that differs."""
+
+    near: float = 0.3  # of the first circle's radius: rows that may lie on a bump; guess
+    close: float = 1e-2  # relative error of fresh points up to which a network is close to the box; guess
+    nothing: float = 20.0  # of rounding errors, which are no rest; guess
+    first_step: float = 1e-3  # of the input's distance from the origin; guess
+    most_steps: int = 24  # doublings on the way to where nothing is left over; guess
+    samples: int = 24  # guess
+    most_zooms: int = 5  # guess
+    apart: float = 1e-6  # of the bump's width, between samples that tell a slope; guess
+    heard: float = 1e-4  # of the largest rest: where samples are wanted; guess
+    n_units: tuple[int, ...] = (2, 3)  # on one line; guess
+    starts: int = 8  # guess
+    most_evaluations: int = 200  # of one fit; guess
+    lines: int = 3  # through one input; guess
+    lever: float = 30.0  # steps along a unit's plane over one by its slope; guess
+    fits: float = 1e-6  # of the bump's height; guess
+    negligible: float = 1e-4  # a unit this much smaller than its partners is none; guess
+    most_tries: int = 6  # guess
+    grid: int = 4001  # guess
+    steep: float = 0.3  # of the largest slope, within which a step may move; guess
+    most_in_vain: int = 2  # looks that found nothing, before the search is complete; guess
+    most_rounds: int = 4  # bumps read one after the other; guess
+
+
+@dataclass(frozen=True)
 class FamilyPolicy:
     """Which sigmoid a step is."""
 
@@ -157,6 +184,7 @@ SCAN = ScanPolicy()
 PLANE = PlanePolicy()
 PROBE = ProbePolicy()
 PAIRS = PairPolicy()
+BUMPS = BumpPolicy()
 FAMILY = FamilyPolicy()
 JOINT = JointPolicy()
 POLISH = PolishPolicy()

@@ -86,7 +86,7 @@ def _system(net: Net, ledger: Ledger) -> BlockSystem | DenseSystem:
 
 def _measure(net: Net, ledger: Ledger) -> Solution:
     """Compare a network with all replies."""
-    rows = np.abs(ledger.y - net.predict(ledger.X)) / net.noise(ledger.X, ledger)
+    rows = np.abs(ledger.y - net.predict(ledger.X)) / (net.noise(ledger.X, ledger) * ledger.doubts)
     probes = np.zeros(net.k)
     for number, probe in enumerate(net.probes):
         while probe is not None:

@@ -108,16 +108,18 @@ class Net:
 
         The output is rounded a few times, and each argument by its own size and that of its terms.
         """
-        return np.asarray(EPS * (4 * ledger.sizes(np.linalg.norm(X, axis=1)) + self._argument_terms(X, 2.0)))
+        terms = self._argument_terms(X, 2.0, ledger.away)
+        return np.asarray(EPS * (4 * ledger.sizes(np.linalg.norm(X, axis=1)) + terms))
 
     def sensitivity(self, X: Floats) -> Floats:
         """Return how much the values at the rows of X change if every parameter changes by its own size, shape (n,)."""
         growth = 0.0 if self.linear is None else np.linalg.norm(self.linear) * np.linalg.norm(X, axis=1)
         return np.asarray(abs(self.c) + np.abs(self.u).sum() + growth + self._argument_terms(X, 1.0))
 
-    def _argument_terms(self, X: Floats, share: float) -> Floats:
+    def _argument_terms(self, X: Floats, share: float, away: float = 0.0) -> Floats:
         active = np.abs(self.u) * self.link.odd.derivative(self.arguments(X))  # (n, k)
-        terms = share * np.linalg.norm(X, axis=1)[:, None] * np.linalg.norm(self.a, axis=1) + np.abs(self.b)
+        reach = share * (np.linalg.norm(X, axis=1) + away)
+        terms = reach[:, None] * np.linalg.norm(self.a, axis=1) + np.abs(self.b)
         return np.asarray((active * terms).sum(axis=1))
 
     def with_units(self, other: Net) -> Net:

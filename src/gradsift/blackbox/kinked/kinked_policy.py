@@ -155,7 +155,7 @@ class SignPolicy:
 
 
 @dataclass(frozen=True)
-class BumpPolicy:
+class KinkBumpPolicy:
     """Which activation a kink has."""
 
     radius: float = 3e3  # of the path over the reach; guess
@@ -205,5 +205,5 @@ ASSEMBLE = AssemblePolicy()
 NEAR_ORIGIN = NearOriginPolicy()
 VOUCH = VouchPolicy()
 SIGNS = SignPolicy()
-BUMP = BumpPolicy()
+BUMP = KinkBumpPolicy()
 OPENING = OpeningPolicy()

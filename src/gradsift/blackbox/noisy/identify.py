@@ -21,6 +21,7 @@ from .cones import LEVELS
 from .learning import first_belief
 from .outlook import by_levers, outlook
 from .policies import FOR_LABELS, FOR_NOISE, FOR_ROUNDING
+from .rivals import best_rival
 from .stages import ADDITIVE_STAGES, LABEL_STAGES, walk
 from .verdict import Evidence, judge, result
 
@@ -97,12 +98,14 @@ def _result(belief: Belief, asker: Asker, n_queries: int) -> Identification:
         lacking=belief.wider is not None,
         n_stray=len(belief.rows.stray),
         uneven=np.ndim(joint.noise.relative) > 0,
+        rival=best_rival(belief, asker) if asker.noisy else None,
     )
     studentised = fitted.studentised(joint.replies.X, joint.noise, asker.g)
     judgement = judge(joint.settled, belief.cones, evidence, joint.replies.y - fitted.residuals, studentised)
     facts = {
         "widening": belief.widening.report,
         "bounds_hold": LEVELS[1],
+        "directions_within": float(belief.cones.max()),
         "spent": dict(asker.ledger.spent),
     }
     bounds = belief.widening.report * joint.cones(LEVELS[1])

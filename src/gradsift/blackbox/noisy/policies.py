@@ -11,16 +11,8 @@ from dataclasses import dataclass, field, replace
 from .cones import Widening
 
 __all__ = [
-    "FOR_LABELS",
-    "FOR_LABELS_IN_A_BOX",
-    "FOR_NOISE",
-    "FOR_NOISE_IN_A_BOX",
-    "FOR_ROUNDING",
-    "FOR_ROUNDING_IN_A_BOX",
-    "Learning",
-    "LookForAnother",
-    "Policy",
-    "Sharpening",
+    "FOR_A_BOX", "FOR_LABELS", "FOR_LABELS_IN_A_BOX", "FOR_NOISE", "FOR_ROUNDING",
+    "Learning", "LookForAnother", "Policy", "Sharpening",
 ]  # fmt: skip
 
 
@@ -155,9 +147,13 @@ FOR_LABELS = Policy(
         spare=0.05,  # guess
     ),
 )
-_IN_A_BOX = Learning(growth=1.25, grows=3, arguments=None, narrow=0.0, most_lessons=3)  # guess
-FOR_NOISE_IN_A_BOX = Policy(_IN_A_BOX, LookForAnother(), Sharpening(most_rounds=60), refuted=0.02)
-FOR_ROUNDING_IN_A_BOX = replace(
-    FOR_NOISE_IN_A_BOX, learning=replace(_IN_A_BOX, rows_per_spare=0.8)
-)  # (6,3) with 3 decimals: few rows tell enough
-FOR_LABELS_IN_A_BOX = replace(FOR_NOISE_IN_A_BOX, learning=replace(_IN_A_BOX, per_feature=75.0))  # guess
+_IN_A_BOX = Learning(
+    growth=1.25,  # guess
+    grows=3,  # guess
+    rows_per_spare=0.8,  # box 5 k3d10 sd .1, and (6,3) with 3 decimals
+    arguments=None,
+    narrow=0.0,
+    most_lessons=3,  # guess
+)
+FOR_A_BOX = Policy(_IN_A_BOX, LookForAnother(), Sharpening(most_rounds=60), refuted=0.02)
+FOR_LABELS_IN_A_BOX = replace(FOR_A_BOX, learning=replace(_IN_A_BOX, per_feature=75.0))  # guess

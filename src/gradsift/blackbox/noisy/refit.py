@@ -86,8 +86,8 @@ def take_in(belief: Belief, asker: Asker) -> Belief:
 
 
 def measure_noise(belief: Belief, asker: Asker) -> Belief:
-    """Repeat some random inputs, once: a misfit is to be told from noise."""
-    if belief.repeats.freedom > 2 * REFIT.repeated:
+    """Repeat some random inputs: a misfit is to be told from noise. Once, or as often as a share of them allows."""
+    if belief.repeats.freedom > max(1.5 * REFIT.repeated, REFIT.repeated_share * len(belief.rows.near)):
         return belief
     rows = asker.rng.choice(belief.rows.near, REFIT.repeated, replace=False)
     again = asker.ask(asker.X[rows], "noise")

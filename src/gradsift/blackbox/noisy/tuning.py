@@ -83,6 +83,7 @@ class RefitTuning:
 
     first_freedom: float = 7.0  # of the first look at the noise, in degrees; guess
     repeated: int = 20  # rows that are asked again; guess
+    repeated_share: float = 0.2  # of random inputs: few repeats may be lucky, and refute the truth for ever; guess
     impossible: float = 6.0  # standard deviations of the noise; guess
     most_stray: float = 0.05  # share of the answers; guess
     sign_sure: float = 4.0  # standard errors: one wrong sign far out would turn a unit; guess

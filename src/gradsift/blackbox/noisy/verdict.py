@@ -16,6 +16,7 @@ from ..links import Link
 from ..result import Identification
 from .far_circles import CircleTest, weight_in_question
 from .noise import Variance, behaviour
+from .rivals import Rival
 
 __all__ = ["Evidence", "judge", "result"]
 
@@ -29,6 +30,7 @@ class Evidence(NamedTuple):
     accuracy, shortage : what was asked for, and what ran out
     misfit : mean square of the residuals over the noise's
     lacking, n_stray : whether one more unit explains more, and answers set aside (None: not looked at)
+    rival : another activation, for additive noise
     """
 
     floor: Floor
@@ -42,6 +44,7 @@ class Evidence(NamedTuple):
     lacking: bool | None = None
     n_stray: int | None = None
     uneven: bool = False
+    rival: Rival | None = None
 
 
 def judge(fitted: Fitted, cones: Floats, evidence: Evidence, predictions: Floats, studentised: Floats) -> Verdict:
@@ -60,6 +63,8 @@ def judge(fitted: Fitted, cones: Floats, evidence: Evidence, predictions: Floats
         checks.append(imperfect.one_more_unit(evidence.lacking))
     if evidence.floor.kind == "noisy":
         checks += behaviour(studentised, predictions)
+    if evidence.rival is not None:
+        checks.append(imperfect.activation(evidence.rival.name, evidence.rival.gain, NOISY))
     if not labels:
         checks.append(imperfect.misfit(evidence.misfit, NOISY))
     parts = n_of(len(fitted.theta.u), "unit")

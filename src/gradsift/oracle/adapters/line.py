@@ -89,11 +89,25 @@ class Line:
     def _read(self, response: Any, limit: int) -> Reply:
         pause = response.headers.get("retry-after")
         if response.is_success:
-            return Reply(response.status_code, _unpacked(response, limit), pause)
+            return Reply(response.status_code, self._unpacked(response, limit), pause)
         try:
-            return Reply(response.status_code, _unpacked(response, _SHOWN_OF_A_REFUSAL, cut=True), pause)
+            return Reply(response.status_code, self._unpacked(response, _SHOWN_OF_A_REFUSAL, cut=True), pause)
         except Unreadable:
             return Reply(response.status_code, b"", pause)
+
+    def _unpacked(self, response: Any, limit: int, cut: bool = False) -> bytes:
+        """Return the body, unpacked as it comes and never beyond `limit`: there, cut it or refuse it."""
+        unpack = _Unpacker(response.headers.get("content-encoding", ""))
+        body = bytearray()
+        for raw in response.iter_raw():
+            if self._late:  # the connection is cut, but what has come before is still being handed out
+                raise TooLate
+            body += unpack(raw, limit + 1 - len(body))
+            if len(body) > limit:
+                if cut:
+                    return bytes(body[:limit])
+                raise TooMuch
+        return bytes(body)
 
     @contextlib.contextmanager
     def _deadline(self) -> Iterator[None]:
@@ -141,19 +155,6 @@ def _shut(wire: socket.socket | None) -> None:
     if wire is not None:
         with contextlib.suppress(OSError):  # the other side was quicker
             wire.shutdown(socket.SHUT_RDWR)
-
-
-def _unpacked(response: Any, limit: int, cut: bool = False) -> bytes:
-    """Return the body, unpacked as it comes and never beyond `limit`: there, cut it or refuse it."""
-    unpack = _Unpacker(response.headers.get("content-encoding", ""))
-    body = bytearray()
-    for raw in response.iter_raw():
-        body += unpack(raw, limit + 1 - len(body))
-        if len(body) > limit:
-            if cut:
-                return bytes(body[:limit])
-            raise TooMuch
-    return bytes(body)
 
 
 class _Unpacker:

@@ -48,9 +48,12 @@ class Post:
     def __init__(self, url: str, headers: dict[str, str] | None, timeout: float, pace: Pace, retry: Retry) -> None:
         self._stamina = load_extra("stamina", "http")
         self._httpx = load_extra("httpx", "http")
+        texts = [text for pair in (headers or {}).items() for text in pair]
+        if not all(isinstance(text, str) and text.isascii() and text.isprintable() for text in texts):
+            raise ValueError("headers must be a dict of ASCII texts.")
         self.place, self.hide = _checked_place(url), Secrets(url, headers).hide
         self._pace, self._retry, self._timeout = pace, retry, timeout
-        self._lines = _Lines(self._httpx, url, headers, timeout, self.hide)
+        self._lines = _Lines(self._httpx, url, headers, timeout)
         self.close = weakref.finalize(self, self._lines.close)
 
     def __call__(self, body: Any, row: Floats, limit: int) -> Any:
@@ -113,14 +116,10 @@ def _worth_another_try(problem: Exception) -> bool | float:
 class _Lines:
     """Connections that are free, newest first, and the way to make more."""
 
-    def __init__(self, httpx: Any, url: str, headers: dict[str, str] | None, timeout: float, hide: Any) -> None:
+    def __init__(self, httpx: Any, url: str, headers: dict[str, str] | None, timeout: float) -> None:
         self._httpx, self._url, self._headers, self._timeout = httpx, url, headers, timeout
         self._free: list[Line] = []
-        self._verify = httpx.create_ssl_context() if url.startswith("https") else True
-        try:
-            self._free.append(self._new())
-        except (TypeError, ValueError) as problem:  # a header that is no text
-            raise type(problem)(f"headers must be a dict of ASCII texts: {hide(str(problem))}.") from None
+        self._verify = httpx.create_ssl_context() if url.lower().startswith("https") else True
 
     @contextmanager
     def one(self) -> Iterator[Line]:
