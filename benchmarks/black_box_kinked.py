@@ -1,6 +1,7 @@
 """Queries per unknown of the method for kinked units, refusals, wrong certificates; which activation; wrong names.
 
-python benchmarks/black_box_kinked.py [--nets 1.0] [--cells exact auto wrong large coarse] [--jobs 1] [--journal FILE] [--save]
+python benchmarks/black_box_kinked.py [--nets 1.0] [--cells exact auto wrong large coarse] [--jobs 1] [--journal FILE]
+    [--save]
 
 Teachers have slopes 1 to 3, weights .5 to 1 in size, offsets and an intercept; every second one a linear term; the
 number of units is not given. An error is the largest of: relative error of a unit's jump of the gradient, error of its
