@@ -14,6 +14,7 @@ SMALL = {
         "the paper's value oracle",
     ),
     "black_box_large": (["--features", "12", "--units", "3"], "queries per unknown"),
+    "hostile_boxes": (["--runs", "1", "--kinds", "thin slab", "slope 20, width .2"], "parallel units found"),
     "cpu_kernel": (["--rows", "2000", "--points", "20", "--repeats", "1"], "(asked 40%)"),
     "dask_workers": (["--rows", "20000", "--points", "5", "--repeats", "1"], "same bits: True"),
     "gpu_kernel": (["--rows", "5000", "--points", "50", "--repeats", "1"], "CUDA device"),

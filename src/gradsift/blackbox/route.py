@@ -8,13 +8,16 @@ from typing import Any
 
 import numpy as np
 
+from ..checks import any_method
+from ..errors import BudgetSpent, NotIdentifiable
 from ..oracle import Oracle
-from .answers import choose_path
+from .answers import Floor, choose_path
 from .bounded import identify_bounded
-from .exact import identify
+from .exact import AlgebraicTails, WrongFamily, identify
 from .noisy import identify_imperfect
 from .result import Identification, Progress
-from .verify import verified
+from .second_look import LOOK_COST, look_again
+from .verify import n_affordable, verified
 
 __all__ = ["identify_box"]
 
@@ -48,10 +51,37 @@ def identify_box(
     if oracle.bounds is not None:
         found = identify_bounded(oracle, activation, rng, accuracy=accuracy, floor=floor, progress=progress, **options)
     elif floor.kind == "exact":
-        found = identify(oracle, activation, rng, progress=progress, n_verify=n_verify, **options)
+        try:
+            found = identify(oracle, activation, rng, progress=progress, n_verify=n_verify, **options)
+        except NotIdentifiable as refused:
+            found, floor = _after_all(refused, oracle, activation, rng, accuracy, progress)
     else:
         found = identify_imperfect(
             oracle, activation, rng, accuracy=accuracy, floor=floor, progress=progress, **options
         )
     found = replace(found, floor=floor, diagnostics={**found.diagnostics, "answers": str(floor)})
     return found if found.verification is not None else verified(found, oracle, n_verify, rng)
+
+
+def _after_all(
+    refused: NotIdentifiable, oracle: Oracle, activation: str, rng: np.random.Generator, accuracy: float | None,
+    progress: Callable[[Progress], None] | None,
+) -> tuple[Identification, Floor]:  # fmt: skip
+    """Take the pipeline for noise where answers are random after all, or nearly those of units; else refuse."""
+    if (
+        activation == "auto"
+        or n_affordable(oracle, LOOK_COST) < LOOK_COST
+        or isinstance(refused, (AlgebraicTails, WrongFamily))
+    ):
+        raise refused
+    seen = look_again(oracle, rng)
+    if seen is None:
+        raise refused
+    try:
+        found = identify_imperfect(oracle, activation, rng, accuracy=accuracy, floor=seen.floor, progress=progress)
+    except (NotIdentifiable, BudgetSpent) as other:
+        raise (other if seen.is_noise else refused) from None
+    if not seen.is_noise:
+        checks = (any_method.remainder(seen.floor.sd), *found.checks)
+        found = replace(found, judgement=replace(found.judgement, checks=checks))
+    return found, seen.floor
