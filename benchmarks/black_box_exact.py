@@ -136,7 +136,8 @@ def show(row: Row) -> None:
     verdict = "ok" if row.median <= row.aim and not row.certified_wrong else "MISSED"
     print(
         f"{row.cell:24} {row.nets:5} {row.median:8.3f} {row.worst:7.2f} {row.aim:6.2f} {row.refused:8} "
-        f"{row.certified_wrong:6} {row.largest_error:9.1e} {row.seconds:8.2f} {row.student:>8} {row.verify:6.0f}  {verdict}",
+        f"{row.certified_wrong:6} {row.largest_error:9.1e} {row.seconds:8.2f} {row.student:>8} {row.verify:6.0f}"
+        f"  {verdict}",
         flush=True,
     )
 
