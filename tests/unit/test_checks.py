@@ -60,6 +60,7 @@ SIDES = [
     (lambda n: any_method.number_of_units(n, 3), 3, 2),
     (any_method.finished, "", "the budget is spent"),
     (lambda n: any_method.fresh_inputs(30, n, 0.5, 0.1, np.zeros(3)), 0, 1),
+    (any_method.remainder, 0.0, 1e-4),
     (lambda n: exact.close_to(n, 80, 1e-4), 0, 1),
     (lambda x: imperfect.activation("erf", x, NOISY), 3.0, 3.1),
     (lambda x: exact.residuals(x, 60, EXACT), 1.99, 2.0),

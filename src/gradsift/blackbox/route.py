@@ -8,16 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import NotIdentifiable
+from ..checks import any_method
+from ..errors import BudgetSpent, NotIdentifiable
 from ..oracle import Oracle
-from .answers import choose_path
+from .answers import Floor, choose_path
 from .bounded import identify_bounded
-from .exact import identify
+from .exact import AlgebraicTails, WrongFamily, identify
 from .exact.families import GrowsBothWays
 from .kinked import KINKED, grain_of, open_kinked
 from .noisy import identify_imperfect
 from .result import Identification, Progress
-from .verify import verified
+from .second_look import LOOK_COST, look_again
+from .verify import n_affordable, verified
 
 __all__ = ["identify_box"]
 
@@ -61,7 +63,10 @@ def identify_box(
             )
         found = open_kinked(oracle, activation, rng, progress=progress, grain=grain_of(floor), **options)
     elif floor.kind == "exact":
-        found = _identify_exact(oracle, activation, rng, progress, {"n_verify": n_verify, **options})
+        try:
+            found = _identify_exact(oracle, activation, rng, progress, {"n_verify": n_verify, **options})
+        except NotIdentifiable as refused:
+            found, floor = _after_all(refused, oracle, activation, rng, accuracy, progress)
     else:
         found = identify_imperfect(
             oracle, activation, rng, accuracy=accuracy, floor=floor, progress=progress, **options
@@ -85,3 +90,25 @@ def _identify_exact(
             raise
         del options["n_verify"]
         return open_kinked(oracle, "auto", rng, progress=progress, **options)
+
+
+def _after_all(
+    refused: NotIdentifiable, oracle: Oracle, activation: str, rng: np.random.Generator, accuracy: float | None,
+    progress: Callable[[Progress], None] | None,
+) -> tuple[Identification, Floor]:  # fmt: skip
+    """Take the pipeline for noise where answers are random after all, or nearly those of units; else refuse."""
+    another = isinstance(refused, (AlgebraicTails, GrowsBothWays, WrongFamily))
+    if another or n_affordable(oracle, LOOK_COST) < LOOK_COST:
+        raise refused
+    seen = look_again(oracle, rng)
+    if seen is None:
+        raise refused
+    try:
+        family = "tanh" if activation == "auto" else activation
+        found = identify_imperfect(oracle, family, rng, accuracy=accuracy, floor=seen.floor, progress=progress)
+    except (NotIdentifiable, BudgetSpent) as other:
+        raise (other if seen.is_noise else refused) from None
+    if not seen.is_noise:
+        checks = (any_method.remainder(seen.floor.sd), *found.checks)
+        found = replace(found, judgement=replace(found.judgement, checks=checks))
+    return found, seen.floor

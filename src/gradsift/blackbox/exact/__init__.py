@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .families import AlgebraicTails, WrongFamily
 from .search import identify
 
-__all__ = ["identify"]
+__all__ = ["AlgebraicTails", "WrongFamily", "identify"]

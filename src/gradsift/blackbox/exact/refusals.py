@@ -11,7 +11,7 @@ from .circle import CircleScan
 from .exact_policy import REFUSAL
 from .families import WrongFamily, likely_family
 
-__all__ = ["raise_if_drowned", "raise_if_shapeless", "why_incomplete"]
+__all__ = ["raise_if_drowned", "raise_if_mixed", "raise_if_shapeless", "why_incomplete"]
 
 
 def raise_if_drowned(ledger: Ledger, radius: float) -> None:
@@ -46,6 +46,17 @@ def raise_if_shapeless(scan: CircleScan, link: Link, n_queries: int) -> None:
         f"None of {len(scan.unresolved)} steps on a circle is a single {name} unit or one of another family "
         f"({n_queries} queries): an output link that is not undone, a deeper network, answers that are rounded or "
         "noisy, or units in nearly parallel pairs."
+    )
+
+
+def raise_if_mixed(scan: CircleScan, n_units: int, link: Link, n_queries: int) -> None:
+    """Raise if beside units that were found there are steps with the shape of another sigmoid."""
+    family = likely_family(scan.slopes)
+    if family is None or family == link.odd.name:
+        return
+    raise NotIdentifiable(
+        f"Units of different sigmoids in one network: beside {n_units} {link.activation.name} units there are steps "
+        f"with the shape of {family} ({n_queries} queries); only networks with one sigmoid can be read."
     )
 
 

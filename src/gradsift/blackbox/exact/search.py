@@ -35,7 +35,7 @@ from .polish import polish
 from .probe import probe_units
 from .prune import without_cancelled, without_contaminated, without_suspects
 from .rays import Rays, cast_rays
-from .refusals import raise_if_drowned, raise_if_shapeless, why_incomplete
+from .refusals import raise_if_drowned, raise_if_mixed, raise_if_shapeless, why_incomplete
 from .tails import find_by_student
 
 __all__ = ["identify"]
@@ -92,6 +92,10 @@ def identify(
         return search.verified(found, n_verify)
     except BudgetSpent as spent:
         raise BudgetSpent(str(spent), search.partial()) from None
+    except NotIdentifiable as refused:
+        if refused.partial is None:
+            refused.partial = search.partial()
+        raise
 
 
 class _Search:
@@ -180,6 +184,9 @@ class _Search:
         units, impure = settle_in_plane(self.ledger, scan, self.known)
         before, known = self.known, self.known.with_units(probe_units(self.ledger, frame, units, self.known))
         # On the first circle single units overlap by chance; what is no unit on the next one is suspected of being two.
+        if attempt and known.k:
+            self.known = known
+            raise_if_mixed(scan, known.k, self.link, self.ledger.n_queries)
         arcs = suspected_arcs(scan, impure, known, before, n_before) if attempt else []
         if len(arcs) <= (SEARCH.most_pairs if known.k else 1) and known.a.size < SEARCH.most_for_pairs:
             known = known.with_units(read_pairs(self.ledger, arcs, known, self.rng))
