@@ -102,6 +102,11 @@ class Network:
         return tuple(len(layer.offsets) for layer in self.layers[:-1])
 
     @property
+    def n_units(self) -> int:
+        """Hidden units of all layers."""
+        return sum(self.widths)
+
+    @property
     def n_features(self) -> int:
         """d, the number of inputs."""
         return int(self.layers[0].weights.shape[1])
@@ -178,6 +183,8 @@ class Network:
             raise ValueError(f"order must name each of the {self.widths[layer]} units once.")
         if not (np.abs(sign) == 1).all():
             raise ValueError("signs must be -1 or +1.")
+        if (sign < 0).any() and self._activation.odd_form is None:
+            raise ValueError(f"A unit of {self.activation} has no other sign: it is not odd about its value at zero.")
         here, above = self.layers[layer], self.layers[layer + 1]
         columns = above.weights[:, order]
         # f(-z) = 2 f(0) - f(z): what a flipped unit leaves over is constant.
@@ -190,13 +197,16 @@ class Network:
     def canonical(self) -> Network:
         """Return the same function in a fixed order and with fixed signs, from the last hidden layer to the first.
 
-        The largest outgoing weight of a unit is positive, and units come by decreasing length of their outgoing
-        weights; with one output and one hidden layer that is the canonical form of :class:`SigmoidCombination`.
+        The largest outgoing weight of a unit is positive where the activation is odd about its value at zero, and units
+        come by decreasing length of their outgoing weights; with one output and one hidden layer that is the canonical
+        form of :class:`SigmoidCombination`.
         """
         found = self
         for layer in reversed(range(len(self.widths))):
             out = found.layers[layer + 1].weights  # (above, k)
             largest = out[np.abs(out).argmax(axis=0), np.arange(out.shape[1])]
+            if self._activation.odd_form is None:
+                largest = np.ones_like(largest)
             order = np.argsort(-np.linalg.norm(out, axis=0), kind="stable")
             found = found.rearranged(layer, order, np.where(largest < 0, -1.0, 1.0)[order])
         return found

@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 
 from .activations import get_activation
-from .blackbox import Identification, Progress, identify_box, solve_outputs
+from .blackbox import Identification, Progress, identify_box, solve_last_layer, solve_outputs
 from .checking import Floats, as_generator
 from .checks import Judged, Verdict, any_method, lines
 from .errors import UncertifiedWarning
 from .model import SigmoidCombination
+from .network import Network
 from .oracle import Oracle
 from .paper_method.candidates import Candidates
 from .paper_method.literal import PaperRun, paper_method
@@ -33,8 +34,8 @@ class Recovery(Judged):
 
     Attributes
     ----------
-    model : SigmoidCombination
-        In canonical form: positive weights, largest first.
+    model : SigmoidCombination or Network
+        In canonical form: positive weights, largest first; a Network where there are several hidden layers.
     judgement : Verdict
         All checks of the method. Read from it: `checks` (a tuple), `certified` (True only when every check vouches for
         the result) and `verdict` (one or two sentences: what was found, what is doubtful, what to try).
@@ -49,23 +50,33 @@ class Recovery(Judged):
         One model per output of an oracle with several; `model` is then that of a random projection of them.
     diagnostics : dict
         Plain numbers about the run.
+    deep : Network or None
+        All outputs of a network with several hidden layers.
     """
 
-    model: SigmoidCombination
+    model: Any
     judgement: Verdict
     standard_errors: dict[str, Floats] = field(default_factory=dict)
     n_queries: int = 0
     candidates: Candidates | None = None
     outputs: tuple[SigmoidCombination, ...] = ()
     diagnostics: dict[str, Any] = field(default_factory=dict)
+    deep: Network | None = None
 
     @property
     def n_units(self) -> int:
-        """Number of hidden units found."""
-        return self.model.n_units
+        """Number of hidden units found, in all layers."""
+        return int(self.model.n_units)
+
+    @property
+    def network(self) -> Network:
+        """What was found as a network with all outputs, whatever the number of hidden layers."""
+        return self.deep or Network.of(self.outputs or self.model)
 
     def summary(self) -> str:
         """Return a plain-text table of the units, with the verdict before it and the checks after it."""
+        if self.deep is not None:
+            return "\n".join([self.verdict, "", *_layer_lines(self), "", *lines(self.checks)])
         m = self.model
         spread = self.standard_errors.get("weights", np.full(m.n_units, np.nan))
         rows = [self.verdict, "", f"{'unit':>4} {'weight':>12} {'+-':>9} {'slope':>12} {'offset':>12}  direction"]
@@ -109,6 +120,21 @@ class Recovery(Judged):
         return notebook_view(self)
 
 
+def _layer_lines(found: Recovery) -> list[str]:
+    """Return a plain-text table of the layers of a deep network."""
+    network = found.network
+    rows = [f"{'layer':>6} {'units':>6} {'inputs':>6} {'row lengths':>20} {'offsets':>20} {'relative error':>15}"]
+    for number, (weights, offsets) in enumerate(network.layers):
+        name = "output" if number == len(network.widths) else str(number + 1)
+        lengths = np.linalg.norm(weights, axis=1)
+        errors = found.standard_errors.get(f"layer {number + 1}", np.array([np.nan]))
+        ranges = [f"{a.min():.4g} .. {a.max():.4g}" for a in (lengths, offsets)]
+        rows.append(
+            f"{name:>6} {len(offsets):>6} {weights.shape[1]:>6} {ranges[0]:>20} {ranges[1]:>20} {errors.max():>15.1g}"
+        )
+    return [*rows, f"activation {network.activation}, {network.n_parameters} parameters, {found.n_queries} queries"]
+
+
 def recover(
     source: Any,
     n_units: int | None = None,
@@ -118,6 +144,7 @@ def recover(
     random_state: Any = None,
     progress: bool | Reporter = False,
     max_queries: int | None = None,
+    layers: int | str = "auto",
     **options: Any,
 ) -> Recovery:
     """Find the hidden units behind an oracle or in a table.
@@ -139,6 +166,9 @@ def recover(
         Show a bar for anything over two seconds, or call ``progress(stage, done, total)``.
     max_queries : int, optional
         Most rows that an oracle may be asked in this call.
+    layers : {"auto", 1, 2, 3}
+        Hidden layers of the network behind an oracle; "auto" begins with one, and reads several where one is refuted.
+        A table is fitted with one.
     **options
         Of the method; for an oracle with imperfect answers ``accuracy``, the direction error wanted.
     """
@@ -146,11 +176,15 @@ def recover(
         raise ValueError(f"method must be 'auto' or 'paper', got {method!r}.")
     if activation != "auto":
         get_activation(activation)  # a name nobody knows should not cost a query
+    if layers not in ("auto", 1, 2, 3):
+        raise ValueError(f"layers must be 'auto', 1, 2 or 3, got {layers!r}.")
+    if layers in (2, 3) and (method == "paper" or not isinstance(source, Oracle)):
+        raise ValueError("Several hidden layers can only be found behind an oracle, with method='auto'.")
     with reporting(progress):
         if isinstance(source, Oracle):
             rng = as_generator(source.campaign_seed if random_state is None else random_state)
             with source.limited(max_queries):
-                return _behind_oracle(source, n_units, method, activation, rng, options)
+                return _behind_oracle(source, n_units, method, activation, rng, {**options, "layers": layers})
         rng, rows = as_generator(random_state), as_source(source)
         if method == "paper":
             return _from_paper(paper_method(rows, n_units, activation=activation, rng=rng, **options))
@@ -166,6 +200,7 @@ def _behind_oracle(
     before = source.n_answered
     box = source.scalar(int(rng.integers(2**63)))
     if method == "paper":
+        del options["layers"]
         found = _from_paper(paper_method(box, n_units, activation=activation, rng=rng, **options))
     else:
         found = _from_identification(identify_box(box, activation, rng, progress=_report_queries, **options), n_units)
@@ -190,6 +225,9 @@ def _report_queries(progress: Progress) -> None:
 
 def _with_outputs(found: Recovery, X: Floats, Y: Floats) -> Recovery:
     """Give every output its own weights; what they leave over speaks against the units."""
+    if found.deep is not None:
+        network, misfit = solve_last_layer(found.deep, X, Y)
+        return replace(found, deep=network, diagnostics={**found.diagnostics, "largest_output_misfit": misfit})
     layer = solve_outputs(found.model, X, Y)
     models = tuple(
         SigmoidCombination(found.model.units, w, found.model.slopes, found.model.offsets, c, found.model.activation, g)
@@ -206,6 +244,7 @@ def _from_identification(found: Identification, n_units: int | None) -> Recovery
         judgement=found.judgement.also(*given),
         standard_errors=found.standard_errors,
         diagnostics={**found.diagnostics, "error_bounds": found.error_bounds.tolist()},
+        deep=found.model if isinstance(found.model, Network) else None,
     )
     warn_unless_certified(recovery, stacklevel=5)
     return recovery

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 from ..checking import Floats
 from ..checks import Judged, Verdict
-from ..model import SigmoidCombination
 
 __all__ = ["Identification", "Progress"]
 
@@ -27,8 +26,8 @@ class Identification(Judged):
 
     Attributes
     ----------
-    model : SigmoidCombination
-        Canonical: positive weights, in decreasing order.
+    model : SigmoidCombination or Network
+        Canonical: positive weights, in decreasing order. A network where there are several hidden layers.
     judgement : Verdict
         The checks, and what they add up to; `certified`, `verdict` and `checks` are read from it.
     n_queries : int
@@ -40,7 +39,7 @@ class Identification(Judged):
         chi, smallest_angle, smallest_weight, attempts, spent (queries by step), angles and values (of the first scan).
     """
 
-    model: SigmoidCombination
+    model: Any
     judgement: Verdict
     n_queries: int
     standard_errors: dict[str, Floats]

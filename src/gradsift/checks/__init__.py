@@ -7,10 +7,10 @@ and call that function where the verdict is made. Summary, report and command li
 
 from __future__ import annotations
 
-from .limits import EXACT, EXACT_IN_A_BOX, LABELS, NOISY, PAPER, TABLE
+from .limits import DEEP, EXACT, EXACT_IN_A_BOX, LABELS, NOISY, PAPER, TABLE
 from .record import Check, Judged, Verdict, failed_first, lines, n_of
 
 __all__ = [
-    "EXACT", "EXACT_IN_A_BOX", "LABELS", "NOISY", "PAPER", "TABLE",
+    "DEEP", "EXACT", "EXACT_IN_A_BOX", "LABELS", "NOISY", "PAPER", "TABLE",
     "Check", "Judged", "Verdict", "failed_first", "lines", "n_of",
 ]  # fmt: skip

@@ -15,7 +15,7 @@ from .together import Search
 __all__ = ["FirstLayer", "Plane", "no_planes", "read_plane"]
 
 _NODES = 11
-_MOST_WINDOWS = 6
+_MOST_WINDOWS = 4
 _MOST_STEPS = 6
 _SMOOTH = 1e-7  # last coefficients over the range of a line that a polynomial describes
 

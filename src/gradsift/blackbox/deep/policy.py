@@ -34,7 +34,26 @@ class Policy:
     tangents: float = 200.0
     quiet_circles: int = 2
     most_circles: int = 12
-    rows_per_unknown: float = 2.5
+    rows_per_unknown: float = 2.0
+    first_steps: int = 40
+    last_steps: int = 250
+    thin_steps: int = 60
+    candidates: int = 16
+    lengths: tuple[float, float] = (0.8, 2.0)
+    nearly: float = 3e-4
+    attempts: int = 3
+    near_per_unit: float = 2.0
+    near_points: int = 16
+    fresh: int = 6
+    near_rows: float = 4.0
+    runs: int = 6
+    runs_small: int = 8
+    runs_unlikely: int = 2
+    small: int = 9
+    last_resort: int = 28
+    students: tuple[tuple[int, ...], ...] = (
+        (3,), (4,), (6,), (9,), (6, 4), (13,), (9, 6), (18,), (12, 8), (25,), (16, 12), (34,),
+    )  # fmt: skip
 
 
 POLICY = Policy()

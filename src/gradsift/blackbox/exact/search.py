@@ -52,6 +52,7 @@ def identify(
     rng: Any = None,
     max_queries: int | None = None,
     progress: Callable[[Progress], None] | None = None,
+    ledger: Ledger | None = None,
 ) -> Identification:
     """Find all units of a sum of sigmoids by asking for about as many values as it has unknowns.
 
@@ -67,6 +68,8 @@ def identify(
     max_queries : int, optional
     progress : callable, optional
         Called with a :class:`Progress` after each batch.
+    ledger : Ledger, optional
+        Where to keep the answers, for whoever goes on with them; `max_queries` and `progress` are then its own.
 
     Raises
     ------
@@ -87,7 +90,7 @@ def identify(
         get_activation(activation)
     if oracle.n_features < 2:
         raise NotIdentifiable("In one dimension all units are parallel and cannot be separated; fit samples instead.")
-    search = _Search(Ledger(oracle, max_queries, progress), as_generator(rng))
+    search = _Search(ledger or Ledger(oracle, max_queries, progress), as_generator(rng))
     try:
         return search.any_family() if activation == "auto" else search.family(activation)
     except BudgetSpent as spent:

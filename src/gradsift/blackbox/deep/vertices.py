@@ -1,0 +1,65 @@
+"""Rows at the vertices of the first layer's cube: all units stand still, and only their signs matter."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...checking import Floats
+from ...geometry import normalize_rows
+from ..asking import Ledger
+from .planes import FirstLayer
+
+__all__ = ["Vertices", "ask_vertices", "known_vertices"]
+
+
+@dataclass(frozen=True)
+class Vertices:
+    """Sign patterns (n, k), each once, the answers (n,) there, and how far apart two answers to one pattern were: more
+    than rounding if a unit is missing."""
+
+    signs: Floats
+    answers: Floats
+    apart: float = 0.0
+
+    def __len__(self) -> int:
+        return len(self.signs)
+
+
+def known_vertices(ledger: Ledger, first: FirstLayer, at_least: float) -> Vertices:
+    """Collect the rows asked so far, at least this far out, at which all units of the first layer stand still."""
+    X, y = ledger.X, ledger.y
+    far = np.flatnonzero(np.linalg.norm(X, axis=1) >= at_least)
+    far = far[first.saturated(X[far])]
+    signs = np.sign(first.heights(X[far]))
+    _, once, pattern = np.unique(signs, axis=0, return_index=True, return_inverse=True)
+    lowest, highest = np.full(len(once), np.inf), np.full(len(once), -np.inf)
+    np.minimum.at(lowest, pattern.ravel(), y[far])
+    np.maximum.at(highest, pattern.ravel(), y[far])
+    apart = float((highest - lowest).max(initial=0.0))
+    once = np.sort(once)
+    return Vertices(signs[once], y[far][once], apart)
+
+
+def ask_vertices(
+    ledger: Ledger, first: FirstLayer, radius: float, n_more: int, seen: Vertices, rng: np.random.Generator
+) -> Vertices:
+    """Ask for new sign patterns at random places far out; fewer if there are no more of them."""
+    signs: list[Floats] = []
+    rows: list[Floats] = []
+    patterns = {s.tobytes() for s in seen.signs.astype(np.int8)}
+    for _ in range(40):
+        if len(rows) >= n_more:
+            break
+        X = radius * normalize_rows(rng.standard_normal((4 * n_more, ledger.n_features)))
+        good = first.saturated(X)
+        for x, pattern in zip(X[good], np.sign(first.heights(X[good])).astype(np.int8)):
+            if len(rows) < n_more and pattern.tobytes() not in patterns:
+                patterns.add(pattern.tobytes())
+                rows.append(x)
+                signs.append(pattern.astype(np.float64))
+    if not rows:
+        return seen
+    answers = ledger.ask(np.array(rows), "second layer")
+    return Vertices(np.concatenate([seen.signs, np.array(signs)]), np.append(seen.answers, answers), seen.apart)
