@@ -14,7 +14,7 @@ from .planes import FirstLayer, Plane, read_plane
 from .policy import POLICY
 from .together import Search, search_together
 
-__all__ = ["find_planes"]
+__all__ = ["find_between", "find_planes"]
 
 _MOST_HALVINGS = 60
 _MOST_ROUNDS = 30
@@ -81,6 +81,28 @@ def find_planes(ledger: Ledger, known: FirstLayer, radius: float, rng: np.random
         if quiet >= POLICY.quiet_circles:
             break
     return known
+
+
+def find_between(
+    ledger: Ledger, known: FirstLayer, ends: Floats, radius: float, rng: np.random.Generator
+) -> FirstLayer:
+    """Find a hyperplane that passes between two places (2, d) far out, whose answers differ although no known one does.
+
+    About 25 + d queries; the same planes if nothing was found.
+    """
+    first = ends[0] / np.linalg.norm(ends[0])
+    second = ends[1] - (ends[1] @ first) * first
+    if np.linalg.norm(second) < 1e-9 * np.linalg.norm(ends[1]):
+        return known
+    frame = np.stack([first, second / np.linalg.norm(second)])
+    angles = np.array([0.0, np.arctan2(ends[1] @ frame[1], ends[1] @ frame[0])])
+    circle = _Circle(frame, radius, np.empty(0), np.empty(0))
+    _ask(ledger, circle, angles)
+    gap = _Gap(*circle.angles, *circle.values)
+    if gap.jump <= ledger.tolerance(radius):
+        return known
+    (plane,) = search_together(ledger, [_search(circle, gap, rng)], "first layer")
+    return known if plane is None else known.joined([plane])
 
 
 class _Looked(NamedTuple):

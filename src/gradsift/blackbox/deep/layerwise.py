@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from ..asking import EPS, Ledger
 from ..exact.rays import cast_rays
 from ..links import Link
 from ..result import Identification
-from .crossings import find_planes
+from .crossings import find_between, find_planes
 from .edges import read_edges
 from .nearby import near_points
 from .planes import FirstLayer, no_planes
@@ -84,14 +84,14 @@ def _identify(
     state.first = no_planes(ledger.n_features, POLICY.margin * rays.scale)
     for attempt in range(POLICY.attempts):
         state.first = find_planes(ledger, state.first, radius, rng)
+        apart = _at_rest(ledger, radius, state, rng)
         if not len(state.first):
             raise NotIdentifiable(
                 f"No step on a far circle is a unit of a first layer of {link.activation.name} ({ledger.n_queries} "
                 "queries): units in nearly parallel pairs, or another activation."
             )
-        vertices = known_vertices(ledger, state.first, 0.5 * radius)
-        if vertices.apart > ledger.tolerance(radius):
-            state.notes.append(f"circle {attempt + 1}: equal signs with answers {vertices.apart:.2g} apart")
+        if apart > ledger.tolerance(radius):
+            state.notes.append(f"attempt {attempt + 1}: equal signs with answers {apart:.2g} apart")
             continue
         state.lesson = teach(ledger, state.first, radius, link.odd, n_layers, rng)
         if state.lesson.explained:
@@ -111,6 +111,30 @@ def _identify(
         "function."
     )
     raise NotIdentifiable(reason, _partial(ledger, link, state, reason))
+
+
+def _at_rest(ledger: Ledger, radius: float, state: _State, rng: np.random.Generator) -> float:
+    """Make equal signs have equal answers far out, and return by how much they still differ.
+
+    A slow unit that no ray showed needs more room than the others to stand still; if no room helps, a unit is missing,
+    and its hyperplane passes between two places with equal signs and different answers.
+    """
+    apart = np.inf
+    for _ in range(POLICY.most_missing):
+        widest = state.first
+        for _ in range(POLICY.most_margins):
+            vertices = known_vertices(ledger, widest, 0.5 * radius)
+            if vertices.apart <= ledger.tolerance(radius):
+                state.first = widest
+                return vertices.apart
+            widest = replace(widest, margin=2 * widest.margin)
+        vertices = known_vertices(ledger, state.first, 0.5 * radius)
+        apart = vertices.apart
+        found = find_between(ledger, state.first, vertices.between, radius, rng)
+        if len(found) == len(state.first):
+            break
+        state.first = found
+    return apart
 
 
 def _assembled(ledger: Ledger, link: Link, rng: np.random.Generator, radius: float, state: _State) -> Layers:

@@ -42,6 +42,10 @@ class Policy:
     lengths: tuple[float, float] = (0.8, 2.0)
     nearly: float = 3e-4
     attempts: int = 3
+    most_margins: int = 5
+    most_missing: int = 30
+    hopeless: float = 0.03
+    large: int = 18
     near_per_unit: float = 2.0
     near_points: int = 16
     fresh: int = 6

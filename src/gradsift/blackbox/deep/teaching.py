@@ -130,7 +130,7 @@ def teach(
         explained = room.on_vertices(sizes, POLICY.runs_unlikely if unlikely else n_runs)
         if not explained and (room.exhausted or (len(sizes) > 1 and sum(sizes) >= POLICY.last_resort)):
             explained = room.on_points(sizes, n_runs)  # near points cost queries: last, if there are vertices
-        if explained:
+        if explained or (sum(sizes) >= POLICY.large and room.best is not None and room.best.rms > POLICY.hopeless):
             break
     if room.best is None:
         raise NotIdentifiable(f"No student has {n_layers} hidden layers: give layers=2, 3 or 'auto'.")

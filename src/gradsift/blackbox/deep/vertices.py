@@ -16,12 +16,16 @@ __all__ = ["Vertices", "ask_vertices", "known_vertices"]
 
 @dataclass(frozen=True)
 class Vertices:
-    """Sign patterns (n, k), each once, the answers (n,) there, and how far apart two answers to one pattern were: more
-    than rounding if a unit is missing."""
+    """Sign patterns (n, k), each once, and the answers (n,) there.
+
+    `apart` is the largest difference of two answers to one pattern, more than rounding if a unit is missing, and
+    `between` holds the (2, d) places of these answers: its hyperplane passes between them.
+    """
 
     signs: Floats
     answers: Floats
-    apart: float = 0.0
+    apart: float
+    between: Floats
 
     def __len__(self) -> int:
         return len(self.signs)
@@ -37,9 +41,13 @@ def known_vertices(ledger: Ledger, first: FirstLayer, at_least: float) -> Vertic
     lowest, highest = np.full(len(once), np.inf), np.full(len(once), -np.inf)
     np.minimum.at(lowest, pattern.ravel(), y[far])
     np.maximum.at(highest, pattern.ravel(), y[far])
-    apart = float((highest - lowest).max(initial=0.0))
+    apart = highest - lowest
+    between = np.empty((0, X.shape[1]))
+    if len(apart):
+        worst = far[pattern.ravel() == int(np.argmax(apart))]
+        between = X[[worst[np.argmin(y[worst])], worst[np.argmax(y[worst])]]]
     once = np.sort(once)
-    return Vertices(signs[once], y[far][once], apart)
+    return Vertices(signs[once], y[far][once], float(apart.max(initial=0.0)), between)
 
 
 def ask_vertices(
@@ -62,4 +70,6 @@ def ask_vertices(
     if not rows:
         return seen
     answers = ledger.ask(np.array(rows), "second layer")
-    return Vertices(np.concatenate([seen.signs, np.array(signs)]), np.append(seen.answers, answers), seen.apart)
+    return Vertices(
+        np.concatenate([seen.signs, np.array(signs)]), np.append(seen.answers, answers), seen.apart, seen.between
+    )
