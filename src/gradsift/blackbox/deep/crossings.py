@@ -17,7 +17,7 @@ from .together import Search, search_together
 __all__ = ["find_between", "find_planes"]
 
 _MOST_HALVINGS = 60
-_MOST_ROUNDS = 30
+_MOST_ROUNDS = 12
 _TRIES = 2  # readings of an interval that give nothing, before it is left to another circle
 
 

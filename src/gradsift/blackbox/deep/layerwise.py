@@ -21,7 +21,7 @@ from .planes import FirstLayer, no_planes
 from .policy import POLICY
 from .teaching import Lesson, teach
 from .tower import Layers, to_network
-from .vertices import known_vertices
+from .vertices import ask_again, known_vertices
 from .vouch import fresh_points, how_far_off, judge
 from .whole import Whole, fit_whole
 
@@ -84,6 +84,7 @@ def _identify(
     state.first = no_planes(ledger.n_features, POLICY.margin * rays.scale)
     for attempt in range(POLICY.attempts):
         state.first = find_planes(ledger, state.first, radius, rng)
+        ask_again(ledger, state.first, radius, POLICY.asked_again * len(state.first), rng)
         apart = _at_rest(ledger, radius, state, rng)
         if not len(state.first):
             raise NotIdentifiable(
@@ -116,23 +117,18 @@ def _identify(
 def _at_rest(ledger: Ledger, radius: float, state: _State, rng: np.random.Generator) -> float:
     """Make equal signs have equal answers far out, and return by how much they still differ.
 
-    A slow unit that no ray showed needs more room than the others to stand still; if no room helps, a unit is missing,
-    and its hyperplane passes between two places with equal signs and different answers.
+    Either a unit is missing, and its hyperplane passes between two places with equal signs and different answers; or a
+    slow unit that no ray showed needs more room than the others to stand still.
     """
-    apart = np.inf
+    apart, n_wider = np.inf, 0
     for _ in range(POLICY.most_missing):
-        widest = state.first
-        for _ in range(POLICY.most_margins):
-            vertices = known_vertices(ledger, widest, 0.5 * radius)
-            if vertices.apart <= ledger.tolerance(radius):
-                state.first = widest
-                return vertices.apart
-            widest = replace(widest, margin=2 * widest.margin)
         vertices = known_vertices(ledger, state.first, 0.5 * radius)
         apart = vertices.apart
+        if apart <= ledger.tolerance(radius) or n_wider > POLICY.most_margins:
+            break
         found = find_between(ledger, state.first, vertices.between, radius, rng)
         if len(found) == len(state.first):
-            break
+            found, n_wider = replace(found, margin=2 * found.margin), n_wider + 1
         state.first = found
     return apart
 

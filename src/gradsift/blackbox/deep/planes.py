@@ -17,6 +17,7 @@ __all__ = ["FirstLayer", "Plane", "no_planes", "read_plane"]
 _NODES = 11
 _MOST_WINDOWS = 4
 _MOST_STEPS = 6
+_SAME = 1e-3  # sine of the angle up to which two planes at the same place are one
 _SMOOTH = 1e-7  # last coefficients over the range of a line that a polynomial describes
 
 
@@ -80,7 +81,7 @@ class FirstLayer:
             return False
         sines = np.sqrt(np.maximum(0.0, 1 - (self.normals @ plane.normal) ** 2))
         apart = np.abs(self.heights(plane.point[None])[0])
-        return bool(((sines < 1e-6) & (apart < self.margin)).any())
+        return bool(((sines < _SAME) & (apart < self.margin)).any())
 
     def joined(self, planes: list[Plane]) -> FirstLayer:
         """Return these planes and the new ones among the others."""

@@ -44,6 +44,7 @@ class Policy:
     attempts: int = 3
     most_margins: int = 5
     most_missing: int = 30
+    asked_again: int = 3
     hopeless: float = 0.03
     large: int = 18
     near_per_unit: float = 2.0

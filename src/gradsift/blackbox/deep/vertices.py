@@ -11,7 +11,7 @@ from ...geometry import normalize_rows
 from ..asking import Ledger
 from .planes import FirstLayer
 
-__all__ = ["Vertices", "ask_vertices", "known_vertices"]
+__all__ = ["Vertices", "ask_again", "ask_vertices", "known_vertices"]
 
 
 @dataclass(frozen=True)
@@ -73,3 +73,22 @@ def ask_vertices(
     return Vertices(
         np.concatenate([seen.signs, np.array(signs)]), np.append(seen.answers, answers), seen.apart, seen.between
     )
+
+
+def ask_again(ledger: Ledger, first: FirstLayer, radius: float, n: int, rng: np.random.Generator) -> None:
+    """Ask n known sign patterns again elsewhere, as far away as they reach: answers that differ show a missing unit."""
+    X = ledger.X
+    far = np.flatnonzero(np.linalg.norm(X, axis=1) >= 0.5 * radius)
+    far = far[first.saturated(X[far])]
+    rows = []
+    for start in X[rng.choice(far, size=n)] if len(far) else []:
+        way = radius * normalize_rows(rng.standard_normal((1, len(start))))[0]
+        heights, rates = first.heights(start[None])[0], first.normals @ way
+        room = np.abs(heights) - 1.01 * first.margin
+        with np.errstate(divide="ignore", invalid="ignore"):
+            steps = np.where(heights * rates < 0, room / np.abs(rates), np.inf)
+        there = start + 0.98 * float(np.clip(steps.min(initial=3.0), 0.0, 3.0)) * way
+        if np.linalg.norm(there) >= 0.5 * radius:
+            rows.append(there)
+    if rows:
+        ledger.ask(np.array(rows), "first layer")
