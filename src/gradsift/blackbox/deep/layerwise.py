@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...checking import Floats
-from ...checks import Verdict, any_method
+from ...checks import DEEP, Verdict, any_method
 from ...errors import BudgetSpent, NotIdentifiable
 from ..asking import EPS, Ledger
 from ..exact.rays import cast_rays
@@ -152,8 +152,12 @@ def _finish(ledger: Ledger, link: Link, rng: np.random.Generator, radius: float,
     fit = fit_whole(layers, ledger.X, ledger.y, g, eps)
     state.layers = fit.layers
     n_near = int(POLICY.near_per_unit * len(state.first)) + POLICY.near_points
-    ledger.ask(near_points(fit.layers, n_near, 1.5, rng), "all layers")
-    fit = fit_whole(fit.layers, ledger.X, ledger.y, g, eps)
+    for spread in POLICY.spreads:
+        ledger.ask(near_points(fit.layers, n_near, spread, rng), "all layers")
+        fit = fit_whole(fit.layers, ledger.X, ledger.y, g, eps)
+        worst = max(float(e.max()) for e in fit.relative_errors)
+        if worst < POLICY.known_well * DEEP.error_bound or not fit.worst < DEEP.residuals:
+            break
     points = fresh_points(fit.layers, radius, POLICY.fresh, rng)
     answers = ledger.ask(points, "fresh")
     off = how_far_off(fit, points, answers, g, eps)

@@ -18,6 +18,7 @@ _NODES = 11
 _MOST_WINDOWS = 4
 _MOST_STEPS = 6
 _SAME = 1e-3  # sine of the angle up to which two planes at the same place are one
+_PARALLEL = 1e-5  # the same where they are as good as parallel
 _SMOOTH = 1e-7  # last coefficients over the range of a line that a polynomial describes
 
 
@@ -81,7 +82,8 @@ class FirstLayer:
             return False
         sines = np.sqrt(np.maximum(0.0, 1 - (self.normals @ plane.normal) ** 2))
         apart = np.abs(self.heights(plane.point[None])[0])
-        return bool(((sines < _SAME) & (apart < self.margin)).any())
+        room = np.where(sines < _PARALLEL, 5.0, 1.0) * self.margin  # a slow unit has steps far from its middle, too
+        return bool(((sines < _SAME) & (apart < room)).any())
 
     def joined(self, planes: list[Plane]) -> FirstLayer:
         """Return these planes and the new ones among the others."""

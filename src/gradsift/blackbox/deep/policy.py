@@ -50,14 +50,19 @@ class Policy:
     near_per_unit: float = 2.0
     near_points: int = 16
     fresh: int = 6
+    spreads: tuple[float, ...] = (1.5, 3.0, 1.0, 6.0)
+    known_well: float = 0.5
     near_rows: float = 4.0
     runs: int = 6
     runs_small: int = 8
     runs_unlikely: int = 2
     small: int = 9
     last_resort: int = 28
+    few: float = 1.4
+    few_deep: float = 2.0
+    deepest: tuple[int, ...] = (12, 8)
     students: tuple[tuple[int, ...], ...] = (
-        (3,), (4,), (6,), (9,), (6, 4), (13,), (9, 6), (18,), (12, 8), (25,), (16, 12), (34,),
+        (3,), (4,), (6,), (6, 4), (9,), (9, 6), (13,), (18,), (12, 8), (25,), (16, 12), (34,),
     )  # fmt: skip
 
 

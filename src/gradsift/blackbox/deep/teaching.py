@@ -14,7 +14,7 @@ from .nearby import near_points
 from .planes import FirstLayer
 from .policy import POLICY
 from .upper import Front, Pupil, grow_student, n_unknowns, thin_out
-from .vertices import ask_vertices, known_vertices
+from .vertices import ask_vertices, known_vertices, n_patterns
 
 __all__ = ["Lesson", "teach"]
 
@@ -49,7 +49,7 @@ class _Class:
     ) -> None:
         self.ledger, self.first, self.radius, self.g, self.rng = ledger, first, radius, g, rng
         self.vertices = known_vertices(ledger, first, 0.5 * radius)
-        self.exhausted = False  # all sign patterns that can be reached have been asked
+        self.n_patterns = n_patterns(len(first), ledger.n_features)
         self.near: Floats = np.empty((0, ledger.n_features))
         self.near_answers: Floats = np.empty(0)
         self.best: Pupil | None = None
@@ -58,13 +58,9 @@ class _Class:
     def on_vertices(self, widths: tuple[int, ...], n_runs: int) -> bool:
         """Train students of these widths on vertices; True if one explains them."""
         wanted = int(POLICY.rows_per_unknown * n_unknowns(len(self.first), widths) + 20)
-        if wanted > len(self.vertices) and not self.exhausted:
-            before = self.vertices
-            missing = wanted - len(before)
-            self.vertices = ask_vertices(self.ledger, self.first, self.radius, missing, before, self.rng)
-            self.exhausted = len(self.vertices) < wanted
-        if len(self.vertices) < 1.3 * n_unknowns(len(self.first), widths):
-            return False
+        missing = min(wanted, self.n_patterns) - len(self.vertices)
+        if missing > 0:
+            self.vertices = ask_vertices(self.ledger, self.first, self.radius, missing, self.vertices, self.rng)
         return self._runs(self.vertices.signs, self.vertices.answers, widths, n_runs, None)
 
     def on_points(self, widths: tuple[int, ...], n_runs: int) -> bool:
@@ -126,10 +122,16 @@ def teach(
         if n_layers is not None and len(sizes) != n_layers - 1:
             continue
         n_runs = POLICY.runs_small if sum(sizes) < POLICY.small else POLICY.runs
-        unlikely = len(sizes) > 1 and n_layers is None and not room.exhausted
-        explained = room.on_vertices(sizes, POLICY.runs_unlikely if unlikely else n_runs)
-        if not explained and (room.exhausted or (len(sizes) > 1 and sum(sizes) >= POLICY.last_resort)):
-            explained = room.on_points(sizes, n_runs)  # near points cost queries: last, if there are vertices
+        needed = POLICY.few * n_unknowns(len(first), sizes)
+        if len(sizes) > 1:
+            needed = POLICY.few_deep * n_unknowns(len(first), POLICY.deepest)
+        if room.n_patterns < needed:
+            explained = room.on_points(sizes, n_runs)  # near points have to stand in for vertices
+        else:
+            unlikely = len(sizes) > 1 and n_layers is None
+            explained = room.on_vertices(sizes, POLICY.runs_unlikely if unlikely else n_runs)
+            if not explained and len(sizes) > 1 and sum(sizes) >= POLICY.last_resort:
+                explained = room.on_points(sizes, n_runs)
         if explained or (sum(sizes) >= POLICY.large and room.best is not None and room.best.rms > POLICY.hopeless):
             break
     if room.best is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import comb
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from ...geometry import normalize_rows
 from ..asking import Ledger
 from .planes import FirstLayer
 
-__all__ = ["Vertices", "ask_again", "ask_vertices", "known_vertices"]
+__all__ = ["Vertices", "ask_again", "ask_vertices", "known_vertices", "n_patterns"]
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,13 @@ class Vertices:
 
     def __len__(self) -> int:
         return len(self.signs)
+
+
+def n_patterns(n_units: int, n_features: int) -> int:
+    """Return how many sign patterns can be reached far out: the regions of hyperplanes in general position."""
+    if n_units <= n_features:
+        return int(2**n_units)
+    return 2 * sum(comb(n_units - 1, i) for i in range(n_features))
 
 
 def known_vertices(ledger: Ledger, first: FirstLayer, at_least: float) -> Vertices:
