@@ -1,7 +1,7 @@
 """Networks with two and three hidden layers behind exact answers: exact, refused, certified but wrong; queries; time.
 
-python benchmarks/black_box_deep.py [--rows random,canyon,trained,one,float32] [--share 1.0] [--jobs 1]
-                                    [--resume FILE] [--save]
+python benchmarks/black_box_deep.py [--rows random,canyon,trained,one,float32] [--share 1.0] [--first N]
+                                    [--jobs 1] [--resume FILE] [--save]
 
 Depth and widths are never given. A network counts as exact if its widths are right and every row of every layer is
 within 1e-8 of the true one, relative to its length. ``--resume FILE`` keeps each network's line in a file and skips
@@ -161,9 +161,11 @@ def table(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return rows
 
 
-def run(kinds: set[str], share: float, jobs: int, resume: Path | None) -> list[dict[str, Any]]:
+def run(
+    kinds: set[str], share: float, jobs: int, resume: Path | None, first: int | None = None
+) -> list[dict[str, Any]]:
     """Run all cases, several at a time; those in the file `resume` are not run again."""
-    wanted = list(cases(kinds, share))
+    wanted = list(cases(kinds, share))[:first]
     done = [json.loads(line) for line in resume.read_text().splitlines()] if resume and resume.exists() else []
     known = {json.dumps([r["kind"], r["name"]]) for r in done}
     todo = [c for c in wanted if json.dumps([c.kind, list(c.name)]) not in known]
@@ -186,11 +188,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", default="random,trained,one")
     parser.add_argument("--share", type=float, default=1.0, help="of the networks of each row")
+    parser.add_argument("--first", type=int, help="run only so many networks")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--resume", type=Path)
     parser.add_argument("--save", action="store_true")
     options = parser.parse_args()
-    records = run(set(options.rows.split(",")), options.share, options.jobs, options.resume)
+    records = run(set(options.rows.split(",")), options.share, options.jobs, options.resume, options.first)
     rows = table(records)
     for row in rows:
         print(row)

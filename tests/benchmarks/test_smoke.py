@@ -13,6 +13,7 @@ SMALL = {
         ["--runs", "1", "--cells", "box 5 k3d10", "paper", "--paper-limit", "50000"],
         "the paper's value oracle",
     ),
+    "black_box_deep": (["--rows", "random", "--share", "0.001", "--first", "1"], "exact_and_certified"),
     "black_box_large": (["--features", "12", "--units", "3"], "queries per unknown"),
     "cpu_kernel": (["--rows", "2000", "--points", "20", "--repeats", "1"], "(asked 40%)"),
     "dask_workers": (["--rows", "20000", "--points", "5", "--repeats", "1"], "same bits: True"),
