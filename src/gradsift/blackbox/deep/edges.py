@@ -13,7 +13,6 @@ from ...geometry import normalize_rows
 from ..asking import Ledger
 from .descent import Descent, descend
 from .planes import FirstLayer
-from .policy import POLICY
 from .tower import Layers, pass_through
 from .upper import Front
 
@@ -49,10 +48,10 @@ def read_edges(
     log_slopes, offsets = np.zeros(len(first)), np.zeros(len(first))
     for unit in range(len(first)):
         edge = _known_edge(ledger, first, unit)
-        found = _fit(edge, upper, g, first.planes[unit].window) if len(edge.heights) >= _ENOUGH else None
+        found = _fit(edge, upper, g, first.planes[unit].width) if len(edge.heights) >= _ENOUGH else None
         if found is None or found.rms > _FITS:
             edge = _asked_edge(ledger, first, unit, radius, rng) or edge
-            again = _fit(edge, upper, g, first.planes[unit].window) if len(edge.heights) else None
+            again = _fit(edge, upper, g, first.planes[unit].width) if len(edge.heights) else None
             found = again if found is None or (again is not None and again.rms < found.rms) else found
         if found is not None:
             log_slopes[unit], offsets[unit] = found.parameters
@@ -76,14 +75,14 @@ def _asked_edge(ledger: Ledger, first: FirstLayer, unit: int, radius: float, rng
         way -= (way @ plane.normal) * plane.normal
         base = plane.level * plane.normal + radius * normalize_rows(way[None])[0]
         if (np.abs(np.delete(first.heights(base[None])[0], unit)) > 2 * first.margin).all():
-            rows = base + (_PLACES * 0.5 * plane.window / POLICY.steep)[:, None] * plane.normal
+            rows = base + (_PLACES * 0.5 * plane.width)[:, None] * plane.normal
             answers = ledger.ask(rows, "first layer")
             heights = first.heights(rows)
             return _Edge(unit, np.sign(heights), heights[:, unit], answers)
     return None
 
 
-def _fit(edge: _Edge, upper: Layers, g: Activation, window: float) -> Descent:
+def _fit(edge: _Edge, upper: Layers, g: Activation, width: float) -> Descent:
     spread = float(edge.answers.std()) or 1.0
     inputs = edge.signs.copy()
 
@@ -96,7 +95,7 @@ def _fit(edge: _Edge, upper: Layers, g: Activation, window: float) -> Descent:
         return (passed.values - edge.answers) / spread, lambda: np.stack([by_z * edge.heights * slope, by_z], axis=1)
 
     starts = []
-    for slope in _SLOPES * POLICY.steep / window:
+    for slope in _SLOPES / width:
         for offset in _OFFSETS:
             start = np.array([np.log(slope), offset])
             left = problem(start)[0]

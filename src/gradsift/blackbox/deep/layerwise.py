@@ -189,7 +189,7 @@ def _partial(ledger: Ledger, link: Link, state: _State, reason: str) -> Identifi
     layers = state.layers
     if layers is None and state.lesson is not None and len(state.first):
         front = state.lesson.pupil.front
-        slopes = np.array([POLICY.steep / p.window for p in state.first.planes])
+        slopes = np.array([2 / p.width for p in state.first.planes])
         offsets = np.zeros(len(slopes))
         if front is not None:
             slopes, offsets = np.exp(front.log_slopes), front.offsets

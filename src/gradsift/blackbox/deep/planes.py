@@ -32,8 +32,9 @@ class Plane:
         Unit vector; its sign is arbitrary.
     point : (d,) array
         Where the function is steep across it.
-    window : float
-        Distance along the normal within which the answers were read.
+    window, width : float
+        Distance along the normal within which the answers were read, and jump over slope: for a single tanh unit, two
+        over its slope.
     rows : (n,) int array
         Rows of the ledger on its slope.
     """
@@ -41,6 +42,7 @@ class Plane:
     normal: Floats
     point: Floats
     window: float
+    width: float
     rows: NDArray[np.intp]
 
     @property
@@ -146,7 +148,7 @@ def read_plane(
     place, turn the answer after a step in any other direction into the place on the tangent that has the same answer:
     no truncation error, whatever the layers above do.
     """
-    rows = []
+    rows, width = [], window / POLICY.steep
     for _ in range(_MOST_WINDOWS):
         nodes = window * np.cos(np.pi * (2 * np.arange(_NODES) + 1) / (2 * _NODES))
         answers, numbers = yield point + nodes[:, None] * tangent
@@ -178,7 +180,8 @@ def read_plane(
     if returned.sum() < 2:
         return None
     rows.append(numbers[returned])
-    return Plane(normal, point, window * abs(float(normal @ tangent)), np.concatenate(rows))
+    along = abs(float(normal @ tangent))
+    return Plane(normal, point, window * along, width * along, np.concatenate(rows))
 
 
 def _complement(vector: Floats) -> Floats:

@@ -66,7 +66,7 @@ class _Class:
     def on_points(self, widths: tuple[int, ...], n_runs: int) -> bool:
         """Train students with a front on points near the origin and on vertices; True if one explains them."""
         k = len(self.first)
-        slopes = POLICY.steep / np.array([plane.window for plane in self.first.planes])
+        slopes = 2 / np.array([plane.width for plane in self.first.planes])
         wanted = int(POLICY.near_rows * (2 * k + n_unknowns(k, widths)))
         if wanted > len(self.near):
             guess = [(slopes[:, None] * self.first.normals, -slopes * self.first.levels)]
