@@ -16,6 +16,7 @@ def write_all(folder: Path) -> None:
     from gradsift.playground import page
 
     pages = {
+        "stages.md": stages(),
         "paper_map.md": paper_map(),
         "benchmarks.md": benchmarks(),
         "commands.md": commands(),
@@ -26,6 +27,17 @@ def write_all(folder: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         if not path.exists() or path.read_text(encoding="utf-8") != text:
             path.write_text(text, encoding="utf-8")
+
+
+def stages() -> str:
+    """Return the tables of stages of imperfect answers, drawn."""
+    from draw_stages import drawing
+    from gradsift.blackbox.bounded.noisy_box import BOX_STAGES
+    from gradsift.blackbox.noisy.stages import ADDITIVE_STAGES, LABEL_STAGES
+
+    tables = {"Noise, rounding, single precision": ADDITIVE_STAGES, "Labels": LABEL_STAGES, "Inside a box": BOX_STAGES}
+    figures = [f"<figure>{drawing(table)}<figcaption>{title}</figcaption></figure>" for title, table in tables.items()]
+    return '<div class="stages">\n' + "\n".join(figures) + "\n</div>\n"
 
 
 def paper_map() -> str:

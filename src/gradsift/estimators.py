@@ -20,10 +20,11 @@ from .activations import get_activation
 from .callbacks import N_FRAMES, CallbackSupportMixin, FitTasks, with_callbacks
 from .checking import Floats
 from .progress import reporting
-from .recovery import recovery_of_fit, warn_unless_certified
+from .recovery import for_a_table, recovery_of_fit, warn_unless_certified, within_double_precision
 from .sources import ArraySource, Source, as_source
 from .sources.remote import column_names, distinct, is_remote, predict_rows, signs
 from .table import Fit, search
+from .workload import announce
 
 __all__ = ["SigmoidCombinationRegressor", "SigmoidMixtureClassifier"]
 
@@ -34,7 +35,9 @@ class _SigmoidEstimator(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, T
     def _recover(self, source: Source, n_units: int | None, tasks: FitTasks, **options: Any) -> Any:
         """Run the pipeline and set the fitted attributes. The only place that knows what stands behind `fit`."""
         seeds = check_random_state(self.random_state).randint(2**31, size=4)
-        with reporting(False if self.progress is None else self.progress):
+        with reporting(False if self.progress is None else self.progress), within_double_precision():
+            for_a_table(self.activation)
+            announce(source.n_rows, source.n_features, n_units)
             fit: Fit = search(
                 source,
                 n_units,

@@ -29,7 +29,7 @@ from .progress import report
 __all__ = ["Figure", "draw_all", "execution_literal", "execution_working", "vector_field"]
 
 _TEACHER = SigmoidCombination(np.eye(3), np.full(3, 1 / 3), 1.0)
-_REPEATS = 5  # seeds behind the medians in the captions
+_N_SEEDS = 5  # seeds behind the medians in the captions
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Figure:
 
 
 @dataclass(frozen=True)
-class _Exact:
+class _ExactGradients:
     """Stands in for an estimator with infinitely many samples."""
 
     model: SigmoidCombination
@@ -86,10 +86,11 @@ def execution_literal(seed: int = 1) -> Figure:
             y = np.random.default_rng([seed, i, 2]).permutation(y)
         return _execute(KernelGradients(), (X, y), seed=1000 * seed + i, **how)
 
-    runs = [run(i, permute=False) for i in range(_REPEATS)]
-    permuted = [run(i, permute=True) for i in range(_REPEATS)]
+    runs = [run(i, permute=False) for i in range(_N_SEEDS)]
+    permuted = [run(i, permute=True) for i in range(_N_SEEDS)]
     exact = [
-        _execute(_Exact(_TEACHER), Oracle(_TEACHER.predict, 3), seed=1000 * seed + i, **how) for i in range(_REPEATS)
+        _execute(_ExactGradients(_TEACHER), Oracle(_TEACHER.predict, 3), seed=1000 * seed + i, **how)
+        for i in range(_N_SEEDS)
     ]
     numbers = {
         "error": float(np.median([r.error for r in runs])),
@@ -99,7 +100,7 @@ def execution_literal(seed: int = 1) -> Figure:
         "support": float(np.median([np.median(r.candidates.support) for r in runs])),
     }
     caption = (
-        f"The paper's own setting (d = 3, n = m0 = 5000 labels, scale 2 sqrt 3, top 50). Median over {_REPEATS} runs "
+        f"The paper's own setting (d = 3, n = m0 = 5000 labels, scale 2 sqrt 3, top 50). Median over {_N_SEEDS} runs "
         f"of the largest unit error: {numbers['error']:.2f}; with permuted labels {numbers['permuted']:.2f}; three "
         f"random directions {numbers['chance']:.2f}. The median candidate rests on {numbers['support']:.1f} effective "
         f"samples. Even exact gradients give {numbers['exact_gradients']:.2f} here, because the longest gradients are "
@@ -113,7 +114,7 @@ def execution_working(seed: int = 1) -> Figure:
     how: dict[str, Any] = {"n_points": 5000, "point_scale": 40.0, "min_norm": 0.1}
     runs = [
         _execute(OracleGradients(1000), Oracle(_TEACHER.predict, 3), seed=1000 * seed + i, **how)
-        for i in range(_REPEATS)
+        for i in range(_N_SEEDS)
     ]
     numbers = {
         "error": float(np.median([r.error for r in runs])),
@@ -122,7 +123,7 @@ def execution_working(seed: int = 1) -> Figure:
     }
     caption = (
         "The same algorithm and model with a value oracle, m0 = 5000 points at scale 40, 1000 queries each "
-        f"(5,000,000 in all), norms above 0.1 kept. Median over {_REPEATS} runs of the largest unit error: "
+        f"(5,000,000 in all), norms above 0.1 kept. Median over {_N_SEEDS} runs of the largest unit error: "
         f"{numbers['error']:.3f}; three random directions {numbers['chance']:.2f}."
     )
     return _panels("execution_working", runs[0], caption, numbers)

@@ -11,10 +11,22 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.stats import chi2, norm
+from scipy.stats import norm
 
 from .checking import Floats, as_generator, at_least, finite_matrix
-from .fit import NO_PRIOR, Chart, Equations, Family, NormalEquations, Parameters, from_model, refine
+from .fit import (
+    NO_PRIOR,
+    Chart,
+    Equations,
+    Family,
+    Layout,
+    NormalEquations,
+    Parameters,
+    covariance_of,
+    from_model,
+    half_angles,
+    refine,
+)
 from .geometry import match_units
 from .model import SigmoidCombination
 from .sources import ArraySource, Rows, Source
@@ -48,9 +60,8 @@ class StandardErrors:
 
     @cached_property
     def _blocks(self) -> Floats:
-        k, d = self.model.units.shape
-        parts = [self.covariance[i * d : (i + 1) * d, i * d : (i + 1) * d] for i in range(k)]
-        return np.array(parts)  # (k, d, d)
+        blocks = [self._layout.a(unit) for unit in range(self.model.n_units)]
+        return np.array([self.covariance[block, block] for block in blocks])  # (k, d, d)
 
     @cached_property
     def _tangent(self) -> Floats:
@@ -79,19 +90,17 @@ class StandardErrors:
     @property
     def weights(self) -> Floats:
         """(k,) of the weights."""
-        k, d = self.model.units.shape
-        return self._diagonal(k * d, k)
+        return self._of(self._layout.weights)
 
     @property
     def offsets(self) -> Floats:
         """(k,) of the offsets; zero where they were not fitted."""
-        k, d = self.model.units.shape
-        return self._diagonal(k * d + k, k) if self.family.offsets else np.zeros(k)
+        return self._of(self._layout.b) if self.family.offsets else np.zeros(self.model.n_units)
 
     @property
     def intercept(self) -> float:
         """Of the intercept; zero where it was not fitted."""
-        return float(self._diagonal(len(self.covariance) - 1, 1)[0]) if self.family.intercept else 0.0
+        return float(self._of(self._layout.c)[0]) if self.family.intercept else 0.0
 
     def as_dict(self) -> dict[str, Floats]:
         """Return the standard errors by parameter name."""
@@ -103,8 +112,12 @@ class StandardErrors:
             "intercept": np.array([self.intercept]),
         }
 
-    def _diagonal(self, start: int, length: int) -> Floats:
-        return np.asarray(np.sqrt(np.maximum(np.diag(self.covariance)[start : start + length], 0)))
+    @property
+    def _layout(self) -> Layout:
+        return self.family.layout(*self.model.units.shape)
+
+    def _of(self, part: slice) -> Floats:
+        return np.asarray(np.sqrt(np.maximum(np.diag(self.covariance)[part], 0)))
 
 
 def fisher_information(
@@ -155,7 +168,7 @@ def default_family(model: SigmoidCombination, *, labels: bool) -> Family:
 def standard_errors(model: SigmoidCombination, family: Family, information: Floats) -> StandardErrors:
     """Return the standard errors that an information matrix allows, on the family's constraint surface."""
     G = Chart(family).tangent(from_model(model))
-    return StandardErrors(model, family, G @ _inverse(G.T @ information @ G) @ G.T)
+    return StandardErrors(model, family, G @ covariance_of(G.T @ information @ G) @ G.T)
 
 
 def sandwich(equations: Equations, family: Family, theta: Parameters, metric: Floats | None = None) -> Floats:
@@ -166,25 +179,18 @@ def sandwich(equations: Equations, family: Family, theta: Parameters, metric: Fl
     if equations.curvature is None or equations.scatter is None:
         raise ValueError("equations must hold curvature and scatter: sum them with scatter=True.")
     G = Chart(family, metric).tangent(theta)
-    bread = _inverse(G.T @ equations.curvature @ G)
+    bread = covariance_of(G.T @ equations.curvature @ G)
     left = G @ bread
     correction = equations.mass / max(equations.mass - G.shape[1], 1.0)
     return np.asarray(correction * left @ (G.T @ equations.scatter @ G) @ left.T)
 
 
 def confidence_cones(errors: StandardErrors, level: float = 0.95) -> Floats:
-    """Return (k,) half-angles, in radians, of cones that each hold the true unit with probability `level`.
-
-    The squared angle is a weighted sum of chi-squares; its upper quantile is taken from the scaled chi-square with
-    the same mean and variance (Satterthwaite).
-    """
+    """Return (k,) half-angles, in radians, of cones that each hold the true unit with probability `level`."""
     if not 0 < level < 1:
         raise ValueError(f"level must lie in (0, 1), got {level!r}.")
     spectra = np.maximum(np.linalg.eigvalsh(errors._tangent), 0)
-    total, squares = spectra.sum(axis=1), np.maximum((spectra**2).sum(axis=1), 1e-300)
-    freedom = np.maximum(total**2 / squares, 1e-3)
-    half_angles = np.sqrt(squares / np.maximum(total, 1e-300) * chi2.ppf(level, freedom))
-    return np.asarray(np.minimum(half_angles, np.pi / 2))
+    return np.asarray(np.minimum(half_angles(spectra, level), np.pi / 2))
 
 
 @dataclass(frozen=True)
@@ -255,12 +261,3 @@ def _refit(model: SigmoidCombination, family: Family, rows: Rows) -> SigmoidComb
 def p_value(statistic: float, n_tests: int = 1) -> float:
     """Return the two-sided p-value of the largest of `n_tests` standard Gaussian statistics (Bonferroni)."""
     return float(min(1.0, 2 * n_tests * norm.sf(abs(statistic))))
-
-
-def _inverse(H: Floats) -> Floats:
-    """Invert a symmetric matrix in its own scale; directions without information get an infinite-looking variance."""
-    diagonal = np.diag(H)
-    scale = np.sqrt(np.maximum(diagonal, 1e-30 * max(float(diagonal.max(initial=0.0)), 1e-30)))
-    values, vectors = np.linalg.eigh(H / scale[:, None] / scale)
-    values = np.maximum(values, 1e-14)
-    return np.asarray((vectors / values) @ vectors.T / scale[:, None] / scale)

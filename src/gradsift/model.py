@@ -6,18 +6,20 @@ import os
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from .activations import Activation, get_activation
 from .checking import Floats, as_generator, at_least, finite_matrix, finite_vector, whole
 from .geometry import normalize_rows, row_lengths
+from .mirror import mirror_slope, turns_to_cancel
 from .model_files import read_model, write_model
 from .paper import implements
 
 __all__ = ["SigmoidCombination"]
 
-_VERSION = 2  # 2: with a linear term; without one, files stay at 1
+_MODEL_VERSION = 2  # 2: with a linear term; without one, files stay at 1
 _ARRAYS = ("units", "weights", "slopes", "offsets")
+_MODEL_FIELDS = (*_ARRAYS, "linear", "intercept", "activation", "format", "version")
 
 
 class SigmoidCombination:
@@ -31,7 +33,8 @@ class SigmoidCombination:
     weights : (k,) array
     slopes, offsets : float or (k,) array
     intercept : float
-    activation : {"tanh", "logistic", "erf", "arctan", "softsign"}
+    activation : {"tanh", "logistic", "erf", "arctan", "softsign", "relu", "leaky_relu", "softplus", "silu", "gelu",
+            "gelu_tanh", "elu", "mish"}
     linear : float or (d,) array
         A linear term beside the sigmoids (a skip connection); zero by default.
 
@@ -185,14 +188,21 @@ class SigmoidCombination:
         return X, r + noise * rng.standard_normal(n)
 
     def canonical(self) -> SigmoidCombination:
-        """Return the same function, units ordered by decreasing weight and turned so that weights are positive.
+        """Return the same function in the one form that all its equals share, units ordered by decreasing weight.
 
-        A sigmoid that is odd about its centre makes (weight, unit, offset) and their negatives one unit; what is left
-        over moves into the intercept. Units of other activations keep the signs of their weights.
+        A sigmoid that is odd about its centre makes (weight, unit, offset) and their negatives one unit: weights are
+        positive, and what is left over moves into the intercept. Where f(z) - f(-z) is linear (ReLU, leaky ReLU,
+        softplus, SiLU, GELU) a unit may point either way, and the difference moves into the linear term: the largest
+        entry of every unit is positive. Slopes are one where f has no scale (ReLU, leaky ReLU). Units of other
+        activations stay as they are.
         """
+        if mirror_slope(self._activation) is not None:
+            largest = np.abs(self.units).argmax(axis=1)
+            turned = self._turned(self.units[np.arange(self.n_units), largest] < 0)
+            return turned._without_scale()._ordered()
         turns = self._activation.odd_form is not None
         sign = np.where((self.weights < 0) & turns, -1.0, 1.0)
-        left_over = 2 * self._activation.center * float(self.weights[sign < 0].sum())
+        left_over = 2 * self._activation.center * float(self.weights[sign < 0].sum()) if turns else 0.0
         order = np.argsort(-np.abs(self.weights), kind="stable")
         return SigmoidCombination(
             (self.units * sign[:, None])[order],
@@ -203,6 +213,59 @@ class SigmoidCombination:
             self._activation,
             self.linear,
         )
+
+    def plain(self, fits: float = 1e-6) -> SigmoidCombination | None:
+        """Return the same function without a linear term; None if it needs one.
+
+        Units of ReLU, leaky ReLU, softplus, SiLU and GELU can be turned, which adds to the linear term or takes from
+        it (see :meth:`canonical`); the turns that leave nothing are found by :func:`gradsift.mirror.turns_to_cancel`.
+        What rounding leaves, up to a share `fits` of a unit's part, is set to zero.
+        """
+        slope = mirror_slope(self._activation)
+        if slope is None or not self.has_linear_term:
+            return None if self.has_linear_term else self._ordered()
+        parts = (slope * self.weights * self.slopes)[:, None] * self.units
+        turns = turns_to_cancel(parts, -self.linear, fits)
+        if turns is None:
+            return None
+        turned = self._turned(turns)._without_scale()
+        return SigmoidCombination(
+            turned.units, turned.weights, turned.slopes, turned.offsets, turned.intercept, self._activation
+        )._ordered()
+
+    def _turned(self, turns: NDArray[np.bool_]) -> SigmoidCombination:
+        """Return the same function with some units pointing the other way; f(z) - f(-z) must be linear."""
+        slope = mirror_slope(self._activation) or 0.0
+        sign = np.where(turns, -1.0, 1.0)
+        parts = np.where(turns, slope * self.weights, 0.0)
+        return SigmoidCombination(
+            self.units * sign[:, None],
+            self.weights,
+            self.slopes,
+            self.offsets * sign,
+            self.intercept + float(parts @ self.offsets),
+            self._activation,
+            self.linear + (parts * self.slopes) @ self.units,
+        )
+
+    def _without_scale(self) -> SigmoidCombination:
+        """Return the same function with slopes of one where ``f(s z) = s f(z)``."""
+        if not self._activation.homogeneous:
+            return self
+        return SigmoidCombination(
+            self.units,
+            self.weights * self.slopes,
+            1.0,
+            self.offsets / self.slopes,
+            self.intercept,
+            self._activation,
+            self.linear,
+        )
+
+    def _ordered(self) -> SigmoidCombination:
+        order = np.argsort(-np.abs(self.weights), kind="stable")
+        units, weights, slopes, offsets = (a[order] for a in (self.units, self.weights, self.slopes, self.offsets))
+        return SigmoidCombination(units, weights, slopes, offsets, self.intercept, self._activation, self.linear)
 
     # Other libraries
 
@@ -230,17 +293,17 @@ class SigmoidCombination:
         """Write one ``.json`` or ``.npz`` file (no pickle); either reads back to the same bits."""
         arrays = {name: getattr(self, name) for name in (*_ARRAYS, *(["linear"] if self.has_linear_term else []))}
         header = {"activation": self.activation, "intercept": self.intercept}
-        write_model(path, "SigmoidCombination", _VERSION if self.has_linear_term else 1, header, arrays)
+        write_model(path, "SigmoidCombination", _MODEL_VERSION if self.has_linear_term else 1, header, arrays)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> SigmoidCombination:
         """Read a file written by :meth:`save`, by this or an earlier version."""
-        fields = read_model(path, "SigmoidCombination", _VERSION)
+        fields = read_model(path, "SigmoidCombination", _MODEL_VERSION, _MODEL_FIELDS)
         try:
             units, weights, slopes, offsets = (fields[name] for name in _ARRAYS)
             intercept, activation = float(fields["intercept"]), str(fields["activation"])
             return cls(units, weights, slopes, offsets, intercept, activation, fields.get("linear", 0.0))
-        except (KeyError, TypeError, ValueError) as problem:
+        except (KeyError, TypeError, ValueError, OverflowError) as problem:
             raise ValueError(f"{path} holds a damaged SigmoidCombination: {problem}") from None
 
 

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import json
 import os
-import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from .errors import GradsiftError
-from .files import atomic_writer
+from .files import atomic_writer, read_json, read_npz
 
 __all__ = ["read_model", "write_model"]
 
@@ -30,20 +29,16 @@ def write_model(
             json.dump({**fields, **{name: values.tolist() for name, values in arrays.items()}}, stream, indent=1)
 
 
-def read_model(path: str | os.PathLike[str], kind: str, newest: int) -> dict[str, Any]:
+def read_model(path: str | os.PathLike[str], kind: str, newest: int, names: Iterable[str]) -> dict[str, Any]:
     """Read the fields of a model of this kind up to this version, or say in one sentence that the file holds none."""
     suffix, file = _suffix(path), Path(path)
     try:
-        if suffix == ".npz":
-            with open(file, "rb") as stream, np.load(stream, allow_pickle=False) as archive:
-                fields = {name: archive[name] for name in archive.files}
-        else:
-            fields = json.loads(file.read_text(encoding="utf-8"))
+        fields = read_npz(file, names) if suffix == ".npz" else read_json(file)
         if str(fields["format"]) != f"gradsift.{kind}":
-            raise ValueError(f"its format is {fields['format']}")
+            raise ValueError(f"its format is {str(fields['format'])[:40]}")
         version = int(fields["version"])
-    except (KeyError, TypeError, ValueError, EOFError, AttributeError, zipfile.BadZipFile) as problem:
-        raise ValueError(f"{path} does not hold a {kind} ({type(problem).__name__}).") from None
+    except (KeyError, TypeError, ValueError, OverflowError) as problem:
+        raise ValueError(f"{path} does not hold a {kind} ({type(problem).__name__}: {problem}).") from None
     if version > newest:
         raise GradsiftError(f"{path} has format version {version}; this gradsift reads up to {newest}: upgrade it.")
     return {**fields, "version": version}

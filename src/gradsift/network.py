@@ -18,7 +18,11 @@ from .model_files import read_model, write_model
 
 __all__ = ["Layer", "Network", "NetworkMatch", "match_networks"]
 
-_VERSION = 1
+_NETWORK_VERSION = 1
+_MOST_LAYERS = 64  # that a file may hold
+_NETWORK_FIELDS = ("format", "version", "activation", "n_layers", "linear", *(
+    f"{name}_{i}" for i in range(_MOST_LAYERS) for name in ("weights", "offsets")
+))  # fmt: skip
 
 
 class Layer(NamedTuple):
@@ -211,6 +215,43 @@ class Network:
             found = found.rearranged(layer, order, np.where(largest < 0, -1.0, 1.0)[order])
         return found
 
+    def reframed(self, center: ArrayLike, scale: ArrayLike) -> Network:
+        """Return the network whose value at x is that of this one at ``(x - center) / scale``, (d,) each."""
+        middle, size = finite_vector("center", center, self.n_features), finite_vector("scale", scale, self.n_features)
+        (weights, offsets), *above, (last, constants) = self.layers
+        first = weights / size
+        linear = self.linear / size
+        layers = [(first, offsets - first @ middle), *above, (last, constants - linear @ middle)]
+        return Network(layers, self._activation, linear)
+
+    def single_outputs(self) -> tuple[Network, ...]:
+        """Return one network for each output."""
+        last, constants = self.layers[-1]
+        return tuple(
+            Network([*self.layers[:-1], (last[i : i + 1], constants[i : i + 1])], self._activation, self.linear[i])
+            for i in range(self.n_outputs)
+        )
+
+    def sensitivity(self, X: ArrayLike) -> Floats:
+        """Return how much the values change if every parameter changes by its own size, (n,); of all outputs together.
+
+        Each argument by its terms' sizes, and what comes of that in the output, to first order.
+        """
+        rows = finite_matrix("X", X, self.n_features)
+        arguments = self.arguments(rows)
+        inputs = [rows, *(self._activation.value(z) for z in arguments)]
+        last, constants = self.layers[-1]
+        total = np.abs(inputs[-1]) @ np.abs(last).sum(axis=0) + np.abs(constants).sum()
+        total = total + np.abs(rows) @ np.abs(self.linear).sum(axis=0)
+        back = np.broadcast_to(np.abs(last).sum(axis=0), inputs[-1].shape)
+        for number in range(len(arguments) - 1, -1, -1):
+            weights, offsets = self.layers[number]
+            back = back * self._activation.derivative(arguments[number])
+            sizes = np.abs(inputs[number]) @ np.abs(weights).T + np.abs(offsets)
+            total = total + (back * sizes).sum(axis=1)
+            back = back @ np.abs(weights)
+        return np.asarray(total)
+
     def to_model(self) -> SigmoidCombination:
         """Return a network with one hidden layer and one output as a :class:`SigmoidCombination`."""
         if len(self.widths) != 1 or self.n_outputs != 1:
@@ -250,12 +291,14 @@ class Network:
         arrays = {f"{name}_{i}": a for i, layer in enumerate(self.layers) for name, a in layer._asdict().items()}
         if self.has_linear_term:
             arrays["linear"] = self.linear
-        write_model(path, "Network", _VERSION, {"activation": self.activation, "n_layers": len(self.layers)}, arrays)
+        write_model(
+            path, "Network", _NETWORK_VERSION, {"activation": self.activation, "n_layers": len(self.layers)}, arrays
+        )
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Network:
         """Read a file written by :meth:`save`."""
-        fields = read_model(path, "Network", _VERSION)
+        fields = read_model(path, "Network", _NETWORK_VERSION, _NETWORK_FIELDS)
         try:
             layers = [(fields[f"weights_{i}"], fields[f"offsets_{i}"]) for i in range(int(fields["n_layers"]))]
             return cls(layers, str(fields["activation"]), fields.get("linear", 0.0))

@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from .activations import get_activation
-from .blackbox import Identification, Progress, identify_box, solve_last_layer, solve_outputs
-from .checking import Floats, as_generator
+from .blackbox import (
+    Allowance,
+    Identification,
+    Progress,
+    Verification,
+    allowance_of,
+    identify_box,
+    outside,
+    solve_last_layer,
+    solve_outputs,
+    verify,
+)
+from .checking import Floats, as_generator, whole
 from .checks import Judged, Verdict, any_method, lines
-from .errors import UncertifiedWarning
+from .errors import NotIdentifiable, UncertifiedWarning
 from .model import SigmoidCombination
 from .network import Network
 from .oracle import Oracle
@@ -24,8 +36,16 @@ from .paper_method.verdict import judge_paper
 from .progress import Reporter, report, reporting
 from .sources import Source, as_source
 from .table import Fit, search
+from .workload import announce
 
-__all__ = ["Recovery", "recover", "recovery_of_fit", "warn_unless_certified"]
+__all__ = [
+    "Recovery",
+    "for_a_table",
+    "recover",
+    "recovery_of_fit",
+    "warn_unless_certified",
+    "within_double_precision",
+]
 
 
 @dataclass(frozen=True)
@@ -50,6 +70,10 @@ class Recovery(Judged):
         One model per output of an oracle with several; `model` is then that of a random projection of them.
     diagnostics : dict
         Plain numbers about the run.
+    verification : Verification or None
+        How an oracle answered inputs that were asked for nothing else.
+    allowance : Allowance or None
+        How far its answers may be off before they differ.
     deep : Network or None
         All outputs of a network with several hidden layers.
     """
@@ -61,7 +85,35 @@ class Recovery(Judged):
     candidates: Candidates | None = None
     outputs: tuple[SigmoidCombination, ...] = ()
     diagnostics: dict[str, Any] = field(default_factory=dict)
+    verification: Verification | None = None
+    allowance: Allowance | None = field(default=None, repr=False)
     deep: Network | None = None
+
+    def verify(self, oracle: Oracle, X: Any = None, n: int = 100, *, random_state: Any = None) -> Verification:
+        """Ask an oracle for values that the model foretells, and return how they differ.
+
+        Parameters
+        ----------
+        oracle : Oracle
+            The one that this was recovered from, or another one of the same kind.
+        X : (n, d) array, optional
+            Inputs to ask; by default n fresh ones, where the units bend and as inputs usually are.
+        n : int
+            Number of fresh inputs.
+        random_state : None, int, RandomState or Generator
+            For fresh inputs.
+
+        Returns
+        -------
+        Verification
+            `n`, `n_different`, `worst` (the largest difference), `where` (the input), `share` (of such inputs that may
+            differ: upper bound of 95%), `known` (how well the model's own values are known there).
+        """
+        if self.allowance is None:
+            raise ValueError("Only what was recovered from an oracle can be verified on fresh inputs.")
+        several = oracle.n_outputs != 1
+        models = self.outputs or (self.deep.single_outputs() if self.deep is not None else ())
+        return verify(models if several and models else (self.model,), self.allowance, oracle, X, n, random_state)
 
     @property
     def n_units(self) -> int:
@@ -140,10 +192,11 @@ def recover(
     n_units: int | None = None,
     *,
     method: str = "auto",
-    activation: str = "tanh",
+    activation: str | None = None,
     random_state: Any = None,
     progress: bool | Reporter = False,
     max_queries: int | None = None,
+    n_verify: int = 30,
     layers: int | str = "auto",
     **options: Any,
 ) -> Recovery:
@@ -158,14 +211,19 @@ def recover(
         "auto" identifies the network behind an oracle (:func:`gradsift.blackbox.identify_box`) and fits a table by
         maximum likelihood (:func:`gradsift.table.search`); "paper" is the published algorithm, literally
         (:func:`gradsift.paper_method.literal.paper_method`).
-    activation : {"tanh", "logistic", "erf", "arctan", "softsign"}
-        For an oracle also "auto".
+    activation : str, optional
+        A name in :data:`gradsift.activations.ACTIVATIONS`: "tanh", "logistic", "erf", "arctan", "softsign", and for
+        an oracle "relu", "leaky_relu", "softplus", "silu", "gelu", "gelu_tanh", "elu", "mish" or "auto". By default
+        "auto" for an oracle with exact answers (a network of tanh units costs no query more for it), else "tanh".
     random_state : None, int, RandomState or Generator
         The same seed gives the same result; None with a journal takes the journal's own seed.
     progress : bool or callable
         Show a bar for anything over two seconds, or call ``progress(stage, done, total)``.
     max_queries : int, optional
         Most rows that an oracle may be asked in this call.
+    n_verify : int
+        Fresh inputs that an oracle is asked at the end, for nothing but to see whether its answers are as foretold; as
+        many as `max_queries` allows. With 0 nothing is verified, and the verdict says so.
     layers : {"auto", 1, 2, 3}
         Hidden layers of the network behind an oracle; "auto" begins with one, and reads several where one is refuted.
         A table is fitted with one.
@@ -174,36 +232,64 @@ def recover(
     """
     if method not in ("auto", "paper"):
         raise ValueError(f"method must be 'auto' or 'paper', got {method!r}.")
-    if activation != "auto":
+    whole("n_verify", n_verify, 0)
+    if activation not in (None, "auto"):
         get_activation(activation)  # a name nobody knows should not cost a query
     if layers not in ("auto", 1, 2, 3):
         raise ValueError(f"layers must be 'auto', 1, 2 or 3, got {layers!r}.")
     if layers in (2, 3) and (method == "paper" or not isinstance(source, Oracle)):
         raise ValueError("Several hidden layers can only be found behind an oracle, with method='auto'.")
-    with reporting(progress):
+    with reporting(progress), within_double_precision():
         if isinstance(source, Oracle):
             rng = as_generator(source.campaign_seed if random_state is None else random_state)
             with source.limited(max_queries):
-                return _behind_oracle(source, n_units, method, activation, rng, {**options, "layers": layers})
+                return _behind_oracle(source, n_units, method, activation, n_verify, rng, {**options, "layers": layers})
         rng, rows = as_generator(random_state), as_source(source)
+        activation = activation or "tanh"
+        for_a_table(activation)
         if method == "paper":
             return _from_paper(paper_method(rows, n_units, activation=activation, rng=rng, **options))
+        announce(rows.n_rows, rows.n_features, n_units)
         fit = search(rows, n_units, activation=activation, rng=rng, progress=report, **options)
         found = recovery_of_fit(fit, rows)
         warn_unless_certified(found, stacklevel=3)
         return found
 
 
+def for_a_table(activation: str) -> None:
+    """Refuse activations that tables are not fitted with."""
+    if not get_activation(activation).saturates:
+        raise ValueError(
+            f"A table is fitted with sigmoids, got activation={activation!r}: units that grow are found behind an "
+            "oracle only."
+        )
+
+
+@contextlib.contextmanager
+def within_double_precision() -> Iterator[None]:
+    """Turn a breakdown of the arithmetic into a refusal that names it."""
+    try:
+        yield
+    except (ArithmeticError, np.linalg.LinAlgError) as problem:
+        raise NotIdentifiable(
+            f"The numbers left double precision on the way ({type(problem).__name__}: {problem}): they are too large, "
+            "too small or too far apart in size; rescale inputs and outputs."
+        ) from problem
+
+
 def _behind_oracle(
-    source: Oracle, n_units: int | None, method: str, activation: str, rng: np.random.Generator, options: dict[str, Any]
-) -> Recovery:
+    source: Oracle, n_units: int | None, method: str, activation: str | None, n_verify: int, rng: np.random.Generator,
+    options: dict[str, Any],
+) -> Recovery:  # fmt: skip
     before = source.n_answered
     box = source.scalar(int(rng.integers(2**63)))
     if method == "paper":
         del options["layers"]
-        found = _from_paper(paper_method(box, n_units, activation=activation, rng=rng, **options))
+        found = _from_paper(paper_method(box, n_units, activation=activation or "tanh", rng=rng, **options))
     else:
-        found = _from_identification(identify_box(box, activation, rng, progress=_report_queries, **options), n_units)
+        box = box.standardised()
+        inside = identify_box(box, activation, rng, progress=_report_queries, n_verify=n_verify, **options)
+        found = _from_identification(inside, box, n_units)
     found = _with_first_look(replace(found, n_queries=source.n_answered - before))
     if source.n_outputs == 1:
         return found
@@ -237,13 +323,17 @@ def _with_outputs(found: Recovery, X: Floats, Y: Floats) -> Recovery:
     return replace(found, outputs=models, diagnostics={**found.diagnostics, "largest_output_misfit": misfit})
 
 
-def _from_identification(found: Identification, n_units: int | None) -> Recovery:
+def _from_identification(found: Identification, box: Oracle, n_units: int | None) -> Recovery:
+    allowance = allowance_of(found, box.frame)
+    found = found if box.frame is None else outside(found, box.frame)
     given = () if n_units is None else (any_method.number_of_units(found.model.n_units, n_units),)
     recovery = Recovery(
         model=found.model,
         judgement=found.judgement.also(*given),
         standard_errors=found.standard_errors,
         diagnostics={**found.diagnostics, "error_bounds": found.error_bounds.tolist()},
+        verification=found.verification,
+        allowance=allowance,
         deep=found.model if isinstance(found.model, Network) else None,
     )
     warn_unless_certified(recovery, stacklevel=5)

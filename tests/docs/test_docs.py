@@ -3,11 +3,14 @@
 import importlib.util
 import re
 import runpy
+import sys
 from pathlib import Path
 
 import pytest
 
 import gradsift as gs
+from gradsift.blackbox.bounded.noisy_box import BOX_STAGES
+from gradsift.blackbox.noisy.stages import ADDITIVE_STAGES, LABEL_STAGES
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = sorted((ROOT / "examples").glob("plot_*.py"))
@@ -22,6 +25,7 @@ def load(name):
 
 @pytest.fixture(scope="module")
 def generated(tmp_path_factory):
+    sys.path.insert(0, str(ROOT / "docs"))  # as conf.py does
     folder = tmp_path_factory.mktemp("generated")
     load("generate").write_all(folder)
     return folder
@@ -33,6 +37,13 @@ def test_the_paper_map_has_every_statement_with_code_and_tests(generated):
         assert f"\n## {label}\n" in text
     assert "Code: none" not in text
     assert "Tests: none" not in text
+
+
+def test_the_stages_are_drawn_from_their_tables(generated):
+    text = (generated / "stages.md").read_text()
+    assert text.count("<svg") == 3
+    for name in [*ADDITIVE_STAGES, *LABEL_STAGES, *BOX_STAGES]:
+        assert f">{name}</text>" in text
 
 
 def test_every_benchmark_result_has_its_table(generated):

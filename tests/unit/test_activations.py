@@ -9,9 +9,28 @@ from scipy.integrate import quad
 from gradsift.activations import ACTIVATIONS, get_activation, register
 
 NAMES = sorted(ACTIVATIONS)
+SIGMOIDS = sorted(name for name, f in ACTIVATIONS.items() if f.saturates)
+KINKED = sorted(set(NAMES) - set(SIGMOIDS))
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", KINKED)
+def test_kinked_activations_agree_with_differences_and_with_their_lines_far_out(name):
+    f = get_activation(name)
+    z = np.array([-2.3, -0.4, 0.7, 1.9])
+    h = 1e-5
+    np.testing.assert_allclose(f.derivative(z), (f.value(z + h) - f.value(z - h)) / (2 * h), atol=1e-9)
+    np.testing.assert_allclose(f.second_derivative(z), (f.derivative(z + h) - f.derivative(z - h)) / (2 * h), atol=1e-9)
+    far = np.array([-1e6, 1e6])
+    lines = [f.left.value + f.left.slope * far[0], f.right.value + f.right.slope * far[1]]
+    np.testing.assert_allclose(f.value(far), lines, atol=1e-9)
+    assert f.odd_form is None
+    assert np.isfinite([f.value(1e3 * far), f.derivative(1e3 * far), f.second_derivative(1e3 * far)]).all()
+    replaced = register(replace(f))  # compares the record with itself
+    assert get_activation(name) is replaced
+    register(f)
+
+
+@pytest.mark.parametrize("name", SIGMOIDS)
 def test_derivatives_agree_with_differences_and_the_inverse_inverts(name):
     f = get_activation(name)
     z = np.array([-2.3, -0.4, 0.7, 1.9])
@@ -79,5 +98,5 @@ def test_what_the_package_brings_keeps_to_what_it_asks_of_others(name):
 
 
 def test_an_unknown_name_lists_the_known_ones():
-    with pytest.raises(ValueError, match=r"tanh, logistic, erf, arctan, softsign, got 'relu'"):
-        get_activation("relu")
+    with pytest.raises(ValueError, match=r"tanh, logistic, erf, arctan, softsign, relu, .*, got 'sine'"):
+        get_activation("sine")

@@ -23,12 +23,15 @@ from gradsift.blackbox.noisy.far_circles import CircleTest
 from gradsift.blackbox.noisy.noise import Variance
 from gradsift.blackbox.noisy.verdict import Evidence, judge
 from gradsift.checks import (
+    COARSE_KINKS,
     EXACT,
     EXACT_IN_A_BOX,
+    KINKED_UNITS,
     LABELS,
     NOISY,
     PAPER,
     TABLE,
+    VERIFY,
     Check,
     Verdict,
     any_method,
@@ -56,10 +59,16 @@ SIDES = [
     (lambda n: any_method.number_of_units(n, 3), 3, 4),
     (lambda n: any_method.number_of_units(n, 3), 3, 2),
     (any_method.finished, "", "the budget is spent"),
+    (lambda n: any_method.fresh_inputs(30, n, 0.5, 0.1, np.zeros(3)), 0, 1),
+    (lambda n: exact.close_to(n, 80, 1e-4), 0, 1),
+    (lambda x: imperfect.activation("erf", x, NOISY), 3.0, 3.1),
     (lambda x: exact.residuals(x, 60, EXACT), 1.99, 2.0),
     (lambda x: exact.residuals(x, 60, EXACT_IN_A_BOX), 7.99, 8.01),
     (lambda x: exact.fresh_answers(x, 3, EXACT), 1e-8, 1.01e-8),
     (lambda x: exact.fresh_answers(x, 3, EXACT_IN_A_BOX), 1e-5, 1.01e-5),
+    (lambda x: exact.fresh_kinks(x, 4, KINKED_UNITS), 11.9, 12.1),
+    (lambda x: exact.residuals(x, 60, KINKED_UNITS), 11.9, 12.1),
+    (lambda x: exact.error_bound(x, KINKED_UNITS), 1e-8, 1.01e-8),
     (lambda x: exact.error_bound(x, EXACT), 6e-9, 6.1e-9),
     (lambda x: exact.error_bound(x, EXACT_IN_A_BOX), 1e-7, 1.01e-7),
     (lambda x: exact.linear_term_error(x, EXACT), 6e-9, 6.1e-9),
@@ -198,9 +207,10 @@ def test_records_of_limits_cannot_be_changed():
 def test_every_limit_says_where_it_comes_from():
     source = (PACKAGE / "checks" / "limits.py").read_text()
     stated = re.findall(r"^    (\w+)=[^,]+,(.*)$", source, re.M)
-    assert len(stated) == sum(len(fields(limits)) for limits in (EXACT, EXACT_IN_A_BOX, NOISY, LABELS, TABLE, PAPER))
+    records = (EXACT, EXACT_IN_A_BOX, COARSE_KINKS, KINKED_UNITS, NOISY, LABELS, VERIFY, TABLE, PAPER)
+    assert len(stated) == sum(len(fields(limits)) for limits in records)
     for name, comment in stated:
-        assert re.search("guess|black_box|data_fit|level|BIC|not asked", comment), name
+        assert re.search("guess|black_box|hostile_boxes|data_fit|level|BIC|not asked", comment), name
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -380,12 +390,13 @@ def test_certified_and_verdict_are_read_from_the_checks(found):
 def test_every_kind_of_run_rests_on_the_checks_that_its_method_names(found):
     names = {kind: [check.name for check in recovery.checks] for kind, recovery in found.items()}
     expected = ["residuals", "fresh points", "error bound", "spare answers", "negligible weight"]
-    assert names["exact"] == expected
-    assert names["wrong number"] == [*expected, "number of units"]
-    assert names["box"] == expected[:3]
+    fresh = "verified on fresh inputs"
+    assert names["exact"] == [*expected, fresh]
+    assert names["wrong number"] == [*expected, fresh, "number of units"]
+    assert names["box"] == [*expected[:3], fresh]
     assert names["noise"] == [
         "finished", "another unit", "weight shown", "cancelling pair", "strays", "one more unit", "noise tails",
-        "noise drift", "even noise", "misfit",
+        "noise drift", "even noise", "activation", "misfit", fresh,
     ]  # fmt: skip
     assert names["table"] == [
         "simpler models", "directions", "faint weights", "overlap", "flat inputs", "another unit", "rival optimum",

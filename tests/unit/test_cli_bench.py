@@ -12,7 +12,7 @@ from gradsift.cli.app import app
 @pytest.fixture
 def small(monkeypatch):
     monkeypatch.setattr(bench, "_BOXES", ((3, 2),))
-    monkeypatch.setattr(bench, "_TABLES", ((4, 2, 2000),))
+    monkeypatch.setattr(bench, "_BENCH_TABLES", ((4, 2, 2000),))
 
 
 def measured(*arguments):

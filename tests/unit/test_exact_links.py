@@ -9,7 +9,7 @@ from gradsift.activations import ACTIVATIONS
 from gradsift.blackbox.links import link_of
 
 
-@pytest.mark.parametrize("name", list(ACTIVATIONS))
+@pytest.mark.parametrize("name", [name for name, f in ACTIVATIONS.items() if f.saturates])
 def test_the_public_model_computes_the_same_function_as_the_odd_form(name):
     rng = np.random.default_rng(0)
     link = link_of(name)

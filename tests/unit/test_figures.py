@@ -13,7 +13,7 @@ from gradsift import figures, plots  # noqa: E402
 @pytest.fixture(autouse=True)
 def _one_run_per_caption(monkeypatch):
     plt.switch_backend("Agg")
-    monkeypatch.setattr(figures, "_REPEATS", 1)
+    monkeypatch.setattr(figures, "_N_SEEDS", 1)
     yield
     plt.close("all")
 

@@ -11,6 +11,7 @@ import gradsift as gs
 from gradsift.activations import ACTIVATIONS
 
 NAMES = sorted(ACTIVATIONS)
+SIGMOIDS = sorted(name for name, f in ACTIVATIONS.items() if f.saturates)
 
 
 def some_model(activation="tanh", rng=0):
@@ -61,7 +62,7 @@ def test_smoothed_gradient_agrees_with_monte_carlo(name):
     np.testing.assert_allclose(m.smoothed_gradient(points), monte_carlo, atol=0.0055)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", SIGMOIDS)
 def test_canonical_form_has_positive_ordered_weights_and_the_same_values(name):
     m = some_model(name)
     c = m.canonical()
@@ -176,7 +177,7 @@ def test_samples_have_the_asked_for_noise_labels_and_covariance():
         (dict(units=[[1e100, 0.0]], weights=[1.0], slopes=1e250), "must be finite and above 0, got inf"),
         (dict(units=[[1.0, 0.0]], weights=[1.0], slopes=-1.0), "must be finite and above 0, got -1"),
         (dict(units=[1.0, 0.0], weights=[1.0]), "units must be a non-empty matrix"),
-        (dict(units=[[1.0, 0.0]], weights=[1.0], activation="relu"), "activation must be one of"),
+        (dict(units=[[1.0, 0.0]], weights=[1.0], activation="sine"), "activation must be one of"),
     ],
 )
 def test_bad_parameters_get_one_sentence(arguments, message):

@@ -8,9 +8,10 @@ from gradsift.activations import get_activation
 from gradsift.blackbox.asking import Ledger
 from gradsift.blackbox.noisy.agreement import look_for_another_by_labels
 from gradsift.blackbox.noisy.label_levers import label_levers, news
-from gradsift.blackbox.noisy.levers import LONGEST, argument_errors, lever_points
-from gradsift.blackbox.noisy.local_fit import Noise, Prior, fit_jointly, predict
-from gradsift.fit import Parameters
+from gradsift.blackbox.noisy.levers import argument_errors, lever_points
+from gradsift.blackbox.noisy.tuning import LEVERS
+from gradsift.fit import Parameters, Prior, fit_jointly, predict, slope_prior
+from gradsift.likelihood import Noise
 
 TANH = get_activation("tanh")
 
@@ -43,7 +44,10 @@ def test_the_drag_keeps_noise_from_making_slopes_steeper():
         rng = np.random.default_rng([1, seed])
         X = 2 * rng.standard_normal((300, 10))
         y = labels_of(theta, X, rng)
-        fits = [fit_jointly(theta, X, y, noise, TANH, prior=Prior(0.1, typical=2.0, drag=drag)) for drag in (0.6, 0.0)]
+        fits = [
+            fit_jointly(theta, X, y, noise, TANH, prior=Prior(0.0, 0.0, 0.0, 0.1, typical=2.0, drag=drag))
+            for drag in (0.6, 0.0)
+        ]
         logs.append([np.log(np.linalg.norm(one.theta.A[0]) / 2.0) for one in fits])
     with_drag, without = np.mean(logs, axis=0)
     assert abs(with_drag) < 0.25
@@ -60,7 +64,7 @@ def test_a_fit_with_drag_ends_where_its_loss_is_level():
 
     def loss(stretch):
         there = fitted.theta._replace(A=fitted.theta.A * np.array([[stretch], [1.0]]))
-        return noise.loss(predict(there, X, TANH), y) + noise.prior.loss(there)
+        return noise.loss(predict(there, X, TANH), y) + slope_prior(noise).loss(there)
 
     assert loss(1.0) == pytest.approx(fitted.loss)
     assert loss(0.99) > loss(1.0) < loss(1.01)
@@ -69,11 +73,13 @@ def test_a_fit_with_drag_ends_where_its_loss_is_level():
 def test_label_levers_lie_next_to_the_units_plane_where_the_others_agree():
     theta = mixture([0.5, -0.3, 0.2])
     fitted = fitted_to(theta, 4000, 3)
-    points = label_levers(fitted, 2, LONGEST, 0.1, TANH, np.random.default_rng(4))
+    points = label_levers(fitted, 2, LEVERS.longest, 0.1, TANH, np.random.default_rng(4))
     own = points @ fitted.theta.A[2] + fitted.theta.b[2]
     np.testing.assert_allclose(np.abs(own), 0.6, atol=1e-8)
     assert 0.2 < np.mean(own > 0) < 0.8
-    np.testing.assert_allclose(argument_errors(fitted, 2, points), LONGEST, rtol=0.3)  # offsets are uncertain, too
+    np.testing.assert_allclose(
+        argument_errors(fitted, 2, points), LEVERS.longest, rtol=0.3
+    )  # offsets are uncertain, too
     others = TANH.value(points @ fitted.theta.A[:2].T + fitted.theta.b[:2]) * np.sign(fitted.theta.u[:2])
     assert np.mean(others[:, 0] * others[:, 1] > 0.8) > 0.9
     assert 0.2 < np.mean(others[:, 0] > 0) < 0.8  # on both sides
@@ -83,8 +89,8 @@ def test_a_label_says_more_where_the_others_agree():
     theta = mixture([0.5, -0.35, 0.15])
     fitted = fitted_to(theta, 6000, 5)
     rng = np.random.default_rng(6)
-    plain = np.concatenate([lever_points(fitted, 2, LONGEST, rng) for _ in range(5)])
-    chosen = label_levers(fitted, 2, LONGEST, 0.1, TANH, rng)
+    plain = np.concatenate([lever_points(fitted, 2, LEVERS.longest, rng) for _ in range(5)])
+    chosen = label_levers(fitted, 2, LEVERS.longest, 0.1, TANH, rng)
     assert news(fitted, 2, chosen, TANH).mean() > 1.2 * news(fitted, 2, plain, TANH).mean()
 
 
@@ -92,7 +98,7 @@ def test_the_news_of_a_label_is_the_mean_over_likely_arguments():
     """Against 200,000 draws of the arguments at one point; 4%, for seven nodes and a variance bounded below."""
     theta = mixture([0.5, -0.3], d=5)
     fitted = fitted_to(theta, 1500, 7)
-    point = label_levers(fitted, 1, LONGEST, 0.01, TANH, np.random.default_rng(8))[:1]
+    point = label_levers(fitted, 1, LEVERS.longest, 0.01, TANH, np.random.default_rng(8))[:1]
     rng = np.random.default_rng(9)
     z = fitted.theta.A @ point[0] + fitted.theta.b
     doubts = [argument_errors(fitted, unit, point)[0] for unit in range(2)]

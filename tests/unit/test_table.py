@@ -8,6 +8,7 @@ from scipy.optimize import minimize
 
 import gradsift as gs
 from gradsift.fit import Family, NormalEquations, Parameters, Prior, from_model
+from gradsift.fit.moves import glorot_starts, prune
 from gradsift.sources import ArraySource, MomentSummary, Rows
 from gradsift.table import expectation_maximization, search
 from gradsift.table.batch import BatchLoss
@@ -17,7 +18,7 @@ from gradsift.table.frame import Framed, frame_of
 from gradsift.table.lbfgs import _PAIRS, _Memory, minimize_batch, start_batch
 from gradsift.table.offsets import offsets_p_value, wider_positions
 from gradsift.table.problem import prepare
-from gradsift.table.race import glorot_starts, prune, race
+from gradsift.table.race import race
 
 FAMILIES = [
     Family.of("tanh"),
@@ -274,9 +275,8 @@ def test_many_rows_are_polished_beyond_the_sample():
     problem = prepare(source, fit.family, np.random.default_rng(0))
     sampled = problem.polish(problem.frame.enter(from_model(truth)))
     everything = source.reduce(Framed(NormalEquations(fit.family, fit.refined.theta, curvature=False), fit.frame))
-    scaled = everything.gradient / (2 * everything.loss / everything.mass) + Prior().gradient(
-        fit.refined.theta, fit.family
-    )
+    prior = fit.family.pack(Prior().gradient(fit.refined.theta))
+    scaled = everything.gradient / (2 * everything.loss / everything.mass) + prior
     # At the optimum over all rows the gradient vanishes, up to the 1e-3 nats that end the polish.
     H = sampled.equations.curvature * 3 / (2 * everything.loss / everything.mass)
     assert scaled @ np.linalg.solve(H, scaled) < 2e-2
@@ -316,7 +316,7 @@ def test_progress_is_reported():
     [
         ({"n_units": 0}, "n_units must be at least 1"),
         ({"n_units": 1, "offsets": "maybe"}, "offsets must be"),
-        ({"n_units": 1, "activation": "relu"}, "activation must be one of"),
+        ({"n_units": 1, "activation": "sine"}, "activation must be one of"),
         ({"n_units": 1, "max_units": 0}, "max_units"),
     ],
 )

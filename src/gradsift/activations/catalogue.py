@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from ..checking import Floats
+from .kinked import GROWING
 from .record import POINTS, Activation
 from .sigmoids import SIGMOIDS
 
 __all__ = ["ACTIVATIONS", "get_activation", "register"]
 
-ACTIVATIONS: dict[str, Activation] = {a.name: a for a in SIGMOIDS}
+ACTIVATIONS: dict[str, Activation] = {a.name: a for a in (*SIGMOIDS, *GROWING)}
 
 _TAILS = ("exponential", "gaussian", "algebraic", "exact")
 _STEP = 1e-5  # of the differences that a derivative is compared with
@@ -70,7 +71,7 @@ def _problem(f: Activation) -> str:
         return "it needs a name of its own"
     if f.tails not in _TAILS:
         return f"tails must be one of {', '.join(_TAILS)}, got {f.tails!r}"
-    z = _points(f)
+    z = _test_points(f)
     with np.errstate(all="ignore"):
         if not np.isfinite([f.value(z), f.derivative(z), f.second_derivative(z)]).all():
             return "f, f' and f'' must be finite"
@@ -85,7 +86,7 @@ def _problem(f: Activation) -> str:
         return _wrong_end(f) or (_wrong_sigmoid(f, z) if f.saturates else "") or _wrong_odd_form(f, z)
 
 
-def _points(f: Activation) -> Floats:
+def _test_points(f: Activation) -> Floats:
     z = np.concatenate([-POINTS[::-1], POINTS])
     return np.asarray(z[(np.abs(z[:, None] - np.array([0.0, *f.kinks])) > _AWAY).all(axis=1)])
 

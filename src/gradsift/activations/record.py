@@ -123,6 +123,12 @@ class Activation:
         return self.left.slope == 0.0 == self.right.slope
 
     @property
+    def homogeneous(self) -> bool:
+        """Whether ``f(s z) = s f(z)`` for s > 0: two rays from the origin, as ReLU."""
+        rays = (self.value(POINTS) - self.right.slope * POINTS, self.value(-POINTS) + self.left.slope * POINTS)
+        return self.tails == "exact" and bool(np.abs(rays).max() < 1e-14)
+
+    @property
     def low(self) -> float:
         """The limit at minus infinity."""
         return self.left.value if self.left.slope == 0.0 else float(np.copysign(np.inf, -self.left.slope))

@@ -5,10 +5,11 @@ from __future__ import annotations
 from .exact.search import identify
 from .exact.tail_student import Student, train_student
 from .outputs import OutputLayer, solve_last_layer, solve_outputs
-from .result import Identification, Progress
+from .result import Identification, Progress, Verification
 from .route import identify_box
+from .verify import Allowance, allowance_of, outside, verify
 
 __all__ = [
-    "Identification", "OutputLayer", "Progress", "Student",
-    "identify", "identify_box", "solve_last_layer", "solve_outputs", "train_student",
+    "Allowance", "Identification", "OutputLayer", "Progress", "Student", "Verification", "allowance_of",
+    "identify", "identify_box", "outside", "solve_last_layer", "solve_outputs", "train_student", "verify",
 ]  # fmt: skip

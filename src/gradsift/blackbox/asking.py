@@ -3,21 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..checking import Floats
 from ..errors import BudgetSpent
 from ..oracle import Oracle
 from .result import Progress
 
-__all__ = ["EPS", "FAR", "NEAR", "Ledger"]
+__all__ = ["EPS", "FAR", "NEAR", "Asked", "Ledger"]
 
 EPS = float(np.finfo(np.float64).eps)
 FAR = 2.0**40  # hyperplanes at a distance up to about 1e10 show up as a difference between here and nearby
 NEAR = 64.0  # answers up to here show the size of a function beside a linear term
 _BLOCK = 1 << 22  # numbers handed to the oracle at once: bounds memory where there are millions of rows
+
+
+class Asked(NamedTuple):
+    """Numbers of rows just asked, and their answers."""
+
+    rows: NDArray[np.intp]
+    answers: Floats
 
 
 class Ledger:
@@ -39,6 +47,8 @@ class Ledger:
         Units found so far, for the progress report.
     step : float
         Spacing of the answers where they are rounded to a grid, else 0.
+    aside : set of int
+        Numbers of stored rows that count for nothing in a fit for the time being.
     """
 
     def __init__(
@@ -49,20 +59,36 @@ class Ledger:
         step: float = 0.0,
     ) -> None:
         self.oracle, self.max_queries, self.progress = oracle, max_queries, progress
-        self.n_features = oracle.n_features
         self.step = step
         self.spent: dict[str, int] = {}
         self.largest = 0.0
         self.linear: Floats | None = None
         self.far = FAR
         self.n_units = 0
+        self.aside: frozenset[int] = frozenset()
         self._rows: list[Floats] = []
         self._answers: list[Floats] = []
+
+    @property
+    def n_features(self) -> int:
+        """Number of inputs."""
+        return self.oracle.n_features
+
+    @property
+    def away(self) -> float:
+        """Distance of the inputs' own origin: arguments are rounded as those of inputs that far out."""
+        frame = self.oracle.frame
+        return 0.0 if frame is None else float(np.linalg.norm(frame.center / frame.scale))
 
     @property
     def n_queries(self) -> int:
         """Rows asked through this ledger."""
         return sum(self.spent.values())
+
+    @property
+    def n_stored(self) -> int:
+        """Number of stored rows."""
+        return sum(map(len, self._answers))
 
     @property
     def X(self) -> Floats:
@@ -77,6 +103,13 @@ class Ledger:
         """Answers to the stored rows."""
         _ = self.X
         return self._answers[0]
+
+    @property
+    def doubts(self) -> Floats:
+        """Factor of each stored row's rounding error in a fit: one, or so large that a row set aside has no say."""
+        factors = np.ones(len(self.X))
+        factors[list(self.aside)] = 1e30
+        return factors
 
     def sizes(self, radii: Any) -> Any:
         """Return the size of the numbers that are rounded on the way to answers this far from the origin."""
@@ -104,12 +137,17 @@ class Ledger:
 
     def ask(self, rows: Floats, step: str) -> Floats:
         """Ask for the rows, store them, and return the answers."""
+        return self.ask_numbered(rows, step).answers
+
+    def ask_numbered(self, rows: Floats, step: str) -> Asked:
+        """The same, with the numbers under which the rows are stored."""
+        first = self.n_stored
         if len(rows) == 0:
-            return np.empty(0)
+            return Asked(np.arange(first, first), np.empty(0))
         answers = self.ask_blocks(len(rows), lambda part: rows[part], step)
         self._rows.append(np.asarray(rows))
         self._answers.append(answers)
-        return answers
+        return Asked(np.arange(first, first + len(answers)), answers)
 
     def ask_blocks(self, n: int, rows_of: Callable[[slice], Floats], step: str) -> Floats:
         """Ask for n rows that are generated block by block and not stored."""

@@ -17,7 +17,7 @@ from .result import Identification, Progress
 
 __all__ = ["identify_exact", "looks_deeper"]
 
-_PAIRS = 2
+_OPPOSITE_PAIRS = 2
 
 
 def identify_exact(
@@ -28,6 +28,7 @@ def identify_exact(
     layers: int | str = "auto",
     max_queries: int | None = None,
     progress: Callable[[Progress], None] | None = None,
+    n_verify: int = 0,
 ) -> Identification:
     """Find the network behind exact answers, with one hidden layer or several.
 
@@ -42,7 +43,7 @@ def identify_exact(
     if layers in (2, 3):
         return _decided(identify_deep(ledger, link_of(family), rng, int(layers)), f"{layers} hidden layers were given")
     try:
-        found = identify(oracle, activation, rng, ledger=ledger)
+        found = identify(oracle, activation, rng, n_verify=n_verify, ledger=ledger)
         if layers == 1 or found.certified or not looks_deeper(ledger, rng):
             return found
         refusal = found.verdict
@@ -67,9 +68,9 @@ def looks_deeper(ledger: Ledger, rng: np.random.Generator) -> bool:
     """
     if ledger.linear is not None or not ledger.spent.get("scan"):
         return False
-    ways = ledger.far * orthonormal_rows(_PAIRS, ledger.n_features, rng)
+    ways = ledger.far * orthonormal_rows(_OPPOSITE_PAIRS, ledger.n_features, rng)
     answers = ledger.ask(np.concatenate([ways, -ways]), "depth")
-    sums = answers[:_PAIRS] + answers[_PAIRS:]
+    sums = answers[:_OPPOSITE_PAIRS] + answers[_OPPOSITE_PAIRS:]
     return bool(np.ptp(sums) > 2 * ledger.tolerance(0.0))
 
 

@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 
 from ..checking import Floats
 from ..checks import Judged, Verdict
+from .answers import Floor
 
-__all__ = ["Identification", "Progress"]
+__all__ = ["Identification", "Progress", "Verification"]
 
 
 class Progress(NamedTuple):
@@ -18,6 +19,32 @@ class Progress(NamedTuple):
     n_queries: int
     n_units: int
     budget_left: int | None
+
+
+@dataclass(frozen=True)
+class Verification:
+    """How fresh inputs were answered.
+
+    Attributes
+    ----------
+    n, n_different : int
+        Inputs asked, and those whose answers differ from the network by more than errors of both explain.
+    worst : float
+        Largest difference, of those that differ or, without such, of all.
+    where : (d,) array
+        The input that it was found at.
+    share : float
+        Share of such inputs that may differ: upper bound of 95%, about 3/n when none does.
+    known : float
+        Error bound of the network's own values, the largest at these inputs.
+    """
+
+    n: int
+    n_different: int
+    worst: float
+    where: Floats
+    share: float
+    known: float
 
 
 @dataclass(frozen=True)
@@ -37,6 +64,10 @@ class Identification(Judged):
         Largest relative error of each unit's parameters that this rounding explains.
     diagnostics : dict
         chi, smallest_angle, smallest_weight, attempts, spent (queries by step), angles and values (of the first scan).
+    verification : Verification or None
+        What fresh inputs say.
+    floor : Floor or None
+        What limits the answers, as it was found first.
     """
 
     model: Any
@@ -45,3 +76,5 @@ class Identification(Judged):
     standard_errors: dict[str, Floats]
     error_bounds: Floats
     diagnostics: dict[str, Any] = field(default_factory=dict)
+    verification: Verification | None = None
+    floor: Floor | None = None

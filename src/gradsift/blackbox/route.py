@@ -13,20 +13,24 @@ from ..oracle import Oracle
 from .answers import choose_path
 from .bounded import identify_bounded
 from .depth import identify_exact
+from .exact.families import GrowsBothWays
+from .kinked import KINKED, grain_of, open_kinked
 from .noisy import identify_imperfect
 from .result import Identification, Progress
+from .verify import verified
 
 __all__ = ["identify_box"]
 
 
 def identify_box(
     oracle: Oracle,
-    activation: str,
+    activation: str | None,
     rng: np.random.Generator,
     *,
     accuracy: float | None = None,
     layers: int | str = "auto",
     progress: Callable[[Progress], None] | None = None,
+    n_verify: int = 0,
     **options: Any,
 ) -> Identification:
     """Find out how good the answers are (two queries if they are exact) and take the pipeline made for that.
@@ -35,10 +39,14 @@ def identify_box(
     ----------
     oracle : Oracle
         With one output.
+    activation : str, optional
+        None: told from the answers where they are exact, else tanh.
     accuracy : float, optional
         Direction error wanted of a noisy oracle; an exact one is identified to the last digits anyway.
     layers : {"auto", 1, 2, 3}
         Hidden layers; several only where answers are exact and not bounded.
+    n_verify : int
+        Fresh inputs to ask at the end, for nothing but to see whether the network foretells their answers.
     **options
         Of :func:`gradsift.blackbox.identify`, which only takes exact answers.
     """
@@ -51,12 +59,38 @@ def identify_box(
             "Several hidden layers are read from exact answers far out, where all units of the first one stand still: "
             f"{where} that is not possible."
         )
+    if activation is None:
+        activation = "auto" if floor.kind == "exact" and oracle.bounds is None else "tanh"
     if oracle.bounds is not None:
         found = identify_bounded(oracle, activation, rng, accuracy=accuracy, floor=floor, progress=progress, **options)
+    elif activation in KINKED:
+        if floor.kind == "labels":
+            raise NotIdentifiable(
+                f"Labels cannot tell {activation} units, which grow: their mean must stay within -1 and 1."
+            )
+        found = open_kinked(oracle, activation, rng, progress=progress, grain=grain_of(floor), **options)
     elif floor.kind == "exact":
-        found = identify_exact(oracle, activation, rng, layers=layers, progress=progress, **options)
+        found = _identify_exact(oracle, activation, rng, progress, {"n_verify": n_verify, "layers": layers, **options})
     else:
         found = identify_imperfect(
             oracle, activation, rng, accuracy=accuracy, floor=floor, progress=progress, **options
         )
-    return replace(found, diagnostics={**found.diagnostics, "answers": str(floor)})
+    found = replace(found, floor=floor, diagnostics={**found.diagnostics, "answers": str(floor)})
+    return found if found.verification is not None else verified(found, oracle, n_verify, rng)
+
+
+def _identify_exact(
+    oracle: Oracle,
+    activation: str,
+    rng: np.random.Generator,
+    progress: Callable[[Progress], None] | None,
+    options: dict[str, Any],
+) -> Identification:
+    """Look for sigmoids first, if nothing is known: that costs them no query, and others about fifteen."""
+    try:
+        return identify_exact(oracle, activation, rng, progress=progress, **options)
+    except GrowsBothWays:
+        if activation != "auto":
+            raise
+        del options["n_verify"], options["layers"]
+        return open_kinked(oracle, "auto", rng, progress=progress, **options)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
+
+from ..checking import Floats
 from .record import Check, make, n_of
 
-__all__ = ["finished", "number_of_units"]
+__all__ = ["finished", "fresh_inputs", "number_of_units"]
 
 
 def number_of_units(found: int, given: int) -> Check:
@@ -22,4 +25,16 @@ def finished(shortage: str = "") -> Check:
     return make(
         "finished", int(bool(shortage)), "<=", 0, "the search came to its end", shortage.rstrip("."),
         "Allow more queries (max_queries), or ask for a lower accuracy.",
+    )  # fmt: skip
+
+
+def fresh_inputs(n: int, n_different: int, worst: float, share: float, where: Floats) -> Check:
+    """Whether answers to inputs that were used for nothing else are as foretold."""
+    return make(
+        "verified on fresh inputs", n_different, "<=", 0,
+        f"verified on {n} fresh inputs: differs on less than {100 * share:.2g}% of such inputs (95%)",
+        f"{n_different} of {n} fresh inputs are answered otherwise than foretold, by up to {worst:.2g} (at "
+        f"{np.array2string(where, precision=3, threshold=6, edgeitems=2, max_line_width=200)})",
+        "The box has something beside these units: look at the input in .verification.where, or give typical rows "
+        "(inputs=) where columns differ much in size.",
     )  # fmt: skip

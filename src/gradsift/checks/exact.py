@@ -5,7 +5,10 @@ from __future__ import annotations
 from .limits import ExactLimits
 from .record import Check, make, n_of
 
-__all__ = ["error_bound", "fresh_answers", "linear_term_error", "negligible_weight", "residuals", "spare_answers"]
+__all__ = [
+    "close_to", "error_bound", "fresh_answers", "fresh_kinks", "linear_term_error", "negligible_weight", "residuals",
+    "spare_answers",
+]  # fmt: skip
 
 
 def residuals(chi: float, n_answers: int, limits: ExactLimits) -> Check:
@@ -19,6 +22,17 @@ def residuals(chi: float, n_answers: int, limits: ExactLimits) -> Check:
     )  # fmt: skip
 
 
+def close_to(n_missed: int, n_answers: int, worst: float) -> Check:
+    """Whether no answers had to be set aside, near the origin, where units alone do not explain them."""
+    return make(
+        "nothing left over", n_missed, "<=", 0,
+        "the units explain all answers",
+        f"something else is left over near the origin, of size {worst:.2g}: {n_missed} of {n_answers} answers "
+        "(a bump, a rule, or parallel units that cancel elsewhere)",
+        "Look at the input named in .verification, and stay away from such inputs or subtract what is there.",
+    )  # fmt: skip
+
+
 def fresh_answers(worst: float, n: int, limits: ExactLimits) -> Check:
     """Whether answers that were not fitted yet are as foretold; `worst` is relative."""
     return make(
@@ -26,6 +40,17 @@ def fresh_answers(worst: float, n: int, limits: ExactLimits) -> Check:
         f"{n_of(n, 'fresh point')} are met to a relative {worst:.1g}",
         f"fresh points are missed by a relative {worst:.2g}",
         "Try another seed.",
+    )  # fmt: skip
+
+
+def fresh_kinks(chi: float, n: int, limits: ExactLimits) -> Check:
+    """The same near and far; chi is the worst miss over what the errors of all parameters explain."""
+    return make(
+        "fresh points", chi, "<", limits.fresh_points,
+        f"{n_of(n, 'fresh point')} near and far are met within {chi:.2g} times what rounding explains",
+        f"fresh points are missed by {chi:.3g} times what rounding explains (another activation, a deeper network, or "
+        "a unit that was not found)",
+        "Try activation='auto' or another seed.",
     )  # fmt: skip
 
 

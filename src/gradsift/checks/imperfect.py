@@ -11,6 +11,7 @@ from .record import Check, make, n_of
 __all__ = [
     "Tails",
     "accuracy",
+    "activation",
     "another_unit",
     "cancelling_pair",
     "drift",
@@ -30,6 +31,16 @@ def accuracy(widest: float, wanted: float) -> Check:
         f"directions are known to {widest:.2g}, and {wanted:.2g} was asked for",
         f"directions are known to {widest:.2g}, not to the {wanted:.2g} asked for",
         "Allow more queries (max_queries), or ask for a lower accuracy.",
+    )  # fmt: skip
+
+
+def activation(rival: str, gain: float, limits: NoisyLimits) -> Check:
+    """Whether no other sigmoid explains the answers better; `gain` in nats of the best other one."""
+    return make(
+        "activation", gain, "<=", limits.activation,
+        f"{rival} units explain the answers {'worse' if gain < 0 else 'no better'} ({gain:.1f} nats)",
+        f"units of another activation explain the answers better: {rival}, by {gain:.1f} nats",
+        f"Try activation='{rival}'.",
     )  # fmt: skip
 
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 __all__ = [
-    "DEEP", "EXACT", "EXACT_IN_A_BOX", "LABELS", "NOISY", "PAPER", "TABLE",
-    "DeepLimits", "ExactLimits", "NoisyLimits", "UnitLimits",
+    "COARSE_KINKS", "DEEP", "EXACT", "EXACT_IN_A_BOX", "KINKED_UNITS", "LABELS", "NOISY", "PAPER", "TABLE", "VERIFY",
+    "DeepLimits", "ExactLimits", "NoisyLimits", "UnitLimits", "VerifyLimits",
 ]  # fmt: skip
 
 
@@ -31,6 +31,22 @@ EXACT = ExactLimits(
     error_bound=6e-9,  # below the 1e-8 that black_box_exact counts as wrong, all rows
     spare_answers=3,  # guess
     negligible_weight=1e-7,  # guess
+)
+# For units with kinks answers are compared with what rounding and the errors of all parameters explain together.
+KINKED_UNITS = ExactLimits(
+    residuals=12.0,  # guess; black_box_kinked, all rows
+    fresh_points=12.0,  # guess; in the same units, since answers near and far differ by many orders of magnitude
+    error_bound=1e-8,  # what black_box_kinked counts as wrong; the bound is six standard errors
+    spare_answers=0,  # not asked: fresh answers are counted by themselves
+    negligible_weight=1e-7,  # guess
+)
+# Through coarse answers the bound is on directions, which far answers tell; offsets have their standard errors.
+COARSE_KINKS = ExactLimits(
+    residuals=12.0,  # guess; black_box_kinked, coarse rows
+    fresh_points=12.0,  # guess; the same rows
+    error_bound=1e-4,  # guess; the same rows
+    spare_answers=0,  # not asked
+    negligible_weight=1e-3,  # guess: fainter units may be made of rounding
 )
 # Inside a box the fit has one rounding error for all answers (no argument is large there), in units of 16 eps times the
 # largest answer, and fresh points come before the last fit; so all three are wider, and here only.
@@ -81,6 +97,7 @@ class NoisyLimits(UnitLimits):
     stretches: int  # of the campaign, in which the mean may drift
     drift: float  # sum of their squared standardised means
     even_noise: float  # level of the test that the size of residuals does not depend on the function
+    activation: float  # nats by which another activation may explain the answers better
 
 
 LABELS = UnitLimits(
@@ -100,6 +117,25 @@ NOISY = NoisyLimits(
     stretches=20,  # guess
     drift=45.3,  # chi-square of as many degrees of freedom, level 0.001
     even_noise=0.001,  # a level
+    activation=3.0,  # guess; hostile_boxes, rows "erf with noise called tanh" and "noise"
+)
+
+
+@dataclass(frozen=True)
+class VerifyLimits:
+    """From where on an answer differs from the network that was found."""
+
+    level: float  # of the test on all fresh inputs at once, where answers are noisy or labels
+    errors: float  # of the function, over what the errors of all parameters make of it
+    rounding: float  # least relative error of a parameter that is allowed for, in units of double precision
+    steps: float  # of the grid that answers are rounded to
+
+
+VERIFY = VerifyLimits(
+    level=1e-3,  # a level
+    errors=4.0,  # guess; hostile_boxes, rows of honest networks
+    rounding=64.0,  # guess; the same rows
+    steps=4.0,  # guess; the same rows
 )
 
 
@@ -118,8 +154,8 @@ class TableLimits:
 
 TABLE = TableLimits(
     gain=0.0,  # BIC's own
-    directions=0.4,  # guess; data_fit, all rows
-    faint_weights=2.5,  # guess; data_fit, all rows
+    directions=0.4,  # guess
+    faint_weights=2.5,  # guess
     same_place=2.0,  # guess
     further_unit=0.01,  # a level
     rival_gap=3.0,  # guess

@@ -15,8 +15,8 @@ from .show import AsJson, print_json, print_table
 __all__ = ["bench"]
 
 _BOXES = ((5, 3), (10, 5), (20, 10))  # (inputs, units)
-_TABLES = ((10, 3, 5_000), (20, 5, 10_000))  # (inputs, units, rows)
-_NOISE = 0.2
+_BENCH_TABLES = ((10, 3, 5_000), (20, 5, 10_000))  # (inputs, units, rows)
+_BENCH_NOISE = 0.2
 _RESTARTS = 5
 _FOUND = 0.2  # units count as found when each is this close to a true one (11 degrees)
 
@@ -93,7 +93,7 @@ def bench(seed: Seed = 1, repeats: Repeats = 5, as_json: AsJson = False) -> None
     with reporting(True), verdict_speaks():
         for i in range(repeats):
             boxes += [_measure_box(d, k, seed + i) for d, k in _BOXES]
-            tables += [_measure_table(d, k, n, seed + i) for d, k, n in _TABLES]
+            tables += [_measure_table(d, k, n, seed + i) for d, k, n in _BENCH_TABLES]
             report("draws", i + 1, repeats)
     if as_json:
         print_json({"seed": seed, "boxes": [asdict(row) for row in boxes], "tables": [asdict(t) for t in tables]})
@@ -135,7 +135,7 @@ def _measure_table(d: int, k: int, n: int, seed: int) -> TableRow:
 
     teacher, rows, fresh, algorithm = (np.random.default_rng([seed, d, k, n, i]) for i in range(4))
     truth = random_combination(d, k, slope=2.0, min_singular_value=0.5, rng=teacher)
-    X, y = truth.sample(n, _NOISE, rng=rows)
+    X, y = truth.sample(n, _BENCH_NOISE, rng=rows)
     new, value = truth.sample(10_000, None, rng=fresh)
     start = time.process_time()
     found = recover((X, y), k, random_state=algorithm).model
@@ -181,7 +181,7 @@ def _show_boxes(boxes: list[BoxRow]) -> None:
 
 def _show_tables(tables: list[TableRow]) -> None:
     lines: list[tuple[Any, ...]] = []
-    for size in _TABLES:
+    for size in _BENCH_TABLES:
         runs = [t for t in tables if (t.inputs, t.units, t.rows) == size]
         ours = _told([t.error for t in runs], [t.misfit for t in runs], [t.seconds for t in runs])
         theirs = _told(

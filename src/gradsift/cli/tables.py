@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 
 from ..extras import load_extra
-from ..files import atomic_writer
+from ..files import atomic_writer, require_modest
 
 __all__ = ["SUFFIXES", "column_names", "read_numbers", "read_words", "write_table"]
 
 SUFFIXES = (".csv", ".parquet")
+_MODEST = 256 << 20  # bytes of a table that are read whatever its file looks like
 
 
 def column_names(path: Path) -> list[str]:
@@ -24,17 +25,23 @@ def column_names(path: Path) -> list[str]:
     _require_table(path)
     if path.suffix == ".parquet":
         return _parquet_names(path)
-    try:
-        with path.open(newline="", encoding="utf-8-sig") as stream:
-            names = next(csv.reader(stream), [])
-    except (UnicodeDecodeError, csv.Error) as problem:
-        raise ValueError(f"{path} must be a table in UTF-8 text, but its header cannot be read: {problem}.") from None
+    names, _ = _csv_header(path)
     if not names:
         raise ValueError(f"{path} is empty: it needs a line of column names.")
     repeated = sorted({name for name in names if names.count(name) > 1})
     if repeated:
         raise ValueError(f"{path} has two columns named {repeated[0]!r}.")
     return names
+
+
+def _csv_header(path: Path) -> tuple[list[str], int]:
+    """Return the column names and the number of lines they take: a quoted name may go on in the next one."""
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as stream:
+            lines = csv.reader(stream)
+            return next(lines, []), lines.line_num
+    except (UnicodeDecodeError, csv.Error) as problem:
+        raise ValueError(f"{path} must be a table in UTF-8 text, but its header cannot be read: {problem}.") from None
 
 
 def _parquet_names(path: Path) -> list[str]:
@@ -49,6 +56,7 @@ def read_numbers(path: Path, names: Sequence[str]) -> Any:
     """Return the named columns as a (rows, columns) float array; text in them is refused with its place."""
     places = _places(path, names)
     if path.suffix == ".parquet":
+        _require_modest_parquet(path, len(names))
         table = _parquet().read_table(path, columns=list(names))
         for name in names:
             if str(table.schema.field(name).type) in ("string", "large_string"):
@@ -58,6 +66,15 @@ def read_numbers(path: Path, names: Sequence[str]) -> Any:
         return _load_csv(path, places, np.float64)
     except ValueError as problem:
         raise ValueError(_where(path, str(problem), column_names(path))) from None
+
+
+def _require_modest_parquet(path: Path, n_columns: int) -> None:
+    """Refuse a table that declares far more rows than its size makes likely: equal rows take next to nothing."""
+    n_rows = int(_parquet().read_metadata(path).num_rows)
+    try:
+        require_modest(path, 8 * n_rows * n_columns, _MODEST)
+    except ValueError as problem:
+        raise ValueError(f"{path} declares {n_rows:,} rows: {problem}.") from None
 
 
 def read_words(path: Path, name: str) -> Any:
@@ -102,10 +119,11 @@ def _places(path: Path, names: Sequence[str]) -> list[int]:
 
 
 def _load_csv(path: Path, places: Sequence[int], dtype: Any) -> Any:
+    _, n_header_lines = _csv_header(path)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # "input contained no data": said below in our words
         rows = np.loadtxt(
-            path, dtype, delimiter=",", quotechar='"', comments=None, skiprows=1, usecols=places, ndmin=2,
+            path, dtype, delimiter=",", quotechar='"', comments=None, skiprows=n_header_lines, usecols=places, ndmin=2,
             encoding="utf-8-sig",
         )  # fmt: skip
     if not len(rows):

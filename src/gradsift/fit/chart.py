@@ -58,7 +58,7 @@ class Chart:
         if not self.constrained:
             return np.eye(size)
         columns = [self._unit_columns(theta, size), self._weight_columns(theta, size)]
-        rest = np.eye(size)[:, k * (d + 1) :]
+        rest = np.eye(size)[:, self.family.layout(k, d).weights.stop :]
         return np.hstack([*columns, rest])
 
     def retract(self, theta: Parameters, step: Floats) -> Parameters:
@@ -66,7 +66,7 @@ class Chart:
         k, d = theta.A.shape
         moved = self.family.unpack(self.family.pack(theta) + step, k, d)
         if self.family.labels:
-            change = step[k * d : k * d + k] / np.maximum(theta.u, 1e-12)
+            change = step[self.family.layout(k, d).weights] / np.maximum(theta.u, 1e-12)
             u = theta.u * np.exp(np.clip(change, -3.0, 3.0))  # stays positive; equal to first order
             moved = moved._replace(u=u / u.sum())
         return moved if self.family.slopes == "each" else self.project(moved)
@@ -76,26 +76,28 @@ class Chart:
 
     def _unit_columns(self, theta: Parameters, size: int) -> Floats:
         k, d = theta.A.shape
+        layout = self.family.layout(k, d)
         if self.family.slopes == "each":
-            return np.eye(size)[:, : k * d]
+            return np.eye(size)[:, layout.units]
         normals = self._times_metric(theta.A)
         G = np.zeros((size, k * (d - 1)))
         for unit in range(k):
             frame = np.linalg.qr(normals[unit][:, None], mode="complete")[0][:, 1:]  # (d, d - 1)
-            G[unit * d : (unit + 1) * d, unit * (d - 1) : (unit + 1) * (d - 1)] = frame
+            G[layout.a(unit), unit * (d - 1) : (unit + 1) * (d - 1)] = frame
         if self.family.slopes != "common":
             return G
         longer = np.zeros((size, 1))
-        longer[: k * d, 0] = theta.A.ravel() / max(float(np.linalg.norm(theta.A)), 1e-300)
+        longer[layout.units, 0] = theta.A.ravel() / max(float(np.linalg.norm(theta.A)), 1e-300)
         return np.hstack([G, longer])
 
     def _weight_columns(self, theta: Parameters, size: int) -> Floats:
-        k, d = theta.A.shape
+        k = len(theta.u)
+        weights = self.family.layout(*theta.A.shape).weights
         if not self.family.labels:
-            return np.eye(size)[:, k * d : k * (d + 1)]
+            return np.eye(size)[:, weights]
         # On the simplex: relative changes u * eta with mean zero under u keep the sum.
         G = np.zeros((size, max(k - 1, 0)))
         if k > 1:
             spread = np.diag(theta.u) - np.outer(theta.u, theta.u)
-            G[k * d : k * (d + 1)] = np.linalg.svd(spread)[0][:, : k - 1]
+            G[weights] = np.linalg.svd(spread)[0][:, : k - 1]
         return G

@@ -1,32 +1,150 @@
-"""The numbers being fitted, and the family of models they may range over."""
+"""The numbers being fitted, where each of them sits in a flat vector, and the family of models they may range over."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..activations import Activation, get_activation
 from ..checking import Floats
+from ..likelihood import CERTAINTY, Gaussian, Labels, Likelihood
 from ..model import SigmoidCombination
 
-__all__ = ["Family", "Parameters", "from_model"]
+__all__ = ["Family", "Layout", "Parameters", "from_model"]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where the parameters of a layer sit in a flat vector, in one of two orders.
+
+    By unit: ``[a_1 b_1 ... a_k b_k | weights | intercept | linear]``, so that what a unit owns is one block. By kind:
+    ``[A | weights | offsets | intercept | linear]``. What is not fitted is left out.
+
+    Attributes
+    ----------
+    n_units, n_features : int
+    offsets, intercept, linear : bool
+        Whether they are fitted.
+    by_unit : bool
+        The order.
+    """
+
+    n_units: int
+    n_features: int
+    offsets: bool = True
+    intercept: bool = True
+    linear: bool = False
+    by_unit: bool = True
+
+    @property
+    def stride(self) -> int:
+        """Numbers from one unit's vector to the next one's."""
+        return self.n_features + (self.by_unit and self.offsets)
+
+    @property
+    def per_unit(self) -> int:
+        """Unknowns that a unit brings: vector, weight and, if it is fitted, offset."""
+        return self.n_features + 1 + self.offsets
+
+    @property
+    def size(self) -> int:
+        """Length of the flat vector."""
+        return self.n_units * self.per_unit + self.intercept + self.linear * self.n_features
+
+    def a(self, unit: int) -> slice:
+        """One unit's vector."""
+        return slice(unit * self.stride, unit * self.stride + self.n_features)
+
+    def own(self, unit: int) -> slice:
+        """One unit's vector and offset, by unit."""
+        if not self.by_unit:
+            raise ValueError("A layout by kind has no block for a unit: use its slices a, b and weights.")
+        return slice(unit * self.stride, (unit + 1) * self.stride)
+
+    @property
+    def first(self) -> slice:
+        """The first coordinates of all vectors."""
+        return slice(0, self.n_units * self.stride, self.stride)
+
+    @property
+    def units(self) -> slice:
+        """All vectors and, by unit, offsets; to be reshaped to ``(n_units, stride)``."""
+        return slice(0, self.n_units * self.stride)
+
+    @property
+    def weights(self) -> slice:
+        """All weights."""
+        return slice(self.n_units * self.stride, self.n_units * (self.stride + 1))
+
+    @property
+    def b(self) -> slice:
+        """All offsets."""
+        if not self.offsets:
+            return slice(0, 0)
+        if self.by_unit:
+            return slice(self.n_features, self.n_units * self.stride, self.stride)
+        return slice(self.weights.stop, self.weights.stop + self.n_units)
+
+    @property
+    def c(self) -> slice:
+        """The intercept."""
+        start = self.n_units * self.per_unit
+        return slice(start, start + self.intercept)
+
+    @property
+    def linear_term(self) -> slice:
+        """The linear term."""
+        return slice(self.c.stop, self.size)
+
+    def pack(self, theta: Parameters) -> Floats:
+        """Return parameters as a flat vector."""
+        flat = np.empty(self.size)
+        self.rows(flat)[:, : self.n_features] = theta.A
+        flat[self.weights] = theta.u
+        if self.offsets:
+            flat[self.b] = theta.b
+        flat[self.c] = theta.c
+        flat[self.linear_term] = 0.0 if theta.linear is None else theta.linear
+        return flat
+
+    def unpack(self, flat: Floats) -> Parameters:
+        """Invert :meth:`pack`; what is not fitted is zero."""
+        return Parameters(
+            self.rows(flat)[:, : self.n_features].copy(),
+            flat[self.weights].copy(),
+            flat[self.b].copy() if self.offsets else np.zeros(self.n_units),
+            float(flat[self.c][0]) if self.intercept else 0.0,
+            flat[self.linear_term].copy() if self.linear else None,
+        )
+
+    def rows(self, flat: Any) -> Any:
+        """Return what belongs to the units, one row each: vectors and, by unit, offsets; a view."""
+        return flat[self.units].reshape(self.n_units, self.stride)
 
 
 class Parameters(NamedTuple):
-    """One model in the coordinates of a fit: A (k, d) with rows slope times unit, u (k,), b (k,), and c."""
+    """One model in the coordinates of a fit: A (k, d) with rows slope times unit, u (k,), b (k,), c, linear (d,)."""
 
     A: Floats
     u: Floats
     b: Floats
     c: float
+    linear: Floats | None = None
+
+    @property
+    def layout(self) -> Layout:
+        """Where all these numbers sit in a flat vector by unit."""
+        k, d = self.A.shape
+        return Layout(k, d, linear=self.linear is not None)
 
     def to_model(self, activation: Activation | str) -> SigmoidCombination:
         """Return the model; a unit of zero length keeps an arbitrary direction and the smallest slope."""
         rows = self.A.copy()
         rows[~rows.any(axis=1), 0] = np.finfo(np.float64).tiny
-        return SigmoidCombination(rows, self.u, 1.0, self.b, self.c, activation)
+        linear = 0.0 if self.linear is None else self.linear
+        return SigmoidCombination(rows, self.u, 1.0, self.b, self.c, activation, linear)
 
 
 def from_model(model: SigmoidCombination) -> Parameters:
@@ -80,6 +198,16 @@ class Family:
             raise ValueError("labels are a mixture without an intercept: use offsets instead.")
         return cls(known, labels, slopes, offsets, intercept)
 
+    @property
+    def likelihood(self) -> Likelihood:
+        """What rows say: labels, or noise whose size is taken from the residuals."""
+        return Labels() if self.labels else Gaussian()
+
+    @property
+    def rough(self) -> Likelihood:
+        """The same for scores of units to be added or dropped, which few certain labels must not decide."""
+        return Labels(CERTAINTY.statistic) if self.labels else Gaussian()
+
     def n_parameters(self, n_units: int, n_features: int) -> int:
         """Return the number of free parameters of a model with `n_units` units."""
         per_unit = n_features + 1 + int(self.offsets)
@@ -88,22 +216,18 @@ class Family:
             return total - n_units + 1
         return total if self.slopes == "each" else total - n_units
 
+    def layout(self, n_units: int, n_features: int) -> Layout:
+        """Return where the parameters sit in the flat vector of a fit: by kind, [A, weights, offsets?, intercept?]."""
+        return Layout(n_units, n_features, self.offsets, self.intercept, by_unit=False)
+
     def size(self, n_units: int, n_features: int) -> int:
         """Return the length of the flat vector of :meth:`pack`."""
-        return n_units * (n_features + 1 + int(self.offsets)) + int(self.intercept)
+        return self.layout(n_units, n_features).size
 
     def pack(self, theta: Parameters) -> Floats:
-        """Flatten to [A, u, b?, c?]."""
-        parts = [theta.A.ravel(), theta.u]
-        if self.offsets:
-            parts.append(theta.b)
-        if self.intercept:
-            parts.append(np.array([theta.c]))
-        return np.concatenate(parts)
+        """Return the parameters as a flat vector."""
+        return self.layout(*theta.A.shape).pack(theta)
 
     def unpack(self, flat: Floats, n_units: int, n_features: int) -> Parameters:
         """Invert :meth:`pack`."""
-        k, kd = n_units, n_units * n_features
-        b = flat[kd + k : kd + 2 * k].copy() if self.offsets else np.zeros(k)
-        c = float(flat[-1]) if self.intercept else 0.0
-        return Parameters(flat[:kd].reshape(k, n_features).copy(), flat[kd : kd + k].copy(), b, c)
+        return self.layout(n_units, n_features).unpack(flat)

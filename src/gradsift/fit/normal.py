@@ -8,11 +8,10 @@ import numpy as np
 
 from ..checking import Floats
 from ..sources import Rows, Summary
+from .jacobian import layer_jacobian
 from .layout import Family, Parameters
 
 __all__ = ["Equations", "NormalEquations"]
-
-LEAST_VARIANCE = 1e-9  # 1 - r^2 of a label that the model calls certain
 
 
 class Equations(NamedTuple):
@@ -61,35 +60,33 @@ class NormalEquations(Summary[Equations, Equations]):
         values, active = self._units(rows.X)
         r = self.theta.u @ values + self.theta.c
         weight = np.ones(len(r)) if rows.weight is None else rows.weight
-        residual = rows.y - r
+        likelihood = self.family.likelihood
+        information, loss = weight * likelihood.precision(r), likelihood.loss(r, rows.y, weight)
+        score = weight * likelihood.score(r, rows.y)
         if self.family.labels:
-            information = weight / np.maximum(1 - r * r, LEAST_VARIANCE)
-            loss = -float(weight @ np.log(np.maximum(0.5 * (1 + rows.y * r), 0.25 * LEAST_VARIANCE)))
             # Weights move on the simplex, where a shift common to a row's values has no effect; this one keeps rows
             # that all units call certain (information 1e9) from drowning the rest in rounding.
             values -= r
-        else:
-            information, loss = weight, 0.5 * float(weight @ (residual * residual))
-        gradient = self._gradient(rows.X, values, active, -residual * information)
+        gradient = self._gradient(rows.X, values, active, -score)
         curvature = scatter = None
         if self.curvature:
             curvature = self._matrix(rows.X, values, active, np.sqrt(information))
         if self.scatter:
-            scatter = self._matrix(rows.X, values, active, residual * information)
+            scatter = self._matrix(rows.X, values, active, score)
         return Equations(float(weight.sum()), loss, gradient, curvature, scatter)
 
     def _units(self, X: Floats) -> tuple[Floats, Floats]:
         """Return the values of the units at the rows of X and u times their slopes, (k, rows) each: rows run fastest
         where there are few units."""
-        A, u, b, _ = self.theta
-        z = A @ X.T
+        theta = self.theta
+        z = theta.A @ X.T
         if self.family.offsets:
-            z += b[:, None]
+            z += theta.b[:, None]
         activation = self.family.activation
         values = activation.value(z)
         shortcut = activation.derivative_of_value
         slopes = activation.derivative(z) if shortcut is None else shortcut(values)
-        slopes *= u[:, None]
+        slopes *= theta.u[:, None]
         return values, slopes
 
     def chunk_on_device(self, rows: Any) -> Equations:
@@ -119,18 +116,9 @@ class NormalEquations(Summary[Equations, Equations]):
 
     def _jacobian(self, X: Floats, values: Floats, active: Floats, scale: Floats) -> Any:
         """Return the derivatives times `scale`, (size, rows)."""
-        n, d = X.shape
-        k = len(values)
-        J = np.empty((self.family.size(k, d), n), dtype=self.matrix_type)
-        left = (active * scale).astype(self.matrix_type)
+        layout = self.family.layout(len(values), X.shape[1])
         inputs = np.ascontiguousarray(X.T, dtype=self.matrix_type)
-        np.multiply(left[:, None, :], inputs, out=J[: k * d].reshape(k, d, n))
-        np.multiply(values, scale, out=J[k * d : k * d + k], casting="same_kind")
-        if self.family.offsets:
-            J[k * d + k : k * d + 2 * k] = left
-        if self.family.intercept:
-            J[-1] = scale
-        return J
+        return layer_jacobian(layout, inputs, values, active, scale=scale, dtype=self.matrix_type)
 
     def merge(self, left: Equations, right: Equations) -> Equations:
         def both(a: Floats | None, b: Floats | None) -> Floats | None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from .normal import LEAST_VARIANCE, Equations, NormalEquations
+from ..likelihood import CERTAINTY
+from .jacobian import tensor_jacobian
+from .normal import Equations, NormalEquations
 
 __all__ = ["equations_on_device"]
 
@@ -41,27 +43,15 @@ def _equations(summary: NormalEquations, X: Any, y: Any, weight: Any) -> tuple[A
     weight = r.new_ones(len(r)) if weight is None else weight.double()
     residual = target - r
     if family.labels:
-        information = weight / (1 - r * r).clamp(min=LEAST_VARIANCE)
-        loss = -(weight @ (0.5 * (1 + target * r)).clamp(min=0.25 * LEAST_VARIANCE).log())
+        score = weight * target / (1 + target * r).clamp(min=0.5 * CERTAINTY.simplex)
+        information = weight / (1 - r * r).clamp(min=CERTAINTY.simplex)
+        loss = -(weight @ (0.5 * (1 + target * r)).clamp(min=0.25 * CERTAINTY.simplex).log())
         values = values - r[:, None]  # as in memory: no effect on the simplex, and less rounding
     else:
-        information, loss = weight, 0.5 * (weight @ (residual * residual))
-    J = _jacobian(summary, x, values, active)
+        information, score, loss = weight, weight * residual, 0.5 * (weight @ (residual * residual))
+    J = tensor_jacobian(family.layout(*theta.A.shape), x, values, active)
     matrices = [
         (J * scale[:, None]).T @ (J * scale[:, None]) if wanted else None
-        for wanted, scale in ((summary.curvature, information.sqrt()), (summary.scatter, residual * information))
+        for wanted, scale in ((summary.curvature, information.sqrt()), (summary.scatter, score))
     ]
-    return weight.sum(), loss, -(residual * information) @ J, *matrices
-
-
-def _jacobian(summary: NormalEquations, x: Any, values: Any, active: Any) -> Any:
-    n, d = x.shape
-    k = values.shape[1]
-    J = x.new_empty((n, summary.family.size(k, d)))
-    J[:, : k * d] = (active[:, :, None] * x[:, None, :]).reshape(n, k * d)
-    J[:, k * d : k * d + k] = values
-    if summary.family.offsets:
-        J[:, k * d + k : k * d + 2 * k] = active
-    if summary.family.intercept:
-        J[:, -1] = 1.0
-    return J
+    return weight.sum(), loss, -score @ J, *matrices

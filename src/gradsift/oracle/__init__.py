@@ -8,7 +8,7 @@ from .adapters.onnx_file import from_onnx
 from .adapters.pytorch import from_torch
 from .adapters.scikit import from_sklearn
 from .adapters.table import from_table
-from .core import Answers, Bounds, Oracle
+from .core import Answers, Bounds, InputFrame, Oracle
 from .journal import Journal
 from .retry import Retry
 from .spec import from_spec
@@ -16,6 +16,7 @@ from .spec import from_spec
 __all__ = [
     "Answers",
     "Bounds",
+    "InputFrame",
     "Journal",
     "Oracle",
     "Retry",

@@ -17,10 +17,11 @@ from numpy.typing import ArrayLike, NDArray
 from ..checking import Floats, at_least, finite_matrix, finite_vector, whole
 from ..errors import BudgetSpent
 from .journal import Journal
+from .recheck import Recheck
 from .replies import read_reply
 from .retry import Retry, ask_patiently
 
-__all__ = ["Answers", "Bounds", "Oracle"]
+__all__ = ["Answers", "Bounds", "InputFrame", "Oracle"]
 
 Indices = NDArray[np.intp]
 
@@ -30,6 +31,22 @@ class Bounds(NamedTuple):
 
     low: Floats
     high: Floats
+
+
+class _Calls(NamedTuple):
+    """How the function is called: rows at once, threads, patience; and whether rows are kept beside their answers."""
+
+    batch_size: int | None
+    n_jobs: int
+    retry: Retry
+    remember: bool | None
+
+
+class InputFrame(NamedTuple):
+    """Centre and scale of each input, (d,) each: a view in this frame is asked at ``(x - center) / scale``."""
+
+    center: Floats
+    scale: Floats
 
 
 class Answers(NamedTuple):
@@ -52,6 +69,8 @@ class _Ledger:
     answers: list[Floats] = field(default_factory=list)
     call: threading.RLock = field(default_factory=threading.RLock)  # one call at a time: a campaign has an order
     batch: threading.Lock = field(default_factory=threading.Lock)  # counting and recording, from any thread
+    n_rechecked: int = 0
+    recheck: Recheck = field(default_factory=lambda: Recheck(0, 0))
 
 
 class Oracle:
@@ -74,14 +93,21 @@ class Oracle:
     journal : path or Journal, optional
         A file that keeps the answers; a rerun of the same campaign reads them back instead of asking again. A process
         that dies loses the batches in flight, so keep `batch_size` small where answers are dear. Another model behind
-        the same journal is noticed if `function` has an attribute ``identity`` (those of the adapters do), or if
-        ``Journal(path, plan=...)`` names it.
+        the same journal is refused: told by the attribute ``identity`` of `function` (those of the adapters have one),
+        by ``Journal(path, plan=...)``, or by its answers to rows that are asked again (`recheck`).
     n_jobs : int
         Threads that ask at the same time, for slow oracles; `function` must bear it.
     retry : Retry, optional
         How often to ask again after an exception, NaN or inf; by default four attempts, 0.1, 0.4 and 1.6 s apart.
     remember : bool, optional
         Keep rows and answers in memory for :meth:`answers`; by default only where there are several outputs.
+    recheck : int
+        At most so many recorded rows are asked again, twice each, when a journal is taken up; 0 for none. They count as
+        queries, not towards `max_queries`. Estimators and PyTorch modules, whose identity holds all of them, are not.
+
+    inputs : (n, d) array, optional
+        A sample of typical rows, at least two. Units are then looked for in their centre and scale, column by column,
+        and what was found is verified on such rows. Needed where columns differ much in size or are far from zero.
 
     Notes
     -----
@@ -125,11 +151,14 @@ class Oracle:
         n_jobs: int = 1,
         retry: Retry | None = None,
         remember: bool | None = None,
+        recheck: int = 6,
+        inputs: ArrayLike | None = None,
     ) -> None:
         if not callable(function):
             raise TypeError(f"function must be callable, got {type(function).__name__}.")
         for name, value in (("n_features", n_features), ("n_jobs", n_jobs)):
             whole(name, value)
+        whole("recheck", recheck, 0)
         for name, limit in (("max_queries", max_queries), ("batch_size", batch_size)):
             if limit is not None:
                 whole(name, limit)
@@ -137,13 +166,16 @@ class Oracle:
             at_least("noise", noise, 0)
         self.function, self.n_features = function, int(n_features)
         self.noise, self.bounds = noise, _read_bounds(bounds, self.n_features)
-        self.batch_size, self.n_jobs = batch_size, int(n_jobs)
-        self.retry, self.remember = retry or Retry(), remember
+        self._calls = _Calls(batch_size, int(n_jobs), retry or Retry(), remember)
         self.journal = journal if isinstance(journal, Journal) or journal is None else Journal(journal)
         if self.journal is not None and not self.journal.is_open:
             self.journal.open(self.n_features, str(getattr(function, "identity", "")))
         self._ledger = _Ledger(max_queries)
+        if self.journal is not None and getattr(function, "recheckable", True):
+            self._ledger.recheck = Recheck(int(recheck), self.journal.n_recorded)
         self._direction: Callable[[int], Floats] | None = None
+        self.inputs = _read_inputs(inputs, self.n_features)
+        self.frame: InputFrame | None = None
 
     def __repr__(self) -> str:
         return f"Oracle(n_features={self.n_features}, n_queries={self.n_queries})"
@@ -190,7 +222,12 @@ class Oracle:
     @property
     def n_queries(self) -> int:
         """Rows asked by this object; asking again for the same answer after a failure does not count."""
-        return self._ledger.n_queries
+        return self._ledger.n_queries + self._ledger.n_rechecked
+
+    @property
+    def n_rechecked(self) -> int:
+        """How many of `n_queries` went into rows of the journal that were asked again."""
+        return self._ledger.n_rechecked
 
     @property
     def n_replayed(self) -> int:
@@ -223,7 +260,7 @@ class Oracle:
         return Answers(np.concatenate(ledger.rows), Y[:, 0] if Y.shape[1] == 1 else Y)
 
     def _remembers(self, n_outputs: int | None) -> bool:
-        return n_outputs != 1 if self.remember is None else self.remember
+        return n_outputs != 1 if self._calls.remember is None else self._calls.remember
 
     def projected(self, direction: ArrayLike) -> Oracle:
         """Return a scalar view whose answers are ``Y @ direction``, for a direction of shape (m,).
@@ -236,13 +273,32 @@ class Oracle:
     def scalar(self, seed: int) -> Oracle:
         """Return a view with one output: the function's own, or a random projection of several.
 
-        The number of outputs need not be known yet; nothing is asked. Shared as with :meth:`projected`.
+        The number of outputs need not be known yet; nothing is asked. Shared as with :meth:`projected`, whose views are
+        returned as they are: they have one output already.
         """
+        if self._direction is not None:
+            return self
 
         def direction(n_outputs: int) -> Floats:
             return np.ones(1) if n_outputs == 1 else np.random.default_rng(seed).standard_normal(n_outputs)
 
         return self._view(direction)
+
+    def standardised(self) -> Oracle:
+        """Return a view that is asked in the centre and scale of `inputs`; this oracle itself where there are none.
+
+        Bounds and typical rows are those of the new coordinates. Shared as with :meth:`projected`.
+        """
+        if self.inputs is None or self.frame is not None:
+            return self
+        center, spread = self.inputs.mean(axis=0), self.inputs.std(axis=0)
+        scale = np.where(spread > 0, spread, np.maximum(np.abs(center), 1.0))  # a constant column has its own size
+        view = copy.copy(self)
+        view.frame = InputFrame(center, scale)
+        view.inputs = (self.inputs - center) / scale
+        if self.bounds is not None:
+            view.bounds = Bounds((self.bounds.low - center) / scale, (self.bounds.high - center) / scale)
+        return view
 
     def _view(self, direction: Callable[[int], Floats]) -> Oracle:
         view = copy.copy(self)
@@ -255,6 +311,8 @@ class Oracle:
         """Ask for the values at the rows of X, shape (n,), or (n, m) where the function has m > 1 outputs."""
         rows = finite_matrix("X", X, self.n_features) + 0.0  # a copy, with 0.0 for -0.0: equal points, equal bits
         self._check_bounds(rows)
+        if self.frame is not None:
+            rows = self.frame.center + self.frame.scale * rows
         ledger = self._ledger
         with ledger.call:
             self._check_budget(len(rows))
@@ -274,8 +332,9 @@ class Oracle:
         known = np.zeros(len(rows), dtype=np.bool_)
         if self.journal is not None:
             known, recorded = self.journal.replay(ledger.position, rows)
-        if known.any():
+        if self.journal is not None and known.any():
             self._check_width(recorded.shape[1])
+            ledger.recheck.compare(self.journal.path, ledger.position, rows, known, recorded, self._again)
             ledger.n_replayed += len(recorded)
         pieces = self._pieces(known)
         values = self._ask_pieces(rows, pieces)
@@ -291,14 +350,14 @@ class Oracle:
 
         Whole batches are recorded, so a resumed run hands `function` the same ones as an uninterrupted run would.
         """
-        step = self.batch_size or -(-len(known) // self.n_jobs)
+        step = self._calls.batch_size or -(-len(known) // self._calls.n_jobs)
         todo = np.flatnonzero(~known)
         return [todo[start : start + step] for start in range(0, len(todo), step)]
 
     def _ask_pieces(self, rows: Floats, pieces: list[Indices]) -> list[Floats]:
-        if self.n_jobs == 1 or len(pieces) < 2:
+        if self._calls.n_jobs == 1 or len(pieces) < 2:
             return [self._ask(rows, piece) for piece in pieces]
-        with ThreadPoolExecutor(self.n_jobs, thread_name_prefix="gradsift-oracle") as pool:
+        with ThreadPoolExecutor(self._calls.n_jobs, thread_name_prefix="gradsift-oracle") as pool:
             asked = [pool.submit(self._ask, rows, piece) for piece in pieces]
             try:
                 wait(asked, return_when=FIRST_EXCEPTION)
@@ -314,11 +373,22 @@ class Oracle:
             ledger.n_queries += len(piece)
         in_one_piece = piece[-1] - piece[0] < len(piece)
         rows = rows[piece[0] : piece[-1] + 1] if in_one_piece else rows[piece]  # a view saves a copy
-        values = ask_patiently(self.function, read_reply, rows, self.retry)
+        values = ask_patiently(self.function, read_reply, rows, self._calls.retry)
         with ledger.batch:
             self._check_width(values.shape[1])
             if self.journal is not None:
                 self.journal.append(ledger.position + piece, rows, values)
+        return values
+
+    def _again(self, rows: Floats) -> Floats:
+        """Ask for rows that the journal holds, outside of campaign and budget."""
+        self._ledger.n_rechecked += len(rows)
+        step = self._calls.batch_size or len(rows)
+        pieces = [rows[start : start + step] for start in range(0, len(rows), step)]
+        values = np.concatenate(
+            [ask_patiently(self.function, read_reply, piece, self._calls.retry) for piece in pieces]
+        )
+        self._check_width(values.shape[1])
         return values
 
     def _check_width(self, n_outputs: int) -> None:
@@ -343,12 +413,21 @@ class Oracle:
             )
 
     def _check_budget(self, n_rows: int) -> None:
-        spent = max(self.n_answered, self.n_queries)  # rows that failed were asked too
+        spent = max(self.n_answered, self._ledger.n_queries)  # rows that failed were asked too
         if self.max_queries is not None and spent + n_rows > self.max_queries:
             raise BudgetSpent(
                 f"{spent} of {self.max_queries} queries are spent and the next step needs {n_rows}: "
                 "raise max_queries or ask for less."
             )
+
+
+def _read_inputs(inputs: ArrayLike | None, n_features: int) -> Floats | None:
+    if inputs is None:
+        return None
+    rows = finite_matrix("inputs", inputs, n_features)
+    if len(rows) < 2:
+        raise ValueError(f"inputs must be a sample of at least 2 typical rows, got {len(rows)}.")
+    return rows
 
 
 def _read_bounds(bounds: tuple[ArrayLike, ArrayLike] | None, n_features: int) -> Bounds | None:

@@ -51,6 +51,7 @@ class Retry:
 
 
 ONCE = Retry(attempts=1)
+_FAR_OUT = 10.0  # inputs this large may be outside of what a box is made for
 
 
 def ask_patiently(
@@ -111,4 +112,7 @@ def ask_patiently(
 def _failure(row: Floats, failure: Exception | None) -> OracleFailure:
     shown = np.array2string(row, precision=6, threshold=6, edgeitems=2, max_line_width=200)
     what = "answered NaN or inf" if failure is None else f"raised {type(failure).__name__} ({failure})"
-    return OracleFailure(f"The oracle {what} at the input {shown}, in the last attempt too (input in .partial).", row)
+    hint = " If it only answers in a range, say so with bounds=(low, high)." if np.abs(row).max() > _FAR_OUT else ""
+    return OracleFailure(
+        f"The oracle {what} at the input {shown}, in the last attempt too (input in .partial).{hint}", row
+    )

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from .statement import Erratum
+from .statement import PRINTED, Erratum
 from .statement import Statement as S
 
-__all__ = ["STATEMENTS"]
+__all__ = ["APPENDIX"]
 
-_PRINTED = "gradsift.theory.printed."
 _A, _B, _C, _D = "A Concentration", "B Coefficients", "C Sizes of the Partition", "D Dimensionality Reduction"
 
-STATEMENTS = (
+APPENDIX = (
     S("stein", "equation", _A, "Cov(X, h(X')) = Cov(X, X') E grad h(X') for jointly Gaussian X, X'."),
     S("dropmean", "equation", _A, "Cov(X, r(X)) = E_xi (X - xi) r(X)."),
     S("expectationsandbounds", "lemma", _A,
@@ -37,7 +36,7 @@ STATEMENTS = (
     S("final", "equation", _A,
       "P(|w - wbar| >= delta) <= e^{|xi|^2}/(n delta^2) (10 M^2 d + 49 M^2 |xi|^2 + 17)(2 M sqrt(d + |xi|^2) + 2 + "
       "delta)^2 + e^{|xi|^2}/(n delta) (3 M^2 + 3 d + 12 |xi|^2 + 2)(2 M |xi| + 2 + delta).",
-      (Erratum("sum of the parts", "2 M^2 in the last bracket", "3 M^2", _PRINTED + "gaussian_tail_explicit"),)),
+      (Erratum("sum of the parts", "2 M^2 in the last bracket", "3 M^2", PRINTED + "gaussian_tail_explicit"),)),
     S("eq:BoundsFprime", "equation", _B, "beta e^{-2 beta |x|} <= f'(x) <= 4 beta e^{-2 beta |x|}.",
       (Erratum("strict at zero", "the lower bound is strict", "at x = 0 both sides are beta"),)),
     S("parallelogramlemma", "lemma", _B,
@@ -47,13 +46,13 @@ STATEMENTS = (
       "C_0 lies in G^c + B_0 + B_*, the two numbered lines after it: good estimates with mean at least (1 - delta) w0, "
       "in R_0 (none, for delta < 1/2) and in R_*.",
       (Erratum("one half excluded", "B_0 is empty for delta <= 1/2",
-               "the argument needs delta w0 < (1 - delta) w0, that is delta < 1/2", _PRINTED + "excluded_far_norm"),)),
+               "the argument needs delta w0 < (1 - delta) w0, that is delta < 1/2", PRINTED + "excluded_far_norm"),)),
     S("GCboundvo", "equation", _C, "P(|G^c| >= m0 eps) <= voebound at delta w0, divided by eps."),
     S("GCbound", "equation", _C,
       "P(|G^c| >= m0 eps) <= (C/eps) (M^4 d^2/(n (delta w0)^2))^(1/(1 + 7(1+2/d) xi0^2)), by a cut of |xi|^2 at "
       "alpha xi0^2 and P(chi^2_d > alpha) <= e^{-alpha/7} for alpha >= 4d.",
       (Erratum("sign of the tail", "chi-square tail e^{+alpha/7}, twice", "e^{-alpha/7}",
-               _PRINTED + "chi_square_tail"),)),
+               PRINTED + "chi_square_tail"),)),
     S("basisangles", "equation", _D,
       "Two subspaces at largest principal angle theta have orthonormal bases with <e_l, e'_l> >= cos theta.",
       (Erratum("direction", "<= cos theta", ">= cos theta"),)),
@@ -62,10 +61,10 @@ STATEMENTS = (
       "For unit w, w' of one subspace, P the projection on the other: <w, x> - <Pw, Px> = <w - Pw, x>, "
       "|w - Pw| <= sin theta, |<w, w'> - <Pw, Pw'>| <= sin^2 theta.",
       (Erratum("loose", "4 k sin(theta/2)", "sin theta, and sin^2 theta for inner products; both are attained",
-               _PRINTED + "projection_error"),)),
+               PRINTED + "projection_error"),)),
     S("anglecor", "corollary", _D, "|w - Pw| <= sin theta for unit w of the other subspace.",
       (Erratum("loose", "2 sqrt(k sin(theta/2)), so that n1 grows like delta^-4",
-               "sin theta, so that delta^-2 suffices", _PRINTED + "projection_error_by_angle"),)),
+               "sin theta, so that delta^-2 suffices", PRINTED + "projection_error_by_angle"),)),
     S("subspace", "lemma", _D, "The projected estimate obeys candidatebounddim about populationdim."),
     S("candidatebounddim", "equation", _D, "candidatebound with k for d and the projected point for xi."),
     S("populationdim", "equation", _D, "sum u_l P w_l E f'(<w_l, X>), X about the projected point."),
@@ -74,11 +73,11 @@ STATEMENTS = (
       "(4 k sin(theta/2))^2) for kappa.",
       (Erratum("length of projected units", "the proof takes |P w| = 1, 2 k for 4 k and (w_l, w_l) for (w_l, w_l')",
                "|P w| < 1: the Gram determinant is at least kappa^2 cos^4 theta, so kappa cos^2 theta serves as kappa'",
-               _PRINTED + "projected_two_slabs_unit_length"),)),
+               PRINTED + "projected_two_slabs_unit_length"),)),
     S("kappaprime", "equation", _D, "kappa' = sqrt(kappa^2 - (4 k sin(theta/2))^2)."),
     S("clusterlemma2", "lemma", _D, "Candidates of C_l are within 6 delta of P w_l (mixture weights)."),
     S("spuriouslemma2", "lemma", _D, "spuriouslemma with k for d and kappa' for kappa.",
-      (Erratum("exponent", "1/(1 + 4(1+2/k) xi0^2)", "1/(1 + 7(1+2/k) xi0^2)", _PRINTED + "spurious_off"),)),
+      (Erratum("exponent", "1/(1 + 4(1+2/k) xi0^2)", "1/(1 + 7(1+2/k) xi0^2)", PRINTED + "spurious_off"),)),
     S("goodclusterlemma2", "lemma", _D, "goodclusterlemma with k for d and kappa' for kappa.",
-      (Erratum("slack", "(1 + delta) in Delta", "(1 + 2 delta)", _PRINTED + "Delta"),)),
+      (Erratum("slack", "(1 + delta) in Delta", "(1 + 2 delta)", PRINTED + "Delta"),)),
 )  # fmt: skip

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from .statement import Erratum
+from .statement import PRINTED, Erratum
 from .statement import Statement as S
 
-__all__ = ["STATEMENTS"]
+__all__ = ["MAIN_TEXT"]
 
-_PRINTED = "gradsift.theory.printed."
 
 _SIGN = Erratum(
-    "sign of u", "distance to w_l, whatever the sign of u_l", "distance to sign(u_l) w_l", _PRINTED + "unit_sign"
+    "sign of u", "distance to w_l, whatever the sign of u_l", "distance to sign(u_l) w_l", PRINTED + "unit_sign"
 )
 
-STATEMENTS = (
+MAIN_TEXT = (
     S("eq:Model", "equation", "1 Introduction", "E[y|x] = r(x) = sum u_l tanh(beta <w_l, x>)."),
     S("gradient", "equation", "3.2 Intuition", "grad r(xi) = sum u_l f'(<w_l, xi>) w_l: a combination of the units."),
     S("fig:vectorfield", "figure", "3.2 Intuition",
@@ -40,7 +39,7 @@ STATEMENTS = (
        Erratum("Theta hides beta", "w0 and xi0 up to constants free of beta",
                "both depend on log(c2/c1) ~ 2 beta^2: c2/c1 = 8/Phi(-2 beta)"),
        Erratum("constant outside the power", "C'' (k/(gamma rho delta))^p", "(C'' k/(gamma rho delta))^p",
-               _PRINTED + "kernel_samples_power"))),
+               PRINTED + "kernel_samples_power"))),
     S("sunthm", "theorem", "4.2 Dimensionality Reduction",
       "SpectralMirror, mixture weights: the largest principal angle to the span of the units exceeds theta <= u0 kappa "
       "with chance at most C1 exp(-C2 n theta^2/d)."),
@@ -51,8 +50,8 @@ STATEMENTS = (
       "n1 > C' d log(1/delta)/theta*^2 rows for the subspace and n2 rows as in maintheorem with d replaced by k; "
       "theta* = min(2 asin(sqrt(3) kappa/(8k)), 2 asin(delta^2/(4k)), u0 kappa).",
       (Erratum("power of the angle", "n1 > C' d/theta*", "n1 > C' d log(1/delta)/theta*^2",
-               _PRINTED + "mirror_samples"),
-       Erratum("order of n1", "n1 of order d k", "n1 of order d k^2", _PRINTED + "mirror_samples"))),
+               PRINTED + "mirror_samples"),
+       Erratum("order of n1", "n1 of order d k", "n1 of order d k^2", PRINTED + "mirror_samples"))),
     S("population", "equation", "5.1 Concentration", "wbar(xi) = E_xi grad r(X) = sum u_l w_l E_xi f'(<w_l, X>)."),
     S("assympboundsvoestimate", "lemma", "5.1 Concentration", "The value-oracle estimate obeys voebound."),
     S("voebound", "equation", "5.1 Concentration",
@@ -62,7 +61,7 @@ STATEMENTS = (
       "P(|w - wbar| >= delta) <= C e^{|xi|^2} M^4 (d + |xi|^2)^2/(n delta^2), for M >= 1 and delta <= 1.",
       (Erratum("range of M and delta", "for every M > 0 and delta > 0",
                "the collapse of `final` needs M >= 1 and bounded delta; then C = 1735 will do",
-               _PRINTED + "gaussian_tail_collapsed"),)),
+               PRINTED + "gaussian_tail_collapsed"),)),
     S("lemma:coeffboundssimple", "lemma", "5.2 Coefficients", "The smoothed derivative obeys lowerupperbound."),
     S("lowerupperbound", "equation", "5.2 Coefficients",
       "beta Phi(-2 beta) e^{2 beta^2 - 2 beta |z|} <= E f'(z + Z) <= 8 beta e^{2 beta^2 - 2 beta |z|}."),
@@ -71,13 +70,13 @@ STATEMENTS = (
       "units: P <= 2 Delta1 Delta2/(pi kappa xi0^2)."),
     S("Delta", "equation", "5.3 Partitioning", "Delta = (1/beta) log((1 + 2 delta) c2 k/(c1 u0 delta)).",
       (Erratum("slack", "(1 + delta)", "(1 + 2 delta): a good estimate is another delta w0 shorter than its mean",
-               _PRINTED + "Delta"),)),
+               PRINTED + "Delta"),)),
     S("w0", "equation", "5.3 Partitioning",
       "w0 = (k/delta) c2 e^{-2 beta Delta} = c1^2 u0^2 delta/((1 + 2 delta)^2 c2 k)."),
     S("xi0", "equation", "5.3 Partitioning", "xi0 = 2 sqrt(2e/pi) (k/kappa) (k/rho + 1) Delta."),
     S("gamma", "equation", "5.3 Partitioning",
       "gamma = t/sqrt(2 e pi) - 2 k t^2/(kappa pi) at t = Delta/xi0, which is kappa rho/(4 e (rho + k)^2).",
-      (Erratum("k for kappa", "kappa rho/(4 e (rho + kappa)^2)", "kappa rho/(4 e (rho + k)^2)", _PRINTED + "gamma"),)),
+      (Erratum("k for kappa", "kappa rho/(4 e (rho + kappa)^2)", "kappa rho/(4 e (rho + k)^2)", PRINTED + "gamma"),)),
     S("rhoeq", "equation", "5.3 Partitioning",
       "xi0 is chosen so that 2 k^2 t^2/(pi kappa) = rho gamma at t = Delta/xi0."),
     S("Rsets", "equation", "5.3 Partitioning",
@@ -95,9 +94,9 @@ STATEMENTS = (
       "|C_0| <= 2 gamma rho m0 but for a chance (share of estimates off) + e^{-c m0 gamma rho}; from Gaussian rows "
       "the first term is (c1/(gamma rho)) (M^4 d^2/(n (delta w0)^2))^(1/(1 + 7(1+2/d) xi0^2)).",
       (Erratum("exponent", "1/(1 + 4(1+2/d) xi0^2)", "1/(1 + 7(1+2/d) xi0^2), as the proof derives",
-               _PRINTED + "spurious_off"),)),
+               PRINTED + "spurious_off"),)),
     S("goodclusterlemma", "lemma", "5.3 Partitioning",
       "|C_l| >= gamma m0/2 but for a chance (share of estimates off) + e^{-c m0 gamma}.",
       (Erratum("slack", "(1 + delta) in Delta", "(1 + 2 delta): C'_l asks the mean to reach w0, C_l the estimate",
-               _PRINTED + "Delta"),)),
+               PRINTED + "Delta"),)),
 )  # fmt: skip

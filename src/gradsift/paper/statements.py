@@ -10,7 +10,7 @@ from .statement import Statement
 
 __all__ = ["SKIPPED", "STATEMENTS"]
 
-STATEMENTS: dict[str, Statement] = {s.label: s for s in (*main_text.STATEMENTS, *appendix.STATEMENTS)}
+STATEMENTS: dict[str, Statement] = {s.label: s for s in (*main_text.MAIN_TEXT, *appendix.APPENDIX)}
 
 _SECTION = "it names a section"
 _COMMENT = "it stands in a comment of the source only"

@@ -20,15 +20,15 @@ from .summary import Summary
 
 __all__ = ["load_state", "save_state"]
 
-_FORMAT, _VERSION = "gradsift.Summary", 1
-_HEADER = ("format", "version", "kind", "fingerprint")
+_STATE_FORMAT, _STATE_VERSION = "gradsift.Summary", 1
+_STATE_HEADER = ("format", "version", "kind", "fingerprint")
 
 
 def save_state(summary: Summary[Any, Any], state: Any, path: str | os.PathLike[str]) -> None:
     """Write the state; a reader never meets half a file."""
     if Path(path).suffix != ".npz":
         raise ValueError(f"A summary file must end in .npz, got {os.fspath(path)!r}.")
-    header = dict(zip(_HEADER, (_FORMAT, _VERSION, type(summary).__name__, _fingerprint(summary))))
+    header = dict(zip(_STATE_HEADER, (_STATE_FORMAT, _STATE_VERSION, type(summary).__name__, _fingerprint(summary))))
     fields = {f"state_{name}": value for name, value in state._asdict().items() if value is not None}
     with atomic_writer(path, "wb") as stream:
         np.savez(stream, allow_pickle=False, **{name: np.asarray(v) for name, v in {**header, **fields}.items()})
@@ -43,11 +43,12 @@ def load_state(summary: Summary[Any, Any], path: str | os.PathLike[str]) -> Any:
         if isinstance(problem, FileNotFoundError):
             raise
         raise ValueError(f"{path} is not a summary file: {problem}.") from None
-    if str(stored.get("format")) != _FORMAT:
+    if str(stored.get("format")) != _STATE_FORMAT:
         raise ValueError(f"{path} does not hold a summary.")
-    if int(stored["version"]) > _VERSION:
+    if int(stored["version"]) > _STATE_VERSION:
         raise GradsiftError(
-            f"{path} has format version {int(stored['version'])}; this gradsift reads up to {_VERSION}: upgrade it."
+            f"{path} has format version {int(stored['version'])}; this gradsift reads up to {_STATE_VERSION}: upgrade "
+            "it."
         )
     if str(stored["kind"]) != type(summary).__name__:
         raise ValueError(f"{path} holds a {stored['kind']}, not a {type(summary).__name__}.")

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..checking import at_least
+from ..checking import LARGEST, at_least, moderate_columns
 from ..extras import load_extra
 from ..progress import report
 from .arrays import ArraySource
@@ -16,7 +16,7 @@ from .summary import Rows, Summary, tree_merge
 
 __all__ = ["TensorSource", "tensor_source"]
 
-_BLOCK_ENTRIES = 2**26  # entries of X per block on a device: a float64 copy takes 512 MB
+_DEVICE_BLOCK_ENTRIES = 2**26  # entries of X per block on a device: a float64 copy takes 512 MB
 
 
 def tensor_source(X: Any, y: Any, weight: Any = None, device: Any = None) -> Source:
@@ -69,7 +69,7 @@ class TensorSource(Source):
         return tree_merge(summary, self._device_chunks(summary))
 
     def _device_chunks(self, summary: Summary[Any, Any]) -> Iterator[Any]:
-        step = max(summary.block_rows(self.n_features), _BLOCK_ENTRIES // self.n_features)
+        step = max(summary.block_rows(self.n_features), _DEVICE_BLOCK_ENTRIES // self.n_features)
         for start in range(0, self.n_rows, step):
             stop = min(start + step, self.n_rows)
             yield summary.chunk_on_device(self._slice(slice(start, stop)))
@@ -111,3 +111,5 @@ def _check(name: str, tensor: Any) -> None:
         bad = ~tensor.isfinite()
         if bool(bad.any()):
             raise ValueError(f"{name} must be finite, but row {int(bad.nonzero()[0][0])} holds NaN or inf.")
+    if tensor.dtype.is_floating_point and float(tensor.abs().max()) > LARGEST:
+        moderate_columns(name, "column", tensor.double().cpu().numpy())

@@ -7,14 +7,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..fit import Family, Parameters
+from ..fit import Family, Layout, Parameters
+from ..likelihood import CERTAINTY
 from ..sources import Rows
 
 __all__ = ["BatchLoss"]
 
 Singles = NDArray[np.float32]
 
-_ONE, _LOG_2 = np.float32(1 + 1e-6), np.float32(np.log(2))  # a little more than one: no label is impossible
+_ONE, _LOG_2 = np.float32(1 + CERTAINTY.single), np.float32(np.log(2))  # a little more than one: no label is impossible
 _CACHE = 98_304  # numbers per temporary (float32): two of them fit in a megabyte of L2 beside the rows
 
 
@@ -48,15 +49,22 @@ class BatchLoss:
         self.ridge = np.float32(ridge / max(mass, 1.0))
 
     @property
+    def layout(self) -> Layout:
+        """Where a student's parameters sit in its flat row."""
+        family = self.family
+        return Layout(self.n_units, self.X.shape[1] - family.offsets, family.offsets, family.intercept)
+
+    @property
     def width(self) -> int:
         """Length of one student's flat row."""
-        return int(self.n_units * (self.X.shape[1] + 1) + self.family.intercept)
+        return self.layout.size
 
     def __call__(self, students: Singles) -> tuple[NDArray[np.float64], Singles]:
         """Return the mean losses (R,) and gradients (R, P). O(R k d n) flops, temporaries of one block."""
         R, k, q, n = len(students), self.n_units, self.X.shape[1], len(self.y)
-        A = np.ascontiguousarray(students[:, : k * q]).reshape(R * k, q)
-        stored = students[:, k * q : k * q + k]
+        layout = self.layout
+        A = np.ascontiguousarray(students[:, layout.units]).reshape(R * k, q)
+        stored = students[:, layout.weights]
         u = _softmax(stored) if self.family.labels else stored
         c = students[:, -1] if self.family.intercept else None
         losses = np.zeros(R)
@@ -89,7 +97,7 @@ class BatchLoss:
         if c is not None:
             parts.append(gc[:, None] / np.float32(n))
         gradient = np.hstack(parts)
-        gradient[:, : k * q].reshape(R, k, q)[:, :, : inputs.shape[2]] += self.ridge * inputs
+        gradient[:, layout.units].reshape(R, k, q)[:, :, : inputs.shape[2]] += self.ridge * inputs
         return losses, gradient
 
     def _activate(self, z: Any, slope: Any) -> tuple[Singles, Singles]:
@@ -121,21 +129,14 @@ class BatchLoss:
 
     def pack(self, students: list[Parameters]) -> Singles:
         """Return the flat rows of some students."""
-        rows = []
-        for A, u, b, c in students:
-            inputs = np.column_stack((A, b)) if self.family.offsets else A
-            stored = np.log(np.maximum(u, 1e-6)) if self.family.labels else u
-            rows.append(np.concatenate((inputs.ravel(), stored, [c] if self.family.intercept else [])))
-        return np.array(rows, dtype=np.float32)
+        if self.family.labels:
+            students = [theta._replace(u=np.log(np.maximum(theta.u, 1e-6))) for theta in students]
+        return np.array([self.layout.pack(theta) for theta in students], dtype=np.float32)
 
     def unpack(self, student: Singles) -> Parameters:
         """Return one flat row as parameters, in float64."""
-        k, q = self.n_units, self.X.shape[1]
-        inputs = student[: k * q].reshape(k, q).astype(np.float64)
-        stored = student[k * q : k * q + k].astype(np.float64)
-        u = _softmax(stored[None])[0] if self.family.labels else stored
-        A, b = (inputs[:, :-1], inputs[:, -1]) if self.family.offsets else (inputs, np.zeros(k))
-        return Parameters(A, u, b, float(student[-1]) if self.family.intercept else 0.0)
+        theta = self.layout.unpack(student.astype(np.float64))
+        return theta._replace(u=_softmax(theta.u[None])[0]) if self.family.labels else theta
 
 
 def _softmax(stored: Any) -> Any:

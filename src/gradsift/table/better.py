@@ -8,12 +8,12 @@ import numpy as np
 
 from ..checking import Floats
 from ..fit import Family, NormalEquations, Parameters
+from ..fit.moves import bending_direction, glorot_starts
 from ..inference import p_value
 from ..sources import Rows
 from .batch import BatchLoss
 from .lbfgs import minimize_batch, start_batch
-from .problem import Problem
-from .race import glorot_starts
+from .problem import TableProblem
 
 __all__ = ["Better", "better_unit"]
 
@@ -34,7 +34,7 @@ class Better(NamedTuple):
     splits: Floats
 
 
-def better_unit(problem: Problem, theta: Parameters, rng: np.random.Generator) -> Better:
+def better_unit(problem: TableProblem, theta: Parameters, rng: np.random.Generator) -> Better:
     """Test whether a new or a split unit would explain the residuals.
 
     On half A: six new units are fitted to the residuals, and per unit the extreme eigenvector of the splitting matrix
@@ -67,8 +67,7 @@ def _scores(family: Family, theta: Parameters, rows: Rows) -> tuple[Floats, Floa
     z = rows.X @ theta.A.T + theta.b
     r = family.activation.value(z) @ theta.u + theta.c
     weight = np.ones(len(r)) if rows.weight is None else rows.weight
-    information = weight / np.maximum(1 - r * r, 1e-4) if family.labels else weight
-    return rows.y - r, information
+    return rows.y - r, weight * family.rough.precision(r)
 
 
 def _candidates(family: Family, theta: Parameters, rows: Rows, rng: np.random.Generator) -> Better:
@@ -84,8 +83,7 @@ def _candidates(family: Family, theta: Parameters, rows: Rows, rng: np.random.Ge
     bend = bend.astype(np.float32)
     splits = np.empty_like(theta.A)
     for unit in range(len(theta.u)):
-        values, vectors = np.linalg.eigh((loss.X[:, :d] * bend[:, unit, None]).T @ loss.X[:, :d])
-        splits[unit] = vectors[:, int(np.argmax(np.abs(values)))]
+        splits[unit] = bending_direction(loss.X[:, :d], bend[:, unit])
     return Better(1.0, np.array([s.A[0] for s in students]), np.array([s.b[0] for s in students]), splits)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..checking import Floats, as_generator, at_least
 from ..fit import Family, Parameters
+from ..likelihood import CERTAINTY
 from ..model import SigmoidCombination
 from ..sources import Rows, Source
 from .frame import Frame
@@ -103,16 +104,16 @@ def _climb(
 
 def _seen(family: Family, design: Floats, y: Floats, B: Floats) -> Floats:
     values = family.activation.value(design @ B.T)
-    return np.asarray(np.maximum(0.5 * (1 + y[:, None] * values), 1e-12))
+    return np.asarray(np.maximum(0.5 * (1 + y[:, None] * values), 0.25 * CERTAINTY.simplex))
 
 
 def _newton(family: Family, design: Floats, y: Floats, row: Floats, q: Floats) -> Floats:
     """One Fisher-scoring step of a component's weighted likelihood, halved until it does not hurt."""
     z = design @ row
     value, slope = family.activation.value(z), family.activation.derivative(z)
-    spread = np.maximum(1 - value * value, 1e-9)
-    score = design.T @ (q * slope * (y - value) / spread)
-    information = (design * (q * slope * slope / spread)[:, None]).T @ design
+    precision = family.likelihood.precision(value)
+    score = design.T @ (q * slope * (y - value) * precision)
+    information = (design * (q * slope * slope * precision)[:, None]).T @ design
     information[np.diag_indices_from(information)] += 1e-8 * max(float(np.trace(information)), 1e-8)
     step = np.linalg.solve(information, score)
     before = float(q @ np.log(_seen(family, design, y, row[None])[:, 0]))

@@ -11,7 +11,7 @@ from ..model import SigmoidCombination
 from ..sources import ArraySource, Source
 from .fit import Fit
 from .frame import Framed
-from .problem import Problem
+from .problem import TableProblem
 from .settle import Settled
 from .simpler import gains
 from .verdict import FitEvidence, judge_fit
@@ -19,7 +19,7 @@ from .verdict import FitEvidence, judge_fit
 __all__ = ["finish"]
 
 
-def finish(source: Source, problem: Problem, settled: Settled) -> Fit:
+def finish(source: Source, problem: TableProblem, settled: Settled) -> Fit:
     """Return the fit: polished on all rows, with the sandwich covariance of the rows of the search, scaled to all."""
     family, frame = problem.family, problem.frame
     found = settled.optima.best
@@ -58,7 +58,7 @@ def finish(source: Source, problem: Problem, settled: Settled) -> Fit:
     )
 
 
-def _on_all_rows(source: Source, problem: Problem, found: Refined) -> Refined:
+def _on_all_rows(source: Source, problem: TableProblem, found: Refined) -> Refined:
     """Polish on the rows that the search did not see: the sample's curvature, scaled, leaves a few gradient passes."""
     if source.n_rows <= len(problem.rows.y) or problem.mass >= source.moments.mass:
         return found
@@ -88,17 +88,17 @@ def _canonical_errors(theta: Parameters, family: Family, covariance: Floats) -> 
 
 def _canonical_matrix(raw: SigmoidCombination, family: Family) -> Floats:
     """Return the (size, size) derivative of ``model.canonical()`` in the flat parameters."""
-    k, d = raw.units.shape
-    sign = np.where(raw.weights < 0, -1.0, 1.0)
+    layout = family.layout(*raw.units.shape)
+    turns = family.activation.odd_form is not None
+    sign = np.where((raw.weights < 0) & turns, -1.0, 1.0)
     order = np.argsort(-np.abs(raw.weights), kind="stable")
-    M = np.zeros((family.size(k, d), family.size(k, d)))
+    M = np.zeros((layout.size, layout.size))
     for place, unit in enumerate(order):
-        M[place * d : (place + 1) * d, unit * d : (unit + 1) * d] = sign[unit] * np.eye(d)
-        M[k * d + place, k * d + unit] = sign[unit]
-        if family.offsets:
-            M[k * d + k + place, k * d + k + unit] = sign[unit]
-        if family.intercept and sign[unit] < 0:
-            M[-1, k * d + unit] = 2 * family.activation.center
-    if family.intercept:
-        M[-1, -1] = 1.0
+        M[layout.a(place), layout.a(int(unit))] = sign[unit] * np.eye(layout.n_features)
+    turned = np.diag(sign)[order]
+    M[layout.weights, layout.weights] = turned
+    if family.offsets:
+        M[layout.b, layout.b] = turned
+    M[layout.c, layout.weights] = 2 * family.activation.center * (sign < 0)
+    M[layout.c, layout.c] = 1.0
     return M

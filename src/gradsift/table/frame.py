@@ -60,19 +60,15 @@ class Frame:
 
     def leave_matrix(self, family: Family, n_units: int) -> Floats:
         """Return the (size, size) derivative of :meth:`leave` in the flat parameters, for covariances."""
-        d, r = self.basis.shape
-        k = n_units
-        M = np.zeros((family.size(k, d), family.size(k, r)))
-        for unit in range(k):
-            M[unit * d : (unit + 1) * d, unit * r : (unit + 1) * r] = self.basis
-        weights = np.arange(k)
-        M[k * d + weights, k * r + weights] = self.y_scale
-        if family.offsets:
-            for unit in range(k):
-                M[k * d + k + unit, unit * r : (unit + 1) * r] = -self.shift @ self.basis
-                M[k * d + k + unit, k * r + k + unit] = 1.0
-        if family.intercept:
-            M[-1, -1] = self.y_scale
+        outer, inner = (family.layout(n_units, n) for n in self.basis.shape)
+        M = np.zeros((outer.size, inner.size))
+        for unit in range(n_units):
+            M[outer.a(unit), inner.a(unit)] = self.basis
+            if family.offsets:
+                M[outer.b, inner.a(unit)][unit] = -self.shift @ self.basis
+        M[outer.weights, inner.weights] = self.y_scale * np.eye(n_units)
+        M[outer.b, inner.b] = np.eye(n_units) if family.offsets else 0.0
+        M[outer.c, inner.c] = self.y_scale
         return M
 
 

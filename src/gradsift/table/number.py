@@ -7,7 +7,7 @@ import numpy as np
 from ..checks import TABLE
 from ..fit import Family
 from .offsets import offsets_needed
-from .problem import Problem
+from .problem import TableProblem
 from .settle import Effort, Progress, Settled, settle
 from .simpler import bic
 
@@ -17,7 +17,7 @@ _PATIENCE = 4  # numbers of units in a row that BIC may dislike before the searc
 
 
 def choose_units(
-    problem: Problem,
+    problem: TableProblem,
     max_units: int,
     effort: Effort,
     rng: np.random.Generator,

@@ -16,7 +16,7 @@ from .finish import finish
 from .fit import Fit
 from .number import choose_units
 from .offsets import offsets_needed
-from .problem import Problem, prepare
+from .problem import TableProblem, prepare
 from .settle import Effort, Progress, Settled, settle
 
 __all__ = ["search"]
@@ -72,7 +72,7 @@ def search(
     wider = _wider_family(family, offsets, intercept)
     effort = Effort(n_starts or (6 if family.labels else 4), max_rounds, tuple(starts))
 
-    def find(problem: Problem, *, watch: bool) -> Settled | None:
+    def find(problem: TableProblem, *, watch: bool) -> Settled | None:
         wanted = wider if watch and wider != family else None
         if n_units is None:
             return choose_units(problem, max_units, effort, rng, wanted, progress)

@@ -13,14 +13,14 @@ from ..sources.moments import MomentSummary
 from .batch import BatchLoss
 from .frame import Frame, frame_of
 
-__all__ = ["MAX_ROWS", "Problem", "prepare"]
+__all__ = ["MAX_ROWS", "TableProblem", "prepare"]
 
 MAX_ROWS = 20_000  # a search looks at no more; the rest of the rows only polish what it found
 _CANONICAL = 50_000  # numbers: tables up to this size are sorted first
 
 
 @dataclass(frozen=True)
-class Problem:
+class TableProblem:
     """What to fit, and the rows to search on.
 
     Attributes
@@ -76,7 +76,7 @@ class Problem:
         )
 
 
-def prepare(source: Source, family: Family, rng: np.random.Generator, prior: Prior | None = None) -> Problem:
+def prepare(source: Source, family: Family, rng: np.random.Generator, prior: Prior | None = None) -> TableProblem:
     """Draw at most :data:`MAX_ROWS` rows and put them in the frame of the source's moments."""
     rows = source.subsample(MAX_ROWS, rng)
     if rows.X.size <= _CANONICAL:
@@ -91,7 +91,7 @@ def prepare(source: Source, family: Family, rng: np.random.Generator, prior: Pri
     weight = None if rows.weight is None else rows.weight[order]
     framed = frame.rows(Rows(rows.X[order], rows.y[order], weight))
     share = _linear_share(moments.covariance, moments.cross, moments.y_variance)
-    return Problem(framed, family, frame, prior or Prior(), share, source.n_rows)
+    return TableProblem(framed, family, frame, prior or Prior(), share, source.n_rows)
 
 
 def _canonical(rows: Rows) -> Rows:

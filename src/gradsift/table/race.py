@@ -8,14 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..checking import Floats
-from ..fit import Chart, Family, Parameters, Refined
+from ..fit import Chart, Parameters, Refined
+from ..fit.moves import glorot_starts, prune
 from ..geometry import match_units
-from ..sources import Rows
 from .batch import BatchLoss
 from .lbfgs import Descent, minimize_batch, start_batch
-from .problem import Problem
+from .problem import TableProblem
 
-__all__ = ["Optima", "descend", "descend_on_many", "glorot_starts", "prune", "race", "same_optimum"]
+__all__ = ["Optima", "descend", "descend_on_many", "race", "same_optimum"]
 
 SPARE_UNITS = 5
 _TURNS = (1.0, 3.0)  # scales of the starts in turn: for labels one scale alone often leads to one optimum alone
@@ -65,21 +65,7 @@ class Contender(NamedTuple):
     hits: int
 
 
-def glorot_starts(
-    family: Family, n_units: int, n_features: int, n_starts: int, scale: float, rng: np.random.Generator
-) -> list[Parameters]:
-    """Draw random students whose arguments have variance about ``scale^2 2 d / (d + k)``."""
-    spread = scale * np.sqrt(2 / (n_features + n_units))
-    starts = []
-    for _ in range(n_starts):
-        A = spread * rng.standard_normal((n_units, n_features))
-        u = rng.standard_normal(n_units) * np.sqrt(2 / (n_units + 1))
-        b = 0.5 * rng.standard_normal(n_units) if family.offsets else np.zeros(n_units)
-        starts.append(Parameters(A, np.full(n_units, 1 / n_units) if family.labels else u, b, 0.0))
-    return starts
-
-
-def race(problem: Problem, n_units: int, n_starts: int, scale: float, rng: np.random.Generator) -> Optima:
+def race(problem: TableProblem, n_units: int, n_starts: int, scale: float, rng: np.random.Generator) -> Optima:
     """Descend from random starts with units to spare, drop the least useful, and polish what differs.
 
     Spare units make the landscape kinder: with correlated units, a race of exact size ends in a wrong optimum more
@@ -103,7 +89,7 @@ def race(problem: Problem, n_units: int, n_starts: int, scale: float, rng: np.ra
     return descend(problem, pruned, 200 if crowded else 40)
 
 
-def descend(problem: Problem, starts: list[Parameters], max_evaluations: int = 120) -> Optima:
+def descend(problem: TableProblem, starts: list[Parameters], max_evaluations: int = 120) -> Optima:
     """Descend from starts that already have the right number of units: on few rows, the best on many, then polished."""
     n_units, n = len(starts[0].u), len(problem.rows.y)
     sample = _few(problem, n_units)
@@ -118,7 +104,7 @@ def descend(problem: Problem, starts: list[Parameters], max_evaluations: int = 1
     return descend_on_many(problem, [loss.unpack(point) for point in state.points[near]])
 
 
-def descend_on_many(problem: Problem, starts: list[Parameters]) -> Optima:
+def descend_on_many(problem: TableProblem, starts: list[Parameters]) -> Optima:
     """Descend on many rows from starts for which few rows say nothing more, from twins once; then polish."""
     chosen, hits = _distinct(starts)
     loss = problem.batch(len(starts[0].u), min(len(problem.rows.y), _MANY))
@@ -127,7 +113,7 @@ def descend_on_many(problem: Problem, starts: list[Parameters]) -> Optima:
     return _polish_ends(problem, loss, state, hits)
 
 
-def _polish_ends(problem: Problem, loss: BatchLoss, state: Descent, hits: NDArray[np.intp]) -> Optima:
+def _polish_ends(problem: TableProblem, loss: BatchLoss, state: Descent, hits: NDArray[np.intp]) -> Optima:
     order = np.argsort(state.values)
     behind = (state.values[order] - state.values[order[0]]) / _nat(problem, state.values)  # nats on all rows
     chart = Chart(problem.family, problem.frame.metric)
@@ -149,41 +135,19 @@ def _distinct(students: list[Parameters]) -> tuple[NDArray[np.intp], NDArray[np.
     return np.array(chosen, dtype=np.intp), np.array(hits, dtype=np.intp)
 
 
-def _few(problem: Problem, n_units: int) -> int:
+def _few(problem: TableProblem, n_units: int) -> int:
     """Return the number of rows on which basins can be told apart: more when the signal is weak."""
     p = problem.family.n_parameters(n_units, problem.n_features)
     return int(min(len(problem.rows.y), 10_000, max(1000, ROWS_PER * p * max(1.0, 0.5 / problem.linear_share))))
 
 
-def prune(theta: Parameters, family: Family, rows: Rows, n_units: int) -> Parameters:
-    """Drop units one at a time, each time the one whose loss a refit of the other weights mends best."""
-    values = family.activation.value(rows.X @ theta.A.T + theta.b)  # (rows, k)
-    y = rows.y - theta.c
-    information = 1 / np.maximum(1 - (values @ theta.u) ** 2, 1e-3) if family.labels else np.ones(len(y))
-    if rows.weight is not None:
-        information = information * rows.weight
-    gram = (values * information[:, None]).T @ values
-    gram[np.diag_indices_from(gram)] += 1e-6 * information.sum()  # twins are common among spare units
-    cross = values.T @ (information * y)
-    kept = np.arange(len(theta.u))
-    while len(kept) > n_units:
-        inverse = np.linalg.inv(gram[np.ix_(kept, kept)])
-        price = (inverse @ cross[kept]) ** 2 / np.diag(inverse)
-        kept = np.delete(kept, np.argmin(price))
-    u: Floats = np.asarray(np.linalg.solve(gram[np.ix_(kept, kept)], cross[kept]))
-    if family.labels:
-        u = np.maximum(u, 0.2 / n_units)
-        u = u / u.sum()
-    return Parameters(theta.A[kept], u, theta.b[kept], theta.c)
-
-
-def _nat(problem: Problem, losses: Floats) -> float:
+def _nat(problem: TableProblem, losses: Floats) -> float:
     """Return the change of the mean loss that is one nat on all rows of the search."""
     n = len(problem.rows.y)
     return 1.0 / n if problem.family.labels else float(2 * losses.min()) / n
 
 
-def polish_distinct(problem: Problem, contenders: list[Contender]) -> Optima:
+def polish_distinct(problem: TableProblem, contenders: list[Contender]) -> Optima:
     """Polish the contenders, except those that sit, or soon arrive, where another polish began or ended."""
     found: list[Refined] = []
     begun: list[list[Parameters]] = []  # where the polishes that ended in each optimum began

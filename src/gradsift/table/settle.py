@@ -11,7 +11,7 @@ from ..fit import Chart, from_model
 from ..model import SigmoidCombination
 from .better import better_unit
 from .escape import escape, level, spiky
-from .problem import Problem
+from .problem import TableProblem
 from .race import Optima, descend, race, same_optimum
 
 __all__ = ["Effort", "Progress", "Settled", "settle"]
@@ -46,7 +46,7 @@ class Settled(NamedTuple):
 
 
 def settle(
-    problem: Problem, n_units: int, effort: Effort, rng: np.random.Generator, progress: Progress | None = None
+    problem: TableProblem, n_units: int, effort: Effort, rng: np.random.Generator, progress: Progress | None = None
 ) -> Settled:
     """Find the best model with `n_units` units.
 

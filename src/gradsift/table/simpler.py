@@ -7,10 +7,10 @@ from typing import NamedTuple
 import numpy as np
 
 from ..fit import Family, NormalEquations, Parameters, Refined
+from ..fit.moves import prune
 from ..sources import ArraySource
 from .lbfgs import minimize_batch, start_batch
-from .problem import Problem
-from .race import prune
+from .problem import TableProblem
 
 __all__ = ["Gains", "bic", "gains"]
 
@@ -34,7 +34,7 @@ def bic(family: Family, loss: float, mass: float, n_parameters: int) -> float:
     return deviance + n_parameters * float(np.log(mass))
 
 
-def gains(problem: Problem, best: Refined) -> Gains:
+def gains(problem: TableProblem, best: Refined) -> Gains:
     """Compare on the rows of the search. The smaller sums of sigmoids get one descent each, not a search."""
     family, mass, d = problem.family, problem.mass, problem.n_features
     k = len(best.theta.u)
@@ -52,14 +52,14 @@ def gains(problem: Problem, best: Refined) -> Gains:
     return Gains(constant, linear, over_one, over_fewer)
 
 
-def _descended_loss(problem: Problem, theta: Parameters) -> float:
+def _descended_loss(problem: TableProblem, theta: Parameters) -> float:
     """Return the loss on all rows of the search after one short descent on some of them, to about a nat."""
     loss = problem.batch(len(theta.u), min(len(problem.rows.y), 5000))
     point = loss.unpack(minimize_batch(loss, start_batch(loss, loss.pack([theta])), 30, tolerance=1e-4).points[0])
     return ArraySource(*problem.rows).reduce(NormalEquations(problem.family, point, curvature=False)).loss
 
 
-def _one_unit(problem: Problem) -> Parameters:
+def _one_unit(problem: TableProblem) -> Parameters:
     """Return a single unit of weight one along the linear fit."""
     X, y, weight = problem.rows
     direction = X.T @ (y if weight is None else weight * y)
@@ -67,7 +67,7 @@ def _one_unit(problem: Problem) -> Parameters:
     return Parameters(direction[None], np.ones(1), np.zeros(1), 0.0)
 
 
-def _constant_loss(problem: Problem) -> float:
+def _constant_loss(problem: TableProblem) -> float:
     y, weight = problem.rows.y, problem.rows.weight
     mean = float(np.average(y, weights=weight))
     if problem.family.labels:
@@ -76,7 +76,7 @@ def _constant_loss(problem: Problem) -> float:
     return 0.5 * problem.mass * float(np.average((y - mean) ** 2, weights=weight))
 
 
-def _linear_loss(problem: Problem) -> float:
+def _linear_loss(problem: TableProblem) -> float:
     X, y, weight = problem.rows
     root = np.ones(len(y)) if weight is None else np.sqrt(weight)
     design = np.column_stack((X, np.ones(len(y)))) * root[:, None]

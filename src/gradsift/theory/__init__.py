@@ -8,12 +8,25 @@ from __future__ import annotations
 
 from . import bounds, constants, exact, information, partition, planning
 from .bounds import Bound
-from .constants import Parameters, Problem, parameters
+from .constants import Problem, RunParameters, parameters
 from .exact import exact_parameters
 from .partition import CandidateRun, check_theorem
 from .planning import SamplePlan, plan
 
 __all__ = [
-    "Bound", "CandidateRun", "Parameters", "Problem", "SamplePlan", "bounds", "check_theorem", "constants", "exact",
-    "exact_parameters", "information", "parameters", "partition", "plan", "planning",
+    "Bound",
+    "CandidateRun",
+    "Problem",
+    "RunParameters",
+    "SamplePlan",
+    "bounds",
+    "check_theorem",
+    "constants",
+    "exact",
+    "exact_parameters",
+    "information",
+    "parameters",
+    "partition",
+    "plan",
+    "planning",
 ]  # fmt: skip

@@ -13,7 +13,7 @@ import math
 import numpy as np
 from scipy.optimize import brentq
 
-from .constants import Parameters, Problem, check_accuracy, gamma_closed, parameters, xi0_over_delta
+from .constants import Problem, RunParameters, check_accuracy, gamma_closed, parameters, xi0_over_delta
 from .fields import log_coefficients
 
 __all__ = ["exact_Delta", "exact_log_coefficient", "exact_parameters"]
@@ -37,11 +37,11 @@ def exact_Delta(problem: Problem, delta: float) -> float:
     return float(brentq(excess, 0.0, parameters(problem, delta, 0.5).Delta, xtol=1e-12))
 
 
-def exact_parameters(problem: Problem, delta: float, rho: float, *, kappa: float | None = None) -> Parameters:
+def exact_parameters(problem: Problem, delta: float, rho: float, *, kappa: float | None = None) -> RunParameters:
     """Delta, w0, xi0 and gamma with the exact mean derivative; same arguments as `constants.parameters`."""
     check_accuracy(delta, rho)
     kappa = problem.kappa if kappa is None else kappa
     Delta = exact_Delta(problem, delta)
     log_w0 = math.log(problem.k / delta) + exact_log_coefficient(Delta, problem.beta)
     xi0 = xi0_over_delta(problem.k, kappa, rho) * Delta
-    return Parameters(Delta, log_w0, xi0, gamma_closed(problem.k, kappa, rho), "exact")
+    return RunParameters(Delta, log_w0, xi0, gamma_closed(problem.k, kappa, rho), "exact")

@@ -41,8 +41,8 @@ def log_coefficients(arguments: Floats, beta: float) -> Floats:
     return logs
 
 
-_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(96)
-_REACH = 12.0  # the integrand falls faster than a Gaussian from its peak: e^{-72} is left out
+_LEGENDRE_NODES, _LEGENDRE_WEIGHTS = np.polynomial.legendre.leggauss(96)
+_PEAK_REACH = 12.0  # the integrand falls faster than a Gaussian from its peak: e^{-72} is left out
 
 
 def _near_log_coefficients(z: Floats, beta: float) -> Floats:
@@ -52,17 +52,19 @@ def _near_log_coefficients(z: Floats, beta: float) -> Floats:
         rising = z - middle - 2 * beta * np.tanh(beta * middle) > 0
         low, high = np.where(rising, middle, low), np.where(rising, high, middle)
     peak = 0.5 * (low + high)
-    first, last = peak - _REACH, peak + _REACH
+    first, last = peak - _PEAK_REACH, peak + _PEAK_REACH
     inner = [np.clip(edge, first, last) for edge in (-20 / beta, 0.0, 20 / beta, peak)]
     edges = np.sort(np.stack([first, *inner, last], axis=1), axis=1)  # (n, 6)
     half = 0.5 * np.diff(edges, axis=1)[..., None]  # (n, 5, 1)
-    s = edges[:, :-1, None] + half * (1 + _NODES)  # (n, 5, 96)
+    s = edges[:, :-1, None] + half * (1 + _LEGENDRE_NODES)  # (n, 5, 96)
 
     def log_integrand(s: Floats, z: Floats) -> Floats:
         return np.asarray(2 * math.log(2) - 2 * np.logaddexp(beta * s, -beta * s) - 0.5 * (s - z) ** 2)
 
     top = log_integrand(peak, z)
-    total = (half * _WEIGHTS * np.exp(log_integrand(s, z[:, None, None]) - top[:, None, None])).sum(axis=(1, 2))
+    total = (half * _LEGENDRE_WEIGHTS * np.exp(log_integrand(s, z[:, None, None]) - top[:, None, None])).sum(
+        axis=(1, 2)
+    )
     return np.asarray(math.log(beta) - 0.5 * math.log(2 * math.pi) + top + np.log(total))
 
 

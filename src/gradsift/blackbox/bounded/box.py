@@ -9,7 +9,7 @@ import numpy as np
 from ...checking import Floats
 from ...fit import Parameters
 from ...oracle import Oracle
-from ..asking import Ledger
+from ..asking import Asked, Ledger
 
 __all__ = ["Box", "box_of"]
 
@@ -30,19 +30,19 @@ class Box:
     half: Floats
 
     @property
-    def inside(self) -> Floats:
+    def X(self) -> Floats:
         """All rows asked so far, in the box's coordinates."""
         return np.asarray((self.ledger.X - self.middle) / self.half)
 
     @property
-    def answers(self) -> Floats:
+    def y(self) -> Floats:
         """Answers to these rows."""
         return self.ledger.y
 
-    def ask(self, rows: Floats, step: str) -> Floats:
+    def ask(self, rows: Floats, step: str) -> Asked:
         """Ask at rows of [-1, 1]^d; rounding never leaves the bounds."""
         points = self.middle + self.half * np.clip(rows, -1.0, 1.0)
-        return self.ledger.ask(np.clip(points, self.middle - self.half, self.middle + self.half), step)
+        return self.ledger.ask_numbered(np.clip(points, self.middle - self.half, self.middle + self.half), step)
 
     def peek(self, rows: Floats, step: str) -> Floats:
         """Ask at rows of [-1, 1]^d without keeping them: equations that differ from kept ones by a tiny step."""
@@ -53,9 +53,13 @@ class Box:
 
         return self.ledger.ask_blocks(len(rows), rows_of, step)
 
-    def draw(self, n: int, share: float, rng: np.random.Generator) -> Floats:
+    def draw(self, n: int, radius: float, rng: np.random.Generator) -> Floats:
         """Return n random rows, uniform in the given share of the box."""
-        return np.asarray(share * rng.uniform(-1.0, 1.0, (n, len(self.half))))
+        return np.asarray(radius * rng.uniform(-1.0, 1.0, (n, len(self.half))))
+
+    def spread(self, radius: float) -> float:
+        """Return the standard deviation of their entries."""
+        return radius / float(np.sqrt(3.0))
 
     def outside(self, theta: Parameters) -> Parameters:
         """Return parameters in the oracle's coordinates."""

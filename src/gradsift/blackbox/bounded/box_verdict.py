@@ -8,9 +8,9 @@ import numpy as np
 
 from ...checking import Floats
 from ...checks import EXACT_IN_A_BOX, Verdict, exact, n_of
+from ...fit import Fitted
 from ..asking import EPS
 from ..links import Link
-from ..noisy.local_fit import Fitted
 from ..result import Identification
 from .box import Box
 
@@ -32,15 +32,16 @@ class BoxErrors(NamedTuple):
 def box_errors(fitted: Fitted, largest: float) -> BoxErrors:
     """Return what rounding of the answers does to a joint fit that had it for its noise."""
     theta = fitted.theta
-    k, d = theta.A.shape
+    layout = theta.layout
     chi = float(np.abs(fitted.residuals).max() / (16 * EPS * largest))
     C = np.diag(fitted.covariance) * max(1.0, chi) ** 2
-    at = np.arange(k) * (d + 1)
     lengths = np.linalg.norm(theta.A, axis=1)
-    across = np.sqrt(np.array([C[i : i + d].sum() for i in at])) / lengths
-    offset, weight = np.sqrt(C[at + d]), np.sqrt(C[k * (d + 1) : -1])
+    across = np.sqrt(np.array([C[layout.a(unit)].sum() for unit in range(layout.n_units)])) / lengths
+    offset, weight = np.sqrt(C[layout.b]), np.sqrt(C[layout.weights])
     bounds = 4 * np.maximum(across, np.maximum(offset / (1 + np.abs(theta.b)), weight / np.abs(theta.u)))
-    return BoxErrors(chi, across, np.sqrt(C[at]) / lengths, offset, weight, float(np.sqrt(C[-1])), bounds)
+    return BoxErrors(
+        chi, across, np.sqrt(C[layout.first]) / lengths, offset, weight, float(np.sqrt(C[layout.c][0])), bounds
+    )
 
 
 def exact_result(fitted: Fitted, box: Box, link: Link, fresh: Floats, n_queries: int) -> Identification:

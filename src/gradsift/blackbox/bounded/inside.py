@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,38 +11,22 @@ import numpy as np
 from ...checking import Floats, as_generator, at_least
 from ...checks import EXACT_IN_A_BOX
 from ...errors import BudgetSpent, NotIdentifiable
-from ...fit import Parameters
+from ...fit import Fitted, Layout, Parameters, fit_jointly, predict
+from ...likelihood import Noise
 from ...oracle import Oracle
 from ..answers import Floor, choose_path
 from ..asking import EPS, Ledger
 from ..links import Link, link_of
 from ..noisy.cones import cones
-from ..noisy.local_fit import Fitted, Noise, fit_jointly, predict
 from ..noisy.student import Lesson, study
 from ..result import Identification, Progress
 from .box import Box, box_of
+from .box_policy import INSIDE
 from .box_verdict import box_errors, exact_result
 from .near_field import look_near
-from .noisy_box import NoisyBox
+from .noisy_box import identify_noisy_box
 
 __all__ = ["identify_bounded"]
-
-_EXACT = 1e-7  # standard error given to exact answers, over their largest: what a student's fit can reach
-_SPARE = 6
-_MOST_SPARE = 28  # a student with more is not worth its time
-_GROWTH = 1.2
-_CLEAR_GAP = 10.0
-_LEAST_PER_UNKNOWN = 1.5
-_MOST_PER_UNKNOWN = 12.0
-_ARGUMENTS = 4.0
-_PER_UNKNOWN = 1.15
-_SHARP = 4e-9  # relative error of a unit
-_MOST_SHARPENINGS = 3
-_ALL_PER_UNKNOWN = 3.3  # queries, steps for derivatives among them
-_WIDER = 4.0  # inputs of the joint fit, over those of derivatives
-_MOST_BENDS = 3  # second derivatives beside the first ones, before a student is asked
-_MISSED = 100.0  # residuals over these errors that a span known to four digits explains
-_ROUGH = 1e-5  # standard error given to answers in the span of the units, over the largest
 
 
 def identify_bounded(
@@ -78,7 +63,10 @@ def identify_bounded(
     before = oracle.n_answered
     box = box_of(oracle, Ledger(oracle, None, progress))
     floor = choose_path(oracle, rng) if floor is None else floor
-    search = _Exact(box, link, rng) if floor.kind == "exact" else NoisyBox(box, link, floor, accuracy, rng)
+    if floor.kind != "exact":
+        found = identify_noisy_box(box, link, floor, accuracy, rng)
+        return replace(found, n_queries=oracle.n_answered - before)
+    search = _ExactInside(box, link, rng)
     try:
         search.run()
     except BudgetSpent as spent:
@@ -88,14 +76,14 @@ def identify_bounded(
     return search.result(oracle.n_answered - before)
 
 
-class _Exact:
+class _ExactInside:
     """One identification with exact answers while it runs; all parameters are those of the box's coordinates."""
 
     def __init__(self, box: Box, link: Link, rng: np.random.Generator) -> None:
         self.box, self.rng, self.link = box, rng, link
         self.g = self.link.odd
         self.share = 1.0  # of the box that random inputs fill
-        self.n_spare = _SPARE
+        self.n_spare = INSIDE.spare
         self.fitted: Fitted | None = None
         self.shortage = ""
         self.n_untaught = 0
@@ -106,19 +94,19 @@ class _Exact:
         """Algebra near the origin where units are no more than inputs, else a student."""
         if not self._look_near():
             self.fitted, self.share = None, 1.0
-            self.n_untaught = len(self.box.answers)
+            self.n_untaught = len(self.box.y)
             self._teach()
 
     def _look_near(self) -> bool:
         near = look_near(self.box, self.rng)
-        self.share = min(1.0, _WIDER * near.share)
+        self.share = min(1.0, INSIDE.wider * near.share)
         k, d = near.basis.shape
         if k == d:  # as many units as inputs, or more
             return False
-        self.n_unknowns = k * (d + 2) + 1
-        self._draw(int(_PER_UNKNOWN * self.n_unknowns) - near.worth)
+        self.n_unknowns = Layout(k, d).size
+        self._draw(int(INSIDE.per_unknown * self.n_unknowns) - near.worth)
         near.bend_again(self.rng)
-        for _ in range(_MOST_BENDS):
+        for _ in range(INSIDE.most_bends):
             near.bend_again(self.rng)
             start = near.start(self.g, self.rng)
             if start is not None and self._settles(start, near.basis):
@@ -128,23 +116,21 @@ class _Exact:
 
     def _sharpen(self) -> None:
         """Draw more where the answers leave too much open."""
-        for _ in range(_MOST_SHARPENINGS):
+        for _ in range(INSIDE.most_sharpenings):
             fitted, largest = self._known(), self.box.ledger.largest
-            if float(box_errors(fitted, largest).bounds.max()) < _SHARP:
+            if float(box_errors(fitted, largest).bounds.max()) < INSIDE.sharp:
                 return
             self._draw(len(fitted.information) // 6)
-            self.fitted = fit_jointly(
-                fitted.theta, self.box.inside, self.box.answers, Noise(16 * EPS * largest), self.g
-            )
+            self.fitted = fit_jointly(fitted.theta, self.box.X, self.box.y, Noise(16 * EPS * largest), self.g)
 
     def _settles(self, start: Parameters, basis: Floats) -> bool:
         """Fit a start first in the units' span, where unknowns are few, and then everywhere."""
-        X, y = self.box.inside, self.box.answers
-        rough = Noise(_ROUGH * max(self.box.ledger.largest, 1e-300))
+        X, y = self.box.X, self.box.y
+        rough = Noise(INSIDE.rough * max(self.box.ledger.largest, 1e-300))
         inner = X @ basis.T
         start = start._replace(c=float(np.median(y - predict(start, inner, self.g))))
         fitted = fit_jointly(start, inner, y, rough, self.g)
-        if 2 * fitted.loss > _MISSED**2 * len(y):
+        if 2 * fitted.loss > INSIDE.missed**2 * len(y):
             return False
         theta = fitted.theta._replace(A=fitted.theta.A @ basis)
         fitted = fit_jointly(theta, X, y, self.noise, self.g, damping=1e-6)
@@ -157,25 +143,25 @@ class _Exact:
         while wanted < most:
             self._draw(wanted - self.n_taught)
             lesson = self._lesson()
-            most = max(_MOST_PER_UNKNOWN * (self.n_spare + 4) * (d + 2), 2000)
+            most = max(INSIDE.most_per_unknown * (self.n_spare + 4) * (d + 2), 2000)
             if self._accepts(lesson) and self._agrees(lesson.fitted.theta):
                 return
             self._adapt(lesson)
-            wanted = int(np.ceil(_GROWTH * self.n_taught))
+            wanted = int(np.ceil(INSIDE.growth * self.n_taught))
         raise NotIdentifiable(
-            f"No number of units up to {self.n_spare} explains {len(self.box.answers)} answers inside the box: the "
+            f"No number of units up to {self.n_spare} explains {len(self.box.y)} answers inside the box: the "
             "function is not a sum of such sigmoids, or the box is too small for its units to bend (or far too large)."
         )
 
     @property
     def noise(self) -> Noise:
-        return Noise(_EXACT * max(self.box.ledger.largest, 1e-300))
+        return Noise(INSIDE.exact * max(self.box.ledger.largest, 1e-300))
 
     def outlook(self, reason: str) -> str:
         """Say why the search ended, and what it takes once the number of units is known."""
         if not self.n_unknowns:
             return reason
-        whole = int(_ALL_PER_UNKNOWN * self.n_unknowns)
+        whole = int(INSIDE.all_per_unknown * self.n_unknowns)
         return f"{reason.rstrip('.')}; about {whole} queries in all would do for its {self.n_unknowns} unknowns."
 
     def _draw(self, n: int) -> None:
@@ -185,13 +171,13 @@ class _Exact:
     @property
     def n_taught(self) -> int:
         """Answers to the student's own random inputs; lines through the centre would mislead it."""
-        return len(self.box.answers) - self.n_untaught
+        return len(self.box.y) - self.n_untaught
 
     def _lesson(self) -> Lesson:
-        X, y = self.box.inside[self.n_untaught :], self.box.answers[self.n_untaught :]
+        X, y = self.box.X[self.n_untaught :], self.box.y[self.n_untaught :]
         while True:
             lesson = study(X, y, self.noise, self.g, self.n_spare, self.share / np.sqrt(3.0), self.rng)
-            room = len(y) >= 1.3 * (self.n_spare + 3) * (X.shape[1] + 2) and self.n_spare < _MOST_SPARE
+            room = len(y) >= 1.3 * (self.n_spare + 3) * (X.shape[1] + 2) and self.n_spare < INSIDE.most_spare
             if not lesson.saturated or not room:
                 return lesson
             self.n_spare += 3
@@ -199,7 +185,7 @@ class _Exact:
     def _accepts(self, lesson: Lesson) -> bool:
         fitted = lesson.fitted
         n, n_unknowns = len(fitted.residuals), len(fitted.information)
-        if lesson.gap < _CLEAR_GAP or n < max(_LEAST_PER_UNKNOWN * n_unknowns, n_unknowns + 3):
+        if lesson.gap < INSIDE.clear_gap or n < max(INSIDE.least_per_unknown * n_unknowns, n_unknowns + 3):
             return False
         explained = fitted.loss < n
         return explained and bool(cones(fitted).max() < 1e-2)
@@ -207,11 +193,11 @@ class _Exact:
     def _agrees(self, theta: Parameters) -> bool:
         """Ask at fresh points, compare, and fit them too."""
         points = self.box.draw(3 + len(theta.u), 1.0, self.rng)
-        self.fresh = self.box.ask(points, "check") - predict(theta, points, self.g)
+        self.fresh = self.box.ask(points, "check").answers - predict(theta, points, self.g)
         largest = self.box.ledger.largest
         if np.abs(self.fresh).max() > EXACT_IN_A_BOX.fresh_points * largest:
             return False
-        X, y = self.box.inside, self.box.answers
+        X, y = self.box.X, self.box.y
         rounding = Noise(16 * EPS * largest)
         self.fitted = fit_jointly(theta, X, y, rounding, self.g, damping=1e-9)
         return True
@@ -225,8 +211,8 @@ class _Exact:
         """Draw from a smaller share of a box in which typical units are steps."""
         lengths = np.linalg.norm(lesson.fitted.theta.A, axis=1)
         spread = self.share * float(np.median(lengths)) / np.sqrt(3.0)
-        if spread > 2.5 * _ARGUMENTS:
-            self.share *= max(0.5, float(np.sqrt(_ARGUMENTS / spread)))
+        if spread > 2.5 * INSIDE.arguments:
+            self.share *= max(0.5, float(np.sqrt(INSIDE.arguments / spread)))
 
     def result(self, n_queries: int) -> Identification:
         """Return what was found."""

@@ -18,17 +18,9 @@ from ...checking import Floats
 from ...errors import NotIdentifiable
 from ...fit import Parameters
 from .box import Box
+from .box_policy import NEAR_FIELD
 
 __all__ = ["NearField", "look_near"]
-
-_BENT = 0.25  # share of a difference that is not linear in the distance: arguments of about one
-_FIRST_SHARE = 0.25
-_MOST_HALVINGS = 20
-_FIRST_STEP = 1e-7  # of the inputs' size: halfway between truncation and rounding, in digits
-_SECOND_STEP = 1e-4
-_NEGLIGIBLE = 3e-6  # singular value over the largest
-_LEAST_GRADIENTS = 3
-_INNER = 0.5  # share of the gradients' distances at which second derivatives are taken: units bend there
 
 
 @dataclass
@@ -66,10 +58,10 @@ class NearField:
 
     def bend_again(self, rng: np.random.Generator) -> None:
         """Take second derivatives at one more point; 1 + k (k + 3) / 2 queries."""
-        k, step = self.k, _SECOND_STEP * self.share
-        x = self.box.draw(1, _INNER * self.share, rng)
+        k, step = self.k, NEAR_FIELD.second_step * self.share
+        x = self.box.draw(1, NEAR_FIELD.inner * self.share, rng)
         first, second = np.triu_indices(k)
-        at = self.box.ask(x, "start")
+        at = self.box.ask(x, "start").answers
         once = self.box.peek(x + step * self.basis, "differences")
         twice = self.box.peek(x + step * (self.basis[first] + self.basis[second]), "differences")
         H = np.empty((k, k))
@@ -109,20 +101,20 @@ def look_near(box: Box, rng: np.random.Generator) -> NearField:
     d = len(box.half)
     ways = box.draw(int(np.clip(d // 3, 3, 8)), 1.0, rng)
     share = _bending_share(box, ways)
-    n_along = len(box.answers)
-    step = _FIRST_STEP * share * np.sqrt(d)
+    n_along = len(box.y)
+    step = NEAR_FIELD.first_step * share * np.sqrt(d)
     points, rows = np.empty((0, d)), np.empty((0, d))
     while len(points) <= d:
-        n = _LEAST_GRADIENTS if not len(points) else 1
+        n = NEAR_FIELD.least_gradients if not len(points) else 1
         new = box.draw(n, share, rng)
         inwards = np.where(new > 0, -step, step)
-        base = box.ask(new, "start")
+        base = box.ask(new, "start").answers
         moved = np.concatenate([x + np.diag(h) for x, h in zip(new, inwards)])
         changes = box.peek(moved, "differences").reshape(n, d) - base[:, None]
         points, rows = np.concatenate([points, new]), np.concatenate([rows, changes / inwards])
         scaled = rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-300)
         _, values, basis = np.linalg.svd(scaled, full_matrices=False)
-        k = int((values > _NEGLIGIBLE * values[0]).sum())
+        k = int((values > NEAR_FIELD.negligible * values[0]).sum())
         if k < len(points):
             break
     _refuse_steps(box, points[0], np.flatnonzero(~rows.any(axis=0)))
@@ -156,13 +148,13 @@ def _bending_share(box: Box, ways: Floats) -> float:
     n = len(ways)
 
     def differences(share: float) -> Floats:
-        y = box.ask(share * np.concatenate([ways, -ways]), "start").reshape(2, n)
+        y = box.ask(share * np.concatenate([ways, -ways]), "start").answers.reshape(2, n)
         return np.asarray(y[0] - y[1])
 
     def bent(wide: Floats, narrow: Floats) -> bool:
-        return bool(np.abs(wide - 2 * narrow).sum() > _BENT * np.abs(2 * narrow).sum())
+        return bool(np.abs(wide - 2 * narrow).sum() > NEAR_FIELD.bent * np.abs(2 * narrow).sum())
 
-    share = _FIRST_SHARE
+    share = NEAR_FIELD.first_share
     wide, narrow = differences(share), differences(0.5 * share)
     if not bent(wide, narrow):
         while share < 1:
@@ -171,7 +163,7 @@ def _bending_share(box: Box, ways: Floats) -> float:
                 break
             share, wide = 2 * share, wider
         return share
-    for _ in range(_MOST_HALVINGS):
+    for _ in range(NEAR_FIELD.most_halvings):
         share, wide = 0.5 * share, narrow
         narrow = differences(0.5 * share)
         if not bent(wide, narrow):

@@ -6,11 +6,11 @@ import numpy as np
 
 from ...activations import Activation
 from ...checking import Floats
-from ..noisy.local_fit import Fitted, Noise, jacobian, predict
+from ...fit import Fitted, predict, value_jacobian
+from ...likelihood import Noise
+from .box_policy import TELLING
 
 __all__ = ["telling_points"]
-
-_POOL = 12  # candidates per point
 
 
 def telling_points(
@@ -22,11 +22,11 @@ def telling_points(
     is worth the drop of the summed variance of all directions if it were asked, given those chosen before.
     O(n^2 P) flops for P unknowns.
     """
-    pool = _candidates(fitted, _POOL * n, share, rng)
+    pool = _candidates(fitted, TELLING.pool * n, share, rng)
     theta = fitted.theta
-    k, d = theta.A.shape
-    J = jacobian(theta, fitted.mirrors, pool, g) * np.sqrt(noise.precision(predict(theta, pool, g)))[:, None]
-    across = np.concatenate([np.arange(1, d) + unit * (d + 1) for unit in range(k)])
+    layout, d = theta.layout, theta.A.shape[1]
+    J = value_jacobian(theta, pool, g, fitted.mirrors) * np.sqrt(noise.precision(predict(theta, pool, g)))[:, None]
+    across = layout.rows(np.arange(layout.size))[:, 1:d].ravel()
     size = np.repeat(1 / np.linalg.norm(theta.A, axis=1), d - 1)
     C = fitted.covariance.copy()
     chosen = np.empty(n, dtype=np.intp)

@@ -10,13 +10,13 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from ...checking import Floats
 
-__all__ = ["Descent", "Problem", "descend"]
+__all__ = ["Lowest", "Problem", "descend"]
 
 # Parameters (p,) -> residuals (n,), and a function that returns their Jacobian (n, p).
 Problem = Callable[[Floats], tuple[Floats, Callable[[], Floats]]]
 
 
-class Descent(NamedTuple):
+class Lowest(NamedTuple):
     """Parameters at the end, and the root mean square of the residuals there."""
 
     parameters: Floats
@@ -29,7 +29,7 @@ def descend(
     most_steps: int,
     target: float = 0.0,
     patience: float = 1e-3,
-) -> Descent:
+) -> Lowest:
     """Minimise a sum of squares (Levenberg and Marquardt, Nielsen's damping).
 
     Parameters
@@ -78,4 +78,4 @@ def descend(
             break
         if len(history) > 15 and history[-16] - loss < patience * history[-16]:
             break
-    return Descent(theta, float(np.sqrt(loss / n)))
+    return Lowest(theta, float(np.sqrt(loss / n)))

@@ -11,15 +11,15 @@ from ...activations import Activation
 from ...checking import Floats
 from ...geometry import normalize_rows
 from ..asking import Ledger
-from .descent import Descent, descend
+from .descent import Lowest, descend
 from .planes import FirstLayer
 from .tower import Layers, pass_through
 from .upper import Front
 
 __all__ = ["read_edges"]
 
-_SLOPES = np.array([0.5, 1.0, 2.0, 4.0, 8.0])  # starts, over what the width of the step suggests
-_OFFSETS = np.array([-1.5, -0.5, 0.5, 1.5])
+_SLOPE_STARTS = np.array([0.5, 1.0, 2.0, 4.0, 8.0])  # starts, over what the width of the step suggests
+_OFFSET_STARTS = np.array([-1.5, -0.5, 0.5, 1.5])
 _PLACES = np.array([-3.0, -1.8, -1.0, -0.5, 0.0, 0.5, 1.0, 1.8, 3.0])  # of new rows, over half the step's width
 _ENOUGH = 8
 _FITS = 1e-4  # of the spread of the answers
@@ -82,7 +82,7 @@ def _asked_edge(ledger: Ledger, first: FirstLayer, unit: int, radius: float, rng
     return None
 
 
-def _fit(edge: _Edge, upper: Layers, g: Activation, width: float) -> Descent:
+def _fit(edge: _Edge, upper: Layers, g: Activation, width: float) -> Lowest:
     spread = float(edge.answers.std()) or 1.0
     inputs = edge.signs.copy()
 
@@ -95,8 +95,8 @@ def _fit(edge: _Edge, upper: Layers, g: Activation, width: float) -> Descent:
         return (passed.values - edge.answers) / spread, lambda: np.stack([by_z * edge.heights * slope, by_z], axis=1)
 
     starts = []
-    for slope in _SLOPES / width:
-        for offset in _OFFSETS:
+    for slope in _SLOPE_STARTS / width:
+        for offset in _OFFSET_STARTS:
             start = np.array([np.log(slope), offset])
             left = problem(start)[0]
             starts.append((float(left @ left), start))

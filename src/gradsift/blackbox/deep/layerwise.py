@@ -19,7 +19,7 @@ from .edges import read_edges
 from .nearby import near_points
 from .planes import FirstLayer, no_planes
 from .policy import POLICY
-from .teaching import Lesson, teach
+from .teaching import Taught, teach
 from .tower import Layers, to_network
 from .vertices import ask_again, known_vertices
 from .vouch import fresh_points, how_far_off, judge
@@ -33,7 +33,7 @@ class _State:
     """What is known so far, for the result or for what is returned when it breaks off."""
 
     first: FirstLayer
-    lesson: Lesson | None = None
+    lesson: Taught | None = None
     layers: Layers | None = None
     notes: list[str] = field(default_factory=list)
 

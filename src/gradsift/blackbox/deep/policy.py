@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["POLICY", "Policy"]
+__all__ = ["POLICY", "DeepPolicy"]
 
 
 @dataclass(frozen=True)
-class Policy:
+class DeepPolicy:
     """Looked at on the seeds 900 and 901 of the rows of benchmarks/black_box_deep.py that are named, or guesses."""
 
     # Far circles. Distances are over the radius at which a ray is flat.
@@ -59,4 +59,4 @@ class Policy:
     fresh: int = 6  # points of each of five kinds (guess)
 
 
-POLICY = Policy()
+POLICY = DeepPolicy()

@@ -16,11 +16,11 @@ from .policy import POLICY
 from .upper import Front, Pupil, grow_student, n_unknowns, thin_out
 from .vertices import ask_vertices, known_vertices, n_patterns
 
-__all__ = ["Lesson", "teach"]
+__all__ = ["Taught", "teach"]
 
 
 @dataclass(frozen=True)
-class Lesson:
+class Taught:
     """What the students made of the answers.
 
     Attributes
@@ -108,7 +108,7 @@ def teach(
     g: Activation,
     n_layers: int | None,
     rng: np.random.Generator,
-) -> Lesson:
+) -> Taught:
     """Find the layers above the first by students of growing size.
 
     Parameters
@@ -136,4 +136,4 @@ def teach(
             break
     if room.best is None:
         raise NotIdentifiable(f"No student has {n_layers} hidden layers: give layers=2, 3 or 'auto'.")
-    return Lesson(room.best, explained, room.best.rms, tuple(room.tried))
+    return Taught(room.best, explained, room.best.rms, tuple(room.tried))

@@ -14,7 +14,7 @@ from .tower import Layers, Passed, jacobian, pass_through, to_vector, with_vecto
 
 __all__ = ["Whole", "fit_whole", "roundings", "standard_errors_at"]
 
-_MOST_STEPS = 12
+_MOST_WHOLE_STEPS = 12
 _SETTLED = 1e-3  # relative gain below which another step is not worth it
 
 
@@ -71,7 +71,7 @@ def fit_whole(layers: Layers, X: Floats, y: Floats, g: Activation, eps: float = 
     weights = 1 / roundings(passed, layers, eps)
     left = (passed.values - y) * weights
     loss = float(left @ left)
-    for _ in range(_MOST_STEPS):
+    for _ in range(_MOST_WHOLE_STEPS):
         J = jacobian(passed) * weights[:, None]
         scale = np.linalg.norm(J, axis=0)
         scale[scale == 0] = 1.0

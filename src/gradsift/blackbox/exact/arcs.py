@@ -10,16 +10,16 @@ from ...checking import Floats
 from ..asking import Ledger
 from .circle import CircleScan
 from .families import Slope
-from .frames import Frame
+from .frames import PlaneFrame
 from .net import Net
 from .scan import Step
 
-__all__ = ["Arc", "Samples", "suspected_arcs"]
+__all__ = ["Arc", "ArcSamples", "suspected_arcs"]
 
 
 @dataclass(frozen=True)
-class Samples:
-    """Samples of an arc at several radii, without the other units.
+class ArcSamples:
+    """ArcSamples of an arc at several radii, without the other units.
 
     Attributes
     ----------
@@ -42,7 +42,7 @@ class Arc:
 
     Attributes
     ----------
-    frame : Frame
+    frame : PlaneFrame
     radius : float
     low, high, center : float
         Angles of the plateaus, and one in between.
@@ -52,7 +52,7 @@ class Arc:
         Stored rows from this one on may lie on it.
     """
 
-    frame: Frame
+    frame: PlaneFrame
     radius: float
     low: float
     high: float
@@ -61,7 +61,7 @@ class Arc:
     half: float
     first_row: int
 
-    def samples(self, ledger: Ledger, known: Net) -> Samples:
+    def samples(self, ledger: Ledger, known: Net) -> ArcSamples:
         """Collect what was asked on the arc and beyond it; no queries."""
         rows, answers = ledger.X[self.first_row :], ledger.y[self.first_row :]
         flat = rows @ self.frame.plane.T
@@ -70,14 +70,14 @@ class Arc:
         inside &= (angle >= self.low) & (angle <= self.high) & (radius > 0.9 * self.radius)
         values = answers[inside] - known.predict(rows[inside]) - self.level
         turn = angle[inside] - self.center
-        return Samples(radius[inside] * np.sin(turn), radius[inside] * np.cos(turn) / self.radius - 1, values)
+        return ArcSamples(radius[inside] * np.sin(turn), radius[inside] * np.cos(turn) / self.radius - 1, values)
 
     def moved(self, along: float) -> Arc:
         """Return the same arc, measured from a centre that is `along` away from the present one."""
         return replace(self, center=self.center + float(np.arctan2(along, self.radius)))
 
     def ask(self, ledger: Ledger, along: Floats, grown: float) -> None:
-        """Ask at places given as in :class:`Samples`, as far as they lie on the arc."""
+        """Ask at places given as in :class:`ArcSamples`, as far as they lie on the arc."""
         outward = self.radius * (1 + grown)
         angles = self.center + np.arctan2(along, outward)
         on_arc = (angles > self.low) & (angles < self.high)
@@ -108,7 +108,9 @@ def suspected_arcs(scan: CircleScan, impure: list[Step], known: Net, before: Net
     return found
 
 
-def _between(frame: Frame, radius: float, slope: Slope, center: float, known: Net, before: Net, first_row: int) -> Arc:
+def _between(
+    frame: PlaneFrame, radius: float, slope: Slope, center: float, known: Net, before: Net, first_row: int
+) -> Arc:
     """Return the arc between a slope's ends, whose values are without the units known before."""
     ends = frame.on_circle(radius, slope.angles[[0, -1]])
     bottom, top = slope.values[[0, -1]] + before.predict(ends) - known.predict(ends)

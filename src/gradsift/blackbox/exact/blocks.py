@@ -73,7 +73,8 @@ class BlockSystem:
         self.net, self.largest = net, ledger.largest
         X, link = ledger.X, net.link
         arguments = net.arguments(X)
-        self.noise = net.noise(X, ledger)
+        self.noise = net.noise(X, ledger) * ledger.doubts
+        # No Jacobian of the layer is formed here: its blocks by unit are divided by their cores as they come.
         values = link.odd.value(arguments)
         slopes = link.odd.derivative(arguments) * net.u / self.noise[:, None]  # (m, k)
         self.residuals = (ledger.y - net.predict(X)) / self.noise

@@ -9,16 +9,14 @@ from ...checks import EXACT, Verdict, exact, n_of
 from ...geometry import normalize_rows
 from ..asking import Ledger
 from .accuracy import Errors
-from .joint import Fit
+from .exact_policy import FAR_LOOK
+from .joint import Solution
 from .net import Net
 
 __all__ = ["certify", "far_points", "fresh_points", "smallest_angle"]
 
-_SHOWS = 1e-4  # rounding over the smallest weight, up to which far points show a further unit
-_MOST_RADII = 12
 
-
-def certify(fit: Fit, errors: Errors, ledger: Ledger, fresh: Floats) -> Verdict:
+def certify(fit: Solution, errors: Errors, ledger: Ledger, fresh: Floats) -> Verdict:
     """Check a fitted network against all replies, fresh ones, and its own conditioning.
 
     Parameters
@@ -74,8 +72,8 @@ def far_points(net: Net, ledger: Ledger, rng: np.random.Generator) -> Floats:
     beyond are not scanned for, but crossing one shows as long as its step is above the rounding there.
     """
     d = net.a.shape[1]
-    radii = ledger.far * 8.0 ** np.arange(_MOST_RADII)
-    radii = radii[ledger.rounding(radii) < _SHOWS * np.abs(net.u).min(initial=np.inf)]
+    radii = ledger.far * 8.0 ** np.arange(FAR_LOOK.most_radii)
+    radii = radii[ledger.rounding(radii) < FAR_LOOK.shows * np.abs(net.u).min(initial=np.inf)]
     if net.linear is None or not len(radii):
         return np.empty((0, d))
     ways = normalize_rows(rng.standard_normal((len(radii), d)))

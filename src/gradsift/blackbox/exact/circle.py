@@ -9,15 +9,13 @@ from numpy.typing import NDArray
 
 from ...checking import Floats
 from ..asking import Ledger
+from .exact_policy import CIRCLE
 from .families import Slope, likely_family
-from .frames import Frame
+from .frames import PlaneFrame
 from .net import Net
 from .scan import Samples, Scan, Step, scan_steps
 
 __all__ = ["CircleScan", "scan_circle"]
-
-_ZOOM = 8.0
-_MOST_ZOOMS = 4
 
 
 @dataclass(frozen=True)
@@ -26,7 +24,7 @@ class CircleScan:
 
     Attributes
     ----------
-    frame : Frame
+    frame : PlaneFrame
     steps : tuple of Step
     unresolved : (m, 2) array
         Angles that bound what could not be understood.
@@ -38,7 +36,7 @@ class CircleScan:
         All samples of the half circle itself.
     """
 
-    frame: Frame
+    frame: PlaneFrame
     radius: float
     steps: tuple[Step, ...]
     unresolved: Floats
@@ -49,7 +47,7 @@ class CircleScan:
 
 
 def scan_circle(
-    ledger: Ledger, frame: Frame, radius: float, known: Net, angles: Floats, answers: Floats, n_intervals: int
+    ledger: Ledger, frame: PlaneFrame, radius: float, known: Net, angles: Floats, answers: Floats, n_intervals: int
 ) -> CircleScan:
     """Find the steps of (oracle - known units) on a half circle.
 
@@ -63,10 +61,10 @@ def scan_circle(
 
     def ask_at(arc_radius: float, new: Floats) -> Samples:
         points = frame.on_circle(arc_radius, new)
-        start = len(ledger.X)
-        values = ledger.ask(points, "scan") - known.predict(points)
+        asked = ledger.ask_numbered(points, "scan")
+        values = asked.answers - known.predict(points)
         none = np.zeros(len(new), dtype=bool)
-        return Samples(new, values, _tolerances(ledger, known, points), none, none, np.arange(start, start + len(new)))
+        return Samples(new, values, _tolerances(ledger, known, points), none, none, asked.rows)
 
     points = frame.on_circle(radius, angles)
     slack = _tolerances(ledger, known, points)
@@ -75,12 +73,12 @@ def scan_circle(
     grid = grid[np.abs(grid[:, None] - angles).min(axis=1) > 1e-9]
     scan = scan_steps(lambda new: ask_at(radius, new), free.extended(ask_at(radius, grid)), radius, known.link)
     steps, sharp, level = list(scan.steps), scan.sharp, scan
-    for zoom in range(_MOST_ZOOMS):
+    for zoom in range(CIRCLE.most_zooms):
         if not len(level.unresolved) or level.sharp or (zoom and not steps):
             break
         if not steps and likely_family(_slopes(scan)):  # single units, but of another family
             break
-        further = _ZOOM * level.radius
+        further = CIRCLE.zoom * level.radius
         first = _arcs(level).extended(ask_at(further, _likely_centers(level)))
         level = scan_steps(lambda new, r=further: ask_at(r, new), first, further, known.link)  # type: ignore[misc]
         steps, sharp = steps + list(level.steps), sharp + level.sharp

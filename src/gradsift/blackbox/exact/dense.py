@@ -6,6 +6,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from ...checking import Floats
+from ...fit import layer_jacobian
 from ..asking import Ledger
 from .accuracy import Changes, Errors, noise_level, summarise
 from .net import Net
@@ -20,25 +21,24 @@ class DenseSystem:
         self.net, self.largest, self.n_stored = net, ledger.largest, len(ledger.X)
         X, y = _all_rows(net, ledger)
         self.noise = net.noise(X, ledger)
-        arguments = net.arguments(X)
-        values = net.link.odd.value(arguments)
+        self.noise[: self.n_stored] *= ledger.doubts
+        arguments, g = net.arguments(X), net.link.odd
         self.residuals = (y - net.predict(X)) / self.noise
-        slopes = net.link.odd.derivative(arguments) * net.u  # (m, k)
-        inputs = np.concatenate([X, np.ones((len(X), 1))], axis=1)  # (m, d + 1)
-        own = (slopes[:, :, None] * inputs[:, None, :]).reshape(len(X), -1)
-        jacobian = np.concatenate([own, net.shared_inputs(X, values)], axis=1) / self.noise[:, None]
+        slopes = g.derivative(arguments) * net.u  # (m, k)
+        rows = layer_jacobian(net.layout, np.ascontiguousarray(X.T), g.value(arguments).T, slopes.T)
+        jacobian = np.ascontiguousarray(rows.T) / self.noise[:, None]
         self.scale = np.maximum(np.linalg.norm(jacobian, axis=0), 1e-300)
         self.q, self.r = np.linalg.qr(jacobian / self.scale)
 
     def solve(self, right: Floats) -> Changes:
         """Least squares for several right-hand sides (m, n) of weighted residuals."""
-        k, d = self.net.a.shape
         diagonal = np.abs(np.diag(self.r))
         if diagonal.min() < 1e-14 * diagonal.max():
             raise np.linalg.LinAlgError("The replies leave a direction of the parameters open.")
         answer = solve_triangular(self.r, self.q.T @ right) / self.scale[:, None]
-        split = k * (d + 1)
-        return Changes(list(answer[:split].reshape(k, d + 1, -1)), answer[split:])
+        layout = self.net.layout
+        own = answer[layout.units].reshape(layout.n_units, layout.stride, -1)
+        return Changes(list(own), answer[layout.weights.start :])
 
     def newton_change(self) -> Changes:
         """Return the Gauss-Newton change of the parameters."""

@@ -9,10 +9,9 @@ import numpy as np
 from ...checking import Floats
 from ...errors import NotIdentifiable
 from ..links import Link, with_plateaus
+from .exact_policy import FAMILY
 
-__all__ = ["AlgebraicTails", "Slope", "WrongFamily", "family_misfits", "likely_family"]
-
-_FITS = 1e-4  # of the step's height; a wrong family misses by more than 1e-3
+__all__ = ["AlgebraicTails", "GrowsBothWays", "Slope", "WrongFamily", "family_misfits", "likely_family"]
 
 
 class WrongFamily(NotIdentifiable):
@@ -25,6 +24,10 @@ class WrongFamily(NotIdentifiable):
 
 class AlgebraicTails(NotIdentifiable):
     """Along a ray the function approaches its limit like one over the radius, as arctan and softsign do."""
+
+
+class GrowsBothWays(NotIdentifiable):
+    """Along a line the function grows at different rates in opposite directions, as ReLU and its relatives do."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +67,7 @@ def _misfit(link: Link, angles: Floats, ratios: Floats) -> float:
 
 def likely_family(slopes: tuple[Slope, ...]) -> str | None:
     """Return the family that fits one of the slopes, if any does."""
-    best, name = _FITS, None
+    best, name = FAMILY.fits, None
     for slope in slopes:
         for family, misfit in family_misfits(slope).items():
             if misfit < best:

@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 
 from ...checking import Floats
 
-__all__ = ["Frame", "frame_through"]
+__all__ = ["PlaneFrame", "frame_through"]
 
 
 @dataclass(frozen=True)
-class Frame:
+class PlaneFrame:
     """An orthonormal basis of R^d whose first two vectors span the plane; O(d) memory, O(d) to apply to a row.
 
     Attributes
@@ -61,10 +61,10 @@ def _mirror(vector: Floats, axis: int) -> Floats:
     return np.asarray(away / length)
 
 
-def frame_through(first: Floats, second: Floats) -> Frame:
+def frame_through(first: Floats, second: Floats) -> PlaneFrame:
     """Return a frame whose plane is spanned by two orthonormal vectors."""
     outer = _mirror(first, 0)
     seen = second - 2 * outer * float(outer @ second)  # second, as seen before the outer reflection
     seen[0] = 0.0
     inner = _mirror(seen / np.linalg.norm(seen), 1)
-    return Frame(np.stack([first, second]), np.stack([outer, inner]))
+    return PlaneFrame(np.stack([first, second]), np.stack([outer, inner]))

@@ -11,17 +11,15 @@ from ..asking import Ledger
 from .accuracy import Errors
 from .blocks import BlockSystem
 from .dense import DenseSystem
+from .exact_policy import JOINT
 from .net import Net
 from .probe_rows import probe_rows
 
-__all__ = ["Fit", "fit_jointly", "parameter_errors"]
-
-_MOST_ITERATIONS = 8
-_DENSE = 450  # unknowns up to which one dense factorisation is fast enough
+__all__ = ["Solution", "parameter_errors", "solve_jointly"]
 
 
 @dataclass(frozen=True)
-class Fit:
+class Solution:
     """The network that fits all replies best.
 
     Attributes
@@ -41,10 +39,10 @@ class Fit:
     probe_chi: Floats
 
 
-def fit_jointly(net: Net, ledger: Ledger) -> Fit:
+def solve_jointly(net: Net, ledger: Ledger) -> Solution:
     """Iterate Gauss-Newton from a good start until the residuals stop falling."""
     best = _measure(net, ledger)
-    for _ in range(_MOST_ITERATIONS):
+    for _ in range(JOINT.most_iterations):
         try:
             change = _system(best.net, ledger).newton_change()
         except np.linalg.LinAlgError:  # replies that cannot tell two units apart
@@ -81,14 +79,14 @@ def parameter_errors(net: Net, ledger: Ledger, rng: np.random.Generator) -> Erro
 
 
 def _system(net: Net, ledger: Ledger) -> BlockSystem | DenseSystem:
-    if net.n_unknowns <= _DENSE or None in net.probes:
+    if net.n_unknowns <= JOINT.dense or None in net.probes:
         return DenseSystem(net, ledger)
     return BlockSystem(net, ledger)
 
 
-def _measure(net: Net, ledger: Ledger) -> Fit:
+def _measure(net: Net, ledger: Ledger) -> Solution:
     """Compare a network with all replies."""
-    rows = np.abs(ledger.y - net.predict(ledger.X)) / net.noise(ledger.X, ledger)
+    rows = np.abs(ledger.y - net.predict(ledger.X)) / (net.noise(ledger.X, ledger) * ledger.doubts)
     probes = np.zeros(net.k)
     for number, probe in enumerate(net.probes):
         while probe is not None:
@@ -96,4 +94,4 @@ def _measure(net: Net, ledger: Ledger) -> Fit:
             probes[number] = max(probes[number], np.abs(found.residuals * found.weights).max(initial=0.0))
             probe = probe.earlier
     chi = max(float(rows.max(initial=0.0)), float(probes.max(initial=0.0)))
-    return Fit(net, chi if np.isfinite(chi) else np.inf, rows, probes)
+    return Solution(net, chi if np.isfinite(chi) else np.inf, rows, probes)

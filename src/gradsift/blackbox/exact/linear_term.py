@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from ...checking import Floats
-from ...errors import NotIdentifiable
 from ..asking import FAR, Ledger
+from .families import GrowsBothWays
 from .frames import frame_through
 
 __all__ = ["linear_term"]
 
 _RADII = FAR / np.array([1.0, 8.0, 64.0])
 _SIDEWAYS = FAR / 64  # crosses few hyperplanes, and crossing one adds 1e-10 of its weight to the term's coordinate
-_SAME = 1e-6
+_SAME_SLOPE = 1e-6
 
 
 def linear_term(ledger: Ledger, directions: Floats, far: Floats) -> Floats | None:
@@ -43,11 +43,11 @@ def linear_term(ledger: Ledger, directions: Floats, far: Floats) -> Floats | Non
     slopes = steps[0] / (_RADII[0] - _RADII[1])
     behind = ledger.ask(-_RADII[:2, None] * directions[0], "linear")
     back = float((behind[1] - behind[0]) / (_RADII[0] - _RADII[1]))
-    if not abs(back - slopes[0]) < _SAME * np.abs(slopes).max():
-        raise NotIdentifiable(
+    if not abs(back - slopes[0]) < _SAME_SLOPE * np.abs(slopes).max():
+        raise GrowsBothWays(
             f"Along a line the function grows linearly, by {slopes[0]:.6g} per unit length in one direction and by "
-            f"{-back:.6g} in the opposite one ({ledger.n_queries} queries): ReLU or similar units; use a method for "
-            "ReLU networks."
+            f"{-back:.6g} in the opposite one ({ledger.n_queries} queries): ReLU or similar units; use "
+            "activation='auto'."
         )
     frame = frame_through(*directions)
     across = frame.across(np.arange(ledger.n_features - 2))

@@ -8,10 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...checking import Floats
+from ...fit import Layout
 from ...model import SigmoidCombination
 from ..asking import EPS, Ledger
 from ..links import Link
-from .frames import Frame
+from .frames import PlaneFrame
 
 __all__ = ["Net", "Probe", "empty_net"]
 
@@ -24,7 +25,7 @@ class Probe:
 
     Attributes
     ----------
-    frame : Frame
+    frame : PlaneFrame
     base : (d,) array
         A point on (or close to) the unit's hyperplane.
     lengths, answers : (d - 2,) arrays
@@ -35,7 +36,7 @@ class Probe:
         One from further out that this one replaced.
     """
 
-    frame: Frame
+    frame: PlaneFrame
     base: Floats
     lengths: Floats
     answers: Floats
@@ -79,7 +80,13 @@ class Net:
     @property
     def n_unknowns(self) -> int:
         """Number of parameters."""
-        return self.a.size + 2 * self.k + 1 + (0 if self.linear is None else len(self.linear))
+        return self.layout.size
+
+    @property
+    def layout(self) -> Layout:
+        """Where the parameters sit in a flat vector."""
+        k, d = self.a.shape
+        return Layout(k, d, linear=self.linear is not None)
 
     def arguments(self, X: Floats) -> Floats:
         """Return the (n, k) arguments at the rows of X."""
@@ -101,16 +108,18 @@ class Net:
 
         The output is rounded a few times, and each argument by its own size and that of its terms.
         """
-        return np.asarray(EPS * (4 * ledger.sizes(np.linalg.norm(X, axis=1)) + self._argument_terms(X, 2.0)))
+        terms = self._argument_terms(X, 2.0, ledger.away)
+        return np.asarray(EPS * (4 * ledger.sizes(np.linalg.norm(X, axis=1)) + terms))
 
     def sensitivity(self, X: Floats) -> Floats:
         """Return how much the values at the rows of X change if every parameter changes by its own size, shape (n,)."""
         growth = 0.0 if self.linear is None else np.linalg.norm(self.linear) * np.linalg.norm(X, axis=1)
         return np.asarray(abs(self.c) + np.abs(self.u).sum() + growth + self._argument_terms(X, 1.0))
 
-    def _argument_terms(self, X: Floats, share: float) -> Floats:
+    def _argument_terms(self, X: Floats, share: float, away: float = 0.0) -> Floats:
         active = np.abs(self.u) * self.link.odd.derivative(self.arguments(X))  # (n, k)
-        terms = share * np.linalg.norm(X, axis=1)[:, None] * np.linalg.norm(self.a, axis=1) + np.abs(self.b)
+        reach = share * (np.linalg.norm(X, axis=1) + away)
+        terms = reach[:, None] * np.linalg.norm(self.a, axis=1) + np.abs(self.b)
         return np.asarray((active * terms).sum(axis=1))
 
     def with_units(self, other: Net) -> Net:

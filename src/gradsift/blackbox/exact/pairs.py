@@ -16,23 +16,12 @@ from scipy.optimize import least_squares
 from ...checking import Floats
 from ..asking import Ledger
 from ..links import Link
-from .arcs import Arc, Samples
-from .frames import Frame
+from .arcs import Arc, ArcSamples
+from .exact_policy import PAIRS
+from .frames import PlaneFrame
 from .net import Net
 
 __all__ = ["read_pairs"]
-
-_STARTS = 40
-_FITS = 1e-4  # of the pair's height, on the circle alone, whose curvature is left out
-_SETTLED = 1e-8  # the same at all radii, where arguments are rounded more coarsely
-_MOST_TRIES = 6
-_MOST_ROUNDS = 3
-_LEAST = 10  # samples on the slope: seven numbers are fitted to them
-_MORE = 12  # samples asked for on the circle, a third as many at each radius further out
-_FURTHER = (0.125, 1.0)  # of the circle's radius: large offsets move the arc at first, small ones show at the second
-_ON_CIRCLE = 0.05
-_NEGLIGIBLE = 1e-5  # a unit this much smaller than its partner is an artefact of one unit badly seen
-_HEARD, _LOUD = 1e-9, 1e-4  # of the pair's height, off a plateau: seen, and worth more samples
 
 
 def read_pairs(ledger: Ledger, arcs: list[Arc], known: Net, rng: np.random.Generator) -> Net:
@@ -46,10 +35,10 @@ def read_pairs(ledger: Ledger, arcs: list[Arc], known: Net, rng: np.random.Gener
     """
     found = known.only(np.zeros(known.k, dtype=bool))
     for arc in arcs:
-        if _scale(arc.samples(ledger, known), arc) < _NEGLIGIBLE * ledger.largest:
+        if _scale(arc.samples(ledger, known), arc) < PAIRS.negligible * ledger.largest:
             continue
         pair = _settle(ledger, arc, known, rng)
-        if pair is None or np.abs(pair.weights).min() < _NEGLIGIBLE * np.abs(pair.weights).max():
+        if pair is None or np.abs(pair.weights).min() < PAIRS.negligible * np.abs(pair.weights).max():
             continue
         across = _read_across(ledger, arc.frame, known, pair)
         if across is None:
@@ -103,40 +92,40 @@ class _PlanePair:
 def _settle(ledger: Ledger, arc: Arc, known: Net, rng: np.random.Generator) -> _PlanePair | None:
     """Fit two units to the samples of an arc; ask for 20 more, at most three times, if those at hand do not do."""
     pair = _fit_in_plane(known.link, arc, arc.samples(ledger, known), rng)
-    for _ in range(_MOST_ROUNDS):
+    for _ in range(PAIRS.most_rounds):
         if pair is not None:
             break
         samples = arc.samples(ledger, known)
-        here = np.flatnonzero(np.abs(samples.grown) < _ON_CIRCLE)
+        here = np.flatnonzero(np.abs(samples.grown) < PAIRS.on_circle)
         here = here[np.argsort(samples.along[here])]
-        marks = np.flatnonzero(_on_slope(samples, arc, _LOUD)[here])
+        marks = np.flatnonzero(_on_slope(samples, arc, PAIRS.loud)[here])
         if not len(marks):
             break
         middle = float(samples.along[here[marks]].mean())
         first, last = samples.along[here[[max(marks[0] - 1, 0), min(marks[-1] + 1, len(here) - 1)]]] - middle
         arc = arc.moved(middle)  # the circle bends: its centre must be on the slope
-        places = np.linspace(float(first), float(last), _MORE + 2)[1:-1]
+        places = np.linspace(float(first), float(last), PAIRS.more + 2)[1:-1]
         arc.ask(ledger, places, 0.0)
-        for grown in _FURTHER:
-            arc.ask(ledger, places[:: _MORE // 4], grown)
+        for grown in PAIRS.further:
+            arc.ask(ledger, places[:: PAIRS.more // 4], grown)
         pair = _fit_in_plane(known.link, arc, arc.samples(ledger, known), rng)
     return pair
 
 
-def _on_slope(samples: Samples, arc: Arc, share: float) -> NDArray[np.bool_]:
+def _on_slope(samples: ArcSamples, arc: Arc, share: float) -> NDArray[np.bool_]:
     """Say which samples are off the plateaus by more than a share of the arc's height."""
     return np.asarray(np.abs(np.abs(samples.values) - abs(arc.half)) > share * _scale(samples, arc))
 
 
-def _scale(samples: Samples, arc: Arc) -> float:
+def _scale(samples: ArcSamples, arc: Arc) -> float:
     return max(abs(arc.half), float(np.abs(samples.values).max(initial=0.0)))
 
 
-def _fit_in_plane(link: Link, arc: Arc, samples: Samples, rng: np.random.Generator) -> _PlanePair | None:
+def _fit_in_plane(link: Link, arc: Arc, samples: ArcSamples, rng: np.random.Generator) -> _PlanePair | None:
     """Fit two units to the samples at all radii, beginning with the circle and adding one radius after the other."""
-    radii = np.unique(np.round(samples.grown[samples.grown > _ON_CIRCLE], 2))
+    radii = np.unique(np.round(samples.grown[samples.grown > PAIRS.on_circle], 2))
     scale = _scale(samples, arc)
-    if not len(radii) or _on_slope(samples, arc, _HEARD).sum() < _LEAST:
+    if not len(radii) or _on_slope(samples, arc, PAIRS.heard).sum() < PAIRS.least:
         return None
     for profile in _profiles(link, arc, samples, rng):
         # The arguments are rate * along + radial * grown + constant.
@@ -151,9 +140,9 @@ def _fit_in_plane(link: Link, arc: Arc, samples: Samples, rng: np.random.Generat
 
             fit = least_squares(residuals, parameters, method="lm", xtol=1e-15, ftol=1e-15, gtol=1e-15, max_nfev=400)
             parameters, miss = fit.x, float(np.abs(fit.fun).max())
-            if miss > _FITS:
+            if miss > PAIRS.fits:
                 break
-        if miss < _SETTLED:
+        if miss < PAIRS.settled:
             return _in_plane(link, parameters, arc)
     return None
 
@@ -163,11 +152,11 @@ def _profile_arguments(p: Floats, along: Floats) -> Floats:
     return np.asarray(np.outer(along, np.exp(np.clip(p[:2], -60, 60))) + p[2:4])
 
 
-def _profiles(link: Link, arc: Arc, samples: Samples, rng: np.random.Generator) -> Iterator[Floats]:
+def _profiles(link: Link, arc: Arc, samples: ArcSamples, rng: np.random.Generator) -> Iterator[Floats]:
     """Yield fits of two units to the samples on the circle itself, from random starts; few samples allow several."""
-    here = np.abs(samples.grown) < _ON_CIRCLE
+    here = np.abs(samples.grown) < PAIRS.on_circle
     along, values, scale = samples.along[here], samples.values[here], _scale(samples, arc)
-    active = _on_slope(samples, arc, _HEARD)[here]
+    active = _on_slope(samples, arc, PAIRS.heard)[here]
     if active.sum() < 6:
         return
     middle, width = along[active].mean(), np.ptp(along[active])
@@ -178,13 +167,13 @@ def _profiles(link: Link, arc: Arc, samples: Samples, rng: np.random.Generator) 
         return np.asarray(link.odd.value(z) @ [p[4], arc.half / scale - p[4]] - values / scale)
 
     tried: list[Floats] = []
-    for _ in range(_STARTS):
+    for _ in range(PAIRS.starts):
         rates = np.log(link.usable * np.exp(rng.uniform(-0.7, 2.0, 2)))
         weight = 0.5 * arc.half / scale + rng.standard_normal()
         start = np.concatenate([rates, rng.uniform(-0.4, 0.4, 2), [weight]])
         fit = least_squares(residuals, start, method="lm", xtol=1e-12, ftol=1e-12, gtol=1e-12, max_nfev=150)
         rates = np.exp(np.clip(fit.x[:2], -10, 10)) / width
-        if np.abs(fit.fun).max() > _FITS or any(np.allclose(np.sort(rates), old, rtol=1e-3) for old in tried):
+        if np.abs(fit.fun).max() > PAIRS.fits or any(np.allclose(np.sort(rates), old, rtol=1e-3) for old in tried):
             continue
         tried.append(np.sort(rates))
         yield np.concatenate([np.log(rates), -rates * (middle + width * fit.x[2:4]), [scale * fit.x[4]]])
@@ -200,7 +189,7 @@ def _in_plane(link: Link, p: Floats, arc: Arc) -> _PlanePair:
     return _PlanePair(link, solution, np.array([p[4], arc.half - p[4]]), arc.level, arc.radius, arc.center)
 
 
-def _read_across(ledger: Ledger, frame: Frame, known: Net, pair: _PlanePair) -> Floats | None:
+def _read_across(ledger: Ledger, frame: PlaneFrame, known: Net, pair: _PlanePair) -> Floats | None:
     """Return the coordinates of both units across the plane, shape (2, d - 2); None if they cannot be read."""
     n_across = ledger.n_features - 2
     flat = pair.bases()
@@ -211,7 +200,7 @@ def _read_across(ledger: Ledger, frame: Frame, known: Net, pair: _PlanePair) -> 
         todo = np.arange(start, min(start + 8, n_across))
         seen = np.concatenate([pair.first[:, :2], found[:, :start]], axis=1)
         length = 0.06 * pair.link.usable / float(np.sqrt((seen**2).mean(axis=1)).max())
-        for _ in range(_MOST_TRIES):
+        for _ in range(PAIRS.most_tries):
             across = frame.across(todo)
             points = (bases[:, None] + length * across[None]).reshape(-1, ledger.n_features)
             values = (ledger.ask(points, "pairs") - known.predict(points)).reshape(2, -1) - pair.level

@@ -10,14 +10,13 @@ from ...checking import Floats
 from ..asking import Ledger
 from ..links import Link
 from .circle import CircleScan
+from .exact_policy import PLANE
 from .net import Net
 from .scan import Step
 
 __all__ = ["PlaneUnit", "settle_in_plane"]
 
 _FRACTIONS = 2.0 ** np.arange(-6, 6)  # radii worth a sample, over the step's own; 1 says nothing new
-_MOST_TRIES = 8
-_PURE = 20.0  # a sum of two units misses the line by far more than this many times the rounding
 
 
 @dataclass
@@ -105,18 +104,18 @@ def settle_in_plane(ledger: Ledger, scan: CircleScan, known: Net) -> tuple[list[
         Steps that turned out not to be one unit.
     """
     units = [_start(ledger, scan, step, known) for step in scan.steps]
-    for _ in range(_MOST_TRIES):
+    for _ in range(PLANE.most_tries):
         active = [unit for unit in units if not unit.settled]
         if not active:
             break
         radii, angles = np.array([u.ask_at for u in active]).T
         points = scan.frame.on_circle(radii, angles)
-        first = len(ledger.X)
-        answers = ledger.ask(points, "offset") - known.predict(points)
-        for number, (unit, answer) in enumerate(zip(active, answers)):
-            _take(unit, float(answer), first + number)
-    good = [unit for unit in units if unit.settled and unit.misfit < _PURE]
-    return _distinct(good), [unit.step for unit in units if not (unit.settled and unit.misfit < _PURE)]
+        asked = ledger.ask_numbered(points, "offset")
+        answers = asked.answers - known.predict(points)
+        for unit, answer, row in zip(active, answers, asked.rows):
+            _take(unit, float(answer), int(row))
+    good = [unit for unit in units if unit.settled and unit.misfit < PLANE.pure]
+    return _distinct(good), [unit.step for unit in units if not (unit.settled and unit.misfit < PLANE.pure)]
 
 
 def _distinct(units: list[PlaneUnit]) -> list[PlaneUnit]:
@@ -179,7 +178,7 @@ def _take(unit: PlaneUnit, answer: float, row: int) -> None:
     while crossing is None and target < step.radius:
         target *= 2
         crossing = unit.crossing(target)
-    if crossing is None or unit.misfit > _PURE:
+    if crossing is None or unit.misfit > PLANE.pure:
         unit.settled, unit.misfit = True, np.inf
         return
     unit.base, unit.ask_at = np.array([target, crossing]), (target, crossing)

@@ -10,22 +10,20 @@ from ...checking import Floats
 from ...checks import EXACT
 from ..asking import Ledger
 from .accuracy import Errors
-from .joint import Fit, fit_jointly, parameter_errors
+from .exact_policy import POLISH
+from .joint import Solution, parameter_errors, solve_jointly
 from .net import Net, Probe
 
 __all__ = ["polish"]
 
-_MOST_ROUNDS = 3
-_DRAWS = 64  # directions tried per radius
 
-
-def polish(fit: Fit, ledger: Ledger, rng: np.random.Generator) -> tuple[Fit, Errors]:
+def polish(fit: Solution, ledger: Ledger, rng: np.random.Generator) -> tuple[Solution, Errors]:
     """Ask for more where the error bound is above what a certificate allows, and fit again.
 
     A unit whose offset alone is uncertain costs one query, any other d + 1.
     """
     errors = parameter_errors(fit.net, ledger, rng)
-    for _ in range(_MOST_ROUNDS):
+    for _ in range(POLISH.most_rounds):
         asked = ledger.n_queries
         net = fit.net
         for unit in np.flatnonzero(errors.relative > EXACT.error_bound):
@@ -42,7 +40,7 @@ def polish(fit: Fit, ledger: Ledger, rng: np.random.Generator) -> tuple[Fit, Err
                 ledger.ask(point[None], "polish")
         if ledger.n_queries == asked:
             break
-        fit = fit_jointly(net, ledger)
+        fit = solve_jointly(net, ledger)
         errors = parameter_errors(fit.net, ledger, rng)
     return fit, errors
 
@@ -63,7 +61,7 @@ def _isolated_point(net: Net, unit: int, present: float, whole: bool, rng: np.ra
     reach = step * np.linalg.norm(net.a[others], axis=1) if whole else np.zeros(len(others))
     radius = 4 * step
     while radius < 1.5 * present:
-        across = rng.standard_normal((_DRAWS, d))
+        across = rng.standard_normal((POLISH.draws, d))
         across -= np.outer(across @ net.a[unit], net.a[unit]) / length**2
         points = foot + radius * across / np.linalg.norm(across, axis=1, keepdims=True)
         clearance = (np.abs(points @ net.a[others].T + net.b[others]) - reach).min(axis=1, initial=np.inf)
@@ -77,10 +75,9 @@ def _isolated_point(net: Net, unit: int, present: float, whole: bool, rng: np.ra
 def _probed_again(net: Net, unit: int, old: Probe, point: Floats, ledger: Ledger) -> Net:
     """Return the network with a new probe of one unit at `point`; d + 1 queries."""
     step = _step_length(net, unit)
-    first = len(ledger.X)
-    ledger.ask(np.concatenate([point[None], point + step * old.frame.plane]), "polish")
+    asked = ledger.ask_numbered(np.concatenate([point[None], point + step * old.frame.plane]), "polish")
     lengths = np.full(len(old.lengths), step)
-    new = Probe(old.frame, point, lengths, lengths, np.arange(first, first + 3), old)
+    new = Probe(old.frame, point, lengths, lengths, asked.rows, old)
     answers = ledger.ask_blocks(len(lengths), new.points, "polish")
     probes = list(net.probes)
     probes[unit] = replace(new, answers=answers)

@@ -60,7 +60,7 @@ def probe_rows(net: Net, number: int, probe: Probe, ledger: Ledger) -> ProbeRows
     active = link.odd.derivative(arguments) * net.u[moving]
     norms = np.linalg.norm(net.a[moving], axis=1)
     radius = np.hypot(np.linalg.norm(probe.base), probe.lengths)
-    terms = 2 * radius[:, None] * norms + np.abs(net.b[moving])
+    terms = 2 * (radius + ledger.away)[:, None] * norms + np.abs(net.b[moving])
     noise = EPS * (4 * ledger.sizes(radius) + (np.abs(active) * terms).sum(axis=1))
     own = int(np.flatnonzero(moving == number)[0])
     predicted = values @ net.u[moving] + signs[still] @ net.u[still] + net.c

@@ -6,13 +6,12 @@ import numpy as np
 
 from ...checks import EXACT
 from ..asking import Ledger
-from .joint import Fit
+from .exact_policy import PRUNE
+from .joint import Solution
 from .net import Net
 from .probe_rows import probe_rows
 
 __all__ = ["without_cancelled", "without_contaminated", "without_suspects"]
-
-_CONTAMINATED = 1e-5
 
 
 def without_cancelled(net: Net) -> Net:
@@ -43,11 +42,11 @@ def without_contaminated(net: Net, ledger: Ledger) -> Net:
     for number, probe in enumerate(net.probes):
         if probe is not None and len(probe.lengths):
             residuals = probe_rows(net, number, probe, ledger).residuals
-            keep[number] = np.ptp(residuals) <= _CONTAMINATED * abs(net.u[number])
+            keep[number] = np.ptp(residuals) <= PRUNE.contaminated * abs(net.u[number])
     return net.only(keep)
 
 
-def without_suspects(fit: Fit, ledger: Ledger) -> Net:
+def without_suspects(fit: Solution, ledger: Ledger) -> Net:
     """Return the network without the units that are most active on the rows it misses."""
     net = fit.net
     missed = fit.row_chi > EXACT.residuals

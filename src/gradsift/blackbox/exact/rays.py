@@ -11,14 +11,11 @@ from ...errors import NotIdentifiable
 from ...geometry import orthonormal_rows
 from ..asking import NEAR, Ledger
 from ..links import Link, with_algebraic_tails
+from .exact_policy import RAYS
 from .families import AlgebraicTails
 from .linear_term import linear_term
 
 __all__ = ["Rays", "cast_rays"]
-
-_FACTOR = 8.0
-_MOST = 11  # radii per ray: 8^11 is still nearer than the far end
-_ESCAPES = 1e6  # growth from nearby to the far end, over that between the first three radii, that a line would have
 
 
 @dataclass(frozen=True)
@@ -61,9 +58,9 @@ class _Ray:
     def next_radius(self) -> float | None:
         if not self.radii:
             return 1.0
-        if len(self.radii) > _MOST or self.changed[-1] != self.changed[0]:
+        if len(self.radii) > RAYS.most or self.changed[-1] != self.changed[0]:
             return None
-        return self.radii[-1] * (_FACTOR if self.changed[0] else 1 / _FACTOR)
+        return self.radii[-1] * (RAYS.factor if self.changed[0] else 1 / RAYS.factor)
 
     @property
     def settles(self) -> bool:
@@ -73,9 +70,9 @@ class _Ray:
     def grows(self) -> bool:
         """Whether a linear term would explain the end of the ray."""
         if len(self.radii) > 3:
-            return not self.settles and bool(np.all(np.abs(self.ratios() - _FACTOR) < 0.05 * _FACTOR))
+            return not self.settles and bool(np.all(np.abs(self.ratios() - RAYS.factor) < 0.05 * RAYS.factor))
         near = np.array(self.values)
-        return len(near) == 3 and all(self.changed) and bool(np.abs(self.far - near[-1]) > _ESCAPES * np.ptp(near))
+        return len(near) == 3 and all(self.changed) and bool(np.abs(self.far - near[-1]) > RAYS.escapes * np.ptp(near))
 
     def ratios(self) -> Floats:
         """Return the ratios of the last differences."""
@@ -95,7 +92,7 @@ class _Ray:
         last = max(range(len(self.radii)), key=lambda i: self.radii[i] if self.changed[i] else 0.0)
         # The size of the last change tells how close to saturation the slowest unit was.
         size = float(np.clip(abs(self.values[last] - self.far) / max(largest, 1e-300), 1e-16, 0.5))
-        argument = np.clip(link.invert(np.array([1 - size]))[0], link.flat / _FACTOR, link.flat)
+        argument = np.clip(link.invert(np.array([1 - size]))[0], link.flat / RAYS.factor, link.flat)
         return float(self.radii[last] * link.flat / argument)
 
 
@@ -183,7 +180,7 @@ def _refusal(ray: _Ray, n_queries: int) -> NotIdentifiable:
     """Name the growth along a ray by the ratio of its last differences."""
     ratios = ray.ratios()
     evidence = f"({n_queries} queries; the last differences at radii growing by 8 have the ratios {_listed(ratios)})"
-    if np.all(np.abs(ratios * _FACTOR - 1) < 0.05):
+    if np.all(np.abs(ratios * RAYS.factor - 1) < 0.05):
         names = " or ".join(f"'{link.activation.name}'" for link in with_algebraic_tails())
         return AlgebraicTails(
             f"Along a ray the function approaches its limit like one over the radius {evidence}: units with algebraic "

@@ -8,16 +8,15 @@ from ...errors import NotIdentifiable
 from ..asking import Ledger
 from ..links import Link
 from .circle import CircleScan
+from .exact_policy import REFUSAL
 from .families import WrongFamily, likely_family
 
 __all__ = ["raise_if_drowned", "raise_if_shapeless", "why_incomplete"]
 
-_DROWNED = 1e-6  # of the largest answer: what rounding may hide of a plateau
-
 
 def raise_if_drowned(ledger: Ledger, radius: float) -> None:
     """Raise if a linear term leaves too few digits of the sigmoids at the radius of the first circle."""
-    if ledger.linear is None or ledger.tolerance(radius) < _DROWNED * ledger.largest:
+    if ledger.linear is None or ledger.tolerance(radius) < REFUSAL.drowned * ledger.largest:
         return
     raise NotIdentifiable(
         f"The linear term is {np.linalg.norm(ledger.linear) * radius / ledger.largest:.2g} times as large as the rest "

@@ -15,15 +15,9 @@ from numpy.typing import NDArray
 
 from ...checking import Floats
 from ..links import Link
+from .exact_policy import SCAN
 
 __all__ = ["Samples", "Scan", "Step", "scan_steps"]
-
-_MOST_INNER = 9  # samples between two plateaus before units there are said to overlap
-_MOST_UNITS_APART = 400  # the same if every sample seems to lie on a plateau of its own
-_QUIET = 1e-3  # jumps below this share of the largest one are tails
-_MOST_ROUNDS = 500
-_FINEST = 3e-14  # radians: a jump across less than this is a discontinuity
-_PILOTS = 2  # intervals refined at once until the first one shows a unit: a wrong function is found out cheaply
 
 
 @dataclass(frozen=True)
@@ -144,14 +138,14 @@ def scan_steps(ask: Callable[[Floats], Samples], samples: Samples, radius: float
     -----
     About 6 to 9 samples per unit.
     """
-    for _ in range(_MOST_ROUNDS):
+    for _ in range(SCAN.most_rounds):
         order = np.argsort(samples.angles, kind="stable")
         gaps = _intervals(samples, order)
         verdicts = [_judge(samples, numbers, link) for numbers in gaps]
         wanted = [v.angle for v in verdicts if v.angle is not None]
         if not any(v.line for v in verdicts):
             given_up = sum(v.angle is None for v in verdicts)
-            wanted = wanted[:_PILOTS] if given_up < _PILOTS and not any(v.sharp for v in verdicts) else []
+            wanted = wanted[: SCAN.pilots] if given_up < SCAN.pilots and not any(v.sharp for v in verdicts) else []
         if not wanted:
             break
         samples = samples.extended(ask(np.array(wanted)))
@@ -194,7 +188,7 @@ def _judge(samples: Samples, numbers: NDArray[np.intp], link: Link) -> _Verdict:
     """Decide about the samples from one plateau (first) to the next (last)."""
     angles, values = samples.angles[numbers], samples.values[numbers]
     n_inner = len(numbers) - 2
-    if angles[-1] - angles[0] < _FINEST:
+    if angles[-1] - angles[0] < SCAN.finest:
         return _Verdict(sharp=True)
     if n_inner == 0:
         return _Verdict(angle=0.5 * (angles[0] + angles[1]))
@@ -217,9 +211,9 @@ def _between_units(angles: Floats, values: Floats) -> float | None:
     Halving the widest gap finds the plateaus between units; those already suspected are confirmed first.
     """
     jumps, gaps = np.abs(np.diff(values)), np.diff(angles)
-    quiet = jumps < _QUIET * jumps.max()
+    quiet = jumps < SCAN.quiet * jumps.max()
     overlapping = quiet[1:-1].any() or quiet[[0, -1]].all()
-    if len(gaps) > (_MOST_INNER if overlapping else _MOST_UNITS_APART):
+    if len(gaps) > (SCAN.most_inner if overlapping else SCAN.most_units_apart):
         return None
     loud = np.where(quiet, 0.0, gaps)
     hushed = np.where(quiet, gaps, 0.0)[1:-1]  # a quiet end is the tail of a slope beside its plateau

@@ -3,26 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from ...activations import get_activation
 from ...checking import Floats, as_generator, at_least
-from ...checks import EXACT, Verdict, any_method, n_of
+from ...checks import EXACT, Verdict, any_method, exact, n_of
 from ...errors import BudgetSpent, NotIdentifiable
 from ...geometry import orthonormal_rows
 from ...oracle import Oracle
 from ..asking import Ledger
+from ..fresh_inputs import fresh_inputs
 from ..links import Link, link_of, with_algebraic_tails
 from ..result import Identification, Progress
+from ..verify import allowance_of, compare, n_affordable, with_verification
 from .accuracy import Errors
 from .arcs import suspected_arcs
+from .bumps import read_bump
 from .certificate import certify, far_points, fresh_points, smallest_angle
 from .circle import CircleScan, scan_circle
+from .exact_policy import BUMPS, SEARCH
 from .families import AlgebraicTails, WrongFamily
-from .frames import Frame, frame_through
-from .joint import Fit, fit_jointly
+from .frames import PlaneFrame, frame_through
+from .joint import Solution, parameter_errors, solve_jointly
 from .net import Net, empty_net
 from .pairs import read_pairs
 from .plane import settle_in_plane
@@ -35,16 +40,6 @@ from .tails import find_by_student
 
 __all__ = ["identify"]
 
-_CIRCLE = 20.0  # radius of the circle over the radius at which a ray is flat
-_MOST_ATTEMPTS = 6
-_MOST_IDLE = 2  # circles in a row on which all units overlap by chance, before any is known
-_LEAP = 64.0  # growth of the circle when the missing units lie far out
-_INTERVALS = 8  # of the first half circle; twice as many each time
-_N_FRESH = 3
-_MOST_PAIRS = 3  # unresolved arcs beside units that were found; more are another kind of function
-_MOST_FOR_PAIRS = 4000  # unknowns: pairs need the dense joint fit
-_COMPLETE = 1e-3  # residuals of a complete network are far below this share of its smallest weight
-
 
 def identify(
     oracle: Oracle,
@@ -52,6 +47,7 @@ def identify(
     rng: Any = None,
     max_queries: int | None = None,
     progress: Callable[[Progress], None] | None = None,
+    n_verify: int = 0,
     ledger: Ledger | None = None,
 ) -> Identification:
     """Find all units of a sum of sigmoids by asking for about as many values as it has unknowns.
@@ -68,6 +64,9 @@ def identify(
     max_queries : int, optional
     progress : callable, optional
         Called with a :class:`Progress` after each batch.
+    n_verify : int
+        Fresh inputs to ask at the end, or as many as the budget allows. Where some differ, parallel units that cancel
+        elsewhere are looked for.
     ledger : Ledger, optional
         Where to keep the answers, for whoever goes on with them; `max_queries` and `progress` are then its own.
 
@@ -92,7 +91,8 @@ def identify(
         raise NotIdentifiable("In one dimension all units are parallel and cannot be separated; fit samples instead.")
     search = _Search(ledger or Ledger(oracle, max_queries, progress), as_generator(rng))
     try:
-        return search.any_family() if activation == "auto" else search.family(activation)
+        found = search.any_family() if activation == "auto" else search.family(activation)
+        return search.verified(found, n_verify)
     except BudgetSpent as spent:
         raise BudgetSpent(str(spent), search.partial()) from None
 
@@ -106,6 +106,8 @@ class _Search:
         self.known = empty_net(self.link, ledger.n_features, 0.0)
         self.scans: list[CircleScan] = []
         self.notes: list[str] = []
+        self.close: Net | None = None  # explains all rows but some near the origin
+        self.n_vain = 0  # looks for cancelling units that found none
         self.further_out = False  # hyperplanes are seen beyond the first circle
 
     def any_family(self) -> Identification:
@@ -127,7 +129,7 @@ class _Search:
             )
         net = find_by_student(self.ledger, links, self.rng)
         self.link, self.known = net.link, net
-        return self._finish(fit_jointly(net, self.ledger))
+        return self._finish(solve_jointly(net, self.ledger))
 
     def family(self, name: str) -> Identification:
         """Find the units of one activation."""
@@ -136,11 +138,11 @@ class _Search:
             return self.student(self.link)
         rays = cast_rays(self.ledger, self.link, self.rng)
         self.known = empty_net(self.link, self.ledger.n_features, rays.intercept, self.ledger.linear)
-        raise_if_drowned(self.ledger, _CIRCLE * rays.scale)
+        raise_if_drowned(self.ledger, SEARCH.circle * rays.scale)
         last: Identification | None = None
         idle = 0
-        radius = _CIRCLE * rays.scale
-        for attempt in range(_MOST_ATTEMPTS):
+        radius = SEARCH.circle * rays.scale
+        for attempt in range(SEARCH.most_attempts):
             before = self.known.k
             self._look(rays, attempt, radius)
             if not self.known.k and not self.further_out and last is None:
@@ -148,15 +150,19 @@ class _Search:
             idle = idle + 1 if self.known.k <= before else 0
             residuals = self.ledger.y - self.known.predict(self.ledger.X)
             far_out = self._only_far_rows_missed(residuals, radius) or (self.further_out and not self.known.k)
-            radius *= _LEAP if far_out else 2
-            if idle > (1 if self.known.k else _MOST_IDLE) and not far_out:
-                break
-            if not self.known.k or self._misses_a_unit(residuals):
-                continue
-            fit = fit_jointly(self.known, self.ledger)
-            if not fit.chi < EXACT.residuals:
-                self.notes.append(f"attempt {attempt + 1}: joint fit misses by {fit.chi:.3g} times the rounding error")
-                self.known = without_suspects(fit, self.ledger)
+            radius *= SEARCH.leap if far_out else 2
+            missing = not self.known.k or self._misses_a_unit(residuals)
+            fit = None if missing else solve_jointly(self.known, self.ledger)
+            if fit is None or not fit.chi < EXACT.residuals:
+                others = self.known if fit is None else without_suspects(fit, self.ledger)
+                if fit is not None:
+                    self.notes.append(f"attempt {attempt + 1}: joint fit misses by {fit.chi:.3g} rounding errors")
+                fit = self._mended(SEARCH.circle * rays.scale)
+            if fit is None:
+                self.known = others
+                given_up = idle > (1 if self.known.k else SEARCH.most_idle) and not far_out
+                if self.n_vain == BUMPS.most_in_vain or (missing and given_up):
+                    break
                 continue
             last = self._finish(fit)
             if last.certified:
@@ -164,24 +170,26 @@ class _Search:
             self.known = fit.net
         if last is not None:
             return last
+        if self.close is not None:
+            return self._nearly(self.close)
         raise NotIdentifiable(why_incomplete(self.known.k, self.scans, self.ledger.n_queries), self.partial())
 
     def _look(self, rays: Rays, attempt: int, radius: float) -> None:
         """Scan one more plane for units that are not known yet, and read those found."""
-        n_before = len(self.ledger.X)
+        n_before = self.ledger.n_stored
         frame, angles, answers = self._plane(rays, attempt, radius)
-        scan = scan_circle(self.ledger, frame, radius, self.known, angles, answers, _INTERVALS * 2**attempt)
+        scan = scan_circle(self.ledger, frame, radius, self.known, angles, answers, SEARCH.intervals * 2**attempt)
         self.scans.append(scan)
         units, impure = settle_in_plane(self.ledger, scan, self.known)
         before, known = self.known, self.known.with_units(probe_units(self.ledger, frame, units, self.known))
         # On the first circle single units overlap by chance; what is no unit on the next one is suspected of being two.
         arcs = suspected_arcs(scan, impure, known, before, n_before) if attempt else []
-        if len(arcs) <= (_MOST_PAIRS if known.k else 1) and known.a.size < _MOST_FOR_PAIRS:
+        if len(arcs) <= (SEARCH.most_pairs if known.k else 1) and known.a.size < SEARCH.most_for_pairs:
             known = known.with_units(read_pairs(self.ledger, arcs, known, self.rng))
         self.known = without_contaminated(without_cancelled(known), self.ledger)
         self.ledger.n_units = self.known.k
 
-    def _plane(self, rays: Rays, attempt: int, radius: float) -> tuple[Frame, Floats, Floats]:
+    def _plane(self, rays: Rays, attempt: int, radius: float) -> tuple[PlaneFrame, Floats, Floats]:
         """Return a plane, and angles at which the circle is flat: on the rays the first time."""
         first, second = orthonormal_rows(2, self.ledger.n_features, self.rng) if attempt else (rays.first, rays.second)
         frame = frame_through(first, second)
@@ -197,28 +205,106 @@ class _Search:
     def _misses_a_unit(self, residuals: Floats) -> bool:
         """Say whether some answer is off by more than the units' own inaccuracy before the joint fit."""
         inaccuracy = 1e-7 * self.known.sensitivity(self.ledger.X)
-        return bool((np.abs(residuals) > _COMPLETE * np.abs(self.known.u).min() + inaccuracy).any())
+        return bool((np.abs(residuals) > SEARCH.complete * np.abs(self.known.u).min() + inaccuracy).any())
 
     def _only_far_rows_missed(self, residuals: Floats, radius: float) -> bool:
         """Say whether what is missing lies far out: all rows up to the circle are met up to a constant."""
         residuals = residuals * (np.abs(residuals) > 1e-7 * self.known.sensitivity(self.ledger.X))
         near = np.linalg.norm(self.ledger.X, axis=1) < 1.5 * radius
-        wrong = _COMPLETE * max(self.ledger.largest, 1e-300)
+        wrong = SEARCH.complete * max(self.ledger.largest, 1e-300)
         spread = np.abs(residuals[near] - np.median(residuals[near])).max()
         return bool(spread < wrong < np.abs(residuals).max())
 
-    def _finish(self, fit: Fit) -> Identification:
+    def _mended(self, radius: float) -> Solution | None:
+        """Where only rows near the origin are missed, read what cancels far out, and return a fit that misses none.
+
+        Costs nothing where rows further out are missed, too: then a unit is lacking.
+        """
+        for _ in range(BUMPS.most_rounds):
+            if not self.known.k or self.n_vain == BUMPS.most_in_vain:
+                return None
+            fit = self._fit_without_near_rows(radius)
+            if fit is None:
+                return None
+            X, off = self.ledger.X, np.abs(self.ledger.y - fit.net.predict(self.ledger.X))
+            units = read_bump(self.ledger, fit.net, X[np.argmax(off / fit.net.noise(X, self.ledger))], self.rng)
+            if units is None:
+                self.n_vain += 1
+                self.close = fit.net
+                return None
+            self.known = fit.net.with_units(units)
+            self.ledger.n_units = self.known.k
+            fit = solve_jointly(self.known, self.ledger)
+            if fit.chi < EXACT.residuals:
+                return fit
+        return None
+
+    def _fit_without_near_rows(self, radius: float) -> Solution | None:
+        """Return the joint fit to all rows but those near the origin, if it misses none of these."""
+        near = np.flatnonzero(np.linalg.norm(self.ledger.X, axis=1) < BUMPS.near * radius)
+        probed = [probe.rows for probe in self.known.all_probes()]
+        self.ledger.aside = frozenset(np.setdiff1d(near, np.concatenate([np.empty(0), *probed])).tolist())
+        fit = solve_jointly(self.known, self.ledger)
+        self.ledger.aside = frozenset()
+        return fit if fit.chi < EXACT.residuals else None
+
+    def _finish(self, fit: Solution) -> Identification:
         """Polish, test on fresh points, and judge."""
         fit, errors = polish(fit, self.ledger, self.rng)
-        points = fresh_points(fit.net, _N_FRESH, self.rng)
-        fresh = (self.ledger.ask(points, "fresh") - fit.net.predict(points)) / fit.net.sensitivity(points)
+        fresh = self._fresh(fit)
         far = far_points(fit.net, self.ledger, self.rng)
         if len(far):
             self.ledger.ask(far, "fresh")
-        fit = fit_jointly(fit.net, self.ledger)
+        fit = solve_jointly(fit.net, self.ledger)
+        self.known = fit.net
         return self._result(fit, errors, certify(fit, errors, self.ledger, fresh))
 
-    def _result(self, fit: Fit, errors: Errors, judgement: Verdict) -> Identification:
+    def _fresh(self, fit: Solution) -> Floats:
+        """Ask at fresh points, and return how far they are missed, relative to what their parameters could do."""
+        points = fresh_points(fit.net, SEARCH.n_fresh, self.rng)
+        return np.asarray((self.ledger.ask(points, "fresh") - fit.net.predict(points)) / fit.net.sensitivity(points))
+
+    def _nearly(self, net: Net) -> Identification:
+        """Return a network that explains all rows but some, uncertified; those are set aside and said to be missed."""
+        X, y = self.ledger.X, self.ledger.y
+        off = np.abs(y - net.predict(X))
+        missed = np.flatnonzero(off > EXACT.residuals * net.noise(X, self.ledger))
+        self.ledger.aside = frozenset(missed.tolist())
+        fit = solve_jointly(net, self.ledger)
+        errors = parameter_errors(fit.net, self.ledger, self.rng)
+        self.ledger.aside = frozenset()
+        self.known, fresh = fit.net, self._fresh(fit)
+        found = self._result(fit, errors, certify(fit, errors, self.ledger, fresh))
+        if np.sum(np.abs(fresh) > BUMPS.close) > 1:  # not one bump, but everywhere
+            raise NotIdentifiable(why_incomplete(net.k, self.scans, self.ledger.n_queries), found)
+        check = exact.close_to(len(missed), len(y), float(off.max()))
+        return replace(found, judgement=replace(found.judgement, checks=(check, *found.checks)))
+
+    def verified(self, found: Identification, n_verify: int) -> Identification:
+        """Ask fresh inputs; where they differ, read what is there and ask others."""
+        for _ in range(BUMPS.most_rounds):
+            n = n_affordable(self.ledger.oracle, n_verify, self.ledger)
+            if not n:
+                return with_verification(self._counted(found), None, None)
+            points = fresh_inputs(found.model, self.ledger.oracle, n, self.rng)
+            answers = self.ledger.ask(points, "verify")
+            checked = compare((found.model,), allowance_of(found), points, answers)
+            if not (checked.n_different and self.known.k and found.certified):
+                break
+            units = read_bump(self.ledger, self.known, checked.where, self.rng)
+            if units is None:
+                break
+            fit = solve_jointly(self.known.with_units(units), self.ledger)
+            if not fit.chi < EXACT.residuals:
+                break
+            found = self._finish(fit)
+        return with_verification(self._counted(found), checked, self.ledger.oracle.frame)
+
+    def _counted(self, found: Identification) -> Identification:
+        spent = dict(self.ledger.spent)
+        return replace(found, n_queries=self.ledger.n_queries, diagnostics={**found.diagnostics, "spent": spent})
+
+    def _result(self, fit: Solution, errors: Errors, judgement: Verdict) -> Identification:
         net, link = fit.net, self.link
         order = np.argsort(-np.abs(net.u), kind="stable")
         standard = {
@@ -254,6 +340,6 @@ class _Search:
         errors = Errors(
             nothing, nothing, nothing, nothing, np.nan, nothing, nothing, np.full(self.known.a.shape[1], np.nan)
         )
-        fit = Fit(self.known, np.nan, nothing, nothing)
+        fit = Solution(self.known, np.nan, nothing, nothing)
         cut_short = any_method.finished("the search did not come to its end")
         return self._result(fit, errors, Verdict((cut_short,), f"{n_of(self.known.k, 'unit')} so far", claim=""))

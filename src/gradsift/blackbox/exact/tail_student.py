@@ -12,12 +12,11 @@ from scipy.optimize import least_squares, minimize
 
 from ...activations import Activation, get_activation
 from ...checking import Floats
+from ...fit import Layout, layer_jacobian
 from ...model import SigmoidCombination
+from .exact_policy import TAIL_STUDENT
 
 __all__ = ["Student", "train_student"]
-
-_MOST_DENSE = 600  # unknowns whose normal equations are factored whole
-_LARGEST_JACOBIAN = 10**8  # entries
 
 
 @dataclass(frozen=True)
@@ -38,17 +37,17 @@ class Student:
     n_starts: int
 
 
-class _Problem:
+class _LeastSquares:
     """Residuals and Jacobian of ``c + sum u f(a x + b)`` at given points."""
 
     def __init__(self, X: Floats, y: Floats, n_units: int, activation: Activation) -> None:
         self.X, self.y, self.k, self.f = X, y, n_units, activation
+        self.layout = Layout(n_units, X.shape[1])
         self.inputs = np.concatenate([X, np.ones((len(X), 1))], axis=1)  # (n, d + 1)
 
     def split(self, p: Floats) -> tuple[Floats, Floats]:
         """Return the (k, d + 1) first layer and the (k + 1,) second one."""
-        cut = self.k * self.inputs.shape[1]
-        return p[:cut].reshape(self.k, -1), p[cut:]
+        return self.layout.rows(p), p[self.layout.weights.start :]
 
     def residuals(self, p: Floats) -> Floats:
         first, second = self.split(p)
@@ -58,8 +57,8 @@ class _Problem:
         first, second = self.split(p)
         arguments = self.inputs @ first.T  # (n, k)
         slopes = self.f.derivative(arguments) * second[:-1]
-        own = (slopes[:, :, None] * self.inputs[:, None, :]).reshape(len(self.y), -1)
-        return np.concatenate([own, self.f.value(arguments), np.ones((len(self.y), 1))], axis=1)
+        rows = layer_jacobian(self.layout, np.ascontiguousarray(self.X.T), self.f.value(arguments).T, slopes.T)
+        return np.ascontiguousarray(rows.T)
 
     def loss(self, p: Floats) -> tuple[float, Floats]:
         first, second = self.split(p)
@@ -92,7 +91,7 @@ def train_student(
     n_starts : int
     """
     f = get_activation(activation)
-    problem = _Problem(X, y, n_units, f)
+    problem = _LeastSquares(X, y, n_units, f)
     perfect = 1e-12 * max(float(np.abs(y).max()), 1e-300)
     best, found = np.inf, problem.start(rng)
     n_tried = 0
@@ -108,12 +107,12 @@ def train_student(
     return Student(model.canonical(), best, n_tried)
 
 
-def _polish(problem: _Problem, p: Floats) -> Floats:
+def _polish(problem: _LeastSquares, p: Floats) -> Floats:
     """Descend to the last digits: dense Levenberg-Marquardt, by LSMR when large, not at all beyond memory."""
     n, unknowns = len(problem.y), len(p)
-    if n * unknowns > _LARGEST_JACOBIAN:
+    if n * unknowns > TAIL_STUDENT.largest_jacobian:
         return p
-    dense = unknowns <= _MOST_DENSE
+    dense = unknowns <= TAIL_STUDENT.most_dense
     polished = least_squares(
         problem.residuals,
         p,

@@ -10,14 +10,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...errors import NotIdentifiable
+from ...fit import Layout
 from ..asking import Ledger
 from ..links import Link
+from .exact_policy import TAILS
 from .net import Net
 from .tail_student import train_student
 
 __all__ = ["find_by_student"]
-
-_MOST_UNITS = 5
 
 
 def find_by_student(ledger: Ledger, links: Sequence[Link], rng: np.random.Generator) -> Net:
@@ -37,8 +37,8 @@ def find_by_student(ledger: Ledger, links: Sequence[Link], rng: np.random.Genera
     scale = _input_scale(ledger, rng)
     X, y = np.empty((0, d)), np.empty(0)
     best = np.inf
-    for k in range(1, _MOST_UNITS + 1):
-        wanted = 4 * (k * (d + 2) + 1)
+    for k in range(1, TAILS.most_units + 1):
+        wanted = 4 * Layout(k, d).size
         points = scale * rng.standard_normal((wanted - len(X), d))
         X, y = np.concatenate([X, points]), np.concatenate([y, ledger.ask(points, "student")])
         for link in links:
@@ -48,8 +48,8 @@ def find_by_student(ledger: Ledger, links: Sequence[Link], rng: np.random.Genera
                 m = student.model
                 return Net(link, m.units * m.slopes[:, None], m.offsets, m.weights, m.intercept, (None,) * k)
     raise NotIdentifiable(
-        f"No sum of up to {_MOST_UNITS} {names} units fits {len(y)} answers (best misfit {best:.2g}): algebraic tails "
-        "have no plateaus to scan for, so only small networks of this kind can be found; fit samples instead."
+        f"No sum of up to {TAILS.most_units} {names} units fits {len(y)} answers (best misfit {best:.2g}): algebraic "
+        "tails have no plateaus to scan for, so only small networks of this kind can be found; fit samples instead."
     )
 
 

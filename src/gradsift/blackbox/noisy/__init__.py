@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from .walk import identify_imperfect
+from .identify import identify_imperfect
 
 __all__ = ["identify_imperfect"]

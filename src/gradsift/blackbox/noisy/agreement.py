@@ -7,23 +7,14 @@ import numpy as np
 from ...activations import Activation
 from ...checking import Floats
 from ...checks import LABELS
-from ...fit import Parameters
+from ...fit import Fitted, Parameters, predict
+from ...likelihood import CERTAINTY
 from ..asking import Ledger
-from .far_circles import FAR, N_CIRCLES, NEEDED, CircleTest, largest_arc, sign_doubt
+from .far_circles import CircleTest, largest_arc, sign_doubt
 from .levers import argument_errors
-from .local_fit import Fitted, predict
+from .tuning import AGREEMENT, FAR_CIRCLES
 
 __all__ = ["look_for_another_by_labels"]
-
-_LEAST_VARIANCE = 0.1  # of a label: how certain one is was itself only estimated
-_LEAST_CHANCE = 0.006  # of a label that contradicts all units
-_MERGER = 0.25  # share of contradictions that halves of orthogonal units cause, over their weight
-_EXCESS = 0.1  # the same for pairs at smaller angles that are to be seen
-_SIGN_WANTED, _SIGN_SURE = 4.0, 3.2  # standard errors, which are themselves rough: aimed at, and enough
-_FEW = 12  # labels
-_ROOM = 0.5  # of the level: what weights may leave unexplained
-_GRID = 720  # angles looked at on a half circle
-_ALMOST_BEST = 2.0  # variance over the smallest, up to which an angle is worth asking
 
 
 def look_for_another_by_labels(
@@ -34,15 +25,15 @@ def look_for_another_by_labels(
     A mean of labels is at most one, so that weights that add up to almost one leave no room for another unit; else
     it would show on the arcs of three far circles.
     """
-    merged = _contradictions(fitted, ledger, FAR * radius, level, most // 2, g, rng)
+    merged = _contradictions(fitted, ledger, FAR_CIRCLES.far * radius, level, most // 2, g, rng)
     theta = fitted.theta
     signs = np.sign(theta.u)
     room = (
         1 - float(np.abs(theta.u).sum()) - abs(theta.c) + LABELS.another_unit * np.sqrt(_shared_variance(fitted, signs))
     )
-    if merged.alarm or room < _ROOM * level:
+    if merged.alarm or room < AGREEMENT.room * level:
         return CircleTest(merged.statistic, max(merged.level, room), merged.alarm)
-    other = _arcs(fitted, ledger, FAR * radius, min(level, room), most // 2, g, rng)
+    other = _arcs(fitted, ledger, FAR_CIRCLES.far * radius, min(level, room), most // 2, g, rng)
     return CircleTest(max(merged.statistic, other.statistic), max(merged.level, other.level), other.alarm)
 
 
@@ -54,24 +45,28 @@ def _contradictions(
     About ``p (55 / level)^2`` labels, where p is the chance of a contradiction; half of them if those are enough.
     """
     theta = fitted.theta
-    chance = max(0.5 * (1 - float(np.abs(theta.u).sum())), _LEAST_CHANCE)
+    chance = max(0.5 * (1 - float(np.abs(theta.u).sum())), CERTAINTY.contradiction)
     shared = _shared_variance(fitted, np.sign(theta.u))
-    wanted = min(chance * (NEEDED / (_EXCESS * level)) ** 2, 20 * chance / max(shared, 1e-300))  # more would not help
-    n = int(np.clip(np.ceil(wanted), 2 * _FEW, max(2 * _FEW, most)))
+    wanted = min(
+        chance * (FAR_CIRCLES.needed / (AGREEMENT.excess * level)) ** 2, 20 * chance / max(shared, 1e-300)
+    )  # more would not help
+    n = int(np.clip(np.ceil(wanted), 2 * AGREEMENT.few, max(2 * AGREEMENT.few, most)))
     labels = np.where(np.arange(n) % 2, 1.0, -1.0)
     points, agree = _agreeing_points(fitted, labels, radius, rng)
     points, labels = points[agree], labels[agree]
-    chances = np.maximum(0.5 * (1 - labels * predict(theta, points, g)), _LEAST_CHANCE)
+    chances = np.maximum(0.5 * (1 - labels * predict(theta, points, g)), CERTAINTY.contradiction)
     surplus, variance, test = 0.0, 0.0, CircleTest(0.0, 0.0, alarm=False)
     for half in np.array_split(np.arange(len(points)), 2):
-        if len(half) < _FEW or test.alarm:  # more units than inputs need not agree anywhere
+        if len(half) < AGREEMENT.few or test.alarm:  # more units than inputs need not agree anywhere
             break
         surplus += float(np.sum(ledger.ask(points[half], "another unit") != labels[half]) - chances[half].sum())
         variance += float((chances[half] * (1 - chances[half])).sum())
         n_asked = int(half[-1]) + 1
         spread = np.sqrt(variance + 0.25 * n_asked**2 * shared)
         statistic = max(surplus / spread, 0.0)
-        test = CircleTest(statistic, NEEDED * spread / (n_asked * _MERGER), statistic > LABELS.another_unit)
+        test = CircleTest(
+            statistic, FAR_CIRCLES.needed * spread / (n_asked * AGREEMENT.merger), statistic > LABELS.another_unit
+        )
     return test
 
 
@@ -82,9 +77,9 @@ def _agreeing_points(fitted: Fitted, labels: Floats, radius: float, rng: np.rand
     wanted = labels[:, None] * np.sign(theta.u)
     doubts = _doubts(fitted, points)
     arguments = points @ theta.A.T
-    sizes = np.maximum(np.abs(arguments), _SIGN_WANTED * doubts)
+    sizes = np.maximum(np.abs(arguments), AGREEMENT.sign_wanted * doubts)
     points = points + (wanted * sizes - arguments) @ np.linalg.pinv(theta.A).T
-    sure = wanted * (points @ theta.A.T) > _SIGN_SURE * _doubts(fitted, points)
+    sure = wanted * (points @ theta.A.T) > AGREEMENT.sign_sure * _doubts(fitted, points)
     return points, np.asarray(sure.all(axis=1))
 
 
@@ -102,9 +97,15 @@ def _arcs(
     known weights, which all points of an arc share, are allowed for. An alarm ends the test.
     """
     statistic, weakest = 0.0, np.inf
-    for _ in range(N_CIRCLES if ledger.n_features > 1 else 1):
+    for _ in range(FAR_CIRCLES.n_circles if ledger.n_features > 1 else 1):
         points, spread = _sure_points(fitted, radius, g, rng)
-        n_pairs = int(np.clip(np.ceil(np.mean(spread**2) * (NEEDED / level) ** 2), 4, max(4, most // (2 * N_CIRCLES))))
+        n_pairs = int(
+            np.clip(
+                np.ceil(np.mean(spread**2) * (FAR_CIRCLES.needed / level) ** 2),
+                4,
+                max(4, most // (2 * FAR_CIRCLES.n_circles)),
+            )
+        )
         chosen = np.linspace(0, len(points), n_pairs, endpoint=False).astype(int)  # in the order of angles
         points, spread = points[chosen], spread[chosen]
         both = np.concatenate([points, -points])
@@ -116,19 +117,19 @@ def _arcs(
         weakest = min(weakest, float((1 / spread**2).sum()) / shared)
         if statistic > LABELS.another_unit:
             break
-    return CircleTest(statistic, NEEDED / np.sqrt(weakest), statistic > LABELS.another_unit)
+    return CircleTest(statistic, FAR_CIRCLES.needed / np.sqrt(weakest), statistic > LABELS.another_unit)
 
 
 def _sure_points(fitted: Fitted, radius: float, g: Activation, rng: np.random.Generator) -> tuple[Floats, Floats]:
     """Return points of a random far circle at which labels are nearly as sure as anywhere on it, in the order of
     their angles, (n, d), and the standard deviations of the odd parts of pairs of labels, (n,)."""
     plane = _agreeing_plane(fitted.theta, rng)
-    angles = np.pi * ((np.arange(_GRID) + rng.random(_GRID)) / _GRID - 0.5)
+    angles = np.pi * ((np.arange(AGREEMENT.grid) + rng.random(AGREEMENT.grid)) / AGREEMENT.grid - 0.5)
     points = radius * (np.cos(angles)[:, None] * plane[0] + np.sin(angles)[:, None] * plane[1])
     means = np.stack([predict(fitted.theta, side, g) for side in (points, -points)])
-    variance = np.maximum(1 - means**2, _LEAST_VARIANCE).mean(axis=0)
+    variance = np.maximum(1 - means**2, CERTAINTY.far).mean(axis=0)
     spread = np.hypot(sign_doubt(fitted, points), np.sqrt(0.5 * variance))
-    good = spread**2 <= _ALMOST_BEST * float(spread.min()) ** 2
+    good = spread**2 <= AGREEMENT.almost_best * float(spread.min()) ** 2
     return points[good], spread[good]
 
 
@@ -143,6 +144,5 @@ def _agreeing_plane(theta: Parameters, rng: np.random.Generator) -> Floats:
 
 def _shared_variance(fitted: Fitted, signs: Floats) -> float:
     """Return the variance that the errors of all weights give to the odd part of a value far out."""
-    k, d = fitted.theta.A.shape
-    weights = slice(k * (d + 1), k * (d + 2))
+    weights = fitted.theta.layout.weights
     return max(float(signs @ fitted.covariance[weights, weights] @ signs), 0.0)

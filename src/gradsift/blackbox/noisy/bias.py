@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 
 from ...activations import Activation
 from ...checking import Floats
-from .local_fit import Fitted, Noise, fit_jointly, jacobian, moved, reflect
+from ...fit import Fitted, fit_jointly, moved_by, reflect, value_jacobian
+from ...likelihood import Noise
+from .tuning import BIAS
 
 __all__ = ["Replies", "bending_bias", "debiased", "placing_bias"]
-
-_MOST = 1.5  # standard errors: beyond this the expansion is not trusted
 
 
 class Replies(NamedTuple):
@@ -45,9 +45,9 @@ def debiased(fitted: Fitted, replies: Replies, noise: Noise, g: Activation) -> F
     bias = bending_bias(fitted, X, weights, g) + placing_bias(fitted, X[placed], weights[placed], g)
     variances = np.maximum(np.diag(fitted.covariance), 1e-300)
     largest = float(np.abs(bias / np.sqrt(variances)).max())
-    theta = moved(fitted, -min(1.0, _MOST / max(largest, 1e-300)) * bias)
-    k, d = theta.A.shape
-    across = variances[: k * (d + 1)].reshape(k, d + 1)[:, 1:d].sum(axis=1)
+    theta = moved_by(fitted.theta, fitted.mirrors, -min(1.0, BIAS.most / max(largest, 1e-300)) * bias)
+    layout = theta.layout
+    across = layout.rows(variances)[:, 1 : layout.n_features].sum(axis=1)
     surplus = across / (2 * (theta.A**2).sum(axis=1))
     shorter = theta._replace(A=theta.A * (1 - np.minimum(surplus, 0.5))[:, None])
     return fit_jointly(shorter, X, y, noise, g, most=0)
@@ -59,15 +59,15 @@ def bending_bias(fitted: Fitted, X: Floats, weights: Floats, g: Activation) -> F
     The second derivatives of one value are zero but for each unit's own (a, b, u).
     """
     theta, C = fitted.theta, fitted.covariance
-    k, d = theta.A.shape
+    layout = theta.layout
     z = X @ theta.A.T + theta.b
     first, second = g.derivative(z), g.second_derivative(z)
     traces = np.zeros(len(X))
-    for unit in range(k):
-        x, own = _local(X, fitted, unit), _own(unit, d)
+    for unit in range(layout.n_units):
+        x, own = _local(X, fitted, unit), layout.own(unit)
         traces += theta.u[unit] * second[:, unit] * ((x @ C[own, own]) * x).sum(axis=1)
-        traces += 2 * first[:, unit] * (x @ C[own, k * (d + 1) + unit])
-    J = jacobian(theta, fitted.mirrors, X, g)
+        traces += 2 * first[:, unit] * (x @ C[own, layout.weights][:, unit])
+    J = value_jacobian(theta, X, g, fitted.mirrors)
     return np.asarray(-0.5 * C @ (J.T @ (traces * weights)))
 
 
@@ -81,9 +81,9 @@ def placing_bias(fitted: Fitted, X: Floats, weights: Floats, g: Activation) -> F
     nearest = np.argmin(np.abs(X @ theta.A.T + theta.b), axis=1)
     bias = np.zeros(len(C))
     for unit in np.unique(nearest):
-        rows, own = nearest == unit, _own(unit, theta.A.shape[1])
+        rows, own = nearest == unit, theta.layout.own(int(unit))
         x = _local(X[rows], fitted, unit)
-        V = (jacobian(theta, fitted.mirrors, X[rows], g) * weights[rows, None]) @ C
+        V = (value_jacobian(theta, X[rows], g, fitted.mirrors) * weights[rows, None]) @ C
         Q = _changes(fitted, X[rows], theta.A[unit] / (theta.A[unit] @ theta.A[unit]), g) @ C
         bias += (x * V[:, own]).sum(axis=1) @ Q + (x * Q[:, own]).sum(axis=1) @ V
     return bias
@@ -91,25 +91,19 @@ def placing_bias(fitted: Fitted, X: Floats, weights: Floats, g: Activation) -> F
 
 def _changes(fitted: Fitted, X: Floats, direction: Floats, g: Activation) -> Floats:
     """Return the derivatives of the rows of J, (n, P), as their inputs move in a direction."""
-    theta = fitted.theta
-    k, d = theta.A.shape
+    theta, layout = fitted.theta, fitted.theta.layout
     z, along = X @ theta.A.T + theta.b, theta.A @ direction
     first, second = g.derivative(z), g.second_derivative(z) * along
-    Q = np.zeros((len(X), k * (d + 2) + 1))
-    for unit in range(k):
-        Q[:, _own(unit, d)] = second[:, unit, None] * _local(X, fitted, unit)
-        Q[:, unit * (d + 1) : unit * (d + 1) + d] += np.outer(
-            first[:, unit], reflect(direction[None], fitted.mirrors[unit])
-        )
-        Q[:, _own(unit, d)] *= theta.u[unit]
-    Q[:, k * (d + 1) : -1] = first * along
+    Q = np.zeros((len(X), layout.size))
+    for unit in range(layout.n_units):
+        own = layout.own(unit)
+        Q[:, own] = second[:, unit, None] * _local(X, fitted, unit)
+        Q[:, layout.a(unit)] += np.outer(first[:, unit], reflect(direction[None], fitted.mirrors[unit]))
+        Q[:, own] *= theta.u[unit]
+    Q[:, layout.weights] = first * along
     return Q
 
 
 def _local(X: Floats, fitted: Fitted, unit: int) -> Floats:
     """Return the inputs in a unit's frame, and a one for its offset; (n, d + 1)."""
     return np.concatenate([reflect(X, fitted.mirrors[unit]), np.ones((len(X), 1))], axis=1)
-
-
-def _own(unit: int, d: int) -> slice:
-    return slice(unit * (d + 1), (unit + 1) * (d + 1))

@@ -6,11 +6,12 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from scipy.stats import chi2, norm
+from scipy.stats import norm
 
 from ...activations import Activation
 from ...checking import Floats
-from .local_fit import Fitted, Noise, fit_jointly, predict
+from ...fit import Fitted, fit_jointly, half_angles, predict
+from ...likelihood import Noise
 
 __all__ = ["LEVELS", "Widening", "calibrate", "cones"]
 
@@ -20,8 +21,7 @@ LEVELS = (0.99, 0.95)  # of the cones that end a campaign, and of those that are
 def cones(fitted: Fitted, level: float = LEVELS[0]) -> Floats:
     """Return (k,) half-angles that hold all true directions at once with probability `level`.
 
-    A squared angle is a weighted sum of chi-squares, whose quantile is taken from the scaled chi-square of equal mean
-    and variance. Its scale goes like 1 / (u sqrt(|a|)): the replies on a unit's slope are a share 1 / |a| of all, and
+    The scale of an angle goes like 1 / (u sqrt(|a|)): the replies on a unit's slope are a share 1 / |a| of all, and
     each tells u |a| times the angle. Where u sqrt(|a|) is overestimated the cone is too narrow, so that it is widened
     by the quantile of its own error.
     """
@@ -30,19 +30,16 @@ def cones(fitted: Fitted, level: float = LEVELS[0]) -> Floats:
         return np.zeros(k)
     tail = 1 - (1 - level) / k
     spectra = np.array([np.maximum(np.linalg.eigvalsh(fitted.tangent(unit)), 0) for unit in range(k)])
-    total, squares = spectra.sum(axis=1), np.maximum((spectra**2).sum(axis=1), 1e-300)
-    freedom = np.maximum(total**2 / squares, 1e-3)
-    angles = np.sqrt(squares / np.maximum(total, 1e-300) * chi2.ppf(tail, freedom))
-    return np.asarray(angles * np.exp(norm.ppf(tail) * _scale_errors(fitted)))
+    return np.asarray(half_angles(spectra, tail) * np.exp(norm.ppf(tail) * _scale_errors(fitted)))
 
 
 def _scale_errors(fitted: Fitted) -> Floats:
     """Return the standard error of ``log u + log|a| / 2`` for each unit."""
     theta, C = fitted.theta, fitted.covariance
-    k, d = theta.A.shape
-    errors = np.empty(k)
-    for unit in range(k):
-        at = [unit * (d + 1), k * (d + 1) + unit]
+    layout = theta.layout
+    errors = np.empty(layout.n_units)
+    for unit in range(layout.n_units):
+        at = [layout.a(unit).start, layout.weights.start + unit]
         along = theta.A[unit] - 2 * (theta.A[unit] @ fitted.mirrors[unit]) * fitted.mirrors[unit]
         weights = np.array([0.5 / along[0], 1 / theta.u[unit]])
         errors[unit] = np.sqrt(max(float(weights @ C[np.ix_(at, at)] @ weights), 0.0))

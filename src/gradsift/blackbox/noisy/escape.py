@@ -6,14 +6,11 @@ import numpy as np
 
 from ...activations import Activation
 from ...checking import Floats
-from .local_fit import Fitted, Noise, fit_jointly, moved, reflect
+from ...fit import Fitted, fit_jointly, moved_by, reflect
+from ...likelihood import Noise
+from .tuning import ESCAPE
 
 __all__ = ["mend"]
-
-_IMPOSSIBLE = 4.5  # standard deviations of the noise
-_MOST_TRIES = 4
-_WORTH = 2.0  # nats
-_SLOPE = 0.9  # of the values of g, where its argument still says something
 
 
 def mend(fitted: Fitted, X: Floats, y: Floats, noise: Noise, g: Activation) -> Fitted:
@@ -23,13 +20,13 @@ def mend(fitted: Fitted, X: Floats, y: Floats, noise: Noise, g: Activation) -> F
     depends on the turn and a descent stays. The turn that the answer asks for is the mean of the posterior given
     that the unit's argument there is the one at which the model answers so. No more than four joint fits.
     """
-    for _ in range(0 if noise.labels else _MOST_TRIES):
+    for _ in range(0 if noise.labels else ESCAPE.most_tries):
         row = int(np.argmax(np.abs(fitted.residuals)))
-        if abs(fitted.residuals[row]) < _IMPOSSIBLE * noise.sd:
+        if abs(fitted.residuals[row]) < ESCAPE.impossible * noise.sd:
             break
         step = _turn(fitted, X[row], float(fitted.residuals[row]), g)
-        again = fit_jointly(moved(fitted, step), X, y, noise, g)
-        if again.loss > fitted.loss - _WORTH:
+        again = fit_jointly(moved_by(fitted.theta, fitted.mirrors, step), X, y, noise, g)
+        if again.loss > fitted.loss - ESCAPE.worth:
             break
         fitted = again
     return fitted
@@ -38,15 +35,14 @@ def mend(fitted: Fitted, X: Floats, y: Floats, noise: Noise, g: Activation) -> F
 def _turn(fitted: Fitted, x: Floats, missing: float, g: Activation) -> Floats:
     """Return the likeliest step, in local coordinates, that adds `missing` to the value at x."""
     theta = fitted.theta
-    k, d = theta.A.shape
+    layout = theta.layout
     z = theta.A @ x + theta.b
-    wanted = np.clip(g.value(z) + missing / theta.u, -_SLOPE, _SLOPE)  # (k,)
+    wanted = np.clip(g.value(z) + missing / theta.u, -ESCAPE.slope, ESCAPE.slope)  # (k,)
     gaps = g.invert(wanted) - z
-    rows = np.zeros((k, len(fitted.information)))
-    for unit in range(k):
-        at = unit * (d + 1)
-        rows[unit, at : at + d] = reflect(x[None], fitted.mirrors[unit])[0]
-        rows[unit, at + d] = 1.0
+    rows = np.zeros((layout.n_units, len(fitted.information)))
+    for unit in range(layout.n_units):
+        rows[unit, layout.a(unit)] = reflect(x[None], fitted.mirrors[unit])[0]
+        rows[unit, layout.b][unit] = 1.0
     gains = rows @ fitted.covariance  # (k, P)
     doubts = np.maximum(np.einsum("kp,kp->k", gains, rows), 1e-300)
     left = np.abs(missing - theta.u * (wanted - g.value(z))) / abs(missing)

@@ -9,32 +9,30 @@ import numpy as np
 from ...activations import Activation
 from ...checking import Floats
 from ...checks import NOISY
+from ...fit import Fitted, predict
 from ...geometry import orthonormal_rows
+from ...likelihood import Noise
 from ..asking import Ledger
 from .levers import argument_errors
-from .local_fit import Fitted, Noise, predict
+from .tuning import FAR_CIRCLES
 
-__all__ = ["ENOUGH", "CircleTest", "largest_arc", "look_for_another", "sign_doubt", "weight_in_question"]
-
-N_CIRCLES = 3
-NEEDED = 5.5  # standard errors by which a unit of the level stands out on each circle
-ENOUGH = NOISY.weight_shown  # a test that would have shown this share of the weight in question
-_SHARE = 0.4  # of all weights
-FAR = 2.0**20  # radius over the scale of the inputs
+__all__ = ["CircleTest", "largest_arc", "look_for_another", "sign_doubt", "weight_in_question"]
 
 
 class CircleTest(NamedTuple):
-    """statistic: largest standardised arc sum; level: weight of a unit that would have shown; alarm: it did."""
+    """statistic: largest standardised arc sum; level: weight of a unit that would have shown; alarm: it did; n_units:
+    how many were known."""
 
     statistic: float
     level: float
     alarm: bool
+    n_units: int = 0
 
 
 def weight_in_question(u: Floats) -> float:
     """Return the weight another unit is supposed to have: the smallest, or a share of what may be a merger."""
     sizes = np.abs(u)
-    return float(min(sizes.min(), _SHARE * sizes.sum()))
+    return float(min(sizes.min(), FAR_CIRCLES.share * sizes.sum()))
 
 
 def look_for_another(
@@ -49,12 +47,16 @@ def look_for_another(
     d = ledger.n_features
     far = fitted.theta.c + np.array([1.0, -1.0]) * np.sqrt(float(fitted.theta.u @ fitted.theta.u))
     variance = _variances(noise, far).mean()
-    n_pairs = int(np.clip(np.ceil(0.5 * variance * (NEEDED / level) ** 2), 4, max(4, most // (2 * N_CIRCLES))))
+    n_pairs = int(
+        np.clip(
+            np.ceil(0.5 * variance * (FAR_CIRCLES.needed / level) ** 2), 4, max(4, most // (2 * FAR_CIRCLES.n_circles))
+        )
+    )
     statistic, weakest = 0.0, np.inf
-    for _ in range(N_CIRCLES if d > 1 else 1):
+    for _ in range(FAR_CIRCLES.n_circles if d > 1 else 1):
         plane = orthonormal_rows(min(2, d), d, rng)
-        angles = _clear_angles(fitted, plane, n_pairs, FAR * radius, rng)
-        points = FAR * radius * (np.cos(angles)[:, None] * plane[0] + np.sin(angles)[:, None] * plane[-1])
+        angles = _clear_angles(fitted, plane, n_pairs, FAR_CIRCLES.far * radius, rng)
+        points = FAR_CIRCLES.far * radius * (np.cos(angles)[:, None] * plane[0] + np.sin(angles)[:, None] * plane[-1])
         both = np.concatenate([points, -points])
         expected = predict(fitted.theta, both, g)
         residuals = (ledger.ask(both, "another unit") - expected).reshape(2, -1)
@@ -64,12 +66,12 @@ def look_for_another(
         )
         statistic = max(statistic, largest_arc(odd, spread))
         weakest = min(weakest, float((1 / spread**2).sum()))
-    return CircleTest(statistic, NEEDED / np.sqrt(weakest), statistic > NOISY.another_unit)
+    return CircleTest(statistic, FAR_CIRCLES.needed / np.sqrt(weakest), statistic > NOISY.another_unit)
 
 
 def _variances(noise: Noise, r: Floats) -> Floats:
-    """Return those of answers with mean r; how certain a label is was itself only estimated, so that none is."""
-    return np.asarray(np.maximum(1 / noise.precision(r), 0.2 * noise.sd**2))
+    """Return those of answers with mean r."""
+    return np.asarray(1 / noise.precision(r))
 
 
 def _clear_angles(fitted: Fitted, plane: Floats, n: int, radius: float, rng: np.random.Generator) -> Floats:

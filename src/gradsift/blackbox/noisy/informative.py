@@ -7,11 +7,9 @@ import numpy as np
 from ...activations import Activation
 from ...checking import Floats
 from ...fit import Parameters
+from .tuning import INFORMATIVE
 
 __all__ = ["informative_points"]
-
-_INNER = 0.58  # share of arguments on the slope; the others are saturated
-_STEEP, _SATURATED = 0.54, 6.0  # values of g on the slope, and an argument beyond it
 
 
 def informative_points(theta: Parameters, radius: float, n: int, g: Activation, rng: np.random.Generator) -> Floats:
@@ -21,9 +19,9 @@ def informative_points(theta: Parameters, radius: float, n: int, g: Activation, 
     units; for more units the point is the best compromise.
     """
     k, d = theta.A.shape
-    steep = float(g.invert(np.array([_STEEP]))[0])
-    inner = rng.random((n, k)) < _INNER
-    z = rng.choice([-1.0, 1.0], (n, k)) * np.where(inner, steep, _SATURATED)
+    steep = float(g.invert(np.array([INFORMATIVE.steep]))[0])
+    inner = rng.random((n, k)) < INFORMATIVE.inner
+    z = rng.choice([-1.0, 1.0], (n, k)) * np.where(inner, steep, INFORMATIVE.saturated)
     inverse = np.linalg.pinv(theta.A, rcond=0.05)
     free = np.eye(d) - np.linalg.pinv(theta.A) @ theta.A
     return np.asarray((z - theta.b) @ inverse.T + radius * rng.standard_normal((n, d)) @ free)

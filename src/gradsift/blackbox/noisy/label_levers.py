@@ -12,17 +12,14 @@ import numpy as np
 
 from ...activations import Activation
 from ...checking import Floats
+from ...fit import Fitted, reflect
 from ...geometry import orthonormal_rows
 from .levers import argument_errors
-from .local_fit import Fitted, reflect
+from .tuning import LABEL_LEVERS
 
 __all__ = ["label_levers", "news"]
 
-_SATURATED, _SURE = 2.0, 2.0  # arguments wanted of the other units: this, and so many of their standard errors more
-_ASIDE = 0.7  # share of a lever that may go into making the other units agree
-_BESIDE = 0.6  # argument of the unit itself: all at zero would say nothing of slopes, and be blind to larger turns
 _NODES, _SHARES = np.polynomial.hermite_e.hermegauss(7)
-_MOST_SETS = 100
 
 
 class _Frame(NamedTuple):
@@ -56,11 +53,11 @@ def label_levers(
     frame, a = _frame(fitted, unit), fitted.theta.A[unit]
     points: list[Floats] = []
     told = 0.0
-    while told < wanted and len(points) < _MOST_SETS:
+    while told < wanted and len(points) < LABEL_LEVERS.most_sets:
         coordinates = length * orthonormal_rows(len(frame.axes), len(frame.axes), rng)
         labels = rng.choice([-1.0, 1.0], len(coordinates))  # both: on one side a turn looks like an offset
         choices = [coordinates, _agreeing(fitted, unit, frame, coordinates, labels)]
-        beside = rng.choice([-_BESIDE, _BESIDE], len(coordinates))[:, None] * a / (a @ a)
+        beside = rng.choice([-LABEL_LEVERS.beside, LABEL_LEVERS.beside], len(coordinates))[:, None] * a / (a @ a)
         rows = np.array([frame.foot + beside + one @ frame.axes for one in choices])  # (2, d - 1, d)
         said = np.array([news(fitted, unit, part, g) for part in rows])
         best = np.argmax(said, axis=0)
@@ -79,13 +76,15 @@ def _agreeing(fitted: Fitted, unit: int, frame: _Frame, coordinates: Floats, lab
     rest = theta.A[others] @ frame.foot + theta.b[others]
     points = frame.foot + coordinates @ frame.axes
     doubts = np.column_stack([argument_errors(fitted, int(other), points) for other in others])
-    sizes = np.maximum(np.abs(points @ theta.A[others].T + theta.b[others]), _SATURATED + _SURE * doubts)
+    sizes = np.maximum(
+        np.abs(points @ theta.A[others].T + theta.b[others]), LABEL_LEVERS.saturated + LABEL_LEVERS.sure * doubts
+    )
     inverse = np.linalg.pinv(moves)
     aside = (labels[:, None] * np.sign(theta.u[others]) * sizes - rest) @ inverse.T
     along = coordinates - coordinates @ moves.T @ inverse.T
     length = np.linalg.norm(coordinates, axis=1)
     spent = np.linalg.norm(aside, axis=1)
-    aside *= np.minimum(1.0, _ASIDE * length / np.maximum(spent, 1e-300))[:, None]
+    aside *= np.minimum(1.0, LABEL_LEVERS.aside * length / np.maximum(spent, 1e-300))[:, None]
     left = np.sqrt(length**2 - (aside**2).sum(axis=1))
     return np.asarray(aside + along * (left / np.maximum(np.linalg.norm(along, axis=1), 1e-300))[:, None])
 

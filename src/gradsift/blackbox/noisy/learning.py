@@ -1,127 +1,176 @@
-"""Random inputs and a student, until it explains them: the first guess at the units."""
+"""Stages that begin: read steps, find the scale, and let a student learn from random inputs until it explains them."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
-from ...checking import Floats
 from ...errors import NotIdentifiable
-from .campaign import Campaign
-from .local_fit import Fitted
+from ...fit import Fitted, Layout, fit_jointly
+from .asker import Asker
+from .belief import Belief, Outcome, Reach, RowNumbers, Study
+from .informative import informative_points
+from .looking import look
 from .noise import Variance, excess_kurtosis
+from .refit import joined, measure_noise, refit, thin_out, widened
+from .scale import find_scale
+from .steps import find_by_steps
 from .student import Lesson, study
+from .tuning import LESSON, REFIT, SCALE
 
-__all__ = ["draw", "learn"]
-
-_GROWTH = 1.35
-_ROWS_PER_SPARE = 1.9  # answers per unknown of the student
-_CLEAR_GAP = (10.0, 0.0)  # of BIC: additive noise; and labels (any but a constant), whose units are tested later on
-_ROUGH = 0.35  # radians: directions known better than this can be improved by levers
-_LABELS_ROUGH = 0.3  # answers of which none can surprise need a better start
-_PER_FEATURE = (60, 75)  # first answers, over the noise's share of the variance: additive noise, and labels
-_LEAST_PER_UNKNOWN = 2.2  # answers
-_ARGUMENTS = 3.5  # spread of a typical unit's arguments that the student's inputs aim at
-_PLAUSIBLE = 4.0  # mean square of residuals over the noise: slopes of worse fits say nothing about the scale
-_MOST_PER_UNKNOWN = 25.0  # answers to random inputs, before giving up
-_MANY_PER_UNKNOWN = 4.0
-_TAILED = 3.0  # excess kurtosis
-_DOUBTFUL = 1.3  # residual variance over the first guess of the noise, from which that guess is worth improving
-_NARROW = 1.2  # spread of arguments below which units can hide behind each other
+__all__ = ["first_belief", "learn", "learn_more", "look_at_scale", "read_steps"]
 
 
-def draw(campaign: Campaign, n: int) -> None:
-    rows = campaign.radius * campaign.rng.standard_normal((n, campaign.ledger.n_features))
-    first = len(campaign.ledger.X)
-    campaign.ledger.ask(rows, "student")
-    campaign.near.extend(range(first, first + n))
+def first_belief(asker: Asker) -> Belief:
+    """Return what the first look at the answers says."""
+    variance = Variance(max(asker.floor.sd, 1e-300) ** 2, REFIT.first_freedom if asker.noisy else np.inf)
+    return Belief(Study(asker.policy.learning.n_spare), variance, variance)
 
 
-def learn(campaign: Campaign) -> None:
+def read_steps(belief: Belief, asker: Asker) -> tuple[Belief, Outcome]:
+    """Start from units read off a circle, where rounding is fine enough for that."""
+    start = find_by_steps(asker.ledger, asker.link, asker.floor, asker.rng) if asker.floor.step else None
+    aim = asker.policy.learning.arguments
+    if start is None or aim is None:
+        return belief, Outcome.REFUTED
+    belief = replace(belief, reach=Reach(aim / float(np.median(np.linalg.norm(start.A, axis=1)))))
+    n = LESSON.per_unknown * Layout(*start.A.shape).size
+    asked = asker.ask(informative_points(start, belief.radius, n, asker.g, asker.rng), "parameters")
+    noise = asker.noise(belief)
+    fitted = fit_jointly(start, asker.X[asked.rows], asked.answers, noise, asker.g)
+    belief = joined(fitted, belief.with_rows(used=asked.rows), asker, noise)
+    if asker.floor.kind == "float32":
+        belief = _allow_for_arithmetic(belief, asker)
+    if belief.refuted(asker.policy.refuted):
+        return belief, Outcome.REFUTED
+    belief, outcome = look(thin_out(belief, asker), asker)
+    return replace(belief, read=outcome is Outcome.STANDS), outcome
+
+
+def _allow_for_arithmetic(belief: Belief, asker: Asker) -> Belief:
+    """Take the noise from residuals as far as sums in single precision explain them."""
+    fitted, X = belief.known.fitted, belief.known.replies.X
+    theta = fitted.theta
+    active = np.abs(theta.u) * asker.g.derivative(X @ theta.A.T + theta.b)
+    terms = np.linalg.norm(X, axis=1)[:, None] * np.linalg.norm(theta.A, axis=1) + np.abs(theta.b)
+    explained = 2.0**-24 * (4 * asker.ledger.largest + (active * terms).sum(axis=1))
+    freedom = len(X) - len(fitted.information)
+    observed = float((fitted.residuals**2).sum()) / freedom
+    value = min(max(belief.variance.value, observed), float(np.mean(explained**2)))
+    variance = Variance(max(value, belief.variance.value), np.inf)
+    return refit(replace(belief, variance=variance, repeats=variance), asker)
+
+
+def look_at_scale(belief: Belief, asker: Asker) -> tuple[Belief, Outcome]:
+    """Find out how far from the origin units bend."""
+    first = len(asker.y)
+    scale = find_scale(asker.ledger, asker.noise(belief), asker.rng)
+    even = scale.even
+    variance = belief.variance.pooled(2 * float(((even - even.mean()) ** 2).sum()), len(even) - 1)
+    near = np.arange(first + 2 * len(even), len(asker.y))  # the others are far out
+    reach = Reach(scale.radius, scale.signal, SCALE.spread / scale.radius)
+    return replace(belief.with_rows(near=near), variance=variance, repeats=variance, reach=reach), Outcome.STANDS
+
+
+def draw(belief: Belief, asker: Asker, n: int) -> Belief:
+    """Ask n random inputs for the student."""
+    asked = asker.ask(asker.draw(n, belief), "student")
+    return belief.with_rows(near=np.concatenate([belief.rows.near, asked.rows]))
+
+
+def learn(belief: Belief, asker: Asker) -> tuple[Belief, Outcome]:
     """Draw random inputs until a student explains them."""
-    d = campaign.ledger.n_features
-    wanted = max(
-        7 * (d + 2), int(_PER_FEATURE[campaign.noise.labels] * d * (campaign.variance.sd / campaign.signal) ** 2)
-    )
-    most = (
-        _MOST_PER_UNKNOWN
-        * (campaign.n_spare + 4)
-        * (d + 2)
-        * max(1.0, (2 * campaign.variance.sd / campaign.signal) ** 2)
-    )
+    d, policy = asker.n_features, asker.policy.learning
+    faintness = belief.variance.sd / max(belief.reach.signal, 1e-300)
+    wanted = max(7 * (d + 2), int(policy.per_feature * d * faintness**2))
+    most = policy.most_per_unknown * (belief.study.n_spare + 4) * (d + 2) * max(1.0, (2 * faintness) ** 2)
     in_vain = 0
     while wanted < most:
-        if len(campaign.near) < wanted:
-            draw(campaign, wanted - len(campaign.near))
-        lesson = _lesson(campaign)
+        if len(belief.rows.near) < wanted:
+            belief = draw(belief, asker, wanted - len(belief.rows.near))
+        belief, lesson = _lesson(belief, asker)
         in_vain = in_vain + 1 if lesson.gap < 0 else 0
-        if in_vain == 3:
+        if in_vain == LESSON.most_in_vain:
             raise NotIdentifiable(
-                f"A constant explains {len(campaign.near)} answers to random inputs as well as any units would: the "
+                f"A constant explains {len(belief.rows.near)} answers to random inputs as well as any units would: the "
                 "function looks constant under this noise."
             )
-        if _accepts(campaign, lesson):
-            _take(campaign, lesson)
-            return
-        if campaign.noise.labels and len(lesson.fitted.theta.u) == campaign.least:
-            campaign.least -= 1  # why ever it was refused: if a unit is missing, the next test says so again
-        if 2 * lesson.fitted.loss < _PLAUSIBLE * len(campaign.near):
-            campaign.radius *= float(np.clip(np.sqrt(_ARGUMENTS / _spread(campaign, lesson)), 0.6, 1.8))
-        wanted = int(np.ceil(_GROWTH * len(campaign.near)))
+        belief, accepted = _judged(belief, asker, lesson)
+        if accepted:
+            return _taken(belief, asker, lesson), Outcome.STANDS
+        if asker.labels and len(lesson.fitted.theta.u) == belief.study.least:
+            # Why ever it was refused: if a unit is missing, the next test says so again.
+            belief = belief.with_study(least=belief.study.least - 1)
+        if policy.arguments is not None and 2 * lesson.fitted.loss < LESSON.plausible * len(belief.rows.near):
+            factor = float(np.clip(np.sqrt(policy.arguments / _spread(belief, asker, lesson)), 0.6, 1.8))
+            belief = replace(belief, reach=belief.reach._replace(radius=belief.radius * factor))
+        wanted = int(np.ceil(policy.growth * len(belief.rows.near)))
     raise NotIdentifiable(
-        f"No number of units up to {campaign.n_spare} explains {len(campaign.near)} answers to random inputs: the "
-        "function is no sum of such sigmoids, or the noise is not what its repeats show."
+        f"No number of units up to {belief.study.n_spare} explains {len(belief.rows.near)} answers to random inputs: "
+        "the function is no sum of such sigmoids, or the noise is not what its repeats show."
     )
 
 
-def _lesson(campaign: Campaign) -> Lesson:
-    X, y = campaign.ledger.X[campaign.near], campaign.ledger.y[campaign.near]
-    most = int(len(y) / (_ROWS_PER_SPARE * (X.shape[1] + 2)))
+def learn_more(belief: Belief, asker: Asker) -> tuple[Belief, Outcome]:
+    """Prepare another lesson: more inputs and a larger student, or one more unit where that is known to be missing."""
+    policy = asker.policy.learning
+    n_lessons = belief.study.n_lessons + 1
+    over = n_lessons == policy.most_lessons
+    if policy.widens and belief.wider is not None:  # learning would drop the levers
+        belief = widened(belief.with_study(n_lessons=n_lessons), asker)
+        return belief, Outcome.OUT_OF_PATIENCE if over else Outcome.STANDS
+    belief = belief.with_study(n_lessons=n_lessons, n_spare=belief.study.n_spare + 2)
+    belief = replace(belief, variance=belief.repeats)
+    belief = draw(belief, asker, max(2 * asker.n_features, len(belief.rows.near) // 4))
+    return belief, Outcome.OUT_OF_PATIENCE if over else Outcome.REFUTED
+
+
+def _lesson(belief: Belief, asker: Asker) -> tuple[Belief, Lesson]:
+    policy, near = asker.policy.learning, belief.rows.near
+    X, y = asker.X[near], asker.y[near]
+    most = int(len(y) / (policy.rows_per_spare * (X.shape[1] + 2)))
+    noise, spread = asker.noise(belief), asker.spread(belief)
     while True:
-        n_spare = max(3, min(campaign.n_spare, most))
-        lesson = study(X, y, campaign.noise, campaign.g, n_spare, campaign.radius, campaign.rng, campaign.least)
-        if not lesson.saturated or campaign.n_spare >= most:
-            return lesson
-        campaign.n_spare += 4
+        n_spare = max(3, min(belief.study.n_spare, most))
+        lesson = study(X, y, noise, asker.g, n_spare, spread, asker.rng, belief.study.least)
+        if not lesson.saturated or belief.study.n_spare >= most:
+            return belief, lesson
+        belief = belief.with_study(n_spare=belief.study.n_spare + policy.grows)
 
 
-def _accepts(campaign: Campaign, lesson: Lesson) -> bool:
-    fitted = lesson.fitted
+def _judged(belief: Belief, asker: Asker, lesson: Lesson) -> tuple[Belief, bool]:
+    """Tell whether to accept a lesson; where it misfits the noise is looked at first."""
+    fitted, policy = lesson.fitted, asker.policy.learning
     n, n_unknowns = len(fitted.residuals), len(fitted.information)
-    if lesson.saturated or lesson.gap < _CLEAR_GAP[campaign.noise.labels] or n < _LEAST_PER_UNKNOWN * n_unknowns:
-        return False
-    if _spread(campaign, lesson) < _NARROW:
-        return False
+    if lesson.saturated or lesson.gap < policy.clear_gap or n < policy.least_per_unknown * n_unknowns:
+        return belief, False
+    if _spread(belief, asker, lesson) < policy.narrow:
+        return belief, False
     freedom = n - n_unknowns
     squares = float((fitted.residuals**2).sum())
-    if not campaign.noise.labels:
-        if squares / freedom > _DOUBTFUL * campaign.variance.value:
-            campaign.measure_noise()
-        if campaign.variance.too_small(squares, freedom) and not _blames_tails(campaign, fitted, squares / freedom):
-            return False
-    return bool(_rms_angles(fitted).max() < (_LABELS_ROUGH if campaign.noise.labels else _ROUGH))
+    if not asker.labels:
+        if squares / freedom > LESSON.doubtful * belief.variance.value:
+            belief = measure_noise(belief, asker)
+        if belief.variance.too_small(squares, freedom):
+            if not _blames_tails(fitted):
+                return belief, False
+            variance = Variance(squares / freedom, float(freedom))
+            belief = replace(belief, variance=variance, repeats=variance)
+    return belief, bool(fitted.angles.max() < policy.rough)
 
 
-def _blames_tails(campaign: Campaign, fitted: Fitted, variance: float) -> bool:
-    """Tell whether rare large errors explain a misfit that many answers confirm; then take their variance."""
-    n = len(fitted.residuals)
-    if n < _MANY_PER_UNKNOWN * len(fitted.information) or excess_kurtosis(fitted.residuals) < _TAILED:
-        return False
-    campaign.variance = campaign.first_guess = Variance(variance, float(n - len(fitted.information)))
-    return True
+def _blames_tails(fitted: Fitted) -> bool:
+    """Tell whether rare large errors explain a misfit that many answers confirm."""
+    many = len(fitted.residuals) >= LESSON.many_per_unknown * len(fitted.information)
+    return many and excess_kurtosis(fitted.residuals) >= LESSON.tailed
 
 
-def _spread(campaign: Campaign, lesson: Lesson) -> float:
+def _spread(belief: Belief, asker: Asker, lesson: Lesson) -> float:
     """Return the spread of a typical unit's arguments over random inputs."""
-    return campaign.radius * float(np.median(np.linalg.norm(lesson.fitted.theta.A, axis=1)))
+    return asker.spread(belief) * float(np.median(np.linalg.norm(lesson.fitted.theta.A, axis=1)))
 
 
-def _take(campaign: Campaign, lesson: Lesson) -> None:
-    campaign.fitted, campaign.gap, campaign.used = lesson.fitted, lesson.gap, list(campaign.near)
-    campaign.stray, campaign.wider = [], None
-    campaign.ledger.n_units = len(lesson.fitted.theta.u)
-    campaign.fit()
-    campaign.thin_out()
-
-
-def _rms_angles(fitted: Fitted) -> Floats:
-    return np.array([np.sqrt(np.trace(fitted.tangent(unit))) for unit in range(len(fitted.theta.u))])
+def _taken(belief: Belief, asker: Asker, lesson: Lesson) -> Belief:
+    belief = belief.with_rows(used=belief.rows.near, stray=RowNumbers().stray).with_study(gap=lesson.gap)
+    return thin_out(refit(replace(belief, wider=None), asker, lesson.fitted), asker)

@@ -9,19 +9,17 @@ from numpy.typing import NDArray
 
 from ...activations import Activation
 from ...checking import Floats
+from ...fit import Fitted, predict, reflect
 from ...geometry import orthonormal_rows
-from .local_fit import Fitted, Noise, predict, reflect
+from ...likelihood import Noise
+from .tuning import LEVERS
 
-__all__ = ["LONGEST", "clear_of", "lever_points", "lever_sets", "surprise"]
-
-LONGEST = 0.7  # standard deviation of the argument at the end of a lever
-_DRAWS = 6
-_QUIET = 3.0  # beyond this argument a unit hardly moves
+__all__ = ["clear_of", "lever_points", "lever_sets", "surprise"]
 
 
 def lever_sets(fitted: Fitted, unit: int, sd: float) -> int:
     """Return how many sets of levers about double what is known about a unit's direction."""
-    gain = 0.6 * LONGEST * abs(float(fitted.theta.u[unit])) / max(sd, 1e-300)
+    gain = 0.6 * LEVERS.longest * abs(float(fitted.theta.u[unit])) / max(sd, 1e-300)
     return int(np.clip(np.ceil(gain**-2 if gain > 0.1 else 100.0), 1, 100))
 
 
@@ -36,7 +34,7 @@ def lever_points(fitted: Fitted, unit: int, length: float, rng: np.random.Genera
     values, vectors = np.linalg.eigh(fitted.block(unit)[1:d, 1:d])
     reach = length / np.sqrt(np.maximum(values, 1e-30 * max(float(values.max()), 1e-300)))
     best = np.empty((0, d))
-    for _ in range(_DRAWS):
+    for _ in range(LEVERS.draws):
         across = orthonormal_rows(d - 1, d - 1, rng) * reach @ vectors.T  # (d - 1, d - 1)
         local = np.concatenate([np.zeros((d - 1, 1)), across], axis=1)
         points = reflect(local, fitted.mirrors[unit]) - b * a / (a @ a)
@@ -54,7 +52,7 @@ def clear_of(units: Iterable[int], fitted: Fitted, points: Floats, margin: float
     for unit in units:
         z = np.abs(points @ fitted.theta.A[unit] + fitted.theta.b[unit])
         doubt = argument_errors(fitted, unit, points)
-        clear &= (doubt < LONGEST) | (z > _QUIET + margin * doubt)
+        clear &= (doubt < LEVERS.longest) | (z > LEVERS.quiet + margin * doubt)
     return clear
 
 

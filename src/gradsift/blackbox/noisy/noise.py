@@ -10,13 +10,9 @@ from scipy.stats import f as f_distribution
 
 from ...checking import Floats
 from ...checks import NOISY, Check, imperfect
+from .tuning import NOISE
 
 __all__ = ["Variance", "behaviour", "excess_kurtosis", "relative_spread"]
-
-_LEVEL = 1e-3
-_UNEVEN_LEVEL = 1e-4  # from which a variance function replaces one variance
-_SCORINGS = 20
-_LEAST_SPREAD = 0.4  # relative: a parabola of logarithms must not make a few answers all-important
 
 
 @dataclass(frozen=True)
@@ -38,7 +34,7 @@ class Variance:
         total = self.freedom + freedom
         return Variance((self.value * self.freedom + squares) / total, total)
 
-    def too_small(self, squares: float, freedom: float, level: float = _LEVEL) -> bool:
+    def too_small(self, squares: float, freedom: float, level: float = NOISE.level) -> bool:
         """Tell whether residuals are larger than this noise explains."""
         if freedom <= 0:
             return True
@@ -89,13 +85,13 @@ def relative_spread(residuals: Floats, predictions: Floats) -> Floats | None:
     z = (predictions - predictions.mean()) / max(float(predictions.std()), 1e-300)
     basis = np.linalg.qr(np.column_stack([np.ones_like(z), z, z**2]))[0]  # (n, 3)
     squares = residuals**2 / max(float(np.mean(residuals**2)), 1e-300)
-    if 0.5 * float(((basis[:, 1:].T @ squares) ** 2).sum()) < chi2.isf(_UNEVEN_LEVEL, 2):
+    if 0.5 * float(((basis[:, 1:].T @ squares) ** 2).sum()) < chi2.isf(NOISE.uneven_level, 2):
         return None
     logs = np.zeros(len(z))
-    for _ in range(_SCORINGS):
+    for _ in range(NOISE.scorings):
         step = basis.T @ (squares * np.exp(-logs) - 1)
         logs = np.clip(
             logs + basis @ step * min(1.0, np.sqrt(len(z)) / max(float(np.linalg.norm(step)), 1e-300)), -8, 8
         )
     spread = np.exp(0.5 * logs)
-    return np.asarray(np.maximum(spread / np.sqrt(np.mean(spread**2)), _LEAST_SPREAD))
+    return np.asarray(np.maximum(spread / np.sqrt(np.mean(spread**2)), NOISE.least_spread))

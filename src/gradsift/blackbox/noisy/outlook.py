@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from ...checking import Floats
+from ...fit import Fitted
 from .levers import lever_sets
-from .local_fit import Fitted
 
 __all__ = ["by_averaging", "by_levers", "outlook"]
 
-_MANY = 10**6  # from here on only the size is told
+_MANY_QUERIES = 10**6  # from here on only the size is told
 
 
 def by_levers(fitted: Fitted, cones: Floats, accuracy: float, sd: float) -> int:
@@ -29,5 +29,5 @@ def outlook(reason: str, n_more: int, accuracy: float) -> str:
     """Return why a campaign ended, and what it would have taken."""
     if not n_more:
         return reason
-    number = f"{n_more}" if n_more < _MANY else f"{n_more:.1e}"
+    number = f"{n_more}" if n_more < _MANY_QUERIES else f"{n_more:.1e}"
     return f"{reason.rstrip('.')}; about {number} more queries would reach an accuracy of {accuracy:.2g}"

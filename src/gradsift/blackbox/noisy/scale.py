@@ -8,15 +8,11 @@ import numpy as np
 
 from ...checking import Floats
 from ...errors import NotIdentifiable
+from ...likelihood import Noise
 from ..asking import Ledger
-from .local_fit import Noise
+from .tuning import SCALE
 
-__all__ = ["SPREAD", "Scale", "find_scale"]
-
-_FAR = 2.0**30
-_LOW, _HIGH = 0.35, 0.97  # share of the far answers that is already reached: arguments spread by about 0.5 to 20
-SPREAD = 3.0  # of the arguments, wanted
-_MOST_STEPS = 16
+__all__ = ["Scale", "find_scale"]
 
 
 @dataclass(frozen=True)
@@ -48,12 +44,12 @@ def find_scale(ledger: Ledger, noise: Noise, rng: np.random.Generator, guess: fl
     """
     n, sd = 6, noise.sd
     directions = rng.standard_normal((n, ledger.n_features))
-    far = ledger.ask(_FAR * np.concatenate([directions, -directions]), "scale").reshape(2, -1)
+    far = ledger.ask(SCALE.far * np.concatenate([directions, -directions]), "scale").reshape(2, -1)
     odd, even = 0.5 * (far[0] - far[1]), 0.5 * (far[0] + far[1])
     sd = _at_least(sd, even)
     while odd @ odd < (8 + 0.5 * n) * sd**2 and n < 400:  # faint: labels, or noise as large as the signal
         more = rng.standard_normal((n, ledger.n_features))
-        far = ledger.ask(_FAR * np.concatenate([more, -more]), "scale").reshape(2, -1)
+        far = ledger.ask(SCALE.far * np.concatenate([more, -more]), "scale").reshape(2, -1)
         odd, even = np.append(odd, 0.5 * (far[0] - far[1])), np.append(even, 0.5 * (far[0] + far[1]))
         directions, n = np.concatenate([directions, more]), 2 * n
         sd = _at_least(noise.sd, even)
@@ -77,15 +73,15 @@ def _at_least(sd: float, even: Floats) -> float:
 def _bracket(ledger: Ledger, directions: Floats, odd: Floats, strength: float, radius: float, sd: float) -> float:
     doubt = 1.5 * sd * float(np.linalg.norm(odd)) / strength  # about two standard errors of a share
     low, high = 0.0, np.inf  # radii that are too small and too large
-    for _ in range(_MOST_STEPS):
+    for _ in range(SCALE.most_steps):
         near = ledger.ask(radius * np.concatenate([directions, -directions]), "scale").reshape(2, -1)
         share = float(0.5 * (near[0] - near[1]) @ odd / strength)
-        if _LOW <= share <= _HIGH + doubt:
-            return radius * float(np.clip(np.sqrt(SPREAD / _spread_of(share)), 0.6, 1.6))
-        low, high = (radius, high) if share < _LOW else (low, radius)
+        if SCALE.low <= share <= SCALE.high + doubt:
+            return radius * float(np.clip(np.sqrt(SCALE.spread / _spread_of(share)), 0.6, 1.6))
+        low, high = (radius, high) if share < SCALE.low else (low, radius)
         if low > 0 and np.isfinite(high):  # faint answers make shares uncertain: the range will do
             return float(np.sqrt(low * high))
-        radius = 6 * radius if share < _LOW else radius / 6
+        radius = 6 * radius if share < SCALE.low else radius / 6
     raise NotIdentifiable(
         f"No radius was found at which the function bends ({ledger.n_queries} queries): it is not a sum of sigmoids, "
         "or its inputs need another scale."

@@ -1,72 +1,78 @@
-"""Lever rounds until the calibrated cones of all directions are narrow enough."""
+"""Stages that sharpen: lever rounds until the calibrated cones of all directions are narrow enough."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...activations import Activation
 from ...checking import Floats
+from ...fit import Fitted
+from ...likelihood import Noise
+from .asker import Asker
+from .belief import Belief, Outcome
 from .bias import Replies, debiased
-from .campaign import Campaign
 from .cones import Widening, calibrate, cones
 from .label_levers import label_levers
-from .levers import LONGEST, lever_points, lever_sets, surprise
-from .local_fit import Fitted, Noise
+from .levers import lever_points, lever_sets, surprise
+from .refit import look_wider, refit, take_in, thin_out
+from .tuning import LEVERS, SHARPENING
 
-__all__ = ["LABELS_MOST", "UNEVEN_WIDENING", "calibrate_cones", "pull_levers", "sharpen"]
-
-
-class Patience(NamedTuple):
-    """Lever answers over those of the student after which labels do not go on: for rough units, and, before another
-    look at their number, for sharp ones."""
-
-    rough: float
-    sharp: float
+__all__ = ["calibrated", "pull_rough_levers", "sharpen", "sharpen_by_labels", "sharpened"]
 
 
-_MOST_ROUNDS = 200
-_REFUTED = 4.0  # mean square of the first lever answers over what the student foretold
-_IMPOSSIBLE = 6.0  # standard deviations of the noise
-_MOST_CALIBRATIONS = 6
-_LINEAR = 1e-2  # radians: with noise known, cones this narrow need no calibration
-UNEVEN_WIDENING = 1.25  # a variance function is a model, too
-_LABELS_WIDENING = Widening(1.8, 1.4)  # measured: what labels say far from the fit is less than next to it
-_NOISY_WIDENING = Widening(1.0, 1.05)  # bias is taken off instead; stopping still favours narrow cones a little
-LABELS_MOST = Patience(rough=0.5, sharp=1.0)
-_LABELS_SPARE = 0.05  # information asked for beyond what the accuracy needs
-_LEAST_WIDENING = Widening(1.3, 1.3)  # measured: stopping when cones look narrow favours those that are too narrow
+def pull_rough_levers(belief: Belief, asker: Asker) -> tuple[Belief, Outcome]:
+    """Make a student's directions sure enough for a look for another unit."""
+    policy = asker.policy.sharpening
+    return _pull_levers(belief, asker, policy.sure, policy.patience_when_rough * max(1, len(belief.rows.near)))
 
 
-def sharpen(campaign: Campaign, accuracy: float) -> None:
+def sharpen(belief: Belief, asker: Asker) -> tuple[Belief, Outcome]:
+    """Reach the accuracy, and drop units that all replies together do not need."""
+    return thin_out(sharpened(belief, asker, asker.accuracy), asker), Outcome.STANDS
+
+
+def sharpen_by_labels(belief: Belief, asker: Asker) -> tuple[Belief, Outcome]:
+    """The same for labels, which never refute a fit, so that many levers could be wasted on a wrong one."""
+    for _ in range(SHARPENING.most_looks):
+        belief, _ = sharpen(belief, asker)
+        if look_wider(belief, asker) is not None:  # wrong itself, among many levers of wrong units: learn anew
+            return belief.with_study(least=belief.known.n_units + 1), Outcome.MISSING_UNIT
+        if float(belief.cones.max()) <= asker.accuracy:
+            break
+    return belief, Outcome.STANDS
+
+
+def sharpened(belief: Belief, asker: Asker, accuracy: float) -> Belief:
     """Pull levers until the calibrated cones are narrow enough."""
-    most = LABELS_MOST.sharp * len(campaign.near) if campaign.noise.labels else np.inf
-    for _ in range(_MOST_CALIBRATIONS):
-        campaign.take_in()
-        sound = pull_levers(campaign, accuracy / campaign.widening.stop, most)
-        calibrate_cones(campaign)
-        if not sound or float(campaign.cones.max()) <= accuracy:
-            return
+    policy = asker.policy.sharpening
+    most = policy.patience * max(1, len(belief.rows.near))  # none are near where units were read off a circle
+    for _ in range(policy.most_calibrations):
+        belief = take_in(belief, asker)
+        belief, outcome = _pull_levers(belief, asker, accuracy / belief.widening.stop, most)
+        belief = calibrated(belief, asker)
+        if outcome is not Outcome.STANDS or float(belief.cones.max()) <= accuracy:
+            break
+    return belief
 
 
-def calibrate_cones(campaign: Campaign) -> None:
-    fitted = campaign.settled()
-    if campaign.read and float(cones(fitted).max()) < _LINEAR:
-        campaign.widening = _LEAST_WIDENING
-        return
-    n_draws = 16 if len(fitted.information) < 200 else 8
-    X, noise, g = campaign.ledger.X[campaign.used], campaign.uneven_noise, campaign.g
-    if campaign.floor.kind == "noisy":
-        found = calibrate(fitted, X, noise, g, campaign.rng, n_draws, partial(_settle, X, noise, g))
+def calibrated(belief: Belief, asker: Asker) -> Belief:
+    """Find by how much cones must widen to hold what they promise."""
+    joint = belief.known
+    if belief.read and float(cones(joint.settled).max()) < SHARPENING.linear:
+        return replace(belief, widening=Widening(1.3, 1.3))
+    n_draws = 16 if len(joint.fitted.information) < 200 else 8
+    X, noise, g = joint.replies.X, joint.noise, asker.g
+    if asker.noisy:
+        found = calibrate(joint.settled, X, noise, g, asker.rng, n_draws, partial(_settle, X, noise, g))
     else:
-        found = calibrate(fitted, X, noise, g, campaign.rng, n_draws)
-    more = UNEVEN_WIDENING if np.ndim(campaign.relative) else 1.0
-    campaign.widening = Widening(
-        *(more * max(least, factor) for least, factor in zip(_least_widening(campaign), found))
-    )
+        found = calibrate(joint.settled, X, noise, g, asker.rng, n_draws)
+    more = SHARPENING.uneven_widening if np.ndim(noise.relative) else 1.0
+    least = asker.policy.sharpening.least_widening
+    return asker.keep(replace(belief, widening=Widening(*(more * max(pair) for pair in zip(least, found)))))
 
 
 def _settle(X: Floats, noise: Noise, g: Activation, fitted: Fitted, y: Floats) -> Fitted:
@@ -74,56 +80,62 @@ def _settle(X: Floats, noise: Noise, g: Activation, fitted: Fitted, y: Floats) -
     return debiased(fitted, Replies(X, y, np.zeros(len(X), dtype=bool)), noise, g)
 
 
-def _least_widening(campaign: Campaign) -> Widening:
-    return {"labels": _LABELS_WIDENING, "noisy": _NOISY_WIDENING}.get(campaign.floor.kind, _LEAST_WIDENING)
+def _pull_levers(belief: Belief, asker: Asker, accuracy: float, most: float) -> tuple[Belief, Outcome]:
+    """Lever rounds until the linear cones are narrower than `accuracy`.
 
-
-def pull_levers(campaign: Campaign, accuracy: float, most: float = np.inf) -> bool:
-    """Lever rounds until the linear cones are narrower than `accuracy`; False if the student was refuted.
-
-    Labels refute no student, but the levers of a wrong one do not narrow its cones: False after `most` answers.
+    Labels refute no student, but the levers of a wrong one do not narrow its cones: out of patience after `most`
+    answers.
     """
-    length, n_before = LONGEST, len(campaign.used)
+    length, n_before = LEVERS.longest, len(belief.rows.used)
     n_looked = n_before
-    for _ in range(_MOST_ROUNDS):
-        fitted = campaign.known()
-        wide = np.flatnonzero(campaign.linear_cones() > accuracy)
-        if len(wide) == 0 or campaign.ledger.n_features < 2:
-            return True
-        if len(campaign.used) - n_before > most:
-            return False
-        first, fresh = len(campaign.ledger.X), set(campaign.used).isdisjoint(campaign.placed)
-        points = _levers(campaign, fitted, wide, length, accuracy)
-        campaign.placed.extend(range(first, first + len(points)))
-        if not len(points):  # no lever is free of other units
-            d = campaign.ledger.n_features
-            points = campaign.radius * campaign.rng.standard_normal((2 * d, d))
-        squares = surprise(fitted, points, campaign.ledger.ask(points, "levers"), campaign.noise, campaign.g)
-        campaign.rounds += 1
-        amazed = float(np.mean(np.minimum(squares, _IMPOSSIBLE**2)))
-        if amazed > _REFUTED and fresh:
-            return False
-        campaign.used.extend(range(first, first + len(points)))
-        length = max(0.5 * length, 0.1) if amazed > 2.5 else min(1.3 * length, LONGEST)
-        campaign.fit()
-        if campaign.refuted():
-            return False
-        if not campaign.noise.labels and len(campaign.used) > 2 * n_looked:
-            campaign.thin_out()  # no lever narrows the cone of a unit that is not there
-            n_looked = len(campaign.used)
-    return len(wide) == 0
+    for _ in range(asker.policy.sharpening.most_rounds):
+        wide = np.flatnonzero(belief.known.cones() > accuracy)
+        if len(wide) == 0 or asker.n_features < 2:
+            return belief, Outcome.STANDS
+        if len(belief.rows.used) - n_before > most:
+            return belief, Outcome.OUT_OF_PATIENCE
+        first = not np.isin(belief.rows.used, belief.rows.placed).any()
+        belief, amazed, rows = _ask_levers(belief, asker, wide, length, accuracy)
+        if amazed > SHARPENING.refuted and first:
+            return belief, Outcome.REFUTED
+        belief = belief.with_rows(used=np.concatenate([belief.rows.used, rows]))
+        length = max(0.5 * length, 0.1) if amazed > SHARPENING.surprised else min(1.3 * length, LEVERS.longest)
+        belief = refit(belief, asker)
+        if belief.refuted(asker.policy.refuted):
+            return belief, Outcome.REFUTED
+        if not asker.labels and len(belief.rows.used) > 2 * n_looked:
+            belief = thin_out(belief, asker)  # no lever narrows the cone of a unit that is not there
+            n_looked = len(belief.rows.used)
+    return belief, Outcome.STANDS if len(wide) == 0 else Outcome.OUT_OF_PATIENCE
 
 
-def _levers(campaign: Campaign, fitted: Fitted, units: NDArray[np.intp], length: float, accuracy: float) -> Floats:
+def _ask_levers(
+    belief: Belief, asker: Asker, wide: NDArray[np.intp], length: float, accuracy: float
+) -> tuple[Belief, float, NDArray[np.intp]]:
+    """Ask a round of levers; return also how amazing the answers were, and their row numbers."""
+    fitted = belief.known.fitted
+    points = _levers(belief, asker, wide, length, accuracy)
+    placed = len(points) > 0
+    if not placed:  # no lever is free of other units
+        points = asker.draw(2 * asker.n_features, belief)
+    asked = asker.ask(points, "levers")
+    if placed:
+        belief = belief.with_rows(placed=np.concatenate([belief.rows.placed, asked.rows]))
+    squares = surprise(fitted, points, asked.answers, asker.noise(belief), asker.g)
+    return belief, float(np.mean(np.minimum(squares, SHARPENING.impossible**2))), asked.rows
+
+
+def _levers(belief: Belief, asker: Asker, units: NDArray[np.intp], length: float, accuracy: float) -> Floats:
     """Return lever points of some units, (n, d)."""
-    if campaign.noise.labels:
-        missing = np.minimum((cones(fitted) / accuracy) ** 2 - 1, 1.0) + _LABELS_SPARE
+    fitted, rng = belief.known.fitted, asker.rng
+    if asker.labels:
+        missing = np.minimum((cones(fitted) / accuracy) ** 2 - 1, 1.0) + asker.policy.sharpening.spare
         return np.concatenate([
-            label_levers(fitted, int(unit), length, float(missing[unit]), campaign.g, campaign.rng) for unit in units
+            label_levers(fitted, int(unit), length, float(missing[unit]), asker.g, rng) for unit in units
         ])  # fmt: skip
-    most = max(1, len(campaign.used) // (len(units) * (campaign.ledger.n_features - 1)))  # at most doubles the answers
+    most = max(1, len(belief.rows.used) // (len(units) * (asker.n_features - 1)))  # at most doubles the answers
     return np.concatenate([
-        lever_points(fitted, int(unit), length, campaign.rng)
+        lever_points(fitted, int(unit), length, rng)
         for unit in units
-        for _ in range(min(most, lever_sets(fitted, int(unit), campaign.variance.sd)))
+        for _ in range(min(most, lever_sets(fitted, int(unit), belief.variance.sd)))
     ])  # fmt: skip

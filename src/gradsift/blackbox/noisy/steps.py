@@ -12,19 +12,16 @@ from ...fit import Parameters
 from ..answers import Floor
 from ..asking import Ledger
 from ..exact.circle import CircleScan, scan_circle
-from ..exact.frames import Frame, frame_through
+from ..exact.frames import PlaneFrame, frame_through
 from ..exact.net import Net, empty_net
 from ..exact.plane import settle_in_plane
 from ..exact.probe import probe_units
 from ..exact.rays import Rays, cast_rays
 from ..links import Link
+from .tuning import STEPS
 
 __all__ = ["find_by_steps"]
 
-_COARSEST = 2e-4  # step of the answers over the largest: beyond this too little of a slope can be inverted
-_CIRCLE = 12.0  # radius of the circle over the radius at which a ray is flat
-_INTERVALS = 12
-_MOST_ATTEMPTS = 4
 _SINGLE = 2.0**-24
 
 
@@ -41,15 +38,15 @@ def find_by_steps(ledger: Ledger, link: Link, floor: Floor, rng: np.random.Gener
     if np.isinf(link.flat) or ledger.n_features < 2:
         return None
     radius = 0.0
-    for attempt in range(_MOST_ATTEMPTS):
+    for attempt in range(STEPS.most_attempts):
         try:
             rays = cast_rays(ledger, link, rng)
         except NotIdentifiable:
             return None
-        if ledger.step > _COARSEST * ledger.largest:
+        if ledger.step > STEPS.coarsest * ledger.largest:
             return None
         coarse = link.coarser(ledger.step / ledger.largest, _SINGLE if floor.kind == "float32" else link.eps)
-        radius = max(2 * radius, _CIRCLE * rays.scale)
+        radius = max(2 * radius, STEPS.circle * rays.scale)
         net = _read(ledger, rays, radius, empty_net(coarse, ledger.n_features, rays.intercept), attempt)
         if net is not None:
             return Parameters(net.a, net.u, net.b, rays.intercept)
@@ -67,9 +64,9 @@ def _read(ledger: Ledger, rays: Rays, radius: float, nothing: Net, attempt: int)
     return net if net.k == len(units) else None
 
 
-def _scan(ledger: Ledger, frame: Frame, rays: Rays, radius: float, nothing: Net, attempt: int) -> CircleScan:
+def _scan(ledger: Ledger, frame: PlaneFrame, rays: Rays, radius: float, nothing: Net, attempt: int) -> CircleScan:
     angles = np.array([0.0, np.pi, np.pi / 2])
     back = ledger.ask(-radius * rays.first[None], "scan")
     answers = np.array([rays.plateaus[0], back[0], rays.plateaus[1]])
     n_flat = 3 if radius > 1.5 * rays.second_scale else 2
-    return scan_circle(ledger, frame, radius, nothing, angles[:n_flat], answers[:n_flat], _INTERVALS * 2**attempt)
+    return scan_circle(ledger, frame, radius, nothing, angles[:n_flat], answers[:n_flat], STEPS.intervals * 2**attempt)

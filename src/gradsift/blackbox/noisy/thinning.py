@@ -7,41 +7,37 @@ from scipy.stats import chi2
 
 from ...activations import Activation
 from ...checking import Floats
-from ...fit import Parameters
+from ...fit import Fitted, Parameters, fit_jointly
+from ...fit.moves import bending_direction, merged, split, with_units, without
 from ...geometry import normalize_rows
-from .local_fit import Fitted, Noise, fit_jointly
+from ...likelihood import Noise
+from .tuning import THINNING
 
 __all__ = ["leaves_room", "richer", "simpler"]
 
-_IMPLAUSIBLE = 1e-4  # probability with which noise leaves residuals as small
 
-_CLEAR = 4.0  # times the price of a unit
-_HEAT, _FINALISTS = 6, 2  # steps of the first fits, and how many of those go on
-
-
-def simpler(fitted: Fitted, X: Floats, y: Floats, noise: Noise, g: Activation, margin: float = 10.0) -> Fitted | None:
+def simpler(fitted: Fitted, X: Floats, y: Floats, noise: Noise, g: Activation) -> Fitted | None:
     """Return a network with one unit less that BIC likes about as well, or None.
 
     Units whose weight is far from zero by Wald's test are not tried. At most k + 1 joint fits; none where every unit
     is known so well that it can neither vanish nor be another one.
     """
-    k, d = fitted.theta.A.shape
-    price = (d + 2) * noise.price(len(y)) + margin
-    if k < 2 or _indispensable(fitted, price):
+    layout = fitted.theta.layout
+    price = layout.per_unit * noise.price(len(y)) + THINNING.margin
+    if layout.n_units < 2 or _indispensable(fitted, price):
         return None
-    variances = np.diag(fitted.covariance)[k * (d + 1) : -1]
-    starts = [
-        _without(fitted.theta, int(unit)) for unit in np.flatnonzero(fitted.theta.u**2 < _CLEAR * price * variances)
-    ]
-    starts.append(_merged(fitted.theta))
+    variances = np.diag(fitted.covariance)[layout.weights]
+    doubtful = np.flatnonzero(fitted.theta.u**2 < THINNING.clear * price * variances)
+    starts = [*(without(fitted.theta, int(unit)) for unit in doubtful), merged(fitted.theta)]
     best = _best(starts, X, y, noise, g)
     return best if best is not None and 2 * (best.loss - fitted.loss) < price else None
 
 
 def _best(starts: list[Parameters], X: Floats, y: Floats, noise: Noise, g: Activation) -> Fitted | None:
     """Return the best fit from several starts: a few steps from each, more from the better ones."""
-    heats = sorted((fit_jointly(start, X, y, noise, g, most=_HEAT) for start in starts), key=lambda one: one.loss)
-    finals = [fit_jointly(one.theta, X, y, noise, g, enough=0.05) for one in heats[:_FINALISTS]]
+    heats = [fit_jointly(start, X, y, noise, g, most=THINNING.heat) for start in starts]
+    best = sorted(heats, key=lambda one: one.loss)[: THINNING.finalists]
+    finals = [fit_jointly(one.theta, X, y, noise, g, enough=THINNING.enough) for one in best]
     return min(finals, key=lambda one: one.loss, default=None)
 
 
@@ -49,37 +45,17 @@ def _indispensable(fitted: Fitted, price: float) -> bool:
     """Tell whether all weights are so many standard errors from zero, and all units so many from each other, that
     the parabola of the likelihood need not be trusted to its end: a hundred times the price."""
     theta, far = fitted.theta, 10 * np.sqrt(price)
-    k, d = theta.A.shape
+    k = len(theta.u)
     sd = np.sqrt(np.diag(fitted.covariance))
-    angles = np.array([np.sqrt(np.trace(fitted.tangent(unit))) for unit in range(k)])
+    angles = fitted.angles
     units = normalize_rows(theta.A)
     apart = np.sqrt(np.maximum(2 - 2 * np.abs(units @ units.T), 0)) + 2 * np.eye(k)
-    known = (np.abs(theta.u) > far * sd[k * (d + 1) : -1]) & (angles * far < 1)
+    known = (np.abs(theta.u) > far * sd[theta.layout.weights]) & (angles * far < 1)
     return bool(known.all() and (apart > far * (angles[:, None] + angles)).all())
 
 
-def _without(theta: Parameters, unit: int) -> Parameters:
-    keep = np.arange(len(theta.u)) != unit
-    return Parameters(theta.A[keep], theta.u[keep], theta.b[keep], theta.c)
-
-
-def _merged(theta: Parameters) -> Parameters:
-    """Return the network with the two units that are most nearly parallel made one."""
-    units = normalize_rows(theta.A)
-    cosines = units @ units.T
-    closeness = np.abs(cosines) - 2 * np.eye(len(units))
-    i, j = np.unravel_index(int(np.argmax(closeness)), closeness.shape)
-    sign = 1.0 if cosines[i, j] > 0 else -1.0
-    share = abs(theta.u[i]) / (abs(theta.u[i]) + abs(theta.u[j]))
-    A, u, b = theta.A.copy(), theta.u.copy(), theta.b.copy()
-    A[i] = share * A[i] + (1 - share) * sign * A[j]
-    b[i] = share * b[i] + (1 - share) * sign * b[j]
-    u[i] += sign * u[j]
-    return _without(Parameters(A, u, b, theta.c), int(j))
-
-
 def richer(
-    fitted: Fitted, X: Floats, y: Floats, noise: Noise, g: Activation, rng: np.random.Generator, margin: float = 10.0
+    fitted: Fitted, X: Floats, y: Floats, noise: Noise, g: Activation, rng: np.random.Generator
 ) -> Fitted | None:
     """Return a network with one unit more that BIC likes better, or None: each unit split in two, and random ones.
 
@@ -89,31 +65,27 @@ def richer(
     theta = fitted.theta
     d = theta.A.shape[1]
     length = float(np.median(np.linalg.norm(theta.A, axis=1)))
+    weight = THINNING.share * float(np.abs(theta.u).max())
     starts = [_split(fitted, unit, X, g) for unit in range(len(theta.u))] if d > 1 else []
-    for _ in range(3):
+    for _ in range(THINNING.n_random):
         a = rng.standard_normal(d)
         sign = float(rng.choice([-1.0, 1.0]))
-        starts.append(
-            _with(theta, np.asarray(length * a / np.linalg.norm(a)), 0.2 * sign * float(np.abs(theta.u).max()), 0.0)
-        )
-    if len(y) <= (len(theta.u) + 1) * (d + 2) + 1:
+        starts.append(with_units(theta, np.asarray(length * a / np.linalg.norm(a)), sign * weight, 0.0))
+    if len(y) <= theta.layout.size + theta.layout.per_unit:
         return None
     if noise.labels:
-        starts.append(_with(theta, length * _left_over(fitted, X), 0.2 * float(np.abs(theta.u).max()), 0.0))
+        starts.append(with_units(theta, length * _left_over(fitted, X), weight, 0.0))
     best = _best(starts, X, y, noise, g)
-    return best if best is not None and 2 * (fitted.loss - best.loss) > (d + 2) * noise.price(len(y)) + margin else None
+    price = theta.layout.per_unit * noise.price(len(y)) + THINNING.margin
+    return best if best is not None and 2 * (fitted.loss - best.loss) > price else None
 
 
-def leaves_room(fitted: Fitted, margin: float = 10.0) -> bool:
+def leaves_room(fitted: Fitted) -> bool:
     """Tell whether one more unit could pay its price: with known noise some of the loss must remain."""
-    n, d = len(fitted.residuals), fitted.theta.A.shape[1]
-    freedom = n - len(fitted.information) - (d + 2)
-    price = (d + 2) * float(np.log(n)) + margin
-    return freedom > 0 and bool(2 * fitted.loss - price > chi2.ppf(_IMPLAUSIBLE, freedom))
-
-
-def _with(theta: Parameters, a: Floats, u: float, b: float) -> Parameters:
-    return Parameters(np.vstack([theta.A, a]), np.append(theta.u, u), np.append(theta.b, b), theta.c)
+    n, per_unit = len(fitted.residuals), fitted.theta.layout.per_unit
+    freedom = n - len(fitted.information) - per_unit
+    price = per_unit * float(np.log(n)) + THINNING.margin
+    return freedom > 0 and bool(2 * fitted.loss - price > chi2.ppf(THINNING.implausible, freedom))
 
 
 def _left_over(fitted: Fitted, X: Floats) -> Floats:
@@ -129,9 +101,4 @@ def _split(fitted: Fitted, unit: int, X: Floats, g: Activation) -> Parameters:
     bend = fitted.residuals * g.second_derivative(X @ a + theta.b[unit])
     across = X - np.outer(X @ a, a) / (a @ a)
     across /= np.maximum(np.linalg.norm(across, axis=1, keepdims=True), 1e-300)  # levers would outvote all others
-    values, vectors = np.linalg.eigh((across * (near * bend)[:, None]).T @ across)
-    v = vectors[:, int(np.argmax(np.abs(values)))] * 0.3 * np.linalg.norm(a)
-    halves = Parameters(theta.A.copy(), theta.u.copy(), theta.b, theta.c)
-    halves.A[unit] += v
-    halves.u[unit] *= 0.5
-    return _with(halves, a - v, 0.5 * float(theta.u[unit]), float(theta.b[unit]))
+    return split(theta, unit, bending_direction(across, near * bend) * THINNING.apart * np.linalg.norm(a))

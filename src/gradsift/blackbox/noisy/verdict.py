@@ -9,14 +9,14 @@ import numpy as np
 from ...checking import Floats
 from ...checks import LABELS, NOISY, Check, Verdict, any_method, imperfect, n_of
 from ...checks.limits import UnitLimits
-from ...fit import Parameters
+from ...fit import Fitted, Parameters
 from ...geometry import normalize_rows
 from ..answers import Floor
 from ..links import Link
 from ..result import Identification
 from .far_circles import CircleTest, weight_in_question
-from .local_fit import Fitted
 from .noise import Variance, behaviour
+from .rivals import Rival
 
 __all__ = ["Evidence", "judge", "result"]
 
@@ -30,6 +30,7 @@ class Evidence(NamedTuple):
     accuracy, shortage : what was asked for, and what ran out
     misfit : mean square of the residuals over the noise's
     lacking, n_stray : whether one more unit explains more, and answers set aside (None: not looked at)
+    rival : another activation, for additive noise
     """
 
     floor: Floor
@@ -43,6 +44,7 @@ class Evidence(NamedTuple):
     lacking: bool | None = None
     n_stray: int | None = None
     uneven: bool = False
+    rival: Rival | None = None
 
 
 def judge(fitted: Fitted, cones: Floats, evidence: Evidence, predictions: Floats, studentised: Floats) -> Verdict:
@@ -61,6 +63,8 @@ def judge(fitted: Fitted, cones: Floats, evidence: Evidence, predictions: Floats
         checks.append(imperfect.one_more_unit(evidence.lacking))
     if evidence.floor.kind == "noisy":
         checks += behaviour(studentised, predictions)
+    if evidence.rival is not None:
+        checks.append(imperfect.activation(evidence.rival.name, evidence.rival.gain, NOISY))
     if not labels:
         checks.append(imperfect.misfit(evidence.misfit, NOISY))
     parts = n_of(len(fitted.theta.u), "unit")
@@ -108,15 +112,14 @@ def result(
     theta, C = fitted.theta, np.diag(fitted.covariance)
     public = theta if moved is None else moved
     stretch = np.linalg.norm(public.A, axis=1) / np.linalg.norm(theta.A, axis=1)
-    k, d = theta.A.shape
+    layout = theta.layout
     order = np.argsort(-np.abs(theta.u), kind="stable")
-    at = np.arange(k) * (d + 1)
     errors: dict[str, Any] = {
-        "units": np.array([np.sqrt(np.trace(fitted.tangent(unit))) for unit in range(k)])[order],
-        "slopes": (np.sqrt(C[at]) * stretch)[order] / link.stretch,
-        "offsets": np.sqrt(C[at + d])[order] / link.stretch,
-        "weights": np.sqrt(C[k * (d + 1) : -1])[order] / link.gain,
-        "intercept": np.sqrt(C[-1:]),
+        "units": fitted.angles[order],
+        "slopes": (np.sqrt(C[layout.first]) * stretch)[order] / link.stretch,
+        "offsets": np.sqrt(C[layout.b])[order] / link.stretch,
+        "weights": np.sqrt(C[layout.weights])[order] / link.gain,
+        "intercept": np.sqrt(C[layout.c]),
     }
     diagnostics = {
         "floor": evidence.floor.kind,

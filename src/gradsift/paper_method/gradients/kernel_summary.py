@@ -80,7 +80,7 @@ class KernelSummary(Summary[KernelState, GradientEstimates]):
             rows = _weighing(rows)
             if not len(rows.y):
                 return self._nothing()
-        table = _Table(rows)
+        table = _RowTable(rows)
         tiles = [
             _tile_sums(self.points[i : i + self._tile_points], table)
             for i in range(0, len(self.points), self._tile_points)
@@ -155,7 +155,7 @@ def _weighing(rows: Rows) -> Rows:
     return rows if keep.all() else Rows(rows.X[keep], rows.y[keep], rows.weight[keep])
 
 
-class _Table:
+class _RowTable:
     """A centred block of rows with the columns [x, 1, y x, y, y^2] that one product averages."""
 
     def __init__(self, rows: Rows) -> None:
@@ -183,7 +183,7 @@ class _TileSums(NamedTuple):
     mass2: Floats  # (p,)
 
 
-def _tile_sums(points: Floats, table: _Table) -> _TileSums:
+def _tile_sums(points: Floats, table: _RowTable) -> _TileSums:
     # Cauchy-Schwarz bounds the exponent without a pass over the scores. The bound may be hundreds too high, which
     # float64's exponent absorbs; the few points for which it does not get the true maximum.
     shift = np.linalg.norm(points, axis=1) * table.radius
@@ -195,7 +195,7 @@ def _tile_sums(points: Floats, table: _Table) -> _TileSums:
     return _TileSums(shift, sums, mass2)
 
 
-def _accumulate(points: Floats, shift: Floats, table: _Table) -> tuple[Floats, Floats]:
+def _accumulate(points: Floats, shift: Floats, table: _RowTable) -> tuple[Floats, Floats]:
     queries = np.column_stack((points, -shift))  # (p, d + 1)
     sums, mass2 = np.zeros((len(points), table.columns.shape[1])), np.zeros(len(points))
     buffer = np.empty((len(points), _TILE_ROWS))
@@ -211,7 +211,7 @@ def _accumulate(points: Floats, shift: Floats, table: _Table) -> tuple[Floats, F
     return sums, mass2
 
 
-def _largest_score(points: Floats, table: _Table) -> Floats:
+def _largest_score(points: Floats, table: _RowTable) -> Floats:
     tops = [
         (points @ table.x[start : start + _TILE_ROWS].T).max(axis=1) for start in range(0, len(table.x), _TILE_ROWS)
     ]

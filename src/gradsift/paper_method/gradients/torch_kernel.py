@@ -20,7 +20,7 @@ from .kernel_summary import KernelState
 __all__ = ["kernel_state", "plain_sums"]
 
 _TILE_ENTRIES = 2**26  # scores held at once: 256 MB in float32
-_TILE_POINTS = 8192
+_DEVICE_TILE_POINTS = 8192
 
 
 def kernel_state(points: Floats, X: Any, y: Any, weight: Any = None, *, precision: str = "full") -> KernelState:
@@ -96,7 +96,7 @@ def plain_sums(points: Any, x: Any, y: Any, weight: Any) -> PlainSums:
     """Sum weights, x, y, y^2 and y x by blocks of rows; O(m n d) flops, 0.5 GB of temporaries at most."""
     d = x.shape[1]
     total = PlainSums(points, 2 * d + 3)
-    rows_per_block = max(1024, _TILE_ENTRIES // min(len(points), _TILE_POINTS))
+    rows_per_block = max(1024, _TILE_ENTRIES // min(len(points), _DEVICE_TILE_POINTS))
     with _no_tf32():
         for start in range(0, len(x), rows_per_block):
             here = slice(start, start + rows_per_block)
@@ -104,8 +104,8 @@ def plain_sums(points: Any, x: Any, y: Any, weight: Any) -> PlainSums:
             ones = torch.ones_like(target)
             values = torch.column_stack((keys, ones, keys * target[:, None], target, target * target))
             row_weight = None if weight is None else weight[here]
-            for i in range(0, len(points), _TILE_POINTS):
-                _add_tile(total, slice(i, i + _TILE_POINTS), points, keys, values, row_weight)
+            for i in range(0, len(points), _DEVICE_TILE_POINTS):
+                _add_tile(total, slice(i, i + _DEVICE_TILE_POINTS), points, keys, values, row_weight)
     return total
 
 

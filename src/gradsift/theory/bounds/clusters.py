@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from ...paper import implements
-from ..constants import Parameters, Problem, log_c1, log_c2
+from ..constants import Problem, RunParameters, log_c1, log_c2
 from .concentration import value_oracle_tail
 from .record import Bound, log_add, probability
 
@@ -118,14 +118,14 @@ def good_cluster(off: Bound, m0: float, gamma: float, *, c5: float = 1.0) -> Bou
 
 
 @implements("spuriouslemma2")
-def spurious_projected(off: Bound, m0: float, params: Parameters, rho: float, *, c2: float = 1.0) -> Bound:
+def spurious_projected(off: Bound, m0: float, params: RunParameters, rho: float, *, c2: float = 1.0) -> Bound:
     """`spuriouslemma` after projection: d becomes k and kappa becomes kappa' in `params` and `off`."""
     same = spurious(off, m0, params.gamma, rho, c5=c2)
     return Bound(same.log_value, "spuriouslemma2", {**off.constants, "c2": c2}, same.assumptions)
 
 
 @implements("goodclusterlemma2")
-def good_cluster_projected(off: Bound, m0: float, params: Parameters, *, c3: float = 1.0) -> Bound:
+def good_cluster_projected(off: Bound, m0: float, params: RunParameters, *, c3: float = 1.0) -> Bound:
     """`goodclusterlemma` after projection."""
     same = good_cluster(off, m0, params.gamma, c5=c3)
     return Bound(same.log_value, "goodclusterlemma2", {**off.constants, "c3": c3}, same.assumptions)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from ...paper import implements
-from ..constants import Parameters, Problem
+from ..constants import Problem, RunParameters
 from .record import Bound
 
 __all__ = [
@@ -25,7 +25,7 @@ def candidate_points(problem: Problem, delta: float, rho: float, gamma: float, *
 
 
 @implements("maintheorem")
-def oracle_queries(problem: Problem, delta: float, rho: float, params: Parameters, *, C1: float = 1.0) -> Bound:
+def oracle_queries(problem: Problem, delta: float, rho: float, params: RunParameters, *, C1: float = 1.0) -> Bound:
     """n0: queries per point of the value oracle."""
     log_value = (
         math.log(C1 * problem.d) + 2 * math.log(problem.M) - 2 * (math.log(delta) + params.log_w0)
@@ -36,7 +36,7 @@ def oracle_queries(problem: Problem, delta: float, rho: float, params: Parameter
 
 @implements("maintheorem", "dimredtheorem")
 def kernel_samples(
-    problem: Problem, delta: float, rho: float, params: Parameters, *, d: int | None = None, C2: float = 1.0
+    problem: Problem, delta: float, rho: float, params: RunParameters, *, d: int | None = None, C2: float = 1.0
 ) -> Bound:
     """n (or n2, with `d` = k): samples of Gaussian covariates.
 

@@ -46,22 +46,22 @@ __all__ = [
     "check_triangle_step",
 ]  # fmt: skip
 
-_UNITS = np.array([[1.0, 0.0, 0.0], [0.6, 0.8, 0.0], [0.0, -0.6, 0.8]])
-_WEIGHTS = np.array([1.0, -1.0, 0.5])  # a negative one is the test of signs
-_PROBLEMS = [Problem(3, 3, beta, float(np.linalg.svd(_UNITS)[1][-1]), 0.5, M=2.5) for beta in (0.3, 1.0, 2.0)]
+_THREE_UNITS = np.array([[1.0, 0.0, 0.0], [0.6, 0.8, 0.0], [0.0, -0.6, 0.8]])
+_THREE_WEIGHTS = np.array([1.0, -1.0, 0.5])  # a negative one is the test of signs
+_PROBLEMS = [Problem(3, 3, beta, float(np.linalg.svd(_THREE_UNITS)[1][-1]), 0.5, M=2.5) for beta in (0.3, 1.0, 2.0)]
 _DELTAS = (0.1, 0.3, 0.45)
 
 
 def _points_with_arguments(arguments: Floats) -> Floats:
     """Points at which the units have exactly these arguments."""
-    return np.asarray(np.linalg.solve(_UNITS, arguments.T).T)
+    return np.asarray(np.linalg.solve(_THREE_UNITS, arguments.T).T)
 
 
 def check_regions() -> Comparison:
     """The regions of points whose arguments were chosen: none, one, several below Delta."""
     arguments = np.array([[2, 3, -2], [0.5, 3, -2], [2, -0.5, 9], [2, 3, 0.99], [0.5, 0, 9], [0, 0, 0], [1, -1, 1]])
     expected = np.array([0, 1, 2, 3, -1, -1, 0])  # Delta itself counts as far
-    found = regions(_UNITS[[0, 1, 2]], _points_with_arguments(arguments.astype(float)), 1.0 - 1e-12)
+    found = regions(_THREE_UNITS[[0, 1, 2]], _points_with_arguments(arguments.astype(float)), 1.0 - 1e-12)
     right = float((found == expected).sum())
     return equal("Rsets", "points in the region they were put in", [(math.log(7.0), math.log(right))], "by hand")
 
@@ -72,7 +72,7 @@ def check_far_field() -> Comparison:
     for p, delta in itertools.product(_PROBLEMS, _DELTAS):
         Delta = parameters(p, delta, 0.5).Delta
         corners = _points_with_arguments(Delta * np.array(list(itertools.product((-1.0, 1.0), repeat=3))))
-        longest = float(np.linalg.norm(mean_gradient(_UNITS, _WEIGHTS, p.beta, corners), axis=1).max())
+        longest = float(np.linalg.norm(mean_gradient(_THREE_UNITS, _THREE_WEIGHTS, p.beta, corners), axis=1).max())
         pairs.append((far_field(p, Delta).log_value, math.log(longest)))
     return at_most("eq:InR0", "mean gradient far from all units", pairs, "quadrature at the corners")
 
@@ -85,8 +85,8 @@ def check_all_but_one(sign: Callable[[float], float] = lambda u: math.copysign(1
         arguments = Delta * np.array(list(itertools.product((-1.0, 1.0), repeat=3)))
         arguments[:, unit] *= 0.3
         points = _points_with_arguments(arguments)
-        own = abs(_WEIGHTS[unit]) * coefficients(arguments[:, unit], p.beta) * sign(float(_WEIGHTS[unit]))
-        rest = mean_gradient(_UNITS, _WEIGHTS, p.beta, points) - own[:, None] * _UNITS[unit]
+        own = abs(_THREE_WEIGHTS[unit]) * coefficients(arguments[:, unit], p.beta) * sign(float(_THREE_WEIGHTS[unit]))
+        rest = mean_gradient(_THREE_UNITS, _THREE_WEIGHTS, p.beta, points) - own[:, None] * _THREE_UNITS[unit]
         pairs.append((one_unit_left(p, Delta).log_value, math.log(float(np.linalg.norm(rest, axis=1).max()))))
     return at_most("allbutone", "mean gradient less its own unit", pairs, "quadrature at the corners")
 
@@ -158,9 +158,9 @@ def check_co_inclusion() -> Comparison:
     params = parameters(p, delta, 0.5)
     rng = np.random.default_rng(41)
     points = params.Delta * 1.5 * rng.standard_normal((20_000, 3))
-    means = mean_gradient(_UNITS, _WEIGHTS, p.beta, points)
+    means = mean_gradient(_THREE_UNITS, _THREE_WEIGHTS, p.beta, points)
     errors = rng.standard_normal((20_000, 3)) * params.w0 * rng.choice([0.05, 1.0], (20_000, 1))
-    split = partition(_UNITS, points, means + errors, means, Delta=params.Delta, w0=params.w0, delta=delta)
+    split = partition(_THREE_UNITS, points, means + errors, means, Delta=params.Delta, w0=params.w0, delta=delta)
     spurious_ones = split.cluster == 0
     covered = spurious_ones & (~split.good | split.far | split.shared)
     pairs = [(math.log(covered.sum()), math.log(spurious_ones.sum()))]

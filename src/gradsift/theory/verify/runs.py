@@ -10,7 +10,7 @@ import numpy as np
 from ...checking import Floats
 from ...geometry import largest_principal_angle, normalize_rows, orthonormal_rows
 from ..bounds import candidate_points, theta_star
-from ..constants import Parameters, Problem, kappa_prime, parameters
+from ..constants import Problem, RunParameters, kappa_prime, parameters
 from ..fields import mean_gradient, projected_mean_gradient
 from ..information import reference_units
 from ..partition import CandidateRun, TheoremReport, check_theorem
@@ -44,7 +44,7 @@ def runs(k: int, projected: bool = False) -> tuple[TheoremReport, ...]:
     rng, reports = np.random.default_rng(50 + k), []
     for i in range(_N_RUNS):
         units, weights, basis, kappa = _truth(problem, projected, rng)
-        params: Parameters = parameters(problem, _DELTA, _RHO, kappa=kappa)
+        params: RunParameters = parameters(problem, _DELTA, _RHO, kappa=kappa)
         m0 = math.ceil(candidate_points(problem, _DELTA, _RHO, params.gamma).value)
         points = params.xi0 * rng.standard_normal((m0, problem.d))
         errors = _DELTA * params.w0 * (1 - 1e-9) * normalize_rows(rng.standard_normal((m0, problem.d)))

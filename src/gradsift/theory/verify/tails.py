@@ -35,12 +35,12 @@ __all__ = [
     "check_projected_tail", "check_split", "check_tolerances", "check_voebound",
 ]  # fmt: skip
 
-_UNITS, _WEIGHTS = np.array([[1.0, 0.0], [0.6, 0.8]]), np.array([0.5, -0.5])  # |y| <= M = 1
+_TWO_UNITS, _TWO_WEIGHTS = np.array([[1.0, 0.0], [0.6, 0.8]]), np.array([0.5, -0.5])  # |y| <= M = 1
 _XI = np.array([0.5, 0.3])
 
 
 def _labels(X: Floats, rng: np.random.Generator) -> Floats:
-    r = np.tanh(X @ _UNITS.T) @ _WEIGHTS
+    r = np.tanh(X @ _TWO_UNITS.T) @ _TWO_WEIGHTS
     return np.where(rng.random(r.shape) < 0.5 * (1 + r), 1.0, -1.0)
 
 
@@ -71,8 +71,8 @@ def _simulated(n: int, n_runs: int, seed: int) -> _KernelSums:
 def _means(n: int) -> tuple[float, Floats, float, Floats]:
     """Exact means of z, u, s, v: one-dimensional integrals along each unit."""
     scale = n * math.exp(float(_XI @ _XI) / 2)
-    mean_r = sum(w * float(gaussian_mean(np.tanh, float(a @ _XI))) for a, w in zip(_UNITS, _WEIGHTS))
-    gradient = mean_gradient(_UNITS, _WEIGHTS, 1.0, _XI[None])[0]
+    mean_r = sum(w * float(gaussian_mean(np.tanh, float(a @ _XI))) for a, w in zip(_TWO_UNITS, _TWO_WEIGHTS))
+    gradient = mean_gradient(_TWO_UNITS, _TWO_WEIGHTS, 1.0, _XI[None])[0]
     return scale, scale * _XI, scale * mean_r, scale * (gradient + _XI * mean_r)  # E X r = grad + xi E r
 
 
@@ -177,7 +177,7 @@ def check_candidatebound(
 def _oracle_errors(n0: int, n_runs: int, seed: int) -> Floats:
     """Errors of the value-oracle estimate at _XI, labels +-1."""
     rng = np.random.default_rng(seed)
-    mean = mean_gradient(_UNITS, _WEIGHTS, 1.0, _XI[None])[0]
+    mean = mean_gradient(_TWO_UNITS, _TWO_WEIGHTS, 1.0, _XI[None])[0]
     g = rng.standard_normal((n_runs, n0, 2))
     y = _labels(_XI + g, rng)
     return np.asarray(np.linalg.norm(np.einsum("rn,rnd->rd", y, g) / n0 - mean, axis=1))
@@ -203,10 +203,10 @@ def check_explicit_oracle() -> Comparison:
 def check_projected_tail() -> Comparison:
     """The projected estimate in d = 4, k = 2, at an angle of 0.2, over 400 data sets of 20,000 rows."""
     n, n_runs, xi = 20_000, 400, np.array([0.5, 0.3, 0.0, 0.0])
-    units = np.hstack([_UNITS, np.zeros((2, 2))])
+    units = np.hstack([_TWO_UNITS, np.zeros((2, 2))])
     c, s = math.cos(0.2), math.sin(0.2)
     basis = np.array([[c, 0, s, 0], [0, c, 0, s]])
-    mean = projected_mean_gradient(units, _WEIGHTS, 1.0, xi[None], basis)[0]
+    mean = projected_mean_gradient(units, _TWO_WEIGHTS, 1.0, xi[None], basis)[0]
     rng, errors = np.random.default_rng(23), np.empty(n_runs)
     for i in range(n_runs):
         X = rng.standard_normal((n, 4))

@@ -24,7 +24,7 @@ from ..bounds import (
     theta_star,
     value_oracle_tail_explicit,
 )
-from ..constants import Parameters, Problem, kappa_prime, parameters
+from ..constants import Problem, RunParameters, kappa_prime, parameters
 from .record import Comparison, at_most
 
 __all__ = ["check_gaussian_union", "check_mirror", "check_oracle_union", "check_projected_union"]
@@ -38,7 +38,7 @@ def _cases() -> Iterator[Case]:
         yield Problem(d, k, beta, kappa, 0.3, M), delta, rho
 
 
-def _union(p: Problem, delta: float, rho: float, params: Parameters, off: Callable[[float], Bound]) -> float:
+def _union(p: Problem, delta: float, rho: float, params: RunParameters, off: Callable[[float], Bound]) -> float:
     """Log of the chance that the theorem fails: C_0 too large, or one of k clusters too small."""
     gamma = params.gamma
     m0 = candidate_points(p, delta, rho, gamma, C=THEOREM_CONSTANTS["C"]).value

@@ -1,0 +1,1 @@
+"""Campaigns that try to break gradsift: command lines, files, journals, servers, kills; see ``benchmarks/fuzz.py``."""

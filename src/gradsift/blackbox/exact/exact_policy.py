@@ -1,0 +1,195 @@
+"""What was chosen, not derived, on the way to exact answers: how far, how often, how close.
+
+Behind a number stands the kind of row of ``benchmarks/black_box_exact.py`` that it was tuned on, or the word guess.
+Limits of certificates are not here but in :mod:`gradsift.checks`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class RayPolicy:
+    """Rays outwards until the answers stop changing."""
+
+    factor: float = 8.0  # all rows
+    most: int = 11  # radii per ray: 8^11 is still nearer than the far end; guess
+    escapes: float = 1e6  # growth to the far end over that of the first radii, as of a line; guess
+
+
+@dataclass(frozen=True)
+class SearchPolicy:
+    """Circles, attempts, and when a network is complete."""
+
+    circle: float = 20.0  # radius of the circle over the radius at which a ray is flat; all rows
+    most_attempts: int = 6  # guess
+    most_idle: int = 2  # circles in a row on which all units overlap by chance, before any is known; guess
+    leap: float = 64.0  # growth of the circle when the missing units lie far out; guess
+    intervals: int = 8  # of the first half circle; twice as many each time; all rows
+    n_fresh: int = 3  # guess
+    most_pairs: int = 3  # unresolved arcs beside units that were found; more are another kind of function; guess
+    most_for_pairs: int = 4000  # unknowns: pairs need the dense joint fit; guess
+    complete: float = 1e-3  # residuals of a complete network are far below this share of its smallest weight; guess
+
+
+@dataclass(frozen=True)
+class CirclePolicy:
+    """Closer looks at a circle."""
+
+    zoom: float = 8.0  # guess
+    most_zooms: int = 4  # guess
+
+
+@dataclass(frozen=True)
+class ScanPolicy:
+    """Steps on a circle."""
+
+    most_inner: int = 9  # samples between two plateaus before units there are said to overlap; guess
+    most_units_apart: int = 400  # the same if every sample seems to lie on a plateau of its own; guess
+    quiet: float = 1e-3  # jumps below this share of the largest one are tails; guess
+    most_rounds: int = 500  # guess
+    finest: float = 3e-14  # radians: a jump across less than this is a discontinuity; guess
+    pilots: int = 2  # intervals refined at once until one shows a unit: wrong functions cost little; guess
+
+
+@dataclass(frozen=True)
+class PlanePolicy:
+    """A unit in the plane of the circle."""
+
+    most_tries: int = 8  # guess
+    pure: float = 20.0  # a sum of two units misses the line by far more than this many times the rounding; guess
+
+
+@dataclass(frozen=True)
+class ProbePolicy:
+    """One query per coordinate of a unit."""
+
+    most_tries: int = 12  # guess
+    rounding: float = 3e-10  # of an inverted answer, beyond which a shorter step is worth a query; guess
+
+
+@dataclass(frozen=True)
+class PairPolicy:
+    """Two parallel units on one arc."""
+
+    starts: int = 40  # guess
+    fits: float = 1e-4  # of the pair's height, on the circle alone, whose curvature is left out; guess
+    settled: float = 1e-8  # the same at all radii, where arguments are rounded more coarsely; guess
+    most_tries: int = 6  # guess
+    most_rounds: int = 3  # guess
+    least: int = 10  # samples on the slope: seven numbers are fitted to them; guess
+    more: int = 12  # samples asked for on the circle, a third as many at each radius further out; guess
+    further: tuple[float, ...] = (
+        0.125,
+        1.0,
+    )  # of the circle's radius: for large offsets, and small ones; guess
+    on_circle: float = 0.05  # guess
+    negligible: float = 1e-5  # a unit this much smaller than its partner is an artefact of one unit badly seen; guess
+    heard: float = 1e-9  # of the pair's height, off a plateau: seen, and worth more samples; guess
+    loud: float = 1e-4  # guess
+
+
+@dataclass(frozen=True)
+class BumpPolicy:
+    """Parallel units that cancel far out, on a line through an input that differs."""
+
+    near: float = 0.3  # of the first circle's radius: rows that may lie on a bump; guess
+    close: float = 1e-2  # relative error of fresh points up to which a network is close to the box; guess
+    nothing: float = 20.0  # of rounding errors, which are no rest; guess
+    first_step: float = 1e-3  # of the input's distance from the origin; guess
+    most_steps: int = 24  # doublings on the way to where nothing is left over; guess
+    samples: int = 24  # guess
+    most_zooms: int = 5  # guess
+    apart: float = 1e-6  # of the bump's width, between samples that tell a slope; guess
+    heard: float = 1e-4  # of the largest rest: where samples are wanted; guess
+    n_units: tuple[int, ...] = (2, 3)  # on one line; guess
+    starts: int = 8  # guess
+    most_evaluations: int = 200  # of one fit; guess
+    lines: int = 3  # through one input; guess
+    lever: float = 30.0  # steps along a unit's plane over one by its slope; guess
+    fits: float = 1e-6  # of the bump's height; guess
+    negligible: float = 1e-4  # a unit this much smaller than its partners is none; guess
+    most_tries: int = 6  # guess
+    grid: int = 4001  # guess
+    steep: float = 0.3  # of the largest slope, within which a step may move; guess
+    most_in_vain: int = 2  # looks that found nothing, before the search is complete; guess
+    most_rounds: int = 4  # bumps read one after the other; guess
+
+
+@dataclass(frozen=True)
+class FamilyPolicy:
+    """Which sigmoid a step is."""
+
+    fits: float = 1e-4  # of the step's height; a wrong family misses by more than 1e-3; guess
+
+
+@dataclass(frozen=True)
+class JointPolicy:
+    """The joint fit to rounding."""
+
+    most_iterations: int = 8  # guess
+    dense: int = 450  # unknowns up to which one dense factorisation is fast enough; guess
+
+
+@dataclass(frozen=True)
+class PolishPolicy:
+    """One more query where a bound is too large."""
+
+    most_rounds: int = 3  # guess
+    draws: int = 64  # directions tried per radius; guess
+
+
+@dataclass(frozen=True)
+class PrunePolicy:
+    """Units that are not there."""
+
+    contaminated: float = 1e-5  # guess
+
+
+@dataclass(frozen=True)
+class FarPolicy:
+    """A last look far out, beside a linear term."""
+
+    shows: float = 1e-4  # rounding over the smallest weight, up to which far points show a further unit; guess
+    most_radii: int = 12  # guess
+
+
+@dataclass(frozen=True)
+class RefusalPolicy:
+    """Functions without a network to return."""
+
+    drowned: float = 1e-6  # of the largest answer: what rounding may hide of a plateau; guess
+
+
+@dataclass(frozen=True)
+class TailPolicy:
+    """Small networks with algebraic tails."""
+
+    most_units: int = 5  # guess
+
+
+@dataclass(frozen=True)
+class TailStudentPolicy:
+    """Their student."""
+
+    most_dense: int = 600  # unknowns whose normal equations are factored whole; guess
+    largest_jacobian: int = 10**8  # entries; guess
+
+
+RAYS = RayPolicy()
+SEARCH = SearchPolicy()
+CIRCLE = CirclePolicy()
+SCAN = ScanPolicy()
+PLANE = PlanePolicy()
+PROBE = ProbePolicy()
+PAIRS = PairPolicy()
+BUMPS = BumpPolicy()
+FAMILY = FamilyPolicy()
+JOINT = JointPolicy()
+POLISH = PolishPolicy()
+PRUNE = PrunePolicy()
+FAR_LOOK = FarPolicy()
+REFUSAL = RefusalPolicy()
+TAILS = TailPolicy()
+TAIL_STUDENT = TailStudentPolicy()

@@ -1,0 +1,209 @@
+"""What was chosen, not derived, on the way to networks of kinked units: how far, how often, how close.
+
+Behind a number stands the kind of row of ``benchmarks/black_box_kinked.py`` that it was tuned on (with other seeds), or
+the word guess. Limits of certificates are not here but in :mod:`gradsift.checks`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class GrainPolicy:
+    """Coarse answers."""
+
+    single: float = 1e-12  # relative error from which answers count as single precision; guess
+    far: float = 1e10  # size of answers on the path over their noise; noise rows
+    grows: float = 1e3  # growth along a ray over its noise, from which it is a line; guess
+    end: float = 2e-3  # of a leg, instead of LEG.end, in single precision; guess
+    pair: float = 2e-2  # of a gap, instead of LEG.pair, in single precision; guess
+    behind: float = 0.02  # instead of CELL.other, in single precision; guess
+    crossed_twice: float = 0.02  # instead of CELL.crossed_twice, in single precision; guess
+    precise: float = 1e-6  # instead of ROOMIER.precise, in single precision; guess
+    offsets: float = 0.07  # standard error of an offset over the noise; noise rows
+    most: tuple[int, int] = (10, 6)  # points near the origin through noise in one round: at least, and per unknown
+    rounds: int = 4  # of such points, each from what is known by then; noise rows
+    repeats: int = 2  # most answers at one point in a round; guess
+    digits: float = 4.0  # relative errors of answers in the standard error of an offset; float32 rows
+    cancel: float = 1e-3  # instead of 1e-6, what a linear term may leave in single precision; guess
+
+
+@dataclass(frozen=True)
+class ReachPolicy:
+    """Rays outwards until the answers lie on a line."""
+
+    factor: float = 8.0  # guess
+    most: int = 16  # radii per ray; guess
+    collinear: float = 64 * 2.0**-52  # guess
+    noise: float = 12.0  # standard deviations; guess
+    grows: float = 1e-6  # growth over the largest answer, below which a ray is flat; guess
+    suspicious: float = 8.0**4.5  # a reach beyond this may be the luck of one ray; guess
+
+
+@dataclass(frozen=True)
+class PiecePolicy:
+    """Straight pieces."""
+
+    on: float = 8.0  # standard deviations within which an answer lies on a piece; guess
+
+
+@dataclass(frozen=True)
+class LegPolicy:
+    """Pieces and gaps along a leg."""
+
+    end: float = (
+        2e-5  # length of a piece at an end, over that of the leg: short, so that no kink lies within; 50,64 rows
+    )
+    pair: float = 1e-3  # spacing of two answers that make a piece, over the gap in which they lie; guess
+    least_gap: float = 1e-11  # over the leg's length: nothing is told apart below; guess
+    rounding: float = 3.0 * 2.0**-52  # of one answer, over the largest; guess
+    kink_within: float = 20.0  # rounding errors by which three answers at an end miss a line; guess
+    patience: tuple[int, int] = (40, 14)  # queries on a leg: at least, and per kink found; wrong rows
+
+
+@dataclass(frozen=True)
+class BendPolicy:
+    """Tests of a single kink."""
+
+    apart: float = 40.0  # errors of the meeting point between it and the answers that test it; guess
+    agree: float = 10.0  # standard deviations; guess
+    tells: float = 0.2  # least argument that tells a width; guess
+    widest: float = 1 / 40  # least width of a unit over the typical one; guess
+    step: float = 6.0  # guess
+    most_widths: int = 5  # guess
+    look_twice: int = 2  # kinks at which the shape is compared with a further answer; guess
+
+
+@dataclass(frozen=True)
+class LegFitPolicy:
+    """The joint fit of a leg."""
+
+    rounds: int = 6  # guess
+
+
+@dataclass(frozen=True)
+class CellPolicy:
+    """Steps across the path."""
+
+    first_step: tuple[float, float] = (0.02, 0.05)  # of the room: at most, and over the number of kinks; guess
+    safe: float = 0.75  # share of a margin that a step may use; guess
+    smaller: float = 6.0  # guess
+    most_repeats: int = 5  # guess
+    first_batch: int = 3  # guess
+    behind: tuple[float, float] = (0.3, 0.9)  # of the radius, behind the path; guess
+    crossed_twice: float = 1e-4  # of a jump in the plane, up to which it may be the opposite of another one; guess
+    other: float = 1e-6  # of the largest answer, by which the function there may miss what the kinks foretell; guess
+    first_precise: float = 1e-11  # error of the first cell's slope aside, over a typical jump in the plane; guess
+    shares: tuple[float, float] = (
+        10.0,
+        7.0,
+    )  # margin over the step's typical change of an argument: first batch, and all others; 10,32 and 50,64 rows
+
+
+@dataclass(frozen=True)
+class RoomierPolicy:
+    """Second looks at narrow cells."""
+
+    precise: float = 3e-10  # error of a cell's gradient over the shortest jump beside it; 10,32 and 50,64 rows
+    safe: float = 0.6  # share of a margin that a step may use; guess
+    hardly_better: float = 0.7  # error of the second look over that of the first, above which it is not taken; guess
+    most: float = 0.5  # share of the cells: where more are narrow, another path is better; guess
+
+
+@dataclass(frozen=True)
+class AssemblePolicy:
+    """Units that are crossed twice."""
+
+    same: float = 1e-5  # of a jump: opposite jumps that agree so well are one unit, crossed twice; guess
+
+
+@dataclass(frozen=True)
+class NearOriginPolicy:
+    """The polish near the origin."""
+
+    wanted: float = 1.2e-9  # standard errors, over the size of a parameter; all rows
+    rounds: int = 3  # guess
+    steps: int = 4  # guess
+    prior: float = 10.0  # how much worse than thought the start may be; guess
+    pool: tuple[int, int] = (40, 8)  # candidates: at least, and per unit; guess
+    least_gain: float = 1e-3  # of the worst variance, by one more answer; guess
+    along: tuple[float, float] = (
+        -1.0,
+        1.7,
+    )  # decimal logarithms of distances along a hyperplane: units separate further out; 10,32 rows
+    not_sure: float = 4.0  # standard errors of an offset within which a sharp unit may be active or not; guess
+    most: tuple[int, int] = (12, 4)  # points: at least, and per unknown; guess
+
+
+@dataclass(frozen=True)
+class VouchPolicy:
+    """Fresh points and bounds."""
+
+    far: float = 1e5  # radius of a pair of opposite points, over that of the path; guess
+    around: tuple[float, float] = (1.0, 3.0)  # radii of fresh points over the median distance times sqrt(d); guess
+    pairs_in_noise: int = 12  # guess
+    scatter: float = 6.0  # limit of single misses over that of their root mean square; guess
+    deviations: float = 6.0  # standard errors in a bound: one error in 2,752 was above three; guess
+
+
+@dataclass(frozen=True)
+class SignPolicy:
+    """The public model."""
+
+    nothing: float = 1e-7  # of the longest jump: a linear term below is rounding; guess
+
+
+@dataclass(frozen=True)
+class KinkBumpPolicy:
+    """Which activation a kink has."""
+
+    radius: float = 3e3  # of the path over the reach; guess
+    most_paths: int = 3  # guess
+    most_asked: int = 70  # on one leg; guess
+    wide: float = 0.05  # of a gap: within this distance of the meeting point lies an isolated bend; guess
+    narrow: float = 4.0  # ratio of two distances between which a bend ends; guess
+    profile: tuple[float, float, float, float, float] = (
+        0.02,
+        0.05,
+        0.1,
+        0.2,
+        0.35,
+    )  # of the bend's reach, to both sides; guess
+    fits: float = 1.2e-3  # of the largest rest: both forms of GELU differ by three times as much; auto rows
+    clear: float = 3.0  # misfit of the second best over that of the best; guess
+
+
+@dataclass(frozen=True)
+class OpeningPolicy:
+    """Paths, one after the other."""
+
+    sharp: float = 1e3  # radius of the path over the reach; all rows
+    smooth: float = 3e3  # radius of the path over the reach; all rows
+    width: float = 40.0  # first guess of a width times the reach; guess
+    near: float = 3.0  # how far beyond the opposite point the path ends, over the reach; guess
+    factors: tuple[float, float, float, float, float] = (
+        1.0,
+        5.0,
+        0.5,
+        20.0,
+        2.0,
+    )  # of the radius, one path after the other until one succeeds; guess
+    loose: float = 2.5  # error of a base, in rounding errors, above which it is asked for; 10,3 rows
+    scatter: float = 1.3  # rounding error of one answer over the scatter of a leg's answers; guess
+
+
+GRAIN = GrainPolicy()
+REACH = ReachPolicy()
+PIECE = PiecePolicy()
+LEG = LegPolicy()
+BEND = BendPolicy()
+LEG_FIT = LegFitPolicy()
+CELL = CellPolicy()
+ROOMIER = RoomierPolicy()
+ASSEMBLE = AssemblePolicy()
+NEAR_ORIGIN = NearOriginPolicy()
+VOUCH = VouchPolicy()
+SIGNS = SignPolicy()
+BUMP = KinkBumpPolicy()
+OPENING = OpeningPolicy()

@@ -1,0 +1,194 @@
+"""Offsets and widths to the last digits, from answers near the origin, where rounding is small."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.linalg import qr, solve_triangular
+
+from ...checking import Floats
+from ..asking import Ledger
+from .assemble import Found, pulled_by_far_kinks
+from .kink_net import KinkNet
+from .kinked_policy import GRAIN, NEAR_ORIGIN
+
+__all__ = ["Polished", "polish_near_origin"]
+
+
+@dataclass(frozen=True)
+class Polished:
+    """The network after the polish.
+
+    Attributes
+    ----------
+    found : Found
+        With the new network.
+    X, y : (n, d) and (n,) arrays
+        The answers near the origin.
+    noise : (n,) array
+        Their errors: rounding, and what the jumps' errors make of them.
+    errors : (p,) array
+        Standard errors of offsets q, weights w (unless sharp) and c.
+    """
+
+    found: Found
+    X: Floats
+    y: Floats
+    noise: Floats
+    errors: Floats
+
+
+def polish_near_origin(
+    found: Found, ledger: Ledger, rng: np.random.Generator, earlier: Polished | None = None
+) -> Polished:
+    """Ask near the origin, where each answer does most for the worst-known parameter, and fit (q, w, c) to it.
+
+    k + 2 queries for sharp kinks, two to three per unit for others; O(n p^2) flops for p = k + 1 or 2 k + 1 unknowns.
+
+    Parameters
+    ----------
+    earlier : Polished, optional
+        A polish whose answers are to be used, too.
+    """
+    prior = _prior(found)
+    polished = _another_round(found, prior, ledger, rng, earlier)
+    for _ in range(GRAIN.rounds - 1 if found.net.grain.sd else 0):
+        polished = _another_round(found, prior, ledger, rng, polished)
+    return polished
+
+
+def _another_round(
+    found: Found, prior: Floats, ledger: Ledger, rng: np.random.Generator, earlier: Polished | None
+) -> Polished:
+    """Design points from what is known by now, ask, and fit all answers."""
+    net, known = (found.net, prior) if earlier is None else (earlier.found.net, NEAR_ORIGIN.prior * earlier.errors)
+    points = _design(replace(found, net=net), np.minimum(known, prior), rng)
+    y = ledger.ask(points, "polish")
+    if earlier is not None:
+        points, y = np.concatenate([earlier.X, points]), np.concatenate([earlier.y, y])
+    return _polished(found, net, prior, points, y)
+
+
+def _polished(found: Found, net: KinkNet, prior: Floats, points: Floats, y: Floats) -> Polished:
+    noise = near_noise(found, points)
+    errors = prior
+    for _ in range(NEAR_ORIGIN.rounds):
+        net, errors = _fit(net, prior, points, y, noise)
+        net = pulled_by_far_kinks(found, net)
+    return Polished(replace(found, net=net), points, y, noise, errors)
+
+
+def near_noise(found: Found, X: Floats) -> Floats:
+    """Return the errors of predictions at the rows of X, offsets and weights apart; shape (n,)."""
+    net = found.net
+    errors = found.argument_errors(X)
+    errors[:, 1:] *= net.bump_slopes(net.arguments(X))
+    return np.asarray(np.hypot(net.rounding(X), np.linalg.norm(errors, axis=1)))
+
+
+def parameter_sizes(net: KinkNet) -> Floats:
+    """Return what errors of q, w and c are compared with, shape (p,)."""
+    lengths = np.linalg.norm(net.jumps, axis=1)
+    distances = np.abs(net.q) / lengths
+    typical = float(np.median(distances)) if net.k else 1.0
+    offsets = lengths * np.maximum(distances, typical)
+    level = max(abs(net.c), float(np.median(offsets))) if net.k else 1.0
+    return np.concatenate([offsets, *([] if net.shape.sharp else [np.abs(net.w)]), [level]])
+
+
+def _prior(found: Found) -> Floats:
+    """Return standard errors of q, w and c before the polish."""
+    net = found.net
+    levers = np.linalg.norm(found.far_points, axis=1)
+    plane = np.hypot(found.aside_errors[1:], found.jump_errors[:, 0])
+    q = NEAR_ORIGIN.prior * (levers * plane + found.sigma)
+    c = NEAR_ORIGIN.prior * (found.path.radius * float(np.linalg.norm(found.linear_errors[:2])) + found.sigma)
+    w = [] if net.shape.sharp else [NEAR_ORIGIN.prior * found.weight_errors]
+    return np.concatenate([q, *w, [c]])
+
+
+def _pool(found: Found, rng: np.random.Generator) -> Floats:
+    """Return candidates: the feet of the hyperplanes, moved to either side and along them, and points around."""
+    net = found.net
+    d = len(net.g)
+    squares = (net.jumps**2).sum(axis=1)
+    feet = -(net.q / squares)[:, None] * net.jumps
+    distances = np.linalg.norm(feet, axis=1)
+    typical = float(np.median(distances))
+    n = NEAR_ORIGIN.pool[0] + NEAR_ORIGIN.pool[1] * net.k
+    units = np.arange(n) % net.k  # every unit, from both sides
+    widths = 0.5 * distances + 0.5 * typical if net.shape.sharp else np.abs(net.w) / np.sqrt(squares)
+    shifts = np.where(np.arange(n) // net.k % 2, 1.0, -1.0) * rng.uniform(0.3, 3.0, n) * widths[units]
+    normals = net.jumps[units] / np.sqrt(squares[units])[:, None]
+    lengths = 10 ** rng.uniform(*NEAR_ORIGIN.along, n) * np.maximum(typical, widths[units])
+    along = rng.standard_normal((n, d)) / np.sqrt(d) * lengths[:, None]
+    return np.asarray(feet[units] + shifts[:, None] * normals + along)
+
+
+def _design(found: Found, prior: Floats, rng: np.random.Generator) -> Floats:
+    """Choose points one by one for the parameter that is known worst; shape (n, d)."""
+    net = found.net
+    pool = _pool(found, rng)
+    derivatives = net.near_derivatives(pool)
+    noise = np.hypot(near_noise(found, pool), _doubts(net, prior, pool))
+    sizes = parameter_sizes(net)
+    wanted = np.hypot(max(NEAR_ORIGIN.wanted, GRAIN.digits * net.grain.relative) * sizes, GRAIN.offsets * net.grain.sd)
+    scaled = derivatives * (prior / noise[:, None])  # unknowns in units of the prior, answers in units of their errors
+    # The covariance is kept as root @ root.T (Potter's update): standard errors shrink by many orders of magnitude.
+    root, seen = np.eye(len(prior)), scaled.copy()  # seen = scaled @ root
+    chosen: list[int] = []
+    least, per_unknown = GRAIN.most if net.grain.sd else NEAR_ORIGIN.most
+    for _ in range(least + per_unknown * len(prior)):
+        errors = np.linalg.norm(root, axis=1)
+        worst = int(np.argmax(errors * prior / wanted))
+        if errors[worst] * prior[worst] <= wanted[worst]:
+            break
+        gains = (seen @ root[worst]) ** 2 / (1 + (seen**2).sum(axis=1))
+        if net.grain.sd:  # not the same few points over and over: on which side of a kink they lie may be wrong
+            gains[np.bincount(chosen, minlength=len(gains)) >= GRAIN.repeats] = 0.0
+        pick = int(np.argmax(gains))
+        if gains[pick] < NEAR_ORIGIN.least_gain * errors[worst] ** 2:
+            break
+        chosen.append(pick)
+        heard = seen[pick].copy()
+        total = 1 + float(heard @ heard)
+        share = heard / (total + np.sqrt(total))
+        root = root - np.outer(root @ heard, share)
+        seen = seen - np.outer(seen @ heard, share)
+    return np.asarray(pool[chosen])
+
+
+def _doubts(net: KinkNet, prior: Floats, X: Floats) -> Floats:
+    """Return what is lost where it is not known on which side of a sharp kink a point lies, shape (n,)."""
+    if not net.shape.sharp:
+        return np.zeros(len(X))
+    offsets = prior[: net.k] / NEAR_ORIGIN.prior
+    lost = np.where(
+        np.abs(net.arguments(X)) < NEAR_ORIGIN.not_sure * offsets, offsets, 0.0
+    )  # t = <jumps, x> + q up to its sign
+    return np.asarray(np.linalg.norm(lost, axis=1))
+
+
+def _fit(net: KinkNet, prior: Floats, X: Floats, y: Floats, noise: Floats) -> tuple[KinkNet, Floats]:
+    """Return the network after Gauss-Newton steps in (q, w, c), and their standard errors.
+
+    By QR, with the prior as further rows: priors and answers differ by many orders of magnitude.
+    """
+    start = _parameters(net)
+    for _ in range(NEAR_ORIGIN.steps):
+        rows = np.concatenate([net.near_derivatives(X) * prior / noise[:, None], np.eye(len(prior))])
+        misses = np.concatenate([(y - net.predict(X)) / noise, (start - _parameters(net)) / prior])
+        q, r = qr(rows, mode="economic")
+        net = _with_parameters(net, _parameters(net) + prior * solve_triangular(r, q.T @ misses))
+    inverse = solve_triangular(r, np.eye(len(prior)))
+    return net, np.asarray(prior * np.linalg.norm(inverse, axis=1))
+
+
+def _parameters(net: KinkNet) -> Floats:
+    return np.concatenate([net.q, *([] if net.shape.sharp else [net.w]), [net.c]])
+
+
+def _with_parameters(net: KinkNet, values: Floats) -> KinkNet:
+    w = net.w if net.shape.sharp else values[net.k : 2 * net.k]
+    return replace(net, q=values[: net.k], w=w, c=float(values[-1]))

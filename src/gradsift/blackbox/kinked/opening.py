@@ -1,0 +1,271 @@
+"""From a black box of kinked units to its network: reach, path, cells, polish, certificate, retry."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...checking import Floats, as_generator, at_least
+from ...checks import KINKED_UNITS
+from ...errors import NotIdentifiable
+from ...model import SigmoidCombination
+from ...oracle import Oracle
+from ..asking import Ledger
+from ..exact.families import WrongFamily
+from ..result import Identification, Progress
+from .assemble import Found, assemble
+from .bump import which_activation
+from .cell_gradients import BehindThePath, measure_gradients
+from .cells import bases_of, crossings_of, stretches_of
+from .grain import EXACT_ANSWERS, Grain
+from .kinked_policy import GRAIN, OPENING
+from .kinks import Bend, NotThatShape
+from .leg_fit import SettledLeg, settle_leg
+from .legs import LegScan, PathFailed, ask_ends, scan_leg
+from .near_origin import Polished, polish_near_origin
+from .path import half_square
+from .reach import LinearReach, find_reach
+from .roomier import measure_again
+from .shape import shape_of
+from .signs import model_of
+from .vouching import UnitBounds, bounds_of, certify_kinks, far_pair, foretold, near_points
+
+__all__ = ["open_kinked"]
+
+
+@dataclass(frozen=True)
+class _Attempt:
+    polished: Polished
+    chi: float
+    fresh: float
+    n_fresh: int
+
+
+def open_kinked(
+    oracle: Oracle,
+    activation: str,
+    rng: Any = None,
+    max_queries: int | None = None,
+    progress: Callable[[Progress], None] | None = None,
+    grain: Grain = EXACT_ANSWERS,
+) -> Identification:
+    """Find all units of a sum of kinked units by asking for about as many values as it has unknowns.
+
+    Parameters
+    ----------
+    oracle : Oracle
+        With exact answers, or of the grain given.
+    activation : {"relu", "leaky_relu", "softplus", "silu", "gelu", "gelu_tanh", "elu", "mish", "auto"}
+        "auto" tells them apart by one kink, about 50 queries.
+    rng : None, int or Generator
+        Query i depends only on this and on the answers before it.
+    max_queries : int, optional
+    progress : callable, optional
+        Called with a :class:`Progress` after each batch.
+    grain : Grain
+        How coarse the answers are; for coarse ones only "relu" and "leaky_relu".
+
+    Raises
+    ------
+    NotIdentifiable
+        The function is no such sum, or its units cannot be told apart.
+    BudgetSpent
+
+    Notes
+    -----
+    About ``(k + 1) (d - 1) + 5.5 k + 25`` queries for k sharp units in dimension d, 2.3 k more for smooth ones;
+    O(k^2 (k + d)) flops.
+    """
+    if max_queries is not None:
+        at_least("max_queries", max_queries, 1)
+    if oracle.n_features < 3:
+        raise NotIdentifiable(f"Units with kinks are found in three dimensions and more, got {oracle.n_features}.")
+    opening = _Opening(Ledger(oracle, max_queries, progress), activation, as_generator(rng))
+    opening.grain = grain
+    if grain is not EXACT_ANSWERS and not (opening.told and opening.shape.sharp):
+        raise NotIdentifiable(
+            f"Through coarse answers (relative error {grain.relative:.1g}, noise {grain.sd:.2g}) only relu and "
+            f"leaky_relu units are found, got activation={activation!r}."
+        )
+    return opening.run()
+
+
+class _Opening:
+    """One identification while it runs."""
+
+    def __init__(self, ledger: Ledger, activation: str, rng: np.random.Generator) -> None:
+        self.ledger, self.rng = ledger, rng
+        self.told = activation != "auto"
+        self.shape = shape_of(activation if self.told else "relu")
+        self.grain = EXACT_ANSWERS
+        self.notes: list[str] = []
+        self.seen = ""  # what a kink told about the activation
+
+    def run(self) -> Identification:
+        reach = find_reach(self.ledger, self.rng, both_ways=not (self.told and self.shape.even), grain=self.grain)
+        if not reach.grows:
+            raise NotIdentifiable(
+                f"Far out the function is constant in two opposite directions ({self.ledger.n_queries} queries): it "
+                f"has no {self.shape.name} units, but sigmoids or rules; try activation='tanh' or 'auto'."
+            )
+        if not self.told:
+            self._tell_activation(reach)
+        last: _Attempt | None = None
+        for number, factor in enumerate(OPENING.factors):
+            radius = factor * (OPENING.sharp if self.shape.sharp else OPENING.smooth) * reach.radius
+            radius = max(radius, factor * GRAIN.far * self.grain.sd / max(reach.slope, 1e-300))
+            try:
+                last = self._along_a_path(radius, reach)
+                if max(last.chi, last.fresh) < KINKED_UNITS.residuals:
+                    break
+                self.notes.append(f"path {number + 1}: fresh points are missed by {last.fresh:.3g}")
+            except PathFailed as failure:
+                self._heed(failure, number, reach)
+        if last is None:
+            raise NotIdentifiable(
+                f"None of {len(OPENING.factors)} paths separates into single {self.shape.name} units "
+                f"({self.ledger.n_queries} queries; {self.notes[-1]}): a deeper network, an output link that is not "
+                "undone, or units in nearly parallel pairs."
+            )
+        return self._result(last, number + 1)
+
+    def _tell_activation(self, reach: LinearReach) -> None:
+        sighting = which_activation(self.ledger, reach, self.rng)
+        self.seen = sighting.says
+        if sighting.name is None:
+            raise NotIdentifiable(
+                f"The function grows far out, but {sighting.says} ({self.ledger.n_queries} queries): a deeper network, "
+                "an output link that is not undone, or an activation that gradsift does not know."
+            )
+        self.shape = shape_of(sighting.name)
+
+    def _heed(self, failure: PathFailed, number: int, reach: LinearReach) -> None:
+        """Note why a path failed; refuse if that speaks against the whole function."""
+        self.notes.append(f"path {number + 1}: {failure}")
+        if isinstance(failure, BehindThePath) and sum("behind the path" in note for note in self.notes) > 1:
+            raise NotIdentifiable(
+                f"The kinks on two paths do not foretell the function behind them ({self.ledger.n_queries} queries): a "
+                "network with more than one hidden layer, or an output link that is not undone."
+            )
+        if number or isinstance(failure, BehindThePath) or self.grain is not EXACT_ANSWERS:
+            return
+        sighting = which_activation(self.ledger, reach, self.rng)
+        same = sighting.name == self.shape.name or (sighting.name == "relu" and self.shape.sharp)
+        if sighting.name is not None and not same:
+            raise WrongFamily(
+                f"The units are not {self.shape.name} but {sighting.name} units: {sighting.says} "
+                f"({self.ledger.n_queries} queries); use activation='{sighting.name}'.",
+                sighting.name,
+            )
+        if sighting.name is None:
+            raise NotIdentifiable(
+                f"The function grows far out, but has no single {self.shape.name} units: {sighting.says} "
+                f"({self.ledger.n_queries} queries). Try activation='auto'; else it is a deeper network, or an output "
+                "link is not undone."
+            )
+
+    def _along_a_path(self, radius: float, reach: LinearReach) -> _Attempt:
+        """Find a network along one path and test it, near the origin again if only the polish is at fault."""
+        ledger = self.ledger
+        found = self._find(radius, reach)
+        ledger.n_units = found.net.k
+        polished = polish_near_origin(found, ledger, self.rng)
+        fresh, near = self._fresh_near(polished)
+        if not near < KINKED_UNITS.residuals:
+            polished = polish_near_origin(found, ledger, self.rng, polished)
+            fresh, near = self._fresh_near(polished)
+        far = far_pair(polished.found, self.rng)
+        misses = max(near, foretold(polished, far, ledger.ask(far, "fresh")))
+        return _Attempt(polished, foretold(polished, polished.X, polished.y), misses, fresh + len(far))
+
+    def _fresh_near(self, polished: Polished) -> tuple[int, float]:
+        """Return the number of fresh points near the origin, and the worst miss there."""
+        points = near_points(polished.found, self.rng)
+        return len(points), foretold(polished, points, self.ledger.ask(points, "fresh"))
+
+    def _find(self, radius: float, reach: LinearReach) -> Found:
+        ledger, shape = self.ledger, self.shape
+        path = half_square(radius, OPENING.near * reach.radius, ledger.n_features, self.rng)
+        ends = ask_ends(ledger, path, self.grain)
+        bend = Bend(shape, OPENING.width / reach.radius)
+        try:
+            scans = [
+                scan_leg(ledger, leg, pieces, bend, ends.sigma, ends.pair)
+                for leg, pieces in zip(path.legs, ends.pieces)
+            ]
+        except NotThatShape:
+            raise PathFailed("the first kinks have another shape") from None
+        first, second = (self._settle(scan, ends.sigma) for scan in scans)
+        if max(first.chi, second.chi) > KINKED_UNITS.residuals:
+            raise PathFailed("single kinks do not explain all answers on a leg")
+        largest = max(float(np.abs(scan.values).max()) for scan in scans)
+        sigma = max(
+            self.grain.of(largest), OPENING.scatter * float(np.hypot(first.scatter, second.scatter)) / np.sqrt(2)
+        )
+        bases = bases_of((first, second), shape, sigma)
+        crossings = crossings_of((first, second), shape, sigma)
+        if not crossings:
+            raise NotIdentifiable(
+                f"No kink on a path of radius {radius:.2g} ({ledger.n_queries} queries): the function looks linear, so "
+                "there is no unit to find."
+            )
+        gradients = measure_gradients(ledger, path, bases, crossings, shape, sigma, self.grain)
+        gradients = measure_again(ledger, path, gradients, crossings, shape, sigma, self.grain)
+        return assemble(path, bases, crossings, gradients, shape, sigma, self.grain)
+
+    def _settle(self, scan: LegScan, sigma: float) -> SettledLeg:
+        """Fit all answers on a leg. A smooth kink leaves the lines beside it free to move together with its width:
+        one more answer in the cell ties them."""
+        leg = settle_leg(self.shape, scan, sigma)
+        if self.shape.sharp:
+            return leg
+        middles = np.array([stretch.middle for stretch in stretches_of(leg, self.shape, sigma)])
+        middles = middles[leg.at(self.shape, middles)[1] > OPENING.loose]
+        if not len(middles):
+            return leg
+        answers = self.ledger.ask(scan.leg.points(middles), "path")
+        more = replace(
+            scan, kinks=leg.kinks, times=np.append(scan.times, middles), values=np.append(scan.values, answers)
+        )
+        return settle_leg(self.shape, more, sigma)
+
+    def _result(self, attempt: _Attempt, n_paths: int) -> Identification:
+        bounds = bounds_of(attempt.polished)
+        judgement = certify_kinks(attempt.polished, bounds, attempt.chi, attempt.fresh, attempt.n_fresh, self.ledger)
+        model, order = model_of(attempt.polished.found.net, leaky_too=not self.told)
+        return Identification(
+            model,
+            judgement,
+            self.ledger.n_queries,
+            _standard_errors(attempt.polished, bounds, model, order),
+            bounds.units[order],
+            {
+                "chi": max(attempt.chi, attempt.fresh),
+                "attempts": n_paths,
+                "notes": list(self.notes),
+                **({"activation": self.seen} if self.seen else {}),
+                "spent": dict(self.ledger.spent),
+            },
+        )
+
+
+def _standard_errors(
+    polished: Polished, bounds: UnitBounds, model: SigmoidCombination, order: NDArray[np.intp]
+) -> dict[str, Floats]:
+    """Return one standard error of each parameter of the public model; its units come in the given order."""
+    net = polished.found.net
+    one = replace(bounds, jumps=bounds.jumps / 6, weights=bounds.weights / 6)
+    jumps, weights = one.jumps[order], one.weights[order]
+    sizes = np.abs(model.weights)
+    return {
+        "units": jumps,
+        "slopes": np.zeros(net.k) if net.shape.sharp else model.slopes * np.hypot(jumps, weights),
+        "offsets": polished.errors[: net.k][order] / sizes,
+        "weights": sizes * (jumps if net.shape.sharp else weights),
+        "intercept": polished.errors[-1:],
+        "linear": np.full(len(net.g), float(np.linalg.norm(polished.found.linear_errors)) / np.sqrt(len(net.g))),
+    }

@@ -1,0 +1,75 @@
+"""How far out the network is linear: the radius beyond which a ray crosses no further kink."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...checking import Floats
+from ...errors import NotIdentifiable
+from ...geometry import orthonormal_rows
+from ..asking import EPS, Ledger
+from .grain import EXACT_ANSWERS, Grain
+from .kinked_policy import GRAIN, REACH
+
+__all__ = ["LinearReach", "find_reach"]
+
+
+@dataclass(frozen=True)
+class LinearReach:
+    """Attributes
+    ----------
+    radius : float
+        From here on a ray was straight.
+    grows : bool
+        Whether the function grows far out on it; sigmoids do not.
+    slope : float
+        By how much, per length.
+    """
+
+    radius: float
+    grows: bool
+    slope: float
+
+
+def find_reach(
+    ledger: Ledger, rng: np.random.Generator, *, both_ways: bool, grain: Grain = EXACT_ANSWERS
+) -> LinearReach:
+    """Ask along a ray at radii growing by 8 until three answers lie on a line; 3 to 9 queries.
+
+    Parameters
+    ----------
+    both_ways : bool
+        Ask along the opposite ray, too, and take the larger radius: units that are not even differ at their ends.
+    """
+    ways = orthonormal_rows(2, ledger.n_features, rng)
+    reaches = [_along(ledger, ways[0], grain)]
+    radius = reaches[0].radius
+    if radius > REACH.suspicious:
+        reaches.append(_along(ledger, ways[1], grain))
+        radius = min(radius, reaches[1].radius)
+    if both_ways or not any(reach.grows for reach in reaches):  # all units may be idle on one side, but not on both
+        reaches.append(_along(ledger, -ways[0], grain))
+        radius = max(radius, reaches[-1].radius) if both_ways else radius
+    return LinearReach(radius, any(reach.grows for reach in reaches), max(reach.slope for reach in reaches))
+
+
+def _along(ledger: Ledger, way: Floats, grain: Grain) -> LinearReach:
+    radii: list[float] = []
+    values: list[float] = []
+    for number in range(REACH.most):
+        radii.append(REACH.factor**number)
+        values.append(float(ledger.ask(radii[-1] * way[None], "reach")[0]))
+        if number < 2:
+            continue
+        first, second = np.diff(values[-3:])
+        largest = float(np.abs(values[-3:]).max())
+        error = REACH.factor * (REACH.collinear / EPS * grain.relative * largest + REACH.noise * grain.sd)
+        grows = bool(abs(second) > max(REACH.grows * largest, GRAIN.grows * grain.sd))
+        if abs(second - REACH.factor * first) <= error and (grows or grain.sd == 0 or number == REACH.most - 1):
+            return LinearReach(radii[-3], grows, abs(float(second)) / (radii[-1] - radii[-2]))
+    raise NotIdentifiable(
+        f"Along a ray the function is not straight even at radius {radii[-1]:.2g} ({ledger.n_queries} queries): it is "
+        "no sum of units that end in straight lines, or its answers are rounded or noisy."
+    )

@@ -1,0 +1,122 @@
+"""Whether to vouch for a network of kinks, and the points that tell."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...checking import Floats
+from ...checks import COARSE_KINKS, KINKED_UNITS, Verdict, exact, n_of
+from ...geometry import normalize_rows
+from ..asking import Ledger
+from .assemble import Found
+from .grain import EXACT_ANSWERS
+from .kinked_policy import VOUCH
+from .near_origin import Polished, near_noise, parameter_sizes
+
+__all__ = ["UnitBounds", "bounds_of", "certify_kinks", "far_pair", "foretold", "near_points"]
+
+
+@dataclass(frozen=True)
+class UnitBounds:
+    """Six standard errors of each unit, relative.
+
+    Attributes
+    ----------
+    jumps, offsets, weights : (k,) arrays
+    linear : float
+        Of the linear term, over the longest jump.
+    """
+
+    jumps: Floats
+    offsets: Floats
+    weights: Floats
+    linear: float
+
+    @property
+    def units(self) -> Floats:
+        """The largest for each unit, (k,)."""
+        return np.asarray(np.max([self.jumps, self.offsets, self.weights], axis=0))
+
+
+def bounds_of(polished: Polished) -> UnitBounds:
+    """Return what rounding leaves of every parameter."""
+    found, net = polished.found, polished.found.net
+    lengths = np.linalg.norm(net.jumps, axis=1)
+    pulled = polished.errors[: net.k] / np.abs((found.asides * found.far_points).sum(axis=1))
+    jumps = np.hypot(np.linalg.norm(found.jump_errors, axis=1), pulled) / lengths
+    relative = polished.errors / parameter_sizes(net)
+    weights = np.zeros(net.k) if net.shape.sharp else relative[net.k : 2 * net.k]
+    linear = float(np.linalg.norm(found.linear_errors)) / float(lengths.max(initial=1e-300))
+    return UnitBounds(
+        VOUCH.deviations * jumps,
+        VOUCH.deviations * relative[: net.k],
+        VOUCH.deviations * weights,
+        VOUCH.deviations * linear,
+    )
+
+
+def far_pair(found: Found, rng: np.random.Generator) -> Floats:
+    """Return two opposite points far beyond the path: a unit that it missed is active at one of them."""
+    way = normalize_rows(rng.standard_normal((1, len(found.net.g)))) * (VOUCH.far * found.path.radius)
+    return np.concatenate([way, -way])
+
+
+def near_points(found: Found, rng: np.random.Generator) -> Floats:
+    """Return pairs of opposite points around the hyperplanes: nearly every unit is active at one point of a pair."""
+    net = found.net
+    lengths = np.linalg.norm(net.jumps, axis=1)
+    sizes = np.abs(net.q) / lengths + (0.0 if net.shape.sharp else np.abs(net.w) / lengths)
+    d = len(net.g)
+    n_pairs = VOUCH.pairs_in_noise if net.grain.sd else 1
+    radii = float(np.median(sizes)) * np.sqrt(d) * rng.uniform(*VOUCH.around, n_pairs)
+    ways = radii[:, None] * normalize_rows(rng.standard_normal((n_pairs, d)))
+    return np.concatenate([ways, -ways])
+
+
+def foretold(polished: Polished, X: Floats, y: Floats) -> float:
+    """Return the worst miss of answers over what rounding and the errors of all parameters explain.
+
+    Through noise, where no single miss is large, their root mean square counts, too.
+    """
+    found, net = polished.found, polished.found.net
+    if not len(X):
+        return 0.0
+    derivatives = net.near_derivatives(X)
+    lost = np.linalg.norm(derivatives * polished.errors, axis=1)
+    misses = np.abs(y - net.predict(X)) / np.hypot(near_noise(found, X), lost)
+    scatter = float(np.sqrt(np.mean(misses**2))) if net.grain.sd else 0.0
+    return max(float(misses.max()), VOUCH.scatter * scatter)
+
+
+def certify_kinks(
+    polished: Polished, bounds: UnitBounds, chi: float, fresh: float, n_fresh: int, ledger: Ledger
+) -> Verdict:
+    """Return the verdict on a polished network.
+
+    Parameters
+    ----------
+    chi, fresh : float
+        Worst misses of all stored answers and of fresh ones, over what rounding explains.
+    """
+    net = polished.found.net
+    worst = float(bounds.units.max(initial=0.0))
+    lengths = np.linalg.norm(net.jumps, axis=1)
+    limits = KINKED_UNITS if net.grain is EXACT_ANSWERS else COARSE_KINKS
+    worst = worst if net.grain is EXACT_ANSWERS else float(bounds.jumps.max(initial=0.0))
+    checks = (
+        exact.residuals(chi, ledger.n_queries, KINKED_UNITS),
+        exact.fresh_kinks(fresh, n_fresh, KINKED_UNITS),
+        exact.error_bound(worst, limits),
+        exact.linear_term_error(bounds.linear, limits),
+        exact.negligible_weight(float(lengths.min(initial=np.inf)), float(lengths.max(initial=0.0)), KINKED_UNITS),
+    )
+    kept = "a relative error" if net.grain is EXACT_ANSWERS else "in the directions a relative error"
+    return Verdict(
+        checks,
+        found=f"{n_of(net.k, 'unit')} found",
+        claim=f"all {ledger.n_queries} answers agree with {n_of(net.k, net.shape.name + ' unit')} within "
+        f"{max(chi, fresh):.2g} times what rounding explains, {n_fresh} of them at fresh points near and far, and "
+        f"rounding leaves {kept} of at most {worst:.1g}",
+    )

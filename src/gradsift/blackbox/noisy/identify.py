@@ -1,0 +1,122 @@
+"""From a noisy or rounded black box to its network: choose the table of stages, walk it, say what may be claimed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ...checking import as_generator, at_least
+from ...errors import BudgetSpent
+from ...oracle import Oracle
+from ..answers import Floor, choose_path
+from ..asking import Ledger
+from ..links import link_of
+from ..result import Identification, Progress
+from .asker import Anywhere, Asker
+from .belief import Belief
+from .cones import LEVELS
+from .learning import first_belief
+from .outlook import by_levers, outlook
+from .policies import FOR_LABELS, FOR_NOISE, FOR_ROUNDING
+from .rivals import best_rival
+from .stages import ADDITIVE_STAGES, LABEL_STAGES, walk
+from .verdict import Evidence, judge, result
+
+__all__ = ["identify_imperfect", "misfit"]
+
+_POLICIES = {"labels": FOR_LABELS, "noisy": FOR_NOISE}
+
+
+def identify_imperfect(
+    oracle: Oracle,
+    activation: str = "tanh",
+    rng: Any = None,
+    *,
+    accuracy: float | None = None,
+    floor: Floor | None = None,
+    progress: Callable[[Progress], None] | None = None,
+) -> Identification:
+    """Find all units of a sum of sigmoids whose values come rounded or with noise.
+
+    Parameters
+    ----------
+    oracle : Oracle
+        With one output; its ``max_queries`` is respected: what is known by then is returned, uncertified.
+    activation : {"tanh", "logistic", "erf"}
+    rng : None, int or Generator
+    accuracy : float, optional
+        Direction error wanted (the distance of unit vectors); the search ends once all cones are narrower. By default
+        0.1 for noise, and for rounded answers as far as the grid allows.
+    floor : Floor, optional
+        As found by :func:`choose_path`; found now if it is not given.
+
+    Raises
+    ------
+    NotIdentifiable
+        The answers look constant, or no number of units explains them.
+    BudgetSpent
+        Before there were any units.
+    """
+    if accuracy is not None:
+        at_least("accuracy", accuracy, 0, strict=True)
+    link = link_of(activation)
+    rng = as_generator(rng)
+    before = oracle.n_answered
+    floor = choose_path(oracle, rng) if floor is None else floor
+    ledger = Ledger(oracle, None, progress, floor.step)
+    asker = Asker(Anywhere(ledger), link, floor, accuracy, rng, _POLICIES.get(floor.kind, FOR_ROUNDING))
+    try:
+        belief = walk(LABEL_STAGES if asker.labels else ADDITIVE_STAGES, first_belief(asker), asker)
+    except BudgetSpent as spent:
+        belief = _cut_short(asker, spent)
+    return _result(belief, asker, oracle.n_answered - before)
+
+
+def _cut_short(asker: Asker, spent: BudgetSpent) -> Belief:
+    """Return what was known when a budget ended, with what it would have taken."""
+    belief = asker.diary.latest
+    if belief is None or belief.joint is None:
+        raise spent
+    needed = by_levers(belief.known.fitted, belief.cones, asker.accuracy, belief.variance.sd)
+    return replace(belief, shortage=outlook(str(spent), needed, asker.accuracy))
+
+
+def _result(belief: Belief, asker: Asker, n_queries: int) -> Identification:
+    joint = belief.known
+    fitted = joint.fitted
+    evidence = Evidence(
+        asker.floor,
+        belief.variance,
+        belief.study.gap,
+        belief.another,
+        asker.asked_for,
+        belief.shortage,
+        misfit(belief, asker),
+        lacking=belief.wider is not None,
+        n_stray=len(belief.rows.stray),
+        uneven=np.ndim(joint.noise.relative) > 0,
+        rival=best_rival(belief, asker) if asker.noisy else None,
+    )
+    studentised = fitted.studentised(joint.replies.X, joint.noise, asker.g)
+    judgement = judge(joint.settled, belief.cones, evidence, joint.replies.y - fitted.residuals, studentised)
+    facts = {
+        "widening": belief.widening.report,
+        "bounds_hold": LEVELS[1],
+        "directions_within": float(belief.cones.max()),
+        "spent": dict(asker.ledger.spent),
+    }
+    bounds = belief.widening.report * joint.cones(LEVELS[1])
+    return result(joint.settled, bounds, asker.link, judgement, n_queries, evidence, facts)
+
+
+def misfit(belief: Belief, asker: Asker) -> float:
+    """Return the mean square of the residuals over the noise, and over that of the repeats where these refute it."""
+    if asker.labels:
+        return 1.0
+    value = float(np.mean(belief.known.fitted.residuals**2) / belief.variance.value)
+    if asker.noisy and belief.refuted(asker.policy.refuted):
+        value = max(value, belief.variance.value / belief.repeats.value)
+    return value

@@ -1,0 +1,87 @@
+"""The order of stages for imperfect answers, as a table that can be read, drawn and tested without an oracle.
+
+A stage takes a belief and someone to ask, and returns another belief and how it ended; the table says what comes then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+from .asker import Asker
+from .belief import Belief, Outcome
+from .finishing import allow_for_uneven_noise, measure_parameters, question_noise, take_all_in
+from .learning import learn, learn_more, look_at_scale, read_steps
+from .looking import look, look_at_full_weight, look_at_replies, look_if_changed, look_when_sharp
+from .sharpening import pull_rough_levers, sharpen, sharpen_by_labels
+
+__all__ = ["ADDITIVE_STAGES", "END", "LABEL_STAGES", "Stage", "Stages", "walk"]
+
+Does = Callable[[Belief, Asker], tuple[Belief, Outcome]]
+END = "end"
+_MOST_STAGES = 200  # a table with a loop that no stage leaves would be a mistake
+
+
+class Stage(NamedTuple):
+    """What is done, and the name of the stage that follows each outcome."""
+
+    does: Does
+    then: Mapping[Outcome, str]
+
+
+Stages = Mapping[str, Stage]
+
+_STANDS, _MISSING, _REFUTED, _IMPATIENT = Outcome
+_LEARN_MORE = dict.fromkeys((_MISSING, _REFUTED, _IMPATIENT), "learn more")
+
+
+def _any(name: str) -> dict[Outcome, str]:
+    return dict.fromkeys(Outcome, name)
+
+
+ADDITIVE_STAGES: Stages = {  # noise, rounding, single precision
+    "read steps": Stage(read_steps, {_STANDS: "sharpen what was read", _MISSING: "scale", _REFUTED: "scale"}),
+    "sharpen what was read": Stage(sharpen, _any("look at what was read")),
+    "look at what was read": Stage(look_when_sharp, _any("question noise")),
+    "scale": Stage(look_at_scale, {_STANDS: "learn"}),
+    "learn": Stage(learn, {_STANDS: "rough levers"}),
+    "rough levers": Stage(pull_rough_levers, {_STANDS: "look at replies", **_LEARN_MORE}),
+    "look at replies": Stage(look_at_replies, {_STANDS: "look", **_LEARN_MORE}),
+    "look": Stage(look, {_STANDS: "sharpen", **_LEARN_MORE}),
+    "sharpen": Stage(sharpen, _any("look when sharp")),
+    "look when sharp": Stage(look_when_sharp, {_STANDS: "question noise", **_LEARN_MORE}),
+    "learn more": Stage(learn_more, {_REFUTED: "learn", _IMPATIENT: "sharpen anyway"}),
+    "sharpen anyway": Stage(sharpen, _any("question noise")),
+    "question noise": Stage(question_noise, {_STANDS: "take all in"}),
+    "take all in": Stage(take_all_in, {_STANDS: "last look at replies"}),
+    "last look at replies": Stage(look_at_replies, _any("parameters")),
+    "parameters": Stage(measure_parameters, {_STANDS: "uneven noise"}),
+    "uneven noise": Stage(allow_for_uneven_noise, {_STANDS: END}),
+}
+
+LABEL_STAGES: Stages = {
+    "scale": Stage(look_at_scale, {_STANDS: "learn"}),
+    "learn": Stage(learn, {_STANDS: "look"}),
+    "look": Stage(look_at_full_weight, {_STANDS: "rough levers", **_LEARN_MORE}),
+    "rough levers": Stage(pull_rough_levers, {_STANDS: "look at replies", **_LEARN_MORE}),
+    "look at replies": Stage(look_at_replies, {_STANDS: "look again", **_LEARN_MORE}),
+    "look again": Stage(look_if_changed, {_STANDS: "sharpen", **_LEARN_MORE}),
+    "sharpen": Stage(sharpen_by_labels, {_STANDS: "look when sharp", **_LEARN_MORE}),
+    "look when sharp": Stage(look, {_STANDS: END, **_LEARN_MORE}),  # a merged pair hides while units are rough
+    "learn more": Stage(learn_more, {_STANDS: "look", _REFUTED: "learn", _IMPATIENT: "sharpen anyway"}),
+    "sharpen anyway": Stage(sharpen, _any("last look at replies")),
+    "last look at replies": Stage(look_at_replies, _any(END)),
+}
+
+
+def walk(stages: Stages, belief: Belief, asker: Asker) -> Belief:
+    """Go through the table from its first stage to its end."""
+    name = next(iter(stages))
+    for _ in range(_MOST_STAGES):
+        stage = stages[name]
+        belief, outcome = stage.does(belief, asker)
+        asker.keep(belief)
+        name = stage.then[outcome]
+        if name == END:
+            return belief
+    raise RuntimeError(f"{_MOST_STAGES} stages did not come to an end; the last was {name!r}.")

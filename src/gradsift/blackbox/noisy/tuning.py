@@ -1,0 +1,198 @@
+"""What was chosen, not derived, in single steps, whatever the kind of answers; what differs by kind is in ``policies``.
+
+Behind a number stands the row of ``benchmarks/black_box_noisy.py`` that it was tuned on, or the word guess.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class ScaleTuning:
+    """How far from the origin units bend."""
+
+    far: float = 2.0**30  # guess
+    low: float = 0.35  # share of the far answers: arguments spread by about 0.5 to 20; guess
+    high: float = 0.97  # guess
+    spread: float = 3.0  # of the arguments, wanted; guess
+    most_steps: int = 16  # guess
+
+
+@dataclass(frozen=True)
+class StepTuning:
+    """Steps on a circle seen through rounding."""
+
+    coarsest: float = 2e-4  # step of the answers over the largest, beyond which too little can be inverted; guess
+    circle: float = 12.0  # radius of the circle over the radius at which a ray is flat; guess
+    intervals: int = 12  # guess
+    most_attempts: int = 4  # guess
+
+
+@dataclass(frozen=True)
+class LessonTuning:
+    """What a lesson must show."""
+
+    per_unknown: int = 2  # answers beside those from which units were read; guess
+    plausible: float = 4.0  # mean square of residuals over the noise, beyond which slopes say nothing; guess
+    many_per_unknown: float = 4.0  # guess
+    tailed: float = 3.0  # excess kurtosis; guess
+    doubtful: float = 1.3  # residual variance over the noise, from which that is worth measuring; guess
+    most_in_vain: int = 3  # lessons that prefer a constant; guess
+
+
+@dataclass(frozen=True)
+class StudentTuning:
+    """A student with units to spare, thinned out one by one."""
+
+    ridges: tuple[float, float] = (0.25, 1.0)  # weight decay of two starts, over the squares of noisy answers; guess
+    least_ridges: tuple[float, float] = (1e-4, 4e-4)  # and over their mean square, for exact ones; guess
+    weight_ridge: float = 1e-3  # guess
+    least_rows: float = 1.4  # per unknown: with fewer a joint fit only finds noise; guess
+    jump: float = 1.5  # of the error when a unit is removed that was needed; guess
+    hopeless: float = 3.0  # the error over the first one's, from which fewer units are not worth a try; guess
+    below: int = 2  # numbers of units below and above the jump that are fitted to the last digit; guess
+    window: int = 4  # guess
+    first: int = 600  # iterations of L-BFGS from random units; guess
+    fewer: int = 400  # by how many fewer if there is noise; guess
+    noisy: float = 100.0  # share of noise in the answers' variance, times this: from one on all of the above; guess
+    again: int = 6  # steps of the joint fit after each removal, and in the end; guess
+    last: int = 12  # guess
+    enough_again: float = 0.2  # nats that such a step must promise; guess
+    enough: float = 0.02  # guess
+
+
+@dataclass(frozen=True)
+class ThinningTuning:
+    """One unit less or more."""
+
+    margin: float = 10.0  # of BIC, beside the price of a unit; guess
+    clear: float = 4.0  # Wald's statistic over the price, from which a unit is not tried; guess
+    heat: int = 6  # steps of the first fits, and how many of those go on; guess
+    finalists: int = 2  # guess
+    enough: float = 0.02  # nats that their steps must promise; guess
+    implausible: float = 1e-4  # probability with which noise leaves residuals as small; guess
+    apart: float = 0.3  # of a unit's length, by which its halves begin; guess
+    n_random: int = 3  # new units beside the halves, with this share of the largest weight; guess
+    share: float = 0.2  # guess
+
+
+@dataclass(frozen=True)
+class RefitTuning:
+    """Rows that are asked again, set aside or taken in."""
+
+    first_freedom: float = 7.0  # of the first look at the noise, in degrees; guess
+    repeated: int = 20  # rows that are asked again; guess
+    repeated_share: float = 0.2  # of random inputs: few repeats may be lucky, and refute the truth for ever; guess
+    impossible: float = 6.0  # standard deviations of the noise; guess
+    most_stray: float = 0.05  # share of the answers; guess
+    sign_sure: float = 4.0  # standard errors: one wrong sign far out would turn a unit; guess
+
+
+@dataclass(frozen=True)
+class LeverTuning:
+    """Queries far out in a unit's own plane."""
+
+    longest: float = 0.7  # standard deviation of the argument at the end of a lever; guess
+    draws: int = 6  # guess
+    quiet: float = 3.0  # beyond this argument a unit hardly moves; guess
+
+
+@dataclass(frozen=True)
+class LabelLeverTuning:
+    """The same where a label says most."""
+
+    saturated: float = 2.0  # arguments wanted of the other units, beside `sure` standard errors; guess
+    sure: float = 2.0  # guess
+    aside: float = 0.7  # share of a lever that may go into making the other units agree; guess
+    beside: float = 0.6  # argument of the unit itself: zeros would say nothing of slopes; guess
+    most_sets: int = 100  # guess
+
+
+@dataclass(frozen=True)
+class SharpeningTuning:
+    """Rounds of levers."""
+
+    refuted: float = 4.0  # mean square of the first lever answers over what the student foretold; guess
+    impossible: float = 6.0  # standard deviations of the noise; guess
+    surprised: float = 2.5  # mean square of lever answers over what was foretold: shorter levers; guess
+    linear: float = 1e-2  # radians: with noise known, cones this narrow need no calibration; guess
+    most_looks: int = 3  # at the number of units, while labels sharpen them; guess
+    uneven_widening: float = 1.25  # a variance function is a model, too; guess
+
+
+@dataclass(frozen=True)
+class FarCircleTuning:
+    """Another unit on far circles."""
+
+    n_circles: int = 3  # guess
+    needed: float = 5.5  # standard errors by which a unit of the level stands out on each circle; guess
+    share: float = 0.4  # of all weights; guess
+    far: float = 2.0**20  # radius over the scale of the inputs; guess
+
+
+@dataclass(frozen=True)
+class AgreementTuning:
+    """Another unit behind labels."""
+
+    merger: float = 0.25  # share of contradictions that halves of orthogonal units cause, over their weight; guess
+    excess: float = 0.1  # the same for pairs at smaller angles that are to be seen; guess
+    sign_wanted: float = 4.0  # standard errors, which are themselves rough: aimed at, and enough; guess
+    sign_sure: float = 3.2  # guess
+    few: int = 12  # labels; guess
+    room: float = 0.5  # of the level: what weights may leave unexplained; guess
+    grid: int = 720  # angles looked at on a half circle; guess
+    almost_best: float = 2.0  # variance over the smallest, up to which an angle is worth asking; guess
+
+
+@dataclass(frozen=True)
+class EscapeTuning:
+    """Answers on the wrong side of a plane."""
+
+    impossible: float = 4.5  # standard deviations of the noise; guess
+    most_tries: int = 4  # guess
+    worth: float = 2.0  # nats; guess
+    slope: float = 0.9  # of the values of g, where its argument still says something; guess
+
+
+@dataclass(frozen=True)
+class InformativeTuning:
+    """Where slopes, weights and offsets show best."""
+
+    inner: float = 0.58  # share of arguments on the slope; the others are saturated; guess
+    steep: float = 0.54  # values of g on the slope, and an argument beyond it; guess
+    saturated: float = 6.0  # guess
+
+
+@dataclass(frozen=True)
+class NoiseTuning:
+    """Does the noise behave?"""
+
+    level: float = 1e-3  # guess
+    uneven_level: float = 1e-4  # from which a variance function replaces one variance; guess
+    scorings: int = 20  # guess
+    least_spread: float = 0.4  # relative: a parabola of logarithms must not make a few answers all-important; guess
+
+
+@dataclass(frozen=True)
+class BiasTuning:
+    """Second-order bias."""
+
+    most: float = 1.5  # standard errors: beyond this the expansion is not trusted; guess
+
+
+SCALE = ScaleTuning()
+STEPS = StepTuning()
+LESSON = LessonTuning()
+STUDENT = StudentTuning()
+THINNING = ThinningTuning()
+REFIT = RefitTuning()
+LEVERS = LeverTuning()
+LABEL_LEVERS = LabelLeverTuning()
+SHARPENING = SharpeningTuning()
+FAR_CIRCLES = FarCircleTuning()
+AGREEMENT = AgreementTuning()
+ESCAPE = EscapeTuning()
+INFORMATIVE = InformativeTuning()
+NOISE = NoiseTuning()
+BIAS = BiasTuning()

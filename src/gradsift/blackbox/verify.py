@@ -1,0 +1,205 @@
+"""Is the network the box? Fresh inputs, asked for nothing else, and the share of such inputs that may differ."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.stats import beta, norm
+
+from ..activations import get_activation
+from ..checking import Floats, as_generator, finite_matrix, whole
+from ..checks import VERIFY, Verdict, any_method
+from ..model import SigmoidCombination
+from ..network import Network
+from ..oracle import InputFrame, Oracle
+from .answers import Floor
+from .asking import EPS, Ledger
+from .fresh_inputs import column_scales, fresh_inputs
+from .result import Identification, Verification
+
+__all__ = ["Allowance", "allowance_of", "compare", "n_affordable", "outside", "verified", "verify", "with_verification"]
+
+
+@dataclass(frozen=True)
+class Allowance:
+    """How far an answer may be from a network before it differs.
+
+    Attributes
+    ----------
+    floor : Floor
+        What limits the answers; its `sd` is the noise as the answers have shown it.
+    relative : float
+        Largest relative error of any parameter, for exact answers.
+    errors : dict
+        Standard errors of the parameters, for imperfect ones.
+    frame : InputFrame or None
+        Centre and scale of the inputs that these errors are measured in.
+    """
+
+    floor: Floor
+    relative: float
+    errors: dict[str, Floats]
+    frame: InputFrame | None = None
+
+    def of_function(self, model: SigmoidCombination | Network, X: Floats) -> Floats:
+        """Return how well the function is known at the rows of X, (n,): an error that the parameters' own explain."""
+        if self.frame is not None:
+            model, X = inside(model, self.frame), (X - self.frame.center) / self.frame.scale
+        if isinstance(model, Network):
+            return VERIFY.errors * max(self.relative, VERIFY.rounding * EPS) * model.sensitivity(X)
+        if self.floor.kind == "exact":
+            return VERIFY.errors * max(self.relative, VERIFY.rounding * EPS) * _sensitivity(model, X)
+        return VERIFY.errors * _standard_error(model, self.errors, X)
+
+    def differs(self, model: SigmoidCombination | Network, X: Floats, y: Floats) -> Floats:
+        """Say which answers (n,) differ from the network at the rows of X, beyond its errors and theirs."""
+        off = np.abs(y - model.predict(X))
+        n, kind = len(y), self.floor.kind
+        if kind == "labels":
+            means = np.clip(y * model.predict(X) + self.of_function(model, X), -1.0, 1.0)
+            return np.asarray(1 + means < 2 * VERIFY.level / n)
+        known = self.of_function(model, X)
+        if kind == "noisy":
+            return np.asarray(off > norm.isf(VERIFY.level / (2 * n)) * self.floor.sd + known)
+        return np.asarray(off > known + VERIFY.steps * self.floor.step)
+
+
+def _sensitivity(model: SigmoidCombination, X: Floats) -> Floats:
+    """Return how much the values change if every parameter changes by its own size, inputs in sizes of their own."""
+    scales = column_scales(model)
+    lengths = np.linalg.norm(model.units * model.slopes[:, None] * scales, axis=1)
+    terms = np.linalg.norm(X / scales, axis=1)[:, None] * lengths + np.abs(model.offsets)
+    active = np.abs(model.weights * get_activation(model.activation).derivative(model.arguments(X)))  # (n, k)
+    linear = np.abs(X) @ np.abs(model.linear)
+    return np.asarray(abs(model.intercept) + np.abs(model.weights).sum() + linear + (active * terms).sum(axis=1))
+
+
+def _standard_error(model: SigmoidCombination, errors: dict[str, Floats], X: Floats) -> Floats:
+    """Return the standard error of the values, as if those of the parameters were independent."""
+    f, z = get_activation(model.activation), model.arguments(X)  # (n, k)
+    along = X @ model.units.T
+    across = np.sqrt(np.maximum((X**2).sum(axis=1)[:, None] - along**2, 0.0))
+    moved = (across * model.slopes * errors["units"]) ** 2 + (along * errors["slopes"]) ** 2 + errors["offsets"] ** 2
+    squares = (model.weights * f.derivative(z)) ** 2 * moved + (f.value(z) * errors["weights"]) ** 2
+    return np.asarray(np.sqrt(squares.sum(axis=1) + float(np.sum(errors["intercept"] ** 2))))
+
+
+def inside(model: SigmoidCombination | Network, frame: InputFrame) -> SigmoidCombination | Network:
+    """Return a model of x as one of ``(x - center) / scale``."""
+    if isinstance(model, Network):
+        return model.reframed(-frame.center / frame.scale, 1 / frame.scale)
+    a = model.units * model.slopes[:, None]
+    return SigmoidCombination(
+        a * frame.scale, model.weights, 1.0, model.offsets + a @ frame.center,
+        model.intercept + float(model.linear @ frame.center), model.activation, model.linear * frame.scale,
+    )  # fmt: skip
+
+
+def outside(found: Identification, frame: InputFrame) -> Identification:
+    """Return what was found in ``(x - center) / scale`` as a result in x, error bounds included.
+
+    A direction's error may grow by the ratio of the largest to the typical entry of ``1 / scale``: the bounds are those
+    of the worst case.
+    """
+    scale, model = frame.scale, found.model
+    if isinstance(model, Network):
+        return replace(found, model=model.reframed(frame.center, scale).canonical())
+    a = model.units * model.slopes[:, None] / scale
+    lengths = np.linalg.norm(a, axis=1)
+    worse = model.slopes / scale.min() / lengths  # of an error across, over the same in the frame
+    shift = a @ frame.center
+    moved = SigmoidCombination(
+        a, model.weights, 1.0, model.offsets - shift,
+        model.intercept - float((model.linear / scale) @ frame.center), model.activation, model.linear / scale,
+    )  # fmt: skip
+    errors = dict(found.standard_errors)
+    if "units" in errors:
+        away = np.linalg.norm(frame.center / scale)
+        errors["offsets"] = np.hypot(
+            errors["offsets"], away * np.hypot(model.slopes * errors["units"], errors["slopes"])
+        )
+        errors["units"] = errors["units"] * worse
+        errors["slopes"] = errors["slopes"] * lengths / model.slopes * np.maximum(worse, 1.0)
+    if "linear" in errors:
+        errors["linear"] = errors["linear"] / scale
+    return replace(found, model=moved, standard_errors=errors, error_bounds=found.error_bounds * np.maximum(worse, 1.0))
+
+
+def allowance_of(found: Identification, frame: InputFrame | None = None) -> Allowance:
+    """Return how far answers may be off what was found, in the coordinates that it was found in."""
+    floor = found.floor or Floor("exact", 0.0)
+    noise = found.diagnostics.get("noise")
+    if floor.kind == "noisy" and noise:
+        floor = replace(floor, sd=max(float(noise), floor.sd if found.diagnostics.get("uneven") else 0.0))
+    return Allowance(floor, float(np.max(found.error_bounds, initial=0.0)), found.standard_errors, frame)
+
+
+def compare(
+    models: tuple[SigmoidCombination | Network, ...], allowance: Allowance, X: Floats, answers: Floats
+) -> Verification:
+    """Compare answers, (n,) or one column for each model, with what was foretold at the rows of X."""
+    columns = answers.reshape(len(X), -1).T
+    pairs = list(zip(models, columns))
+    off = np.max([np.abs(y - model.predict(X)) for model, y in pairs], axis=0)
+    different = np.any([allowance.differs(model, X, y) for model, y in pairs], axis=0)
+    n, m = len(X), int(different.sum())
+    at = int(np.argmax(np.where(different, off, -1.0) if m else off))
+    share = 1.0 if m == n else float(beta.ppf(0.95, m + 1, n - m))
+    known = max(float(allowance.of_function(model, X).max()) for model in models)
+    return Verification(n, m, float(off[at]), X[at].copy(), share, known)
+
+
+def verify(
+    models: tuple[SigmoidCombination | Network, ...],
+    allowance: Allowance,
+    oracle: Oracle,
+    X: ArrayLike | None,
+    n: int,
+    rng: Any,
+) -> Verification:
+    """Ask an oracle at the rows of X or, without any, at n fresh inputs; one model for each of its outputs."""
+    if X is None:
+        whole("n", n)
+        points = fresh_inputs(models[0], oracle, n, as_generator(rng))
+    else:
+        points = finite_matrix("X", X, oracle.n_features)
+    return compare(models, allowance, points, oracle(points))
+
+
+def n_affordable(oracle: Oracle, n: int, ledger: Ledger | None = None) -> int:
+    """Return how many of n rows the budgets of an oracle, and of a ledger, still allow."""
+    if oracle.max_queries is not None:
+        n = min(n, oracle.max_queries - max(oracle.n_answered, oracle.n_queries))
+    if ledger is not None and ledger.max_queries is not None:
+        n = min(n, ledger.max_queries - ledger.n_queries)
+    return max(0, n)
+
+
+def verified(found: Identification, oracle: Oracle, n: int, rng: np.random.Generator) -> Identification:
+    """Ask n fresh inputs, or as many as the budget allows, and let the result say how they were answered."""
+    n = n_affordable(oracle, n)
+    if not n:
+        return with_verification(found, None, oracle.frame)
+    points = fresh_inputs(found.model, oracle, n, rng)
+    spent: dict[str, Any] = {**found.diagnostics.get("spent", {}), "verify": n}
+    checked = compare((found.model,), allowance_of(found), points, oracle(points))
+    found = replace(found, n_queries=found.n_queries + n, diagnostics={**found.diagnostics, "spent": spent})
+    return with_verification(found, checked, oracle.frame)
+
+
+def with_verification(found: Identification, checked: Verification | None, frame: InputFrame | None) -> Identification:
+    """Return the result with what fresh inputs, asked in a frame, say about it, or with the word that none were."""
+    judgement = found.judgement
+    if checked is None:
+        return replace(found, judgement=replace(judgement, claim=f"{judgement.claim}; nothing was verified on fresh "
+                                                                 "inputs"))  # fmt: skip
+    if frame is not None:
+        checked = replace(checked, where=frame.center + frame.scale * checked.where)
+    check = any_method.fresh_inputs(checked.n, checked.n_different, checked.worst, checked.share, checked.where)
+    known = f"and the function is known to {checked.known:.1g} there"
+    checks = (*judgement.checks, check) if check.holds else (check, *judgement.checks)
+    claimed = Verdict(checks, judgement.found, f"{judgement.claim}; {check.says}, {known}")
+    return replace(found, judgement=claimed, verification=checked)

@@ -1,0 +1,100 @@
+"""What a fit leaves behind: parameters, how sure they are, and how far each direction may be off."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.stats import chi2
+
+from ..activations import Activation
+from ..checking import Floats
+from ..likelihood import Noise
+from .jacobian import value_jacobian
+from .layout import Parameters
+
+__all__ = ["Fitted", "covariance_of", "half_angles"]
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """The most likely parameters and how sure they are.
+
+    Attributes
+    ----------
+    theta : Parameters
+    mirrors : (k, d) array
+        Reflection vectors: ``x - 2 (x v) v`` has the unit along its first axis.
+    information : (P, P) array
+        Of the local coordinates: the layout by unit with all vectors reflected.
+    loss : float
+    residuals : (n,) array
+    """
+
+    theta: Parameters
+    mirrors: Floats
+    information: Floats
+    loss: float
+    residuals: Floats
+
+    @cached_property
+    def covariance(self) -> Floats:
+        """(P, P) of the local coordinates."""
+        return covariance_of(self.information)
+
+    def block(self, unit: int) -> Floats:
+        """(d + 1, d + 1) covariance of one unit's reflected a and its offset."""
+        part = self.theta.layout.own(unit)
+        return self.covariance[part, part]
+
+    def tangent(self, unit: int) -> Floats:
+        """(d - 1, d - 1) covariance of one unit's direction."""
+        d = self.theta.A.shape[1]
+        return np.asarray(self.block(unit)[1:d, 1:d] / (self.theta.A[unit] @ self.theta.A[unit]))
+
+    @property
+    def angles(self) -> Floats:
+        """(k,) root mean square errors of the directions, in radians."""
+        return np.array([np.sqrt(np.trace(self.tangent(unit))) for unit in range(len(self.theta.u))])
+
+    def studentised(self, X: Floats, noise: Noise, g: Activation) -> Floats:
+        """(n,) residuals at the rows X of the fit over their standard deviations: fitting makes residuals smaller."""
+        J = value_jacobian(self.theta, X, g, self.mirrors)
+        sd = noise.sd * noise.relative
+        leverage = np.einsum("np,np->n", J @ self.covariance, J) / sd**2
+        return np.asarray(self.residuals / (sd * np.sqrt(np.maximum(1 - leverage, 0.05))))
+
+
+def covariance_of(information: Floats) -> Floats:
+    """Invert an information matrix in its own scale: by its Cholesky factor, or by its eigenvectors where it is nearly
+    singular; directions without information get a variance that looks infinite."""
+    scale = 1 / np.sqrt(np.maximum(np.diag(information), 1e-30))  # what no row tells stays finite
+    scaled = information * scale[:, None] * scale
+    try:
+        factor = cho_factor(scaled, lower=True, check_finite=False)
+        if float(np.diag(factor[0]).min(initial=1.0)) > 1e-5:
+            return np.asarray(cho_solve(factor, np.eye(len(scaled))) * scale[:, None] * scale)
+    except (LinAlgError, ValueError):
+        pass
+    values, vectors = np.linalg.eigh(scaled)
+    inverse = (vectors / np.maximum(values, 1e-15)) @ vectors.T
+    return np.asarray(inverse * scale[:, None] * scale)
+
+
+def half_angles(spectra: Floats, level: Any) -> Floats:
+    """Return (k,) half-angles, in radians, that hold a direction with probability `level`.
+
+    A squared angle is a weighted sum of chi-squares, whose quantile is taken from the scaled chi-square of equal mean
+    and variance (Satterthwaite).
+
+    Parameters
+    ----------
+    spectra : (k, m) array
+        Eigenvalues of the covariance of each direction, at least zero.
+    """
+    total, squares = spectra.sum(axis=1), np.maximum((spectra**2).sum(axis=1), 1e-300)
+    freedom = np.maximum(total**2 / squares, 1e-3)
+    return np.asarray(np.sqrt(squares / np.maximum(total, 1e-300) * chi2.ppf(level, freedom)))

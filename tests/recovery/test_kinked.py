@@ -1,0 +1,212 @@
+"""Units that do not saturate, behind an exact black box: found, told apart, or refused with the cause."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.special import expit
+from sklearn.ensemble import RandomForestRegressor
+
+import gradsift as gs
+from gradsift.activations import get_activation
+from gradsift.blackbox.exact.families import WrongFamily
+
+KINKED = ("relu", "leaky_relu", "softplus", "silu", "gelu", "gelu_tanh", "elu", "mish")
+
+
+def teacher(activation, d, k, seed, skip=False):
+    """A network, its J (k, d) and distances of hyperplanes, written without the package's model."""
+    rng = np.random.default_rng([seed, d, k])
+    a = rng.standard_normal((k, d))
+    a *= np.exp(rng.uniform(0, np.log(3), k))[:, None] / np.linalg.norm(a, axis=1, keepdims=True)
+    b, u, c = rng.standard_normal(k), rng.choice([-1.0, 1.0], k) * rng.uniform(0.5, 1, k), rng.standard_normal()
+    g = rng.standard_normal(d) / np.sqrt(d) * skip
+    f = get_activation(activation).value
+    return lambda X: f(X @ a.T + b) @ u + X @ g + c, a * u[:, None], np.abs(b) / np.linalg.norm(a, axis=1)
+
+
+def worst_error(model, jumps, distances):
+    found = model.units * (model.slopes * model.weights)[:, None]
+    if len(found) != len(jumps):
+        return np.inf
+    worst = 0.0
+    for jump, distance in zip(jumps, distances):
+        apart = np.minimum(np.linalg.norm(found - jump, axis=1), np.linalg.norm(found + jump, axis=1))
+        i = int(np.argmin(apart))
+        off = abs(abs(model.offsets[i]) / model.slopes[i] - distance) / (1 + distance)
+        worst = max(worst, apart[i] / np.linalg.norm(jump), off)
+    return worst
+
+
+@pytest.mark.parametrize("skip", [False, True])
+@pytest.mark.parametrize("activation", KINKED)
+def test_every_kinked_network_is_found_to_eight_digits_and_certified(activation, skip):
+    d, k = 8, 5
+    f, jumps, distances = teacher(activation, d, k, seed=31, skip=skip)
+    found = gs.recover(gs.Oracle(f, d), activation=activation, random_state=0)
+    assert found.certified, found.verdict
+    assert worst_error(found.model, jumps, distances) < 1e-8
+    X = np.random.default_rng(1).standard_normal((300, d))
+    np.testing.assert_allclose(found.model.predict(X), f(X), atol=1e-8 * f(X).std())
+    assert found.model.has_linear_term == skip
+    assert found.n_queries < 2.6 * (k * (d + 2) + 1)
+    assert sum(found.diagnostics["spent"].values()) == found.n_queries
+
+
+def test_more_units_than_inputs_are_found_and_need_no_linear_term():
+    f, jumps, distances = teacher("relu", 6, 14, seed=2)
+    found = gs.recover(gs.Oracle(f, 6), activation="relu", random_state=3)
+    assert found.certified, found.verdict
+    assert worst_error(found.model, jumps, distances) < 1e-8
+    assert not found.model.has_linear_term
+
+
+@pytest.mark.parametrize("activation", [*KINKED, "tanh", "erf"])
+def test_the_activation_is_told_by_default(activation):
+    f, jumps, distances = teacher(activation, 7, 4, seed=5)
+    found = gs.recover(gs.Oracle(f, 7), random_state=1)
+    assert found.certified, found.verdict
+    assert found.model.activation == activation
+    assert worst_error(found.model, jumps, distances) < 1e-8
+
+
+def test_a_tanh_network_costs_no_query_more_by_default():
+    f, *_ = teacher("tanh", 7, 4, seed=6)
+    spent = [gs.recover(gs.Oracle(f, 7), random_state=1, **how).n_queries for how in ({}, {"activation": "tanh"})]
+    assert spent[0] == spent[1]
+
+
+@pytest.mark.parametrize(
+    ("true", "declared"),
+    [
+        ("softplus", "relu"), ("relu", "softplus"), ("silu", "gelu"), ("gelu", "gelu_tanh"), ("elu", "mish"),
+        ("mish", "elu"),
+    ],
+)  # fmt: skip
+def test_a_wrong_name_is_refused_with_the_right_one(true, declared):
+    d, k = 10, 8
+    f, *_ = teacher(true, d, k, seed=7)
+    oracle = gs.Oracle(f, d)
+    with pytest.raises(WrongFamily, match=f"not {declared} but {true} units") as refused:
+        gs.recover(oracle, activation=declared, random_state=0)
+    assert refused.value.family == true
+    assert oracle.n_queries < 1.3 * (k * (d + 2) + 1)
+
+
+@pytest.mark.parametrize("activation", ["relu", "softplus", "auto"])
+def test_two_hidden_layers_are_refused(activation):
+    rng = np.random.default_rng(8)
+    W, b, V, c, u = (rng.standard_normal(s) for s in ((5, 8), 5, (4, 5), 4, 4))
+    f = get_activation("relu" if activation == "auto" else activation).value
+
+    def deep(X):
+        return f(f(X @ W.T + b) @ V.T + c) @ u
+
+    with pytest.raises(gs.errors.NotIdentifiable, match=r"more than one hidden layer|deeper network"):
+        gs.recover(gs.Oracle(deep, 8), activation=activation, random_state=0)
+
+
+def test_tanh_units_declared_as_relu_are_refused_in_few_queries():
+    f, *_ = teacher("tanh", 10, 4, seed=9)
+    oracle = gs.Oracle(f, 10)
+    with pytest.raises(gs.errors.NotIdentifiable, match="no relu units, but sigmoids"):
+        gs.recover(oracle, activation="relu", random_state=0)
+    assert oracle.n_queries < 25
+    with_line = gs.Oracle(lambda X: f(X) + X @ np.arange(10.0), 10)
+    with pytest.raises(gs.errors.NotIdentifiable, match="sigmoids with a linear term"):
+        gs.recover(with_line, activation="relu", random_state=0)
+
+
+def test_what_is_no_network_is_refused():
+    X = np.random.default_rng(0).standard_normal((200, 5))
+    forest = RandomForestRegressor(10, random_state=0).fit(X, np.sin(X).sum(axis=1))
+    for function in (forest.predict, lambda X: (X**2).sum(axis=1), lambda X: np.abs(X).sum(axis=1) ** 1.5):
+        with pytest.raises(gs.errors.NotIdentifiable):
+            gs.recover(gs.Oracle(function, 5), activation="relu", random_state=0)
+    with pytest.raises(gs.errors.NotIdentifiable, match="looks linear"):
+        gs.recover(gs.Oracle(lambda X: X.sum(axis=1), 5), activation="softplus", random_state=0)
+
+
+def test_an_unknown_kinked_activation_is_never_certified():
+    rng = np.random.default_rng(10)
+    a, b, u = rng.standard_normal((4, 6)), rng.standard_normal(4), rng.standard_normal(4)
+
+    def f(X):  # a swish that is twice as steep as its own argument
+        z = X @ a.T + b
+        return (z * expit(z) + 0.3 * np.exp(-(z**2))) @ u
+
+    for name in ("silu", "gelu", "softplus", "auto"):
+        with pytest.raises(gs.errors.NotIdentifiable):
+            gs.recover(gs.Oracle(f, 6), activation=name, random_state=0)
+
+
+def test_the_budget_is_kept():
+    f, *_ = teacher("relu", 8, 5, seed=11)
+    oracle = gs.Oracle(f, 8)
+    with pytest.raises(gs.errors.BudgetSpent):
+        gs.recover(oracle, activation="relu", random_state=0, max_queries=50)
+    assert oracle.n_queries <= 50
+
+
+def test_the_same_seed_asks_the_same_questions():
+    f, *_ = teacher("gelu", 6, 3, seed=12)
+    first, second = (gs.recover(gs.Oracle(f, 6), activation="gelu", random_state=4) for _ in range(2))
+    assert first.model == second.model
+    assert first.n_queries == second.n_queries
+
+
+def coarse(kind, f, seed):
+    rng = np.random.default_rng(seed)
+    return {
+        "decimals": lambda X: np.round(f(X), 4),
+        "noise": lambda X: f(X) + 0.1 * rng.standard_normal(len(X)),
+    }[kind]
+
+
+@pytest.mark.parametrize("kind", ["decimals", "noise"])
+def test_relu_units_are_found_through_coarse_answers_far_out(kind):
+    d, k = 10, 4
+    f, jumps, _ = teacher("relu", d, k, seed=13)
+    found = gs.recover(gs.Oracle(coarse(kind, f, 14), d), activation="relu", random_state=0)
+    assert found.certified, found.verdict
+    assert found.n_units == k
+    assert gs.match_units(found.model.units, jumps).max_error < 1e-5
+    X = np.random.default_rng(15).standard_normal((400, d))
+    misses = found.model.predict(X) - f(X)
+    assert np.sqrt(np.mean(misses**2)) < {"decimals": 1e-4, "noise": 0.05}[kind]
+    again = np.abs(misses).max()
+    assert again < 10 * max(found.standard_errors["intercept"][0], 1e-5) + 0.2 * (kind == "noise")
+
+
+def test_relu_units_in_single_precision_are_found_to_its_digits():
+    d, k = 10, 4
+    rng = np.random.default_rng(16)
+    a, b, u = (rng.standard_normal(s).astype(np.float32) for s in ((k, d), k, k))
+
+    def f(X):
+        return (np.maximum(X.astype(np.float32) @ a.T + b, 0) @ u).astype(np.float64)
+
+    found = gs.recover(gs.Oracle(f, d), activation="relu", random_state=0)
+    assert found.certified, found.verdict
+    assert gs.match_units(found.model.units, a.astype(np.float64)).max_error < 1e-5
+    X = np.random.default_rng(17).standard_normal((400, d))
+    np.testing.assert_allclose(found.model.predict(X), f(X), atol=1e-4 * f(X).std())
+    assert not found.model.has_linear_term
+
+
+def test_smooth_units_behind_coarse_answers_are_refused():
+    f, *_ = teacher("softplus", 6, 3, seed=18)
+    with pytest.raises(gs.errors.NotIdentifiable, match="only relu and leaky_relu"):
+        gs.recover(gs.Oracle(lambda X: np.round(f(X), 3), 6), activation="softplus", random_state=0)
+
+
+def test_several_outputs_share_the_units():
+    rng = np.random.default_rng(19)
+    a, b, u, c = (rng.standard_normal(s) for s in ((4, 7), 4, (4, 3), 3))
+    found = gs.recover(gs.Oracle(lambda X: np.maximum(X @ a.T + b, 0) @ u + c, 7), activation="relu", random_state=0)
+    assert found.certified, found.verdict
+    X = np.random.default_rng(20).standard_normal((200, 7))
+    wanted = np.maximum(X @ a.T + b, 0) @ u + c
+    assert len(found.outputs) == 3
+    for model, column in zip(found.outputs, wanted.T):
+        np.testing.assert_allclose(model.predict(X), column, atol=1e-6 * np.abs(column).max())

@@ -1,0 +1,101 @@
+"""The parts of the method for kinked units, each against a second way of getting its numbers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import gradsift as gs
+from gradsift.blackbox.asking import Ledger
+from gradsift.blackbox.kinked.kinks import Kink
+from gradsift.blackbox.kinked.leg_fit import settle_leg
+from gradsift.blackbox.kinked.legs import LegScan
+from gradsift.blackbox.kinked.path import half_square
+from gradsift.blackbox.kinked.pieces import Piece, meeting
+from gradsift.blackbox.kinked.reach import find_reach
+from gradsift.blackbox.kinked.shape import KINKED, shape_of
+from gradsift.errors import NotIdentifiable
+
+
+@pytest.mark.parametrize("name", KINKED)
+def test_a_shape_is_the_activation_written_as_a_kink_and_a_rest(name):
+    shape = shape_of(name)
+    t = np.linspace(-9, 9, 181)
+    z = t + shape.corner
+    rebuilt = shape.slope * z + shape.level + shape.gain * (np.maximum(t, 0) + shape.rest(t))
+    np.testing.assert_allclose(rebuilt, shape.activation.value(z), atol=1e-13)
+    assert np.abs(shape.rest(np.array([-59.0, 59.0]))).max() < 1e-13
+    assert shape.even == np.allclose(shape.rest(t), shape.rest(-t), atol=1e-13)
+    smooth = t[np.abs(t) > 0.05]
+    slopes = (shape.rest(smooth + 1e-6) - shape.rest(smooth - 1e-6)) / 2e-6
+    np.testing.assert_allclose(shape.rest_slope(smooth), slopes, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", [name for name in KINKED if not shape_of(name).sharp])
+def test_a_width_is_read_back_from_the_height_of_the_rest(name):
+    shape = shape_of(name)
+    for t in (0.3, 0.8, 2.0):
+        ratio = abs(float(shape.rest(np.array(-t)))) / t
+        assert shape.argument(ratio, -1.0) == pytest.approx(t, rel=1e-9)
+    far = shape.flat(1e-12)
+    assert np.abs(shape.rest(np.array([-far - 1, far + 1]))).max() < 1e-12
+
+
+def test_two_lines_meet_where_they_should_and_short_ones_say_how_badly():
+    left, right = Piece([0.0, 1.0], [1.0, 2.0]), Piece([5.0, 6.0], [0.0, -1.0])
+    place, change, error = meeting(left, right)
+    assert place == pytest.approx(2.0)
+    assert change == pytest.approx(-2.0)
+    assert error == pytest.approx(np.hypot(left.error(2.0), right.error(2.0)) / 2)
+    assert left.error(2.0) > left.error(0.5)
+    assert left.holds(3.0, 4.0, 1e-9)
+    assert not left.holds(3.0, 4.1, 1e-9)
+
+
+def test_the_reach_is_where_a_ray_becomes_straight():
+    def f(X):  # along every ray the only kink lies at a radius of 20
+        return np.maximum(np.linalg.norm(X, axis=1) - 20.0, 0.0) + X[:, 1]
+
+    ledger = Ledger(gs.Oracle(f, 3))
+    reach = find_reach(ledger, np.random.default_rng(0), both_ways=False)
+    assert reach.radius == 64.0
+    assert reach.grows
+    with pytest.raises(NotIdentifiable, match="not straight"):
+        find_reach(Ledger(gs.Oracle(lambda X: (X**2).sum(axis=1), 3)), np.random.default_rng(0), both_ways=False)
+
+
+def test_a_hyperplane_near_the_origin_crosses_the_path():
+    rng = np.random.default_rng(1)
+    path = half_square(100.0, 3.0, 5, rng)
+    corners = np.array([leg.points(t) for leg in path.legs for t in (0.0, leg.length)])
+    np.testing.assert_allclose(corners[1], corners[2], atol=1e-12)
+    for _ in range(200):
+        normal = path.frame.plane.T @ rng.standard_normal(2)
+        offset = rng.uniform(-1.4, 1.4) * np.linalg.norm(normal)
+        signs = np.sign(corners @ normal + offset)
+        assert len(set(signs)) == 2
+
+
+@pytest.mark.parametrize("name", ["relu", "softplus", "mish"])
+def test_a_leg_is_settled_to_rounding_and_its_errors_are_of_the_right_size(name):
+    shape, rng = shape_of(name), np.random.default_rng(2)
+    leg = half_square(100.0, 3.0, 4, rng).legs[0]
+    true = [Kink(30.0, 1.5, 0.0 if shape.sharp else 2.0, 1.0), Kink(80.0, -0.7, 0.0 if shape.sharp else 3.0, 1.0)]
+    t = np.sort(np.concatenate([rng.uniform(0, leg.length, 30), [29.6, 30.4, 79.7, 80.3, 29.2, 30.8]]))
+
+    def height(at):
+        total = 0.3 + 0.2 * at
+        for kink in true:
+            away = at - kink.place
+            total = total + kink.change * np.maximum(away, 0)
+            if kink.width:
+                total = total + kink.change / kink.width * shape.rest(kink.width * away)
+        return total
+
+    sigma, misses = 1e-6, []
+    for _ in range(40):
+        start = tuple(Kink(k.place + 1e-3, k.change * 1.001, k.width * 1.01, 1.0) for k in true)
+        settled = settle_leg(shape, LegScan(leg, start, t, height(t) + sigma * rng.standard_normal(len(t))), sigma)
+        misses.append((settled.slopes() - [0.2, 1.7, 1.0]) / (sigma * settled.slope_errors()))
+        assert settled.chi < 5
+    assert 0.8 < np.sqrt(np.mean(np.square(misses))) < 1.25  # 120 numbers: 0.065 is one standard error

@@ -1,0 +1,129 @@
+"""The tables of stages, walked without an oracle: stages that only report an outcome stand in for the real ones."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from gradsift.blackbox.bounded.noisy_box import BOX_STAGES
+from gradsift.blackbox.noisy.asker import Asker
+from gradsift.blackbox.noisy.belief import Belief, Outcome, Study
+from gradsift.blackbox.noisy.noise import Variance
+from gradsift.blackbox.noisy.policies import FOR_A_BOX, FOR_LABELS, FOR_LABELS_IN_A_BOX, FOR_NOISE, FOR_ROUNDING
+from gradsift.blackbox.noisy.stages import ADDITIVE_STAGES, END, LABEL_STAGES, Stage, walk
+
+TABLES = {"additive": ADDITIVE_STAGES, "labels": LABEL_STAGES, "box": BOX_STAGES}
+STANDS, MISSING, REFUTED, IMPATIENT = Outcome
+
+
+def nobody():
+    return Asker(None, None, None, None, np.random.default_rng(0), FOR_NOISE)
+
+
+def belief():
+    return Belief(Study(8), Variance(1.0, 7.0), Variance(1.0, 7.0))
+
+
+def path(table, script):
+    """Return the names of the stages on the way, if each ends as scripted, and well where the script says nothing."""
+    names, script = [], {name: list(outcomes) for name, outcomes in script.items()}
+
+    def scripted(name, stage):
+        def does(known, asker):
+            names.append(name)
+            planned = script.get(name)
+            return known, planned.pop(0) if planned else STANDS if STANDS in stage.then else next(iter(stage.then))
+
+        return does
+
+    walk({name: Stage(scripted(name, stage), stage.then) for name, stage in table.items()}, belief(), nobody())
+    return names
+
+
+@pytest.mark.parametrize("table", TABLES.values(), ids=TABLES)
+def test_every_stage_is_reached_and_every_way_ends(table):
+    first = next(iter(table))
+    reached, ahead = {first}, [first]
+    while ahead:
+        for after in table[ahead.pop()].then.values():
+            assert after == END or after in table, after
+            if after != END and after not in reached:
+                reached.add(after)
+                ahead.append(after)
+    assert reached == set(table)
+    ends = {END}
+    while more := {name for name, stage in table.items() if name not in ends and set(stage.then.values()) & ends}:
+        ends |= more
+    assert ends == {END, *table}
+
+
+def test_noise_that_nothing_speaks_against_goes_straight_through():
+    assert path(ADDITIVE_STAGES, {"read steps": [REFUTED]}) == [
+        "read steps", "scale", "learn", "rough levers", "look at replies", "look", "sharpen", "look when sharp",
+        "question noise", "take all in", "last look at replies", "parameters", "uneven noise",
+    ]  # fmt: skip
+
+
+def test_units_that_were_read_need_no_student():
+    names = path(ADDITIVE_STAGES, {})
+    assert names[:3] == ["read steps", "sharpen what was read", "look at what was read"]
+    assert "learn" not in names
+
+
+@pytest.mark.parametrize("where", ["rough levers", "look at replies", "look", "look when sharp"])
+def test_whatever_speaks_against_a_student_leads_to_another_lesson(where):
+    for table in (ADDITIVE_STAGES, LABEL_STAGES):
+        for outcome in (MISSING, REFUTED, IMPATIENT):
+            names = path(table, {"read steps": [REFUTED], where: [outcome], "learn more": [REFUTED]})
+            at = names.index(where)
+            assert names[at + 1 : at + 3] == ["learn more", "learn"]
+
+
+def test_lessons_end_with_a_last_sharpening():
+    script = {"read steps": [REFUTED], "look": [MISSING, MISSING], "learn more": [REFUTED, IMPATIENT]}
+    names = path(ADDITIVE_STAGES, script)
+    assert names.count("learn") == 2
+    assert "sharpen anyway" in names
+    assert names[-1] == "uneven noise"
+
+
+def test_labels_that_stand_are_not_looked_at_again():
+    assert path(LABEL_STAGES, {})[-1] == "look when sharp"
+    widened = path(LABEL_STAGES, {"look at replies": [MISSING]})
+    assert widened.count("learn") == 1  # one more unit was taken: no new lesson
+    assert widened[-1] == "look when sharp"
+
+
+def test_a_box_learns_again_where_it_is_refuted_and_ends_out_of_patience():
+    assert path(BOX_STAGES, {"telling inputs": [REFUTED], "learn more": [REFUTED]}).count("learn") == 2
+    assert path(BOX_STAGES, {"telling inputs": [IMPATIENT]})[-1] == "telling inputs"
+
+
+def test_a_table_without_an_end_is_a_mistake():
+    def again(known, asker):
+        return known, STANDS
+
+    with pytest.raises(RuntimeError, match="did not come to an end"):
+        walk({"round": Stage(again, {STANDS: "round"})}, belief(), nobody())
+
+
+def test_the_latest_belief_is_kept_for_a_budget_that_ends_a_stage():
+    asker, known = nobody(), belief()
+
+    def learns(given, asker):
+        return given.with_study(gap=3.0), STANDS
+
+    def spends(given, asker):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        walk({"a": Stage(learns, {STANDS: "b"}), "b": Stage(spends, {STANDS: END})}, known, asker)
+    assert asker.diary.latest.study.gap == 3.0
+
+
+def test_policies_differ_only_where_a_kind_of_answers_asks_for_it():
+    assert FOR_ROUNDING.learning == FOR_NOISE.learning
+    assert FOR_LABELS.learning.widens
+    assert not FOR_NOISE.learning.widens
+    assert FOR_A_BOX.learning.arguments is None
+    assert FOR_LABELS_IN_A_BOX.learning.arguments is None
