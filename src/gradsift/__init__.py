@@ -17,6 +17,7 @@ _HOMES = {
     "HermiteSubspace": "paper_method.companions",
     "KernelGradients": "paper_method.gradients",
     "LocalLinearGradients": "paper_method.gradients",
+    "Network": "network",
     "Oracle": "oracle",
     "OracleGradients": "paper_method.gradients",
     "Problem": "theory",
@@ -26,6 +27,7 @@ _HOMES = {
     "SigmoidMixtureClassifier": "estimators",
     "SpectralMirror": "paper_method.subspace",
     "generate_candidates": "paper_method.candidates",
+    "match_networks": "network",
     "match_units": "geometry",
     "plan": "theory",
     "recover": "recovery",
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
     from .estimators import SigmoidCombinationRegressor, SigmoidMixtureClassifier
     from .geometry import match_units
     from .model import SigmoidCombination
+    from .network import Network, match_networks
     from .oracle import Oracle
     from .paper_method.candidates import generate_candidates
     from .paper_method.clustering import DirectionalKMeans

@@ -1,9 +1,9 @@
-"""The model as a torch module, an ONNX file or a scikit-learn regressor: the same function, in their terms."""
+"""Models and networks as torch modules, ONNX files or scikit-learn regressors: the same function, in their terms."""
 
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -11,41 +11,48 @@ from .activations import ACTIVATIONS, TorchTwin, get_activation
 from .checking import Floats
 from .extras import load_extra
 from .files import atomic_writer
-
-if TYPE_CHECKING:
-    from .model import SigmoidCombination
+from .model import SigmoidCombination
+from .network import Network
 
 __all__ = ["to_onnx", "to_sklearn", "to_torch"]
 
 
-def to_torch(model: SigmoidCombination) -> Any:
-    """Return a float64 ``torch.nn.Module`` that maps (n, d) to (n,), with the parameters free to train."""
-    torch = load_extra("torch", "torch")
-    twin = get_activation(model.activation).torch_twin()
-    hidden = torch.nn.Linear(model.n_features, model.n_units, dtype=torch.float64)
-    output = torch.nn.Linear(model.n_units, 1, dtype=torch.float64)
+def to_torch(model: SigmoidCombination | Network) -> Any:
+    """Return a float64 ``torch.nn.Module`` that maps (n, d) to (n,), or to (n, m) where there are several outputs, with
+    the parameters free to train."""
+    torch, network = load_extra("torch", "torch"), Network.of(model)
+    twin = get_activation(network.activation).torch_twin()
+    modules: list[Any] = []
+    for layer in network.layers:
+        modules += [_torch_linear(torch, layer.weights, layer.offsets), _elementwise(torch, twin)]
+    del modules[-1]  # the output has no activation
+    if network.n_outputs == 1:
+        modules.append(torch.nn.Flatten(0))
+    whole = torch.nn.Sequential(*modules)
+    return _with_skip(torch, whole, network) if network.has_linear_term else whole
+
+
+def _torch_linear(torch: Any, weights: Floats, offsets: Floats | None) -> Any:
+    linear = torch.nn.Linear(weights.shape[1], weights.shape[0], bias=offsets is not None, dtype=torch.float64)
     with torch.no_grad():
-        hidden.weight.copy_(torch.tensor(model.units * model.slopes[:, None]))
-        hidden.bias.copy_(torch.tensor(model.offsets))
-        output.weight.copy_(torch.tensor(model.weights)[None, :])
-        output.bias.fill_(model.intercept)
-    network = torch.nn.Sequential(hidden, _elementwise(torch, twin), output, torch.nn.Flatten(0))
-    return _with_skip(torch, network, model.linear) if model.has_linear_term else network
+        linear.weight.copy_(torch.tensor(weights))
+        if offsets is not None:
+            linear.bias.copy_(torch.tensor(offsets))
+    return linear
 
 
-def _with_skip(torch: Any, network: Any, linear: Floats) -> Any:
+def _with_skip(torch: Any, inside: Any, network: Network) -> Any:
     """Return the network and a linear map beside it as one module."""
-    skip = torch.nn.Linear(len(linear), 1, bias=False, dtype=torch.float64)
-    with torch.no_grad():
-        skip.weight.copy_(torch.tensor(linear)[None, :])
+    skip = _torch_linear(torch, network.linear, None)
 
     class WithSkip(torch.nn.Module):  # type: ignore[misc]
         def __init__(self) -> None:
             super().__init__()
-            self.sigmoids, self.linear = network, skip
+            self.sigmoids, self.linear = inside, skip
 
         def forward(self, X: Any) -> Any:
-            return self.sigmoids(X) + self.linear(X).squeeze(-1)
+            beside = self.linear(X)
+            return self.sigmoids(X) + (beside.squeeze(-1) if network.n_outputs == 1 else beside)
 
     return WithSkip()
 
@@ -59,46 +66,21 @@ def _elementwise(torch: Any, twin: TorchTwin) -> Any:
     return layer
 
 
-def to_onnx(model: SigmoidCombination, path: str | os.PathLike[str]) -> None:
-    """Write an ONNX file with a float64 input ``X`` (n, d) and output ``y`` (n,).
+def to_onnx(model: SigmoidCombination | Network, path: str | os.PathLike[str]) -> None:
+    """Write an ONNX file with a float64 input ``X`` (n, d) and output ``y`` (n,), or (n, m) for several outputs.
 
     onnxruntime has erf, arctan and softsign in float32 only: there, the sigmoid alone is rounded to it.
     """
-    onnx = load_extra("onnx", "onnx")
+    onnx, network = load_extra("onnx", "onnx"), Network.of(model)
     make, types = onnx.helper, onnx.TensorProto
-    twin = get_activation(model.activation).onnx_twin()
-    nodes = [
-        make.make_node("MatMul", ["X", "directions"], ["projected"]),
-        make.make_node("Add", ["projected", "offsets"], ["arguments"]),
-    ]
-    if twin.double:
-        nodes += twin.nodes(make, "arguments", "active")
-    else:
-        nodes += [
-            make.make_node("Cast", ["arguments"], ["arguments32"], to=types.FLOAT),
-            *twin.nodes(make, "arguments32", "active32"),
-            make.make_node("Cast", ["active32"], ["active"], to=types.DOUBLE),
-        ]
-    nodes.append(make.make_node("MatMul", ["active", "weights"], ["sum"]))
-    if model.has_linear_term:
-        nodes += [
-            make.make_node("MatMul", ["X", "linear"], ["skipped"]),
-            make.make_node("Add", ["sum", "skipped"], ["total"]),
-        ]
-    nodes.append(make.make_node("Add", ["total" if model.has_linear_term else "sum", "intercept"], ["y"]))
-    constants = {
-        "directions": np.ascontiguousarray((model.units * model.slopes[:, None]).T),
-        "offsets": model.offsets,
-        "weights": model.weights,
-        "intercept": np.array(model.intercept),
-        **({"linear": model.linear} if model.has_linear_term else {}),
-    }
+    nodes, constants = _onnx_layers(onnx, network)
+    several = network.n_outputs > 1
     graph = make.make_graph(
         nodes,
         "gradsift",
-        [make.make_tensor_value_info("X", types.DOUBLE, ["n", model.n_features])],
-        [make.make_tensor_value_info("y", types.DOUBLE, ["n"])],
-        [onnx.numpy_helper.from_array(np.asarray(value), name) for name, value in constants.items()],
+        [make.make_tensor_value_info("X", types.DOUBLE, ["n", network.n_features])],
+        [make.make_tensor_value_info("y", types.DOUBLE, ["n", network.n_outputs] if several else ["n"])],
+        [onnx.numpy_helper.from_array(np.ascontiguousarray(value), name) for name, value in constants.items()],
     )
     # Opset and file version that onnxruntime has read since 1.16.
     file = make.make_model(graph, producer_name="gradsift", opset_imports=[make.make_opsetid("", 17)], ir_version=8)
@@ -107,19 +89,54 @@ def to_onnx(model: SigmoidCombination, path: str | os.PathLike[str]) -> None:
         stream.write(file.SerializeToString())
 
 
-def to_sklearn(model: SigmoidCombination) -> Any:
-    """Return a fitted ``MLPRegressor`` with one hidden layer, if scikit-learn has such units."""
+def _onnx_layers(onnx: Any, network: Network) -> tuple[list[Any], dict[str, Floats]]:
+    """Return the nodes from ``X`` to ``y`` and the constants they use; one output is a vector."""
+    node, types = onnx.helper.make_node, onnx.TensorProto
+    twin = get_activation(network.activation).onnx_twin()
+    nodes, constants, before = [], {}, "X"
+    for i, layer in enumerate(network.layers[:-1], start=1):
+        constants.update({f"weights{i}": layer.weights.T, f"offsets{i}": layer.offsets})
+        nodes += [
+            node("MatMul", [before, f"weights{i}"], [f"projected{i}"]),
+            node("Add", [f"projected{i}", f"offsets{i}"], [f"arguments{i}"]),
+        ]
+        before = f"active{i}"
+        if twin.double:
+            nodes += twin.nodes(onnx.helper, f"arguments{i}", before)
+        else:
+            nodes += [
+                node("Cast", [f"arguments{i}"], [f"arguments32_{i}"], to=types.FLOAT),
+                *twin.nodes(onnx.helper, f"arguments32_{i}", f"active32_{i}"),
+                node("Cast", [f"active32_{i}"], [before], to=types.DOUBLE),
+            ]
+    output = network.layers[-1]
+    alone = network.n_outputs == 1
+    constants["weights"] = output.weights[0] if alone else output.weights.T
+    constants["intercept"] = np.asarray(output.offsets[0]) if alone else output.offsets
+    nodes.append(node("MatMul", [before, "weights"], ["sum"]))
+    total = "sum"
+    if network.has_linear_term:
+        constants["linear"] = network.linear[0] if alone else network.linear.T
+        nodes += [node("MatMul", ["X", "linear"], ["skipped"]), node("Add", ["sum", "skipped"], ["total"])]
+        total = "total"
+    nodes.append(node("Add", [total, "intercept"], ["y"]))
+    return nodes, constants
+
+
+def to_sklearn(model: SigmoidCombination | Network) -> Any:
+    """Return a fitted ``MLPRegressor``, if scikit-learn has such units."""
     from sklearn.neural_network import MLPRegressor
 
-    name = get_activation(model.activation).sklearn
+    network = Network.of(model)
+    name = get_activation(network.activation).sklearn
     if name is None:
         known = " and ".join(a.name for a in ACTIVATIONS.values() if a.sklearn is not None)
-        raise ValueError(f"scikit-learn has {known} units, not {model.activation}: use to_torch or to_onnx.")
-    if model.has_linear_term:
+        raise ValueError(f"scikit-learn has {known} units, not {network.activation}: use to_torch or to_onnx.")
+    if network.has_linear_term:
         raise ValueError("MLPRegressor has no linear term beside its hidden units: use to_torch or to_onnx.")
-    k, d = model.units.shape
-    network = MLPRegressor(hidden_layer_sizes=(k,), activation=name, random_state=0)
-    network.partial_fit(np.zeros((2, d)), np.zeros(2))  # gives it its shapes; the numbers are replaced
-    network.coefs_ = [np.ascontiguousarray((model.units * model.slopes[:, None]).T), model.weights[:, None].copy()]
-    network.intercepts_ = [model.offsets.copy(), np.array([model.intercept])]
-    return network
+    found = MLPRegressor(hidden_layer_sizes=network.widths, activation=name, random_state=0)
+    targets = np.zeros(2) if network.n_outputs == 1 else np.zeros((2, network.n_outputs))
+    found.partial_fit(np.zeros((2, network.n_features)), targets)  # gives it its shapes; the numbers are replaced
+    found.coefs_ = [np.ascontiguousarray(layer.weights.T) for layer in network.layers]
+    found.intercepts_ = [layer.offsets.copy() for layer in network.layers]
+    return found

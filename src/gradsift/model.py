@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import os
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,15 +10,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from .activations import Activation, get_activation
 from .checking import Floats, as_generator, at_least, finite_matrix, finite_vector, whole
-from .errors import GradsiftError
-from .files import atomic_writer, read_json, read_npz
 from .geometry import normalize_rows, row_lengths
 from .mirror import mirror_slope, turns_to_cancel
+from .model_files import read_model, write_model
 from .paper import implements
 
 __all__ = ["SigmoidCombination"]
 
-_MODEL_FORMAT, _MODEL_VERSION = "gradsift.SigmoidCombination", 2  # 2: with a linear term; without one, files stay at 1
+_MODEL_VERSION = 2  # 2: with a linear term; without one, files stay at 1
 _ARRAYS = ("units", "weights", "slopes", "offsets")
 _MODEL_FIELDS = (*_ARRAYS, "linear", "intercept", "activation", "format", "version")
 
@@ -295,46 +292,19 @@ class SigmoidCombination:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write one ``.json`` or ``.npz`` file (no pickle); either reads back to the same bits."""
         arrays = {name: getattr(self, name) for name in (*_ARRAYS, *(["linear"] if self.has_linear_term else []))}
-        version = _MODEL_VERSION if self.has_linear_term else 1
-        header = {
-            "format": _MODEL_FORMAT,
-            "version": version,
-            "activation": self.activation,
-            "intercept": self.intercept,
-        }
-        if _suffix(path) == ".npz":
-            with atomic_writer(path, "wb") as stream:
-                np.savez(stream, allow_pickle=False, **arrays, **{name: np.array(v) for name, v in header.items()})
-        else:
-            with atomic_writer(path) as stream:
-                json.dump({**header, **{name: values.tolist() for name, values in arrays.items()}}, stream, indent=1)
+        header = {"activation": self.activation, "intercept": self.intercept}
+        write_model(path, "SigmoidCombination", _MODEL_VERSION if self.has_linear_term else 1, header, arrays)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> SigmoidCombination:
         """Read a file written by :meth:`save`, by this or an earlier version."""
-        fields = _read(Path(path), _suffix(path))
-        if fields.get("version", 0) > _MODEL_VERSION:
-            raise GradsiftError(
-                f"{path} has format version {fields['version']}; this gradsift reads up to {_MODEL_VERSION}: "
-                "upgrade it."
-            )
+        fields = read_model(path, "SigmoidCombination", _MODEL_VERSION, _MODEL_FIELDS)
         try:
             units, weights, slopes, offsets = (fields[name] for name in _ARRAYS)
             intercept, activation = float(fields["intercept"]), str(fields["activation"])
             return cls(units, weights, slopes, offsets, intercept, activation, fields.get("linear", 0.0))
         except (KeyError, TypeError, ValueError, OverflowError) as problem:
             raise ValueError(f"{path} holds a damaged SigmoidCombination: {problem}") from None
-
-
-def _read(path: Path, suffix: str) -> dict[str, Any]:
-    """Read the fields of a model file, or say in one sentence that it holds none."""
-    try:
-        fields = read_npz(path, _MODEL_FIELDS) if suffix == ".npz" else read_json(path)
-        if str(fields["format"]) != _MODEL_FORMAT:
-            raise ValueError(f"its format is {str(fields['format'])[:40]}")
-        return {**fields, "version": int(fields["version"])}
-    except (KeyError, TypeError, ValueError, OverflowError) as problem:
-        raise ValueError(f"{path} does not hold a SigmoidCombination ({type(problem).__name__}: {problem}).") from None
 
 
 def _factor(covariance: Floats) -> Floats:
@@ -345,10 +315,3 @@ def _factor(covariance: Floats) -> Floats:
     except np.linalg.LinAlgError:
         pass
     raise ValueError("covariance must be symmetric and positive definite, but it is not.")
-
-
-def _suffix(path: str | os.PathLike[str]) -> str:
-    suffix = Path(path).suffix
-    if suffix not in (".json", ".npz"):
-        raise ValueError(f"A model file must end in .json or .npz, got {os.fspath(path)!r}.")
-    return suffix

@@ -20,6 +20,7 @@ from .blackbox import (
     allowance_of,
     identify_box,
     outside,
+    solve_last_layer,
     solve_outputs,
     verify,
 )
@@ -27,6 +28,7 @@ from .checking import Floats, as_generator, whole
 from .checks import Judged, Verdict, any_method, lines
 from .errors import NotIdentifiable, UncertifiedWarning
 from .model import SigmoidCombination
+from .network import Network
 from .oracle import Oracle
 from .paper_method.candidates import Candidates
 from .paper_method.literal import PaperRun, paper_method
@@ -52,8 +54,8 @@ class Recovery(Judged):
 
     Attributes
     ----------
-    model : SigmoidCombination
-        In canonical form: positive weights, largest first.
+    model : SigmoidCombination or Network
+        In canonical form: positive weights, largest first; a Network where there are several hidden layers.
     judgement : Verdict
         All checks of the method. Read from it: `checks` (a tuple), `certified` (True only when every check vouches for
         the result) and `verdict` (one or two sentences: what was found, what is doubtful, what to try).
@@ -72,9 +74,11 @@ class Recovery(Judged):
         How an oracle answered inputs that were asked for nothing else.
     allowance : Allowance or None
         How far its answers may be off before they differ.
+    deep : Network or None
+        All outputs of a network with several hidden layers.
     """
 
-    model: SigmoidCombination
+    model: Any
     judgement: Verdict
     standard_errors: dict[str, Floats] = field(default_factory=dict)
     n_queries: int = 0
@@ -83,6 +87,7 @@ class Recovery(Judged):
     diagnostics: dict[str, Any] = field(default_factory=dict)
     verification: Verification | None = None
     allowance: Allowance | None = field(default=None, repr=False)
+    deep: Network | None = None
 
     def verify(self, oracle: Oracle, X: Any = None, n: int = 100, *, random_state: Any = None) -> Verification:
         """Ask an oracle for values that the model foretells, and return how they differ.
@@ -106,16 +111,24 @@ class Recovery(Judged):
         """
         if self.allowance is None:
             raise ValueError("Only what was recovered from an oracle can be verified on fresh inputs.")
-        several = self.outputs and oracle.n_outputs != 1
-        return verify(self.outputs if several else (self.model,), self.allowance, oracle, X, n, random_state)
+        several = oracle.n_outputs != 1
+        models = self.outputs or (self.deep.single_outputs() if self.deep is not None else ())
+        return verify(models if several and models else (self.model,), self.allowance, oracle, X, n, random_state)
 
     @property
     def n_units(self) -> int:
-        """Number of hidden units found."""
-        return self.model.n_units
+        """Number of hidden units found, in all layers."""
+        return int(self.model.n_units)
+
+    @property
+    def network(self) -> Network:
+        """What was found as a network with all outputs, whatever the number of hidden layers."""
+        return self.deep or Network.of(self.outputs or self.model)
 
     def summary(self) -> str:
         """Return a plain-text table of the units, with the verdict before it and the checks after it."""
+        if self.deep is not None:
+            return "\n".join([self.verdict, "", *_layer_lines(self), "", *lines(self.checks)])
         m = self.model
         spread = self.standard_errors.get("weights", np.full(m.n_units, np.nan))
         rows = [self.verdict, "", f"{'unit':>4} {'weight':>12} {'+-':>9} {'slope':>12} {'offset':>12}  direction"]
@@ -159,6 +172,21 @@ class Recovery(Judged):
         return notebook_view(self)
 
 
+def _layer_lines(found: Recovery) -> list[str]:
+    """Return a plain-text table of the layers of a deep network."""
+    network = found.network
+    rows = [f"{'layer':>6} {'units':>6} {'inputs':>6} {'row lengths':>20} {'offsets':>20} {'relative error':>15}"]
+    for number, (weights, offsets) in enumerate(network.layers):
+        name = "output" if number == len(network.widths) else str(number + 1)
+        lengths = np.linalg.norm(weights, axis=1)
+        errors = found.standard_errors.get(f"layer {number + 1}", np.array([np.nan]))
+        ranges = [f"{a.min():.4g} .. {a.max():.4g}" for a in (lengths, offsets)]
+        rows.append(
+            f"{name:>6} {len(offsets):>6} {weights.shape[1]:>6} {ranges[0]:>20} {ranges[1]:>20} {errors.max():>15.1g}"
+        )
+    return [*rows, f"activation {network.activation}, {network.n_parameters} parameters, {found.n_queries} queries"]
+
+
 def recover(
     source: Any,
     n_units: int | None = None,
@@ -169,6 +197,7 @@ def recover(
     progress: bool | Reporter = False,
     max_queries: int | None = None,
     n_verify: int = 30,
+    layers: int | str = "auto",
     **options: Any,
 ) -> Recovery:
     """Find the hidden units behind an oracle or in a table.
@@ -195,6 +224,9 @@ def recover(
     n_verify : int
         Fresh inputs that an oracle is asked at the end, for nothing but to see whether its answers are as foretold; as
         many as `max_queries` allows. With 0 nothing is verified, and the verdict says so.
+    layers : {"auto", 1, 2, 3}
+        Hidden layers of the network behind an oracle; "auto" begins with one, and reads several where one is refuted.
+        A table is fitted with one.
     **options
         Of the method; for an oracle with imperfect answers ``accuracy``, the direction error wanted.
     """
@@ -203,11 +235,15 @@ def recover(
     whole("n_verify", n_verify, 0)
     if activation not in (None, "auto"):
         get_activation(activation)  # a name nobody knows should not cost a query
+    if layers not in ("auto", 1, 2, 3):
+        raise ValueError(f"layers must be 'auto', 1, 2 or 3, got {layers!r}.")
+    if layers in (2, 3) and (method == "paper" or not isinstance(source, Oracle)):
+        raise ValueError("Several hidden layers can only be found behind an oracle, with method='auto'.")
     with reporting(progress), within_double_precision():
         if isinstance(source, Oracle):
             rng = as_generator(source.campaign_seed if random_state is None else random_state)
             with source.limited(max_queries):
-                return _behind_oracle(source, n_units, method, activation, n_verify, rng, options)
+                return _behind_oracle(source, n_units, method, activation, n_verify, rng, {**options, "layers": layers})
         rng, rows = as_generator(random_state), as_source(source)
         activation = activation or "tanh"
         for_a_table(activation)
@@ -249,6 +285,7 @@ def _behind_oracle(
     before = source.n_answered
     box = source.scalar(int(rng.integers(2**63)))
     if method == "paper":
+        del options["layers"]
         found = _from_paper(paper_method(box, n_units, activation=activation or "tanh", rng=rng, **options))
     else:
         box = box.standardised()
@@ -275,6 +312,9 @@ def _report_queries(progress: Progress) -> None:
 
 def _with_outputs(found: Recovery, X: Floats, Y: Floats) -> Recovery:
     """Give every output its own weights; what they leave over speaks against the units."""
+    if found.deep is not None:
+        network, misfit = solve_last_layer(found.deep, X, Y)
+        return replace(found, deep=network, diagnostics={**found.diagnostics, "largest_output_misfit": misfit})
     layer = solve_outputs(found.model, X, Y)
     models = tuple(
         SigmoidCombination(found.model.units, w, found.model.slopes, found.model.offsets, c, found.model.activation, g)
@@ -295,6 +335,7 @@ def _from_identification(found: Identification, box: Oracle, n_units: int | None
         diagnostics={**found.diagnostics, "error_bounds": found.error_bounds.tolist()},
         verification=found.verification,
         allowance=allowance,
+        deep=found.model if isinstance(found.model, Network) else None,
     )
     warn_unless_certified(recovery, stacklevel=5)
     return recovery

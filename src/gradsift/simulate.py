@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from scipy.optimize import brentq
 
-from .checking import Floats, as_generator, at_least, whole
+from .checking import Floats, as_generator, at_least, finite_vector, whole
 from .geometry import normalize_rows, orthonormal_rows
 from .model import SigmoidCombination
+from .network import Network
 
-__all__ = ["random_combination", "random_units"]
+__all__ = ["random_combination", "random_network", "random_units"]
 
 
 def random_units(n_features: int, n_units: int, min_singular_value: float | None = None, rng: Any = None) -> Floats:
@@ -97,3 +99,53 @@ def random_combination(
         weights = weights * rng.choice([-1.0, 1.0], n_units)
     shifts = rng.standard_normal(n_units) if offsets else np.zeros(n_units)
     return SigmoidCombination(units, weights, slope, shifts, activation=activation)
+
+
+def random_network(
+    n_features: int,
+    widths: Sequence[int],
+    *,
+    row_norms: Sequence[Any] | float = 1.5,
+    offsets: Sequence[float] | float = 0.5,
+    n_outputs: int = 1,
+    activation: str = "tanh",
+    rng: Any = None,
+) -> Network:
+    """Draw a network with hidden layers of these widths.
+
+    Parameters
+    ----------
+    n_features : int
+    widths : sequence of int
+        Units of each hidden layer, from the inputs on.
+    row_norms : float, or one entry per hidden layer
+        Length of the weights into each unit; an entry (low, high) draws lengths between them, uniform in the logarithm.
+    offsets : float, or one per hidden layer
+        Standard deviation of the offsets.
+    n_outputs : int
+        Output weights and offsets are standard Gaussian.
+    activation : str
+    rng : None, int or Generator
+    """
+    whole("n_features", n_features)
+    whole("n_outputs", n_outputs)
+    if not len(widths):
+        raise ValueError("widths must name at least one hidden layer.")
+    for width in widths:
+        whole("widths", width)
+    rng = as_generator(rng)
+    norms = [row_norms] * len(widths) if isinstance(row_norms, (int, float)) else list(row_norms)
+    spread = finite_vector("offsets", offsets, len(widths))
+    if len(norms) != len(widths):
+        raise ValueError(f"row_norms must have one entry per hidden layer, got {len(norms)} for {len(widths)}.")
+    layers, inputs = [], n_features
+    for width, norm, sd in zip(widths, norms, spread):
+        low, high = (norm, norm) if isinstance(norm, (int, float)) else norm
+        at_least("row_norms", low, 0, strict=True)
+        at_least("row_norms", high, low)
+        lengths = np.exp(rng.uniform(np.log(low), np.log(high), width))
+        rows = normalize_rows(rng.standard_normal((width, inputs))) * lengths[:, None]
+        layers.append((rows, sd * rng.standard_normal(width)))
+        inputs = width
+    layers.append((rng.standard_normal((n_outputs, inputs)), rng.standard_normal(n_outputs)))
+    return Network(layers, activation)

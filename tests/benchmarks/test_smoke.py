@@ -13,6 +13,7 @@ SMALL = {
         ["--runs", "1", "--cells", "box 5 k3d10", "paper", "--paper-limit", "50000"],
         "the paper's value oracle",
     ),
+    "black_box_deep": (["--rows", "random", "--share", "0.001", "--first", "1"], "exact_and_certified"),
     "black_box_kinked": (["--nets", "0.01", "--largest", "60", "--cells", "exact", "auto"], "named right"),
     "black_box_large": (["--features", "12", "--units", "3"], "queries per unknown"),
     "hostile_boxes": (["--runs", "1", "--kinds", "thin slab", "slope 20, width .2"], "parallel units found"),

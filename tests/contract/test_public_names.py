@@ -7,9 +7,9 @@ import pytest
 
 import gradsift as gs
 
-FIXED = """SigmoidCombination match_units simulate Oracle oracle recover OracleGradients KernelGradients
-ProjectedGradients LocalLinearGradients generate_candidates DirectionalKMeans SpectralMirror SigmoidCombinationRegressor
-SigmoidMixtureClassifier Problem plan theory plots sources errors""".split()  # noqa: SIM905
+FIXED = """SigmoidCombination Network match_units match_networks simulate Oracle oracle recover
+OracleGradients KernelGradients ProjectedGradients LocalLinearGradients generate_candidates DirectionalKMeans
+SpectralMirror SigmoidCombinationRegressor SigmoidMixtureClassifier Problem plan theory plots sources errors""".split()  # noqa: SIM905
 
 
 def test_the_promised_names_are_there():

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from .exact.search import identify
 from .exact.tail_student import Student, train_student
-from .outputs import OutputLayer, solve_outputs
+from .outputs import OutputLayer, solve_last_layer, solve_outputs
 from .result import Identification, Progress, Verification
 from .route import identify_box
 from .verify import Allowance, allowance_of, outside, verify
 
 __all__ = [
-    "Allowance", "Identification", "OutputLayer", "Progress", "Student", "Verification",
-    "allowance_of", "identify", "identify_box", "outside", "solve_outputs", "train_student", "verify",
+    "Allowance", "Identification", "OutputLayer", "Progress", "Student", "Verification", "allowance_of",
+    "identify", "identify_box", "outside", "solve_last_layer", "solve_outputs", "train_student", "verify",
 ]  # fmt: skip

@@ -13,7 +13,8 @@ from ..errors import BudgetSpent, NotIdentifiable
 from ..oracle import Oracle
 from .answers import Floor, choose_path
 from .bounded import identify_bounded
-from .exact import AlgebraicTails, WrongFamily, identify
+from .depth import identify_exact
+from .exact import AlgebraicTails, WrongFamily
 from .exact.families import GrowsBothWays
 from .kinked import KINKED, grain_of, open_kinked
 from .noisy import identify_imperfect
@@ -30,6 +31,7 @@ def identify_box(
     rng: np.random.Generator,
     *,
     accuracy: float | None = None,
+    layers: int | str = "auto",
     progress: Callable[[Progress], None] | None = None,
     n_verify: int = 0,
     **options: Any,
@@ -44,6 +46,8 @@ def identify_box(
         None: told from the answers where they are exact, else tanh.
     accuracy : float, optional
         Direction error wanted of a noisy oracle; an exact one is identified to the last digits anyway.
+    layers : {"auto", 1, 2, 3}
+        Hidden layers; several only where answers are exact and not bounded.
     n_verify : int
         Fresh inputs to ask at the end, for nothing but to see whether the network foretells their answers.
     **options
@@ -52,6 +56,12 @@ def identify_box(
     if oracle.bounds is not None and not np.isfinite([oracle.bounds.low, oracle.bounds.high]).all():
         raise ValueError("bounds must all be finite to find units inside them: name a range for every input.")
     floor = choose_path(oracle, rng)
+    if layers in (2, 3) and (oracle.bounds is not None or floor.kind != "exact"):
+        where = "inside bounds" if oracle.bounds is not None else f"where {floor}"
+        raise NotIdentifiable(
+            "Several hidden layers are read from exact answers far out, where all units of the first one stand still: "
+            f"{where} that is not possible."
+        )
     if activation is None:
         activation = "auto" if floor.kind == "exact" and oracle.bounds is None else "tanh"
     if oracle.bounds is not None:
@@ -64,7 +74,8 @@ def identify_box(
         found = open_kinked(oracle, activation, rng, progress=progress, grain=grain_of(floor), **options)
     elif floor.kind == "exact":
         try:
-            found = _identify_exact(oracle, activation, rng, progress, {"n_verify": n_verify, **options})
+            asked = {"n_verify": n_verify, "layers": layers, **options}
+            found = _identify_exact(oracle, activation, rng, progress, asked)
         except NotIdentifiable as refused:
             found, floor = _after_all(refused, oracle, activation, rng, accuracy, progress)
     else:
@@ -84,11 +95,11 @@ def _identify_exact(
 ) -> Identification:
     """Look for sigmoids first, if nothing is known: that costs them no query, and others about fifteen."""
     try:
-        return identify(oracle, activation, rng, progress=progress, **options)
+        return identify_exact(oracle, activation, rng, progress=progress, **options)
     except GrowsBothWays:
         if activation != "auto":
             raise
-        del options["n_verify"]
+        del options["n_verify"], options["layers"]
         return open_kinked(oracle, "auto", rng, progress=progress, **options)
 
 

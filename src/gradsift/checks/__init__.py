@@ -7,10 +7,10 @@ and call that function where the verdict is made. Summary, report and command li
 
 from __future__ import annotations
 
-from .limits import COARSE_KINKS, EXACT, EXACT_IN_A_BOX, KINKED_UNITS, LABELS, NOISY, PAPER, TABLE, VERIFY
+from .limits import COARSE_KINKS, DEEP, EXACT, EXACT_IN_A_BOX, KINKED_UNITS, LABELS, NOISY, PAPER, TABLE, VERIFY
 from .record import Check, Judged, Verdict, failed_first, lines, n_of
 
 __all__ = [
-    "COARSE_KINKS", "EXACT", "EXACT_IN_A_BOX", "KINKED_UNITS", "LABELS", "NOISY", "PAPER", "TABLE", "VERIFY",
+    "COARSE_KINKS", "DEEP", "EXACT", "EXACT_IN_A_BOX", "KINKED_UNITS", "LABELS", "NOISY", "PAPER", "TABLE", "VERIFY",
     "Check", "Judged", "Verdict", "failed_first", "lines", "n_of",
 ]  # fmt: skip

@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 __all__ = [
-    "COARSE_KINKS", "EXACT", "EXACT_IN_A_BOX", "KINKED_UNITS", "LABELS", "NOISY", "PAPER", "TABLE", "VERIFY",
-    "ExactLimits", "NoisyLimits", "UnitLimits", "VerifyLimits",
+    "COARSE_KINKS", "DEEP", "EXACT", "EXACT_IN_A_BOX", "KINKED_UNITS", "LABELS", "NOISY", "PAPER", "TABLE", "VERIFY",
+    "DeepLimits", "ExactLimits", "NoisyLimits", "UnitLimits", "VerifyLimits",
 ]  # fmt: skip
 
 
@@ -56,6 +56,24 @@ EXACT_IN_A_BOX = ExactLimits(
     error_bound=1e-7,  # guess
     spare_answers=0,  # not asked: a student has answers to spare
     negligible_weight=0.0,  # not asked: the error bound of a faint unit is large
+)
+
+
+@dataclass(frozen=True)
+class DeepLimits:
+    """For several hidden layers behind exact answers."""
+
+    residuals: float  # of the worst answer, over its rounding error
+    fresh: float  # misses of fresh answers over ten roundings and six standard errors
+    error_bound: float  # standard error of a unit's row over its length
+    spare_answers: int  # beside one for each unknown
+
+
+DEEP = DeepLimits(
+    residuals=8.0,  # guess; black_box_deep, all rows: up to 0.9 in networks that are right
+    fresh=1.0,  # by its definition
+    error_bound=1e-8,  # what black_box_deep counts as wrong, all rows
+    spare_answers=20,  # guess
 )
 
 

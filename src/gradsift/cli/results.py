@@ -188,6 +188,10 @@ _NOTES: dict[str, Callable[[Any], bool]] = {
 def _unit_rows(found: Recovery) -> tuple[list[str], list[list[Any]]]:
     import numpy as np
 
+    if found.deep is not None:
+        sizes = [(len(b), W.shape[1], float(np.linalg.norm(W, axis=1).max())) for W, b in found.deep.layers]
+        rows = [[i + 1, *size] for i, size in enumerate(sizes)]
+        return ["layer", "units", "inputs", "longest row"], rows
     model, errors = found.model, found.standard_errors
     columns = ["unit"]
     parts: list[Any] = [range(1, model.n_units + 1)]
@@ -206,6 +210,8 @@ def _beside_units(found: Recovery) -> str:
     """Return a line with the intercept, and the linear term where there is one."""
     import numpy as np
 
+    if found.deep is not None:
+        return f"{found.deep.n_parameters} parameters"
     model, error = found.model, found.standard_errors.get("intercept")
     line = f"intercept {model.intercept:.4g}"
     if error is not None and np.isfinite(error).all():

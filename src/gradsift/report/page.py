@@ -17,6 +17,7 @@ from ..extras import load_extra
 from ..files import atomic_writer
 from .cloud import cloud
 from .findings import findings
+from .layers import layers_context
 from .pictures import pictures
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["render", "write_report"]
 
+_TEMPLATES = ("page.html", "layers.html", "page.css", "page.js")
 _MOST_LOADINGS = 6
 _MOST_ENTRIES = 12  # of a long list among the diagnostics
 
@@ -67,11 +69,15 @@ def render(
     if len(names) != d:
         raise ValueError(f"feature_names must have {d} entries, got {len(names)}.")
     home = files(__package__)
-    templates = {name: (home / name).read_text(encoding="utf-8") for name in ("page.html", "page.css", "page.js")}
+    templates = {name: (home / name).read_text(encoding="utf-8") for name in _TEMPLATES}
     environment = jinja2.Environment(
         loader=jinja2.DictLoader(templates), autoescape=True, trim_blocks=True, lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )  # fmt: skip
+    if found.deep is not None:
+        context = layers_context(found, names, _versions(), settings or {})
+        deep: str = environment.get_template("layers.html").render(**context, css=templates["page.css"])
+        return deep
     page: str = environment.get_template("page.html").render(
         found=found,
         linear_length=float(np.linalg.norm(found.model.linear)),

@@ -48,6 +48,7 @@ def identify(
     max_queries: int | None = None,
     progress: Callable[[Progress], None] | None = None,
     n_verify: int = 0,
+    ledger: Ledger | None = None,
 ) -> Identification:
     """Find all units of a sum of sigmoids by asking for about as many values as it has unknowns.
 
@@ -66,6 +67,8 @@ def identify(
     n_verify : int
         Fresh inputs to ask at the end, or as many as the budget allows. Where some differ, parallel units that cancel
         elsewhere are looked for.
+    ledger : Ledger, optional
+        Where to keep the answers, for whoever goes on with them; `max_queries` and `progress` are then its own.
 
     Raises
     ------
@@ -86,7 +89,7 @@ def identify(
         get_activation(activation)
     if oracle.n_features < 2:
         raise NotIdentifiable("In one dimension all units are parallel and cannot be separated; fit samples instead.")
-    search = _Search(Ledger(oracle, max_queries, progress), as_generator(rng))
+    search = _Search(ledger or Ledger(oracle, max_queries, progress), as_generator(rng))
     try:
         found = search.any_family() if activation == "auto" else search.family(activation)
         return search.verified(found, n_verify)
