@@ -24,6 +24,7 @@ from gradsift.blackbox.noisy.noise import Variance
 from gradsift.blackbox.noisy.verdict import Evidence, judge
 from gradsift.checks import (
     COARSE_KINKS,
+    DEEP,
     EXACT,
     EXACT_IN_A_BOX,
     KINKED_UNITS,
@@ -208,7 +209,7 @@ def test_records_of_limits_cannot_be_changed():
 def test_every_limit_says_where_it_comes_from():
     source = (PACKAGE / "checks" / "limits.py").read_text()
     stated = re.findall(r"^    (\w+)=[^,]+,(.*)$", source, re.M)
-    records = (EXACT, EXACT_IN_A_BOX, COARSE_KINKS, KINKED_UNITS, NOISY, LABELS, VERIFY, TABLE, PAPER)
+    records = (EXACT, EXACT_IN_A_BOX, COARSE_KINKS, KINKED_UNITS, DEEP, NOISY, LABELS, VERIFY, TABLE, PAPER)
     assert len(stated) == sum(len(fields(limits)) for limits in records)
     for name, comment in stated:
         assert re.search("guess|black_box|hostile_boxes|data_fit|level|BIC|not asked", comment), name

@@ -80,7 +80,7 @@ def test_a_bar_on_a_terminal_opens_by_itself(monkeypatch):
         def isatty(self):
             return True
 
-    monkeypatch.setattr(progress, "_PATIENCE", 0.05)
+    monkeypatch.setattr(progress, "_BAR_AFTER", 0.05)
     monkeypatch.setattr("sys.stderr", Terminal())
     with progress.reporting(True):
         bar = progress._reporter.get()

@@ -73,9 +73,14 @@ def identify_box(
             )
         found = open_kinked(oracle, activation, rng, progress=progress, grain=grain_of(floor), **options)
     elif floor.kind == "exact":
-        try:
-            asked = {"n_verify": n_verify, "layers": layers, **options}
-            found = _identify_exact(oracle, activation, rng, progress, asked)
+        try:  # sigmoids first, if nothing is known: that costs them no query, and others about fifteen
+            found = identify_exact(
+                oracle, activation, rng, layers=layers, progress=progress, n_verify=n_verify, **options
+            )
+        except GrowsBothWays:
+            if activation != "auto":
+                raise
+            found = open_kinked(oracle, "auto", rng, progress=progress, **options)
         except NotIdentifiable as refused:
             found, floor = _after_all(refused, oracle, activation, rng, accuracy, progress)
     else:
@@ -86,29 +91,12 @@ def identify_box(
     return found if found.verification is not None else verified(found, oracle, n_verify, rng)
 
 
-def _identify_exact(
-    oracle: Oracle,
-    activation: str,
-    rng: np.random.Generator,
-    progress: Callable[[Progress], None] | None,
-    options: dict[str, Any],
-) -> Identification:
-    """Look for sigmoids first, if nothing is known: that costs them no query, and others about fifteen."""
-    try:
-        return identify_exact(oracle, activation, rng, progress=progress, **options)
-    except GrowsBothWays:
-        if activation != "auto":
-            raise
-        del options["n_verify"], options["layers"]
-        return open_kinked(oracle, "auto", rng, progress=progress, **options)
-
-
 def _after_all(
     refused: NotIdentifiable, oracle: Oracle, activation: str, rng: np.random.Generator, accuracy: float | None,
     progress: Callable[[Progress], None] | None,
 ) -> tuple[Identification, Floor]:  # fmt: skip
     """Take the pipeline for noise where answers are random after all, or nearly those of units; else refuse."""
-    another = isinstance(refused, (AlgebraicTails, GrowsBothWays, WrongFamily))
+    another = isinstance(refused, (AlgebraicTails, WrongFamily))
     if another or n_affordable(oracle, LOOK_COST) < LOOK_COST:
         raise refused
     seen = look_again(oracle, rng)

@@ -71,7 +71,7 @@ class DeepLimits:
 
 DEEP = DeepLimits(
     residuals=8.0,  # guess; black_box_deep, all rows: up to 0.9 in networks that are right
-    fresh=1.0,  # by its definition
+    fresh=1.0,  # by its definition; guess
     error_bound=1e-8,  # what black_box_deep counts as wrong, all rows
     spare_answers=20,  # guess
 )

@@ -21,7 +21,7 @@ __all__ = ["read_edges"]
 _SLOPE_STARTS = np.array([0.5, 1.0, 2.0, 4.0, 8.0])  # starts, over what the width of the step suggests
 _OFFSET_STARTS = np.array([-1.5, -0.5, 0.5, 1.5])
 _PLACES = np.array([-3.0, -1.8, -1.0, -0.5, 0.0, 0.5, 1.0, 1.8, 3.0])  # of new rows, over half the step's width
-_ENOUGH = 8
+_LEAST_HEIGHTS = 8
 _FITS = 1e-4  # of the spread of the answers
 
 
@@ -48,7 +48,7 @@ def read_edges(
     log_slopes, offsets = np.zeros(len(first)), np.zeros(len(first))
     for unit in range(len(first)):
         edge = _known_edge(ledger, first, unit)
-        found = _fit(edge, upper, g, first.planes[unit].width) if len(edge.heights) >= _ENOUGH else None
+        found = _fit(edge, upper, g, first.planes[unit].width) if len(edge.heights) >= _LEAST_HEIGHTS else None
         if found is None or found.rms > _FITS:
             edge = _asked_edge(ledger, first, unit, radius, rng) or edge
             again = _fit(edge, upper, g, first.planes[unit].width) if len(edge.heights) else None

@@ -11,7 +11,7 @@ from .circle import CircleScan
 from .exact_policy import REFUSAL
 from .families import WrongFamily, likely_family
 
-__all__ = ["raise_if_drowned", "raise_if_mixed", "raise_if_shapeless", "why_incomplete"]
+__all__ = ["raise_if_drowned", "raise_if_shapeless", "why_incomplete"]
 
 
 def raise_if_drowned(ledger: Ledger, radius: float) -> None:
@@ -49,24 +49,20 @@ def raise_if_shapeless(scan: CircleScan, link: Link, n_queries: int) -> None:
     )
 
 
-def raise_if_mixed(scan: CircleScan, n_units: int, link: Link, n_queries: int) -> None:
-    """Raise if beside units that were found there are steps with the shape of another sigmoid."""
-    family = likely_family(scan.slopes)
-    if family is None or family == link.odd.name:
-        return
-    raise NotIdentifiable(
-        f"Units of different sigmoids in one network: beside {n_units} {link.activation.name} units there are steps "
-        f"with the shape of {family} ({n_queries} queries); only networks with one sigmoid can be read."
-    )
-
-
-def why_incomplete(n_units: int, scans: list[CircleScan], n_queries: int) -> str:
+def why_incomplete(n_units: int, scans: list[CircleScan], link: Link, n_queries: int) -> str:
     """Say what stopped a search that had found some units."""
     scan = scans[-1]
     if len(scan.unresolved):
+        family = likely_family(scan.slopes)
+        mixed = (
+            ""
+            if family in (None, link.odd.name)
+            else f", or units of different sigmoids: some have the shape of {family}"
+        )
         return (
             f"{n_units} units were found, but {len(scan.unresolved)} steps on a circle do not separate into single "
-            f"units even at radius {scan.radius * 8.0**4:.2g} ({n_queries} queries): parallel or nearly parallel units."
+            f"units even at radius {scan.radius * 8.0**4:.2g} ({n_queries} queries): parallel or nearly parallel "
+            f"units{mixed}."
         )
     return (
         f"{n_units} units explain the steps on {len(scans)} circles but not all of {n_queries} answers: the function "

@@ -35,7 +35,7 @@ from .polish import polish
 from .probe import probe_units
 from .prune import without_cancelled, without_contaminated, without_suspects
 from .rays import Rays, cast_rays
-from .refusals import raise_if_drowned, raise_if_mixed, raise_if_shapeless, why_incomplete
+from .refusals import raise_if_drowned, raise_if_shapeless, why_incomplete
 from .tails import find_by_student
 
 __all__ = ["identify"]
@@ -176,7 +176,9 @@ class _Search:
             return last
         if self.close is not None:
             return self._nearly(self.close)
-        raise NotIdentifiable(why_incomplete(self.known.k, self.scans, self.ledger.n_queries), self.partial())
+        raise NotIdentifiable(
+            why_incomplete(self.known.k, self.scans, self.link, self.ledger.n_queries), self.partial()
+        )
 
     def _look(self, rays: Rays, attempt: int, radius: float) -> None:
         """Scan one more plane for units that are not known yet, and read those found."""
@@ -187,9 +189,6 @@ class _Search:
         units, impure = settle_in_plane(self.ledger, scan, self.known)
         before, known = self.known, self.known.with_units(probe_units(self.ledger, frame, units, self.known))
         # On the first circle single units overlap by chance; what is no unit on the next one is suspected of being two.
-        if attempt and known.k:
-            self.known = known
-            raise_if_mixed(scan, known.k, self.link, self.ledger.n_queries)
         arcs = suspected_arcs(scan, impure, known, before, n_before) if attempt else []
         if len(arcs) <= (SEARCH.most_pairs if known.k else 1) and known.a.size < SEARCH.most_for_pairs:
             known = known.with_units(read_pairs(self.ledger, arcs, known, self.rng))
@@ -283,7 +282,7 @@ class _Search:
         self.known, fresh = fit.net, self._fresh(fit)
         found = self._result(fit, errors, certify(fit, errors, self.ledger, fresh))
         if np.sum(np.abs(fresh) > BUMPS.close) > 1:  # not one bump, but everywhere
-            raise NotIdentifiable(why_incomplete(net.k, self.scans, self.ledger.n_queries), found)
+            raise NotIdentifiable(why_incomplete(net.k, self.scans, self.link, self.ledger.n_queries), found)
         check = exact.close_to(len(missed), len(y), float(off.max()))
         return replace(found, judgement=replace(found.judgement, checks=(check, *found.checks)))
 
