@@ -258,11 +258,11 @@ def recover(
 
 
 def for_a_table(activation: str) -> None:
-    """Refuse activations that tables are not fitted with."""
+    """Refuse activations that tables and the paper's method do not take."""
     if not get_activation(activation).saturates:
         raise ValueError(
-            f"A table is fitted with sigmoids, got activation={activation!r}: units that grow are found behind an "
-            "oracle only."
+            f"Tables and the paper's method take sigmoids, got activation={activation!r}: units that grow are found "
+            "behind an oracle with method='auto' only."
         )
 
 
@@ -286,6 +286,7 @@ def _behind_oracle(
     box = source.scalar(int(rng.integers(2**63)))
     if method == "paper":
         del options["layers"]
+        for_a_table(activation or "tanh")
         found = _from_paper(paper_method(box, n_units, activation=activation or "tanh", rng=rng, **options))
     else:
         box = box.standardised()

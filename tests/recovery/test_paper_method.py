@@ -105,7 +105,7 @@ X, Y = MODEL.sample(300, 0.1, rng=1)
         (gs.Oracle(MODEL.predict, 6), dict(access="projected"), ValueError, "needs rows"),
         (gs.Oracle(lambda Z: np.zeros(3), 6), {}, ValueError, "The oracle must return"),
         (gs.Oracle(lambda Z: ["a"] * len(Z), 6), {}, TypeError, "The oracle must return real numbers"),
-        ((X, Y), dict(activation="step"), ValueError, "activation must be one of"),
+        ((X, Y), dict(activation="sine"), ValueError, "activation must be one of"),
     ],
 )
 def test_bad_input_gets_one_sentence(source, options, error, message):
@@ -125,7 +125,7 @@ def test_an_unknown_method_or_option_is_refused():
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        (dict(activation="step"), ValueError, "activation must be one of"),
+        (dict(activation="sine"), ValueError, "activation must be one of"),
         (dict(slope=-1.0), ValueError, "slope must be above 0"),
         (dict(trim=2), ValueError, "trim must lie in"),
         (dict(mixture="no"), TypeError, "mixture must be True or False"),
