@@ -10,6 +10,7 @@ repeats the demo's literal rows at its own size.
 from __future__ import annotations
 
 import argparse
+import json
 import warnings
 from dataclasses import replace
 
@@ -19,7 +20,7 @@ import gradsift as gs
 from gradsift.errors import LowSupportWarning, UncertifiedWarning
 from gradsift.paper_method.row_defaults import ROW_POLICY, RowPolicy, row_defaults
 from gradsift.simulate import random_combination
-from record import save
+from record import RESULTS, save
 
 CELLS = [(3, 2, 1.0), (3, 3, 2.0), (5, 2, 5.0), (5, 3, 2.0), (10, 2, 2.0), (10, 2, 4.0), (10, 3, 5.0), (10, 4, 3.0),
          (20, 2, 1.0), (20, 3, 4.0)]  # fmt: skip
@@ -120,23 +121,21 @@ def main() -> None:
     parser.add_argument("--save", action="store_true")
     options = parser.parse_args()
     cells = QUICK if options.quick else CELLS[::3] if options.tune else CELLS
-    result: dict[str, object] = {}
     if options.demo:
-        result["demo"] = demo(options.demo, options.demo_rows)
+        result = {"demo": demo(options.demo, options.demo_rows)}
         for row in result["demo"]:
             print(row)
-        name = "paper_demo"
     elif options.tune:
-        result["tuning"] = tune(cells, range(1000, 1000 + options.seeds), options.rows)
-        name = "paper_defaults_tuning"
+        result = {"tuning": tune(cells, range(1000, 1000 + options.seeds), options.rows)}
     else:
-        result["fresh_seeds"] = report(cells, range(options.seeds), options.rows)
-        name = "paper_defaults"
+        result = {"fresh_seeds": report(cells, range(options.seeds), options.rows)}
     print(
         "rule: point_scale = 2 sqrt(2 log n / D), 500 k points, the longest 1 - (1 - P(|Z| < 1.5 sqrt(D/(2 log n))))^k"
     )
-    if options.save:
-        print(save(name, result))
+    if options.save:  # the three parts are measured one at a time and kept together
+        path = RESULTS / "paper_defaults.json"
+        kept = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+        print(save("paper_defaults", {name: v for name, v in kept.items() if name != "context"} | result))
 
 
 if __name__ == "__main__":
