@@ -23,6 +23,11 @@ SMALL = {
     "gpu_kernel": (["--rows", "5000", "--points", "50", "--repeats", "1"], "CUDA device"),
     "out_of_core": (["--rows", "3000"], "moments at"),
     "kernel_gradients": (["--rows", "2000", "--points", "20"], "x the literal loop"),
+    "mutations": (["--only", "return 2 * math.sin(theta / 2)"], "1 mutations, 0 survived"),
+    "paper_defaults": (["--quick", "--seeds", "1", "--rows", "3000"], "rule: point_scale"),
+    "rivals_table": (["--rows", "600", "--seeds", "1", "--outside", "3000", "--instances", "1"], "published"),
+    "theorem_run": (["--d", "2", "--delta", "0.3", "--beta", "5", "--rho", "0.9"], "promises kept True"),
+    "tight_plan": (["--first", "1"], "orders of magnitude gained"),
     "mirror_rate": (["--rows", "400", "--seeds", "1", "--large", "2000"], "log-log slope in n"),
     "oracle_scaling": (["--seeds", "1", "--dimensions", "3", "4"], "log-log slope of queries in d"),
 }
