@@ -71,6 +71,17 @@ class StandardErrors:
         scaled = across @ self._blocks @ across
         return np.asarray(scaled / (self.model.slopes**2)[:, None, None])
 
+    def per_deviation(self, spread: Floats) -> StandardErrors:
+        """Return the errors for columns in units of their standard deviations (d,), in which angles mean the same
+        whatever the columns were measured in."""
+        model, layout = self.model, self._layout
+        turn = np.ones(layout.size)
+        for unit in range(model.n_units):
+            turn[layout.a(unit)] = spread
+        theta = from_model(model)
+        scaled = theta._replace(A=theta.A * spread).to_model(self.family.activation)
+        return StandardErrors(scaled, self.family, self.covariance * turn[:, None] * turn)
+
     @property
     def units(self) -> Floats:
         """(k, d): of each coordinate of each unit vector."""

@@ -20,7 +20,6 @@ __all__ = ["Refined", "refine"]
 Evaluate = Callable[[Parameters, bool], Equations]  # (point, with curvature?) -> equations
 
 _NEAR = 0.3  # nats: from here on the curvature hardly changes, and the gradient alone is worth a pass
-_NOISE_FLOOR = 1e-28  # of a target of unit scale: below it a fit is exact and there is nothing left to gain
 
 
 @dataclass(frozen=True)
@@ -129,7 +128,7 @@ def _look(evaluate: Evaluate, family: Family, prior: Prior, theta: Parameters, *
     if family.labels:
         variance, loss = 1.0, equations.loss
     else:
-        variance = 2 * equations.loss / mass + _NOISE_FLOOR
+        variance = 2 * equations.loss / mass + prior.least_variance
         loss = 0.5 * mass * float(np.log(variance))
     gradient = equations.gradient / variance + prior.gradient(theta, family)
     return _Point(theta, equations, loss + prior.value(theta, family), variance, gradient)

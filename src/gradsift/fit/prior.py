@@ -1,4 +1,4 @@
-"""Weak priors that keep a fit to few rows from growing a spike unit (huge slope, tiny weight)."""
+"""Gaussian priors: weak ones that keep a search from growing a spike unit (huge slope, tiny weight), and ridges."""
 
 from __future__ import annotations
 
@@ -18,21 +18,28 @@ class Prior:
 
     Attributes
     ----------
-    arguments : float
-        Standard deviation of the entries of A (and of the offsets).
+    arguments : float or (d,) array
+        Standard deviation of the entries of A, one for all columns or one for each.
     weights : float
         Standard deviation of the weights; not used on the simplex.
     homogeneity : float
         Standard deviation of a unit's log-slope about the mean log-slope of all units.
+    offsets : float
+        Standard deviation of the offsets.
+    least_variance : float
+        Added to the noise's variance: without it, what passes through all rows beats every prior. By default only a
+        floor for exact fits, below which there is nothing left to gain.
     """
 
-    arguments: float = 8.0
+    arguments: float | Floats = 8.0
     weights: float = 3.0
     homogeneity: float = 0.5
+    offsets: float = 8.0
+    least_variance: float = 1e-28
 
     def value(self, theta: Parameters, family: Family) -> float:
         """Return minus the log-density, up to a constant."""
-        total = 0.5 * float((theta.A**2).sum() + (theta.b**2).sum()) / self.arguments**2
+        total = 0.5 * float(((theta.A / self.arguments) ** 2).sum() + ((theta.b / self.offsets) ** 2).sum())
         if not family.labels:
             total += 0.5 * float((theta.u**2).sum()) / self.weights**2
         if family.slopes == "each" and np.isfinite(self.homogeneity):
@@ -45,14 +52,15 @@ class Prior:
         if family.slopes == "each" and np.isfinite(self.homogeneity):
             A = A + theta.A * (_log_slope_gaps(theta.A) / (self.homogeneity**2 * _squares(theta.A)))[:, None]
         u = np.zeros_like(theta.u) if family.labels else theta.u / self.weights**2
-        return family.pack(Parameters(A, u, theta.b / self.arguments**2, 0.0))
+        return family.pack(Parameters(A, u, theta.b / self.offsets**2, 0.0))
 
     def curvature(self, theta: Parameters, family: Family) -> Floats:
         """Return a positive semidefinite stand-in for the Hessian, (size, size)."""
         k, d = theta.A.shape
-        ones = np.full(k, 1 / self.arguments**2)
+        b = np.full(k, 1 / self.offsets**2)
+        A = np.broadcast_to(np.asarray(self.arguments, dtype=np.float64) ** -2, (k, d))
         u = np.zeros(k) if family.labels else np.full(k, 1 / self.weights**2)
-        H = np.diag(family.pack(Parameters(np.full((k, d), 1 / self.arguments**2), u, ones, 0.0)))
+        H = np.diag(family.pack(Parameters(A, u, b, 0.0)))
         if family.slopes == "each" and np.isfinite(self.homogeneity):
             radial = theta.A / _squares(theta.A)[:, None]  # d log|a| / da
             for unit in range(k):
@@ -61,7 +69,7 @@ class Prior:
         return H
 
 
-NO_PRIOR = Prior(np.inf, np.inf, np.inf)
+NO_PRIOR = Prior(np.inf, np.inf, np.inf, np.inf)
 
 
 def _squares(A: Floats) -> Floats:
