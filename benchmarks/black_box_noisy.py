@@ -28,9 +28,9 @@ import numpy as np
 
 import gradsift as gs
 from gradsift.activations import get_activation
-from gradsift.blackbox.noisy.local_fit import Fitted, Noise, jacobian, mirrors_of
 from gradsift.blackbox.noisy.student import study
-from gradsift.fit import from_model
+from gradsift.fit import Fitted, Layout, from_model, mirrors_of, value_jacobian
+from gradsift.likelihood import Noise
 from record import RESULTS, machine, save
 
 TANH = get_activation("tanh")
@@ -142,11 +142,10 @@ def bounds_of(model: gs.SigmoidCombination, X: Any, sd: float) -> dict[str, Any]
     """Return the Cramer-Rao bounds of slopes, weights and offsets for queries X, (k,) each."""
     theta = from_model(model)
     mirrors = mirrors_of(theta.A)
-    J = jacobian(theta, mirrors, X, TANH) / sd
+    J = value_jacobian(theta, X, TANH, mirrors) / sd
     variances = np.diag(Fitted(theta, mirrors, J.T @ J, 0.0, np.empty(0)).covariance)
-    k, d = theta.A.shape
-    at = np.arange(k) * (d + 1)
-    found = {"slopes": variances[at], "weights": variances[k * (d + 1) : -1], "offsets": variances[at + d]}
+    layout = theta.layout
+    found = {"slopes": variances[layout.first], "weights": variances[layout.weights], "offsets": variances[layout.b]}
     return {name: np.sqrt(values) for name, values in found.items()}
 
 
@@ -204,7 +203,7 @@ def measure(cell: Cell, runs: int, seed: int, workers: int = 1) -> dict[str, Any
             done = pool.map(partial(run_once, cell, seed), range(runs), chunksize=1)
     else:
         done = [run_once(cell, seed, run) for run in range(runs)]
-    queries, unknowns = float(np.median([r.queries for r in done])), cell.k * (cell.d + 2) + 1
+    queries, unknowns = float(np.median([r.queries for r in done])), Layout(cell.k, cell.d).size
     ratios = {name: [ratio for r in done for ratio in r.ratios.get(name, [])] for name in PARAMETERS}
     passive = [r.passive for r in done if r.passive is not None]
     return {

@@ -32,7 +32,7 @@ from gradsift.fit.moves import glorot_starts
 from gradsift.inference import cramer_rao
 from gradsift.sources import ArraySource
 from gradsift.table import search
-from gradsift.table.problem import Problem, prepare
+from gradsift.table.problem import TableProblem, prepare
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,7 @@ def family_of(cell: Cell) -> Family:
     return Family.of(labels=cell.labels, offsets=cell.offsets, intercept=cell.offsets and not cell.labels)
 
 
-def fit_sklearn(problem: Problem, k: int, seed: int) -> list[Parameters]:
+def fit_sklearn(problem: TableProblem, k: int, seed: int) -> list[Parameters]:
     """Fit L-BFGS MLPs from five starts (squared loss, as scikit-learn has it) and return the best."""
     best = None
     for start in range(5):
@@ -138,7 +138,7 @@ def fit_sklearn(problem: Problem, k: int, seed: int) -> list[Parameters]:
     return [Parameters(best.coefs_[0].T, best.coefs_[1][:, 0], offsets, c)]
 
 
-def fit_small_starts(problem: Problem, k: int, seed: int) -> list[Parameters]:
+def fit_small_starts(problem: TableProblem, k: int, seed: int) -> list[Parameters]:
     """Return five small random starts for Levenberg-Marquardt itself to climb down from."""
     return glorot_starts(problem.family, k, problem.n_features, 5, 0.5, np.random.default_rng([seed, 77]))
 

@@ -7,9 +7,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Floats", "as_generator", "at_least", "finite_matrix", "finite_vector", "matching_rows", "whole"]
+__all__ = [
+    "LARGEST",
+    "SMALLEST",
+    "Floats",
+    "as_generator",
+    "at_least",
+    "finite_matrix",
+    "finite_vector",
+    "matching_rows",
+    "moderate_columns",
+    "whole",
+]
 
 Floats = NDArray[np.float64]
+
+# Fits square and sum what they are given: between these, squares, sums of 1e8 squares and their inverses stay numbers.
+LARGEST, SMALLEST = 1e140, 1e-140
 
 
 def _numbers(name: str, values: ArrayLike) -> Floats:
@@ -17,6 +31,8 @@ def _numbers(name: str, values: ArrayLike) -> Floats:
     if array.dtype == object or array.dtype.kind not in "biuf":
         try:
             array = array.astype(np.float64) if array.dtype == object else np.asarray(None)
+        except OverflowError:  # whole numbers have no limit in Python
+            raise ValueError(f"{name} must stay within double precision, but an entry is beyond 1e308.") from None
         except (TypeError, ValueError):
             array = np.asarray(None)
         if array.dtype != np.float64:
@@ -54,6 +70,21 @@ def finite_vector(name: str, values: ArrayLike, length: int | None = None) -> Fl
     if length is not None and array.size != length:
         raise ValueError(f"{name} must have length {length}, got {array.size}.")
     return _finite(name, array)
+
+
+def moderate_columns(name: str, column: str, array: Floats) -> None:
+    """Refuse entries of a vector or matrix that are too large to be squared, naming the column; NaN and inf pass."""
+    with np.errstate(invalid="ignore"):
+        if not (float(array.max()) > LARGEST or float(array.min()) < -LARGEST):  # one cheap look before the careful one
+            return
+    sizes = np.abs(array)
+    too_large = (sizes > LARGEST) & np.isfinite(sizes)
+    if too_large.any():
+        place = np.argwhere(too_large)[0]
+        where = f"{column} {int(place[1])}" if array.ndim == 2 and column else f"row {int(place[0])}"
+        raise ValueError(
+            f"{name} must stay below {LARGEST:g} in size, but {where} holds {array[tuple(place)]:g}: rescale it."
+        )
 
 
 def matching_rows(X: Floats, y: Floats) -> None:

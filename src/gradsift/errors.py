@@ -15,6 +15,7 @@ __all__ = [
     "MissingExtra",
     "NotIdentifiable",
     "OracleFailure",
+    "SlowFitWarning",
     "UncertifiedWarning",
 ]
 
@@ -49,6 +50,10 @@ class MissingExtra(GradsiftError, ImportError):
 
 class LowSupportWarning(UserWarning):
     """Gradient estimates rest on very few effective samples."""
+
+
+class SlowFitWarning(UserWarning):
+    """A fit is going to take many minutes; the message says how many, and what would take less."""
 
 
 class UncertifiedWarning(UserWarning):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ from numpy.typing import ArrayLike
 from .activations import Activation, get_activation
 from .checking import Floats, as_generator, at_least, finite_matrix, finite_vector, whole
 from .errors import GradsiftError
-from .files import atomic_writer
+from .files import atomic_writer, read_json, read_npz
 from .geometry import normalize_rows, row_lengths
 from .paper import implements
 
@@ -22,6 +21,7 @@ __all__ = ["SigmoidCombination"]
 
 _MODEL_FORMAT, _MODEL_VERSION = "gradsift.SigmoidCombination", 2  # 2: with a linear term; without one, files stay at 1
 _ARRAYS = ("units", "weights", "slopes", "offsets")
+_MODEL_FIELDS = (*_ARRAYS, "linear", "intercept", "activation", "format", "version")
 
 
 class SigmoidCombination:
@@ -260,23 +260,19 @@ class SigmoidCombination:
             units, weights, slopes, offsets = (fields[name] for name in _ARRAYS)
             intercept, activation = float(fields["intercept"]), str(fields["activation"])
             return cls(units, weights, slopes, offsets, intercept, activation, fields.get("linear", 0.0))
-        except (KeyError, TypeError, ValueError) as problem:
+        except (KeyError, TypeError, ValueError, OverflowError) as problem:
             raise ValueError(f"{path} holds a damaged SigmoidCombination: {problem}") from None
 
 
 def _read(path: Path, suffix: str) -> dict[str, Any]:
     """Read the fields of a model file, or say in one sentence that it holds none."""
     try:
-        if suffix == ".npz":
-            with open(path, "rb") as stream, np.load(stream, allow_pickle=False) as archive:
-                fields = {name: archive[name] for name in archive.files}
-        else:
-            fields = json.loads(path.read_text(encoding="utf-8"))
+        fields = read_npz(path, _MODEL_FIELDS) if suffix == ".npz" else read_json(path)
         if str(fields["format"]) != _MODEL_FORMAT:
-            raise ValueError(f"its format is {fields['format']}")
+            raise ValueError(f"its format is {str(fields['format'])[:40]}")
         return {**fields, "version": int(fields["version"])}
-    except (KeyError, TypeError, ValueError, EOFError, AttributeError, zipfile.BadZipFile) as problem:
-        raise ValueError(f"{path} does not hold a SigmoidCombination ({type(problem).__name__}).") from None
+    except (KeyError, TypeError, ValueError, OverflowError) as problem:
+        raise ValueError(f"{path} does not hold a SigmoidCombination ({type(problem).__name__}: {problem}).") from None
 
 
 def _factor(covariance: Floats) -> Floats:

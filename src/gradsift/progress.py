@@ -7,6 +7,8 @@ seconds, so short runs stay silent.
 from __future__ import annotations
 
 import contextlib
+import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
@@ -20,6 +22,7 @@ Reporter = Callable[[str, float, float | None], None]
 _reporter: ContextVar[Reporter | None] = ContextVar("gradsift_reporter", default=None)
 
 _BAR_AFTER = 2.0  # seconds before a bar is worth a person's attention
+_SILENCE = 20.0  # seconds before the first plain line, where there can be no bar; each later one takes twice as long
 
 
 def report(stage: str, done: float, total: float | None = None) -> None:
@@ -53,18 +56,30 @@ def reporting(progress: bool | Reporter) -> Iterator[None]:
 
 
 class _Bar:
-    """A rich progress bar on stderr that starts late and shows one line per stage."""
+    """A rich progress bar on stderr that starts late and shows one line per stage.
+
+    It opens by itself after two seconds, even if the work is too busy to report. Where stderr is no terminal nothing
+    moves, and a plain line says now and then that the work goes on.
+    """
 
     def __init__(self) -> None:
         self.started = time.monotonic()
         self.display: Any = None
         self.tasks: dict[str, Any] = {}
         self.began: dict[str, tuple[float, float]] = {}
+        self.latest: tuple[str, float, float | None] = ("working", 0, None)
+        self.lock, self.closed = threading.RLock(), threading.Event()
+        threading.Thread(target=self._watch, name="gradsift-progress", daemon=True).start()
 
     def __call__(self, stage: str, done: float, total: float | None) -> None:
+        with self.lock:
+            self.latest = stage, done, total
+            if self.display is not None or time.monotonic() - self.started >= _BAR_AFTER:
+                self._show()
+
+    def _show(self) -> None:
+        stage, done, total = self.latest
         if self.display is None:
-            if time.monotonic() - self.started < _BAR_AFTER:
-                return
             self._open()
         if stage not in self.tasks:
             self.tasks[stage] = self.display.add_task(stage, total=total, rate="")
@@ -83,6 +98,24 @@ class _Bar:
         self.display = Progress(*columns, TimeRemainingColumn(), console=Console(stderr=True), transient=True)
         self.display.start()
 
+    def _watch(self) -> None:
+        if sys.stderr is not None and sys.stderr.isatty():
+            if not self.closed.wait(_BAR_AFTER):
+                with self.lock:
+                    if self.display is None and not self.closed.is_set():
+                        self._show()
+            return
+        pause = _SILENCE
+        while not self.closed.wait(pause):
+            stage, done, total = self.latest
+            of = "" if total is None else f", {done:,.6g} of {total:,.6g}"
+            with contextlib.suppress(OSError, ValueError, AttributeError):  # nobody reads stderr any more
+                sys.stderr.write(f"gradsift: at work for {time.monotonic() - self.started:.0f} s: {stage}{of}\n")
+                sys.stderr.flush()
+            pause *= 2
+
     def close(self) -> None:
-        if self.display is not None:
-            self.display.stop()
+        with self.lock:
+            self.closed.set()
+            if self.display is not None:
+                self.display.stop()

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -14,7 +15,7 @@ from .activations import get_activation
 from .blackbox import Identification, Progress, identify_box, solve_outputs
 from .checking import Floats, as_generator
 from .checks import Judged, Verdict, any_method, lines
-from .errors import UncertifiedWarning
+from .errors import NotIdentifiable, UncertifiedWarning
 from .model import SigmoidCombination
 from .oracle import Oracle
 from .paper_method.candidates import Candidates
@@ -23,8 +24,9 @@ from .paper_method.verdict import judge_paper
 from .progress import Reporter, report, reporting
 from .sources import Source, as_source
 from .table import Coefficients, Fit, LikelihoodRatio, coefficients, likelihood_ratio, search, summary
+from .workload import announce
 
-__all__ = ["Recovery", "recover", "recovery_of_fit", "warn_unless_certified", "with_outputs"]
+__all__ = ["Recovery", "recover", "recovery_of_fit", "warn_unless_certified", "with_outputs", "within_double_precision"]
 
 
 @dataclass(frozen=True)
@@ -180,7 +182,7 @@ def recover(
         raise ValueError(f"method must be 'auto' or 'paper', got {method!r}.")
     if activation != "auto":
         get_activation(activation)  # a name nobody knows should not cost a query
-    with reporting(progress):
+    with reporting(progress), within_double_precision():
         if isinstance(source, Oracle):
             rng = as_generator(source.campaign_seed if random_state is None else random_state)
             with source.limited(max_queries):
@@ -188,10 +190,23 @@ def recover(
         rng, rows = as_generator(random_state), as_source(source)
         if method == "paper":
             return _from_paper(paper_method(rows, n_units, activation=activation, rng=rng, **options))
+        announce(rows.n_rows, rows.n_features, n_units)
         fit = search(rows, n_units, activation=activation, rng=rng, progress=report, **options)
         found = recovery_of_fit(fit, rows)
         warn_unless_certified(found, stacklevel=3)
         return found
+
+
+@contextlib.contextmanager
+def within_double_precision() -> Iterator[None]:
+    """Turn a breakdown of the arithmetic into a refusal that names it."""
+    try:
+        yield
+    except (ArithmeticError, np.linalg.LinAlgError) as problem:
+        raise NotIdentifiable(
+            f"The numbers left double precision on the way ({type(problem).__name__}: {problem}): they are too large, "
+            "too small or too far apart in size; rescale inputs and outputs."
+        ) from problem
 
 
 def _behind_oracle(

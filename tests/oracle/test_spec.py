@@ -58,7 +58,7 @@ def test_a_file_here_does_not_take_the_place_of_an_installed_module(here):
 def test_a_journal_knows_which_function_it_was_recorded_from(here):
     with from_spec("box_for_spec:f", 3, journal="c.db") as oracle:
         oracle(X)
-    with pytest.raises(gs.errors.GradsiftError, match="recorded with model 'box_for_spec:f'"):
+    with pytest.raises(gs.errors.GradsiftError, match="recorded with model 'box_for_spec:f, source"):
         from_spec("box_for_spec:Holder.f", 3, journal="c.db")
 
 

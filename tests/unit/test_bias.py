@@ -6,12 +6,11 @@ import pytest
 from gradsift.activations import get_activation
 from gradsift.blackbox.noisy.bias import Replies, _changes, bending_bias, debiased, placing_bias
 from gradsift.blackbox.noisy.levers import clear_of, lever_points
-from gradsift.blackbox.noisy.local_fit import Noise, Prior, fit_jointly, jacobian, mirrors_of, moved, predict
-from gradsift.fit import Parameters
+from gradsift.fit import NO_PRIOR, Parameters, fit_jointly, mirrors_of, moved_by, predict, value_jacobian
+from gradsift.likelihood import Noise
 
 TANH = get_activation("tanh")
 SD = 0.1
-NO_PRIOR = Prior(slopes=0.0)
 
 
 def network(k, d, seed=0):
@@ -63,7 +62,7 @@ def test_the_derivative_of_the_jacobian_agrees_with_central_differences():
     X, direction, h = rng.standard_normal((5, 4)), rng.standard_normal(4), 1e-5
     fitted = fit_jointly(theta, X, predict(theta, X, TANH), Noise(SD), TANH, most=0)
     mirrors = mirrors_of(theta.A)
-    ahead, behind = (jacobian(theta, mirrors, X + sign * h * direction, TANH) for sign in (1, -1))
+    ahead, behind = (value_jacobian(theta, X + sign * h * direction, TANH, mirrors) for sign in (1, -1))
     np.testing.assert_allclose(_changes(fitted, X, direction, TANH), (ahead - behind) / (2 * h), atol=1e-8)
 
 
@@ -121,7 +120,7 @@ def test_corrections_are_limited_and_without_levers_there_is_no_bias_from_them()
     errors = np.sqrt(np.diag(fitted.covariance))
     assert np.abs(bias / errors).max() > 1.5  # the expansion fails here
     settled = debiased(fitted, Replies(X, y, none), noise, TANH)
-    limited = moved(fitted, -1.5 * bias / np.abs(bias / errors).max())
+    limited = moved_by(fitted.theta, fitted.mirrors, -1.5 * bias / np.abs(bias / errors).max())
     np.testing.assert_allclose(settled.theta.b, limited.b)
     np.testing.assert_allclose(settled.theta.u, limited.u)
 

@@ -86,16 +86,20 @@ def test_a_function_is_recovered_certified_and_written_with_its_report(run, tmp_
         assert part in page
 
 
-def test_a_journal_answers_a_second_run_without_a_single_question(run, tmp_path, monkeypatch):
-    (tmp_path / "boxed.py").write_text(BOX)
-    how = ("recover", "--oracle", "boxed:f", "--features", 3, "--journal", "answers.db", "--json", "--out")
+def test_a_journal_answers_a_second_run_and_a_few_of_its_rows_are_asked_again(run, tmp_path):
+    (tmp_path / "counted.py").write_text(BOX.replace("    return", "    rows.extend(X)\n    return") + "rows = []\n")
+    how = ("recover", "--oracle", "counted:f", "--features", 3, "--journal", "answers.db", "--json", "--out")
     code, out, _ = run(*how, "found.json")
     assert code == 0
-    monkeypatch.setattr(sys.modules["boxed"], "f", lambda X: pytest.fail("the box was asked again"))
-    code, again, _ = run(*how, "again.json")
-    assert code == 0
-    assert json.loads(again)["n_queries"] == json.loads(out)["n_queries"]
+    asked = sys.modules["counted"].rows
+    n = len(asked)
+    assert n == json.loads(out)["n_queries"]
+    code, again, _ = run(*how, "again.json", "--recheck", 0)
+    assert (code, len(asked)) == (0, n)
+    assert json.loads(again)["n_queries"] == n
     assert gs.SigmoidCombination.load("again.json") == gs.SigmoidCombination.load("found.json")
+    code, again, _ = run(*how, "again.json")
+    assert (code, len(asked), json.loads(again)["n_rechecked"]) == (0, n + 12, 12)
 
 
 def test_what_is_not_certified_exits_three_and_is_written_all_the_same(run, tmp_path):

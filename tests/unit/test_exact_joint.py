@@ -12,7 +12,7 @@ from gradsift.blackbox.asking import Ledger
 from gradsift.blackbox.exact.blocks import BlockSystem
 from gradsift.blackbox.exact.certificate import certify, fresh_points, smallest_angle
 from gradsift.blackbox.exact.dense import DenseSystem
-from gradsift.blackbox.exact.joint import fit_jointly, parameter_errors
+from gradsift.blackbox.exact.joint import parameter_errors, solve_jointly
 from gradsift.blackbox.exact.polish import polish
 from gradsift.blackbox.exact.prune import without_cancelled, without_contaminated
 from gradsift.blackbox.exact.search import _Search
@@ -63,7 +63,7 @@ def test_blocks_and_dense_factorisation_agree_on_the_errors(found):
 def test_the_fit_returns_to_the_teacher_from_a_disturbed_start(found):
     net, ledger = found
     start = disturbed(net, 1e-6)
-    fit = fit_jointly(start, ledger)
+    fit = solve_jointly(start, ledger)
     assert fit.chi < 2
     truth = teacher(0)[0]
     nearest = np.abs(np.abs(truth[:, None]) - np.abs(fit.net.a[None])).max(axis=2).min(axis=1)
@@ -73,11 +73,11 @@ def test_the_fit_returns_to_the_teacher_from_a_disturbed_start(found):
 def test_the_change_of_an_answer_shows_in_chi(found):
     net, ledger = found
     wrong = replace(net, c=net.c + 1e-9)
-    assert fit_jointly(wrong, ledger).chi < 2  # the intercept is fitted again
+    assert solve_jointly(wrong, ledger).chi < 2  # the intercept is fitted again
     ledger_y = ledger.y
     ledger_y[5] += 1e-9
     try:
-        assert fit_jointly(net, ledger).chi > 100
+        assert solve_jointly(net, ledger).chi > 100
     finally:
         ledger_y[5] -= 1e-9
 
@@ -85,7 +85,7 @@ def test_the_change_of_an_answer_shows_in_chi(found):
 def test_a_certificate_names_what_is_wrong(found):
     net, ledger = found
     rng = np.random.default_rng(0)
-    fit, errors = polish(fit_jointly(net, ledger), ledger, rng)
+    fit, errors = polish(solve_jointly(net, ledger), ledger, rng)
     assert certify(fit, errors, ledger, np.zeros(3)).certified
     cases = {
         "residuals": certify(replace(fit, chi=2.5), errors, ledger, np.zeros(3)),

@@ -12,13 +12,13 @@ from gradsift.blackbox.asking import Ledger
 from gradsift.blackbox.bounded.box import box_of
 from gradsift.blackbox.bounded.near_field import look_near
 from gradsift.blackbox.links import link_of
-from gradsift.blackbox.noisy.local_fit import Noise, fit_jointly, predict
 from gradsift.blackbox.noisy.outlook import by_averaging, by_levers, outlook
 from gradsift.blackbox.noisy.scale import find_scale
 from gradsift.blackbox.noisy.steps import find_by_steps
 from gradsift.blackbox.noisy.thinning import leaves_room, simpler
 from gradsift.errors import NotIdentifiable
-from gradsift.fit import Parameters
+from gradsift.fit import Parameters, fit_jointly, predict
+from gradsift.likelihood import Noise
 
 TANH = get_activation("tanh")
 

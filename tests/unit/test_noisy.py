@@ -9,11 +9,11 @@ from gradsift.blackbox.answers import choose_path, grid_of
 from gradsift.blackbox.noisy.cones import calibrate, cones
 from gradsift.blackbox.noisy.informative import informative_points
 from gradsift.blackbox.noisy.levers import argument_errors, lever_points, surprise
-from gradsift.blackbox.noisy.local_fit import Noise, fit_jointly, jacobian, mirrors_of, predict, reflect
 from gradsift.blackbox.noisy.noise import Variance, behaviour, relative_spread
 from gradsift.blackbox.noisy.student import study
 from gradsift.blackbox.noisy.thinning import richer, simpler
-from gradsift.fit import Parameters
+from gradsift.fit import Parameters, fit_jointly, mirrors_of, predict, reflect, value_jacobian
+from gradsift.likelihood import Noise
 
 TANH = get_activation("tanh")
 
@@ -116,7 +116,7 @@ def test_the_jacobian_agrees_with_central_differences():
     k, d = theta.A.shape
     mirrors = mirrors_of(theta.A)
     X = np.random.default_rng(2).standard_normal((7, d))
-    J = jacobian(theta, mirrors, X, TANH)
+    J = value_jacobian(theta, X, TANH, mirrors)
     h = 1e-6
     for unit in range(k):
         for i in range(d):

@@ -9,9 +9,9 @@ from gradsift.blackbox.asking import Ledger
 from gradsift.blackbox.noisy.agreement import look_for_another_by_labels
 from gradsift.blackbox.noisy.label_levers import label_levers, news
 from gradsift.blackbox.noisy.levers import argument_errors, lever_points
-from gradsift.blackbox.noisy.local_fit import Noise, Prior, fit_jointly, predict, slope_prior
 from gradsift.blackbox.noisy.tuning import LEVERS
-from gradsift.fit import Parameters
+from gradsift.fit import Parameters, Prior, fit_jointly, predict, slope_prior
+from gradsift.likelihood import Noise
 
 TANH = get_activation("tanh")
 
@@ -44,7 +44,10 @@ def test_the_drag_keeps_noise_from_making_slopes_steeper():
         rng = np.random.default_rng([1, seed])
         X = 2 * rng.standard_normal((300, 10))
         y = labels_of(theta, X, rng)
-        fits = [fit_jointly(theta, X, y, noise, TANH, prior=Prior(0.1, typical=2.0, drag=drag)) for drag in (0.6, 0.0)]
+        fits = [
+            fit_jointly(theta, X, y, noise, TANH, prior=Prior(0.0, 0.0, 0.0, 0.1, typical=2.0, drag=drag))
+            for drag in (0.6, 0.0)
+        ]
         logs.append([np.log(np.linalg.norm(one.theta.A[0]) / 2.0) for one in fits])
     with_drag, without = np.mean(logs, axis=0)
     assert abs(with_drag) < 0.25

@@ -275,9 +275,8 @@ def test_many_rows_are_polished_beyond_the_sample():
     problem = prepare(source, fit.family, np.random.default_rng(0))
     sampled = problem.polish(problem.frame.enter(from_model(truth)))
     everything = source.reduce(Framed(NormalEquations(fit.family, fit.refined.theta, curvature=False), fit.frame))
-    scaled = everything.gradient / (2 * everything.loss / everything.mass) + Prior().gradient(
-        fit.refined.theta, fit.family
-    )
+    prior = fit.family.pack(Prior().gradient(fit.refined.theta))
+    scaled = everything.gradient / (2 * everything.loss / everything.mass) + prior
     # At the optimum over all rows the gradient vanishes, up to the 1e-3 nats that end the polish.
     H = sampled.equations.curvature * 3 / (2 * everything.loss / everything.mass)
     assert scaled @ np.linalg.solve(H, scaled) < 2e-2

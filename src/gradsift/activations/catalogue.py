@@ -70,7 +70,7 @@ def _problem(f: Activation) -> str:
         return "it needs a name of its own"
     if f.tails not in _TAILS:
         return f"tails must be one of {', '.join(_TAILS)}, got {f.tails!r}"
-    z = _points(f)
+    z = _test_points(f)
     with np.errstate(all="ignore"):
         if not np.isfinite([f.value(z), f.derivative(z), f.second_derivative(z)]).all():
             return "f, f' and f'' must be finite"
@@ -85,7 +85,7 @@ def _problem(f: Activation) -> str:
         return _wrong_end(f) or (_wrong_sigmoid(f, z) if f.saturates else "") or _wrong_odd_form(f, z)
 
 
-def _points(f: Activation) -> Floats:
+def _test_points(f: Activation) -> Floats:
     z = np.concatenate([-POINTS[::-1], POINTS])
     return np.asarray(z[(np.abs(z[:, None] - np.array([0.0, *f.kinks])) > _AWAY).all(axis=1)])
 

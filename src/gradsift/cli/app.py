@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import sys
 import traceback
+from collections.abc import Iterator
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
 from .. import __version__
+from ..addresses import shown
 from ..errors import BudgetSpent, CandidateShortage, GradsiftError, NotIdentifiable
 from .bench import bench
 from .demo import demo, figures
@@ -21,6 +24,7 @@ from .playground import playground
 from .predict import predict
 from .recover import recover
 from .show import INTERRUPTED, NOT_CERTIFIED, NOTHING_WRITTEN, AsJson, print_json
+from .streams import prepare_streams
 
 __all__ = ["main"]
 
@@ -28,15 +32,37 @@ __all__ = ["main"]
 class _Commands(TyperGroup):
     """The commands, with one way out for all of them when a person presses Ctrl-C."""
 
+    def make_context(self, *args: Any, **kwargs: Any) -> Any:
+        with _without_secrets():
+            return super().make_context(*args, **kwargs)
+
     def invoke(self, ctx: Any) -> Any:
         try:
-            return super().invoke(ctx)
+            with _without_secrets():
+                return super().invoke(ctx)
         except KeyboardInterrupt as stop:
-            if "--debug" in sys.argv:
-                traceback.print_exc()
+            _show_traceback()
             kept = "; ".join(getattr(stop, "__notes__", ())) or NOTHING_WRITTEN
             typer.echo(f"gradsift: interrupted; {kept}.", err=True)
             raise typer.Exit(INTERRUPTED) from None
+
+
+_UsageError: Any = typer.BadParameter.__base__
+
+
+@contextlib.contextmanager
+def _without_secrets() -> Iterator[None]:
+    """Take secrets out of complaints about the command line, which quote it."""
+    try:
+        yield
+    except _UsageError as problem:
+        problem.message = shown(problem.message)
+        raise
+
+
+def _show_traceback() -> None:
+    if "--debug" in sys.argv:
+        typer.echo(shown(traceback.format_exc()), err=True)
 
 
 app = typer.Typer(
@@ -85,10 +111,10 @@ _GAVE_UP = (BudgetSpent, CandidateShortage, NotIdentifiable)  # the input was fi
 def main() -> None:
     """Run the command line; a bad input is one line on stderr and exit code 2."""
     logging.getLogger("stamina").addHandler(logging.NullHandler())  # its retries end in one line of ours
+    prepare_streams()
     try:
         app()
-    except (GradsiftError, ValueError, TypeError, OSError) as problem:
-        if "--debug" in sys.argv:
-            traceback.print_exc()
-        typer.echo("gradsift: " + " ".join(str(problem).split()), err=True)
+    except (GradsiftError, ValueError, TypeError, OSError, OverflowError, MemoryError) as problem:
+        _show_traceback()
+        typer.echo("gradsift: " + shown(" ".join(str(problem).split()) or type(problem).__name__), err=True)
         raise SystemExit(NOT_CERTIFIED if isinstance(problem, _GAVE_UP) else _BAD_INPUT) from None

@@ -16,7 +16,7 @@ __all__ = ["bench"]
 
 _BOXES = ((5, 3), (10, 5), (20, 10))  # (inputs, units)
 _BENCH_TABLES = ((10, 3, 5_000), (20, 5, 10_000))  # (inputs, units, rows)
-_NOISE = 0.2
+_BENCH_NOISE = 0.2
 _RESTARTS = 5
 _FOUND = 0.2  # units count as found when each is this close to a true one (11 degrees)
 
@@ -135,7 +135,7 @@ def _measure_table(d: int, k: int, n: int, seed: int) -> TableRow:
 
     teacher, rows, fresh, algorithm = (np.random.default_rng([seed, d, k, n, i]) for i in range(4))
     truth = random_combination(d, k, slope=2.0, min_singular_value=0.5, rng=teacher)
-    X, y = truth.sample(n, _NOISE, rng=rows)
+    X, y = truth.sample(n, _BENCH_NOISE, rng=rows)
     new, value = truth.sample(10_000, None, rng=fresh)
     start = time.process_time()
     found = recover((X, y), k, random_state=algorithm).model

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .results import Activation, Report, Seed, finish, require_place, require_report, verdict_speaks
+from .results import Activation, Report, Seed, finish, require_distinct, require_place, require_report, verdict_speaks
 from .show import AsJson
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ def fit(
     """
     require_place(out, (".json",))
     require_report(report)
+    require_distinct({"--out": out, "--report": report}, {"the table": data})
     n_units = _number(units)
     from .. import recovery
     from .tables import column_names

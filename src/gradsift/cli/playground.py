@@ -13,7 +13,7 @@ __all__ = ["playground"]
 
 
 def playground(
-    port: Annotated[int, typer.Option(help="Port on this machine; 0 takes a free one.")] = 0,
+    port: Annotated[int, typer.Option(min=0, max=65_535, help="Port on this machine; 0 takes a free one.")] = 0,
     browser: Annotated[bool, typer.Option(help="Open a browser.")] = True,
     out: Annotated[Path | None, typer.Option(help="Write the page to this .html file instead of serving it.")] = None,
 ) -> None:

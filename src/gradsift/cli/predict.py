@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .results import read_notes, require_place
+from .results import read_notes, require_distinct, require_place
 from .show import AsJson, print_json
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ def predict(
     from .tables import SUFFIXES, write_table
 
     require_place(out, SUFFIXES)
+    require_distinct({"--out": out}, {"the table": data, "the model": model})
     if not model.is_file():
         raise FileNotFoundError(f"There is no file {model}.")
     from ..model import SigmoidCombination
@@ -36,7 +37,9 @@ def predict(
     loaded = SigmoidCombination.load(model)
     notes = read_notes(model)
     X = _inputs(data, notes, loaded.n_features)
-    write_table(out, _columns(loaded, X, notes))
+    columns = _columns(loaded, X, notes)
+    _require_numbers(columns)
+    write_table(out, columns)
     if as_json:
         print_json({"rows": len(X), "file": str(out)})
     else:
@@ -55,17 +58,26 @@ def _inputs(data: Path, notes: dict[str, Any], n_features: int) -> Any:
     return read_numbers(data, names)
 
 
-def _columns(model: SigmoidCombination, X: Any, notes: dict[str, Any]) -> dict[str, Any]:
-    """Return the columns to write: numbers, one per output where there are several, or classes with probabilities."""
-    if "outputs" in notes:
-        return {
-            f"prediction_{i + 1}": _for_output(model, output).predict(X) for i, output in enumerate(notes["outputs"])
-        }
-    values = model.predict(X)
-    if "classes" not in notes:
-        return {"prediction": values}
+def _require_numbers(columns: dict[str, Any]) -> None:
     import numpy as np
 
+    for values in columns.values():
+        if values.dtype.kind == "f" and not np.isfinite(values).all():
+            row = int(np.argmin(np.isfinite(values))) + 1
+            raise ValueError(f"The model's value leaves double precision at data row {row}: its numbers are too large.")
+
+
+def _columns(model: SigmoidCombination, X: Any, notes: dict[str, Any]) -> dict[str, Any]:
+    """Return the columns to write: numbers, one per output where there are several, or classes with probabilities."""
+    import numpy as np
+
+    with np.errstate(over="ignore", invalid="ignore"):  # looked at afterwards
+        if "outputs" in notes:
+            models = [_for_output(model, output) for output in notes["outputs"]]
+            return {f"prediction_{i + 1}": one.predict(X) for i, one in enumerate(models)}
+        values = model.predict(X)
+    if "classes" not in notes:
+        return {"prediction": values}
     second = np.clip(0.5 * (1 + values), 0.0, 1.0)
     classes = np.asarray(notes["classes"])
     return {"prediction": classes[(second > 0.5).astype(int)], "probability": second}
@@ -73,5 +85,8 @@ def _columns(model: SigmoidCombination, X: Any, notes: dict[str, Any]) -> dict[s
 
 def _for_output(model: SigmoidCombination, output: dict[str, Any]) -> SigmoidCombination:
     """Return the model of one output: the same units with that output's weights and intercept."""
-    weights, intercept, linear = output["weights"], output["intercept"], output.get("linear", 0.0)
-    return type(model)(model.units, weights, model.slopes, model.offsets, intercept, model.activation, linear)
+    try:
+        weights, intercept, linear = output["weights"], output["intercept"], output.get("linear", 0.0)
+        return type(model)(model.units, weights, model.slopes, model.offsets, intercept, model.activation, linear)
+    except (KeyError, TypeError, ValueError) as problem:
+        raise ValueError(f"An output of the model is damaged: {type(problem).__name__} ({problem}).") from None

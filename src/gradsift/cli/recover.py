@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .results import Activation, Report, Seed, finish, require_place, require_report, verdict_speaks
+from ..addresses import shown
+from .results import Activation, Report, Seed, finish, require_distinct, require_place, require_report, verdict_speaks
 from .show import NOTHING_WRITTEN, AsJson, keeping
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ def recover(
     activation: Activation = "tanh",
     method: Annotated[str, typer.Option(help="auto, or paper for the published algorithm.")] = "auto",
     seed: Seed = 0,
+    recheck: Annotated[int | None, typer.Option(help="Journal rows to ask again; 0: none.")] = None,
     trust: Annotated[bool, typer.Option("--trust", help="Allow a .joblib file: loading it runs its code.")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -43,7 +45,14 @@ def recover(
     """
     require_place(out, (".json", ".npz"))
     require_report(report)
-    given: dict[str, Any] = {"bounds": _bounds(bounds), "noise": _noise(noise), "max_queries": budget}
+    source = Path(oracle) if "://" not in oracle and Path(oracle).is_file() else None
+    require_distinct({"--out": out, "--report": report, "--journal": journal}, {"--oracle": source})
+    given: dict[str, Any] = {
+        "bounds": _bounds(bounds),
+        "noise": _noise(noise),
+        "max_queries": budget,
+        "recheck": recheck,
+    }
     if journal is not None:
         require_place(journal, (journal.suffix,))
         given["journal"] = str(journal)
@@ -65,10 +74,17 @@ def recover(
         try:
             found = recovery.recover(box, units, **how)
         except SystemExit as left:  # the box's code, which must not choose our exit code
-            raise ValueError(f"{oracle} ended the program instead of answering (SystemExit: {left}).") from left
-    settings = {"command": "recover", "oracle": oracle, "features": box.n_features, "units": units, "budget": budget}
+            raise ValueError(f"{shown(oracle)} ended the program instead of answering (SystemExit: {left}).") from left
+    settings = {
+        "command": "recover",
+        "oracle": shown(oracle),
+        "features": box.n_features,
+        "units": units,
+        "budget": budget,
+    }
     settings |= {"bounds": bounds, "noise": noise, "activation": activation, "method": method, "seed": seed}
-    finish(found, out=out, report=report, as_json=as_json, notes={}, settings=settings)
+    notes = {"n_rechecked": box.n_rechecked} if box.n_rechecked else {}
+    finish(found, out=out, report=report, as_json=as_json, notes=notes, settings=settings)
 
 
 def _warn_of_code(path: str, trust: bool) -> None:

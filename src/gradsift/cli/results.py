@@ -6,14 +6,14 @@ import contextlib
 import json
 import tempfile
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ..checks import lines
-from ..files import atomic_writer
+from ..files import atomic_writer, read_json, same_file
 from .show import NOT_CERTIFIED, NOTHING_WRITTEN, keeping, print_json, print_table
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ __all__ = [
     "Seed",
     "finish",
     "read_notes",
+    "require_distinct",
     "require_folder",
     "require_place",
     "require_report",
@@ -64,6 +65,16 @@ def require_place(path: Path | None, suffixes: Iterable[str]) -> None:
         raise IsADirectoryError(f"{path} cannot be written: it is a folder.")
 
 
+def require_distinct(outputs: Mapping[str, Path | None], inputs: Mapping[str, Path | None]) -> None:
+    """Refuse, before any work, to write two files to one place, or one over what is read."""
+    names = [*outputs, *inputs]
+    for i, one in enumerate(outputs):
+        for other in names[i + 1 :]:
+            paths = outputs[one], {**inputs, **outputs}[other]
+            if paths[0] is not None and paths[1] is not None and same_file(paths[0], paths[1]):
+                raise ValueError(f"{one} and {other} must be different files, but both are {paths[0]}.")
+
+
 def require_folder(path: Path) -> None:
     """Make a folder, or refuse it before any work."""
     try:
@@ -75,9 +86,10 @@ def require_folder(path: Path) -> None:
 @contextlib.contextmanager
 def verdict_speaks() -> Iterator[None]:
     """Keep warnings that repeat the verdict off the screen: the verdict is printed anyway."""
-    from ..errors import LowSupportWarning, UncertifiedWarning
+    from ..errors import LowSupportWarning, SlowFitWarning, UncertifiedWarning
 
     with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SlowFitWarning)  # told by the progress report
         warnings.simplefilter("ignore", UncertifiedWarning)
         warnings.simplefilter("ignore", LowSupportWarning)
         yield
@@ -150,8 +162,27 @@ def read_notes(path: Path) -> dict[str, Any]:
     """Return what a .json model file carries beside the model."""
     if path.suffix != ".json":
         return {}
-    held = json.loads(path.read_text(encoding="utf-8"))
-    return {name: held[name] for name in ("columns", "target", "classes", "outputs") if name in held}
+    held = read_json(path)
+    notes: dict[str, Any] = {name: held[name] for name in _NOTES if name in held}
+    for name, good in _NOTES.items():
+        if name in notes and not good(notes[name]):
+            raise ValueError(f"{path} is damaged: what it holds as {name} cannot be that.")
+    return notes
+
+
+def _are_words(value: Any) -> bool:
+    """Return whether a value is a list of different words."""
+    return (
+        isinstance(value, list) and all(isinstance(word, str) for word in value) and len(set(value)) == len(value) > 0
+    )
+
+
+_NOTES: dict[str, Callable[[Any], bool]] = {
+    "columns": _are_words,
+    "target": lambda value: isinstance(value, str),
+    "classes": lambda value: _are_words(value) and len(value) == 2,
+    "outputs": lambda value: isinstance(value, list) and bool(value) and all(isinstance(v, dict) for v in value),
+}
 
 
 def _unit_rows(found: Recovery) -> tuple[list[str], list[list[Any]]]:

@@ -24,17 +24,23 @@ def column_names(path: Path) -> list[str]:
     _require_table(path)
     if path.suffix == ".parquet":
         return _parquet_names(path)
-    try:
-        with path.open(newline="", encoding="utf-8-sig") as stream:
-            names = next(csv.reader(stream), [])
-    except (UnicodeDecodeError, csv.Error) as problem:
-        raise ValueError(f"{path} must be a table in UTF-8 text, but its header cannot be read: {problem}.") from None
+    names, _ = _csv_header(path)
     if not names:
         raise ValueError(f"{path} is empty: it needs a line of column names.")
     repeated = sorted({name for name in names if names.count(name) > 1})
     if repeated:
         raise ValueError(f"{path} has two columns named {repeated[0]!r}.")
     return names
+
+
+def _csv_header(path: Path) -> tuple[list[str], int]:
+    """Return the column names and the number of lines they take: a quoted name may go on in the next one."""
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as stream:
+            lines = csv.reader(stream)
+            return next(lines, []), lines.line_num
+    except (UnicodeDecodeError, csv.Error) as problem:
+        raise ValueError(f"{path} must be a table in UTF-8 text, but its header cannot be read: {problem}.") from None
 
 
 def _parquet_names(path: Path) -> list[str]:
@@ -102,10 +108,11 @@ def _places(path: Path, names: Sequence[str]) -> list[int]:
 
 
 def _load_csv(path: Path, places: Sequence[int], dtype: Any) -> Any:
+    _, n_header_lines = _csv_header(path)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # "input contained no data": said below in our words
         rows = np.loadtxt(
-            path, dtype, delimiter=",", quotechar='"', comments=None, skiprows=1, usecols=places, ndmin=2,
+            path, dtype, delimiter=",", quotechar='"', comments=None, skiprows=n_header_lines, usecols=places, ndmin=2,
             encoding="utf-8-sig",
         )  # fmt: skip
     if not len(rows):

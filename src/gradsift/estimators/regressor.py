@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 from ..callbacks import FitTasks, with_callbacks
 from ..checking import Floats
 from ..progress import reporting
-from ..recovery import recovery_of_fit, with_outputs
+from ..recovery import recovery_of_fit, with_outputs, within_double_precision
 from ..sources import ArraySource
 from ..sources.remote import is_remote, predict_rows
 from ..sources.sparse import is_sparse
@@ -136,7 +136,7 @@ class SigmoidCombinationRegressor(RegressorMixin, SigmoidEstimator):
     def _fit_several(self, X: Any, Y: Floats, sample_weight: Any, tasks: FitTasks, groups: Any) -> None:
         if is_sparse(X):
             raise ValueError("X must be dense for several targets.")
-        with reporting(False if self.progress is None else self.progress):
+        with reporting(False if self.progress is None else self.progress), within_double_precision():
             joint = fit_several(
                 X, Y, sample_weight, self.n_units, self._rng(), progress=tasks.step, groups=groups, **self._options()
             )

@@ -1,15 +1,16 @@
-"""Gauss-Newton on mergeable normal equations: least squares, or the likelihood of -1/+1 labels."""
+"""One layout, one Jacobian, one damped Gauss-Newton: what all walks share."""
 
 from __future__ import annotations
 
 from .chart import Chart
 from .fitted import Fitted, covariance_of, half_angles
 from .jacobian import layer_jacobian, predict, value_jacobian
+from .joint import fit_jointly
 from .layout import Family, Layout, Parameters, from_model
-from .minimise import Refined, refine
 from .mirrors import mirrors_of, moved_by, reflect
 from .normal import Equations, NormalEquations
-from .prior import NO_PRIOR, Prior
+from .prior import NO_PRIOR, Prior, slope_prior
+from .refine import Refined, refine
 
 __all__ = [
     "NO_PRIOR",
@@ -23,6 +24,7 @@ __all__ = [
     "Prior",
     "Refined",
     "covariance_of",
+    "fit_jointly",
     "from_model",
     "half_angles",
     "layer_jacobian",
@@ -31,5 +33,6 @@ __all__ = [
     "predict",
     "refine",
     "reflect",
+    "slope_prior",
     "value_jacobian",
 ]

@@ -1,163 +1,160 @@
-"""Levenberg-Marquardt on summed normal equations: the one polish that black box and data share."""
+"""THE damped Gauss-Newton loop: step, accept or reject, renew the curvature or reuse it, stop.
+
+What is minimised and in which coordinates are strategies, behind :class:`Landscape`: sums of normal equations over any
+source of rows (:mod:`gradsift.fit.refine`), or rows in memory with each unit in its own frame
+(:mod:`gradsift.fit.joint`). The loop itself knows neither rows nor units.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from ..checking import Floats
-from .chart import Chart
-from .layout import Family, Parameters
-from .normal import Equations
-from .prior import Prior
+from .layout import Parameters
 
-__all__ = ["Refined", "refine"]
+__all__ = ["Descended", "Landscape", "Limits", "Point", "Quadratic", "bfgs_update", "minimise"]
 
-Evaluate = Callable[[Parameters, bool], Equations]  # (point, with curvature?) -> equations
+_LEAST_GAIN = 1e-3  # of the promised decrease: less, and a step is not taken
+_GOOD, _POOR = 0.75, 0.25  # share of the promised decrease from which damping falls, and below which it grows
+_TRUE = (0.6, 1.4)  # the same range in which the old curvature still describes the new place
+_NEAR = 0.3  # nats: from here on the curvature hardly changes, and the gradient alone is worth a look
+_MOST_DAMPING, _LEAST_DAMPING = 1e8, 1e-12
+_SLOW, _SLOW_STEPS = 0.01, 6  # decrease over the objective, and how many steps in a row of no more
 
-_NEAR = 0.3  # nats: from here on the curvature hardly changes, and the gradient alone is worth a pass
+
+class Point(Protocol):
+    """A place that was looked at; `objective` is in nats, infinite where the function is not finite."""
+
+    @property
+    def theta(self) -> Parameters: ...
+    @property
+    def objective(self) -> float: ...
 
 
-@dataclass(frozen=True)
-class Refined:
-    """Where the iteration ended.
+Here = TypeVar("Here", bound=Point)
+
+
+class Quadratic(NamedTuple):
+    """A quadratic model of the objective about a place, in local coordinates.
 
     Attributes
     ----------
-    theta : Parameters
-    objective : float
-        Nats: minus the (concentrated) log-likelihood of all rows, plus the prior.
-    loss : float
-        Half the residual sum of squares, or minus the log-likelihood of labels; without the prior.
-    mass : float
-        Total weight of the rows.
-    equations : Equations
-        At `theta`; its curvature may stem from the previous point.
-    n_iterations : int
-    converged : bool
-        The predicted decrease fell below the tolerance.
+    matrix, gradient : (q, q) and (q,) arrays
+    stale : bool
+        The curvature stems from another place.
+    memory : object
+        What the problem needs to go on from here.
     """
 
-    theta: Parameters
-    objective: float
-    loss: float
-    mass: float
-    equations: Equations
-    n_iterations: int
+    matrix: Floats
+    gradient: Floats
+    stale: bool
+    memory: Any
+
+
+class Landscape(Protocol[Here]):
+    """What is minimised, and the coordinates in which steps are taken."""
+
+    def look(self, theta: Parameters) -> Here:
+        """Evaluate the objective."""
+
+    def model(self, here: Here) -> Quadratic:
+        """Return the quadratic model with the curvature at a place."""
+
+    def carried(self, model: Quadratic, here: Here, there: Here) -> Quadratic | None:
+        """Return the model at a new place with the curvature of the old one; None where a new one costs no more."""
+
+    def move(self, here: Here, model: Quadratic, step: Floats) -> Parameters:
+        """Return the parameters a step away, in local coordinates."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """When to stop.
+
+    Attributes
+    ----------
+    tolerance : float
+        Nats: the promised decrease below which a place is an optimum.
+    most : int
+        Steps tried.
+    floor : float
+        An objective below which there is nothing left to gain.
+    hopeless : float
+        An objective above which six steps in a row of less than a percent end in a wrong place.
+    """
+
+    tolerance: float = 1e-4
+    most: int = 30
+    floor: float = -np.inf
+    hopeless: float = np.inf
+
+
+@dataclass(frozen=True)
+class Descended(Generic[Here]):
+    """Where the iteration ended, and the model there; `converged`: no step promises more than the tolerance."""
+
+    here: Here
+    model: Quadratic
+    n_steps: int
     converged: bool
 
-    @property
-    def noise_variance(self) -> float:
-        """Mean square of the residuals (meaningful for least squares only)."""
-        return 2 * self.loss / self.mass
 
+def minimise(
+    problem: Landscape[Here], here: Here, model: Quadratic, limits: Limits, damping: float = 1e-3
+) -> Descended[Here]:
+    """Go downhill from a place by damped Gauss-Newton steps.
 
-class _Point(NamedTuple):
-    theta: Parameters
-    equations: Equations
-    objective: float
-    variance: float
-    gradient: Floats  # of the objective
-
-
-def refine(
-    evaluate: Evaluate,
-    family: Family,
-    start: Parameters,
-    *,
-    prior: Prior,
-    metric: Floats | None = None,
-    curvature: Floats | None = None,
-    tolerance: float = 1e-4,
-    max_iterations: int = 30,
-) -> Refined:
-    """Minimise minus the log-posterior from `start`.
-
-    Parameters
-    ----------
-    evaluate : callable
-        Sums the normal equations over the rows, e.g. ``lambda t, c: source.reduce(NormalEquations(family, t,
-        curvature=c))``. Called once per iteration, with curvature only when the last step was not as predicted.
-    curvature : (size, size) array, optional
-        A stand-in for the Gauss-Newton matrix at `start` (say, that of a sample of the rows, scaled up): with it most
-        iterations cost a gradient only.
-    tolerance : float
-        Nats: stop when the predicted decrease is below it.
+    A step solves ``(H + damping diag H) step = -gradient``. One that keeps less than a thousandth of what the model
+    promised is not taken: an old curvature is blamed first, then the length.
     """
-    chart = Chart(family, metric)
-    stale, damping = curvature is not None, 1e-3
-    here = _look(evaluate, family, prior, chart.project(start), curvature=not stale)
-    if curvature is None:
-        curvature = here.equations.curvature
-    H = _hessian(here, curvature, prior, family)
-    for iteration in range(1, max_iterations + 1):
-        G = chart.tangent(here.theta)
-        free = G.shape[0] == G.shape[1]  # unconstrained: G is the identity
-        local = (H, here.gradient) if free else (G.T @ H @ G, G.T @ here.gradient)
-        step, predicted = _damped_step(*local, damping)
-        if predicted < tolerance:
-            return _result(here, curvature, iteration, True)
-        there = _look(evaluate, family, prior, chart.retract(here.theta, G @ step), curvature=False)
-        gain = (here.objective - there.objective) / predicted
-        if gain > 1e-3:
-            damping = damping / 10 if gain > 0.75 else damping * (1.0 if gain > 0.25 else 4.0)
-            stale = 0.6 < gain < 1.4 or predicted < _NEAR
-            if stale:
-                H = _updated(H, family.pack(there.theta) - family.pack(here.theta), there.gradient - here.gradient)
-            here = there
-        elif not stale:
+    n_slow = 0
+    for n_steps in range(1, limits.most + 1):
+        step, promised = damped_step(model.matrix, model.gradient, damping)
+        if promised < limits.tolerance:
+            return Descended(here, model, n_steps, True)
+        there = problem.look(problem.move(here, model, step))
+        gain = (here.objective - there.objective) / promised
+        if gain > _LEAST_GAIN:
+            damping = _next_damping(damping, gain)
+            slow = here.objective > limits.hopeless and here.objective - there.objective < _SLOW * here.objective
+            n_slow = n_slow + 1 if slow else 0
+            reusable = _TRUE[0] < gain < _TRUE[1] or promised < _NEAR
+            carried = problem.carried(model, here, there) if reusable else None
+            here, model = there, problem.model(there) if carried is None else carried
+            if n_slow == _SLOW_STEPS or here.objective < limits.floor:
+                return Descended(here, model, n_steps, False)
+        elif model.stale:
+            model = problem.model(here)
+        else:
             damping *= 8.0
-            if damping > 1e8:
-                return _result(here, curvature, iteration, False)
-            continue
-        else:  # blame the old curvature before the step length
-            stale = False
-        if not stale:
-            curvature = evaluate(here.theta, True).curvature
-            H = _hessian(here, curvature, prior, family)
-    return _result(here, curvature, max_iterations, False)
+            if damping > _MOST_DAMPING:
+                return Descended(here, model, n_steps, False)
+    return Descended(here, model, limits.most, False)
 
 
-def _look(evaluate: Evaluate, family: Family, prior: Prior, theta: Parameters, *, curvature: bool) -> _Point:
-    equations = evaluate(theta, curvature)
-    mass = equations.mass
-    if family.labels:
-        variance, loss = 1.0, equations.loss
-    else:
-        variance = 2 * equations.loss / mass + prior.least_variance
-        loss = 0.5 * mass * float(np.log(variance))
-    gradient = equations.gradient / variance + prior.gradient(theta, family)
-    return _Point(theta, equations, loss + prior.value(theta, family), variance, gradient)
+def _next_damping(damping: float, gain: float) -> float:
+    if gain > _GOOD:
+        return max(damping / 10, _LEAST_DAMPING)
+    return damping if gain > _POOR else 4 * damping
 
 
-def _hessian(here: _Point, curvature: Floats | None, prior: Prior, family: Family) -> Floats:
-    """Return the Gauss-Newton matrix of the objective in the flat parameters."""
-    assert curvature is not None  # for the type checker: it was asked for
-    return curvature / here.variance + prior.curvature(here.theta, family)
-
-
-def _updated(H: Floats, step: Floats, change: Floats) -> Floats:
-    """Return the BFGS update: the last digits need the curvature that Gauss-Newton leaves out, and this is free."""
-    Hs = H @ step
-    bend, model_bend = float(step @ change), float(step @ Hs)
-    if bend <= 1e-3 * model_bend or model_bend <= 0:
-        return H
-    return np.asarray(H + np.outer(change, change) / bend - np.outer(Hs, Hs) / model_bend)
-
-
-def _damped_step(H: Floats, g: Floats, damping: float) -> tuple[Floats, float]:
+def damped_step(H: Floats, g: Floats, damping: float) -> tuple[Floats, float]:
     """Return the step and the decrease of the quadratic model that it promises."""
     scale = np.diag(H).copy()
     scale[scale <= 0] = 1.0
+    damped = H.copy()
+    diagonal = np.einsum("pp->p", damped)  # a view
     for _ in range(30):
+        diagonal[:] = np.diag(H) + damping * scale
         try:
-            factor = cho_factor(H + np.diag(damping * scale), lower=True, check_finite=False)
+            factor = cho_factor(damped, lower=True, check_finite=False)
             break
-        except LinAlgError:
+        except (LinAlgError, ValueError):
             damping = max(10 * damping, 1e-10)
     else:
         return np.zeros_like(g), 0.0
@@ -165,6 +162,11 @@ def _damped_step(H: Floats, g: Floats, damping: float) -> tuple[Floats, float]:
     return step, float(-(g @ step) - 0.5 * step @ H @ step)
 
 
-def _result(here: _Point, curvature: Floats | None, iterations: int, converged: bool) -> Refined:
-    equations = here.equations._replace(curvature=curvature)
-    return Refined(here.theta, here.objective, equations.loss, equations.mass, equations, iterations, converged)
+def bfgs_update(H: Floats, step: Floats, change: Floats) -> Floats:
+    """Return a matrix that also explains how a gradient changed along a step: the last digits need the curvature that
+    Gauss-Newton leaves out, and this is free."""
+    Hs = H @ step
+    bend, model_bend = float(step @ change), float(step @ Hs)
+    if bend <= 1e-3 * model_bend or model_bend <= 0:
+        return H
+    return np.asarray(H + np.outer(change, change) / bend - np.outer(Hs, Hs) / model_bend)

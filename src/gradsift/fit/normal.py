@@ -60,18 +60,19 @@ class NormalEquations(Summary[Equations, Equations]):
         values, active = self._units(rows.X)
         r = self.theta.u @ values + self.theta.c
         weight = np.ones(len(r)) if rows.weight is None else rows.weight
-        residual, likelihood = rows.y - r, self.family.likelihood
+        likelihood = self.family.likelihood
         information, loss = weight * likelihood.precision(r), likelihood.loss(r, rows.y, weight)
+        score = weight * likelihood.score(r, rows.y)
         if self.family.labels:
             # Weights move on the simplex, where a shift common to a row's values has no effect; this one keeps rows
             # that all units call certain (information 1e9) from drowning the rest in rounding.
             values -= r
-        gradient = self._gradient(rows.X, values, active, -residual * information)
+        gradient = self._gradient(rows.X, values, active, -score)
         curvature = scatter = None
         if self.curvature:
             curvature = self._matrix(rows.X, values, active, np.sqrt(information))
         if self.scatter:
-            scatter = self._matrix(rows.X, values, active, residual * information)
+            scatter = self._matrix(rows.X, values, active, score)
         return Equations(float(weight.sum()), loss, gradient, curvature, scatter)
 
     def _units(self, X: Floats) -> tuple[Floats, Floats]:

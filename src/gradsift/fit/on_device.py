@@ -43,14 +43,15 @@ def _equations(summary: NormalEquations, X: Any, y: Any, weight: Any) -> tuple[A
     weight = r.new_ones(len(r)) if weight is None else weight.double()
     residual = target - r
     if family.labels:
+        score = weight * target / (1 + target * r).clamp(min=0.5 * CERTAINTY.simplex)
         information = weight / (1 - r * r).clamp(min=CERTAINTY.simplex)
         loss = -(weight @ (0.5 * (1 + target * r)).clamp(min=0.25 * CERTAINTY.simplex).log())
         values = values - r[:, None]  # as in memory: no effect on the simplex, and less rounding
     else:
-        information, loss = weight, 0.5 * (weight @ (residual * residual))
+        information, score, loss = weight, weight * residual, 0.5 * (weight @ (residual * residual))
     J = tensor_jacobian(family.layout(*theta.A.shape), x, values, active)
     matrices = [
         (J * scale[:, None]).T @ (J * scale[:, None]) if wanted else None
-        for wanted, scale in ((summary.curvature, information.sqrt()), (summary.scatter, residual * information))
+        for wanted, scale in ((summary.curvature, information.sqrt()), (summary.scatter, score))
     ]
-    return weight.sum(), loss, -(residual * information) @ J, *matrices
+    return weight.sum(), loss, -score @ J, *matrices

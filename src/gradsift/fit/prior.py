@@ -1,81 +1,115 @@
-"""Gaussian priors: weak ones that keep a search from growing a spike unit (huge slope, tiny weight), and ridges."""
+"""Weak priors: they keep a fit to few rows from growing a spike unit, a huge slope with a tiny weight. And ridges."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ..checking import Floats
-from .layout import Family, Parameters
+from ..likelihood import Noise
+from .layout import Family, Layout, Parameters
 
-__all__ = ["NO_PRIOR", "Prior"]
+__all__ = ["NO_PRIOR", "Prior", "slope_prior"]
+
+_LABEL_SLOPES = 4.0  # one over the variance of log-slopes about the typical one
+_LEAST = 1e-30  # square of a slope
+_DRAG = 0.6  # labels, nats: 1/2 where arguments spread widely, 1 where all are on the slope; levers: in between
 
 
 @dataclass(frozen=True)
 class Prior:
-    """Independent Gaussians, in the coordinates of the fit (rows and target of unit scale).
+    """Independent Gaussians, in the coordinates of the fit; each number is one over a variance, and zero says nothing.
 
     Attributes
     ----------
     arguments : float or (d,) array
-        Standard deviation of the entries of A, one for all columns or one for each.
-    weights : float
-        Standard deviation of the weights; not used on the simplex.
-    homogeneity : float
-        Standard deviation of a unit's log-slope about the mean log-slope of all units.
-    offsets : float
-        Standard deviation of the offsets.
+        Of the entries of A, one for all columns or one for each.
+    offsets, weights : float
+    slopes : float
+        Of a unit's log-slope about the typical one.
+    typical : float, optional
+        The slope that they vary about; by default the geometric mean of all.
+    drag : float
+        Times d - 1, what an e-fold of a slope costs. Directions are fitted to the noise, too, which makes the most
+        likely slopes too steep; integrated over all directions the likelihood has a factor ``|I|^(-1/2)``, and the
+        information I of d - 1 coordinates of a direction grows with the slope.
     least_variance : float
-        Added to the noise's variance: without it, what passes through all rows beats every prior. By default only a
-        floor for exact fits, below which there is nothing left to gain.
+        Added to the variance of noise that is estimated: without it, what passes through all rows beats every prior.
+        By default only a floor for exact fits, below which there is nothing left to gain.
+
+    Notes
+    -----
+    The defaults are for rows and target of unit scale: standard deviations of 8, 8, 3 and, for log-slopes, 1/2.
     """
 
-    arguments: float | Floats = 8.0
-    weights: float = 3.0
-    homogeneity: float = 0.5
-    offsets: float = 8.0
-    least_variance: float = 1e-28
+    arguments: float | Floats = 1 / 64
+    offsets: float = 1 / 64
+    weights: float = 1 / 9
+    slopes: float = 4.0
+    typical: float | None = None
+    drag: float = 0.0
+    least_variance: float = 1e-28  # of a target of unit scale
 
-    def value(self, theta: Parameters, family: Family) -> float:
+    def within(self, family: Family) -> Prior:
+        """Return what is left of it in a family: weights on the simplex and common slopes need no prior."""
+        weights = 0.0 if family.labels else self.weights
+        return replace(self, weights=weights, slopes=self.slopes if family.slopes == "each" else 0.0)
+
+    def loss(self, theta: Parameters) -> float:
         """Return minus the log-density, up to a constant."""
-        total = 0.5 * float(((theta.A / self.arguments) ** 2).sum() + ((theta.b / self.offsets) ** 2).sum())
-        if not family.labels:
-            total += 0.5 * float((theta.u**2).sum()) / self.weights**2
-        if family.slopes == "each" and np.isfinite(self.homogeneity):
-            total += 0.5 * float((_log_slope_gaps(theta.A) ** 2).sum()) / self.homogeneity**2
-        return total
+        surplus = self._surplus(theta.A)
+        squares = float((self.arguments * theta.A**2).sum()) + self.offsets * float(theta.b @ theta.b)
+        squares += self.weights * float(theta.u @ theta.u) + self.slopes * float(surplus @ surplus)
+        return 0.5 * squares + float(self.drag * (theta.A.shape[1] - 1) * surplus.sum())
 
-    def gradient(self, theta: Parameters, family: Family) -> Floats:
-        """Return the gradient of :meth:`value` in the flat parameters."""
-        A = theta.A / self.arguments**2
-        if family.slopes == "each" and np.isfinite(self.homogeneity):
-            A = A + theta.A * (_log_slope_gaps(theta.A) / (self.homogeneity**2 * _squares(theta.A)))[:, None]
-        u = np.zeros_like(theta.u) if family.labels else theta.u / self.weights**2
-        return family.pack(Parameters(A, u, theta.b / self.offsets**2, 0.0))
+    def gradient(self, theta: Parameters) -> Parameters:
+        """Return the gradient of :meth:`loss`, parameter by parameter."""
+        pull = self.slopes * self._surplus(theta.A) + self.drag * (theta.A.shape[1] - 1)
+        A = self.arguments * theta.A + theta.A * (pull / _squares(theta.A))[:, None]
+        linear = None if theta.linear is None else np.zeros_like(theta.linear)
+        return Parameters(A, self.weights * theta.u, self.offsets * theta.b, 0.0, linear)
 
-    def curvature(self, theta: Parameters, family: Family) -> Floats:
+    def precisions(self, theta: Parameters) -> Parameters:
+        """Return the curvature of all but the part for slopes, which is diagonal."""
+        A, u, b, _, linear = theta
+        nothing = None if linear is None else np.zeros_like(linear)
+        return Parameters(
+            np.broadcast_to(self.arguments, A.shape),
+            np.full_like(u, self.weights),
+            np.full_like(b, self.offsets),
+            0.0,
+            nothing,
+        )
+
+    def along(self, A: Floats) -> Floats:
+        """Return the curvature of the part for slopes along each unit, (k,); never negative, as the true one may be."""
+        return np.asarray(self.slopes / _squares(A))
+
+    def curvature(self, theta: Parameters, layout: Layout) -> Floats:
         """Return a positive semidefinite stand-in for the Hessian, (size, size)."""
-        k, d = theta.A.shape
-        b = np.full(k, 1 / self.offsets**2)
-        A = np.broadcast_to(np.asarray(self.arguments, dtype=np.float64) ** -2, (k, d))
-        u = np.zeros(k) if family.labels else np.full(k, 1 / self.weights**2)
-        H = np.diag(family.pack(Parameters(A, u, b, 0.0)))
-        if family.slopes == "each" and np.isfinite(self.homogeneity):
-            radial = theta.A / _squares(theta.A)[:, None]  # d log|a| / da
-            for unit in range(k):
-                block = family.layout(k, d).a(unit)
-                H[block, block] += np.outer(radial[unit], radial[unit]) / self.homogeneity**2
+        H = np.diag(layout.pack(self.precisions(theta)))
+        for unit, (a, along) in enumerate(zip(theta.A, self.along(theta.A))):
+            block = layout.a(unit)
+            H[block, block] += along * np.outer(a, a) / max(float(a @ a), _LEAST)
         return H
 
+    def _surplus(self, A: Floats) -> Floats:
+        """(k,) log-slopes over what is expected of them."""
+        logs = 0.5 * np.log(_squares(A))
+        return np.asarray(logs - (logs.mean() if self.typical is None else np.log(self.typical)))
 
-NO_PRIOR = Prior(np.inf, np.inf, np.inf, np.inf)
+
+NO_PRIOR = Prior(0.0, 0.0, 0.0, 0.0)
+_SLOPES_ONLY = Prior(0.0, 0.0, 0.0, 1.0)
+
+
+def slope_prior(noise: Noise) -> Prior:
+    """Return what is believed about the slopes of units behind a black box's answers."""
+    if noise.typical_slope is None:
+        return _SLOPES_ONLY
+    return replace(_SLOPES_ONLY, slopes=_LABEL_SLOPES, typical=noise.typical_slope, drag=_DRAG)
 
 
 def _squares(A: Floats) -> Floats:
-    return np.asarray(np.maximum((A * A).sum(axis=1), 1e-12))
-
-
-def _log_slope_gaps(A: Floats) -> Floats:
-    logs = 0.5 * np.log(_squares(A))
-    return np.asarray(logs - logs.mean())
+    return np.asarray(np.maximum((A * A).sum(axis=1), _LEAST))

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..checking import Floats, at_least, finite_matrix, finite_vector, whole
 from ..errors import BudgetSpent
 from .journal import Journal
+from .recheck import Recheck
 from .replies import read_reply
 from .retry import Retry, ask_patiently
 
@@ -52,6 +53,8 @@ class _Ledger:
     answers: list[Floats] = field(default_factory=list)
     call: threading.RLock = field(default_factory=threading.RLock)  # one call at a time: a campaign has an order
     batch: threading.Lock = field(default_factory=threading.Lock)  # counting and recording, from any thread
+    n_rechecked: int = 0
+    recheck: Recheck = field(default_factory=lambda: Recheck(0, 0))
 
 
 class Oracle:
@@ -74,14 +77,17 @@ class Oracle:
     journal : path or Journal, optional
         A file that keeps the answers; a rerun of the same campaign reads them back instead of asking again. A process
         that dies loses the batches in flight, so keep `batch_size` small where answers are dear. Another model behind
-        the same journal is noticed if `function` has an attribute ``identity`` (those of the adapters do), or if
-        ``Journal(path, plan=...)`` names it.
+        the same journal is refused: told by the attribute ``identity`` of `function` (those of the adapters have one),
+        by ``Journal(path, plan=...)``, or by its answers to rows that are asked again (`recheck`).
     n_jobs : int
         Threads that ask at the same time, for slow oracles; `function` must bear it.
     retry : Retry, optional
         How often to ask again after an exception, NaN or inf; by default four attempts, 0.1, 0.4 and 1.6 s apart.
     remember : bool, optional
         Keep rows and answers in memory for :meth:`answers`; by default only where there are several outputs.
+    recheck : int
+        Recorded rows that are asked again, twice each, when a journal is taken up; 0 for none. They count as queries,
+        not towards `max_queries`. Estimators and PyTorch modules, whose identity is all of them, are not asked.
 
     Notes
     -----
@@ -125,11 +131,13 @@ class Oracle:
         n_jobs: int = 1,
         retry: Retry | None = None,
         remember: bool | None = None,
+        recheck: int = 6,
     ) -> None:
         if not callable(function):
             raise TypeError(f"function must be callable, got {type(function).__name__}.")
         for name, value in (("n_features", n_features), ("n_jobs", n_jobs)):
             whole(name, value)
+        whole("recheck", recheck, 0)
         for name, limit in (("max_queries", max_queries), ("batch_size", batch_size)):
             if limit is not None:
                 whole(name, limit)
@@ -143,6 +151,8 @@ class Oracle:
         if self.journal is not None and not self.journal.is_open:
             self.journal.open(self.n_features, str(getattr(function, "identity", "")))
         self._ledger = _Ledger(max_queries)
+        if self.journal is not None and getattr(function, "recheckable", True):
+            self._ledger.recheck = Recheck(int(recheck), self.journal.n_recorded)
         self._direction: Callable[[int], Floats] | None = None
 
     def __repr__(self) -> str:
@@ -190,7 +200,12 @@ class Oracle:
     @property
     def n_queries(self) -> int:
         """Rows asked by this object; asking again for the same answer after a failure does not count."""
-        return self._ledger.n_queries
+        return self._ledger.n_queries + self._ledger.n_rechecked
+
+    @property
+    def n_rechecked(self) -> int:
+        """How many of `n_queries` went into rows of the journal that were asked again."""
+        return self._ledger.n_rechecked
 
     @property
     def n_replayed(self) -> int:
@@ -274,8 +289,9 @@ class Oracle:
         known = np.zeros(len(rows), dtype=np.bool_)
         if self.journal is not None:
             known, recorded = self.journal.replay(ledger.position, rows)
-        if known.any():
+        if self.journal is not None and known.any():
             self._check_width(recorded.shape[1])
+            ledger.recheck.compare(self.journal.path, ledger.position, rows, known, recorded, self._again)
             ledger.n_replayed += len(recorded)
         pieces = self._pieces(known)
         values = self._ask_pieces(rows, pieces)
@@ -321,6 +337,15 @@ class Oracle:
                 self.journal.append(ledger.position + piece, rows, values)
         return values
 
+    def _again(self, rows: Floats) -> Floats:
+        """Ask for rows that the journal holds, outside of campaign and budget."""
+        self._ledger.n_rechecked += len(rows)
+        step = self.batch_size or len(rows)
+        pieces = [rows[start : start + step] for start in range(0, len(rows), step)]
+        values = np.concatenate([ask_patiently(self.function, read_reply, piece, self.retry) for piece in pieces])
+        self._check_width(values.shape[1])
+        return values
+
     def _check_width(self, n_outputs: int) -> None:
         """Take the number of outputs from the first answer and hold all others to it."""
         if self._ledger.n_outputs is None:
@@ -343,7 +368,7 @@ class Oracle:
             )
 
     def _check_budget(self, n_rows: int) -> None:
-        spent = max(self.n_answered, self.n_queries)  # rows that failed were asked too
+        spent = max(self.n_answered, self._ledger.n_queries)  # rows that failed were asked too
         if self.max_queries is not None and spent + n_rows > self.max_queries:
             raise BudgetSpent(
                 f"{spent} of {self.max_queries} queries are spent and the next step needs {n_rows}: "

@@ -2,7 +2,8 @@
 
 Query i of a campaign is a pure function of the seed and of earlier answers. So it is enough to keep the answers,
 in order, each with a digest of the row it belongs to: a rerun asks the same rows in the same order, gets the
-recorded answers back, and a row that differs shows that this is another campaign.
+recorded answers back, and a row that differs shows that this is another campaign. A second digest, over position, row
+and answer, shows a bit that flipped on the disk.
 """
 
 from __future__ import annotations
@@ -24,16 +25,20 @@ from numpy.typing import NDArray
 from ..checking import Floats
 from ..errors import GradsiftError
 
-__all__ = ["Journal", "Replay"]
+__all__ = ["Journal", "Replay", "digest", "with_source"]
 
 # Read at run time: importing the package root would look, to the layer contract, like importing all of it.
 _OUR_VERSION = str(sys.modules[__name__.partition(".")[0]].__version__)
 
-_FORMAT = "gradsift.journal 1"
-_TABLES = (
-    "CREATE TABLE header (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
-    "CREATE TABLE answers (position INTEGER PRIMARY KEY, row BLOB NOT NULL, answer BLOB NOT NULL)",
+_FORMAT, _FORMAT_WITHOUT_SEALS = "gradsift.journal 2", "gradsift.journal 1"
+_HEADER = "CREATE TABLE header (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID"
+_ANSWERS = (
+    "CREATE TABLE answers (position INTEGER PRIMARY KEY, row BLOB NOT NULL, answer BLOB NOT NULL, seal BLOB NOT NULL)"
 )
+_ANSWERS_WITHOUT_SEALS = _ANSWERS.replace(", seal BLOB NOT NULL", "")
+_FIELDS = ("format", "n_features", "model", "plan", "version", "seed")
+_MOST_FEATURES = 10**9
+_SOURCE = ", source "
 
 
 class Replay(NamedTuple):
@@ -58,12 +63,14 @@ class Journal:
     -----
     Each batch is one transaction: a process killed at any moment loses the batch in flight and nothing else. The log
     is flushed to the disk by the operating system, so a power cut may lose a few batches more, never the file.
-    16 + 8 m bytes per row beside sqlite's own; the rows themselves are not stored.
+    24 + 8 m bytes per row beside sqlite's own; the rows themselves are not stored. A journal of an earlier version is
+    sealed, as it is, when it is first opened for writing.
     """
 
     def __init__(self, path: str | os.PathLike[str], plan: str = "") -> None:
         self.path, self.plan = Path(path), plan
         self._connection: sqlite3.Connection | None = None
+        self._sealed = True
 
     def __repr__(self) -> str:
         return f"Journal({os.fspath(self.path)!r})"
@@ -85,19 +92,52 @@ class Journal:
             if not connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
                 connection.execute("PRAGMA journal_mode=WAL")
                 connection.execute("BEGIN IMMEDIATE")
-                for table in _TABLES:
-                    connection.execute(table)
+                connection.execute(_HEADER)
+                connection.execute(_ANSWERS)
                 fields = {**ours, "version": _OUR_VERSION, "seed": str(secrets.randbits(62))}
                 connection.executemany("INSERT INTO header VALUES (?, ?)", fields.items())
+        self._check_tables()
+        if not self._sealed:
+            self._seal()
+        self._check_campaign(ours)
+
+    def _check_campaign(self, ours: dict[str, str]) -> None:
         theirs = self.header()
         for name in ("n_features", "model", "plan"):
-            unnamed = name == "model" and not (theirs[name] and ours[name])
-            if theirs[name] != ours[name] and not unnamed:
+            if name == "model":
+                same = not (theirs[name] and ours[name]) or _same_model(theirs[name], ours[name])
+            else:
+                same = theirs[name] == ours[name]
+            if not same:
                 self.close()
                 raise GradsiftError(
                     f"{self.path} was recorded with {name} {theirs[name]!r} and this run has {ours[name]!r}: "
-                    "it belongs to another campaign; use another journal."
+                    f"{_cause(theirs[name], ours[name])}; use another journal."
                 )
+
+    def _check_tables(self) -> None:
+        """Refuse a database that is not a journal, down to its tables: triggers and views could do anything."""
+        with self._told():
+            found = {str(sql) for (sql,) in self._open.execute("SELECT sql FROM sqlite_master")}
+        self._sealed = found == {_HEADER, _ANSWERS}
+        if not self._sealed and found != {_HEADER, _ANSWERS_WITHOUT_SEALS}:
+            self.close()
+            raise GradsiftError(f"{self.path} cannot be used as a journal: its tables are not those of one.")
+        self.header()
+
+    def _seal(self) -> None:
+        """Bring a journal of the first format up to date, all or nothing."""
+        with self._told(), self._open as connection:
+            connection.create_function("seal", 3, seal, deterministic=True)
+            connection.execute("BEGIN IMMEDIATE")
+            connection.execute("ALTER TABLE answers RENAME TO unsealed")
+            connection.execute(_ANSWERS)
+            connection.execute(
+                "INSERT INTO answers SELECT position, row, answer, seal(position, row, answer) FROM unsealed"
+            )
+            connection.execute("DROP TABLE unsealed")
+            connection.execute("UPDATE header SET value = ? WHERE name = 'format'", (_FORMAT,))
+        self._sealed = True
 
     def open_to_read(self) -> None:
         """Open a finished or unfinished journal without ever writing to it."""
@@ -107,7 +147,7 @@ class Journal:
         complete = not self.path.with_name(self.path.name + "-wal").exists()
         with self._told():
             self._connect(f"{self.path.resolve().as_uri()}?mode=ro{'&immutable=1' if complete else ''}", uri=True)
-        self.header()
+        self._check_tables()
 
     @property
     def is_open(self) -> bool:
@@ -146,8 +186,15 @@ class Journal:
         """Return what the file says about its campaign: n_features, model, plan, version, seed."""
         with self._told():
             fields = dict(self._open.execute("SELECT name, value FROM header").fetchall())
-        if fields.get("format") != _FORMAT:
+        if fields.get("format") not in (_FORMAT, _FORMAT_WITHOUT_SEALS):
             raise GradsiftError(f"{self.path} is not a journal this gradsift ({_OUR_VERSION}) can read.")
+        missing = [name for name in _FIELDS if not isinstance(fields.get(name), str)]
+        for name, most in (("n_features", _MOST_FEATURES), ("seed", 2**62)):
+            text = str(fields.get(name))
+            if not (text.isascii() and text.isdigit() and len(text) < 20 and int(text) <= most):
+                missing.append(name)
+        if missing:
+            raise GradsiftError(f"{self.path} is damaged: its header has no readable {missing[0]!r}.")
         return fields
 
     @property
@@ -162,19 +209,32 @@ class Journal:
         Raises
         ------
         GradsiftError
-            If a recorded query was about another row than now.
+            If a recorded query was about another row than now, or if its answer is damaged.
         """
         with self._told():
             found: list[Any] = self._open.execute(
-                "SELECT position - ?, row, answer FROM answers WHERE position >= ? AND position < ? ORDER BY position",
+                f"SELECT position - ?, row, answer, {'seal' if self._sealed else 'NULL'} FROM answers "
+                "WHERE position >= ? AND position < ? ORDER BY position",
                 (start, start, start + len(rows)),
             ).fetchall()
         known = np.zeros(len(rows), dtype=np.bool_)
-        for i, recorded, _ in found:
+        length = len(found[0][2]) if found and isinstance(found[0][2], bytes) else 0
+        for i, recorded, answer, sealed in found:
+            self._check_answer(start + i, recorded, answer, sealed, length)
             if recorded != digest(rows[i]):
                 self._refuse(start + i)
             known[i] = True
-        return Replay(known, np.array([np.frombuffer(answer) for _, _, answer in found]))
+        return Replay(known, np.array([np.frombuffer(answer) for _, _, answer, _ in found]))
+
+    def _check_answer(self, position: int, row: Any, answer: Any, sealed: Any, length: int) -> None:
+        """Refuse an answer that is not the one that was written."""
+        whole = isinstance(row, bytes) and isinstance(answer, bytes) and len(answer) == length and len(answer) % 8 == 0
+        whole = whole and bool(answer) and bool(np.isfinite(np.frombuffer(answer)).all())
+        if not whole or (self._sealed and sealed != seal(position, row, answer)):
+            raise GradsiftError(
+                f"{self.path} is damaged: the answer to query {position + 1} is not the one that was recorded (its "
+                "checksum differs); go back to a copy of the file, or begin with a new journal."
+            )
 
     def _refuse(self, position: int) -> None:
         version = self.header()["version"]
@@ -188,10 +248,13 @@ class Journal:
 
     def append(self, positions: NDArray[np.intp], rows: Floats, answers: Floats) -> None:
         """Record (n, m) answers to the queries at `positions` (n,) of the campaign, all or none."""
-        lines = [(int(p), digest(x), y.tobytes()) for p, x, y in zip(positions, rows, answers)]
+        lines = []
+        for position, x, y in zip(positions.tolist(), rows, answers):
+            row, answer = digest(x), y.tobytes()
+            lines.append((position, row, answer, seal(position, row, answer)))
         try:
             with self._told(), self._open as transaction:
-                transaction.executemany("INSERT INTO answers VALUES (?, ?, ?)", lines)
+                transaction.executemany("INSERT INTO answers VALUES (?, ?, ?, ?)", lines)
         except GradsiftError as problem:
             if isinstance(problem.__cause__, sqlite3.IntegrityError):
                 raise GradsiftError(
@@ -204,3 +267,25 @@ class Journal:
 def digest(row: Floats) -> bytes:
     """Return 16 bytes that stand for the exact bits of a row."""
     return hashlib.blake2b(row.tobytes(), digest_size=16).digest()
+
+
+def seal(position: int, row: bytes, answer: bytes) -> bytes:
+    """Return 8 bytes that stand for what was recorded: another bit anywhere gives others."""
+    return hashlib.blake2b(b"%d " % position + row + answer, digest_size=8).digest()
+
+
+def _same_model(theirs: str, ours: str) -> bool:
+    """Compare names; a name of an earlier version came without the digest of its source."""
+    return theirs == ours or (_SOURCE not in theirs and theirs == ours.partition(_SOURCE)[0])
+
+
+def _cause(theirs: str, ours: str) -> str:
+    name = ours.partition(_SOURCE)[0]
+    if _SOURCE in theirs and name == theirs.partition(_SOURCE)[0]:
+        return "its source has changed since, and recorded answers of another function would pass for this one's"
+    return "it belongs to another campaign"
+
+
+def with_source(name: str, content: bytes) -> str:
+    """Return the name of a model that is a program, with a digest of its source."""
+    return f"{name}{_SOURCE}{hashlib.blake2b(content, digest_size=16).hexdigest()}"

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import importlib
+import inspect
 import os
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from ..addresses import shown
 from .adapters.endpoint import from_url
 from .adapters.journaled import from_journal
 from .adapters.onnx_file import from_onnx
@@ -17,6 +20,7 @@ from .adapters.pytorch import from_torch
 from .adapters.scikit import from_sklearn
 from .adapters.table import from_table
 from .core import Oracle
+from .journal import with_source
 
 __all__ = ["from_spec"]
 
@@ -37,7 +41,9 @@ def from_spec(spec: str, n_features: int | None = None, trust: bool = False, **o
     **options
         For the adapter or for :class:`~gradsift.Oracle`.
     """
-    if spec.startswith(("http://", "https://")):
+    if "://" in spec and not spec.lower().startswith(("http://", "https://")):
+        raise ValueError(f"An address must begin with http:// or https://, got {shown(spec)!r}.")
+    if "://" in spec:
         oracle = from_url(spec, _needed(n_features, spec), **options)
     elif Path(spec).suffix == ".joblib":
         oracle = from_sklearn(_unpickle(spec, trust), **options)
@@ -48,11 +54,11 @@ def from_spec(spec: str, n_features: int | None = None, trust: bool = False, **o
     else:
         raise ValueError(
             "An oracle must be module:function, an http(s) address or a file ending in .onnx, .joblib, .csv, .parquet "
-            f"or .db, got {spec!r}."
+            f"or .db, got {shown(spec)!r}."
         )
     if n_features is not None and n_features != oracle.n_features:
         oracle.close()
-        raise ValueError(f"{spec} has {oracle.n_features} inputs, not {n_features}.")
+        raise ValueError(f"{shown(spec)} has {oracle.n_features} inputs, not {n_features}.")
     return oracle
 
 
@@ -66,7 +72,9 @@ _FILES: dict[str, Callable[..., Oracle]] = {
 
 def _needed(n_features: int | None, spec: str) -> int:
     if n_features is None:
-        raise ValueError(f"The number of inputs of {spec} cannot be told from outside: give n_features (--features).")
+        raise ValueError(
+            f"The number of inputs of {shown(spec)} cannot be told from outside: give n_features (--features)."
+        )
     return n_features
 
 
@@ -99,27 +107,40 @@ def _wrap(found: Any, spec: str, n_features: int | None, options: dict[str, Any]
 
 
 class _Named:
-    """A function with the name by which a journal tells it from others."""
+    """A function with the name, and the digest of its source, by which a journal tells it from others."""
 
-    def __init__(self, function: Callable[[Any], Any], identity: str) -> None:
-        self.function, self.identity = function, identity
+    def __init__(self, function: Callable[[Any], Any], spec: str) -> None:
+        self.function = function
+        source = b"".join(Path(name).read_bytes() for name in _source_files(function, spec))
+        self.identity = with_source(spec, source) if source else spec
 
     def __call__(self, rows: Any) -> Any:
         return self.function(rows)
 
 
+def _source_files(function: Any, spec: str) -> list[str]:
+    """Return the files of the module that was named and of the one that holds the function, where they have one."""
+    while isinstance(function, functools.partial):
+        function = function.func
+    function = inspect.unwrap(function)
+    holder = getattr(function, "__module__", None) or type(function).__module__
+    names = dict.fromkeys([spec.partition(":")[0], holder, type(function).__module__])
+    files = [getattr(sys.modules.get(name), "__file__", None) for name in names]
+    return [file for file in dict.fromkeys(files) if file is not None and os.path.isfile(file)]
+
+
 def _imported(spec: str) -> Any:
     module_name, _, path = spec.partition(":")
     if not (module_name and path):
-        raise ValueError(f"module:function must name a module and a function, got {spec!r}.")
+        raise ValueError(f"module:function must name a module and a function, got {shown(spec)!r}.")
     with _current_directory_importable():
         try:
             found: Any = importlib.import_module(module_name)
         except (Exception, SystemExit) as problem:  # importing runs the user's code, which may fail in any way
-            raise ValueError(f"{spec} cannot be loaded: {_told(problem)}.") from problem
+            raise ValueError(f"{shown(spec)} cannot be loaded: {_told(problem)}.") from problem
     for name in path.split("."):
         if not hasattr(found, name):
-            raise ValueError(f"{spec} cannot be loaded: {module_name} has no {path!r}.")
+            raise ValueError(f"{shown(spec)} cannot be loaded: {module_name} has no {path!r}.")
         found = getattr(found, name)
     return found
 

@@ -31,7 +31,7 @@ _UNCHECKED = Finding("doubt", "Nothing was checked.")
 def findings(found: Recovery) -> list[Finding]:
     """Return the checks, those that fail first and with their advice; then notes on what the diagnostics hold."""
     facts = {**found.diagnostics, "units": found.model.units}
-    notes = [note(facts[name]) for name, note in _NOTES if facts.get(name) is not None]
+    notes = [note(facts[name]) for name, note in _REPORT_NOTES if facts.get(name) is not None]
     told = [_told(check) for check in failed_first(found.checks)] or [_UNCHECKED]
     return [*told, *(Finding("note", says) for says in notes if says)]
 
@@ -60,7 +60,7 @@ def _on_the_way(notes: list[Any]) -> str:
     return "On the way: " + "; ".join(str(note) for note in notes) + "." if notes else ""
 
 
-_NOTES: tuple[tuple[str, Callable[[Any], str]], ...] = (
+_REPORT_NOTES: tuple[tuple[str, Callable[[Any], str]], ...] = (
     ("attempts", _attempts),
     ("units", _closest_pair),
     ("notes", _on_the_way),

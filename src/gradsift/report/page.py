@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..addresses import shown
 from ..extras import load_extra
 from ..files import atomic_writer
 from .cloud import cloud
@@ -155,7 +156,7 @@ def _shown(value: Any) -> str:
         entries = np.asarray(value).ravel().tolist() if isinstance(value, np.ndarray) else list(value)
         more = f", ... ({len(entries)} in all)" if len(entries) > _MOST_ENTRIES else ""
         return ", ".join(_shown(v) for v in entries[:_MOST_ENTRIES]) + more
-    return str(value)
+    return shown(str(value))
 
 
 def _versions() -> list[tuple[str, str]]:

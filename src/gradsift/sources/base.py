@@ -10,12 +10,14 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ..checking import Floats
+from ..checking import SMALLEST, Floats, moderate_columns
 from ..progress import report
 from .moments import Moments, MomentSummary
 from .summary import Rows, Summary, tree_merge
 
 __all__ = ["Source"]
+
+_MOST_WEIGHT = 1e15  # of one row: beyond, other rows are lost in the rounding of sums
 
 State = TypeVar("State")
 Result = TypeVar("Result")
@@ -112,7 +114,16 @@ class Source(ABC):
     @cached_property
     def moments(self) -> Moments:
         """First and second moments, read once."""
-        return self.reduce(MomentSummary())
+        moments = self.reduce(MomentSummary())
+        variances = np.append(np.diag(moments.covariance), moments.y_variance)
+        means = np.abs(np.append(moments.mean, moments.y_mean))
+        tiny = (variances < SMALLEST**2) & (means < SMALLEST) & ((variances > 0) | (means > 0))
+        if tiny.any():
+            j = int(np.argmax(tiny))
+            size = max(float(np.sqrt(variances[j])), float(means[j]))
+            name = "y" if j == self.n_features else f"column {j} of X"
+            raise ValueError(f"{name} holds numbers of about {size:.1g}, whose squares vanish: rescale it.")
+        return moments
 
     def require_spread(self) -> Moments:
         """Return the moments, or say in one sentence why these rows cannot carry a fit."""
@@ -136,9 +147,17 @@ def check_block(X: Floats, y: Floats, first_row: int) -> None:
         if not np.isfinite(array.sum()) and not np.isfinite(array).all():
             row = first_row + int(np.argwhere(~np.isfinite(array))[0][0])
             raise ValueError(f"{name} must be finite, but row {row} holds NaN or inf.")
+        moderate_columns(name, "column", array)
 
 
 def check_weight(weight: Floats | None) -> None:
     """Refuse weights that are no weights; a block may weigh nothing, a table may not (the moments say so)."""
-    if weight is not None and not (np.isfinite(weight).all() and (weight >= 0).all()):
+    if weight is None:
+        return
+    if not (np.isfinite(weight).all() and (weight >= 0).all()):
         raise ValueError("sample_weight must be finite and at least 0.")
+    largest = float(weight.max(initial=0.0))
+    if largest > _MOST_WEIGHT or 0 < largest < SMALLEST:
+        raise ValueError(
+            f"The largest sample_weight must be between {SMALLEST:g} and {_MOST_WEIGHT:g}, got {largest:g}."
+        )

@@ -21,14 +21,14 @@ from .summary import Summary
 __all__ = ["load_state", "save_state"]
 
 _STATE_FORMAT, _STATE_VERSION = "gradsift.Summary", 1
-_HEADER = ("format", "version", "kind", "fingerprint")
+_STATE_HEADER = ("format", "version", "kind", "fingerprint")
 
 
 def save_state(summary: Summary[Any, Any], state: Any, path: str | os.PathLike[str]) -> None:
     """Write the state; a reader never meets half a file."""
     if Path(path).suffix != ".npz":
         raise ValueError(f"A summary file must end in .npz, got {os.fspath(path)!r}.")
-    header = dict(zip(_HEADER, (_STATE_FORMAT, _STATE_VERSION, type(summary).__name__, _fingerprint(summary))))
+    header = dict(zip(_STATE_HEADER, (_STATE_FORMAT, _STATE_VERSION, type(summary).__name__, _fingerprint(summary))))
     fields = {f"state_{name}": value for name, value in state._asdict().items() if value is not None}
     with atomic_writer(path, "wb") as stream:
         np.savez(stream, allow_pickle=False, **{name: np.asarray(v) for name, v in {**header, **fields}.items()})

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..checking import at_least
+from ..checking import LARGEST, at_least, moderate_columns
 from ..extras import load_extra
 from ..progress import report
 from .arrays import ArraySource
@@ -111,3 +111,5 @@ def _check(name: str, tensor: Any) -> None:
         bad = ~tensor.isfinite()
         if bool(bad.any()):
             raise ValueError(f"{name} must be finite, but row {int(bad.nonzero()[0][0])} holds NaN or inf.")
+    if tensor.dtype.is_floating_point and float(tensor.abs().max()) > LARGEST:
+        moderate_columns(name, "column", tensor.double().cpu().numpy())

@@ -13,7 +13,7 @@ from ..inference import p_value
 from ..sources import Rows
 from .batch import BatchLoss
 from .lbfgs import minimize_batch, start_batch
-from .problem import Problem
+from .problem import TableProblem
 
 __all__ = ["Better", "better_unit"]
 
@@ -34,7 +34,7 @@ class Better(NamedTuple):
     splits: Floats
 
 
-def better_unit(problem: Problem, theta: Parameters, rng: np.random.Generator) -> Better:
+def better_unit(problem: TableProblem, theta: Parameters, rng: np.random.Generator) -> Better:
     """Test whether a new or a split unit would explain the residuals.
 
     On half A: six new units are fitted to the residuals, and per unit the extreme eigenvector of the splitting matrix

@@ -94,4 +94,4 @@ def final_prior(alpha: float, frame: Frame) -> Prior:
 def _ridge(alpha: float, frame: Frame) -> Prior:
     """Return independent Gaussians of precision alpha for slopes per standard deviation of a column."""
     precision: Floats = alpha * frame.ridge
-    return Prior(precision**-0.5, _TALL * alpha**-0.5, np.inf, np.inf, _LEAST_VARIANCE)
+    return Prior(precision, 0.0, alpha / _TALL**2, 0.0, least_variance=_LEAST_VARIANCE)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from ..fit import Parameters
-from ..fit.moves import prune, with_units, without
+from ..fit.moves import prune, split, with_units
 from .better import Better
-from .problem import Problem
+from .problem import TableProblem
 from .race import Optima, descend, descend_on_many
 
 __all__ = ["escape", "level", "spiky"]
@@ -16,7 +16,7 @@ _TRADES = 3
 _SPIKE = 1.6  # slope of the steepest unit over that of the others: wrong optima for labels have one such unit
 
 
-def escape(problem: Problem, theta: Parameters, better: Better, rng: np.random.Generator) -> Optima:
+def escape(problem: TableProblem, theta: Parameters, better: Better, rng: np.random.Generator) -> Optima:
     """Descend from `theta` with units traded: new ones from the residuals, or a unit split in two.
 
     Each start adds one or two units and drops the least useful afterwards, so that the number of units stays.
@@ -27,11 +27,11 @@ def escape(problem: Problem, theta: Parameters, better: Better, rng: np.random.G
     picks = rng.permutation(len(better.units))
     for i in range(0, len(picks) - 1, 2):
         pair = picks[i : i + 2]
-        starts.append(_extended(theta, better.units[pair], better.offsets[pair]))
+        typical = np.full(len(pair), np.abs(theta.u).mean())
+        starts.append(with_units(theta, better.units[pair], typical, better.offsets[pair]))
     for unit in np.argsort(-np.abs(theta.u))[:_TRADES]:
         step = 0.5 * (1 + float(np.linalg.norm(theta.A[unit]))) * better.splits[unit]
-        halves = np.vstack((theta.A[unit] + step, theta.A[unit] - step))
-        starts.append(_extended(theta, halves, np.repeat(theta.b[unit], 2), left_out=int(unit)))
+        starts.append(split(theta, int(unit), step))
     return descend(problem, [prune(start, problem.family, rows, k) for start in starts])
 
 
@@ -41,7 +41,7 @@ def spiky(theta: Parameters) -> bool:
     return len(theta.u) > 1 and float(np.linalg.norm(theta.A[steepest])) > _SPIKE * others
 
 
-def level(problem: Problem, theta: Parameters) -> Optima:
+def level(problem: TableProblem, theta: Parameters) -> Optima:
     """Descend from `theta` with the steepest unit as steep as the others, half as steep, or all units alike."""
     steepest, others = _steepness(theta)
     lengths = np.linalg.norm(theta.A, axis=1, keepdims=True)
@@ -60,8 +60,3 @@ def _steepness(theta: Parameters) -> tuple[int, float]:
     lengths = np.maximum(np.linalg.norm(theta.A, axis=1), 1e-300)
     steepest = int(np.argmax(lengths))
     return steepest, float(np.exp(np.log(np.delete(lengths, steepest)).mean())) if len(lengths) > 1 else np.inf
-
-
-def _extended(theta: Parameters, A: np.ndarray, b: np.ndarray, left_out: int | None = None) -> Parameters:
-    typical = np.full(len(A), np.abs(theta.u).mean())
-    return with_units(theta if left_out is None else without(theta, left_out), A, typical, b)

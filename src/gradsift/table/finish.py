@@ -12,7 +12,7 @@ from ..model import SigmoidCombination
 from ..sources import Source
 from .fit import Fit, Null
 from .frame import Framed
-from .problem import Problem
+from .problem import TableProblem
 from .separation import cost_of_steeper_units, separable
 from .settle import LOOSE, Settled
 from .simpler import gains
@@ -24,7 +24,7 @@ __all__ = ["finish"]
 
 
 def finish(
-    source: Source, problem: Problem, settled: Settled, notes: list[str], validation: CrossValidation | None
+    source: Source, problem: TableProblem, settled: Settled, notes: list[str], validation: CrossValidation | None
 ) -> Fit:
     """Return the fit: polished on all rows, with the covariance of the rows of the search, scaled to all."""
     family, frame = problem.family, problem.frame
@@ -75,7 +75,7 @@ def finish(
     )
 
 
-def _flat_columns(source: Source, problem: Problem) -> tuple[int, ...]:
+def _flat_columns(source: Source, problem: TableProblem) -> tuple[int, ...]:
     """Return the numbers of constant columns; where none is, those that the others determine."""
     frame = problem.frame
     d, rank = frame.basis.shape
@@ -90,18 +90,23 @@ def _flat_columns(source: Source, problem: Problem) -> tuple[int, ...]:
     return tuple(int(j) for j in np.flatnonzero((vectors[:, : d - rank] ** 2).sum(axis=1) > 1e-6))
 
 
-def _pull(problem: Problem, best: Refined, spread: Floats) -> float:
+def _pull(problem: TableProblem, best: Refined, spread: Floats) -> float:
     """Return by how many standard errors the ridge moves the worst coefficient, to first order."""
     if problem.choices.alpha == 0 or best.equations.curvature is None:
         return 0.0
-    family, prior = problem.family, problem.last_prior
+    family, prior = problem.family, problem.last_prior.within(problem.family)
     variance = 1.0 if family.labels else best.noise_variance + prior.least_variance
-    push = prior.gradient(best.theta, family)
-    shift = covariance_of(best.equations.curvature / variance + prior.curvature(best.theta, family)) @ push
+    push = family.pack(prior.gradient(best.theta))
+    shift = (
+        covariance_of(
+            best.equations.curvature / variance + prior.curvature(best.theta, family.layout(*best.theta.A.shape))
+        )
+        @ push
+    )
     return float((np.abs(shift) / np.sqrt(np.maximum(np.diag(spread), 1e-300))).max())
 
 
-def _null(source: Source, problem: Problem) -> Null:
+def _null(source: Source, problem: TableProblem) -> Null:
     """Return what the target alone says."""
     moments = source.moments
     mass = moments.mass * problem.frame.weight_scale
@@ -116,7 +121,7 @@ def _null(source: Source, problem: Problem) -> Null:
     return Null(-0.5 * mass * (float(np.log(2 * np.pi * variance)) + 1), moments.y_variance, logs)
 
 
-def _on_all_rows(source: Source, problem: Problem, settled: Settled) -> Refined:
+def _on_all_rows(source: Source, problem: TableProblem, settled: Settled) -> Refined:
     """Polish on the rows that the search did not see: the sample's curvature, scaled, leaves a few gradient passes."""
     found = settled.optima.best
     mass = source.moments.mass * problem.frame.weight_scale

@@ -9,7 +9,7 @@ import numpy as np
 from ..checks import TABLE
 from ..fit import Family
 from .offsets import offsets_needed
-from .problem import Problem
+from .problem import TableProblem
 from .settle import Effort, Progress, Settled, settle
 from .simpler import schwarz
 from .spread import spread_of
@@ -28,7 +28,7 @@ class Chosen(NamedTuple):
     wider: bool
 
 
-def score_of(problem: Problem, settled: Settled) -> float:
+def score_of(problem: TableProblem, settled: Settled) -> float:
     """Return the criterion of a fit, comparable between families; smaller is better.
 
     A parameter costs more where rows scatter more than their noise model says.
@@ -42,7 +42,7 @@ def score_of(problem: Problem, settled: Settled) -> float:
 
 
 def choose_units(
-    problem: Problem,
+    problem: TableProblem,
     max_units: int,
     effort: Effort,
     rng: np.random.Generator,

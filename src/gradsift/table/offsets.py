@@ -8,19 +8,19 @@ from scipy.stats import chi2
 
 from ..fit import Family, NormalEquations, Refined
 from ..sources import ArraySource
-from .problem import Problem
+from .problem import TableProblem
 
 __all__ = ["offsets_needed", "offsets_p_value", "wider_positions"]
 
-_LEVEL = 1e-3
+_OFFSETS_LEVEL = 1e-3
 
 
-def offsets_needed(problem: Problem, wider: Family, refined: Refined) -> bool:
+def offsets_needed(problem: TableProblem, wider: Family, refined: Refined) -> bool:
     """Tell whether the score test asks for the wider family."""
-    return offsets_p_value(problem, wider, refined) < _LEVEL
+    return offsets_p_value(problem, wider, refined) < _OFFSETS_LEVEL
 
 
-def offsets_p_value(problem: Problem, wider: Family, refined: Refined) -> float:
+def offsets_p_value(problem: TableProblem, wider: Family, refined: Refined) -> float:
     """Return the p-value of the score test of the parameters that `wider` has beyond the problem's family.
 
     The scores of the extra parameters, projected off those of the fitted ones, are chi-square with one degree of

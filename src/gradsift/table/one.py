@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..fit import Parameters, Prior, Refined
-from .problem import Problem
+from .problem import TableProblem
 
 __all__ = ["convex", "copies", "one_component"]
 
@@ -13,13 +13,13 @@ _CONVEX = ("tanh", "erf")  # activations for which the likelihood of one compone
 _ITERATIONS = 60
 
 
-def convex(problem: Problem, n_units: int) -> bool:
+def convex(problem: TableProblem, n_units: int) -> bool:
     """Tell whether the fit has one optimum only."""
     family = problem.family
     return family.labels and n_units == 1 and family.slopes == "each" and family.activation.name in _CONVEX
 
 
-def one_component(problem: Problem, prior: Prior | None = None) -> Refined:
+def one_component(problem: TableProblem, prior: Prior | None = None) -> Refined:
     """Return the fit of one component, from a start at which no row looks certain yet.
 
     From there Newton's method cannot stall: the rows that look certain of the wrong label, whose score is rounded to

@@ -17,7 +17,7 @@ from .finish import finish
 from .fit import Fit
 from .number import Chosen, choose_units, score_of
 from .offsets import offsets_needed
-from .problem import Problem, prepare
+from .problem import TableProblem, prepare
 from .settle import Effort, Progress, settle
 from .validate import CrossValidation, cross_validate
 
@@ -108,7 +108,7 @@ def search(
 class _Found(NamedTuple):
     """A fit in one family; partial where numbers of units are left that were not tried."""
 
-    problem: Problem
+    problem: TableProblem
     chosen: Chosen
     validation: CrossValidation | None
     partial: bool
@@ -145,7 +145,7 @@ class _Walk(NamedTuple):
         return _Found(problem, Chosen(settled, score_of(problem, settled), asked), validation, False)
 
 
-def _notes(problem: Problem, labels: bool | None) -> list[str]:
+def _notes(problem: TableProblem, labels: bool | None) -> list[str]:
     """Say what y was taken for, where that was not said and might surprise."""
     y = problem.observed.rows.y
     if labels is None and problem.family.labels:

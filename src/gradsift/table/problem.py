@@ -17,7 +17,7 @@ from .batch import BatchLoss
 from .choices import Choices, final_prior, search_prior, weight_scale
 from .frame import Frame, frame_of
 
-__all__ = ["MAX_ROWS", "Observed", "Problem", "prepare"]
+__all__ = ["MAX_ROWS", "Observed", "TableProblem", "prepare"]
 
 MAX_ROWS = 20_000  # a search looks at no more; the rest of the rows only polish what it found
 _CANONICAL = 50_000  # numbers: tables up to this size are sorted first
@@ -31,7 +31,7 @@ class Observed(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Problem:
+class TableProblem:
     """What to fit, and the rows to search on.
 
     Attributes
@@ -61,12 +61,12 @@ class Problem:
     observed: Observed
     choices: Choices
 
-    def regularised(self, alpha: float) -> Problem:
+    def regularised(self, alpha: float) -> TableProblem:
         """Return the problem with a ridge of that precision."""
         choices, frame = replace(self.choices, alpha=alpha), self.frame
         return replace(self, choices=choices, prior=search_prior(alpha, frame), last_prior=final_prior(alpha, frame))
 
-    def on(self, rows: Rows) -> Problem:
+    def on(self, rows: Rows) -> TableProblem:
         """Return the problem on some of the rows."""
         return replace(self, rows=rows)
 
@@ -98,7 +98,7 @@ class Problem:
             return BatchLoss(self.first(m), self.family, n_units)
         noise = 1.0 if self.family.labels else 1 - self.linear_share  # a prior is in nats, a mean loss in squares
         share = min(m, len(self.rows.y)) / len(self.rows.y)
-        precision = np.broadcast_to(np.asarray(self.prior.arguments) ** -2.0, self.n_features)
+        precision = np.broadcast_to(self.prior.arguments, self.n_features)
         return BatchLoss(self.first(m), self.family, n_units, 0.04 + share * noise * precision)
 
     def polish(
@@ -117,7 +117,7 @@ class Problem:
         )
 
 
-def prepare(source: Source, family: Family, rng: np.random.Generator, choices: Choices | None = None) -> Problem:
+def prepare(source: Source, family: Family, rng: np.random.Generator, choices: Choices | None = None) -> TableProblem:
     """Draw at most :data:`MAX_ROWS` rows and put them in the frame of the source's moments."""
     choices = choices or Choices()
     n = source.n_rows
@@ -141,7 +141,7 @@ def prepare(source: Source, family: Family, rng: np.random.Generator, choices: C
     share = _linear_share(moments.covariance, moments.cross, moments.y_variance)
     alpha = 0.0 if isinstance(choices.alpha, str) else choices.alpha
     groups = None if choices.groups is None else choices.groups[drawn]
-    return Problem(
+    return TableProblem(
         framed, family, frame, search_prior(alpha, frame), final_prior(alpha, frame), share, n,
         Observed(frame.rows(raw), groups), replace(choices, alpha=alpha),
     )  # fmt: skip

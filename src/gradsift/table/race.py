@@ -13,7 +13,7 @@ from ..fit.moves import glorot_starts, prune
 from ..geometry import match_units
 from .batch import BatchLoss
 from .lbfgs import Descent, minimize_batch, start_batch
-from .problem import Problem
+from .problem import TableProblem
 
 __all__ = ["Optima", "descend", "descend_on_many", "race", "same_optimum"]
 
@@ -65,7 +65,7 @@ class Contender(NamedTuple):
     hits: int
 
 
-def race(problem: Problem, n_units: int, n_starts: int, scale: float, rng: np.random.Generator) -> Optima:
+def race(problem: TableProblem, n_units: int, n_starts: int, scale: float, rng: np.random.Generator) -> Optima:
     """Descend from random starts with units to spare, drop the least useful, and polish what differs.
 
     Spare units make the landscape kinder: with correlated units, a race of exact size ends in a wrong optimum more
@@ -89,7 +89,7 @@ def race(problem: Problem, n_units: int, n_starts: int, scale: float, rng: np.ra
     return descend(problem, pruned, 200 if crowded else 40)
 
 
-def descend(problem: Problem, starts: list[Parameters], max_evaluations: int = 120) -> Optima:
+def descend(problem: TableProblem, starts: list[Parameters], max_evaluations: int = 120) -> Optima:
     """Descend from starts that already have the right number of units: on few rows, the best on many, then polished."""
     n_units, n = len(starts[0].u), len(problem.rows.y)
     sample = _few(problem, n_units)
@@ -104,7 +104,7 @@ def descend(problem: Problem, starts: list[Parameters], max_evaluations: int = 1
     return descend_on_many(problem, [loss.unpack(point) for point in state.points[near]])
 
 
-def descend_on_many(problem: Problem, starts: list[Parameters]) -> Optima:
+def descend_on_many(problem: TableProblem, starts: list[Parameters]) -> Optima:
     """Descend on many rows from starts for which few rows say nothing more, from twins once; then polish."""
     chosen, hits = _distinct(starts)
     loss = problem.batch(len(starts[0].u), min(len(problem.rows.y), _MANY))
@@ -113,7 +113,7 @@ def descend_on_many(problem: Problem, starts: list[Parameters]) -> Optima:
     return _polish_ends(problem, loss, state, hits)
 
 
-def _polish_ends(problem: Problem, loss: BatchLoss, state: Descent, hits: NDArray[np.intp]) -> Optima:
+def _polish_ends(problem: TableProblem, loss: BatchLoss, state: Descent, hits: NDArray[np.intp]) -> Optima:
     order = np.argsort(state.values)
     behind = (state.values[order] - state.values[order[0]]) / _nat(problem, state.values)  # nats on all rows
     chart = Chart(problem.family, problem.frame.metric)
@@ -135,19 +135,19 @@ def _distinct(students: list[Parameters]) -> tuple[NDArray[np.intp], NDArray[np.
     return np.array(chosen, dtype=np.intp), np.array(hits, dtype=np.intp)
 
 
-def _few(problem: Problem, n_units: int) -> int:
+def _few(problem: TableProblem, n_units: int) -> int:
     """Return the number of rows on which basins can be told apart: more when the signal is weak."""
     p = problem.family.n_parameters(n_units, problem.n_features)
     return int(min(len(problem.rows.y), 10_000, max(1000, ROWS_PER * p * max(1.0, 0.5 / problem.linear_share))))
 
 
-def _nat(problem: Problem, losses: Floats) -> float:
+def _nat(problem: TableProblem, losses: Floats) -> float:
     """Return the change of the mean loss that is one nat on all rows of the search."""
     n = len(problem.rows.y)
     return 1.0 / n if problem.family.labels else float(2 * losses.min()) / n
 
 
-def polish_distinct(problem: Problem, contenders: list[Contender]) -> Optima:
+def polish_distinct(problem: TableProblem, contenders: list[Contender]) -> Optima:
     """Polish the contenders, except those that sit, or soon arrive, where another polish began or ended."""
     found: list[Refined] = []
     begun: list[list[Parameters]] = []  # where the polishes that ended in each optimum began

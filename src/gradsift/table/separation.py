@@ -8,14 +8,14 @@ from scipy.optimize import linprog
 from ..checking import Floats
 from ..fit import Family, Parameters
 from ..sources import Rows
-from .problem import Problem
+from .problem import TableProblem
 
 __all__ = ["cost_of_steeper_units", "separable"]
 
 _CERTAIN = 6.0  # arguments beyond which a label is sure: where none of a fit's is, classes overlap
 
 
-def separable(problem: Problem, theta: Parameters) -> float:
+def separable(problem: TableProblem, theta: Parameters) -> float:
     """Return the share of rows whose class some plane decides without a single error; 0 where classes overlap.
 
     If it is one, a plane parts the classes. If it is less, the other rows lie on the plane (as with a level of a factor
@@ -36,7 +36,7 @@ def separable(problem: Problem, theta: Parameters) -> float:
     return 0.0 if found.x is None else float(np.mean(signed @ found.x > 1e-7))
 
 
-def cost_of_steeper_units(problem: Problem, theta: Parameters, times: float) -> Floats:
+def cost_of_steeper_units(problem: TableProblem, theta: Parameters, times: float) -> Floats:
     """Return (k,) nats by which the rows become less likely when one unit at a time is made steeper by a factor."""
     rows, family = problem.rows, problem.family
     values = family.activation.value(rows.X @ theta.A.T + theta.b)

@@ -14,7 +14,7 @@ from ..model import SigmoidCombination
 from .better import better_unit
 from .escape import escape, level, spiky
 from .one import convex, copies, one_component
-from .problem import Problem
+from .problem import TableProblem
 from .race import Optima, descend, race, same_optimum
 
 __all__ = ["Effort", "Progress", "Settled", "settle"]
@@ -27,7 +27,7 @@ _LEVEL = 0.05
 _UNDISPUTED = 5  # hits of the best optimum against which the test for a better unit is not believed
 _RUNAWAY = 3.0  # times: a unit that grows as much once the weak prior is lifted has no end (guess)
 _COMPARED = 5  # optima for labels that are compared without the prior of the search
-LOOSE = Prior(32.0, 30.0, np.inf, 32.0)  # of a fit whose likelihood has no maximum (guess)
+LOOSE = Prior(32.0**-2, 32.0**-2, 30.0**-2, 0.0)  # of a fit whose likelihood has no maximum (guess)
 _CHEAP = 100_000  # numbers: so small a table is looked at harder whatever was found
 _EXTRA = 24  # random starts more for labels whose best optimum is contested
 _SCALES = (1.0, 0.5, 2.0, 1.0)  # of the starts, round by round
@@ -58,7 +58,7 @@ class Settled(NamedTuple):
 
 
 def settle(
-    problem: Problem,
+    problem: TableProblem,
     n_units: int,
     effort: Effort,
     rng: np.random.Generator,
@@ -104,7 +104,7 @@ def settle(
     return _sharpened(problem, Settled(optima, better.p, rounds))
 
 
-def _look_harder(problem: Problem, n_units: int, rng: np.random.Generator) -> Optima:
+def _look_harder(problem: TableProblem, n_units: int, rng: np.random.Generator) -> Optima:
     """Descend from more starts, of all steepnesses and with weights far from equal: labels have optima without number,
     and those with a rare or a steep component are easily missed."""
     starts = []
@@ -114,7 +114,7 @@ def _look_harder(problem: Problem, n_units: int, rng: np.random.Generator) -> Op
     return descend(problem, starts)
 
 
-def _at_least_as_good(problem: Problem, optima: Optima, smaller: Parameters, rng: np.random.Generator) -> Optima:
+def _at_least_as_good(problem: TableProblem, optima: Optima, smaller: Parameters, rng: np.random.Generator) -> Optima:
     """Go on from the smaller fit where it is the likelier one: that the larger one is not is no finding."""
     n_units = len(optima.best.theta.u)
     if len(smaller.u) >= n_units or problem.polish(smaller, max_iterations=1).objective > optima.best.objective:
@@ -127,7 +127,7 @@ def _objective(refined: Refined) -> float:
     return refined.objective
 
 
-def _sharpened(problem: Problem, settled: Settled) -> Settled:
+def _sharpened(problem: TableProblem, settled: Settled) -> Settled:
     """Polish the best optimum to the end, with the prior that was asked for.
 
     Where that is none and the likelihood has no maximum near by, a loose one keeps the fit finite. Among labels, optima
@@ -143,7 +143,7 @@ def _sharpened(problem: Problem, settled: Settled) -> Settled:
     return settled._replace(optima=optima._replace(found=[best, *rivals]), bounded=bounded)
 
 
-def _likeliest(problem: Problem, theta: Parameters) -> tuple[Refined, bool]:
+def _likeliest(problem: TableProblem, theta: Parameters) -> tuple[Refined, bool]:
     """Return the maximum of the likelihood near by; or, where there is none, what a loose prior keeps finite."""
     last = problem.polish(theta, prior=problem.last_prior)
     if last.converged and _same_size(theta, last.theta):

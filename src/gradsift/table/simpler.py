@@ -11,7 +11,7 @@ from ..fit.moves import prune
 from ..sources import ArraySource
 from .lbfgs import minimize_batch, start_batch
 from .one import one_component
-from .problem import Problem
+from .problem import TableProblem
 
 __all__ = ["Gains", "gains", "schwarz"]
 
@@ -35,7 +35,7 @@ def schwarz(family: Family, loss: float, mass: float, n_parameters: float, *, ai
     return deviance + n_parameters * (2.0 if aic else float(np.log(mass)))
 
 
-def gains(problem: Problem, best: Refined, price: float = 1.0) -> Gains:
+def gains(problem: TableProblem, best: Refined, price: float = 1.0) -> Gains:
     """Compare on the rows of the search. The smaller sums of sigmoids get one descent each, not a search.
 
     Parameters
@@ -63,14 +63,14 @@ def gains(problem: Problem, best: Refined, price: float = 1.0) -> Gains:
     return Gains(constant, linear, over_one, over_fewer)
 
 
-def _descended_loss(problem: Problem, theta: Parameters) -> float:
+def _descended_loss(problem: TableProblem, theta: Parameters) -> float:
     """Return the loss on all rows of the search after one short descent on some of them, to about a nat."""
     loss = problem.batch(len(theta.u), min(len(problem.rows.y), 5000))
     point = loss.unpack(minimize_batch(loss, start_batch(loss, loss.pack([theta])), 30, tolerance=1e-4).points[0])
     return ArraySource(*problem.rows).reduce(NormalEquations(problem.family, point, curvature=False)).loss
 
 
-def _constant_loss(problem: Problem) -> float:
+def _constant_loss(problem: TableProblem) -> float:
     y, weight = problem.rows.y, problem.rows.weight
     mean = float(np.average(y, weights=weight))
     if problem.family.labels:
@@ -79,7 +79,7 @@ def _constant_loss(problem: Problem) -> float:
     return 0.5 * problem.mass * float(np.average((y - mean) ** 2, weights=weight))
 
 
-def _linear_loss(problem: Problem) -> float:
+def _linear_loss(problem: TableProblem) -> float:
     X, y, weight = problem.rows
     root = np.ones(len(y)) if weight is None else np.sqrt(weight)
     design = np.column_stack((X, np.ones(len(y)))) * root[:, None]

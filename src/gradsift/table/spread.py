@@ -9,7 +9,7 @@ import numpy as np
 from ..checking import Floats
 from ..fit import Chart, Family, NormalEquations, Parameters, Refined, covariance_of
 from ..sources import Rows
-from .problem import Problem
+from .problem import TableProblem
 
 __all__ = ["Spread", "spread_of"]
 
@@ -35,7 +35,7 @@ class _Sums(NamedTuple):
     n_clusters: int
 
 
-def spread_of(problem: Problem, best: Refined) -> Spread:
+def spread_of(problem: TableProblem, best: Refined) -> Spread:
     """Return the covariance of the parameters, and what noise alone gains by one of them.
 
     "model" trusts the noise model; "sandwich" only that rows are independent (HC1); "cluster" only that groups are.
@@ -44,13 +44,14 @@ def spread_of(problem: Problem, best: Refined) -> Spread:
     trace that replaces the count in information criteria for wrong models). O(n size^2) flops, blocks of 4096 rows.
     """
     family, theta, kind = problem.family, best.theta, problem.choices.covariance
+    prior = problem.last_prior.within(family)
     G = Chart(family, problem.frame.metric).tangent(theta)
     left = max(problem.mass - G.shape[1], 1.0)
     # The noise's variance with its degrees of freedom; the loss may stem from more rows than those of the search.
     variance = 1.0 if family.labels else max(2 * best.loss * problem.mass / best.mass / left, 1e-300)
     sums = _sums(problem, theta)
     curvature, scatter = sums.curvature / variance, sums.scatter / variance**2
-    inverse = covariance_of(G.T @ (curvature + problem.last_prior.curvature(theta, family)) @ G)
+    inverse = covariance_of(G.T @ (curvature + prior.curvature(theta, family.layout(*theta.A.shape))) @ G)
     bread = G @ inverse
     if kind == "model":
         filling, correction = curvature, 1.0
@@ -64,7 +65,7 @@ def spread_of(problem: Problem, best: Refined) -> Spread:
     return Spread(np.asarray(matrix), 1.0 if even else max(1.0, counted / max(G.shape[1], 1)))
 
 
-def _sums(problem: Problem, theta: Parameters) -> _Sums:
+def _sums(problem: TableProblem, theta: Parameters) -> _Sums:
     family, (rows, groups) = problem.family, problem.observed
     size = family.size(*theta.A.shape)
     groups = groups if problem.choices.covariance == "cluster" else None

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ..fit import Parameters
 from ..sources import Rows
-from .problem import Problem
+from .problem import TableProblem
 from .settle import Effort, Progress, settle
 
 __all__ = ["CrossValidation", "cross_validate"]
@@ -42,7 +42,7 @@ class CrossValidation:
 
 
 def cross_validate(
-    problem: Problem, numbers: Sequence[int] | None, rng: np.random.Generator, progress: Progress | None = None
+    problem: TableProblem, numbers: Sequence[int] | None, rng: np.random.Generator, progress: Progress | None = None
 ) -> CrossValidation:
     """Choose the ridge and, when `numbers` is None, the number of units.
 
@@ -66,7 +66,7 @@ def cross_validate(
     return CrossValidation(_PER_ROW[int(np.argmin(table[best]))] * problem.mass, best, table)
 
 
-def _path(problem: Problem, n_units: int, left_out: NDArray[np.bool_], rng: np.random.Generator) -> list[float]:
+def _path(problem: TableProblem, n_units: int, left_out: NDArray[np.bool_], rng: np.random.Generator) -> list[float]:
     """Return the losses of left-out rows along the path of precisions."""
     train, test = _some(problem.rows, ~left_out), _some(problem.rows, left_out)
     part = problem.on(train)
@@ -86,7 +86,7 @@ def _some(rows: Rows, which: NDArray[np.bool_]) -> Rows:
     return Rows(rows.X[which], rows.y[which], None if rows.weight is None else rows.weight[which])
 
 
-def _loss(problem: Problem, theta: Parameters, rows: Rows) -> float:
+def _loss(problem: TableProblem, theta: Parameters, rows: Rows) -> float:
     """Return the mean loss of some rows."""
     r = problem.family.activation.value(rows.X @ theta.A.T + theta.b) @ theta.u + theta.c
     weight = np.ones(len(r)) if rows.weight is None else rows.weight

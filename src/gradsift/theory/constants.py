@@ -16,22 +16,16 @@ from ..checking import at_least
 from ..paper import implements
 
 __all__ = [
-    "Problem",
-    "RunParameters",
-    "check_accuracy",
-    "gamma_by_definition",
-    "gamma_closed",
-    "kappa_prime",
-    "log_c1",
-    "log_c2",
-    "log_delta_argument",
-    "log_w0_closed",
-    "parameters",
-    "xi0_over_delta",
+    "LEAST_SHARE", "Problem", "RunParameters", "check_accuracy", "gamma_by_definition", "gamma_closed", "kappa_prime",
+    "log_c1", "log_c2", "log_delta_argument", "log_w0_closed", "parameters", "xi0_over_delta",
 ]  # fmt: skip
 
 # Slack * delta stands in the logarithm of Delta. The paper prints 1. Two is what the proof of goodclusterlemma needs.
 REPAIRED_SLACK, PRINTED_SLACK = 2.0, 1.0
+
+# Within these, and for shares of at least LEAST_SHARE, every number of a plan fits double precision or its logarithm.
+_MOST, _MOST_INPUTS = 1e9, 10**15
+LEAST_SHARE = 1e-9
 
 
 @dataclass(frozen=True)
@@ -67,8 +61,10 @@ class Problem:
         for name in ("beta", "kappa", "u0", "M"):
             value = getattr(self, name)
             at_least(name, value, 0, strict=True)
-            if not math.isfinite(value):
-                raise ValueError(f"{name} must be finite, got {value!r}.")
+            if not 1 / _MOST <= value <= _MOST:
+                raise ValueError(f"{name} must lie between {1 / _MOST:g} and {_MOST:g}, got {value!r}.")
+        if self.d > _MOST_INPUTS:
+            raise ValueError(f"d must be at most {_MOST_INPUTS:g}, got {self.d}.")
         if self.k > self.d:
             raise ValueError(f"k must be at most d for independent units, got k = {self.k} and d = {self.d}.")
         for name in ("kappa", "u0"):
@@ -87,6 +83,9 @@ def check_accuracy(delta: float, rho: float) -> None:
     at_least("rho", rho, 0, strict=True)
     if rho >= 1:
         raise ValueError(f"rho must lie in (0, 1), got {rho!r}.")
+    for name, value in (("delta", delta), ("rho", rho), ("1 - rho", 1 - rho)):
+        if value < LEAST_SHARE * (1 - 1e-6):
+            raise ValueError(f"{name} must be at least {LEAST_SHARE:g} for double precision, got {value!r}.")
 
 
 def log_c1(beta: float) -> float:

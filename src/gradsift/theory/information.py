@@ -60,7 +60,10 @@ def cramer_rao(problem: Problem, n_draws: int = 16_384) -> CramerRao:
     from scipy.stats import qmc
 
     X = qmc.MultivariateNormalQMC(np.zeros(k), rng=np.random.default_rng(0)).random(n_draws)  # (N, k), in the span
-    units = reference_units(k, problem.kappa)
+    try:
+        units = reference_units(k, problem.kappa)
+    except np.linalg.LinAlgError:
+        return CramerRao(math.inf, n_draws)  # units that double precision cannot tell apart
     f = np.tanh(problem.beta * X @ units.T)  # (N, k)
     r = problem.u0 * f.sum(axis=1)
     active = problem.u0 * problem.beta * (1 - f**2)  # d r / d <w_l, x>
@@ -70,7 +73,10 @@ def cramer_rao(problem: Problem, n_draws: int = 16_384) -> CramerRao:
     tangents = [np.linalg.svd(unit[None])[2][1:] for unit in units]  # (k - 1, k) each
     columns = [active[:, [i]] * (X @ tangents[i].T) for i in range(k)]
     J = np.hstack([*columns, f]) * root[:, None]  # (N, k (k - 1) + k)
-    covariance = np.linalg.inv(J.T @ J / n_draws)
+    try:
+        covariance, inverse = np.linalg.inv(J.T @ J / n_draws), np.linalg.inv(across)
+    except np.linalg.LinAlgError:
+        return CramerRao(math.inf, n_draws)
     inside = np.diag(covariance)[: k * (k - 1)].reshape(k, -1).sum(axis=1) if k > 1 else np.zeros(1)
-    total = inside + (problem.d - k) * np.diag(np.linalg.inv(across))
+    total = inside + (problem.d - k) * np.diag(inverse)
     return CramerRao(float(total.max()) if math.isfinite(total.max()) else math.inf, n_draws)

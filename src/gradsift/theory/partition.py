@@ -25,11 +25,11 @@ __all__ = [
 SHARED = -1  # R_*: two units or more
 NEVER_A_CANDIDATE = -1  # norm below w0
 
-Labels = NDArray[np.intp]
+Memberships = NDArray[np.intp]
 
 
 @implements("Rsets")
-def regions(units: Floats, points: Floats, Delta: float) -> Labels:
+def regions(units: Floats, points: Floats, Delta: float) -> Memberships:
     """Return the region of each point, (m,): 0 far from all units, l near unit l alone (from 1), -1 near several.
 
     O(m k d) flops.
@@ -57,13 +57,13 @@ class CandidatePartition:
         B_*: good, in R_*, and long enough.
     """
 
-    region: Labels
+    region: Memberships
     good: NDArray[np.bool_]
-    cluster: Labels
+    cluster: Memberships
     far: NDArray[np.bool_]
     shared: NDArray[np.bool_]
 
-    def sizes(self, k: int) -> Labels:
+    def sizes(self, k: int) -> Memberships:
         """Return |C_0|, |C_1|, ..., |C_k|."""
         return np.bincount(self.cluster[self.cluster >= 0], minlength=k + 1)
 

@@ -11,7 +11,7 @@ from scipy.optimize import brentq
 
 from ..paper import implements
 from .bounds import Bound, candidate_points, kernel_samples, mirror_samples, oracle_queries, theta_star
-from .constants import PRINTED_SLACK, Problem, RunParameters, check_accuracy, parameters
+from .constants import LEAST_SHARE, PRINTED_SLACK, Problem, RunParameters, check_accuracy, parameters
 from .exact import exact_parameters
 from .information import MOST_UNITS, cramer_rao
 
@@ -23,7 +23,7 @@ FORMS = {
     "printed": "Delta with the printed (1 + delta); the proof of goodclusterlemma does not cover it",
     "exact": "Delta from the exact mean derivative (ours, not the paper's)",
 }
-_SOLVABLE = {"delta": (1e-9, 0.5), "rho": (1e-9, 1 - 1e-9)}
+_SOLVABLE = {"delta": (LEAST_SHARE, 0.5), "rho": (LEAST_SHARE, 1 - LEAST_SHARE)}
 
 
 @dataclass(frozen=True)

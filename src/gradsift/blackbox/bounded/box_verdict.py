@@ -8,9 +8,9 @@ import numpy as np
 
 from ...checking import Floats
 from ...checks import EXACT_IN_A_BOX, Verdict, exact, n_of
+from ...fit import Fitted
 from ..asking import EPS
 from ..links import Link
-from ..noisy.local_fit import Fitted
 from ..result import Identification
 from .box import Box
 

@@ -11,13 +11,13 @@ import numpy as np
 from ...checking import Floats, as_generator, at_least
 from ...checks import EXACT_IN_A_BOX
 from ...errors import BudgetSpent, NotIdentifiable
-from ...fit import Layout, Parameters
+from ...fit import Fitted, Layout, Parameters, fit_jointly, predict
+from ...likelihood import Noise
 from ...oracle import Oracle
 from ..answers import Floor, choose_path
 from ..asking import EPS, Ledger
 from ..links import Link, link_of
 from ..noisy.cones import cones
-from ..noisy.local_fit import Fitted, Noise, fit_jointly, predict
 from ..noisy.student import Lesson, study
 from ..result import Identification, Progress
 from .box import Box, box_of

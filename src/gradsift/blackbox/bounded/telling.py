@@ -6,7 +6,8 @@ import numpy as np
 
 from ...activations import Activation
 from ...checking import Floats
-from ..noisy.local_fit import Fitted, Noise, jacobian, predict
+from ...fit import Fitted, predict, value_jacobian
+from ...likelihood import Noise
 from .box_policy import TELLING
 
 __all__ = ["telling_points"]
@@ -24,7 +25,7 @@ def telling_points(
     pool = _candidates(fitted, TELLING.pool * n, share, rng)
     theta = fitted.theta
     layout, d = theta.layout, theta.A.shape[1]
-    J = jacobian(theta, fitted.mirrors, pool, g) * np.sqrt(noise.precision(predict(theta, pool, g)))[:, None]
+    J = value_jacobian(theta, pool, g, fitted.mirrors) * np.sqrt(noise.precision(predict(theta, pool, g)))[:, None]
     across = layout.rows(np.arange(layout.size))[:, 1:d].ravel()
     size = np.repeat(1 / np.linalg.norm(theta.A, axis=1), d - 1)
     C = fitted.covariance.copy()

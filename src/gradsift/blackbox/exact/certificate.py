@@ -10,13 +10,13 @@ from ...geometry import normalize_rows
 from ..asking import Ledger
 from .accuracy import Errors
 from .exact_policy import FAR_LOOK
-from .joint import Fit
+from .joint import Solution
 from .net import Net
 
 __all__ = ["certify", "far_points", "fresh_points", "smallest_angle"]
 
 
-def certify(fit: Fit, errors: Errors, ledger: Ledger, fresh: Floats) -> Verdict:
+def certify(fit: Solution, errors: Errors, ledger: Ledger, fresh: Floats) -> Verdict:
     """Check a fitted network against all replies, fresh ones, and its own conditioning.
 
     Parameters

@@ -15,11 +15,11 @@ from .exact_policy import JOINT
 from .net import Net
 from .probe_rows import probe_rows
 
-__all__ = ["Fit", "fit_jointly", "parameter_errors"]
+__all__ = ["Solution", "parameter_errors", "solve_jointly"]
 
 
 @dataclass(frozen=True)
-class Fit:
+class Solution:
     """The network that fits all replies best.
 
     Attributes
@@ -39,7 +39,7 @@ class Fit:
     probe_chi: Floats
 
 
-def fit_jointly(net: Net, ledger: Ledger) -> Fit:
+def solve_jointly(net: Net, ledger: Ledger) -> Solution:
     """Iterate Gauss-Newton from a good start until the residuals stop falling."""
     best = _measure(net, ledger)
     for _ in range(JOINT.most_iterations):
@@ -84,7 +84,7 @@ def _system(net: Net, ledger: Ledger) -> BlockSystem | DenseSystem:
     return BlockSystem(net, ledger)
 
 
-def _measure(net: Net, ledger: Ledger) -> Fit:
+def _measure(net: Net, ledger: Ledger) -> Solution:
     """Compare a network with all replies."""
     rows = np.abs(ledger.y - net.predict(ledger.X)) / net.noise(ledger.X, ledger)
     probes = np.zeros(net.k)
@@ -94,4 +94,4 @@ def _measure(net: Net, ledger: Ledger) -> Fit:
             probes[number] = max(probes[number], np.abs(found.residuals * found.weights).max(initial=0.0))
             probe = probe.earlier
     chi = max(float(rows.max(initial=0.0)), float(probes.max(initial=0.0)))
-    return Fit(net, chi if np.isfinite(chi) else np.inf, rows, probes)
+    return Solution(net, chi if np.isfinite(chi) else np.inf, rows, probes)

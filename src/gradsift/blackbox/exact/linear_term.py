@@ -13,7 +13,7 @@ __all__ = ["linear_term"]
 
 _RADII = FAR / np.array([1.0, 8.0, 64.0])
 _SIDEWAYS = FAR / 64  # crosses few hyperplanes, and crossing one adds 1e-10 of its weight to the term's coordinate
-_SAME = 1e-6
+_SAME_SLOPE = 1e-6
 
 
 def linear_term(ledger: Ledger, directions: Floats, far: Floats) -> Floats | None:
@@ -43,7 +43,7 @@ def linear_term(ledger: Ledger, directions: Floats, far: Floats) -> Floats | Non
     slopes = steps[0] / (_RADII[0] - _RADII[1])
     behind = ledger.ask(-_RADII[:2, None] * directions[0], "linear")
     back = float((behind[1] - behind[0]) / (_RADII[0] - _RADII[1]))
-    if not abs(back - slopes[0]) < _SAME * np.abs(slopes).max():
+    if not abs(back - slopes[0]) < _SAME_SLOPE * np.abs(slopes).max():
         raise NotIdentifiable(
             f"Along a line the function grows linearly, by {slopes[0]:.6g} per unit length in one direction and by "
             f"{-back:.6g} in the opposite one ({ledger.n_queries} queries): ReLU or similar units; use a method for "

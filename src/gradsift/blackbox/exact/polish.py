@@ -11,13 +11,13 @@ from ...checks import EXACT
 from ..asking import Ledger
 from .accuracy import Errors
 from .exact_policy import POLISH
-from .joint import Fit, fit_jointly, parameter_errors
+from .joint import Solution, parameter_errors, solve_jointly
 from .net import Net, Probe
 
 __all__ = ["polish"]
 
 
-def polish(fit: Fit, ledger: Ledger, rng: np.random.Generator) -> tuple[Fit, Errors]:
+def polish(fit: Solution, ledger: Ledger, rng: np.random.Generator) -> tuple[Solution, Errors]:
     """Ask for more where the error bound is above what a certificate allows, and fit again.
 
     A unit whose offset alone is uncertain costs one query, any other d + 1.
@@ -40,7 +40,7 @@ def polish(fit: Fit, ledger: Ledger, rng: np.random.Generator) -> tuple[Fit, Err
                 ledger.ask(point[None], "polish")
         if ledger.n_queries == asked:
             break
-        fit = fit_jointly(net, ledger)
+        fit = solve_jointly(net, ledger)
         errors = parameter_errors(fit.net, ledger, rng)
     return fit, errors
 

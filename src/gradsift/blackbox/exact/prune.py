@@ -7,7 +7,7 @@ import numpy as np
 from ...checks import EXACT
 from ..asking import Ledger
 from .exact_policy import PRUNE
-from .joint import Fit
+from .joint import Solution
 from .net import Net
 from .probe_rows import probe_rows
 
@@ -46,7 +46,7 @@ def without_contaminated(net: Net, ledger: Ledger) -> Net:
     return net.only(keep)
 
 
-def without_suspects(fit: Fit, ledger: Ledger) -> Net:
+def without_suspects(fit: Solution, ledger: Ledger) -> Net:
     """Return the network without the units that are most active on the rows it misses."""
     net = fit.net
     missed = fit.row_chi > EXACT.residuals

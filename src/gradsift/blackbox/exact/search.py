@@ -23,7 +23,7 @@ from .circle import CircleScan, scan_circle
 from .exact_policy import SEARCH
 from .families import AlgebraicTails, WrongFamily
 from .frames import PlaneFrame, frame_through
-from .joint import Fit, fit_jointly
+from .joint import Solution, solve_jointly
 from .net import Net, empty_net
 from .pairs import read_pairs
 from .plane import settle_in_plane
@@ -115,7 +115,7 @@ class _Search:
             )
         net = find_by_student(self.ledger, links, self.rng)
         self.link, self.known = net.link, net
-        return self._finish(fit_jointly(net, self.ledger))
+        return self._finish(solve_jointly(net, self.ledger))
 
     def family(self, name: str) -> Identification:
         """Find the units of one activation."""
@@ -141,7 +141,7 @@ class _Search:
                 break
             if not self.known.k or self._misses_a_unit(residuals):
                 continue
-            fit = fit_jointly(self.known, self.ledger)
+            fit = solve_jointly(self.known, self.ledger)
             if not fit.chi < EXACT.residuals:
                 self.notes.append(f"attempt {attempt + 1}: joint fit misses by {fit.chi:.3g} times the rounding error")
                 self.known = without_suspects(fit, self.ledger)
@@ -195,7 +195,7 @@ class _Search:
         spread = np.abs(residuals[near] - np.median(residuals[near])).max()
         return bool(spread < wrong < np.abs(residuals).max())
 
-    def _finish(self, fit: Fit) -> Identification:
+    def _finish(self, fit: Solution) -> Identification:
         """Polish, test on fresh points, and judge."""
         fit, errors = polish(fit, self.ledger, self.rng)
         points = fresh_points(fit.net, SEARCH.n_fresh, self.rng)
@@ -203,10 +203,10 @@ class _Search:
         far = far_points(fit.net, self.ledger, self.rng)
         if len(far):
             self.ledger.ask(far, "fresh")
-        fit = fit_jointly(fit.net, self.ledger)
+        fit = solve_jointly(fit.net, self.ledger)
         return self._result(fit, errors, certify(fit, errors, self.ledger, fresh))
 
-    def _result(self, fit: Fit, errors: Errors, judgement: Verdict) -> Identification:
+    def _result(self, fit: Solution, errors: Errors, judgement: Verdict) -> Identification:
         net, link = fit.net, self.link
         order = np.argsort(-np.abs(net.u), kind="stable")
         standard = {
@@ -242,6 +242,6 @@ class _Search:
         errors = Errors(
             nothing, nothing, nothing, nothing, np.nan, nothing, nothing, np.full(self.known.a.shape[1], np.nan)
         )
-        fit = Fit(self.known, np.nan, nothing, nothing)
+        fit = Solution(self.known, np.nan, nothing, nothing)
         cut_short = any_method.finished("the search did not come to its end")
         return self._result(fit, errors, Verdict((cut_short,), f"{n_of(self.known.k, 'unit')} so far", claim=""))

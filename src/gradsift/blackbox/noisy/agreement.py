@@ -7,12 +7,11 @@ import numpy as np
 from ...activations import Activation
 from ...checking import Floats
 from ...checks import LABELS
-from ...fit import Parameters
+from ...fit import Fitted, Parameters, predict
 from ...likelihood import CERTAINTY
 from ..asking import Ledger
 from .far_circles import CircleTest, largest_arc, sign_doubt
 from .levers import argument_errors
-from .local_fit import Fitted, predict
 from .tuning import AGREEMENT, FAR_CIRCLES
 
 __all__ = ["look_for_another_by_labels"]

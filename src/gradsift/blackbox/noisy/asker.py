@@ -9,11 +9,11 @@ import numpy as np
 
 from ...activations import Activation
 from ...checking import Floats
+from ...likelihood import Noise
 from ..answers import Floor
 from ..asking import Asked, Ledger
 from ..links import Link
 from .belief import Belief
-from .local_fit import Noise
 from .policies import Policy
 
 __all__ = ["Anywhere", "Asker", "Place"]

@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 from ...activations import Activation
 from ...checking import Floats
 from ...errors import NotIdentifiable
+from ...fit import Fitted
+from ...likelihood import Noise
 from .bias import Replies, debiased
 from .cones import LEVELS, Widening, cones
 from .far_circles import CircleTest
-from .local_fit import Fitted, Noise
 from .noise import Variance
 
 __all__ = ["Belief", "JointFit", "Numbers", "Outcome", "Reach", "RowNumbers", "Study"]

@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 
 from ...activations import Activation
 from ...checking import Floats
-from .local_fit import Fitted, Noise, fit_jointly, jacobian, moved, reflect
+from ...fit import Fitted, fit_jointly, moved_by, reflect, value_jacobian
+from ...likelihood import Noise
 from .tuning import BIAS
 
 __all__ = ["Replies", "bending_bias", "debiased", "placing_bias"]
@@ -44,7 +45,7 @@ def debiased(fitted: Fitted, replies: Replies, noise: Noise, g: Activation) -> F
     bias = bending_bias(fitted, X, weights, g) + placing_bias(fitted, X[placed], weights[placed], g)
     variances = np.maximum(np.diag(fitted.covariance), 1e-300)
     largest = float(np.abs(bias / np.sqrt(variances)).max())
-    theta = moved(fitted, -min(1.0, BIAS.most / max(largest, 1e-300)) * bias)
+    theta = moved_by(fitted.theta, fitted.mirrors, -min(1.0, BIAS.most / max(largest, 1e-300)) * bias)
     layout = theta.layout
     across = layout.rows(variances)[:, 1 : layout.n_features].sum(axis=1)
     surplus = across / (2 * (theta.A**2).sum(axis=1))
@@ -66,7 +67,7 @@ def bending_bias(fitted: Fitted, X: Floats, weights: Floats, g: Activation) -> F
         x, own = _local(X, fitted, unit), layout.own(unit)
         traces += theta.u[unit] * second[:, unit] * ((x @ C[own, own]) * x).sum(axis=1)
         traces += 2 * first[:, unit] * (x @ C[own, layout.weights][:, unit])
-    J = jacobian(theta, fitted.mirrors, X, g)
+    J = value_jacobian(theta, X, g, fitted.mirrors)
     return np.asarray(-0.5 * C @ (J.T @ (traces * weights)))
 
 
@@ -82,7 +83,7 @@ def placing_bias(fitted: Fitted, X: Floats, weights: Floats, g: Activation) -> F
     for unit in np.unique(nearest):
         rows, own = nearest == unit, theta.layout.own(int(unit))
         x = _local(X[rows], fitted, unit)
-        V = (jacobian(theta, fitted.mirrors, X[rows], g) * weights[rows, None]) @ C
+        V = (value_jacobian(theta, X[rows], g, fitted.mirrors) * weights[rows, None]) @ C
         Q = _changes(fitted, X[rows], theta.A[unit] / (theta.A[unit] @ theta.A[unit]), g) @ C
         bias += (x * V[:, own]).sum(axis=1) @ Q + (x * Q[:, own]).sum(axis=1) @ V
     return bias

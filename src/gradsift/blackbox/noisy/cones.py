@@ -10,8 +10,8 @@ from scipy.stats import norm
 
 from ...activations import Activation
 from ...checking import Floats
-from ...fit import half_angles
-from .local_fit import Fitted, Noise, fit_jointly, predict
+from ...fit import Fitted, fit_jointly, half_angles, predict
+from ...likelihood import Noise
 
 __all__ = ["LEVELS", "Widening", "calibrate", "cones"]
 

@@ -6,7 +6,8 @@ import numpy as np
 
 from ...activations import Activation
 from ...checking import Floats
-from .local_fit import Fitted, Noise, fit_jointly, moved, reflect
+from ...fit import Fitted, fit_jointly, moved_by, reflect
+from ...likelihood import Noise
 from .tuning import ESCAPE
 
 __all__ = ["mend"]
@@ -24,7 +25,7 @@ def mend(fitted: Fitted, X: Floats, y: Floats, noise: Noise, g: Activation) -> F
         if abs(fitted.residuals[row]) < ESCAPE.impossible * noise.sd:
             break
         step = _turn(fitted, X[row], float(fitted.residuals[row]), g)
-        again = fit_jointly(moved(fitted, step), X, y, noise, g)
+        again = fit_jointly(moved_by(fitted.theta, fitted.mirrors, step), X, y, noise, g)
         if again.loss > fitted.loss - ESCAPE.worth:
             break
         fitted = again

@@ -9,10 +9,11 @@ import numpy as np
 from ...activations import Activation
 from ...checking import Floats
 from ...checks import NOISY
+from ...fit import Fitted, predict
 from ...geometry import orthonormal_rows
+from ...likelihood import Noise
 from ..asking import Ledger
 from .levers import argument_errors
-from .local_fit import Fitted, Noise, predict
 from .tuning import FAR_CIRCLES
 
 __all__ = ["CircleTest", "largest_arc", "look_for_another", "sign_doubt", "weight_in_question"]

@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 
 from ...checking import Floats
+from ...fit import fit_jointly
 from .asker import Asker
 from .belief import Belief, Outcome
 from .informative import informative_points
-from .local_fit import fit_jointly
 from .noise import relative_spread
 from .refit import joined, measure_noise, refit, take_in
 from .sharpening import calibrated, sharpened

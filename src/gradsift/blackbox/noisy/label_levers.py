@@ -12,9 +12,9 @@ import numpy as np
 
 from ...activations import Activation
 from ...checking import Floats
+from ...fit import Fitted, reflect
 from ...geometry import orthonormal_rows
 from .levers import argument_errors
-from .local_fit import Fitted, reflect
 from .tuning import LABEL_LEVERS
 
 __all__ = ["label_levers", "news"]

@@ -7,11 +7,10 @@ from dataclasses import replace
 import numpy as np
 
 from ...errors import NotIdentifiable
-from ...fit import Layout
+from ...fit import Fitted, Layout, fit_jointly
 from .asker import Asker
 from .belief import Belief, Outcome, Reach, RowNumbers, Study
 from .informative import informative_points
-from .local_fit import Fitted, fit_jointly
 from .looking import look
 from .noise import Variance, excess_kurtosis
 from .refit import joined, measure_noise, refit, thin_out, widened

@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 
 from ...activations import Activation
 from ...checking import Floats
+from ...fit import Fitted, predict, reflect
 from ...geometry import orthonormal_rows
-from .local_fit import Fitted, Noise, predict, reflect
+from ...likelihood import Noise
 from .tuning import LEVERS
 
 __all__ = ["clear_of", "lever_points", "lever_sets", "surprise"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from ...checking import Floats
+from ...fit import Fitted
 from .levers import lever_sets
-from .local_fit import Fitted
 
 __all__ = ["by_averaging", "by_levers", "outlook"]
 

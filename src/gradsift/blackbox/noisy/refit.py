@@ -6,12 +6,13 @@ from dataclasses import replace
 
 import numpy as np
 
+from ...fit import Fitted, fit_jointly, predict
+from ...likelihood import Noise
 from .asker import Asker
 from .belief import Belief, JointFit
 from .bias import Replies
 from .escape import mend
 from .levers import clear_of
-from .local_fit import Fitted, Noise, fit_jointly, predict
 from .noise import Variance
 from .thinning import leaves_room, richer, simpler
 from .tuning import REFIT

@@ -8,8 +8,8 @@ import numpy as np
 
 from ...checking import Floats
 from ...errors import NotIdentifiable
+from ...likelihood import Noise
 from ..asking import Ledger
-from .local_fit import Noise
 from .tuning import SCALE
 
 __all__ = ["Scale", "find_scale"]

@@ -10,13 +10,14 @@ from numpy.typing import NDArray
 
 from ...activations import Activation
 from ...checking import Floats
+from ...fit import Fitted
+from ...likelihood import Noise
 from .asker import Asker
 from .belief import Belief, Outcome
 from .bias import Replies, debiased
 from .cones import Widening, calibrate, cones
 from .label_levers import label_levers
 from .levers import lever_points, lever_sets, surprise
-from .local_fit import Fitted, Noise
 from .refit import look_wider, refit, take_in, thin_out
 from .tuning import LEVERS, SHARPENING
 

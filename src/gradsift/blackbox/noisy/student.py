@@ -10,22 +10,12 @@ from scipy.optimize import minimize
 
 from ...activations import Activation
 from ...checking import Floats
-from ...fit import Layout, Parameters
+from ...fit import Fitted, Layout, Parameters, Prior, fit_jointly, predict
 from ...fit.moves import removal_prices, without
-from .local_fit import Fitted, Noise, Prior, fit_jointly, predict
+from ...likelihood import Noise
+from .tuning import STUDENT
 
 __all__ = ["Lesson", "study"]
-
-_RIDGES = (0.25, 1.0)  # weight decay of the two starts, over the sum of squares of noisy answers
-_LEAST_RIDGES = (1e-4, 4e-4)  # and over their mean square, for exact ones
-_WEIGHT_RIDGE = 1e-3
-_LEAST_ROWS = 1.4  # per unknown: with fewer a joint fit only finds noise
-_JUMP = 1.5  # of the error when a unit is removed that was needed
-_HOPELESS = 3.0  # the error over the first one's, from which fewer units are not worth a try
-_BELOW, _WINDOW = 2, 4  # numbers of units below and above the jump that are fitted to the last digit
-_FIRST, _FEWER = 600, 400  # iterations of L-BFGS from random units, and by how many fewer if there is noise
-_NOISY = 100.0  # share of noise in the answers' variance, times this: from one on all of the above holds
-_AGAIN, _LAST = 6, 12  # steps of the joint fit after each removal, and in the end
 
 
 @dataclass(frozen=True)
@@ -71,14 +61,14 @@ def study(
     n, d = X.shape
     best: dict[int, Fitted] = {}
     variance = float(y.var())
-    noisy = min(1.0, _NOISY * noise.sd**2 / max(variance, 1e-300))  # stopping early is a regulariser too
-    for ridge, least in zip(_RIDGES, _LEAST_RIDGES):
+    noisy = min(1.0, STUDENT.noisy * noise.sd**2 / max(variance, 1e-300))  # stopping early is a regulariser too
+    for ridge, least in zip(STUDENT.ridges, STUDENT.least_ridges):
         pupil = _Pupil(X / scale, y, noise, g, max(noisy * ridge / n, least) * variance)
-        path = pupil.thin_out(_random_student(n_spare, d, y, rng), int(_FIRST - noisy * _FEWER))
+        path = pupil.thin_out(_random_student(n_spare, d, y, rng), int(STUDENT.first - noisy * STUDENT.fewer))
         for k in _worth_fitting(path, n, d, noise.price(n)):
             theta = path[k].theta
             start = theta._replace(A=theta.A / scale)
-            fitted = fit_jointly(start, X, y, noise, g, most=_LAST, enough=0.05)
+            fitted = fit_jointly(start, X, y, noise, g, most=STUDENT.last, enough=STUDENT.enough)
             if k not in best or fitted.loss < best[k].loss:
                 best[k] = fitted
     scores = {k: 2 * f.loss + Layout(k, d).size * noise.price(n) for k, f in best.items()}
@@ -102,13 +92,12 @@ def _worth_fitting(path: dict[int, _Stage], n: int, d: int, price: float) -> lis
     Labels never jump: then those about the number that is preferred at a price per unknown, if the noise's variance
     is taken from the residuals.
     """
-    jumps = [k for k in path if k + 1 in path and path[k].error > _JUMP * path[k + 1].error]
+    jumps = [k for k in path if k + 1 in path and path[k].error > STUDENT.jump * path[k + 1].error]
     low = max(jumps, default=0)
     if not jumps:
         low = min(path, key=lambda k: n * np.log(max(path[k].error, 1e-300)) + k * Layout(k, d).per_unit * price) - 1
-    return [k for k in path if low - _BELOW <= k <= low + _WINDOW and _LEAST_ROWS * Layout(k, d).size < n] or [
-        min(path)
-    ]
+    around = [k for k in path if low - STUDENT.below <= k <= low + STUDENT.window]
+    return [k for k in around if STUDENT.least_rows * Layout(k, d).size < n] or [min(path)]
 
 
 def _random_student(k: int, d: int, y: Floats, rng: np.random.Generator) -> Parameters:
@@ -126,46 +115,55 @@ class _Pupil:
         self.X, self.y, self.g, self.ridge = X, y, g, ridge
         self.noise = Noise(noise.sd)
         nats = len(y) / noise.sd**2
-        self.prior = Prior(slopes=0.0, decay=ridge * nats, weight_decay=_WEIGHT_RIDGE * nats)
+        self.prior = Prior(ridge * nats, 0.0, STUDENT.weight_ridge * nats, 0.0)
 
     def thin_out(self, theta: Parameters, n_steps: int) -> dict[int, _Stage]:
         """Return students with k, k - 1, ... units, down to two below those that explain the answers."""
         k, theta = len(theta.u), self.descend(theta, n_steps)
         residuals = predict(theta, self.X, self.g) - self.y
         path = {k: _Stage(theta, float(np.mean(residuals**2)))}
-        limit, n_hopeless = _HOPELESS * path[k].error, 0
-        while k > 1 and n_hopeless < _BELOW:
+        limit, n_hopeless = STUDENT.hopeless * path[k].error, 0
+        while k > 1 and n_hopeless < STUDENT.below:
             start = self.without_least(theta)
-            fitted = fit_jointly(start, self.X, self.y, self.noise, self.g, prior=self.prior, most=_AGAIN, enough=0.5)
+            fitted = fit_jointly(
+                start,
+                self.X,
+                self.y,
+                self.noise,
+                self.g,
+                prior=self.prior,
+                most=STUDENT.again,
+                enough=STUDENT.enough_again,
+            )
             k, theta = k - 1, fitted.theta
             path[k] = _Stage(theta, float(np.mean(fitted.residuals**2)))
-            n_hopeless += bool(path[k].error > (limit if n_hopeless else max(limit, _JUMP * path[k + 1].error)))
+            n_hopeless += bool(path[k].error > (limit if n_hopeless else max(limit, STUDENT.jump * path[k + 1].error)))
         return path
 
     def descend(self, theta: Parameters, n_steps: int) -> Parameters:
         """Return the end of a run of L-BFGS."""
-        flat = np.concatenate([theta.A.ravel(), theta.b, theta.u, [theta.c]])
-        done = minimize(self, flat, jac=True, method="L-BFGS-B", options={"maxiter": n_steps, "maxcor": 20})
-        return self._unpack(np.asarray(done.x), len(theta.u))
+        layout = self._layout(len(theta.u))
+        done = minimize(
+            self, layout.pack(theta), jac=True, method="L-BFGS-B", options={"maxiter": n_steps, "maxcor": 20}
+        )
+        return layout.unpack(np.asarray(done.x))
 
-    def _unpack(self, flat: Floats, k: int) -> Parameters:
-        kd = k * self.X.shape[1]
-        return Parameters(flat[:kd].reshape(k, -1), flat[kd + k : kd + 2 * k], flat[kd : kd + k], float(flat[-1]))
+    def _layout(self, n_units: int) -> Layout:
+        return Layout(n_units, self.X.shape[1], by_unit=False)
 
     def __call__(self, flat: Floats) -> tuple[float, Floats]:
-        """Return the mean loss of a flat student [A, b, u, c] and its gradient, for scipy."""
-        n, d = self.X.shape
-        A, u, b, c, _ = self._unpack(flat, (len(flat) - 1) // (d + 2))
+        """Return the mean loss of a flat student and its gradient, for scipy."""
+        n = len(self.X)
+        layout = self._layout((len(flat) - 1) // self._layout(1).per_unit)
+        A, u, b, c, _ = layout.unpack(flat)
         z = self.X @ A.T + b
         values = self.g.value(z)
         e = values @ u + c - self.y
         slopes = self.g.derivative(z) * u * (e / n)[:, None]
-        gradient = np.concatenate([
-            (slopes.T @ self.X + self.ridge * A).ravel(), slopes.sum(axis=0),
-            values.T @ e / n + _WEIGHT_RIDGE * u, [e.mean()],
-        ])  # fmt: skip
-        decay = 0.5 * self.ridge * float((A * A).sum()) + 0.5 * _WEIGHT_RIDGE * float(u @ u)
-        return 0.5 * float(e @ e) / n + decay, gradient
+        weights = values.T @ e / n + STUDENT.weight_ridge * u
+        gradient = Parameters(slopes.T @ self.X + self.ridge * A, weights, slopes.sum(axis=0), float(e.mean()))
+        decay = 0.5 * self.ridge * float((A * A).sum()) + 0.5 * STUDENT.weight_ridge * float(u @ u)
+        return 0.5 * float(e @ e) / n + decay, layout.pack(gradient)
 
     def without_least(self, theta: Parameters) -> Parameters:
         """Return the student without the unit whose loss the other weights mend best."""

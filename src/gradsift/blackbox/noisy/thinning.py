@@ -7,42 +7,37 @@ from scipy.stats import chi2
 
 from ...activations import Activation
 from ...checking import Floats
-from ...fit import Parameters
+from ...fit import Fitted, Parameters, fit_jointly
 from ...fit.moves import bending_direction, merged, split, with_units, without
 from ...geometry import normalize_rows
-from .local_fit import Fitted, Noise, fit_jointly
+from ...likelihood import Noise
+from .tuning import THINNING
 
 __all__ = ["leaves_room", "richer", "simpler"]
 
-_IMPLAUSIBLE = 1e-4  # probability with which noise leaves residuals as small
 
-_CLEAR = 4.0  # times the price of a unit
-_HEAT, _FINALISTS = 6, 2  # steps of the first fits, and how many of those go on
-
-
-def simpler(fitted: Fitted, X: Floats, y: Floats, noise: Noise, g: Activation, margin: float = 10.0) -> Fitted | None:
+def simpler(fitted: Fitted, X: Floats, y: Floats, noise: Noise, g: Activation) -> Fitted | None:
     """Return a network with one unit less that BIC likes about as well, or None.
 
     Units whose weight is far from zero by Wald's test are not tried. At most k + 1 joint fits; none where every unit
     is known so well that it can neither vanish nor be another one.
     """
     layout = fitted.theta.layout
-    price = layout.per_unit * noise.price(len(y)) + margin
+    price = layout.per_unit * noise.price(len(y)) + THINNING.margin
     if layout.n_units < 2 or _indispensable(fitted, price):
         return None
     variances = np.diag(fitted.covariance)[layout.weights]
-    starts = [
-        without(fitted.theta, int(unit)) for unit in np.flatnonzero(fitted.theta.u**2 < _CLEAR * price * variances)
-    ]
-    starts.append(merged(fitted.theta))
+    doubtful = np.flatnonzero(fitted.theta.u**2 < THINNING.clear * price * variances)
+    starts = [*(without(fitted.theta, int(unit)) for unit in doubtful), merged(fitted.theta)]
     best = _best(starts, X, y, noise, g)
     return best if best is not None and 2 * (best.loss - fitted.loss) < price else None
 
 
 def _best(starts: list[Parameters], X: Floats, y: Floats, noise: Noise, g: Activation) -> Fitted | None:
     """Return the best fit from several starts: a few steps from each, more from the better ones."""
-    heats = sorted((fit_jointly(start, X, y, noise, g, most=_HEAT) for start in starts), key=lambda one: one.loss)
-    finals = [fit_jointly(one.theta, X, y, noise, g, enough=0.05) for one in heats[:_FINALISTS]]
+    heats = [fit_jointly(start, X, y, noise, g, most=THINNING.heat) for start in starts]
+    best = sorted(heats, key=lambda one: one.loss)[: THINNING.finalists]
+    finals = [fit_jointly(one.theta, X, y, noise, g, enough=THINNING.enough) for one in best]
     return min(finals, key=lambda one: one.loss, default=None)
 
 
@@ -60,7 +55,7 @@ def _indispensable(fitted: Fitted, price: float) -> bool:
 
 
 def richer(
-    fitted: Fitted, X: Floats, y: Floats, noise: Noise, g: Activation, rng: np.random.Generator, margin: float = 10.0
+    fitted: Fitted, X: Floats, y: Floats, noise: Noise, g: Activation, rng: np.random.Generator
 ) -> Fitted | None:
     """Return a network with one unit more that BIC likes better, or None: each unit split in two, and random ones.
 
@@ -70,30 +65,27 @@ def richer(
     theta = fitted.theta
     d = theta.A.shape[1]
     length = float(np.median(np.linalg.norm(theta.A, axis=1)))
+    weight = THINNING.share * float(np.abs(theta.u).max())
     starts = [_split(fitted, unit, X, g) for unit in range(len(theta.u))] if d > 1 else []
-    for _ in range(3):
+    for _ in range(THINNING.n_random):
         a = rng.standard_normal(d)
         sign = float(rng.choice([-1.0, 1.0]))
-        starts.append(
-            with_units(
-                theta, np.asarray(length * a / np.linalg.norm(a)), 0.2 * sign * float(np.abs(theta.u).max()), 0.0
-            )
-        )
+        starts.append(with_units(theta, np.asarray(length * a / np.linalg.norm(a)), sign * weight, 0.0))
     if len(y) <= theta.layout.size + theta.layout.per_unit:
         return None
     if noise.labels:
-        starts.append(with_units(theta, length * _left_over(fitted, X), 0.2 * float(np.abs(theta.u).max()), 0.0))
+        starts.append(with_units(theta, length * _left_over(fitted, X), weight, 0.0))
     best = _best(starts, X, y, noise, g)
-    price = theta.layout.per_unit * noise.price(len(y)) + margin
+    price = theta.layout.per_unit * noise.price(len(y)) + THINNING.margin
     return best if best is not None and 2 * (fitted.loss - best.loss) > price else None
 
 
-def leaves_room(fitted: Fitted, margin: float = 10.0) -> bool:
+def leaves_room(fitted: Fitted) -> bool:
     """Tell whether one more unit could pay its price: with known noise some of the loss must remain."""
     n, per_unit = len(fitted.residuals), fitted.theta.layout.per_unit
     freedom = n - len(fitted.information) - per_unit
-    price = per_unit * float(np.log(n)) + margin
-    return freedom > 0 and bool(2 * fitted.loss - price > chi2.ppf(_IMPLAUSIBLE, freedom))
+    price = per_unit * float(np.log(n)) + THINNING.margin
+    return freedom > 0 and bool(2 * fitted.loss - price > chi2.ppf(THINNING.implausible, freedom))
 
 
 def _left_over(fitted: Fitted, X: Floats) -> Floats:
@@ -109,4 +101,4 @@ def _split(fitted: Fitted, unit: int, X: Floats, g: Activation) -> Parameters:
     bend = fitted.residuals * g.second_derivative(X @ a + theta.b[unit])
     across = X - np.outer(X @ a, a) / (a @ a)
     across /= np.maximum(np.linalg.norm(across, axis=1, keepdims=True), 1e-300)  # levers would outvote all others
-    return split(theta, unit, bending_direction(across, near * bend) * 0.3 * np.linalg.norm(a))
+    return split(theta, unit, bending_direction(across, near * bend) * THINNING.apart * np.linalg.norm(a))

@@ -42,6 +42,42 @@ class LessonTuning:
 
 
 @dataclass(frozen=True)
+class StudentTuning:
+    """A student with units to spare, thinned out one by one."""
+
+    ridges: tuple[float, float] = (0.25, 1.0)  # weight decay of two starts, over the squares of noisy answers; guess
+    least_ridges: tuple[float, float] = (1e-4, 4e-4)  # and over their mean square, for exact ones; guess
+    weight_ridge: float = 1e-3  # guess
+    least_rows: float = 1.4  # per unknown: with fewer a joint fit only finds noise; guess
+    jump: float = 1.5  # of the error when a unit is removed that was needed; guess
+    hopeless: float = 3.0  # the error over the first one's, from which fewer units are not worth a try; guess
+    below: int = 2  # numbers of units below and above the jump that are fitted to the last digit; guess
+    window: int = 4  # guess
+    first: int = 600  # iterations of L-BFGS from random units; guess
+    fewer: int = 400  # by how many fewer if there is noise; guess
+    noisy: float = 100.0  # share of noise in the answers' variance, times this: from one on all of the above; guess
+    again: int = 6  # steps of the joint fit after each removal, and in the end; guess
+    last: int = 12  # guess
+    enough_again: float = 0.2  # nats that such a step must promise; guess
+    enough: float = 0.02  # guess
+
+
+@dataclass(frozen=True)
+class ThinningTuning:
+    """One unit less or more."""
+
+    margin: float = 10.0  # of BIC, beside the price of a unit; guess
+    clear: float = 4.0  # Wald's statistic over the price, from which a unit is not tried; guess
+    heat: int = 6  # steps of the first fits, and how many of those go on; guess
+    finalists: int = 2  # guess
+    enough: float = 0.02  # nats that their steps must promise; guess
+    implausible: float = 1e-4  # probability with which noise leaves residuals as small; guess
+    apart: float = 0.3  # of a unit's length, by which its halves begin; guess
+    n_random: int = 3  # new units beside the halves, with this share of the largest weight; guess
+    share: float = 0.2  # guess
+
+
+@dataclass(frozen=True)
 class RefitTuning:
     """Rows that are asked again, set aside or taken in."""
 
@@ -147,6 +183,8 @@ class BiasTuning:
 SCALE = ScaleTuning()
 STEPS = StepTuning()
 LESSON = LessonTuning()
+STUDENT = StudentTuning()
+THINNING = ThinningTuning()
 REFIT = RefitTuning()
 LEVERS = LeverTuning()
 LABEL_LEVERS = LabelLeverTuning()

@@ -9,13 +9,12 @@ import numpy as np
 from ...checking import Floats
 from ...checks import LABELS, NOISY, Check, Verdict, any_method, imperfect, n_of
 from ...checks.limits import UnitLimits
-from ...fit import Parameters
+from ...fit import Fitted, Parameters
 from ...geometry import normalize_rows
 from ..answers import Floor
 from ..links import Link
 from ..result import Identification
 from .far_circles import CircleTest, weight_in_question
-from .local_fit import Fitted
 from .noise import Variance, behaviour
 
 __all__ = ["Evidence", "judge", "result"]

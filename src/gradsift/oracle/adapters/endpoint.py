@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-import email.utils
 import hashlib
 import json
-import threading
-import time
-import weakref
 from functools import cached_property
 from typing import Any
-from urllib.parse import urlsplit
 
-from ...checking import Floats, at_least
+from ...checking import Floats, at_least, whole
 from ...errors import OracleFailure
-from ...extras import load_extra
 from ..core import Oracle
 from ..retry import Retry
+from .posting import Pace, Post
 
 __all__ = ["from_url"]
 
-_PASSING = (408, 425, 429, 500, 502, 503, 504)  # states that may be gone at the next attempt
-_LONGEST_PAUSE = 120.0  # seconds of Retry-After that are obeyed
+# How long a reply may be: whatever stands around the numbers, and each number with its digits, comma and indentation.
+_FRAME, _PER_NUMBER = 1 << 20, 64
+_UNKNOWN = 16 << 20  # while the number of outputs is not known: 600,000 numbers, or 0.4 GB of the worst JSON
 
 
 def from_url(
@@ -32,6 +28,7 @@ def from_url(
     answer: str | None = None,
     headers: dict[str, str] | None = None,
     timeout: float = 30.0,
+    max_reply: int | None = None,
     per_second: float | None = None,
     retry: Retry | None = None,
     **options: Any,
@@ -50,9 +47,12 @@ def from_url(
         Where the numbers are in the reply: keys and list positions with dots between, like "outputs.0.data". By
         default the reply itself if it is a list or a number, else its "predictions".
     headers : dict, optional
-        For instance an authorization; neither stored nor shown.
+        For instance an authorization; neither stored nor shown, as little as user, password and query of the address.
     timeout : float
-        Seconds to connect, and to wait for a reply.
+        Seconds for one attempt, from connecting to the last byte of the reply.
+    max_reply : int, optional
+        Most bytes of a reply, after unpacking; what is longer is refused unread. By default 64 per number asked for and
+        1 MiB around them; 16 MiB while the number of outputs is not known.
     per_second : float, optional
         Most requests per second, retries included, over all threads.
     retry : Retry, optional
@@ -82,23 +82,23 @@ def from_url(
     """
     template = json.loads(body) if isinstance(body, str) else body if body is not None else {"instances": "{rows}"}
     if not any(mark in json.dumps(template) for mark in ('"{rows}"', '"{row}"')):
-        raise ValueError(f'body must contain the text "{{rows}}" or "{{row}}", got {json.dumps(template)}.')
-    if urlsplit(url).scheme not in ("http", "https") or not urlsplit(url).hostname:
-        raise ValueError(f"url must begin with http:// or https:// and name a host, got {url!r}.")
+        raise ValueError('body must contain the text "{rows}" or "{row}", and it contains neither.')
     at_least("timeout", timeout, 0, strict=True)
+    if max_reply is not None:
+        whole("max_reply", max_reply)
     if per_second is not None:
         at_least("per_second", per_second, 0, strict=True)
-    httpx, stamina = load_extra("httpx", "http"), load_extra("stamina", "http")
     retry = retry or Retry()
-    post = _Post(httpx, stamina, url, httpx.Client(headers=headers, timeout=timeout), _Pace(per_second), retry)
-    return Oracle(_Endpoint(post, template, answer), n_features, retry=retry, **options)
+    post = Post(url, headers, timeout, Pace(per_second), retry)
+    return Oracle(_Endpoint(post, template, answer, max_reply), n_features, retry=retry, **options)
 
 
 class _Endpoint:
     """Turns rows into requests and replies into values."""
 
-    def __init__(self, post: _Post, template: Any, answer: str | None) -> None:
-        self._post, self._template, self._answer = post, template, answer
+    def __init__(self, post: Post, template: Any, answer: str | None, max_reply: int | None) -> None:
+        self._post, self._template, self._answer, self._max_reply = post, template, answer, max_reply
+        self._n_outputs: int | None = None
         self._row_by_row = '"{row}"' in json.dumps(template)
 
     @cached_property
@@ -118,7 +118,7 @@ class _Endpoint:
 
     def _values(self, rows: Floats) -> Any:
         marks = {"{rows}": rows.tolist(), "{row}": rows[0].tolist(), "{n}": len(rows), "{d}": rows.shape[1]}
-        reply = self._post(_filled(self._template, marks), rows)
+        reply = self._post(_filled(self._template, marks), rows[0], self._limit(len(rows)))
         path = self._answer
         if path is None:
             path = "predictions" if isinstance(reply, dict) else ""
@@ -126,79 +126,23 @@ class _Endpoint:
             try:
                 reply = reply[int(key)] if isinstance(reply, list) else reply[key]
             except (KeyError, IndexError, TypeError, ValueError):
-                has = list(reply) if isinstance(reply, dict) else f"a {type(reply).__name__}"
+                has = str(list(reply)[:8]) if isinstance(reply, dict) else f"a {type(reply).__name__}"
                 raise OracleFailure(
-                    f"The reply of {self._post.place} has no {key!r} on the way to answer={path!r}, but {has}.", rows[0]
+                    f"The reply of {self._post.place} has no {key!r} on the way to answer={path!r}, but "
+                    f"{self._post.hide(has[:200])}.",
+                    rows[0],
                 ) from None
+        if isinstance(reply, list) and len(reply) == len(rows):
+            self._n_outputs = len(reply[0]) if isinstance(reply[0], list) else 1
         return reply
 
-
-class _Post:
-    """Posts one JSON body, patiently."""
-
-    def __init__(self, httpx: Any, stamina: Any, url: str, client: Any, pace: _Pace, retry: Retry) -> None:
-        self._httpx, self._stamina, self._url, self._client = httpx, stamina, url, client
-        self._pace, self._retry = pace, retry
-        parts = urlsplit(url)  # without user, password and query, which may hold keys
-        self.place = f"{parts.scheme}://{parts.hostname}{f':{parts.port}' if parts.port else ''}{parts.path}"
-        self.close = weakref.finalize(self, client.close)
-
-    def __call__(self, body: Any, rows: Floats) -> Any:
-        waits = self._retry
-        try:
-            for attempt in self._stamina.retry_context(
-                on=self._worth_another_try,
-                attempts=waits.attempts,
-                timeout=None,
-                wait_initial=waits.first_wait,
-                wait_max=waits.longest_wait,
-                wait_jitter=waits.first_wait,
-                wait_exp_base=waits.factor,
-            ):
-                with attempt:
-                    self._pace.wait()
-                    response = self._client.post(self._url, json=body)
-                    response.raise_for_status()
-            return response.json()
-        except self._httpx.HTTPStatusError as problem:
-            said = " ".join(problem.response.text[:200].split())
-            raise OracleFailure(
-                f"{self.place} refused with status {problem.response.status_code}: {said or 'no text'}.", rows[0]
-            ) from None
-        except self._httpx.RequestError as problem:
-            raise OracleFailure(
-                f"{self.place} did not answer in {waits.attempts} attempts: {type(problem).__name__} ({problem}).",
-                rows[0],
-            ) from None
-        except ValueError:  # neither JSON nor, perhaps, text
-            raise OracleFailure(
-                f"{self.place} did not answer with JSON but with {response.text[:60]!r}.", rows[0]
-            ) from None
-
-    def _worth_another_try(self, problem: Exception) -> bool | float:
-        """Tell stamina whether to go on, or after how many seconds."""
-        if not isinstance(problem, self._httpx.HTTPStatusError):
-            return isinstance(problem, self._httpx.TransportError)
-        if problem.response.status_code not in _PASSING:
-            return False
-        pause = _retry_after(problem.response.headers.get("retry-after"))
-        return True if pause is None else pause
-
-
-class _Pace:
-    """Keeps requests apart in time."""
-
-    def __init__(self, per_second: float | None) -> None:
-        self._gap = 0.0 if per_second is None else 1 / per_second
-        self._next, self._lock = 0.0, threading.Lock()
-
-    def wait(self) -> None:
-        with self._lock:
-            now = time.monotonic()
-            slot = max(now, self._next)
-            self._next = slot + self._gap
-        if slot > now:
-            time.sleep(slot - now)
+    def _limit(self, n_rows: int) -> int:
+        """Return how many bytes a reply to so many rows may have."""
+        if self._max_reply is not None:
+            return self._max_reply
+        if self._n_outputs is None:
+            return max(_UNKNOWN, _FRAME + _PER_NUMBER * n_rows)
+        return _FRAME + _PER_NUMBER * n_rows * self._n_outputs
 
 
 def _filled(template: Any, marks: dict[str, Any]) -> Any:
@@ -207,17 +151,3 @@ def _filled(template: Any, marks: dict[str, Any]) -> Any:
     if isinstance(template, list):
         return [_filled(value, marks) for value in template]
     return marks.get(template, template) if isinstance(template, str) else template
-
-
-def _retry_after(header: str | None) -> float | None:
-    """Read seconds or a date; None where there is neither."""
-    if header is None:
-        return None
-    try:
-        seconds = float(header)
-    except ValueError:
-        try:
-            seconds = email.utils.parsedate_to_datetime(header).timestamp() - time.time()
-        except ValueError:
-            return None
-    return min(max(seconds, 0.0), _LONGEST_PAUSE)

@@ -52,4 +52,5 @@ def from_journal(path: str | os.PathLike[str], **options: Any) -> Oracle:
             rows,
         )
 
+    options["recheck"] = 0  # there is nobody to ask
     return Oracle(not_recorded, int(journal.header()["n_features"]), journal=journal, **options)

@@ -56,6 +56,8 @@ def from_torch(module: Any, *, n_features: int | None = None, **options: Any) ->
 class _Module:
     """Asks a module without tracking gradients."""
 
+    recheckable = False  # all that it is goes into its identity
+
     def __init__(self, torch: Any, module: Any) -> None:
         self.torch, self.module = torch, module
         tensors = [*module.parameters(), *module.buffers()]

@@ -60,6 +60,8 @@ def from_sklearn(estimator: Any, *, n_features: int | None = None, **options: An
 class _Estimator:
     """Asks an estimator, with the column names it was fitted with."""
 
+    recheckable = False  # all that it is goes into its identity
+
     def __init__(self, estimator: Any) -> None:
         self.estimator = estimator
         self._ask = _reader(getattr(estimator, "best_estimator_", estimator))

@@ -90,6 +90,7 @@ class _Table:
         for key, given in self._answers.items():
             if all((y == given[0]).all() for y in given):
                 self._answers[key] = given[:1]
+        self.recheckable = all(len(given) == 1 for given in self._answers.values())  # else asking uses answers up
         self._turn: dict[bytes, int] = defaultdict(int)
         self._lock = threading.Lock()
 
@@ -129,8 +130,11 @@ def _read(path: Path) -> dict[str, Floats]:
         raise ValueError(f"A table must end in .csv or .parquet, got {os.fspath(path)!r}.")
     with path.open(newline="", encoding="utf-8-sig") as stream:
         lines = csv.reader(stream)
-        names = next(lines, [])
-        values = [_numbers(path, lines.line_num, line, len(names)) for line in lines if line]
+        try:
+            names = next(lines, [])
+            values = [_numbers(path, lines.line_num, line, len(names)) for line in lines if line]
+        except (UnicodeDecodeError, csv.Error) as problem:
+            raise ValueError(f"{path} must be a table in UTF-8 text, but it cannot be read: {problem}.") from None
     if not values:
         raise ValueError(f"{path} holds no answers.")
     return dict(zip(names, np.array(values).T))

@@ -1,0 +1,90 @@
+"""How the package is built: what a newcomer may rely on without reading everything."""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter, defaultdict
+from pathlib import Path
+
+import pytest
+
+import gradsift
+
+PACKAGE = Path(gradsift.__file__).parent
+SOURCES = {path: ast.parse(path.read_text(encoding="utf-8")) for path in sorted(PACKAGE.rglob("*.py"))}
+MOST_ATTRIBUTES = 12
+
+
+def names_of(tree):
+    """Yield the classes and constants that a module defines."""
+    for node in tree.body:
+        if isinstance(node, ast.ClassDef):
+            yield node.name
+        elif isinstance(node, (ast.Assign, ast.AnnAssign)):
+            for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
+                for name in ast.walk(target):
+                    if isinstance(name, ast.Name) and name.id.strip("_").isupper() and not name.id.startswith("__"):
+                        yield name.id
+
+
+def attributes_of(cls):
+    """Return what a class sets on itself in its initialiser."""
+    return {
+        part.attr
+        for method in cls.body
+        if isinstance(method, ast.FunctionDef) and method.name == "__init__"
+        for node in ast.walk(method)
+        if isinstance(node, (ast.Assign, ast.AnnAssign))
+        for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
+        for part in ast.walk(target)
+        if isinstance(part, ast.Attribute) and isinstance(part.value, ast.Name) and part.value.id == "self"
+    }
+
+
+def test_no_class_or_constant_stands_for_two_things():
+    homes = defaultdict(list)
+    for path, tree in SOURCES.items():
+        for name in set(names_of(tree)):
+            homes[name].append(path.relative_to(PACKAGE).as_posix())
+    assert {name: places for name, places in homes.items() if len(places) > 1} == {}
+
+
+def test_no_file_name_occurs_twice_inside_the_black_box():
+    names = Counter(path.name for path in (PACKAGE / "blackbox").rglob("*.py") if path.name != "__init__.py")
+    assert [name for name, n in names.items() if n > 1] == []
+
+
+def test_classes_are_small():
+    large = [
+        (path.name, node.name)
+        for path, tree in SOURCES.items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ClassDef)
+        and len(attributes_of(node)) > MOST_ATTRIBUTES
+        and path.name != "estimators.py"  # scikit-learn wants every option on the estimator itself
+    ]
+    assert large == []
+
+
+def test_a_file_answers_one_question():
+    assert [path.name for path in SOURCES if len(path.read_text(encoding="utf-8").splitlines()) > 500] == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["class A:\n    def __init__(self):\n" + "".join(f"        self.a{i} = 0\n" for i in range(MOST_ATTRIBUTES + 1))],
+)
+def test_a_large_class_would_be_found(text):
+    assert len(attributes_of(ast.parse(text).body[0])) > MOST_ATTRIBUTES
+
+
+def test_policies_say_where_their_numbers_come_from():
+    """Every number of a policy has a comment, which ends with a benchmark row or calls it a guess."""
+    for name in ("noisy/policies.py", "noisy/tuning.py", "exact/exact_policy.py", "bounded/box_policy.py"):
+        path = PACKAGE / "blackbox" / name
+        lines = path.read_text(encoding="utf-8").splitlines()
+        for cls in SOURCES[path].body:
+            for field in cls.body if isinstance(cls, ast.ClassDef) else ():
+                if isinstance(field, ast.AnnAssign) and isinstance(field.value, ast.Constant):
+                    off = field.value.value in (False, 0.0)
+                    assert off or "#" in lines[field.lineno - 1], lines[field.lineno - 1]
