@@ -20,6 +20,9 @@ SMALL = {
     "out_of_core": (["--rows", "3000"], "moments at"),
     "kernel_gradients": (["--rows", "2000", "--points", "20"], "x the literal loop"),
     "mirror_rate": (["--rows", "400", "--seeds", "1", "--large", "2000"], "log-log slope in n"),
+    "interval_coverage": (["--replications", "2", "--rows", "400"], "95% intervals cover"),
+    "real_tables": (["--tables", "birthwt", "--folds", "2"], "1 tables: within one fold error"),
+    "table_certificates": (["--tables", "2"], "certified but wrong"),
     "oracle_scaling": (["--seeds", "1", "--dimensions", "3", "4"], "log-log slope of queries in d"),
 }
 

@@ -36,9 +36,10 @@ class SigmoidCombinationRegressor(RegressorMixin, SigmoidEstimator):
     max_units : int
         Where the choice of a number ends, unless the criterion still falls there: then at three times as many.
     alpha : float or "auto"
-        Ridge on the slopes per standard deviation of a column, ``slope_l w_lj sd_j``: they have a Gaussian prior of
-        standard deviation ``alpha ** -0.5``. 0 is maximum likelihood; "auto" takes, with the number of units if that is
-        not given, what predicts left-out rows best. See :func:`gradsift.table.search`.
+        Ridge on slopes per standard deviation of a column, ``u_l slope_l w_lj sd_j / sd_y``:
+        they have a Gaussian prior of standard deviation ``alpha ** -0.5``. 0 is maximum likelihood; "auto" takes, with
+        the number of units if that is not given, what predicts left-out rows best. See
+        :func:`gradsift.table.search`.
     weights : {"sampling", "frequency", "precision"}
         What `sample_weight` means: how many others a row stands for (scaled to mean one), how often it was seen, or one
         over its variance (scaled to mean one).

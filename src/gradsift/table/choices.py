@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..checking import Floats, at_least
+from ..checking import at_least
 from ..fit import NO_PRIOR, Prior
 from ..sources import Source
 from .frame import Frame
@@ -17,7 +17,7 @@ __all__ = ["Choices", "final_prior", "search_prior", "weight_scale"]
 _WEIGHTS = ("sampling", "frequency", "precision")
 _COVARIANCES = ("sandwich", "model", "cluster")
 _CRITERIA = ("bic", "aic", "cv")
-_TALL = 5.0  # weights over the target's spread that a ridge calls as dear as slopes of one (guess)
+_TAME = 1e-2  # precision of slopes and weights beside a ridge: a product alone says nothing about its factors (guess)
 _LEAST_VARIANCE = 0.03  # share of the target's variance below which a ridge does not believe in less noise (guess)
 
 
@@ -92,6 +92,5 @@ def final_prior(alpha: float, frame: Frame) -> Prior:
 
 
 def _ridge(alpha: float, frame: Frame) -> Prior:
-    """Return independent Gaussians of precision alpha for slopes per standard deviation of a column."""
-    precision: Floats = alpha * frame.ridge
-    return Prior(precision, 0.0, alpha / _TALL**2, 0.0, least_variance=_LEAST_VARIANCE)
+    """Return Gaussians of precision alpha for the slopes of each unit's contribution per standard deviation."""
+    return Prior(_TAME, 0.0, _TAME, 0.0, products=alpha * frame.ridge, least_variance=_LEAST_VARIANCE)

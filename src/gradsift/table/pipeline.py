@@ -66,8 +66,10 @@ def search(
     starts : sequence of SigmoidCombination
         Further starts, in the user's coordinates (an earlier fit, or EM's); used where their number of units fits.
     alpha : float or "auto"
-        Strength of a ridge: slopes per standard deviation of a column, ``slope_l w_lj sd_j``, have a Gaussian prior of
-        standard deviation ``alpha ** -0.5`` (and weights, over the standard deviation of y, one five times as wide).
+        Strength of a ridge: what each unit adds to the slopes of the function where it is steepest, per standard
+        deviation of a column (and of y), ``u_l slope_l w_lj sd_j / sd_y``, has a Gaussian prior of standard deviation
+        ``alpha ** -0.5``; for labels ``slope_l w_lj sd_j`` has it. On a straight line that is ridge regression, with
+        one component logistic regression with a ridge.
         0 is maximum likelihood; where no maximum exists (separable classes), a standard deviation of 32 keeps the fit
         finite, and nothing is certified. "auto" takes what predicts left-out rows best. Tables with fewer than three
         rows per parameter get "auto" where 0 was asked for, and are never certified.

@@ -98,7 +98,7 @@ class TableProblem:
             return BatchLoss(self.first(m), self.family, n_units)
         noise = 1.0 if self.family.labels else 1 - self.linear_share  # a prior is in nats, a mean loss in squares
         share = min(m, len(self.rows.y)) / len(self.rows.y)
-        precision = np.broadcast_to(self.prior.arguments, self.n_features)
+        precision = np.broadcast_to(self.prior.products, self.n_features)  # as if weights were one
         return BatchLoss(self.first(m), self.family, n_units, 0.04 + share * noise * precision)
 
     def polish(

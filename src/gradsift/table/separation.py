@@ -19,21 +19,26 @@ def separable(problem: TableProblem, theta: Parameters) -> float:
     """Return the share of rows whose class some plane decides without a single error; 0 where classes overlap.
 
     If it is one, a plane parts the classes. If it is less, the other rows lie on the plane (as with a level of a factor
-    that only one class has). Either way no slope is the most likely one. A linear program, O(n d) numbers; it is solved
-    only where the fit calls some row sure.
+    that only one class has). Either way no slope is the most likely one. One or two linear programs, O(n d) numbers;
+    solved only where the fit calls some row sure.
     """
     family, rows = problem.family, problem.rows
     if not family.labels:
         return 0.0
-    arguments = rows.X @ theta.A.T + theta.b  # (n, k)
-    if not (np.abs(arguments) > _CERTAIN).any():
+    if not (np.abs(rows.X @ theta.A.T + theta.b) > _CERTAIN).any():
         return 0.0
-    if (arguments * rows.y[:, None] > 0).all(axis=0).any():
-        return 1.0
     design = np.column_stack((rows.X, np.ones(len(rows.y)))) if family.offsets else rows.X
     signed = design * rows.y[:, None]
     found = linprog(-signed.mean(axis=0), A_ub=-signed, b_ub=np.zeros(len(signed)), bounds=(-1, 1), method="highs")
-    return 0.0 if found.x is None else float(np.mean(signed @ found.x > 1e-7))
+    if found.x is None or not (signed @ found.x > 1e-7).any():
+        return 0.0
+    # Rows on that plane may lie off another one: ask for the widest gap.
+    gap = np.column_stack((-signed, np.ones(len(signed))))
+    widest = linprog(
+        np.append(np.zeros(design.shape[1]), -1.0), gap, np.zeros(len(gap)), bounds=(-1, 1), method="highs"
+    )
+    parted = widest.x is not None and widest.x[-1] > 1e-9
+    return 1.0 if parted else float(np.mean(signed @ found.x > 1e-7))
 
 
 def cost_of_steeper_units(problem: TableProblem, theta: Parameters, times: float) -> Floats:

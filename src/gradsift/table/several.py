@@ -17,7 +17,7 @@ from .problem import MAX_ROWS
 
 __all__ = ["Joint", "fit_several"]
 
-_MOST_NUMBERS = 20_000_000  # of the joint Jacobian; beyond it the units stay as the mixture of targets has them
+_LARGEST_JACOBIAN = 20_000_000  # of the joint Jacobian; beyond it the units stay as the mixture of targets has them
 _PASSES = 60
 
 
@@ -47,7 +47,7 @@ def fit_several(
     problem = _Targets(fit.model, X[rows], Z[rows], root, fit.family.offsets)
     start = problem.start()
     converged = True
-    if Z[rows].size * len(start) <= _MOST_NUMBERS:
+    if Z[rows].size * len(start) <= _LARGEST_JACOBIAN:
         found = least_squares(problem.residuals, start, problem.jacobian, method="trf", x_scale="jac", max_nfev=_PASSES)
         start, converged = found.x, bool(found.status > 0)
     return Joint(problem.models(start, Y.mean(axis=0), scale), fit, converged)

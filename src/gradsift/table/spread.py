@@ -27,7 +27,7 @@ class Spread(NamedTuple):
     inflation: float
 
 
-class _Sums(NamedTuple):
+class _ScoreSums(NamedTuple):
     """Sums over rows, in the flat parameters: Gauss-Newton matrix and scatter of the scores."""
 
     curvature: Floats
@@ -65,7 +65,7 @@ def spread_of(problem: TableProblem, best: Refined) -> Spread:
     return Spread(np.asarray(matrix), 1.0 if even else max(1.0, counted / max(G.shape[1], 1)))
 
 
-def _sums(problem: TableProblem, theta: Parameters) -> _Sums:
+def _sums(problem: TableProblem, theta: Parameters) -> _ScoreSums:
     family, (rows, groups) = problem.family, problem.observed
     size = family.size(*theta.A.shape)
     groups = groups if problem.choices.covariance == "cluster" else None
@@ -83,7 +83,7 @@ def _sums(problem: TableProblem, theta: Parameters) -> _Sums:
     if groups is not None:
         totals = totals[totals.any(axis=1)]
         scatter = totals.T @ totals
-    return _Sums(curvature, scatter, len(totals))
+    return _ScoreSums(curvature, scatter, len(totals))
 
 
 def _product(J: Floats, scale: Floats) -> Floats:

@@ -16,9 +16,9 @@ from .settle import Effort, Progress, settle
 __all__ = ["CrossValidation", "cross_validate"]
 
 _FOLDS = 5
-_PER_ROW = tuple(float(v) for v in np.geomspace(1e-5, 1.0, 11))  # precisions over the weight of all rows
+_PER_ROW = tuple(float(v) for v in np.geomspace(1e-5, 100.0, 15))  # precisions over the weight of all rows
 _MIDDLE = 5  # place in the path at which a search is made; its neighbours begin where it ended
-_STRONG = 8  # place in the path for tables too small for folds (guess)
+_STRONG = 9  # place in the path for tables too small for folds (guess)
 _NUMBERS = (1, 2, 3, 5, 8, 12)  # of units to be compared
 
 
@@ -46,7 +46,7 @@ def cross_validate(
 ) -> CrossValidation:
     """Choose the ridge and, when `numbers` is None, the number of units.
 
-    Each number of units costs one small search and eleven polishes per fold. More units are tried while the last
+    Each number of units costs one small search and fourteen polishes per fold. More units are tried while the last
     number did best. Equal rows, merged, are left out together.
     """
     n = len(problem.rows.y)
