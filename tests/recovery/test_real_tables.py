@@ -64,7 +64,7 @@ def test_separable_classes_are_told_and_not_certified():
     quasi = gs.SigmoidMixtureClassifier(1, offsets=True, random_state=0).fit(np.column_stack((X, level)), y).recovery_
     assert "decides the class of 10.00% of the rows" in quasi.verdict
     overlapping = gs.SigmoidMixtureClassifier(1, random_state=0).fit(X, X @ [1, 1, 0] + rng.logistic(size=300) > 0)
-    assert "no plane parts" in overlapping.summary()
+    assert "No plane parts" in overlapping.summary()
 
 
 def test_a_ridge_is_that_of_logistic_regression_and_zero_is_none():

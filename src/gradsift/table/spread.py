@@ -13,7 +13,7 @@ from .problem import TableProblem
 
 __all__ = ["Spread", "spread_of"]
 
-_BLOCK = 4096
+_ROWS_AT_ONCE = 4096
 
 
 class Spread(NamedTuple):
@@ -71,8 +71,8 @@ def _sums(problem: TableProblem, theta: Parameters) -> _ScoreSums:
     groups = groups if problem.choices.covariance == "cluster" else None
     curvature, scatter = np.zeros((size, size)), np.zeros((size, size))
     totals = np.zeros((0 if groups is None else int(groups.max()) + 1, size))
-    for start in range(0, len(rows.y), _BLOCK):
-        part = slice(start, start + _BLOCK)
+    for start in range(0, len(rows.y), _ROWS_AT_ONCE):
+        part = slice(start, start + _ROWS_AT_ONCE)
         weight = np.ones(len(rows.y[part])) if rows.weight is None else rows.weight[part]
         J, slope, information = _scores(family, theta, Rows(rows.X[part], rows.y[part]))
         curvature += _product(J, np.sqrt(weight * information))
