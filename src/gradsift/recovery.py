@@ -35,17 +35,13 @@ from .paper_method.literal import PaperRun, paper_method
 from .paper_method.verdict import judge_paper
 from .progress import Reporter, report, reporting
 from .sources import Source, as_source
-from .table import Fit, search
+from .table import Coefficients, Fit, LikelihoodRatio, coefficients, likelihood_ratio, search, summary
 from .workload import announce
 
 __all__ = [
-    "Recovery",
-    "for_a_table",
-    "recover",
-    "recovery_of_fit",
-    "warn_unless_certified",
+    "Recovery", "for_a_table", "recover", "recovery_of_fit", "warn_unless_certified", "with_outputs",
     "within_double_precision",
-]
+]  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -76,6 +72,8 @@ class Recovery(Judged):
         How far its answers may be off before they differ.
     deep : Network or None
         All outputs of a network with several hidden layers.
+    fit : Fit or None
+        Of a table: the same in full, with likelihood and covariance.
     """
 
     model: Any
@@ -85,6 +83,7 @@ class Recovery(Judged):
     candidates: Candidates | None = None
     outputs: tuple[SigmoidCombination, ...] = ()
     diagnostics: dict[str, Any] = field(default_factory=dict)
+    fit: Fit | None = None
     verification: Verification | None = None
     allowance: Allowance | None = field(default=None, repr=False)
     deep: Network | None = None
@@ -125,8 +124,13 @@ class Recovery(Judged):
         """What was found as a network with all outputs, whatever the number of hidden layers."""
         return self.deep or Network.of(self.outputs or self.model)
 
-    def summary(self) -> str:
-        """Return a plain-text table of the units, with the verdict before it and the checks after it."""
+    def summary(self, feature_names: Sequence[str] | None = None) -> str:
+        """Return a plain-text table of the units, with the verdict before it and the checks after it.
+
+        Of a table: coefficients with errors, tests and intervals, log-likelihood, AIC, BIC, R2.
+        """
+        if self.fit is not None:
+            return summary(self.fit, feature_names)
         if self.deep is not None:
             return "\n".join([self.verdict, "", *_layer_lines(self), "", *lines(self.checks)])
         m = self.model
@@ -135,12 +139,38 @@ class Recovery(Judged):
         for i in range(m.n_units):
             shown = ", ".join(f"{v:.4f}" for v in m.units[i, :6]) + (", ..." if m.n_features > 6 else "")
             error = f"{spread[i]:9.2g}" if np.isfinite(spread[i]) else " " * 9
-            rows.append(f"{i:>4} {m.weights[i]:12.6g} {error} {m.slopes[i]:12.6g} {m.offsets[i]:12.6g}  [{shown}]")
+            rows.append(f"{i + 1:>4} {m.weights[i]:12.6g} {error} {m.slopes[i]:12.6g} {m.offsets[i]:12.6g}  [{shown}]")
         if m.has_linear_term:
             shown = ", ".join(f"{v:.6g}" for v in m.linear[:6]) + (", ..." if m.n_features > 6 else "")
             rows.append(f"linear term [{shown}]")
-        rows.append(f"intercept {m.intercept:.6g}, activation {m.activation}, {self.n_queries} queries")
+        asked = f", {self.n_queries} queries" if self.n_queries else ""
+        rows.append(f"intercept {m.intercept:.6g}, activation {m.activation}{asked}")
         return "\n".join([*rows, "", *lines(self.checks)])
+
+    def coefficients(self, feature_names: Sequence[str] | None = None) -> Coefficients:
+        """Return every fitted number by name, with errors, z and p; only of a fit to a table."""
+        return coefficients(self._fit("coefficients"), feature_names)
+
+    def conf_int(self, level: float = 0.95) -> Floats:
+        """Return (p, 2) confidence bounds of the coefficients; only of a fit to a table."""
+        return coefficients(self._fit("conf_int")).conf_int(level)
+
+    def covariance(self, feature_names: Sequence[str] | None = None) -> Any:
+        """Return the covariance of the coefficients as a pandas frame with names; only of a fit to a table."""
+        return coefficients(self._fit("covariance"), feature_names).covariance()
+
+    def as_frame(self, feature_names: Sequence[str] | None = None, level: float = 0.95) -> Any:
+        """Return the coefficients as a pandas frame; only of a fit to a table."""
+        return coefficients(self._fit("as_frame"), feature_names).as_frame(level)
+
+    def test(self, smaller: Recovery) -> LikelihoodRatio:
+        """Test against a nested fit to the same rows (fewer columns, no offsets, common slopes): likelihood ratio."""
+        return likelihood_ratio(self._fit("test"), smaller._fit("test"))
+
+    def _fit(self, what: str) -> Fit:
+        if self.fit is None:
+            raise TypeError(f"{what} needs a fit to a table: answers of an oracle have no sampling errors.")
+        return self.fit
 
     def to_html(
         self,
@@ -349,14 +379,20 @@ def recovery_of_fit(fit: Fit, rows: Source) -> Recovery:
         model=fit.model,
         judgement=fit.judgement,
         standard_errors={
-            "units": errors.angles,
+            "units": fit.angles,
             "weights": errors.weights,
             "slopes": errors.slopes,
-            "offsets": errors.offsets,
-            "intercept": np.array([errors.intercept]),
+            **({"offsets": errors.offsets} if fit.family.offsets else {}),
+            **({"intercept": np.array([errors.intercept])} if fit.family.intercept else {}),
         },
+        fit=fit,
         diagnostics={**fit.diagnostics, "bic": fit.bic, "n_rows": fit.n_rows, "n_passes": rows.n_passes},
     )
+
+
+def with_outputs(found: Recovery, models: tuple[SigmoidCombination, ...]) -> Recovery:
+    """Return the fit to a mixture of targets with a model for each of them, all with the units of the first."""
+    return replace(found, model=models[0], outputs=models)
 
 
 def warn_unless_certified(found: Recovery, stacklevel: int) -> None:

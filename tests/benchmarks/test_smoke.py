@@ -29,6 +29,9 @@ SMALL = {
     "theorem_run": (["--d", "2", "--delta", "0.3", "--beta", "5", "--rho", "0.9"], "promises kept True"),
     "tight_plan": (["--first", "1"], "orders of magnitude gained"),
     "mirror_rate": (["--rows", "400", "--seeds", "1", "--large", "2000"], "log-log slope in n"),
+    "interval_coverage": (["--replications", "2", "--rows", "400"], "95% intervals cover"),
+    "real_tables": (["--tables", "birthwt", "--folds", "2"], "1 tables: within one fold error"),
+    "table_certificates": (["--tables", "2"], "certified but wrong"),
     "oracle_scaling": (["--seeds", "1", "--dimensions", "3", "4"], "log-log slope of queries in d"),
 }
 

@@ -100,6 +100,12 @@ SIDES = [
     (lambda x: rows.rival_optimum(x, 2), 3.0, 2.9),
     (lambda n: rows.rival_optimum(0.1, n), 3, 2),
     (rows.converged, True, False),
+    (rows.enough_rows, 3.0, 2.9),
+    (rows.separation, 0.0, 0.01),
+    (lambda x: rows.maximum(True, x), 2.0, 1.9),
+    (lambda done: rows.maximum(done, 9.0), True, False),
+    (rows.most_units, 0, 30),
+    (rows.shrinkage, 0.5, 0.51),
     (published.support, 30.0, 29.9),
     (published.scatter, 0.9, 0.89),
     (published.contradicted_weights, 0, 1),
@@ -401,8 +407,8 @@ def test_every_kind_of_run_rests_on_the_checks_that_its_method_names(found):
         "noise drift", "even noise", "activation", "misfit", fresh,
     ]  # fmt: skip
     assert names["table"] == [
-        "simpler models", "directions", "faint weights", "overlap", "flat inputs", "another unit", "rival optimum",
-        "converged",
+        "rows per parameter", "separation", "finite slopes", "simpler models", "directions", "faint weights", "overlap",
+        "flat inputs", "another unit", "most units", "shrinkage", "rival optimum", "converged",
     ]  # fmt: skip
     assert names["paper"] == ["certificate", "support", "scatter", "contradicted weights", "slope"]
     assert [check.name for check in found["wrong number"].judgement.failed] == ["number of units"]

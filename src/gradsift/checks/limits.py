@@ -150,6 +150,10 @@ class TableLimits:
     further_unit: float  # level of the cross-fitted test
     rival_gap: float  # nats: another optimum this close fits practically as well
     rival_hits: int  # starts that ended in the best one, from which on no rival matters
+    rows_per_parameter: float  # fewer: the fit is regularised, and nothing is claimed
+    steeper: float  # times: a unit as much steeper must cost something,
+    steeper_costs: float  # nats: this much, or its slope has no upper end
+    shrinkage: float  # standard errors by which a prior may pull any coefficient
 
 
 TABLE = TableLimits(
@@ -160,6 +164,10 @@ TABLE = TableLimits(
     further_unit=0.01,  # a level
     rival_gap=3.0,  # guess
     rival_hits=3,  # guess
+    rows_per_parameter=3.0,  # guess
+    steeper=4.0,  # guess
+    steeper_costs=2.0,  # level 0.05 of a likelihood interval
+    shrinkage=0.5,  # guess
 )
 
 

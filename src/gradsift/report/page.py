@@ -111,16 +111,24 @@ def _tiles(found: Recovery) -> list[tuple[str, str]]:
     rows = found.diagnostics.get("n_rows")
     if rows is not None:
         tiles.append(("rows", f"{int(rows):,}"))
+    if found.fit is not None:
+        name = "pseudo-R2" if found.fit.family.labels else "R2"
+        tiles += [
+            (name, f"{found.fit.r_squared:.3f}"),
+            ("AIC", f"{found.fit.aic:.1f}"),
+            ("BIC", f"{found.fit.bic:.1f}"),
+        ]
     return tiles
 
 
 def _unit_rows(found: Recovery, names: list[str]) -> list[dict[str, Any]]:
     model, errors = found.model, found.standard_errors
+    units = model.units if found.fit is None else found.fit.directions  # of a table: per standard deviation
     rows = []
     for i in range(model.n_units):
-        largest = np.argsort(-np.abs(model.units[i]), kind="stable")[:_MOST_LOADINGS]
+        largest = np.argsort(-np.abs(units[i]), kind="stable")[:_MOST_LOADINGS]
         row: dict[str, Any] = {"number": i + 1, "more": model.n_features - len(largest)}
-        row["loadings"] = [(names[j], float(model.units[i, j])) for j in largest if model.units[i, j] != 0]
+        row["loadings"] = [(names[j], float(units[i, j])) for j in largest if units[i, j] != 0]
         for name in ("weights", "slopes", "offsets"):
             row[name] = _with_error(float(getattr(model, name)[i]), _error(errors.get(name), i))
         row["angle"] = _direction_error(errors, i)

@@ -36,7 +36,7 @@ __all__ = [
     "check_projected_length", "check_projected_regions", "check_spurious_projected", "tilted_problem",
 ]  # fmt: skip
 
-_RHO = 0.5
+_PROJECTED_RHO = 0.5
 
 
 class TiltedProblem(NamedTuple):
@@ -57,7 +57,7 @@ class TiltedProblem(NamedTuple):
         """The run's parameters with kappa' and the projected length (cos theta unless given)."""
         kappa = kappa_prime(self.problem.k, self.problem.kappa, self.theta)
         length = math.cos(self.theta) if length is None else length
-        return parameters(self.problem, delta, _RHO, kappa=kappa, length=length)
+        return parameters(self.problem, delta, _PROJECTED_RHO, kappa=kappa, length=length)
 
 
 def tilted_problem(theta: float, k: int = 2, kappa: float = 0.9, seed: int = 70) -> TiltedProblem:
@@ -116,7 +116,7 @@ def check_projected_cluster(angle: Callable[[Problem, float], float] = theta_sta
     pairs = []
     for delta in (0.02, 0.1):
         tilted = tilted_problem(angle(tilted_problem(0.0).problem, delta))
-        params = parameters(tilted.problem, delta, _RHO, kappa=tilted.problem.kappa / 2)
+        params = parameters(tilted.problem, delta, _PROJECTED_RHO, kappa=tilted.problem.kappa / 2)
         rng = np.random.default_rng(72)
         near = np.array([[0.3, 30.0], [-30.0, 0.5], [0.9, -40.0], [50.0, 0.0]]) * params.Delta  # (4, k): arguments
         spots = near @ np.linalg.pinv(tilted.projected).T
@@ -169,10 +169,10 @@ def check_spurious_projected(off: Off = repaired_off) -> Comparison:
     pairs = []
     for tilted, delta, log_x, m0 in _projected_cases():
         params, shared, _ = _counts(tilted, delta)
-        k, share = tilted.problem.k, params.gamma * _RHO / 2
-        exact = float(binom.logsf(math.floor(1.5 * m0 * params.gamma * _RHO), int(m0), shared))
+        k, share = tilted.problem.k, params.gamma * _PROJECTED_RHO / 2
+        exact = float(binom.logsf(math.floor(1.5 * m0 * params.gamma * _PROJECTED_RHO), int(m0), shared))
         derived = log_add(off_from_proof(share, log_x, k, params.xi0), exact)
-        claimed: Bound = spurious_projected(off(share, log_x, k, params.xi0), m0, params, _RHO, c2=1 / 16)
+        claimed: Bound = spurious_projected(off(share, log_x, k, params.xi0), m0, params, _PROJECTED_RHO, c2=1 / 16)
         pairs.append((claimed.log_value, derived))
     return at_most(
         "spuriouslemma2", "chance of too many spurious ones", pairs, "terms of the proof, exact binomial", 1e-6
