@@ -22,8 +22,8 @@ __all__ = [
 
 Floats = NDArray[np.float64]
 
-# Fits square and sum what they are given: between these, squares, sums of 1e8 squares and their inverses stay numbers.
-LARGEST, SMALLEST = 1e140, 1e-140
+# Fits square and sum what they are given: between these, squares, sums of a million squares and inverses stay numbers.
+LARGEST, SMALLEST = 1e151, 1e-152
 
 
 def _numbers(name: str, values: ArrayLike) -> Floats:

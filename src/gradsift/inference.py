@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import norm
 
-from .checking import Floats, as_generator, at_least, finite_matrix
+from .checking import Floats, as_generator, at_least, finite_matrix, whole
 from .fit import (
     NO_PRIOR,
     Chart,
@@ -29,7 +29,7 @@ from .fit import (
 )
 from .geometry import match_units
 from .model import SigmoidCombination
-from .sources import ArraySource, Rows, Source
+from .sources import ArraySource, Rows, as_source
 
 __all__ = [
     "StandardErrors",
@@ -70,6 +70,17 @@ class StandardErrors:
         across = np.eye(units.shape[1]) - units[:, :, None] * units[:, None, :]
         scaled = across @ self._blocks @ across
         return np.asarray(scaled / (self.model.slopes**2)[:, None, None])
+
+    def per_deviation(self, spread: Floats) -> StandardErrors:
+        """Return the errors for columns in units of their standard deviations (d,), in which angles mean the same
+        whatever the columns were measured in."""
+        model, layout = self.model, self._layout
+        turn = np.ones(layout.size)
+        for unit in range(model.n_units):
+            turn[layout.a(unit)] = spread
+        theta = from_model(model)
+        scaled = theta._replace(A=theta.A * spread).to_model(self.family.activation)
+        return StandardErrors(scaled, self.family, self.covariance * turn[:, None] * turn)
 
     @property
     def units(self) -> Floats:
@@ -217,19 +228,41 @@ class Bootstrap:
 
 
 def bootstrap(
-    model: SigmoidCombination, source: Source, family: Family, *, n_resamples: int = 100, rng: Any = None
+    model: SigmoidCombination,
+    source: Any,
+    family: Family | None = None,
+    *,
+    groups: Any = None,
+    n_resamples: int = 100,
+    rng: Any = None,
 ) -> Bootstrap:
-    """Refit to multinomial resamples of the rows, each from the fit itself, and align the units (Hungarian).
+    """Refit to resamples of the rows, or of whole clusters, each from the fit itself, and align the units (Hungarian).
 
     Rows are drawn into memory. About five passes per resample.
+
+    Parameters
+    ----------
+    source : Source, or (X, y), or (X, y, weight)
+    family : Family, optional
+        Which parameters are fitted; by default those that the model uses, by least squares (labels where y holds only
+        -1 and +1 and the weights are those of a mixture).
+    groups : (n,) array, optional
+        Clusters, which are drawn as wholes.
     """
-    at_least("n_resamples", n_resamples, 1)
-    rng = as_generator(rng)
+    whole("n_resamples", n_resamples)
+    rng, source = as_generator(rng), as_source(source)
     rows = source.take(np.arange(source.n_rows))
+    if family is None:
+        mixture = bool((model.weights > 0).all()) and abs(float(model.weights.sum()) - 1) < 1e-6
+        family = default_family(model, labels=mixture and bool((np.abs(rows.y) == 1).all()))
+    clusters = np.arange(source.n_rows) if groups is None else np.unique(np.asarray(groups), return_inverse=True)[1]
+    if len(clusters) != source.n_rows:
+        raise ValueError(f"groups must have one entry for each of the {source.n_rows} rows, got {len(clusters)}.")
+    n_clusters = int(clusters.max()) + 1
     base = np.ones(source.n_rows) if rows.weight is None else rows.weight
     models, errors = [], []
     for _ in range(n_resamples):
-        weight = base * rng.multinomial(source.n_rows, np.full(source.n_rows, 1 / source.n_rows))
+        weight = base * rng.multinomial(n_clusters, np.full(n_clusters, 1 / n_clusters))[clusters]
         refitted = _refit(model, family, Rows(rows.X, rows.y, weight))
         match = match_units(refitted.units, model.units)
         order, signs = match.order, match.signs

@@ -48,7 +48,6 @@ class Certainty:
 
 
 CERTAINTY = Certainty()
-_LABEL_PRICE = 3.5  # of an unknown: more than units that are not there gain
 
 
 class Likelihood(Protocol):
@@ -111,10 +110,13 @@ class Labels:
         ``1 - r^2`` is not taken to be smaller.
     wall : float
         How far |r| may exceed one at a cost of half a nat per answer; inf where it cannot.
+    unknown : float
+        Price of an unknown: more than units that are not there gain.
     """
 
     certain: float = CERTAINTY.simplex
     wall: float = np.inf
+    unknown: float = 3.5  # guess
 
     def loss(self, r: Floats, y: Floats, weight: Floats | None = None) -> float:
         p, least = 0.5 * (1 + y * r), 0.25 * self.certain
@@ -142,7 +144,7 @@ class Labels:
     def price(self, n: int) -> float:
         """Less than BIC's: labels tell little each, and by BIC a unit would go unseen that its likelihood shows
         beyond doubt."""
-        return _LABEL_PRICE
+        return self.unknown
 
 
 _FREE = Labels(CERTAINTY.free, CERTAINTY.wall)

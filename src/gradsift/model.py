@@ -19,7 +19,7 @@ __all__ = ["SigmoidCombination"]
 
 _MODEL_VERSION = 2  # 2: with a linear term; without one, files stay at 1
 _ARRAYS = ("units", "weights", "slopes", "offsets")
-_MODEL_FIELDS = (*_ARRAYS, "linear", "intercept", "activation")
+_MODEL_FIELDS = (*_ARRAYS, "linear", "intercept", "activation", "format", "version")
 
 
 class SigmoidCombination:

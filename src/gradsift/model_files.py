@@ -30,13 +30,10 @@ def write_model(
 
 
 def read_model(path: str | os.PathLike[str], kind: str, newest: int, names: Iterable[str]) -> dict[str, Any]:
-    """Read the fields of a model of this kind up to this version, or say in one sentence that the file holds none.
-
-    `names` are the fields that such a file may have, beside its format and version.
-    """
+    """Read the fields of a model of this kind up to this version, or say in one sentence that the file holds none."""
     suffix, file = _suffix(path), Path(path)
     try:
-        fields = read_npz(file, (*names, "format", "version")) if suffix == ".npz" else read_json(file)
+        fields = read_npz(file, names) if suffix == ".npz" else read_json(file)
         if str(fields["format"]) != f"gradsift.{kind}":
             raise ValueError(f"its format is {str(fields['format'])[:40]}")
         version = int(fields["version"])

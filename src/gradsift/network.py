@@ -19,11 +19,10 @@ from .model_files import read_model, write_model
 __all__ = ["Layer", "Network", "NetworkMatch", "match_networks"]
 
 _NETWORK_VERSION = 1
-_MOST_LAYERS = 100  # that a file is read with
-_NETWORK_FIELDS = (
-    "activation", "n_layers", "linear",
-    *(f"{name}_{i}" for i in range(_MOST_LAYERS) for name in ("weights", "offsets")),
-)  # fmt: skip
+_MOST_LAYERS = 64  # that a file may hold
+_NETWORK_FIELDS = ("format", "version", "activation", "n_layers", "linear", *(
+    f"{name}_{i}" for i in range(_MOST_LAYERS) for name in ("weights", "offsets")
+))  # fmt: skip
 
 
 class Layer(NamedTuple):
@@ -107,6 +106,11 @@ class Network:
         return tuple(len(layer.offsets) for layer in self.layers[:-1])
 
     @property
+    def n_units(self) -> int:
+        """Hidden units of all layers."""
+        return sum(self.widths)
+
+    @property
     def n_features(self) -> int:
         """d, the number of inputs."""
         return int(self.layers[0].weights.shape[1])
@@ -183,6 +187,8 @@ class Network:
             raise ValueError(f"order must name each of the {self.widths[layer]} units once.")
         if not (np.abs(sign) == 1).all():
             raise ValueError("signs must be -1 or +1.")
+        if (sign < 0).any() and self._activation.odd_form is None:
+            raise ValueError(f"A unit of {self.activation} has no other sign: it is not odd about its value at zero.")
         here, above = self.layers[layer], self.layers[layer + 1]
         columns = above.weights[:, order]
         # f(-z) = 2 f(0) - f(z): what a flipped unit leaves over is constant.
@@ -195,16 +201,56 @@ class Network:
     def canonical(self) -> Network:
         """Return the same function in a fixed order and with fixed signs, from the last hidden layer to the first.
 
-        The largest outgoing weight of a unit is positive, and units come by decreasing length of their outgoing
-        weights; with one output and one hidden layer that is the canonical form of :class:`SigmoidCombination`.
+        The largest outgoing weight of a unit is positive where the activation is odd about its value at zero, and units
+        come by decreasing length of their outgoing weights; with one output and one hidden layer that is the canonical
+        form of :class:`SigmoidCombination`.
         """
         found = self
         for layer in reversed(range(len(self.widths))):
             out = found.layers[layer + 1].weights  # (above, k)
             largest = out[np.abs(out).argmax(axis=0), np.arange(out.shape[1])]
+            if self._activation.odd_form is None:
+                largest = np.ones_like(largest)
             order = np.argsort(-np.linalg.norm(out, axis=0), kind="stable")
             found = found.rearranged(layer, order, np.where(largest < 0, -1.0, 1.0)[order])
         return found
+
+    def reframed(self, center: ArrayLike, scale: ArrayLike) -> Network:
+        """Return the network whose value at x is that of this one at ``(x - center) / scale``, (d,) each."""
+        middle, size = finite_vector("center", center, self.n_features), finite_vector("scale", scale, self.n_features)
+        (weights, offsets), *above, (last, constants) = self.layers
+        first = weights / size
+        linear = self.linear / size
+        layers = [(first, offsets - first @ middle), *above, (last, constants - linear @ middle)]
+        return Network(layers, self._activation, linear)
+
+    def single_outputs(self) -> tuple[Network, ...]:
+        """Return one network for each output."""
+        last, constants = self.layers[-1]
+        return tuple(
+            Network([*self.layers[:-1], (last[i : i + 1], constants[i : i + 1])], self._activation, self.linear[i])
+            for i in range(self.n_outputs)
+        )
+
+    def sensitivity(self, X: ArrayLike) -> Floats:
+        """Return how much the values change if every parameter changes by its own size, (n,); of all outputs together.
+
+        Each argument by its terms' sizes, and what comes of that in the output, to first order.
+        """
+        rows = finite_matrix("X", X, self.n_features)
+        arguments = self.arguments(rows)
+        inputs = [rows, *(self._activation.value(z) for z in arguments)]
+        last, constants = self.layers[-1]
+        total = np.abs(inputs[-1]) @ np.abs(last).sum(axis=0) + np.abs(constants).sum()
+        total = total + np.abs(rows) @ np.abs(self.linear).sum(axis=0)
+        back = np.broadcast_to(np.abs(last).sum(axis=0), inputs[-1].shape)
+        for number in range(len(arguments) - 1, -1, -1):
+            weights, offsets = self.layers[number]
+            back = back * self._activation.derivative(arguments[number])
+            sizes = np.abs(inputs[number]) @ np.abs(weights).T + np.abs(offsets)
+            total = total + (back * sizes).sum(axis=1)
+            back = back @ np.abs(weights)
+        return np.asarray(total)
 
     def to_model(self) -> SigmoidCombination:
         """Return a network with one hidden layer and one output as a :class:`SigmoidCombination`."""

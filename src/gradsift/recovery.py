@@ -22,6 +22,7 @@ from .blackbox import (
     identify_box,
     output_errors,
     outside,
+    solve_last_layer,
     solve_outputs,
     verify,
 )
@@ -36,17 +37,13 @@ from .paper_method.literal import PaperRun, paper_method
 from .paper_method.verdict import judge_paper
 from .progress import Reporter, report, reporting
 from .sources import Source, as_source
-from .table import Fit, search
+from .table import Coefficients, Fit, LikelihoodRatio, coefficients, likelihood_ratio, search, summary
 from .workload import announce
 
 __all__ = [
-    "Recovery",
-    "for_a_table",
-    "recover",
-    "recovery_of_fit",
-    "warn_unless_certified",
+    "Recovery", "for_a_table", "recover", "recovery_of_fit", "warn_unless_certified", "with_outputs",
     "within_double_precision",
-]
+]  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -55,8 +52,8 @@ class Recovery(Judged):
 
     Attributes
     ----------
-    model : SigmoidCombination
-        In canonical form: positive weights, largest first.
+    model : SigmoidCombination or Network
+        In canonical form: positive weights, largest first; a Network where there are several hidden layers.
     judgement : Verdict
         All checks of the method. Read from it: `checks` (a tuple), `certified` (True only when every check vouches for
         the result) and `verdict` (one or two sentences: what was found, what is doubtful, what to try).
@@ -75,17 +72,23 @@ class Recovery(Judged):
         How an oracle answered inputs that were asked for nothing else.
     allowance : Allowance or None
         How far its answers may be off before they differ.
+    deep : Network or None
+        All outputs of a network with several hidden layers.
+    fit : Fit or None
+        Of a table: the same in full, with likelihood and covariance.
     """
 
-    model: SigmoidCombination
+    model: Any
     judgement: Verdict
     standard_errors: dict[str, Floats] = field(default_factory=dict)
     n_queries: int = 0
     candidates: Candidates | None = None
     outputs: tuple[SigmoidCombination, ...] = ()
     diagnostics: dict[str, Any] = field(default_factory=dict)
+    fit: Fit | None = None
     verification: Verification | None = None
     allowance: Allowance | None = field(default=None, repr=False)
+    deep: Network | None = None
 
     def verify(self, oracle: Oracle, X: Any = None, n: int = 100, *, random_state: Any = None) -> Verification:
         """Ask an oracle for values that the model foretells, and return how they differ.
@@ -109,33 +112,67 @@ class Recovery(Judged):
         """
         if self.allowance is None:
             raise ValueError("Only what was recovered from an oracle can be verified on fresh inputs.")
-        several = self.outputs and oracle.n_outputs != 1
-        return verify(self.outputs if several else (self.model,), self.allowance, oracle, X, n, random_state)
+        several = oracle.n_outputs != 1
+        models = self.outputs or (self.deep.single_outputs() if self.deep is not None else ())
+        return verify(models if several and models else (self.model,), self.allowance, oracle, X, n, random_state)
 
     @property
     def n_units(self) -> int:
-        """Number of hidden units found."""
-        return self.model.n_units
+        """Number of hidden units found, in all layers."""
+        return int(self.model.n_units)
 
     @property
     def network(self) -> Network:
-        """The whole network, with all outputs."""
-        return Network.of(self.outputs or self.model)
+        """What was found as a network with all outputs, whatever the number of hidden layers."""
+        return self.deep or Network.of(self.outputs or self.model)
 
-    def summary(self) -> str:
-        """Return a plain-text table of the units, with the verdict before it and the checks after it."""
+    def summary(self, feature_names: Sequence[str] | None = None) -> str:
+        """Return a plain-text table of the units, with the verdict before it and the checks after it.
+
+        Of a table: coefficients with errors, tests and intervals, log-likelihood, AIC, BIC, R2.
+        """
+        if self.fit is not None:
+            return summary(self.fit, feature_names)
+        if self.deep is not None:
+            return "\n".join([self.verdict, "", *_layer_lines(self), "", *lines(self.checks)])
         m = self.model
         spread = self.standard_errors.get("weights", np.full(m.n_units, np.nan))
         rows = [self.verdict, "", f"{'unit':>4} {'weight':>12} {'+-':>9} {'slope':>12} {'offset':>12}  direction"]
         for i in range(m.n_units):
             shown = ", ".join(f"{v:.4f}" for v in m.units[i, :6]) + (", ..." if m.n_features > 6 else "")
             error = f"{spread[i]:9.2g}" if np.isfinite(spread[i]) else " " * 9
-            rows.append(f"{i:>4} {m.weights[i]:12.6g} {error} {m.slopes[i]:12.6g} {m.offsets[i]:12.6g}  [{shown}]")
+            rows.append(f"{i + 1:>4} {m.weights[i]:12.6g} {error} {m.slopes[i]:12.6g} {m.offsets[i]:12.6g}  [{shown}]")
         if m.has_linear_term:
             shown = ", ".join(f"{v:.6g}" for v in m.linear[:6]) + (", ..." if m.n_features > 6 else "")
             rows.append(f"linear term [{shown}]")
-        rows.append(f"intercept {m.intercept:.6g}, activation {m.activation}, {self.n_queries} queries")
+        asked = f", {self.n_queries} queries" if self.n_queries else ""
+        rows.append(f"intercept {m.intercept:.6g}, activation {m.activation}{asked}")
         return "\n".join([*rows, "", *lines(self.checks)])
+
+    def coefficients(self, feature_names: Sequence[str] | None = None) -> Coefficients:
+        """Return every fitted number by name, with errors, z and p; only of a fit to a table."""
+        return coefficients(self._fit("coefficients"), feature_names)
+
+    def conf_int(self, level: float = 0.95) -> Floats:
+        """Return (p, 2) confidence bounds of the coefficients; only of a fit to a table."""
+        return coefficients(self._fit("conf_int")).conf_int(level)
+
+    def covariance(self, feature_names: Sequence[str] | None = None) -> Any:
+        """Return the covariance of the coefficients as a pandas frame with names; only of a fit to a table."""
+        return coefficients(self._fit("covariance"), feature_names).covariance()
+
+    def as_frame(self, feature_names: Sequence[str] | None = None, level: float = 0.95) -> Any:
+        """Return the coefficients as a pandas frame; only of a fit to a table."""
+        return coefficients(self._fit("as_frame"), feature_names).as_frame(level)
+
+    def test(self, smaller: Recovery) -> LikelihoodRatio:
+        """Test against a nested fit to the same rows (fewer columns, no offsets, common slopes): likelihood ratio."""
+        return likelihood_ratio(self._fit("test"), smaller._fit("test"))
+
+    def _fit(self, what: str) -> Fit:
+        if self.fit is None:
+            raise TypeError(f"{what} needs a fit to a table: answers of an oracle have no sampling errors.")
+        return self.fit
 
     def to_html(
         self,
@@ -167,6 +204,21 @@ class Recovery(Judged):
         return notebook_view(self)
 
 
+def _layer_lines(found: Recovery) -> list[str]:
+    """Return a plain-text table of the layers of a deep network."""
+    network = found.network
+    rows = [f"{'layer':>6} {'units':>6} {'inputs':>6} {'row lengths':>20} {'offsets':>20} {'relative error':>15}"]
+    for number, (weights, offsets) in enumerate(network.layers):
+        name = "output" if number == len(network.widths) else str(number + 1)
+        lengths = np.linalg.norm(weights, axis=1)
+        errors = found.standard_errors.get(f"layer {number + 1}", np.array([np.nan]))
+        ranges = [f"{a.min():.4g} .. {a.max():.4g}" for a in (lengths, offsets)]
+        rows.append(
+            f"{name:>6} {len(offsets):>6} {weights.shape[1]:>6} {ranges[0]:>20} {ranges[1]:>20} {errors.max():>15.1g}"
+        )
+    return [*rows, f"activation {network.activation}, {network.n_parameters} parameters, {found.n_queries} queries"]
+
+
 def recover(
     source: Any,
     n_units: int | None = None,
@@ -177,6 +229,7 @@ def recover(
     progress: bool | Reporter = False,
     max_queries: int | None = None,
     n_verify: int = 30,
+    layers: int | str = "auto",
     **options: Any,
 ) -> Recovery:
     """Find the hidden units behind an oracle or in a table.
@@ -203,6 +256,9 @@ def recover(
     n_verify : int
         Fresh inputs that an oracle is asked at the end, for nothing but to see whether its answers are as foretold; as
         many as `max_queries` allows. With 0 nothing is verified, and the verdict says so.
+    layers : {"auto", 1, 2, 3}
+        Hidden layers of the network behind an oracle; "auto" begins with one, and reads several where one is refuted.
+        A table is fitted with one.
     **options
         Of the method; for an oracle with imperfect answers ``accuracy``, the direction error wanted.
     """
@@ -211,17 +267,22 @@ def recover(
     whole("n_verify", n_verify, 0)
     if activation not in (None, "auto"):
         get_activation(activation)  # a name nobody knows should not cost a query
+    if layers not in ("auto", 1, 2, 3):
+        raise ValueError(f"layers must be 'auto', 1, 2 or 3, got {layers!r}.")
+    if layers in (2, 3) and (method == "paper" or not isinstance(source, Oracle)):
+        raise ValueError("Several hidden layers can only be found behind an oracle, with method='auto'.")
     with reporting(progress), within_double_precision():
         if isinstance(source, Oracle):
             rng = as_generator(source.campaign_seed if random_state is None else random_state)
             with source.limited(max_queries):
-                return _behind_oracle(source, n_units, method, activation, n_verify, rng, options)
+                return _behind_oracle(source, n_units, method, activation, n_verify, rng, {**options, "layers": layers})
         rng, rows = as_generator(random_state), as_source(source)
         activation = activation or "tanh"
         for_a_table(activation)
         if method == "paper":
             return _from_paper(paper_method(rows, n_units, activation=activation, rng=rng, **options))
         announce(rows.n_rows, rows.n_features, n_units)
+        rows.require_moderate_weights()
         fit = search(rows, n_units, activation=activation, rng=rng, progress=report, **options)
         found = recovery_of_fit(fit, rows)
         warn_unless_certified(found, stacklevel=3)
@@ -229,11 +290,11 @@ def recover(
 
 
 def for_a_table(activation: str) -> None:
-    """Refuse activations that tables are not fitted with."""
+    """Refuse activations that tables and the paper's method do not take."""
     if not get_activation(activation).saturates:
         raise ValueError(
-            f"A table is fitted with sigmoids, got activation={activation!r}: units that grow are found behind an "
-            "oracle only."
+            f"Tables and the paper's method take sigmoids, got activation={activation!r}: units that grow are found "
+            "behind an oracle with method='auto' only."
         )
 
 
@@ -257,6 +318,8 @@ def _behind_oracle(
     box = source.scalar(int(rng.integers(2**63)))
     roundings: tuple[Rounding, ...] = ()
     if method == "paper":
+        del options["layers"]
+        for_a_table(activation or "tanh")
         found = _from_paper(paper_method(box, n_units, activation=activation or "tanh", rng=rng, **options))
     else:
         box = box.standardised()
@@ -285,6 +348,9 @@ def _report_queries(progress: Progress) -> None:
 def _with_outputs(found: Recovery, source: Oracle, roundings: tuple[Rounding, ...]) -> Recovery:
     """Give every output its own weights and its own check; what they leave over speaks against the units."""
     X, Y = source.answers()
+    if found.deep is not None:
+        network, misfit = solve_last_layer(found.deep, X, Y)
+        return replace(found, deep=network, diagnostics={**found.diagnostics, "largest_output_misfit": misfit})
     errors = output_errors(source, roundings) if roundings else None
     inside = 4 * max((r.eps for r in roundings), default=0.0)
     layer = solve_outputs(found.model, X, Y, errors, np.array(found.diagnostics.get("error_bounds", 0.0)) + inside)
@@ -312,6 +378,7 @@ def _from_identification(found: Identification, box: Oracle, n_units: int | None
         diagnostics={**found.diagnostics, "error_bounds": found.error_bounds.tolist()},
         verification=found.verification,
         allowance=allowance,
+        deep=found.model if isinstance(found.model, Network) else None,
     )
     warn_unless_certified(recovery, stacklevel=5)
     return recovery
@@ -324,14 +391,20 @@ def recovery_of_fit(fit: Fit, rows: Source) -> Recovery:
         model=fit.model,
         judgement=fit.judgement,
         standard_errors={
-            "units": errors.angles,
+            "units": fit.angles,
             "weights": errors.weights,
             "slopes": errors.slopes,
-            "offsets": errors.offsets,
-            "intercept": np.array([errors.intercept]),
+            **({"offsets": errors.offsets} if fit.family.offsets else {}),
+            **({"intercept": np.array([errors.intercept])} if fit.family.intercept else {}),
         },
+        fit=fit,
         diagnostics={**fit.diagnostics, "bic": fit.bic, "n_rows": fit.n_rows, "n_passes": rows.n_passes},
     )
+
+
+def with_outputs(found: Recovery, models: tuple[SigmoidCombination, ...]) -> Recovery:
+    """Return the fit to a mixture of targets with a model for each of them, all with the units of the first."""
+    return replace(found, model=models[0], outputs=models)
 
 
 def warn_unless_certified(found: Recovery, stacklevel: int) -> None:

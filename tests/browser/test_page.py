@@ -183,7 +183,7 @@ def test_notes_tell_what_happened_on_the_way(facts, says):
 
 
 def test_every_sentence_and_figure_rests_on_numbers_that_some_real_run_provides():
-    from gradsift.report.findings import _NOTES
+    from gradsift.report.findings import _REPORT_NOTES
     from gradsift.report.pictures import _SKETCHES
 
     truth = gs.SigmoidCombination(np.eye(3)[:2], [0.6, 0.5], 3.0)
@@ -196,6 +196,6 @@ def test_every_sentence_and_figure_rests_on_numbers_that_some_real_run_provides(
             gs.recover(rows, 2, method="paper", access="projected", random_state=0),
         ]
     provided = {name for run in runs for name in run.diagnostics} | {"units", "candidates", "data"}
-    needed = {name for name, _ in _NOTES} | {name for s in _SKETCHES for name in s.needs}
+    needed = {name for name, _ in _REPORT_NOTES} | {name for s in _SKETCHES for name in s.needs}
     assert needed <= provided
     assert "n_rows" in runs[1].diagnostics  # a tile of the report

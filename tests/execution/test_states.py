@@ -39,7 +39,7 @@ SUMMARIES = [
     GramSummary(MODEL.units, np.array([1.0, 2.0]), get_activation("tanh")),
     equations(),
     equations(curvature=False),
-    Framed(equations(), Frame(np.zeros(D), np.eye(D), 0.0, 1.0)),
+    Framed(equations(), Frame(np.zeros(D), np.eye(D), 0.0, 1.0, np.ones(D))),
 ]
 
 

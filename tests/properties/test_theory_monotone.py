@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gradsift.theory import bounds as b
-from gradsift.theory.constants import Parameters, Problem, gamma_closed, kappa_prime, parameters, xi0_over_delta
+from gradsift.theory.constants import Problem, RunParameters, gamma_closed, kappa_prime, parameters, xi0_over_delta
 from gradsift.theory.planning import plan
 
 RANGES = {
@@ -27,7 +27,7 @@ def problem(d=10**6, k=3, beta=1.0, kappa=0.5, u0=1e-4, M=1.0):
 
 
 def params(log_w0=-10.0, xi0=100.0, gamma=1e-3):
-    return Parameters(1.0, log_w0, xi0, gamma, "repaired")
+    return RunParameters(1.0, log_w0, xi0, gamma, "repaired")
 
 
 def off(log_off):

@@ -123,7 +123,7 @@ def test_it_is_exported_by_its_twins_and_refused_without_them(name, tmp_path):
     truth.to_onnx(tmp_path / "m.onnx")
     session = runtime.InferenceSession(tmp_path / "m.onnx", providers=["CPUExecutionProvider"])
     np.testing.assert_allclose(session.run(None, {"X": X})[0], truth.predict(X), atol=1e-13)
-    with pytest.raises(ValueError, match="tanh and logistic units, not algebraic sigmoid"):
+    with pytest.raises(ValueError, match="tanh and logistic and relu units, not algebraic sigmoid"):
         truth.to_sklearn()
     register(replace(ALGEBRAIC, torch=None, onnx=None))  # the same function may be registered again
     with pytest.raises(ValueError, match="no torch twin"):
@@ -204,7 +204,7 @@ def test_a_sigmoid_that_is_not_odd_has_no_odd_form_and_boxes_of_it_are_refused()
 
 def test_an_activation_that_grows_fits_into_the_record():
     softplus = Activation(
-        "softplus",
+        "my softplus",
         value=lambda z: np.logaddexp(0, z),
         derivative=lambda z: 0.5 * (1 + np.tanh(0.5 * z)),
         second_derivative=lambda z: 0.25 / np.cosh(0.5 * z) ** 2,
@@ -213,7 +213,7 @@ def test_an_activation_that_grows_fits_into_the_record():
         tails="exponential",
     )
     relu = Activation(
-        "relu",
+        "my relu",
         value=lambda z: np.maximum(z, 0.0),
         derivative=lambda z: (z > 0).astype(float),
         second_derivative=np.zeros_like,

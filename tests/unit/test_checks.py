@@ -25,6 +25,7 @@ from gradsift.blackbox.noisy.verdict import Evidence, judge
 from gradsift.checks import (
     COARSE,
     COARSE_KINKS,
+    DEEP,
     EXACT,
     EXACT_IN_A_BOX,
     KINKED_UNITS,
@@ -62,6 +63,7 @@ SIDES = [
     (lambda n: any_method.number_of_units(n, 3), 3, 2),
     (any_method.finished, "", "the budget is spent"),
     (lambda n: any_method.fresh_inputs(30, n, 0.5, 0.1, np.zeros(3)), 0, 1),
+    (any_method.remainder, 0.0, 1e-4),
     (lambda n: exact.close_to(n, 80, 1e-4), 0, 1),
     (lambda x: imperfect.activation("erf", x, NOISY), 3.0, 3.1),
     (lambda x: exact.residuals(x, 60, EXACT), 1.99, 2.0),
@@ -103,6 +105,12 @@ SIDES = [
     (lambda x: rows.rival_optimum(x, 2), 3.0, 2.9),
     (lambda n: rows.rival_optimum(0.1, n), 3, 2),
     (rows.converged, True, False),
+    (rows.enough_rows, 3.0, 2.9),
+    (rows.separation, 0.0, 0.01),
+    (lambda x: rows.maximum(True, x), 2.0, 1.9),
+    (lambda done: rows.maximum(done, 9.0), True, False),
+    (rows.most_units, 0, 30),
+    (rows.shrinkage, 0.5, 0.51),
     (published.support, 30.0, 29.9),
     (published.scatter, 0.9, 0.89),
     (published.contradicted_weights, 0, 1),
@@ -203,7 +211,20 @@ def test_checks_are_json_even_where_numbers_are_not_finite():
     assert told["verdict"] == made.sentence
 
 
-RECORDS = (COARSE, COARSE_KINKS, EXACT, EXACT_IN_A_BOX, KINKED_UNITS, NOISY, LABELS, OUTPUTS, VERIFY, TABLE, PAPER)
+RECORDS = (
+    COARSE,
+    COARSE_KINKS,
+    DEEP,
+    EXACT,
+    EXACT_IN_A_BOX,
+    KINKED_UNITS,
+    NOISY,
+    LABELS,
+    OUTPUTS,
+    VERIFY,
+    TABLE,
+    PAPER,
+)
 
 
 def test_records_of_limits_cannot_be_changed():
@@ -408,8 +429,8 @@ def test_every_kind_of_run_rests_on_the_checks_that_its_method_names(found):
         "noise drift", "even noise", "activation", "misfit", fresh,
     ]  # fmt: skip
     assert names["table"] == [
-        "simpler models", "directions", "faint weights", "overlap", "flat inputs", "another unit", "rival optimum",
-        "converged",
+        "rows per parameter", "separation", "finite slopes", "simpler models", "directions", "faint weights", "overlap",
+        "flat inputs", "another unit", "most units", "shrinkage", "rival optimum", "converged",
     ]  # fmt: skip
     assert names["paper"] == ["certificate", "support", "scatter", "contradicted weights", "slope"]
     assert [check.name for check in found["wrong number"].judgement.failed] == ["number of units"]

@@ -144,15 +144,22 @@ def test_the_polish_of_labels_agrees_with_scipys_bfgs():
     assert own.loss == pytest.approx(peer.fun, abs=1e-3)
 
 
-def test_the_priors_gradient_is_that_of_its_value():
+@pytest.mark.parametrize("prior", [Prior(), Prior(0.0, 0.1, 0.2, 4.0, typical=1.5, drag=0.6)])
+def test_the_priors_gradient_is_that_of_its_value(prior):
     family = FAMILIES[1]
     _, _, theta = _table(family)
-    prior, flat = Prior(), family.pack(theta)
+    flat = family.pack(theta)
     gradient, h = family.pack(prior.gradient(theta)), 1e-6
     for j in range(len(flat)):
         step = h * np.eye(len(flat))[j]
         up, down = (prior.loss(family.unpack(flat + s * step, 3, 4)) for s in (1, -1))
         assert (up - down) / (2 * h) == pytest.approx(gradient[j], abs=1e-6)
+    curvature = prior.curvature(theta, family.layout(3, 4))
+    assert np.linalg.eigvalsh(curvature).min() >= -1e-12
+    along = theta.A[1] / np.linalg.norm(theta.A[1])
+    block = family.layout(3, 4).a(1)
+    expected = prior.arguments + prior.along(theta.A)[1]
+    assert along @ curvature[block, block] @ along == pytest.approx(expected)
 
 
 def test_a_borrowed_curvature_leaves_only_gradient_passes():

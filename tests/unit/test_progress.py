@@ -1,5 +1,8 @@
 """Progress reports reach a listener, and nobody else."""
 
+import io
+import time
+
 import numpy as np
 
 import gradsift as gs
@@ -51,3 +54,41 @@ def test_passes_over_rows_are_numbered():
         for _ in range(2):
             source.reduce(gs.sources.MomentSummary())
     assert heard == [("pass 1, rows", 10, 10), ("pass 2, rows", 10, 10)]
+
+
+def wait_for(condition):
+    for _ in range(500):
+        if condition():
+            return True
+        time.sleep(0.01)
+    return False
+
+
+def test_work_too_busy_to_report_is_not_silent_where_there_is_no_terminal(monkeypatch, capsys):
+    monkeypatch.setattr(progress, "_SILENCE", 0.01)
+    said = []
+    with progress.reporting(True):
+        progress.report("2,401 unknowns, about 2 min of work", 0)
+        assert wait_for(lambda: said.append(capsys.readouterr().err) or "at work for" in "".join(said))
+        progress.report("rows", 1, 10)
+        assert wait_for(lambda: said.append(capsys.readouterr().err) or "s: rows, 1 of 10\n" in "".join(said))
+    assert "s: 2,401 unknowns, about 2 min of work\n" in "".join(said)
+
+
+def test_a_bar_on_a_terminal_opens_by_itself(monkeypatch):
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    monkeypatch.setattr(progress, "_BAR_AFTER", 0.05)
+    monkeypatch.setattr("sys.stderr", Terminal())
+    with progress.reporting(True):
+        bar = progress._reporter.get()
+        assert wait_for(lambda: bar.display is not None and bar.tasks)
+        assert list(bar.tasks) == ["working"]
+
+
+def test_short_work_stays_silent(capsys):
+    with progress.reporting(True):
+        progress.report("rows", 1, 10)
+    assert capsys.readouterr().err == ""

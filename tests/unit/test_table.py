@@ -289,7 +289,7 @@ def test_row_order_repetition_and_weights_agree_to_the_last_bit():
     _, source = _table(300, d=3, k=2, seed=1)
     rng = np.random.default_rng(0)
     counts = rng.integers(0, 4, 300)
-    weighted = search(ArraySource(source.X, source.y, counts), 2, rng=1)
+    weighted = search(ArraySource(source.X, source.y, counts), 2, weights="frequency", rng=1)
     order = rng.permutation(int(counts.sum()))
     repeated = search(ArraySource(np.repeat(source.X, counts, 0)[order], np.repeat(source.y, counts)[order]), 2, rng=1)
     assert weighted.model == repeated.model

@@ -4,26 +4,14 @@ from __future__ import annotations
 
 from .exact.search import identify
 from .exact.tail_student import Student, train_student
-from .outputs import OutputLayer, output_errors, solve_outputs
+from .outputs import OutputLayer, output_errors, solve_last_layer, solve_outputs
 from .result import Identification, Progress, Verification
 from .roundings import Rounding
 from .route import identify_box
 from .verify import Allowance, allowance_of, outside, verify
 
 __all__ = [
-    "Allowance",
-    "Identification",
-    "OutputLayer",
-    "Progress",
-    "Rounding",
-    "Student",
-    "Verification",
-    "allowance_of",
-    "identify",
-    "identify_box",
-    "output_errors",
-    "outside",
-    "solve_outputs",
-    "train_student",
+    "Allowance", "Identification", "OutputLayer", "Progress", "Rounding", "Student", "Verification", "allowance_of",
+    "identify", "identify_box", "output_errors", "outside", "solve_last_layer", "solve_outputs", "train_student",
     "verify",
 ]  # fmt: skip

@@ -205,6 +205,10 @@ class Ledger:
                 self.progress(Progress(step, self.n_queries, self.n_units, left))
         return np.concatenate(parts) if parts else np.empty(0)
 
+    def lose_no_patience(self) -> None:
+        """Go on as long as budgets allow."""
+        self._patience = None
+
     def _stop_at_patience(self, n: int) -> None:
         """Raise where nobody set a budget and a step leads far beyond what the units seen so far should cost."""
         if self._patience is None or self.max_queries is not None or self.oracle.max_queries is not None:

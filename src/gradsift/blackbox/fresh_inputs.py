@@ -7,6 +7,7 @@ from scipy.stats import chi
 
 from ..checking import Floats
 from ..model import SigmoidCombination
+from ..network import Network
 from ..oracle import Oracle
 
 __all__ = ["column_scales", "fresh_inputs"]
@@ -30,7 +31,7 @@ def column_scales(model: SigmoidCombination) -> Floats:
     return scales
 
 
-def fresh_inputs(model: SigmoidCombination, oracle: Oracle, n: int, rng: np.random.Generator) -> Floats:
+def fresh_inputs(model: SigmoidCombination | Network, oracle: Oracle, n: int, rng: np.random.Generator) -> Floats:
     """Return n inputs, (n, d), of the kind that a certificate speaks of.
 
     Where typical rows are given they are such rows, every second one on the way from one row to another. Inside bounds
@@ -38,6 +39,8 @@ def fresh_inputs(model: SigmoidCombination, oracle: Oracle, n: int, rng: np.rand
     own scale, around the point where most of them bend; the others begin as usual inputs, and every second one of them
     is moved until the argument of one unit is about zero, unit after unit.
     """
+    if isinstance(model, Network):
+        model = _first_layer(model)
     if oracle.inputs is not None:
         return _typical(oracle.inputs, n, rng)
     usual = _usual(model, oracle, n, rng)
@@ -51,6 +54,13 @@ def fresh_inputs(model: SigmoidCombination, oracle: Oracle, n: int, rng: np.rand
         moved[~inside] = usual[n_own::2][~inside]
     points[n_own::2] = moved
     return points
+
+
+def _first_layer(network: Network) -> SigmoidCombination:
+    """Return the units of the first layer as a model: they bend where the network does."""
+    weights, offsets = network.layers[0]
+    awake = weights.any(axis=1)
+    return SigmoidCombination(weights[awake], np.ones(int(awake.sum())), 1.0, offsets[awake], 0.0, network.activation)
 
 
 def _typical(rows: Floats, n: int, rng: np.random.Generator) -> Floats:

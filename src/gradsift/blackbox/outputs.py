@@ -11,10 +11,11 @@ from scipy.linalg import lstsq
 from ..activations import get_activation
 from ..checking import Floats, finite_matrix, matching_rows
 from ..model import SigmoidCombination
+from ..network import Network
 from ..oracle import Oracle
 from .roundings import Rounding
 
-__all__ = ["OutputLayer", "output_errors", "solve_outputs"]
+__all__ = ["OutputLayer", "output_errors", "solve_last_layer", "solve_outputs"]
 
 _TERMS = 3.0  # size of the terms of an output over its median; guess
 
@@ -115,3 +116,25 @@ def _least_squares(design: Floats, answers: Floats, weights: Floats) -> Floats:
     weighted = design * weights[:, None]
     scale = np.linalg.norm(weighted, axis=0)
     return np.asarray(lstsq(weighted / scale, answers * weights[:, None])[0] / scale[:, None])
+
+
+def solve_last_layer(network: Network, X: ArrayLike, Y: ArrayLike) -> tuple[Network, float]:
+    """Find every output's weights over the last hidden layer of a deep network, recovered from one projection of them.
+
+    Returns
+    -------
+    network : Network
+        With one output per column of Y, in canonical form.
+    misfit : float
+        Largest residual over the largest answer of its output.
+    """
+    rows = finite_matrix("X", X, network.n_features)
+    answers = finite_matrix("Y", Y)
+    matching_rows(rows, answers)
+    last = get_activation(network.activation).value(network.arguments(rows)[-1])
+    design = np.concatenate([last, np.ones((len(rows), 1))], axis=1)
+    found = lstsq(design, answers)[0]
+    sizes = np.maximum(np.abs(answers).max(axis=0), np.finfo(np.float64).tiny)
+    misfit = float((np.abs(design @ found - answers).max(axis=0) / sizes).max())
+    layers = [*network.layers[:-1], (np.ascontiguousarray(found[:-1].T), found[-1])]
+    return Network(layers, network.activation).canonical(), misfit

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 from ..checking import Floats
 from ..checks import Judged, Verdict
-from ..model import SigmoidCombination
 from .answers import Floor
 
 __all__ = ["Identification", "Progress", "Verification"]
@@ -54,8 +53,8 @@ class Identification(Judged):
 
     Attributes
     ----------
-    model : SigmoidCombination
-        Canonical: positive weights, in decreasing order.
+    model : SigmoidCombination or Network
+        Canonical: positive weights, in decreasing order. A network where there are several hidden layers.
     judgement : Verdict
         The checks, and what they add up to; `certified`, `verdict` and `checks` are read from it.
     n_queries : int
@@ -71,7 +70,7 @@ class Identification(Judged):
         What limits the answers, as it was found first.
     """
 
-    model: SigmoidCombination
+    model: Any
     judgement: Verdict
     n_queries: int
     standard_errors: dict[str, Floats]

@@ -9,18 +9,21 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import NotIdentifiable
+from ..checks import any_method
+from ..errors import BudgetSpent, NotIdentifiable
 from ..oracle import Oracle
 from ..oracle.undo import likely_link
-from .answers import choose_path, with_roughness
+from .answers import Floor, choose_path, with_roughness
 from .bounded import identify_bounded
-from .exact import identify, identify_coarse, is_fine
+from .depth import identify_exact
+from .exact import AlgebraicTails, WrongFamily, identify_coarse, is_fine
 from .exact.families import GrowsBothWays
 from .kinked import KINKED, grain_of, open_kinked
 from .links import link_of
 from .noisy import identify_imperfect
 from .result import Identification, Progress
-from .verify import verified
+from .second_look import LOOK_COST, look_again
+from .verify import n_affordable, verified
 
 __all__ = ["identify_box"]
 
@@ -52,6 +55,7 @@ def identify_box(
     rng: np.random.Generator,
     *,
     accuracy: float | None = None,
+    layers: int | str = "auto",
     progress: Callable[[Progress], None] | None = None,
     n_verify: int = 0,
     **options: Any,
@@ -66,6 +70,8 @@ def identify_box(
         None: told from the answers where they are exact, else tanh.
     accuracy : float, optional
         Direction error wanted of a noisy oracle; an exact one is identified to the last digits anyway.
+    layers : {"auto", 1, 2, 3}
+        Hidden layers; several only where answers are exact and not bounded.
     n_verify : int
         Fresh inputs to ask at the end, for nothing but to see whether the network foretells their answers.
     **options
@@ -74,15 +80,21 @@ def identify_box(
     if oracle.bounds is not None and not np.isfinite([oracle.bounds.low, oracle.bounds.high]).all():
         raise ValueError("bounds must all be finite to find units inside them: name a range for every input.")
     with naming_the_link(oracle):
-        return _identify(oracle, activation, rng, accuracy, progress, n_verify, options)
+        return _identify(oracle, activation, rng, accuracy, layers, progress, n_verify, options)
 
 
 def _identify(
-    oracle: Oracle, activation: str | None, rng: np.random.Generator, accuracy: float | None,
+    oracle: Oracle, activation: str | None, rng: np.random.Generator, accuracy: float | None, layers: int | str,
     progress: Callable[[Progress], None] | None, n_verify: int, options: dict[str, Any],
 ) -> Identification:  # fmt: skip
     """Choose the pipeline by the first answers, and follow it."""
     floor = choose_path(oracle, rng)
+    if layers in (2, 3) and (oracle.bounds is not None or floor.kind != "exact"):
+        where = "inside bounds" if oracle.bounds is not None else f"where {floor}"
+        raise NotIdentifiable(
+            "Several hidden layers are read from exact answers far out, where all units of the first one stand still: "
+            f"{where} that is not possible."
+        )
     if activation is None:
         activation = "auto" if floor.kind == "exact" and oracle.bounds is None else "tanh"
     if oracle.bounds is not None:
@@ -96,7 +108,16 @@ def _identify(
         grain = grain_of(with_roughness(floor, oracle, rng))
         found = open_kinked(oracle, activation, rng, progress=progress, grain=grain, **options)
     elif floor.kind == "exact":
-        found = _identify_exact(oracle, activation, rng, progress, {"n_verify": n_verify, **options})
+        try:  # sigmoids first, if nothing is known: that costs them no query, and others about fifteen
+            found = identify_exact(
+                oracle, activation, rng, layers=layers, progress=progress, n_verify=n_verify, **options
+            )
+        except GrowsBothWays:
+            if activation != "auto":
+                raise
+            found = open_kinked(oracle, "auto", rng, progress=progress, **options)
+        except NotIdentifiable as refused:
+            found, floor = _after_all(refused, oracle, activation, rng, accuracy, progress)
     elif is_fine(floor, None if activation == "auto" else link_of(activation), oracle.n_features):
         found = identify_coarse(oracle, activation, rng, floor, progress)
     else:
@@ -108,18 +129,23 @@ def _identify(
     return found if found.verification is not None else verified(found, oracle, n_verify, rng)
 
 
-def _identify_exact(
-    oracle: Oracle,
-    activation: str,
-    rng: np.random.Generator,
+def _after_all(
+    refused: NotIdentifiable, oracle: Oracle, activation: str, rng: np.random.Generator, accuracy: float | None,
     progress: Callable[[Progress], None] | None,
-    options: dict[str, Any],
-) -> Identification:
-    """Look for sigmoids first, if nothing is known: that costs them no query, and others about fifteen."""
+) -> tuple[Identification, Floor]:  # fmt: skip
+    """Take the pipeline for noise where answers are random after all, or nearly those of units; else refuse."""
+    another = isinstance(refused, (AlgebraicTails, WrongFamily))
+    if another or n_affordable(oracle, LOOK_COST) < LOOK_COST:
+        raise refused
+    seen = look_again(oracle, rng)
+    if seen is None:
+        raise refused
     try:
-        return identify(oracle, activation, rng, progress=progress, **options)
-    except GrowsBothWays:
-        if activation != "auto":
-            raise
-        del options["n_verify"]
-        return open_kinked(oracle, "auto", rng, progress=progress, **options)
+        family = "tanh" if activation == "auto" else activation
+        found = identify_imperfect(oracle, family, rng, accuracy=accuracy, floor=seen.floor, progress=progress)
+    except (NotIdentifiable, BudgetSpent) as other:
+        raise (other if seen.is_noise else refused) from None
+    if not seen.is_noise:
+        checks = (any_method.remainder(seen.floor.sd), *found.checks)
+        found = replace(found, judgement=replace(found.judgement, checks=checks))
+    return found, seen.floor

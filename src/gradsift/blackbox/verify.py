@@ -13,6 +13,7 @@ from ..activations import get_activation
 from ..checking import Floats, as_generator, finite_matrix, whole
 from ..checks import VERIFY, Verdict, any_method
 from ..model import SigmoidCombination
+from ..network import Network
 from ..oracle import InputFrame, Oracle
 from .answers import Floor
 from .asking import EPS, Ledger
@@ -43,15 +44,17 @@ class Allowance:
     errors: dict[str, Floats]
     frame: InputFrame | None = None
 
-    def of_function(self, model: SigmoidCombination, X: Floats) -> Floats:
+    def of_function(self, model: SigmoidCombination | Network, X: Floats) -> Floats:
         """Return how well the function is known at the rows of X, (n,): an error that the parameters' own explain."""
         if self.frame is not None:
             model, X = inside(model, self.frame), (X - self.frame.center) / self.frame.scale
+        if isinstance(model, Network):
+            return VERIFY.errors * max(self.relative, VERIFY.rounding * EPS) * model.sensitivity(X)
         if self.floor.kind == "exact":
             return VERIFY.errors * max(self.relative, VERIFY.rounding * EPS) * _sensitivity(model, X)
         return VERIFY.errors * _standard_error(model, self.errors, X)
 
-    def differs(self, model: SigmoidCombination, X: Floats, y: Floats) -> Floats:
+    def differs(self, model: SigmoidCombination | Network, X: Floats, y: Floats) -> Floats:
         """Say which answers (n,) differ from the network at the rows of X, beyond its errors and theirs."""
         off = np.abs(y - model.predict(X))
         n, kind = len(y), self.floor.kind
@@ -85,8 +88,10 @@ def _standard_error(model: SigmoidCombination, errors: dict[str, Floats], X: Flo
     return np.asarray(np.sqrt(squares.sum(axis=1) + float(np.sum(errors["intercept"] ** 2))))
 
 
-def inside(model: SigmoidCombination, frame: InputFrame) -> SigmoidCombination:
+def inside(model: SigmoidCombination | Network, frame: InputFrame) -> SigmoidCombination | Network:
     """Return a model of x as one of ``(x - center) / scale``."""
+    if isinstance(model, Network):
+        return model.reframed(-frame.center / frame.scale, 1 / frame.scale)
     a = model.units * model.slopes[:, None]
     return SigmoidCombination(
         a * frame.scale, model.weights, 1.0, model.offsets + a @ frame.center,
@@ -101,6 +106,8 @@ def outside(found: Identification, frame: InputFrame) -> Identification:
     of the worst case.
     """
     scale, model = frame.scale, found.model
+    if isinstance(model, Network):
+        return replace(found, model=model.reframed(frame.center, scale).canonical())
     a = model.units * model.slopes[:, None] / scale
     lengths = np.linalg.norm(a, axis=1)
     worse = model.slopes / scale.min() / lengths  # of an error across, over the same in the frame
@@ -131,7 +138,9 @@ def allowance_of(found: Identification, frame: InputFrame | None = None) -> Allo
     return Allowance(floor, float(np.max(found.error_bounds, initial=0.0)), found.standard_errors, frame)
 
 
-def compare(models: tuple[SigmoidCombination, ...], allowance: Allowance, X: Floats, answers: Floats) -> Verification:
+def compare(
+    models: tuple[SigmoidCombination | Network, ...], allowance: Allowance, X: Floats, answers: Floats
+) -> Verification:
     """Compare answers, (n,) or one column for each model, with what was foretold at the rows of X."""
     columns = answers.reshape(len(X), -1).T
     pairs = list(zip(models, columns))
@@ -145,7 +154,12 @@ def compare(models: tuple[SigmoidCombination, ...], allowance: Allowance, X: Flo
 
 
 def verify(
-    models: tuple[SigmoidCombination, ...], allowance: Allowance, oracle: Oracle, X: ArrayLike | None, n: int, rng: Any
+    models: tuple[SigmoidCombination | Network, ...],
+    allowance: Allowance,
+    oracle: Oracle,
+    X: ArrayLike | None,
+    n: int,
+    rng: Any,
 ) -> Verification:
     """Ask an oracle at the rows of X or, without any, at n fresh inputs; one model for each of its outputs."""
     if X is None:

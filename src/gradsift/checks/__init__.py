@@ -10,6 +10,7 @@ from __future__ import annotations
 from .limits import (
     COARSE,
     COARSE_KINKS,
+    DEEP,
     EXACT,
     EXACT_IN_A_BOX,
     KINKED_UNITS,
@@ -24,6 +25,6 @@ from .limits import (
 from .record import Check, Judged, Verdict, failed_first, lines, n_of
 
 __all__ = [
-    "COARSE", "COARSE_KINKS", "EXACT", "EXACT_IN_A_BOX", "KINKED_UNITS", "LABELS", "NOISY", "OUTPUTS", "PAPER", "TABLE",
-    "VERIFY", "Check", "ExactLimits", "Judged", "Verdict", "failed_first", "lines", "n_of",
+    "COARSE", "COARSE_KINKS", "DEEP", "EXACT", "EXACT_IN_A_BOX", "KINKED_UNITS", "LABELS", "NOISY", "OUTPUTS", "PAPER",
+    "TABLE", "VERIFY", "Check", "ExactLimits", "Judged", "Verdict", "failed_first", "lines", "n_of",
 ]  # fmt: skip

@@ -7,7 +7,7 @@ import numpy as np
 from ..checking import Floats
 from .record import Check, make, n_of
 
-__all__ = ["finished", "fresh_inputs", "number_of_units"]
+__all__ = ["finished", "fresh_inputs", "number_of_units", "remainder"]
 
 
 def number_of_units(found: int, given: int) -> Check:
@@ -37,4 +37,15 @@ def fresh_inputs(n: int, n_different: int, worst: float, share: float, where: Fl
         f"{np.array2string(where, precision=3, threshold=6, edgeitems=2, max_line_width=200)})",
         "The box has something beside these units: look at the input in .verification.where, or give typical rows "
         "(inputs=) where columns differ much in size.",
+    )  # fmt: skip
+
+
+def remainder(size: float) -> Check:
+    """Whether the units are all there is; `size` is that of what was taken for noise though it is none."""
+    return make(
+        "nothing else", size, "<=", 0,
+        "the box is nothing but units",
+        f"the box is close to these units, but something of size {size:.2g} that is no noise is left over everywhere "
+        "(a wave, another kind of units, a further layer)",
+        "Subtract what is known of it inside the oracle, or use the network as an approximation.",
     )  # fmt: skip

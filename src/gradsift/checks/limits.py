@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 __all__ = [
-    "COARSE", "COARSE_KINKS", "EXACT", "EXACT_IN_A_BOX", "KINKED_UNITS", "LABELS", "NOISY", "OUTPUTS", "PAPER", "TABLE",
-    "VERIFY", "ExactLimits", "NoisyLimits", "OutputLimits", "UnitLimits", "VerifyLimits",
+    "COARSE", "COARSE_KINKS", "DEEP", "EXACT", "EXACT_IN_A_BOX", "KINKED_UNITS", "LABELS", "NOISY", "OUTPUTS", "PAPER",
+    "TABLE", "VERIFY", "DeepLimits", "ExactLimits", "NoisyLimits", "OutputLimits", "UnitLimits", "VerifyLimits",
 ]  # fmt: skip
 
 
@@ -76,6 +76,24 @@ class OutputLimits:
 
 OUTPUTS = OutputLimits(
     residuals=4.0,  # guess; real_boxes, rows with several outputs
+)
+
+
+@dataclass(frozen=True)
+class DeepLimits:
+    """For several hidden layers behind exact answers."""
+
+    residuals: float  # of the worst answer, over its rounding error
+    fresh: float  # misses of fresh answers over ten roundings and six standard errors
+    error_bound: float  # standard error of a unit's row over its length
+    spare_answers: int  # beside one for each unknown
+
+
+DEEP = DeepLimits(
+    residuals=8.0,  # guess; black_box_deep, all rows: up to 0.9 in networks that are right
+    fresh=1.0,  # by its definition; guess
+    error_bound=1e-8,  # what black_box_deep counts as wrong, all rows
+    spare_answers=20,  # guess
 )
 
 
@@ -152,6 +170,10 @@ class TableLimits:
     further_unit: float  # level of the cross-fitted test
     rival_gap: float  # nats: another optimum this close fits practically as well
     rival_hits: int  # starts that ended in the best one, from which on no rival matters
+    rows_per_parameter: float  # fewer: the fit is regularised, and nothing is claimed
+    steeper: float  # times: a unit as much steeper must cost something,
+    steeper_costs: float  # nats: this much, or its slope has no upper end
+    shrinkage: float  # standard errors by which a prior may pull any coefficient
 
 
 TABLE = TableLimits(
@@ -162,6 +184,10 @@ TABLE = TableLimits(
     further_unit=0.01,  # a level
     rival_gap=3.0,  # guess
     rival_hits=3,  # guess
+    rows_per_parameter=3.0,  # guess
+    steeper=4.0,  # guess
+    steeper_costs=2.0,  # level 0.05 of a likelihood interval
+    shrinkage=0.5,  # guess
 )
 
 

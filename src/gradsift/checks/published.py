@@ -18,8 +18,8 @@ def support(median: float) -> Check:
     return make(
         "support", median, ">=", PAPER.support,
         f"the median candidate rests on {median:,.0f} effective samples",
-        f"the median candidate rests on {median:.3g} effective samples, mostly noise",
-        "Use more rows or queries, or lower point_scale.",
+        f"the median candidate rests on {median:.3g} effective samples: one by one they are noise",
+        "Use more points, which average out, and more rows or queries.",
     )  # fmt: skip
 
 

@@ -16,11 +16,16 @@ __all__ = [
     "Overlap",
     "converged",
     "directions",
+    "enough_rows",
     "faint_weights",
     "flat_inputs",
     "further_unit",
+    "maximum",
+    "most_units",
     "overlaps",
     "rival_optimum",
+    "separation",
+    "shrinkage",
     "simpler_models",
 ]
 
@@ -51,7 +56,7 @@ def directions(angles: Floats) -> Check:
     blurred = int(np.sum(~(angles <= TABLE.directions)))
     return make(
         "directions", worst, "<=", TABLE.directions,
-        f"the standard error of the directions is at most {worst:.2g} rad",
+        f"the standard error of the directions, columns in standard deviations, is at most {worst:.2g} rad",
         f"information-limited: rms direction error at least {min(worst, math.pi / 2):.2g} rad with these rows "
         f"({blurred} of {n_of(len(angles), 'unit')} above {TABLE.directions:g})",
         "Use more rows, or ask for fewer units.",
@@ -92,14 +97,70 @@ def overlaps(pairs: Sequence[Overlap]) -> Check:
     )  # fmt: skip
 
 
-def flat_inputs(n: int) -> Check:
-    """Whether the rows vary in every direction."""
+def flat_inputs(n: int, columns: Sequence[int] = ()) -> Check:
+    """Whether the rows vary in every direction; `columns`, numbered from zero, are constant or repeat others."""
+    shown = ", ".join(str(j + 1) for j in columns[:8]) + (", ..." if len(columns) > 8 else "")
+    named = (
+        f"columns {shown}" if len(columns) > 1 else f"column {shown}" if columns else "constant or collinear columns"
+    )
     return make(
         "flat inputs", n, "<=", 0,
         "the rows vary in every direction",
-        f"X has {n} direction(s) without spread (constant or collinear columns), in which nothing is known about "
-        "the units",
-        "Drop the columns that repeat others.",
+        f"X has {n} direction(s) without spread ({named}), in which nothing is known about the units",
+        "Drop the columns that are constant or repeat others.",
+    )  # fmt: skip
+
+
+def enough_rows(per_parameter: float) -> Check:
+    """Whether there are rows enough for the parameters; fewer are fitted with a ridge."""
+    return make(
+        "rows per parameter", per_parameter, ">=", TABLE.rows_per_parameter,
+        f"there are {per_parameter:.3g} rows per parameter",
+        f"too few rows: {per_parameter:.2g} per parameter, so that the fit was regularised and nothing is tested",
+        "Use more rows, fewer columns or fewer units.",
+    )  # fmt: skip
+
+
+def separation(share: float) -> Check:
+    """Whether the classes overlap; the share of rows whose class a plane decides without error."""
+    what = "a plane parts the two classes" if share == 1 else f"a plane decides the class of {share:.2%} of the rows"
+    return make(
+        "separation", share, "<=", 0,
+        "no plane parts the two classes",
+        f"{what}, so that the likelihood has no maximum: slopes and their errors mean nothing",
+        "Set alpha above 0 (or 'auto') to predict; to interpret, leave out the columns that give the class away.",
+    )  # fmt: skip
+
+
+def maximum(bounded: bool, least_cost: float) -> Check:
+    """Whether slopes have an upper end: making a unit steeper must cost likelihood (nats)."""
+    cost = least_cost if bounded else -math.inf
+    return make(
+        "finite slopes", cost, ">=", TABLE.steeper_costs,
+        f"no unit can be {TABLE.steeper:g} times as steep without a loss of {least_cost:.2g} nats",
+        f"a unit may be {TABLE.steeper:g} times as steep or more: its slope has no upper end",
+        "Use more rows, fewer units, or alpha above 0.",
+    )  # fmt: skip
+
+
+def most_units(reached: int) -> Check:
+    """Whether the number of units was chosen before the search had to end; `reached` is 0 if it was."""
+    return make(
+        "most units", reached, "<=", 0,
+        "the number of units was chosen before the search had to end",
+        f"the criterion still fell at {n_of(reached, 'unit')}, where max_units (three times it) or the rows ended the "
+        "search",
+        "Raise max_units, or use more rows.",
+    )  # fmt: skip
+
+
+def shrinkage(pull: float) -> Check:
+    """Whether a ridge leaves the coefficients where the rows put them; in standard errors."""
+    return make(
+        "shrinkage", pull, "<=", TABLE.shrinkage,
+        f"a ridge moves no coefficient by more than {pull:.2g} standard errors" if pull else "no ridge was used",
+        f"the ridge moves a coefficient by {pull:.2g} standard errors, which their errors do not count",
+        "Predict with it; set alpha=0 to interpret.",
     )  # fmt: skip
 
 
@@ -131,5 +192,5 @@ def converged(done: bool) -> Check:
     """Whether the last polish came to its end."""
     return make(
         "converged", int(not done), "<=", 0, "the polish converged", "the polish did not converge",
-        "Run again with another seed or fewer units.",
+        "Raise n_starts or max_rounds, or run again with another random_state or fewer units.",
     )  # fmt: skip

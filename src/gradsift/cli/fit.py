@@ -12,6 +12,7 @@ from .show import AsJson
 
 if TYPE_CHECKING:
     from ..sources import Source
+    from .coding import Coding
 
 __all__ = ["fit"]
 
@@ -19,13 +20,15 @@ _MOST_SHOWN = 20_000
 
 
 def fit(
-    data: Annotated[Path, typer.Argument(help="A .csv or .parquet file with column names.")],
+    data: Annotated[Path, typer.Argument(help="A .csv, .tsv, .csv.gz or .parquet file with column names.")],
     target: Annotated[str, typer.Option(help="Column to explain.")],
     out: Annotated[Path, typer.Option(help="Model file, .json.")],
     report: Report = None,
     units: Annotated[str, typer.Option(help="Number of units, or auto.")] = "auto",
     labels: Annotated[bool, typer.Option("--labels", help="The target holds two classes (numbers or words).")] = False,
     columns: Annotated[str | None, typer.Option(help="Inputs, as a,b,c; default: all but the target.")] = None,
+    na: Annotated[str, typer.Option("--na", help="Missing values: error, drop (the row) or mean.")] = "error",
+    alpha: Annotated[str, typer.Option(help="Ridge: a number, or auto (cross-validation).")] = "0",
     activation: Activation = "tanh",
     seed: Seed = 0,
     as_json: AsJson = False,
@@ -49,12 +52,16 @@ def fit(
         raise ValueError(f"{target!r} is the target and cannot be an input too.")
     if not inputs:
         raise ValueError(f"{data} has no column beside the target {target!r}.")
-    rows, classes = _rows(data, inputs, target, labels)
+    rows, classes, coding = _rows(data, inputs, target, labels, na)
+    options: dict[str, Any] = {"alpha": _strength(alpha), **({"labels": True} if labels else {})}
     with verdict_speaks():
-        found = recovery.recover(rows, n_units, activation=activation, random_state=seed, progress=True)
+        found = recovery.recover(rows, n_units, activation=activation, random_state=seed, progress=True, **options)
     notes: dict[str, Any] = {"columns": inputs, "target": target, **({"classes": classes} if classes else {})}
+    if coding is not None and (coding.levels or coding.fill):
+        notes["coding"] = coding.as_dict()
+        inputs = coding.inputs
     settings = {"command": "fit", "data": data.name, "rows": rows.n_rows, "target": target, "units": units}
-    settings |= {"labels": labels, "activation": activation, "seed": seed}
+    settings |= {"labels": labels, "activation": activation, "seed": seed, "na": na, "alpha": alpha}
     finish(
         found, out=out, report=report, as_json=as_json, notes=notes, settings=settings, names=inputs,
         data=_shown(rows) if report else None,
@@ -69,18 +76,28 @@ def _number(units: str) -> int | None:
     return int(units)
 
 
-def _rows(data: Path, inputs: list[str], target: str, labels: bool) -> tuple[Source, list[str] | None]:
-    """Return the rows, those of a parquet file unread, and the two classes behind labels."""
-    from ..sources import as_source, parquet
-    from .tables import read_numbers, read_words
+def _strength(alpha: str) -> float | str:
+    try:
+        return alpha if alpha == "auto" else float(alpha)
+    except ValueError:
+        raise ValueError(f"--alpha must be auto or a number of at least 0, got {alpha!r}.") from None
 
+
+def _rows(
+    data: Path, inputs: list[str], target: str, labels: bool, na: str
+) -> tuple[Source, list[str] | None, Coding | None]:
+    """Return the rows (those of a parquet file of numbers unread), the classes behind labels, how words were coded."""
+    from ..sources import as_source, parquet
+    from .coding import load
+    from .tables import text_columns
+
+    if data.suffix == ".parquet" and not labels and na == "error" and not text_columns(data, inputs):
+        return parquet(data, target=target, features=inputs), None, None
+    loaded = load(data, inputs, target, words=labels, na=na)
     if labels:
-        y, classes = _signs(read_words(data, target), target)
-        return as_source((read_numbers(data, inputs), y)), classes
-    if data.suffix == ".parquet":
-        return parquet(data, target=target, features=inputs), None
-    numbers = read_numbers(data, [*inputs, target])
-    return as_source((numbers[:, :-1], numbers[:, -1])), None
+        y, classes = _signs(loaded.y, target)
+        return as_source((loaded.X, y)), classes, loaded.coding
+    return as_source((loaded.X, loaded.y)), None, loaded.coding
 
 
 def _shown(rows: Source) -> tuple[Any, Any]:

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated, Any
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+if TYPE_CHECKING:
+    from ..theory.verify import Verified
 
 __all__ = ["paper"]
 
@@ -13,21 +18,37 @@ __all__ = ["paper"]
 def paper(
     label: Annotated[
         str | None,
-        typer.Argument(help="LaTeX label of a statement, such as gamma; none lists them; verify checks them."),
+        typer.Argument(
+            help="LaTeX label of a statement, such as gamma; none lists them; verify checks them all; run carries "
+            "theorem 1 out; phases maps where the literal algorithm works."
+        ),
     ] = None,
     printed: Annotated[
         bool, typer.Option("--printed", help="With verify: check the forms as printed, which must fail.")
     ] = False,
+    d: Annotated[int, typer.Option("--d", help="With run: number of inputs.")] = 3,
+    k: Annotated[int, typer.Option("--k", help="With run: number of hidden units.")] = 2,
+    beta: Annotated[float, typer.Option("--beta", help="With run: slope of the sigmoid.")] = 1.0,
+    delta: Annotated[float, typer.Option("--delta", help="With run: accuracy and chance of failure.")] = 0.3,
+    rho: Annotated[float, typer.Option("--rho", help="With run: share of spurious candidates.")] = 0.5,
+    form: Annotated[str, typer.Option("--form", help="With run: exact or tight sizes.")] = "exact",
+    labels: Annotated[bool, typer.Option("--labels", help="With run: answers are -1 or 1.")] = False,
+    out: Annotated[Path, typer.Option("--out", help="With phases: folder for the diagrams.")] = Path("phases"),
+    seed: Annotated[int, typer.Option("--seed", help="With run and phases: seed.")] = 1,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Look a statement of the paper up, or check them all.
+    """Look a statement of the paper up, check them all, or carry the main theorem out.
 
-    Examples: gradsift paper, gradsift paper gamma, gradsift paper verify
+    Examples: gradsift paper, gradsift paper gamma, gradsift paper verify, gradsift paper run --d 3 --delta 0.16
     """
     if printed and label != "verify":
         raise ValueError("--printed goes with verify: gradsift paper verify --printed.")
     if label == "verify":
         _verify(printed, as_json)
+    elif label == "run":
+        _run({"d": d, "k": k, "beta": beta}, delta, rho, form, labels, seed, as_json)
+    elif label == "phases":
+        _phases(out, seed, as_json)
     elif label is None:
         _list(as_json)
     else:
@@ -78,22 +99,82 @@ def _show(label: str, as_json: bool) -> None:
 
 
 def _verify(printed: bool, as_json: bool) -> None:
-    """Run every check; exit 1 if one fails."""
-    from ..theory.verify import checks, printed_checks
-
+    """Run every check, one row for each labelled statement; exit 1 if one fails."""
     done = []
-    for run in printed_checks() if printed else checks():
-        check = run()
-        done.append(check)
+    for row in _printed_rows() if printed else _rows():
+        done.append(row)
         if not as_json:
-            typer.echo(_line(check))
-    failed = sum(not check.holds for check in done)
+            typer.echo(_line(row.tightest) + (f" [tightest of {len(row.parts)}]" if len(row.parts) > 1 else ""))
+    failed = sum(not row.holds for row in done)
     if as_json:
-        typer.echo(json.dumps([_check_fields(check) for check in done], indent=1))
+        entries = [{"label": r.label, "holds": r.holds, "parts": [_check_fields(p) for p in r.parts]} for r in done]
+        typer.echo(json.dumps(entries, indent=1))
     else:
         typer.echo(f"{len(done) - failed} of {len(done)} hold.")
     if failed:
         raise typer.Exit(1)
+
+
+def _rows() -> Iterator[Verified]:
+    """Yield each label of the paper once, with its checks from theory, algorithms and figures."""
+    from .. import figures
+    from ..paper import labels
+    from ..paper_method import verification
+    from ..theory import verify
+
+    sources = (verify.checks(), verification.checks(), figures.checks())
+    for label in labels():
+        yield verify.Verified(label, tuple(run() for held in sources for run in held.get(label, ())))
+
+
+def _printed_rows() -> Iterator[Verified]:
+    from ..theory.verify import Verified, printed_checks
+
+    for run in printed_checks():
+        check = run()
+        yield Verified(check.label, (check,))
+
+
+def _run(
+    shape: dict[str, Any], delta: float, rho: float, form: str, labels: bool, seed: int, as_json: bool
+) -> None:  # fmt: skip
+    """Carry maintheorem out; exit 1 if a promise is broken."""
+    from ..paper_method.theorem_run import run_theorem
+    from ..progress import reporting
+    from ..theory import Problem
+
+    if form not in ("exact", "tight"):
+        raise ValueError(f"--form must be exact or tight with run (the printed sizes are out of reach), got {form!r}.")
+    problem = Problem(**shape, kappa=1.0, u0=1 / shape["k"])
+    with reporting(True):
+        run = run_theorem(problem, delta=delta, rho=rho, form=form, labels=labels, seed=seed)
+    sizes = {q.symbol: float(q) for q in run.plan.quantities}
+    if as_json:
+        claims = [claim._asdict() for claim in run.report.claims]
+        facts = {"n_queries": run.n_queries, "n_candidates": run.n_candidates, "seconds": run.seconds}
+        typer.echo(json.dumps({"sizes": sizes, "holds": run.holds, "claims": claims,
+                               "angles": run.angles.tolist(), **facts}, indent=1))  # fmt: skip
+    else:
+        typer.echo(run.plan.explain())
+        typer.echo(str(run.report))
+        typer.echo(
+            f"{run.n_queries:.3g} queries, {run.n_candidates} candidates, {run.seconds:.0f} s; centres of their "
+            f"clusters within {run.angles.max():.2f} degrees of the units"
+        )
+    if not run.holds:
+        raise typer.Exit(1)
+
+
+def _phases(out: Path, seed: int, as_json: bool) -> None:
+    """Draw the phase diagrams of the literal algorithm."""
+    from ..phases import draw_phases
+    from ..progress import reporting
+    from .results import require_folder
+
+    require_folder(out)
+    with reporting(True):
+        paths = draw_phases(out, seed)
+    typer.echo(json.dumps([str(p) for p in paths], indent=1) if as_json else "\n".join(str(p) for p in paths))
 
 
 def _number(log_value: float) -> str:

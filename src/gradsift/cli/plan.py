@@ -20,7 +20,7 @@ def plan(
     delta: Annotated[float, typer.Option("--delta", help="Accuracy and chance of failure, in (0, 0.5].")] = 0.25,
     rho: Annotated[float, typer.Option("--rho", help="Share of spurious candidates, in (0, 1).")] = 0.5,
     scheme: Annotated[str, typer.Option("--scheme", help="oracle, gaussian or projected.")] = "oracle",
-    form: Annotated[str, typer.Option("--form", help="repaired, printed or exact.")] = "repaired",
+    form: Annotated[str, typer.Option("--form", help="repaired, printed, exact or tight.")] = "repaired",
     proved: Annotated[bool, typer.Option("--proved", help="Use proved constants (ours) in place of 1.")] = False,
     budget: Annotated[float | None, typer.Option("--budget", help="Say which delta this many samples pay for.")] = None,
     explain: Annotated[bool, typer.Option("--explain", help="Say where each number comes from.")] = False,

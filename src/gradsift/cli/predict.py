@@ -18,7 +18,7 @@ __all__ = ["predict"]
 
 def predict(
     model: Annotated[Path, typer.Argument(help="A file written by fit or recover.")],
-    data: Annotated[Path, typer.Argument(help="A .csv or .parquet file with the model's columns.")],
+    data: Annotated[Path, typer.Argument(help="A .csv, .tsv, .csv.gz or .parquet file with the model's columns.")],
     out: Annotated[Path, typer.Option(help="Predictions, .csv or .parquet.")],
     as_json: AsJson = False,
 ) -> None:
@@ -48,8 +48,12 @@ def predict(
 
 def _inputs(data: Path, notes: dict[str, Any], n_features: int) -> Any:
     """Return the model's columns by name; a model without names takes all columns in their order."""
+    from .coding import Coding, load_coded
     from .tables import column_names, read_numbers
 
+    if "coding" in notes:
+        held = notes["coding"]
+        return load_coded(data, Coding(tuple(held["columns"]), held["levels"], held["fill"]))
     names = notes.get("columns")
     if names is None:
         names = column_names(data)

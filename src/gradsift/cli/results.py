@@ -112,14 +112,16 @@ def finish(
         if report is not None:  # first: if it fails, nothing is left behind
             found.to_html(report, feature_names=names, data=data, settings=settings)
             written.append(str(report))
-        _write(out, found, notes)
+        _write(out, found, notes, names)
     files = [str(out), *written]
     if as_json:
-        print_json({**_facts(found), **notes, "files": files})
+        print_json({**_facts(found, names), **notes, "files": files})
     else:
         typer.echo(found.verdict)
         print_table(*_unit_rows(found))
         typer.echo(_beside_units(found))
+        for line in _statistics(found, names):
+            typer.echo(line)
         for line in lines(found.checks):
             typer.echo(line)
         typer.echo("Written: " + ", ".join(files))
@@ -127,13 +129,37 @@ def finish(
         raise typer.Exit(NOT_CERTIFIED)
 
 
-def _facts(found: Recovery) -> dict[str, Any]:
+def _statistics(found: Recovery, names: list[str] | None) -> list[str]:
+    """Return what a statistician asks of a fit to a table, as lines."""
+    if found.fit is None:
+        return []
+    from ..table import facts
+
+    told = ", ".join(
+        f"{name} {v:.6g}" if isinstance(v, float) else f"{name} {v}" for name, v in facts(found.fit).items()
+    )
+    return [told, *found.coefficients(names).lines(), *(f"Note: {note}." for note in found.diagnostics["notes"])]
+
+
+def _facts(found: Recovery, names: list[str] | None = None) -> dict[str, Any]:
     errors = {name: _plain(values) for name, values in found.standard_errors.items()}
     return {
         **found.judgement.as_dict(), "n_units": found.n_units, "n_queries": found.n_queries, "standard_errors": errors,
+        **_of_table(found, names),
         **({"outputs": [{"weights": m.weights.tolist(), "intercept": m.intercept, "linear": m.linear.tolist()}
                         for m in found.outputs]} if found.outputs else {}),
     }  # fmt: skip
+
+
+def _of_table(found: Recovery, names: list[str] | None) -> dict[str, Any]:
+    """Return statistics and coefficients of a fit to a table."""
+    if found.fit is None:
+        return {}
+    from ..table import facts
+
+    table = found.coefficients(names)
+    columns = {name: _plain(values) for name, values in table.columns().items()}
+    return {"statistics": facts(found.fit), "coefficients": {"names": list(table.names), **columns}}
 
 
 def _plain(values: Any) -> Any:
@@ -145,7 +171,7 @@ def _plain(values: Any) -> Any:
     return array.tolist()
 
 
-def _write(path: Path, found: Recovery, notes: Mapping[str, Any]) -> None:
+def _write(path: Path, found: Recovery, notes: Mapping[str, Any], names: list[str] | None = None) -> None:
     """Save the model; a .json file carries verdict, errors and notes beside it, which ``load`` ignores."""
     if path.suffix == ".onnx":
         found.network.to_onnx(path)
@@ -158,7 +184,7 @@ def _write(path: Path, found: Recovery, notes: Mapping[str, Any]) -> None:
         found.model.save(plain)
         document = json.loads(plain.read_text(encoding="utf-8"))
     with atomic_writer(path) as stream:
-        json.dump({**document, **_facts(found), **notes}, stream, indent=1)
+        json.dump({**document, **_facts(found, names), **notes}, stream, indent=1)
 
 
 def read_notes(path: Path) -> dict[str, Any]:
@@ -180,10 +206,21 @@ def _are_words(value: Any) -> bool:
     )
 
 
+def _is_coding(value: Any) -> bool:
+    """Return whether a value says how columns became inputs."""
+    if not isinstance(value, dict) or set(value) != {"columns", "levels", "fill"} or not _are_words(value["columns"]):
+        return False
+    levels, fill = value["levels"], value["fill"]
+    if not (isinstance(levels, dict) and isinstance(fill, dict) and {*levels, *fill} <= set(value["columns"])):
+        return False
+    return all(_are_words(v) for v in levels.values()) and all(isinstance(v, float) for v in fill.values())
+
+
 _NOTES: dict[str, Callable[[Any], bool]] = {
     "columns": _are_words,
     "target": lambda value: isinstance(value, str),
     "classes": lambda value: _are_words(value) and len(value) == 2,
+    "coding": lambda value: _is_coding(value),
     "outputs": lambda value: isinstance(value, list) and bool(value) and all(isinstance(v, dict) for v in value),
 }
 
@@ -191,6 +228,10 @@ _NOTES: dict[str, Callable[[Any], bool]] = {
 def _unit_rows(found: Recovery) -> tuple[list[str], list[list[Any]]]:
     import numpy as np
 
+    if found.deep is not None:
+        sizes = [(len(b), W.shape[1], float(np.linalg.norm(W, axis=1).max())) for W, b in found.deep.layers]
+        rows = [[i + 1, *size] for i, size in enumerate(sizes)]
+        return ["layer", "units", "inputs", "longest row"], rows
     model, errors = found.model, found.standard_errors
     columns = ["unit"]
     parts: list[Any] = [range(1, model.n_units + 1)]
@@ -209,8 +250,11 @@ def _beside_units(found: Recovery) -> str:
     """Return a line with the intercept, and the linear term where there is one."""
     import numpy as np
 
+    if found.deep is not None:
+        return f"{found.deep.n_parameters} parameters"
     model, error = found.model, found.standard_errors.get("intercept")
-    line = f"intercept {model.intercept:.4g}"
+    unfitted = found.fit is not None and not found.fit.family.intercept
+    line = "intercept not fitted" if unfitted else f"intercept {model.intercept:.4g}"
     if error is not None and np.isfinite(error).all():
         line += f" +- {float(error[0]):.2g}"
     return f"{line}, linear term {_first_entries(model.linear)}" if model.linear.any() else line

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import re
 import warnings
 from collections.abc import Mapping, Sequence
@@ -14,10 +15,56 @@ import numpy as np
 from ..extras import load_extra
 from ..files import atomic_writer, require_modest
 
-__all__ = ["SUFFIXES", "column_names", "read_numbers", "read_words", "write_table"]
+__all__ = [
+    "SUFFIXES",
+    "column_names",
+    "is_text",
+    "read_columns",
+    "read_numbers",
+    "read_words",
+    "text_columns",
+    "write_table",
+]
 
-SUFFIXES = (".csv", ".parquet")
 _MODEST = 256 << 20  # bytes of a table that are read whatever its file looks like
+SUFFIXES = (".csv", ".parquet")  # that are written
+_TEXT = (".csv", ".tsv", ".csv.gz", ".tsv.gz")  # that are read, beside .parquet
+_DELIMITERS = ",;\t"
+
+
+def is_text(path: Path) -> bool:
+    """Tell whether a table is text, packed or not."""
+    return path.name.lower().endswith(_TEXT)
+
+
+def _open_text(path: Path) -> Any:
+    if path.suffix.lower() == ".gz":
+        return gzip.open(path, "rt", newline="", encoding="utf-8-sig")
+    return path.open(newline="", encoding="utf-8-sig")
+
+
+def _delimiter(path: Path) -> str:
+    """Return what parts the names in the header, quoted names aside: a comma, a semicolon or a tab."""
+    with _open_text(path) as stream:
+        header = re.sub(r'"[^"]*"', "", stream.readline())
+    return max(_DELIMITERS, key=lambda mark: (header.count(mark), mark == ","))
+
+
+def read_columns(path: Path, names: Sequence[str]) -> dict[str, Any]:
+    """Return columns as words, (rows,) each."""
+    places = _places(path, names)
+    if path.suffix == ".parquet":
+        table = _parquet().read_table(path, columns=list(names))
+        return {name: np.asarray(["" if v is None else str(v) for v in table[name].to_pylist()]) for name in names}
+    width, mark = len(column_names(path)), _delimiter(path)
+    with _open_text(path) as stream:
+        rows = [row for row in csv.reader(stream, delimiter=mark) if row][1:]
+    for number, row in enumerate(rows):
+        if len(row) != width:
+            raise ValueError(f"{path} must have {width} values in every row, but data row {number + 1} has {len(row)}.")
+    if not rows:
+        raise ValueError(f"{path} has column names but no rows.")
+    return {name: np.asarray([row[place] for row in rows]) for name, place in zip(names, places)}
 
 
 def column_names(path: Path) -> list[str]:
@@ -37,10 +84,10 @@ def column_names(path: Path) -> list[str]:
 def _csv_header(path: Path) -> tuple[list[str], int]:
     """Return the column names and the number of lines they take: a quoted name may go on in the next one."""
     try:
-        with path.open(newline="", encoding="utf-8-sig") as stream:
-            lines = csv.reader(stream)
+        with _open_text(path) as stream:
+            lines = csv.reader(stream, delimiter=_delimiter(path))
             return next(lines, []), lines.line_num
-    except (UnicodeDecodeError, csv.Error) as problem:
+    except (UnicodeDecodeError, gzip.BadGzipFile, EOFError, csv.Error) as problem:
         raise ValueError(f"{path} must be a table in UTF-8 text, but its header cannot be read: {problem}.") from None
 
 
@@ -85,6 +132,14 @@ def read_words(path: Path, name: str) -> Any:
     return _load_csv(path, [place], np.str_)[:, 0]
 
 
+def text_columns(path: Path, names: Sequence[str]) -> list[str]:
+    """Return which columns of a parquet file hold words or truth values."""
+    _places(path, names)
+    schema = _parquet().read_schema(path)
+    words = ("string", "large_string", "bool")
+    return [name for name in names if str(schema.field(name).type).startswith((*words, "dictionary"))]
+
+
 def write_table(path: Path, columns: Mapping[str, Any]) -> None:
     """Write columns of equal length, all or nothing."""
     if path.suffix == ".parquet":
@@ -99,8 +154,8 @@ def write_table(path: Path, columns: Mapping[str, Any]) -> None:
 
 
 def _require_table(path: Path) -> None:
-    if path.suffix not in SUFFIXES:
-        raise ValueError(f"A table must end in .csv or .parquet, got {str(path)!r}.")
+    if path.suffix != ".parquet" and not is_text(path):
+        raise ValueError(f"A table must end in {', '.join(_TEXT)} or .parquet, got {str(path)!r}.")
     if not path.is_file():
         raise FileNotFoundError(f"There is no file {path}.")
 
@@ -123,8 +178,8 @@ def _load_csv(path: Path, places: Sequence[int], dtype: Any) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # "input contained no data": said below in our words
         rows = np.loadtxt(
-            path, dtype, delimiter=",", quotechar='"', comments=None, skiprows=n_header_lines, usecols=places, ndmin=2,
-            encoding="utf-8-sig",
+            path, dtype, delimiter=_delimiter(path), quotechar='"', comments=None, skiprows=n_header_lines,
+            usecols=places, ndmin=2, encoding="utf-8-sig",
         )  # fmt: skip
     if not len(rows):
         raise ValueError(f"{path} has column names but no rows.")

@@ -18,12 +18,44 @@ from .layout import Parameters
 
 __all__ = ["Descended", "Landscape", "Limits", "Point", "Quadratic", "bfgs_update", "minimise"]
 
-_LEAST_GAIN = 1e-3  # of the promised decrease: less, and a step is not taken
-_GOOD, _POOR = 0.75, 0.25  # share of the promised decrease from which damping falls, and below which it grows
-_TRUE = (0.6, 1.4)  # the same range in which the old curvature still describes the new place
-_NEAR = 0.3  # nats: from here on the curvature hardly changes, and the gradient alone is worth a look
-_MOST_DAMPING, _LEAST_DAMPING = 1e8, 1e-12
-_SLOW, _SLOW_STEPS = 0.01, 6  # decrease over the objective, and how many steps in a row of no more
+
+@dataclass(frozen=True)
+class LoopTuning:
+    """How steps are judged; shares are those of the decrease that the quadratic model promised.
+
+    Attributes
+    ----------
+    least_gain : float
+        Less, and a step is not taken.
+    good, poor : float
+        From the one on damping falls, below the other it grows.
+    true : tuple of float
+        In this range the old curvature still describes the new place.
+    near : float
+        Nats: from here on the curvature hardly changes, and the gradient alone is worth a look.
+    shrink, grow, rejected : float
+        Divides the damping after a good step; factors of it after a poor and a rejected one.
+    most, least : float
+        Damping.
+    slow, slow_steps : float and int
+        Decrease over the objective, and how many steps in a row of no more.
+    """
+
+    least_gain: float = 1e-3  # guess
+    good: float = 0.75  # guess
+    poor: float = 0.25  # guess
+    true: tuple[float, float] = (0.6, 1.4)  # guess
+    near: float = 0.3  # guess
+    shrink: float = 10.0  # guess
+    grow: float = 4.0  # guess
+    rejected: float = 8.0  # guess
+    most: float = 1e8  # guess
+    least: float = 1e-12  # guess
+    slow: float = 0.01  # guess
+    slow_steps: int = 6  # guess
+
+
+LOOP = LoopTuning()
 
 
 class Point(Protocol):
@@ -119,28 +151,28 @@ def minimise(
             return Descended(here, model, n_steps, True)
         there = problem.look(problem.move(here, model, step))
         gain = (here.objective - there.objective) / promised
-        if gain > _LEAST_GAIN:
+        if gain > LOOP.least_gain:
             damping = _next_damping(damping, gain)
-            slow = here.objective > limits.hopeless and here.objective - there.objective < _SLOW * here.objective
+            slow = here.objective > limits.hopeless and here.objective - there.objective < LOOP.slow * here.objective
             n_slow = n_slow + 1 if slow else 0
-            reusable = _TRUE[0] < gain < _TRUE[1] or promised < _NEAR
+            reusable = LOOP.true[0] < gain < LOOP.true[1] or promised < LOOP.near
             carried = problem.carried(model, here, there) if reusable else None
             here, model = there, problem.model(there) if carried is None else carried
-            if n_slow == _SLOW_STEPS or here.objective < limits.floor:
+            if n_slow == LOOP.slow_steps or here.objective < limits.floor:
                 return Descended(here, model, n_steps, False)
         elif model.stale:
             model = problem.model(here)
         else:
-            damping *= 8.0
-            if damping > _MOST_DAMPING:
+            damping *= LOOP.rejected
+            if damping > LOOP.most:
                 return Descended(here, model, n_steps, False)
     return Descended(here, model, limits.most, False)
 
 
 def _next_damping(damping: float, gain: float) -> float:
-    if gain > _GOOD:
-        return max(damping / 10, _LEAST_DAMPING)
-    return damping if gain > _POOR else 4 * damping
+    if gain > LOOP.good:
+        return max(damping / LOOP.shrink, LOOP.least)
+    return damping if gain > LOOP.poor else LOOP.grow * damping
 
 
 def damped_step(H: Floats, g: Floats, damping: float) -> tuple[Floats, float]:

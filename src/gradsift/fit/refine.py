@@ -19,8 +19,6 @@ __all__ = ["Refined", "refine"]
 
 Evaluate = Callable[[Parameters, bool], Equations]  # (point, with curvature?) -> equations
 
-_NOISE_FLOOR = 1e-28  # of a target of unit scale: below it a fit is exact and there is nothing left to gain
-
 
 @dataclass(frozen=True)
 class Refined:
@@ -86,7 +84,7 @@ class _Sums:
         if self.family.labels:
             variance, loss = 1.0, equations.loss
         else:
-            variance = 2 * equations.loss / mass + _NOISE_FLOOR
+            variance = 2 * equations.loss / mass + self.prior.least_variance
             loss = 0.5 * mass * float(np.log(variance))
         gradient = equations.gradient / variance + self.family.pack(self.prior.gradient(theta))
         return _SummedPoint(theta, loss + self.prior.loss(theta), equations, variance, gradient)

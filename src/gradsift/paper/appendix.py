@@ -45,8 +45,10 @@ APPENDIX = (
     S("eq:CoInclusion", "equation", _C,
       "C_0 lies in G^c + B_0 + B_*, the two numbered lines after it: good estimates with mean at least (1 - delta) w0, "
       "in R_0 (none, for delta < 1/2) and in R_*.",
-      (Erratum("one half excluded", "B_0 is empty for delta <= 1/2",
-               "the argument needs delta w0 < (1 - delta) w0, that is delta < 1/2", PRINTED + "excluded_far_norm"),)),
+      (Erratum("one half excluded", "that B_0 is empty is read off eq:InR0, for delta up to 1/2",
+               "that line, delta w0 against (1 - delta) w0, decides for delta < 1/2 only; at 1/2 B_0 is empty too, but "
+               "because the bound of eq:InR0 is never attained: a gap in the argument, not in the statement",
+               PRINTED + "excluded_far_norm"),)),
     S("GCboundvo", "equation", _C, "P(|G^c| >= m0 eps) <= voebound at delta w0, divided by eps."),
     S("GCbound", "equation", _C,
       "P(|G^c| >= m0 eps) <= (C/eps) (M^4 d^2/(n (delta w0)^2))^(1/(1 + 7(1+2/d) xi0^2)), by a cut of |xi|^2 at "
@@ -73,11 +75,24 @@ APPENDIX = (
       "(4 k sin(theta/2))^2) for kappa.",
       (Erratum("length of projected units", "the proof takes |P w| = 1, 2 k for 4 k and (w_l, w_l) for (w_l, w_l')",
                "|P w| < 1: the Gram determinant is at least kappa^2 cos^4 theta, so kappa cos^2 theta serves as kappa'",
-               PRINTED + "projected_two_slabs_unit_length"),)),
+               PRINTED + "projected_two_slabs_unit_length"),
+       Erratum("cross term", "<Pw, Pw'>^2 is bounded by <w, w'>^2 plus the square of the change e",
+               "the product 2 <w, w'> e is dropped; the step holds all the same because e is at most sin^2 theta, "
+               "not 4 k sin(theta/2)", PRINTED + "inner_product_gap"))),
     S("kappaprime", "equation", _D, "kappa' = sqrt(kappa^2 - (4 k sin(theta/2))^2)."),
-    S("clusterlemma2", "lemma", _D, "Candidates of C_l are within 6 delta of P w_l (mixture weights)."),
+    S("clusterlemma2", "lemma", _D,
+      "Candidates of C_l are within 6 delta of P w_l, where theta <= theta* (mixture weights).",
+      (Erratum("needs the angle", "for every subspace",
+               "P w_l may be as short as cos theta, so no unit vector is nearer than 1 - cos theta: theta <= theta*",
+               PRINTED + "projected_angle"),
+       Erratum("projected points", "the regions are those of Rsets, cut by <w_l, xi>",
+               "the estimate sees a point through its projection: cut by <P w_l, xi>; a point far from w_l can be near "
+               "P w_l when theta xi0 exceeds Delta", PRINTED + "projected_region_units"))),
     S("spuriouslemma2", "lemma", _D, "spuriouslemma with k for d and kappa' for kappa.",
       (Erratum("exponent", "1/(1 + 4(1+2/k) xi0^2)", "1/(1 + 7(1+2/k) xi0^2)", PRINTED + "spurious_off"),)),
     S("goodclusterlemma2", "lemma", _D, "goodclusterlemma with k for d and kappa' for kappa.",
-      (Erratum("slack", "(1 + delta) in Delta", "(1 + 2 delta)", PRINTED + "Delta"),)),
+      (Erratum("slack", "(1 + delta) in Delta", "(1 + 2 delta)", PRINTED + "Delta"),
+       Erratum("shorter units", "the own part is as long as before the projection",
+               "it shrinks by |P w_l| >= cos theta, which goes into Delta: (1 + 2 delta)/cos theta",
+               PRINTED + "projected_length"))),
 )  # fmt: skip

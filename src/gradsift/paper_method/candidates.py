@@ -20,6 +20,10 @@ from .gradients import GradientEstimates, GradientEstimator
 __all__ = ["Candidates", "generate_candidates"]
 
 
+_FEW_ROWS = 10  # guess: below it a single gradient is mostly noise
+_FEW_CANDIDATES = 200  # guess: from here on the centres of clusters average the noise away
+
+
 @dataclass(frozen=True)
 class Candidates:
     """Directions that survived the filters, and everything they were chosen from.
@@ -133,10 +137,11 @@ def generate_candidates(
     )
     if len(found) < min_candidates:
         raise CandidateShortage(_shortage(found, min_candidates, survivors, min_support, point_scale), found)
-    if np.median(found.support) < 10:
+    if np.median(found.support) < _FEW_ROWS and len(found) < _FEW_CANDIDATES:
         warnings.warn(
             f"Half of the {len(found)} candidates rest on fewer than {np.median(found.support):.3g} effective samples: "
-            "they are mostly noise. Lower point_scale or use more rows.",
+            "one by one they are noise, and so few do not average out. Raise n_points, and lower min_norm or raise "
+            "top; a smaller point_scale has more support, but there several units are active at once.",
             LowSupportWarning,
             stacklevel=2,
         )
@@ -164,7 +169,7 @@ def _shortage(found: Candidates, needed: int, survivors: dict[str, int], min_sup
     counts = ", ".join(f"{count} {name}" for name, count in survivors.items())
     if survivors["supported"] < needed:
         cause = f"the median support is {np.median(estimates.support):.3g} samples and min_support={min_support:g}"
-        remedy = "lower point_scale or min_support, or use more rows"
+        remedy = "lower min_support or point_scale, or use more rows"
     elif survivors["long enough"] < needed:
         cause = f"norms reach {estimates.norms.max():.3g} and the threshold is {found.min_norm:.3g}"
         remedy = f"point_scale={point_scale:g} may be too far out: lower point_scale or min_norm, or use more points"

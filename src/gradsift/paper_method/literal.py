@@ -16,6 +16,7 @@ from ..sources import ArraySource, Source, as_source
 from .candidates import Candidates, generate_candidates
 from .clustering import DirectionalKMeans
 from .gradients import GradientEstimator, KernelGradients, OracleGradients, ProjectedGradients, split_rows
+from .row_defaults import row_defaults
 from .subspace import SpectralMirror
 from .weights import WeightFit, fit_weights
 
@@ -52,7 +53,9 @@ class _Access:
     name: str
     estimator: GradientEstimator
     source: Any
+    n_points: int
     point_scale: float
+    share: float  # of the points, those with the longest gradients
     diagnostics: dict[str, Any]
 
 
@@ -93,9 +96,10 @@ def paper_method(
     mixture : bool
         Weights on the simplex.
     n_points, point_scale, min_norm, top
-        m0, xi0, w0 or the number of largest norms; see :func:`gradsift.generate_candidates`. By default
-        150 k points; scale 40 k / 3 for an oracle, and for rows the scale at which a typical point is still supported
-        by 100 of them; the largest 5% (oracle) or 20% (rows) of norms.
+        m0, xi0, w0 or the number of largest norms; see :func:`gradsift.generate_candidates`. By default, for an
+        oracle 150 k points at scale 40 k / 3 and the longest 5%; for n rows in D dimensions (d, or k after projection)
+        500 k points at scale ``2 sqrt(2 log(n) / D)`` and the longest share
+        ``1 - (1 - P(|Z| < 1.5 sqrt(D / (2 log n))))^k``; see ``paper_method/row_defaults.py``.
     n_queries_per_point, design
         See :class:`gradsift.OracleGradients`.
     subspace_share : float
@@ -117,9 +121,9 @@ def paper_method(
         raise TypeError(f"mixture must be True or False, got {mixture!r}.")
     rng = as_generator(rng)
     way = _reach(source, n_units, access, n_queries_per_point, design, subspace_share)
-    m0 = n_points if n_points is not None else 150 * n_units
+    m0 = n_points if n_points is not None else way.n_points
     if min_norm is None and top is None:
-        top = max(4 * n_units, round(m0 * (0.05 if way.name == "oracle" else 0.2)))
+        top = max(4 * n_units, round(way.share * m0))
     candidates = generate_candidates(
         way.estimator,
         way.source,
@@ -159,7 +163,7 @@ def _reach(source: Any, k: int, access: str | None, n_queries: int, design: str,
     if isinstance(source, Oracle):
         if access not in (None, "oracle"):
             raise ValueError(f"access={access!r} needs rows (X, y), got an Oracle.")
-        return _Access("oracle", OracleGradients(n_queries, design), source, 40.0 * k / 3, {})
+        return _Access("oracle", OracleGradients(n_queries, design), source, 150 * k, 40.0 * k / 3, 0.05, {})
     if access not in (None, "gaussian", "projected"):
         raise ValueError(f"access must be 'gaussian' or 'projected' for rows, got {access!r}.")
     rows = as_source(source)
@@ -170,19 +174,14 @@ def _reach(source: Any, k: int, access: str | None, n_queries: int, design: str,
         "covariance_off": float(np.abs(moments.covariance - np.eye(rows.n_features)).max()),
     }
     if access != "projected":
-        return _Access("gaussian", KernelGradients(), rows, _supported_scale(rows.n_rows, rows.n_features), facts)
+        return _Access("gaussian", KernelGradients(), rows, *row_defaults(rows.n_rows, rows.n_features, k), facts)
     if k > rows.n_features:
         raise ValueError(f"access='projected' needs n_units <= {rows.n_features} features, got {k}.")
     first, rest = split_rows(rows, share)
     mirror = SpectralMirror(k).fit_source(first)
     facts |= {"mirror_eigenvalues": mirror.eigenvalues_.tolist(), "mirror_noise_edge": mirror.noise_edge_}
     estimator = ProjectedGradients(mirror.components_)
-    return _Access("projected", estimator, rest, _supported_scale(rest.n_rows, k), facts)
-
-
-def _supported_scale(n_rows: int, dimension: int) -> float:
-    """Scale at which a typical point xi, |xi|^2 = scale^2 dimension, has n exp(-|xi|^2) = 100 effective rows."""
-    return float(np.sqrt(max(np.log(n_rows / 100), 0.5) / dimension))
+    return _Access("projected", estimator, rest, *row_defaults(rest.n_rows, k, k), facts)
 
 
 def _weigh(

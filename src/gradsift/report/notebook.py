@@ -17,6 +17,8 @@ _MOST_ROWS, _MOST_COORDINATES = 20, 6
 
 def notebook_view(found: Recovery) -> str:
     """Return an HTML fragment: the verdict, then a table of at most 20 units."""
+    if found.deep is not None:
+        return f"<div class='gradsift'><pre>{escape(found.summary())}</pre></div>"
     model = found.model
     spread = np.asarray(found.standard_errors.get("weights", np.full(model.n_units, np.nan)))
     rows = []

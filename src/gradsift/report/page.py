@@ -17,6 +17,7 @@ from ..extras import load_extra
 from ..files import atomic_writer
 from .cloud import cloud
 from .findings import findings
+from .layers import layers_context
 from .pictures import pictures
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["render", "write_report"]
 
+_TEMPLATES = ("page.html", "layers.html", "page.css", "page.js")
 _MOST_LOADINGS = 6
 _MOST_ENTRIES = 12  # of a long list among the diagnostics
 
@@ -67,11 +69,15 @@ def render(
     if len(names) != d:
         raise ValueError(f"feature_names must have {d} entries, got {len(names)}.")
     home = files(__package__)
-    templates = {name: (home / name).read_text(encoding="utf-8") for name in ("page.html", "page.css", "page.js")}
+    templates = {name: (home / name).read_text(encoding="utf-8") for name in _TEMPLATES}
     environment = jinja2.Environment(
         loader=jinja2.DictLoader(templates), autoescape=True, trim_blocks=True, lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )  # fmt: skip
+    if found.deep is not None:
+        context = layers_context(found, names, _versions(), settings or {})
+        deep: str = environment.get_template("layers.html").render(**context, css=templates["page.css"])
+        return deep
     page: str = environment.get_template("page.html").render(
         found=found,
         linear_length=float(np.linalg.norm(found.model.linear)),
@@ -105,16 +111,24 @@ def _tiles(found: Recovery) -> list[tuple[str, str]]:
     rows = found.diagnostics.get("n_rows")
     if rows is not None:
         tiles.append(("rows", f"{int(rows):,}"))
+    if found.fit is not None:
+        name = "pseudo-R2" if found.fit.family.labels else "R2"
+        tiles += [
+            (name, f"{found.fit.r_squared:.3f}"),
+            ("AIC", f"{found.fit.aic:.1f}"),
+            ("BIC", f"{found.fit.bic:.1f}"),
+        ]
     return tiles
 
 
 def _unit_rows(found: Recovery, names: list[str]) -> list[dict[str, Any]]:
     model, errors = found.model, found.standard_errors
+    units = model.units if found.fit is None else found.fit.directions  # of a table: per standard deviation
     rows = []
     for i in range(model.n_units):
-        largest = np.argsort(-np.abs(model.units[i]), kind="stable")[:_MOST_LOADINGS]
+        largest = np.argsort(-np.abs(units[i]), kind="stable")[:_MOST_LOADINGS]
         row: dict[str, Any] = {"number": i + 1, "more": model.n_features - len(largest)}
-        row["loadings"] = [(names[j], float(model.units[i, j])) for j in largest if model.units[i, j] != 0]
+        row["loadings"] = [(names[j], float(units[i, j])) for j in largest if units[i, j] != 0]
         for name in ("weights", "slopes", "offsets"):
             row[name] = _with_error(float(getattr(model, name)[i]), _error(errors.get(name), i))
         row["angle"] = _direction_error(errors, i)

@@ -13,6 +13,7 @@ from .arrays import ArraySource
 from .base import Source
 from .frames import from_frame, package_of
 from .moments import Moments, MomentSummary
+from .sparse import SparseSource, is_sparse
 from .summary import Rows, Summary
 
 __all__ = [
@@ -46,6 +47,8 @@ def as_source(data: Any) -> Source:
         return DaskSource(*data)
     if "torch" in packages:
         return tensors(*data)
+    if is_sparse(data[0]):
+        return SparseSource(*data)
     names = ("X", "y", "sample_weight")
     return ArraySource(*(from_frame(name, part) for name, part in zip(names, data)))
 

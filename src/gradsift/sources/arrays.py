@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..checking import Floats, at_least
-from .base import Source, check_block, check_weight
+from .base import Source, check_block
 from .summary import Rows
 
 __all__ = ["ArraySource"]
@@ -28,7 +28,6 @@ class ArraySource(Source):
                 raise ValueError(f"sample_weight must have length {self.y.size}, got {self.weight.size}.")
             if not (np.isfinite(self.weight).all() and (self.weight >= 0).all() and self.weight.any()):
                 raise ValueError("sample_weight must be finite, at least 0, and not all zero.")
-            check_weight(self.weight)
         self.n_rows, self.n_features = (int(s) for s in self.X.shape)
         self._checked = False
 

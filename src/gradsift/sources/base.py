@@ -17,7 +17,7 @@ from .summary import Rows, Summary, tree_merge
 
 __all__ = ["Source"]
 
-_MOST_WEIGHT = 1e15  # of one row: beyond, other rows are lost in the rounding of sums
+_MOST_WEIGHT = 1e15  # of a row, on average: beyond, squares and logarithms of weights leave double precision
 
 State = TypeVar("State")
 Result = TypeVar("Result")
@@ -125,6 +125,14 @@ class Source(ABC):
             raise ValueError(f"{name} holds numbers of about {size:.1g}, whose squares vanish: rescale it.")
         return moments
 
+    def require_moderate_weights(self) -> None:
+        """Refuse weights so large or small that a fit would leave double precision."""
+        mean = self.moments.mass / self.n_rows
+        if not SMALLEST < mean < _MOST_WEIGHT:
+            raise ValueError(
+                f"sample_weight must have a mean between {SMALLEST:g} and {_MOST_WEIGHT:g}, got {mean:g}: rescale it."
+            )
+
     def require_spread(self) -> Moments:
         """Return the moments, or say in one sentence why these rows cannot carry a fit."""
         if self.n_rows <= self.n_features:
@@ -152,12 +160,5 @@ def check_block(X: Floats, y: Floats, first_row: int) -> None:
 
 def check_weight(weight: Floats | None) -> None:
     """Refuse weights that are no weights; a block may weigh nothing, a table may not (the moments say so)."""
-    if weight is None:
-        return
-    if not (np.isfinite(weight).all() and (weight >= 0).all()):
+    if weight is not None and not (np.isfinite(weight).all() and (weight >= 0).all()):
         raise ValueError("sample_weight must be finite and at least 0.")
-    largest = float(weight.max(initial=0.0))
-    if largest > _MOST_WEIGHT or 0 < largest < SMALLEST:
-        raise ValueError(
-            f"The largest sample_weight must be between {SMALLEST:g} and {_MOST_WEIGHT:g}, got {largest:g}."
-        )

@@ -32,11 +32,11 @@ class BatchLoss:
         In the coordinates of a frame.
     family : Family
     n_units : int
-    ridge : float
-        Adds ``ridge / (2 mass) |A|^2`` to the mean loss.
+    ridge : float or (d,) array
+        Adds ``ridge / (2 mass) a^2`` to the mean loss, for each entry a of A.
     """
 
-    def __init__(self, rows: Rows, family: Family, n_units: int, ridge: float = 0.04) -> None:
+    def __init__(self, rows: Rows, family: Family, n_units: int, ridge: Any = 0.04) -> None:
         self.family, self.n_units = family, n_units
         X = rows.X.astype(np.float32)
         if family.offsets:
@@ -46,7 +46,7 @@ class BatchLoss:
         self.y = rows.y.astype(np.float32)
         self.weight = None if rows.weight is None else (rows.weight / rows.weight.mean()).astype(np.float32)
         mass = float(len(self.y)) if rows.weight is None else float(rows.weight.sum())
-        self.ridge = np.float32(ridge / max(mass, 1.0))
+        self.ridge: Any = np.asarray(ridge / max(mass, 1.0), dtype=np.float32)
 
     @property
     def layout(self) -> Layout:
@@ -92,7 +92,7 @@ class BatchLoss:
         if self.family.labels:
             gu = u * (gu - (u * gu).sum(axis=1, keepdims=True))
         inputs = A.reshape(R, k, q)[:, :, : q - 1 if self.family.offsets else q]
-        losses = losses / n + 0.5 * float(self.ridge) * (inputs * inputs).sum(axis=(1, 2))
+        losses = losses / n + 0.5 * (self.ridge * inputs * inputs).sum(axis=(1, 2))
         parts = [gA.reshape(R, -1) / np.float32(n), gu / np.float32(n)]
         if c is not None:
             parts.append(gc[:, None] / np.float32(n))

@@ -5,39 +5,49 @@ from __future__ import annotations
 import numpy as np
 
 from ..checking import Floats
-from ..fit import Family, NormalEquations, Parameters, Refined, refine
-from ..inference import StandardErrors, sandwich
+from ..checks import TABLE
+from ..fit import Family, NormalEquations, Parameters, Refined, covariance_of, refine
+from ..inference import StandardErrors
 from ..model import SigmoidCombination
-from ..sources import ArraySource, Source
-from .fit import Fit
+from ..sources import Source
+from .fit import Fit, Null
 from .frame import Framed
 from .problem import TableProblem
-from .settle import Settled
+from .separation import cost_of_steeper_units, separable
+from .settle import LOOSE, Settled
 from .simpler import gains
+from .spread import spread_of
+from .validate import CrossValidation
 from .verdict import FitEvidence, judge_fit
 
 __all__ = ["finish"]
 
 
-def finish(source: Source, problem: TableProblem, settled: Settled) -> Fit:
-    """Return the fit: polished on all rows, with the sandwich covariance of the rows of the search, scaled to all."""
+def finish(
+    source: Source, problem: TableProblem, settled: Settled, notes: list[str], validation: CrossValidation | None
+) -> Fit:
+    """Return the fit: polished on all rows, with the covariance of the rows of the search, scaled to all."""
     family, frame = problem.family, problem.frame
-    found = settled.optima.best
-    best = _on_all_rows(source, problem, found)
-    equations = ArraySource(*problem.rows).reduce(NormalEquations(family, best.theta, scatter=True))
-    covariance = sandwich(equations, family, best.theta, frame.metric) * (problem.mass / best.mass)
+    best = _on_all_rows(source, problem, settled)
+    spread, price = spread_of(problem, best)
     move = frame.leave_matrix(family, len(best.theta.u))
-    errors = _canonical_errors(frame.leave(best.theta), family, move @ covariance @ move.T)
+    errors = _canonical_errors(frame.leave(best.theta), family, move @ spread @ move.T)
     evidence = FitEvidence(
-        **gains(problem, best)._asdict(),
+        **gains(problem, best, price)._asdict(),
         p_better=settled.p_better,
         hits=settled.optima.hits,
         gap=settled.optima.gap,
         converged=best.converged,
+        flat=_flat_columns(source, problem),
         n_flat=frame.basis.shape[0] - frame.basis.shape[1],
+        separated=separable(problem, best.theta),
+        bounded=settled.bounded,
+        least_cost=float(cost_of_steeper_units(problem, best.theta, TABLE.steeper).min()),
+        rows_per_parameter=problem.mass / family.n_parameters(len(best.theta.u), problem.n_features),
+        pull=_pull(problem, best, spread),
+        most_units=len(settled.path) if settled.capped else 0,
     )
-    # Angles mean the same in every choice of units of measurement only where the rows are white.
-    judgement = judge_fit(_canonical_errors(best.theta, family, covariance), evidence)
+    judgement = judge_fit(errors.per_deviation(frame.spread), evidence)
     return Fit(
         model=errors.model,
         family=family,
@@ -49,18 +59,73 @@ def finish(source: Source, problem: TableProblem, settled: Settled) -> Fit:
         p_better=settled.p_better,
         standard_errors=errors,
         judgement=judgement,
+        choices=problem.choices,
+        null=_null(source, problem),
         diagnostics={
             **evidence._asdict(),
             "rounds": settled.rounds,
             "offsets_fitted": family.offsets,
-            "bic_path": dict(settled.bic_path),
+            "intercept_fitted": family.intercept,
+            "bic_path": dict(settled.path),
+            "inflation": price,
+            "alpha": problem.choices.alpha,
+            "notes": notes,
+            **({} if validation is None else {"cross_validation": validation.table}),
         },
     )
 
 
-def _on_all_rows(source: Source, problem: TableProblem, found: Refined) -> Refined:
+def _flat_columns(source: Source, problem: TableProblem) -> tuple[int, ...]:
+    """Return the numbers of constant columns; where none is, those that the others determine."""
+    frame = problem.frame
+    d, rank = frame.basis.shape
+    if rank == d:
+        return ()
+    covariance = source.moments.covariance
+    constant = np.flatnonzero(np.diag(covariance) <= (1e-12 * np.maximum(np.abs(source.moments.mean), 1e-300)) ** 2)
+    if len(constant):
+        return tuple(int(j) for j in constant)
+    correlation = covariance / frame.spread[:, None] / frame.spread
+    vectors = np.linalg.eigh(correlation)[1]
+    return tuple(int(j) for j in np.flatnonzero((vectors[:, : d - rank] ** 2).sum(axis=1) > 1e-6))
+
+
+def _pull(problem: TableProblem, best: Refined, spread: Floats) -> float:
+    """Return by how many standard errors the ridge moves the worst coefficient, to first order."""
+    if problem.choices.alpha == 0 or best.equations.curvature is None:
+        return 0.0
+    family, prior = problem.family, problem.last_prior.within(problem.family)
+    variance = 1.0 if family.labels else best.noise_variance + prior.least_variance
+    push = family.pack(prior.gradient(best.theta))
+    shift = (
+        covariance_of(
+            best.equations.curvature / variance + prior.curvature(best.theta, family.layout(*best.theta.A.shape))
+        )
+        @ push
+    )
+    return float((np.abs(shift) / np.sqrt(np.maximum(np.diag(spread), 1e-300))).max())
+
+
+def _null(source: Source, problem: TableProblem) -> Null:
+    """Return what the target alone says."""
+    moments = source.moments
+    mass = moments.mass * problem.frame.weight_scale
+    logs = 0.0
+    weight = problem.observed.rows.weight
+    if problem.choices.weights == "precision" and weight is not None:
+        logs = 0.5 * float(np.log(weight[weight > 0]).sum()) * source.n_rows / len(weight)
+    if problem.family.labels:
+        share = np.clip(np.array([0.5 * (1 + moments.y_mean), 0.5 * (1 - moments.y_mean)]), 1e-300, 1)
+        return Null(mass * float(share @ np.log(share)), moments.y_variance, logs)
+    variance = max(moments.y_variance, np.finfo(np.float64).tiny)
+    return Null(-0.5 * mass * (float(np.log(2 * np.pi * variance)) + 1), moments.y_variance, logs)
+
+
+def _on_all_rows(source: Source, problem: TableProblem, settled: Settled) -> Refined:
     """Polish on the rows that the search did not see: the sample's curvature, scaled, leaves a few gradient passes."""
-    if source.n_rows <= len(problem.rows.y) or problem.mass >= source.moments.mass:
+    found = settled.optima.best
+    mass = source.moments.mass * problem.frame.weight_scale
+    if source.n_rows <= len(problem.rows.y) or problem.mass >= mass:
         return found
     family = problem.family
     assert found.equations.curvature is not None  # a polished optimum carries one
@@ -70,9 +135,9 @@ def _on_all_rows(source: Source, problem: TableProblem, found: Refined) -> Refin
         ),
         family,
         found.theta,
-        prior=problem.prior,
+        prior=problem.last_prior if settled.bounded else LOOSE,
         metric=problem.frame.metric,
-        curvature=found.equations.curvature * (source.moments.mass / problem.mass),
+        curvature=found.equations.curvature * (mass / problem.mass),
         tolerance=1e-3,
     )
 

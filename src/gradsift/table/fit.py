@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..checking import Floats
 from ..checks import Judged, Verdict
 from ..fit import Family, Refined
 from ..inference import StandardErrors
 from ..model import SigmoidCombination
+from .choices import Choices
 from .frame import Frame
 
-__all__ = ["Fit"]
+__all__ = ["Fit", "Null"]
+
+
+class Null(NamedTuple):
+    """What a constant leaves: its log-likelihood, the variance of y, and half the summed logs of precision weights."""
+
+    log_likelihood: float
+    y_variance: float
+    log_weights: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -40,6 +50,8 @@ class Fit(Judged):
         From the sandwich covariance, in the user's coordinates.
     judgement : Verdict
         The checks, and what they add up to; `certified`, `verdict` and `checks` are read from it.
+    choices : Choices
+    null : Null
     diagnostics : dict
         Plain numbers and strings.
     """
@@ -54,6 +66,8 @@ class Fit(Judged):
     p_better: float
     standard_errors: StandardErrors
     judgement: Verdict
+    choices: Choices
+    null: Null
     diagnostics: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -73,15 +87,37 @@ class Fit(Judged):
             return -self.refined.loss
         mass = self.refined.mass
         variance = max(self.refined.noise_variance * self.frame.y_scale**2, np.finfo(np.float64).tiny)
-        return -0.5 * mass * (float(np.log(2 * np.pi * variance)) + 1)
+        return -0.5 * mass * (float(np.log(2 * np.pi * variance)) + 1) + self.null.log_weights
+
+    @property
+    def directions(self) -> Floats:
+        """(k, d) unit vectors of the slopes per standard deviation of each column."""
+        rows = self.model.units * self.frame.spread
+        return np.asarray(rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-300))
+
+    @property
+    def angles(self) -> Floats:
+        """(k,) root mean square errors of the directions, in radians; columns in units of their standard deviations."""
+        return self.standard_errors.per_deviation(self.frame.spread).angles
+
+    @property
+    def r_squared(self) -> float:
+        """Share of the target's variance that the fit explains; for labels McFadden's pseudo-R2."""
+        if self.family.labels:
+            return 1 - self.log_likelihood / min(self.null.log_likelihood, -1e-300)
+        return 1 - self.refined.noise_variance * self.frame.y_scale**2 / max(self.null.y_variance, 1e-300)
+
+    @property
+    def degrees_of_freedom(self) -> float:
+        """Weight of the rows less the number of parameters."""
+        return max(self.refined.mass - self.n_parameters, 1.0)
 
     @property
     def noise(self) -> float:
         """Standard deviation of the residuals, degrees of freedom taken off; nan for labels."""
         if self.family.labels:
             return float("nan")
-        left = max(self.refined.mass - self.n_parameters, 1.0)
-        return float(np.sqrt(2 * self.refined.loss / left)) * self.frame.y_scale
+        return float(np.sqrt(2 * self.refined.loss / self.degrees_of_freedom)) * self.frame.y_scale
 
     @property
     def bic(self) -> float:

@@ -29,22 +29,36 @@ class Frame:
     basis : (d, r) array
         Maps rows to r <= d uncorrelated coordinates of unit variance; r < d when columns are constant or collinear.
     y_shift, y_scale : float
+    spread : (d,) array
+        Standard deviations of the columns; one where a column has none.
+    weight_scale : float
+        Factor of the rows' weights.
     """
 
     shift: Floats
     basis: Floats
     y_shift: float
     y_scale: float
+    spread: Floats
+    weight_scale: float = 1.0
 
     def rows(self, rows: Rows) -> Rows:
         """Return a block in these coordinates."""
         X = rows.X - self.shift if self.shift.any() else rows.X
-        return Rows(X @ self.basis, (rows.y - self.y_shift) / self.y_scale, rows.weight)
+        weight = rows.weight if rows.weight is None or self.weight_scale == 1 else rows.weight * self.weight_scale
+        return Rows(X @ self.basis, (rows.y - self.y_shift) / self.y_scale, weight)
 
     @property
     def metric(self) -> Floats:
         """(r, r): the slope of unit a, in the user's coordinates, is sqrt(a' metric a)."""
         return np.asarray(self.basis.T @ self.basis)
+
+    @property
+    def ridge(self) -> Floats:
+        """(r,): what the squares of a unit's coordinates add to its squared slopes per standard deviation of a column.
+
+        The basis holds eigenvectors of the correlation matrix, so that no products of two coordinates occur."""
+        return np.asarray(((self.spread[:, None] * self.basis) ** 2).sum(axis=0))
 
     def leave(self, theta: Parameters) -> Parameters:
         """Return the same function in the user's coordinates."""
@@ -72,7 +86,7 @@ class Frame:
         return M
 
 
-def frame_of(moments: Moments, family: Family) -> Frame:
+def frame_of(moments: Moments, family: Family, weight_scale: float = 1.0) -> Frame:
     """Return whitening coordinates: centred only where offsets (for x) and an intercept (for y) can undo it."""
     d = len(moments.mean)
     spread = np.sqrt(np.diag(moments.covariance))
@@ -88,10 +102,10 @@ def frame_of(moments: Moments, family: Family) -> Frame:
     basis = (vectors[:, kept] / np.sqrt(values[kept])) / spread[:, None]
     shift = moments.mean if family.offsets else np.zeros(d)
     if family.labels:
-        return Frame(shift, basis, 0.0, 1.0)
+        return Frame(shift, basis, 0.0, 1.0, spread, weight_scale)
     y_shift = moments.y_mean if family.intercept else 0.0
     scale = float(np.hypot(np.sqrt(moments.y_variance), moments.y_mean - y_shift))
-    return Frame(shift, basis, y_shift, scale if scale > 0 else 1.0)
+    return Frame(shift, basis, y_shift, scale if scale > 0 else 1.0, spread, weight_scale)
 
 
 class Framed(Summary[State, Result]):
@@ -109,7 +123,9 @@ class Framed(Summary[State, Result]):
     def chunk_on_device(self, rows: Any) -> State:
         x, y, frame = rows.X.double(), rows.y.double(), self.frame
         framed = (x - x.new_tensor(frame.shift)) @ x.new_tensor(frame.basis)
-        return self.inner.chunk_on_device(rows._replace(X=framed, y=(y - frame.y_shift) / frame.y_scale))
+        weight = None if rows.weight is None else rows.weight * frame.weight_scale
+        framed_y = (y - frame.y_shift) / frame.y_scale
+        return self.inner.chunk_on_device(rows._replace(X=framed, y=framed_y, weight=weight))
 
     def merge(self, left: Any, right: Any) -> State:
         return self.inner.merge(left, right)

@@ -3,28 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..checking import as_generator, at_least
+from ..checking import as_generator, whole
 from ..fit import Family
 from ..model import SigmoidCombination
 from ..sources import Source
 from ..sources.labels import LabelSummary
+from .choices import Choices
 from .finish import finish
 from .fit import Fit
-from .number import choose_units
+from .number import Chosen, choose_units, score_of
 from .offsets import offsets_needed
 from .problem import TableProblem, prepare
-from .settle import Effort, Progress, Settled, settle
+from .settle import Effort, Progress, settle
+from .validate import CrossValidation, cross_validate
 
 __all__ = ["search"]
 
 
 def search(
     source: Source,
-    n_units: int | None = None,
+    n_units: int | str | None = None,
     *,
     activation: str = "tanh",
     labels: bool | None = None,
@@ -35,6 +37,10 @@ def search(
     n_starts: int | None = None,
     max_rounds: int = 4,
     starts: Sequence[SigmoidCombination] = (),
+    alpha: float | str = 0.0,
+    weights: str = "sampling",
+    covariance: str = "sandwich",
+    groups: Any = None,
     rng: Any = None,
     progress: Progress | None = None,
 ) -> Fit:
@@ -43,19 +49,37 @@ def search(
     Parameters
     ----------
     source : Source
-    n_units : int, optional
-        k; chosen by BIC among 1..`max_units` when it is not given.
+    n_units : int or {"bic", "aic", "cv"}, optional
+        k, or what chooses it: BIC (the default), AIC, or five-fold cross-validation (always with ``alpha="auto"``).
     activation : str
     labels : bool, optional
         The target is -1/+1 with mean r(x), weights on the simplex. By default: when y holds nothing else.
     slopes : {"each", "common"} or float
         One slope per unit, one for all, or a known one.
     offsets, intercept : bool or "auto"
-        "auto" fits them only when a score test at level 0.001 asks for them (or the rows lie far from the origin).
+        "auto" fits them when that lowers BIC: where a score test at level 0.001 asks for them (or the rows lie far
+        from the origin), both families are fitted and compared.
+    max_units : int
+        Where the choice of k ends, unless the criterion still falls there: then at three times as many.
     n_starts, max_rounds : int
         Starts raced per round (by default 4, and 6 for labels, whose optima lie closer), and how many rounds at most.
     starts : sequence of SigmoidCombination
         Further starts, in the user's coordinates (an earlier fit, or EM's); used where their number of units fits.
+    alpha : float or "auto"
+        Strength of a ridge: what each unit adds to the slopes of the function where it is steepest, per standard
+        deviation of a column (and of y), ``u_l slope_l w_lj sd_j / sd_y``, has a Gaussian prior of standard deviation
+        ``alpha ** -0.5``; for labels ``slope_l w_lj sd_j`` has it. On a straight line that is ridge regression, with
+        one component logistic regression with a ridge.
+        0 is maximum likelihood; where no maximum exists (separable classes), a standard deviation of 32 keeps the fit
+        finite, and nothing is certified. "auto" takes what predicts left-out rows best. Tables with fewer than three
+        rows per parameter get "auto" where 0 was asked for, and are never certified.
+    weights : {"sampling", "frequency", "precision"}
+        What row weights mean: how many others a row stands for (they are scaled to mean one), how often it was seen, or
+        one over its variance (scaled to mean one too).
+    covariance : {"sandwich", "model", "cluster"}
+        How errors are had: from the scatter of the scores, from the noise model, or from the scatter of their sums over
+        `groups`.
+    groups : (n,) array, optional
     rng : None, int or Generator
     progress : callable, optional
         Called with (stage, done, total).
@@ -64,28 +88,76 @@ def search(
     -------
     Fit
     """
+    criterion = "bic"
+    if isinstance(n_units, str):
+        criterion, n_units = n_units, None
     for name, value in (("n_units", n_units), ("max_units", max_units), ("n_starts", n_starts)):
         if value is not None:
-            at_least(name, value, 1)
+            whole(name, value)
     rng = as_generator(rng)
+    choices = Choices(alpha, weights, covariance, groups, criterion).checked(source.n_rows)
     family = _first_family(source, activation, labels, slopes, offsets, intercept)
     wider = _wider_family(family, offsets, intercept)
     effort = Effort(n_starts or (6 if family.labels else 4), max_rounds, tuple(starts))
+    walk = _Walk(source, choices, effort, n_units, max_units, rng, progress)
+    found = walk.find(family, None if wider == family else wider)
+    if found.chosen.wider:
+        other = walk.find(wider, None)
+        found = other if other.chosen.score < found.chosen.score or found.partial else found
+    return finish(source, found.problem, found.chosen.settled, _notes(found.problem, labels), found.validation)
 
-    def find(problem: TableProblem, *, watch: bool) -> Settled | None:
-        wanted = wider if watch and wider != family else None
+
+class _Found(NamedTuple):
+    """A fit in one family; partial where numbers of units are left that were not tried."""
+
+    problem: TableProblem
+    chosen: Chosen
+    validation: CrossValidation | None
+    partial: bool
+
+
+class _Walk(NamedTuple):
+    """What a search in one family or another shares."""
+
+    source: Source
+    choices: Choices
+    effort: Effort
+    n_units: int | None
+    max_units: int
+    rng: np.random.Generator
+    progress: Progress | None
+
+    def find(self, family: Family, wider: Family | None) -> _Found:
+        """Fit one family; a score test may ask for the wider one."""
+        problem = prepare(self.source, family, self.rng, self.choices)
+        validation, n_units = None, self.n_units
+        by_folds = self.choices.alpha == "auto" or (self.choices.criterion == "cv" and n_units is None)
+        if by_folds or problem.room() < (n_units or 1):
+            if wider is not None:  # a ridge prefers neither family: take the one that holds the other
+                return self.find(wider, None)
+            validation = cross_validate(problem, None if n_units is None else [n_units], self.rng, self.progress)
+            n_units = validation.n_units
+            if self.choices.alpha == "auto" or (self.choices.alpha == 0 and problem.room() < n_units):
+                problem = problem.regularised(validation.alpha)
         if n_units is None:
-            return choose_units(problem, max_units, effort, rng, wanted, progress)
-        settled = settle(problem, n_units, effort, rng, progress)
-        return None if wanted is not None and offsets_needed(problem, wanted, settled.optima.best) else settled
+            chosen = choose_units(problem, self.max_units, self.effort, self.rng, wider, self.progress)
+            return _Found(problem, chosen, validation, chosen.wider)
+        settled = settle(problem, n_units, self.effort, self.rng, self.progress)
+        asked = wider is not None and offsets_needed(problem, wider, settled.optima.best)
+        return _Found(problem, Chosen(settled, score_of(problem, settled), asked), validation, False)
 
-    problem = prepare(source, family, rng)
-    settled = find(problem, watch=True)
-    if settled is None:
-        problem = prepare(source, wider, rng)
-        settled = find(problem, watch=False)
-    assert settled is not None  # only a watched search may ask for a wider family
-    return finish(source, problem, settled)
+
+def _notes(problem: TableProblem, labels: bool | None) -> list[str]:
+    """Say what y was taken for, where that was not said and might surprise."""
+    y = problem.observed.rows.y
+    if labels is None and problem.family.labels:
+        return ["y holds only -1 and +1, so that it was taken for labels; labels=False fits it by least squares"]
+    if not problem.family.labels and bool(((y == y.min()) | (y == y.max())).all()):
+        return [
+            "y holds two values only and was fitted by least squares; for two classes use SigmoidMixtureClassifier, "
+            "or labels=True with y -1 and +1"
+        ]
+    return []
 
 
 def _first_family(

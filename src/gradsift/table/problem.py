@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..checking import Floats
+from ..checks import TABLE
 from ..fit import Family, NormalEquations, Parameters, Prior, Refined, refine
 from ..sources import ArraySource, Rows, Source
 from ..sources.moments import MomentSummary
 from .batch import BatchLoss
+from .choices import Choices, final_prior, search_prior, weight_scale
 from .frame import Frame, frame_of
 
-__all__ = ["MAX_ROWS", "TableProblem", "prepare"]
+__all__ = ["MAX_ROWS", "Observed", "TableProblem", "prepare"]
 
 MAX_ROWS = 20_000  # a search looks at no more; the rest of the rows only polish what it found
 _CANONICAL = 50_000  # numbers: tables up to this size are sorted first
+
+
+class Observed(NamedTuple):
+    """Rows in the frame as they came, none merged with its equals; what errors are summed over."""
+
+    rows: Rows
+    groups: NDArray[np.intp] | None
 
 
 @dataclass(frozen=True)
@@ -30,18 +41,41 @@ class TableProblem:
     family : Family
     frame : Frame
     prior : Prior
+        Of the search; `last_prior` is that of the fit which is handed back.
+    last_prior : Prior
     linear_share : float
         Share of the target's variance that a linear fit explains (an optimist's signal-to-noise ratio).
     n_rows : int
         Of the whole source.
+    observed : Observed
+    choices : Choices
     """
 
     rows: Rows
     family: Family
     frame: Frame
     prior: Prior
+    last_prior: Prior
     linear_share: float
     n_rows: int
+    observed: Observed
+    choices: Choices
+
+    def regularised(self, alpha: float) -> TableProblem:
+        """Return the problem with a ridge of that precision."""
+        choices, frame = replace(self.choices, alpha=alpha), self.frame
+        return replace(self, choices=choices, prior=search_prior(alpha, frame), last_prior=final_prior(alpha, frame))
+
+    def on(self, rows: Rows) -> TableProblem:
+        """Return the problem on some of the rows."""
+        return replace(self, rows=rows)
+
+    def room(self) -> int:
+        """Return for how many units there are rows enough to tell parameters apart from noise; it may be none."""
+        family, d = self.family, self.n_features
+        most = self.mass / TABLE.rows_per_parameter
+        per_unit = family.n_parameters(2, d) - family.n_parameters(1, d)
+        return max(0, 1 + int((most - family.n_parameters(1, d)) // max(per_unit, 1)))
 
     @property
     def n_features(self) -> int:
@@ -60,38 +94,57 @@ class TableProblem:
 
     def batch(self, n_units: int, m: int) -> BatchLoss:
         """Return the race's objective on the first m rows."""
-        return BatchLoss(self.first(m), self.family, n_units)
+        if self.choices.alpha == 0:
+            return BatchLoss(self.first(m), self.family, n_units)
+        noise = 1.0 if self.family.labels else 1 - self.linear_share  # a prior is in nats, a mean loss in squares
+        share = min(m, len(self.rows.y)) / len(self.rows.y)
+        precision = np.broadcast_to(self.prior.products, self.n_features)  # as if weights were one
+        return BatchLoss(self.first(m), self.family, n_units, 0.04 + share * noise * precision)
 
-    def polish(self, theta: Parameters, *, tolerance: float = 1e-4, max_iterations: int = 30) -> Refined:
+    def polish(
+        self, theta: Parameters, *, tolerance: float = 1e-4, max_iterations: int = 30, prior: Prior | None = None
+    ) -> Refined:
         """Run Levenberg-Marquardt on all rows of the search."""
         source = ArraySource(*self.rows)
         return refine(
             lambda point, curvature: source.reduce(NormalEquations(self.family, point, curvature=curvature)),
             self.family,
             theta,
-            prior=self.prior,
+            prior=self.prior if prior is None else prior,
             metric=self.frame.metric,
             tolerance=tolerance,
             max_iterations=max_iterations,
         )
 
 
-def prepare(source: Source, family: Family, rng: np.random.Generator, prior: Prior | None = None) -> TableProblem:
+def prepare(source: Source, family: Family, rng: np.random.Generator, choices: Choices | None = None) -> TableProblem:
     """Draw at most :data:`MAX_ROWS` rows and put them in the frame of the source's moments."""
-    rows = source.subsample(MAX_ROWS, rng)
+    choices = choices or Choices()
+    n = source.n_rows
+    drawn = np.arange(n) if n <= MAX_ROWS else np.sort(rng.choice(n, MAX_ROWS, replace=False))
+    raw = rows = source.take(drawn)
+    scale = weight_scale(source, choices.weights)
     if rows.X.size <= _CANONICAL:
         # Sorted and with equal rows merged: then order, repetition and integer weights give the same bits.
         rows = _canonical(rows)
         summary = MomentSummary()
         moments = summary.finalize(summary.chunk(rows))
+        needed = TABLE.rows_per_parameter * family.n_parameters(1, rows.X.shape[1])
+        if rows.weight is not None and max(1.0, scale) * float(rows.weight.sum()) < needed:
+            scale = 1 / float(rows.weight.mean())  # so few rows are regularised, for which weights are relative
     else:
         moments = source.moments
-    frame = frame_of(moments, family)
+    frame = frame_of(moments, family, scale)
     order = rng.permutation(len(rows.y))
     weight = None if rows.weight is None else rows.weight[order]
     framed = frame.rows(Rows(rows.X[order], rows.y[order], weight))
     share = _linear_share(moments.covariance, moments.cross, moments.y_variance)
-    return TableProblem(framed, family, frame, prior or Prior(), share, source.n_rows)
+    alpha = 0.0 if isinstance(choices.alpha, str) else choices.alpha
+    groups = None if choices.groups is None else choices.groups[drawn]
+    return TableProblem(
+        framed, family, frame, search_prior(alpha, frame), final_prior(alpha, frame), share, n,
+        Observed(frame.rows(raw), groups), replace(choices, alpha=alpha),
+    )  # fmt: skip
 
 
 def _canonical(rows: Rows) -> Rows:

@@ -10,9 +10,10 @@ from ..fit import Family, NormalEquations, Parameters, Refined
 from ..fit.moves import prune
 from ..sources import ArraySource
 from .lbfgs import minimize_batch, start_batch
+from .one import one_component
 from .problem import TableProblem
 
-__all__ = ["Gains", "bic", "gains"]
+__all__ = ["Gains", "gains", "schwarz"]
 
 
 class Gains(NamedTuple):
@@ -28,27 +29,37 @@ class Gains(NamedTuple):
     over_fewer: float
 
 
-def bic(family: Family, loss: float, mass: float, n_parameters: int) -> float:
-    """Return Schwarz's criterion, up to a constant; smaller is better."""
+def schwarz(family: Family, loss: float, mass: float, n_parameters: float, *, aic: bool = False) -> float:
+    """Return Schwarz's criterion (or Akaike's), up to a constant; smaller is better."""
     deviance = 2 * loss if family.labels else mass * float(np.log(max(2 * loss / mass, 1e-300)))
-    return deviance + n_parameters * float(np.log(mass))
+    return deviance + n_parameters * (2.0 if aic else float(np.log(mass)))
 
 
-def gains(problem: TableProblem, best: Refined) -> Gains:
-    """Compare on the rows of the search. The smaller sums of sigmoids get one descent each, not a search."""
+def gains(problem: TableProblem, best: Refined, price: float = 1.0) -> Gains:
+    """Compare on the rows of the search. The smaller sums of sigmoids get one descent each, not a search.
+
+    Parameters
+    ----------
+    price : float
+        Of a parameter, over that of BIC.
+    """
     family, mass, d = problem.family, problem.mass, problem.n_features
+
+    def bic(loss: float, n_parameters: int) -> float:
+        return schwarz(family, loss, mass, price * n_parameters)
+
     k = len(best.theta.u)
     loss = best.loss * mass / best.mass
-    own = bic(family, loss, mass, family.n_parameters(k, d))
+    own = bic(loss, family.n_parameters(k, d))
     over_one = over_fewer = np.inf
     if k > 1:
         fewer = _descended_loss(problem, prune(best.theta, family, problem.first(4000), k - 1))
-        over_fewer = bic(family, fewer, mass, family.n_parameters(k - 1, d)) - own
+        over_fewer = bic(fewer, family.n_parameters(k - 1, d)) - own
         if family.labels:
-            one = _descended_loss(problem, _one_unit(problem))
-            over_one = bic(family, one, mass, family.n_parameters(1, d)) - own
-    constant = bic(family, _constant_loss(problem), mass, 1) - own
-    linear = np.inf if family.labels else bic(family, _linear_loss(problem), mass, d + 1) - own
+            one = one_component(problem).loss
+            over_one = bic(one, family.n_parameters(1, d)) - own
+    constant = bic(_constant_loss(problem), 1) - own
+    linear = np.inf if family.labels else bic(_linear_loss(problem), d + 1) - own
     return Gains(constant, linear, over_one, over_fewer)
 
 
@@ -57,14 +68,6 @@ def _descended_loss(problem: TableProblem, theta: Parameters) -> float:
     loss = problem.batch(len(theta.u), min(len(problem.rows.y), 5000))
     point = loss.unpack(minimize_batch(loss, start_batch(loss, loss.pack([theta])), 30, tolerance=1e-4).points[0])
     return ArraySource(*problem.rows).reduce(NormalEquations(problem.family, point, curvature=False)).loss
-
-
-def _one_unit(problem: TableProblem) -> Parameters:
-    """Return a single unit of weight one along the linear fit."""
-    X, y, weight = problem.rows
-    direction = X.T @ (y if weight is None else weight * y)
-    direction = direction / max(float(np.linalg.norm(direction)), 1e-300)
-    return Parameters(direction[None], np.ones(1), np.zeros(1), 0.0)
 
 
 def _constant_loss(problem: TableProblem) -> float:

@@ -16,8 +16,12 @@ class FitEvidence(NamedTuple):
     """The numbers a verdict rests on.
 
     over_constant, over_linear, over_one, over_fewer : as in Gains
-    n_flat : directions of X without spread (constant or collinear columns)
+    n_flat : directions of X without spread, flat : the columns (from zero) that are constant or repeat others
     p_better : p-value of the test that a better unit exists; hits, gap : as in Fit
+    separated : share of rows whose class a plane decides; bounded : whether the likelihood has a maximum near the fit
+    least_cost : nats that the unit which minds least loses when it is made steeper
+    pull : standard errors by which a ridge moves the worst coefficient
+    most_units : the number of units at which the search ended though the criterion still fell; 0: it did not
     """
 
     over_constant: float
@@ -29,6 +33,13 @@ class FitEvidence(NamedTuple):
     gap: float
     converged: bool
     n_flat: int
+    flat: tuple[int, ...] = ()
+    separated: float = 0.0
+    bounded: bool = True
+    least_cost: float = np.inf
+    rows_per_parameter: float = np.inf
+    pull: float = 0.0
+    most_units: int = 0
 
 
 def judge_fit(errors: StandardErrors, evidence: FitEvidence) -> Verdict:
@@ -36,17 +47,23 @@ def judge_fit(errors: StandardErrors, evidence: FitEvidence) -> Verdict:
     noun = n_of(errors.model.n_units, "unit")
     return Verdict(
         (
+            rows.enough_rows(evidence.rows_per_parameter),
+            rows.separation(evidence.separated),
+            rows.maximum(evidence.bounded, evidence.least_cost),
             rows.simpler_models(evidence.over_constant, evidence.over_linear, evidence.over_one, evidence.over_fewer),
             rows.directions(errors.angles),
             rows.faint_weights(np.abs(errors.model.weights) / np.maximum(errors.weights, 1e-300)),
             rows.overlaps(_at_the_same_place(errors)),
-            rows.flat_inputs(evidence.n_flat),
+            rows.flat_inputs(evidence.n_flat, evidence.flat),
             rows.further_unit(evidence.p_better),
+            rows.most_units(evidence.most_units),
+            rows.shrinkage(evidence.pull),
             rows.rival_optimum(evidence.gap, evidence.hits),
             rows.converged(evidence.converged),
         ),
         found=f"{noun} fitted",
-        claim=f"{noun}, standard error of the directions at most {float(errors.angles.max()):.2g} rad, "
+        claim=f"{noun}, standard error of the directions (columns in standard deviations) at most "
+        f"{float(errors.angles.max()):.2g} rad, "
         f"no further unit at level {TABLE.further_unit:.0%} (p = {evidence.p_better:.2g})",
     )
 

@@ -1,12 +1,13 @@
 """The theory of the paper as numbers; imports none of the algorithms.
 
-`constants` and `bounds` are the paper's (errata applied), `exact` and what is labelled "ours" is not; `planning` asks
-them for sample sizes, `partition` holds a run against a theorem, `verify` checks every statement a second way.
+`constants` and `bounds` are the paper's (errata applied), `exact`, `tight` and what is labelled "ours" is not;
+`planning` asks them for sample sizes, `partition` holds a run against a theorem, `verify` checks every statement a
+second way.
 """
 
 from __future__ import annotations
 
-from . import bounds, constants, exact, information, partition, planning
+from . import bounds, constants, exact, information, partition, planning, tight
 from .bounds import Bound
 from .constants import Problem, RunParameters, parameters
 from .exact import exact_parameters
@@ -29,4 +30,5 @@ __all__ = [
     "partition",
     "plan",
     "planning",
+    "tight",
 ]  # fmt: skip

@@ -32,7 +32,7 @@ LEAST_SHARE = 1e-9
 class Problem:
     """What the theorems assume about the model.
 
-    RunParameters
+    Parameters
     ----------
     d, k : int
         Inputs and hidden units, k <= d.
@@ -164,11 +164,17 @@ class RunParameters:
 
 @implements("Delta", "w0", "xi0", "gamma")
 def parameters(
-    problem: Problem, delta: float, rho: float, *, slack: float = REPAIRED_SLACK, kappa: float | None = None
+    problem: Problem,
+    delta: float,
+    rho: float,
+    *,
+    slack: float = REPAIRED_SLACK,
+    kappa: float | None = None,
+    length: float = 1.0,
 ) -> RunParameters:
     """Return Delta, w0, xi0 and gamma for accuracy `delta` and spurious share `rho`.
 
-    RunParameters
+    Parameters
     ----------
     problem : Problem
     delta : float in (0, 0.5]
@@ -177,11 +183,13 @@ def parameters(
         2 is what the proof needs, 1 is what is printed.
     kappa : float, optional
         Replaces the problem's own, as dimredtheorem does with kappa'.
+    length : float in (0, 1]
+        Least length of a unit after projection, cos theta: the own part of a gradient shrinks by it.
     """
     check_accuracy(delta, rho)
     k, beta = problem.k, problem.beta
     kappa = problem.kappa if kappa is None else kappa
-    Delta = log_delta_argument(problem, delta, slack) / beta  # Delta
+    Delta = (log_delta_argument(problem, delta, slack) - math.log(length)) / beta  # Delta
     log_w0 = math.log(k / delta) + log_c2(beta) - 2 * beta * Delta  # w0
     xi0 = xi0_over_delta(k, kappa, rho) * Delta  # xi0
     form = {REPAIRED_SLACK: "repaired", PRINTED_SLACK: "printed"}.get(slack, f"slack {slack:g}")

@@ -108,6 +108,8 @@ class CandidateRun:
         Number of points drawn; that of `points` by default.
     basis : (k, d) array, optional
         Orthonormal rows that span the estimated subspace, for the projected estimate.
+    radius : float, optional
+        Promised distance; by default 6 delta, or 7 delta with a basis.
     """
 
     units: Floats
@@ -120,6 +122,7 @@ class CandidateRun:
     rho: float
     m0: int | None = None
     basis: Floats | None = None
+    radius: float | None = None
 
 
 class Claim(NamedTuple):
@@ -183,7 +186,8 @@ def check_theorem(run: CandidateRun) -> TheoremReport:
         flat, run.points, run.estimates, means, Delta=params.Delta, w0=params.w0, delta=run.delta
     )  # fmt: skip
     sizes, least = split.sizes(len(run.units)), params.gamma * m0 / 2
-    radius, most = factor * run.delta, 2 * run.rho * params.gamma * m0
+    radius = factor * run.delta if run.radius is None else run.radius
+    most = 2 * run.rho * params.gamma * m0
     claims = []
     for i, unit in enumerate(run.units):
         directions = normalize_rows(run.estimates[split.cluster == i + 1])

@@ -14,6 +14,7 @@ from .bounds import Bound, candidate_points, kernel_samples, mirror_samples, ora
 from .constants import LEAST_SHARE, PRINTED_SLACK, Problem, RunParameters, check_accuracy, parameters
 from .exact import exact_parameters
 from .information import MOST_UNITS, cramer_rao
+from .tight import TightSizes, tight_sizes
 
 __all__ = ["FORMS", "SCHEMES", "Quantity", "SamplePlan", "plan"]
 
@@ -22,6 +23,7 @@ FORMS = {
     "repaired": "Delta with the repaired (1 + 2 delta)",
     "printed": "Delta with the printed (1 + delta); the proof of goodclusterlemma does not cover it",
     "exact": "Delta from the exact mean derivative (ours, not the paper's)",
+    "tight": "exact mean derivative, Chernoff for independent points, M^2, delta split over its uses (ours)",
 }
 _SOLVABLE = {"delta": (LEAST_SHARE, 0.5), "rho": (LEAST_SHARE, 1 - LEAST_SHARE)}
 
@@ -72,10 +74,10 @@ class SamplePlan:
     scheme : {"oracle", "gaussian", "projected"}
     delta, rho : float
         Accuracy and share of spurious candidates.
-    form : {"repaired", "printed", "exact"}
-        Which Delta was used.
+    form : {"repaired", "printed", "exact", "tight"}
+        Which Delta was used; "tight" also shrinks the sizes.
     constants : mapping
-        C, C', C'' and those of sunthm (C1, C2), 1 unless given.
+        C, C', C'' and those of sunthm (C1, C2), 1 unless given. A tight plan leaves only those of sunthm open.
     """
 
     problem: Problem
@@ -88,8 +90,18 @@ class SamplePlan:
     # The algorithm's parameters
 
     @cached_property
+    def tight(self) -> TightSizes | None:
+        """Split, parameters and sizes of a tight plan; None for the other forms."""
+        if self.form != "tight":
+            return None
+        c = {name: self.constants[name] for name in ("C1", "C2") if name in self.constants}
+        return tight_sizes(self.problem, self.scheme, self.delta, self.rho, **c)
+
+    @cached_property
     def theta(self) -> float | None:
         """Angle that the subspace must reach; None unless projected."""
+        if self.tight is not None:
+            return self.tight.split.theta or None
         return theta_star(self.problem, self.delta) if self.scheme == "projected" else None
 
     @cached_property
@@ -99,14 +111,17 @@ class SamplePlan:
         The theorem's angle guarantees kappa' >= kappa/2. kappa' itself falls as delta grows (the angle may be larger),
         so that a plan with it could ask for more samples for less accuracy.
         """
+        if self.tight is not None:
+            return self.tight.parameters
         kappa = None if self.theta is None else self.problem.kappa / 2
-        if self.form == "exact":
-            return exact_parameters(self.problem, self.delta, self.rho, kappa=kappa)
-        slack = {"slack": PRINTED_SLACK} if self.form == "printed" else {}
-        return parameters(self.problem, self.delta, self.rho, kappa=kappa, **slack)
+        if self.form == "printed":
+            return parameters(self.problem, self.delta, self.rho, kappa=kappa, slack=PRINTED_SLACK)
+        length = 1.0 if self.theta is None else math.cos(self.theta)  # projected units are shorter
+        make = exact_parameters if self.form == "exact" else parameters
+        return make(self.problem, self.delta, self.rho, kappa=kappa, length=length)
 
     def _from_delta(self, symbol: str, meaning: str, log_value: float, erratum: str = "") -> Quantity:
-        label = "ours" if self.form == "exact" and symbol != "gamma" else symbol
+        label = "ours" if self.form in ("exact", "tight") and symbol != "gamma" else symbol
         return Quantity(symbol, meaning, log_value, label, erratum or FORMS[self.form])
 
     @cached_property
@@ -132,12 +147,14 @@ class SamplePlan:
     # The sample sizes
 
     def _quantity(self, symbol: str, meaning: str, bound: Bound, erratum: str = "") -> Quantity:
-        label = "dimredtheorem" if self.scheme == "projected" else bound.label
+        label = "dimredtheorem" if self.scheme == "projected" and self.tight is None else bound.label
         return Quantity(symbol, meaning, bound.log_value, label, erratum, bound.constants)
 
     @cached_property
     def m0(self) -> Quantity:
         """Points at which the gradient is estimated."""
+        if self.tight is not None:
+            return self._quantity("m0", "points", self.tight.m0)
         bound = candidate_points(self.problem, self.delta, self.rho, self.parameters.gamma, C=self.constants["C"])
         return self._quantity("m0", "points", bound)
 
@@ -146,6 +163,8 @@ class SamplePlan:
         """Queries per point (oracle only)."""
         if self.scheme != "oracle":
             return None
+        if self.tight is not None and self.tight.n0 is not None:
+            return self._quantity("n0", "queries per point", self.tight.n0)
         bound = oracle_queries(self.problem, self.delta, self.rho, self.parameters, C1=self.constants["C'"])
         return self._quantity("n0", "queries per point", bound)
 
@@ -154,6 +173,8 @@ class SamplePlan:
         """Rows for the subspace (projected only)."""
         if self.theta is None:
             return None
+        if self.tight is not None and self.tight.n1 is not None:
+            return self._quantity("n1", "rows for the subspace", self.tight.n1)
         c = self.constants
         bound = mirror_samples(self.problem.d, self.theta, self.delta, C1=c["C1"], C2=c["C2"])
         return self._quantity("n1", "rows for the subspace", bound, "d log(1/delta)/theta^2, not d/theta")
@@ -164,6 +185,8 @@ class SamplePlan:
         return self._kernel_rows("n2", self.problem.k) if self.scheme == "projected" else None
 
     def _kernel_rows(self, symbol: str, d: int) -> Quantity:
+        if self.tight is not None and self.tight.n2 is not None:
+            return self._quantity(symbol, "rows for the gradients", self.tight.n2)
         c2 = self.constants["C''"]
         bound = kernel_samples(self.problem, self.delta, self.rho, self.parameters, d=d, C2=c2)
         return self._quantity(symbol, "rows for the gradients", bound, "C'' inside the power")
@@ -247,9 +270,13 @@ class SamplePlan:
             note = f"; {q.erratum}" if q.erratum and q.erratum != FORMS[self.form] else ""
             lines.append(f"{q.symbol:>6} = {q!s:<14} {q.meaning} [{q.label}{note}]")
         given = ", ".join(f"{name} = {value:g}" for name, value in self.constants.items())
-        lines.append(f"absolute constants that the paper leaves open: {given}")
+        lines.append(f"absolute constants that the paper leaves open: {given or 'none left'}")
         if self.theta is not None:
-            lines.append(f"kappa' taken as kappa/2 = {p.kappa / 2:g}, guaranteed at theta* = {self.theta:.4g}")
+            kappa = p.kappa / 2 if self.tight is None else p.kappa * math.cos(self.theta) ** 2
+            lines.append(f"kappa' taken as {kappa:g}, guaranteed at theta* = {self.theta:.4g}")
+        if self.tight is not None:
+            split = self.tight.split
+            lines.append(f"radius split: far units {split.far:.4g} w0, error of an estimate {split.error:.4g} w0")
         if p.k <= MOST_UNITS:
             lines.append(
                 f"{self.practical.symbol:>6} = {self.practical!s:<14} {self.practical.meaning} [ours]: the limit"
@@ -273,13 +300,14 @@ def plan(
     ----------
     problem : Problem
     scheme : {"oracle", "gaussian", "projected"}
-        Value oracle, Gaussian covariates, or Gaussian covariates after SpectralMirror (mixture weights only).
+        Value oracle, Gaussian covariates, or Gaussian covariates after SpectralMirror (mixture weights only, but for
+        the tight form: the sigmoid is odd, so signs of weights can be given to the units).
     delta : float in (0, 0.5]
         Accuracy, and chance of failure.
     rho : float in (0, 1)
         Share of spurious candidates.
-    form : {"repaired", "printed", "exact"}
-        Which Delta to use.
+    form : {"repaired", "printed", "exact", "tight"}
+        Which Delta to use; "tight" also shrinks the sizes (see ``theory.tight``).
     constants : mapping, optional
         Values of C, C', C'', C1, C2 (default 1 each); ``theory.bounds.THEOREM_CONSTANTS`` are proved.
     """
@@ -290,7 +318,7 @@ def plan(
     if form not in FORMS:
         raise ValueError(f"form must be one of {', '.join(FORMS)}, got {form!r}.")
     check_accuracy(delta, rho)
-    if scheme == "projected" and problem.k * problem.u0 > 1 + 1e-9:
+    if scheme == "projected" and form != "tight" and problem.k * problem.u0 > 1 + 1e-9:
         raise ValueError(
             f"u0 must be at most 1/k = {1 / problem.k:g} for mixture weights, which the projected scheme needs, "
             f"got {problem.u0:g}."
@@ -301,4 +329,6 @@ def plan(
             raise ValueError(f"constants must be positive and named {', '.join(values)}, got {name} = {value!r}.")
         values[name] = float(value)
     used = {"oracle": ("C", "C'"), "gaussian": ("C", "C''"), "projected": ("C", "C''", "C1", "C2")}[scheme]
+    if form == "tight":
+        used = tuple(name for name in used if name in ("C1", "C2"))  # everything else is proved
     return SamplePlan(problem, scheme, float(delta), float(rho), form, {name: values[name] for name in used})

@@ -7,13 +7,17 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
+from ..checking import Floats
 from .bounds import Bound, probability
 from .constants import PRINTED_SLACK, Problem, log_delta_argument
 
 __all__ = [
     "Delta", "chi_square_tail", "excluded_far_norm", "gamma", "gaussian_tail_collapsed",
-    "gaussian_tail_explicit", "kernel_samples_power", "mirror_samples", "projected_two_slabs_unit_length",
-    "projection_error", "projection_error_by_angle", "spurious_off", "unit_sign",
+    "gaussian_tail_explicit", "inner_product_gap", "kernel_mean_shrinkage", "kernel_samples_power", "mirror_samples",
+    "mirror_slope_factor", "projected_angle", "projected_length", "projected_region_units",
+    "projected_two_slabs_unit_length", "projection_error", "projection_error_by_angle", "spurious_off", "unit_sign",
 ]  # fmt: skip
 
 
@@ -84,3 +88,33 @@ def excluded_far_norm(delta: float) -> bool:
 def kernel_samples_power(log_confidence: float, power: float, C2: float) -> float:
     """Leave the constant outside the power: log of C'' (k/(gamma rho delta))^power."""
     return math.log(C2) + power * log_confidence
+
+
+def kernel_mean_shrinkage(n: int) -> float:
+    """Take population for the mean of eq:Slope at every n."""
+    return 1.0
+
+
+def mirror_slope_factor(beta: float) -> float:
+    """Let one constant in the exponent of sunthm serve every slope."""
+    return 1.0
+
+
+def projected_angle(problem: Problem, delta: float) -> float:
+    """State clusterlemma2 at any angle; here one radian."""
+    return 1.0
+
+
+def projected_length(theta: float) -> float:
+    """Give a projected unit the length it had before."""
+    return 1.0
+
+
+def projected_region_units(units: Floats, basis: Floats) -> Floats:
+    """Cut the regions by the units themselves, as if a point were seen outside of the subspace too."""
+    return np.asarray(units)
+
+
+def inner_product_gap(k: int, theta: float) -> float:
+    """Let inner products move by as much as projectionlemma allows: then the cross term cannot be dropped."""
+    return projection_error(k, theta)

@@ -14,9 +14,11 @@ from .together import Search
 
 __all__ = ["FirstLayer", "Plane", "no_planes", "read_plane"]
 
-_NODES = 11
-_MOST_WINDOWS = 6
-_MOST_STEPS = 6
+_ON_TANGENT = 11
+_MOST_WINDOWS = 4
+_MOST_SHORTER = 6
+_SAME_PLANE = 1e-3  # sine of the angle up to which two planes at the same place are one
+_PARALLEL = 1e-5  # the same where they are as good as parallel
 _SMOOTH = 1e-7  # last coefficients over the range of a line that a polynomial describes
 
 
@@ -30,8 +32,9 @@ class Plane:
         Unit vector; its sign is arbitrary.
     point : (d,) array
         Where the function is steep across it.
-    window : float
-        Distance along the normal within which the answers were read.
+    window, width : float
+        Distance along the normal within which the answers were read, and jump over slope: for a single tanh unit, two
+        over its slope.
     rows : (n,) int array
         Rows of the ledger on its slope.
     """
@@ -39,6 +42,7 @@ class Plane:
     normal: Floats
     point: Floats
     window: float
+    width: float
     rows: NDArray[np.intp]
 
     @property
@@ -80,7 +84,8 @@ class FirstLayer:
             return False
         sines = np.sqrt(np.maximum(0.0, 1 - (self.normals @ plane.normal) ** 2))
         apart = np.abs(self.heights(plane.point[None])[0])
-        return bool(((sines < 1e-6) & (apart < self.margin)).any())
+        room = np.where(sines < _PARALLEL, 5.0, 1.0) * self.margin  # a slow unit has steps far from its middle, too
+        return bool(((sines < _SAME_PLANE) & (apart < room)).any())
 
     def joined(self, planes: list[Plane]) -> FirstLayer:
         """Return these planes and the new ones among the others."""
@@ -96,7 +101,7 @@ def no_planes(n_features: int, margin: float) -> FirstLayer:
     return FirstLayer((), margin, n_features)
 
 
-class _Line:
+class _Tangent:
     """The answers along a short line as a monotone polynomial of the place."""
 
     def __init__(self, places: Floats, answers: Floats, window: float) -> None:
@@ -143,11 +148,11 @@ def read_plane(
     place, turn the answer after a step in any other direction into the place on the tangent that has the same answer:
     no truncation error, whatever the layers above do.
     """
-    rows = []
+    rows, width = [], window / POLICY.steep
     for _ in range(_MOST_WINDOWS):
-        nodes = window * np.cos(np.pi * (2 * np.arange(_NODES) + 1) / (2 * _NODES))
-        answers, numbers = yield point + nodes[:, None] * tangent
-        line = _Line(nodes, answers, window)
+        nodes = window * np.cos(np.pi * (2 * np.arange(_ON_TANGENT) + 1) / (2 * _ON_TANGENT))
+        numbers, answers = yield point + nodes[:, None] * tangent
+        line = _Tangent(nodes, answers, window)
         if line.usable:
             rows.append(numbers)
             break
@@ -156,11 +161,11 @@ def read_plane(
         return None
     across = _complement(tangent)
     steps, shifts = np.full(len(across), POLICY.step * window), np.full(len(across), np.nan)
-    for _ in range(_MOST_STEPS):
+    for _ in range(_MOST_SHORTER):
         todo = np.flatnonzero(np.isnan(shifts))
         if not len(todo):
             break
-        answers, numbers = yield point + steps[todo, None] * across[todo]
+        numbers, answers = yield point + steps[todo, None] * across[todo]
         shifts[todo] = line.places(answers)
         rows.append(numbers[~np.isnan(shifts[todo])])
         steps[np.isnan(shifts)] /= 5
@@ -170,12 +175,13 @@ def read_plane(
     normal /= np.linalg.norm(normal)
     beside = rng.standard_normal((3, len(normal)))
     beside -= np.outer(beside @ normal, normal)
-    answers, numbers = yield point + reach * beside / np.linalg.norm(beside, axis=1, keepdims=True)
+    numbers, answers = yield point + reach * beside / np.linalg.norm(beside, axis=1, keepdims=True)
     returned = np.abs(line.places(answers)) < POLICY.returns * window  # another unit may be crossed on the way
     if returned.sum() < 2:
         return None
     rows.append(numbers[returned])
-    return Plane(normal, point, window * abs(float(normal @ tangent)), np.concatenate(rows))
+    along = abs(float(normal @ tangent))
+    return Plane(normal, point, window * along, width * along, np.concatenate(rows))
 
 
 def _complement(vector: Floats) -> Floats:

@@ -3,28 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...checking import Floats
-from ..asking import Ledger
+from ..asking import Asked, Ledger
 
-__all__ = ["Reply", "Search", "search_together"]
+__all__ = ["Search", "search_together"]
 
 T = TypeVar("T")
 
 
-class Reply(NamedTuple):
-    """Answers (n,) and their row numbers in the ledger (n,)."""
-
-    answers: Floats
-    rows: NDArray[np.intp]
-
-
-# A search yields (n, d) rows, receives their Reply, and returns what it found.
-Search = Generator[Floats, Reply, T]
+# A search yields (n, d) rows, receives their Asked, and returns what it found.
+Search = Generator[Floats, Asked, T]
 
 
 def search_together(ledger: Ledger, searches: Sequence[Search[T]], step: str) -> list[T | None]:
@@ -32,7 +24,7 @@ def search_together(ledger: Ledger, searches: Sequence[Search[T]], step: str) ->
     results: list[T | None] = [None] * len(searches)
     wanted: dict[int, Floats] = {}
 
-    def advance(number: int, reply: Reply | None) -> None:
+    def advance(number: int, reply: Asked | None) -> None:
         try:
             wanted[number] = next(searches[number]) if reply is None else searches[number].send(reply)
         except StopIteration as end:
@@ -42,10 +34,9 @@ def search_together(ledger: Ledger, searches: Sequence[Search[T]], step: str) ->
         advance(number, None)
     while wanted:
         asked, wanted = wanted, {}
-        start = len(ledger.X)
-        answers = ledger.ask(np.concatenate(list(asked.values())), step)
+        reply, start = ledger.ask_numbered(np.concatenate(list(asked.values())), step), 0
         for number, rows in asked.items():
-            mine, answers = answers[: len(rows)], answers[len(rows) :]
-            advance(number, Reply(mine, np.arange(start, start + len(rows))))
+            mine = slice(start, start + len(rows))
+            advance(number, Asked(reply.rows[mine], reply.answers[mine]))
             start += len(rows)
     return results

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .coarse import identify_coarse, is_fine
+from .families import AlgebraicTails, WrongFamily
 from .search import identify
 
-__all__ = ["identify", "identify_coarse", "is_fine"]
+__all__ = ["AlgebraicTails", "WrongFamily", "identify", "identify_coarse", "is_fine"]

@@ -49,13 +49,20 @@ def raise_if_shapeless(scan: CircleScan, link: Link, n_queries: int) -> None:
     )
 
 
-def why_incomplete(n_units: int, scans: list[CircleScan], n_queries: int) -> str:
+def why_incomplete(n_units: int, scans: list[CircleScan], link: Link, n_queries: int) -> str:
     """Say what stopped a search that had found some units."""
     scan = scans[-1]
     if len(scan.unresolved):
+        family = likely_family(scan.slopes)
+        mixed = (
+            ""
+            if family in (None, link.odd.name)
+            else f", or units of different sigmoids: some have the shape of {family}"
+        )
         return (
             f"{n_units} units were found, but {len(scan.unresolved)} steps on a circle do not separate into single "
-            f"units even at radius {scan.radius * 8.0**4:.2g} ({n_queries} queries): parallel or nearly parallel units."
+            f"units even at radius {scan.radius * 8.0**4:.2g} ({n_queries} queries): parallel or nearly parallel "
+            f"units{mixed}."
         )
     return (
         f"{n_units} units explain the steps on {len(scans)} circles but not all of {n_queries} answers: the function "

@@ -49,6 +49,7 @@ def identify(
     max_queries: int | None = None,
     progress: Callable[[Progress], None] | None = None,
     n_verify: int = 0,
+    ledger: Ledger | None = None,
 ) -> Identification:
     """Find all units of a sum of sigmoids by asking for about as many values as it has unknowns.
 
@@ -67,6 +68,8 @@ def identify(
     n_verify : int
         Fresh inputs to ask at the end, or as many as the budget allows. Where some differ, parallel units that cancel
         elsewhere are looked for.
+    ledger : Ledger, optional
+        Where to keep the answers, for whoever goes on with them; `max_queries` and `progress` are then its own.
 
     Raises
     ------
@@ -87,14 +90,17 @@ def identify(
         get_activation(activation)
     if oracle.n_features < 2:
         raise NotIdentifiable("In one dimension all units are parallel and cannot be separated; fit samples instead.")
-    search = Search(
-        Ledger(oracle, max_queries, progress, patience=most_without_asking("exact", False)), as_generator(rng)
-    )
+    ledger = ledger or Ledger(oracle, max_queries, progress, patience=most_without_asking("exact", False))
+    search = Search(ledger, as_generator(rng))
     try:
         found = search.any_family() if activation == "auto" else search.family(activation)
         return search.verified(found, n_verify)
     except BudgetSpent as spent:
         raise BudgetSpent(str(spent), search.partial()) from None
+    except NotIdentifiable as refused:
+        if refused.partial is None:
+            refused.partial = search.partial()
+        raise
 
 
 class Search:
@@ -176,7 +182,9 @@ class Search:
             return last
         if self.close is not None:
             return self._nearly(self.close)
-        raise NotIdentifiable(why_incomplete(self.known.k, self.scans, self.ledger.n_queries), self.partial())
+        raise NotIdentifiable(
+            why_incomplete(self.known.k, self.scans, self.link, self.ledger.n_queries), self.partial()
+        )
 
     def seen(self, link: Link) -> Link:
         """Return the sigmoid as the answers show it."""
@@ -305,7 +313,7 @@ class Search:
         self.known, fresh = fit.net, self._fresh(fit)
         found = self.result(fit, errors, certify(fit, errors, self.ledger, fresh))
         if np.sum(np.abs(fresh) > BUMPS.close) > 1:  # not one bump, but everywhere
-            raise NotIdentifiable(why_incomplete(net.k, self.scans, self.ledger.n_queries), found)
+            raise NotIdentifiable(why_incomplete(net.k, self.scans, self.link, self.ledger.n_queries), found)
         check = exact.close_to(len(missed), len(y), float(off.max()))
         return replace(found, judgement=replace(found.judgement, checks=(check, *found.checks)))
 

@@ -75,7 +75,7 @@ class _Look:
         return float(self.ledger.ask(self.leg.points(t)[None], "which activation")[0])
 
     def between(self, left: Piece, right: Piece) -> Sighting:
-        gaps, says = [(left, right)], "there is no kink on the path"
+        gaps, says, n_sharp = [(left, right)], "there is no kink on the path", 0
         if not left.same_line(right, self.sigma) and self._parallel(left, right):
             raise StepsOnly
         while gaps and self.n_asked < BUMP.most_asked:
@@ -87,8 +87,11 @@ class _Look:
                 gaps = self._halves(left, right) + gaps
                 continue
             seen = try_sharp(Bend(shape_of("relu"), 1.0), left, right, self.ask, self.sigma)
-            if seen.kink is not None:
-                return Sighting("relu", "a kink is sharp")
+            if seen.kink is not None:  # one alone may be a smooth unit that is too steep or too faint to show its shape
+                n_sharp += 1
+                if n_sharp == BUMP.sharp:
+                    break
+                continue
             bend = self._isolated(left, right)
             if bend is None:
                 gaps = self._halves(left, right) + gaps
@@ -97,7 +100,7 @@ class _Look:
             if sighting.name is not None:
                 return sighting
             says = sighting.says
-        return Sighting(None, says)
+        return Sighting("relu", "kinks look sharp") if n_sharp else Sighting(None, says)
 
     def _parallel(self, left: Piece, right: Piece) -> bool:
         error = float(np.hypot(left.slope_error, right.slope_error))

@@ -158,6 +158,7 @@ class SignPolicy:
 class KinkBumpPolicy:
     """Which activation a kink has."""
 
+    sharp: int = 2  # sharp kinks that make a ReLU network; guess
     radius: float = 3e3  # of the path over the reach; guess
     most_paths: int = 3  # guess
     most_asked: int = 70  # on one leg; guess

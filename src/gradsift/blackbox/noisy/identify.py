@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...checking import as_generator, at_least
-from ...errors import BudgetSpent
+from ...errors import BudgetSpent, NotIdentifiable
 from ...forecasting import most_without_asking
 from ...oracle import Oracle
 from ..answers import Floor, choose_path
@@ -74,6 +74,11 @@ def identify_imperfect(
         belief = walk(LABEL_STAGES if asker.labels else ADDITIVE_STAGES, first_belief(asker), asker)
     except BudgetSpent as spent:
         belief = _cut_short(asker, spent)
+    except NotIdentifiable as refused:
+        latest = asker.diary.latest
+        if refused.partial is None and latest is not None and latest.joint is not None:
+            refused.partial = _result(replace(latest, shortage=str(refused)), asker, oracle.n_answered - before)
+        raise
     return _result(belief, asker, oracle.n_answered - before)
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from ...errors import NotIdentifiable
 from ...fit import Fitted, Layout, fit_jointly
+from ...model import SigmoidCombination
 from .asker import Asker
 from .belief import Belief, Outcome, Reach, RowNumbers, Study
 from .informative import informative_points
@@ -108,7 +109,8 @@ def learn(belief: Belief, asker: Asker) -> tuple[Belief, Outcome]:
         wanted = int(np.ceil(policy.growth * len(belief.rows.near)))
     raise NotIdentifiable(
         f"No number of units up to {belief.study.n_spare} explains {len(belief.rows.near)} answers to random inputs: "
-        "the function is no sum of such sigmoids, or the noise is not what its repeats show."
+        "the function is no sum of such sigmoids, or the noise is not what its repeats show.",
+        _model(lesson, asker),
     )
 
 
@@ -174,3 +176,8 @@ def _spread(belief: Belief, asker: Asker, lesson: Lesson) -> float:
 def _taken(belief: Belief, asker: Asker, lesson: Lesson) -> Belief:
     belief = belief.with_rows(used=belief.rows.near, stray=RowNumbers().stray).with_study(gap=lesson.gap)
     return thin_out(refit(replace(belief, wider=None), asker, lesson.fitted), asker)
+
+
+def _model(lesson: Lesson, asker: Asker) -> SigmoidCombination:
+    theta = lesson.fitted.theta
+    return asker.link.to_model(theta.A, theta.b, theta.u, theta.c)

@@ -74,8 +74,16 @@ def judge(fitted: Fitted, cones: Floats, evidence: Evidence, predictions: Floats
     return Verdict(
         tuple(checks),
         found=f"{parts} fitted",
-        claim=f"{parts}, directions within {widest:.2g} (99% for all at once); {_floor(evidence)}; {unseen}",
+        claim=f"{parts}, directions within {widest:.2g} (99% for all at once); {_floor(evidence)}; {unseen}"
+        f"{_undecided(evidence)}",
     )
+
+
+def _undecided(evidence: Evidence) -> str:
+    """Say that the answers cannot tell two activations apart, if so."""
+    if evidence.rival is None or evidence.rival.gain < -NOISY.activation:
+        return ""
+    return f"; {evidence.rival.name} units with other slopes would explain the answers as well"
 
 
 def _no_other_unit(test: CircleTest | None, fitted: Fitted, limits: UnitLimits) -> list[Check]:

@@ -52,8 +52,11 @@ def cluster_radius(delta: float) -> Bound:
 
 @implements("clusterlemma2")
 def projected_cluster_radius(delta: float) -> Bound:
-    """The same about the projected unit; about the unit itself a further delta is needed."""
-    return Bound(math.log(6 * delta), "clusterlemma2", {}, ("distance to the projected unit", "mixture weights"))
+    """The same about the projected unit; about the unit itself a further delta is needed.
+
+    It needs the angle: a projected unit may be only cos theta long, and no unit vector is nearer to it than that.
+    """
+    return Bound(math.log(6 * delta), "clusterlemma2", {}, ("distance to the projected unit", "theta <= theta*"))
 
 
 def chi_square_tail(alpha: float, d: int) -> Bound:

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import math
 
+from .concentration import gaussian_tail
 from .record import Bound, probability
 from .slabs import two_slabs
 
 __all__ = [
-    "COLLAPSE_CONSTANT", "ORACLE_CONSTANTS", "THEOREM_CONSTANTS", "VARIANCE_PROXY", "projected_two_slabs_tight",
-    "theta_star_tight", "value_oracle_tail_explicit",
+    "COLLAPSE_CONSTANT", "ORACLE_CONSTANTS", "THEOREM_CONSTANTS", "VARIANCE_PROXY", "gaussian_tail_homogeneous",
+    "projected_two_slabs_tight", "theta_star_tight", "value_oracle_tail_explicit",
 ]  # fmt: skip
 
 # y <v, g> with |y| <= 1 and g standard Gaussian, less its mean, is sub-Gaussian with this variance proxy. It is the
@@ -45,6 +46,18 @@ def value_oracle_tail_explicit(n0: float, delta: float, d: int, M: float) -> Bou
         return probability(0.0, "ours", assumptions=("|y| <= M",))
     q = math.exp(min(log_q, 700.0))
     return probability(-0.5 * d * (q - 1 - log_q), "ours", assumptions=("|y| <= M",))
+
+
+def gaussian_tail_homogeneous(n: float, delta: float, d: int, M: float, xi: float) -> Bound:
+    """candidatebound with M^2 in place of M^4, for every M and delta <= M.
+
+    eq:Slope is linear in the responses: dividing them by M divides estimate and mean by M, so the case M = 1 at
+    accuracy delta/M is the general one.
+    """
+    if delta > M:
+        return probability(0.0, "ours", assumptions=("delta <= M",))
+    same = gaussian_tail(n, delta / M, d, 1.0, xi, C=COLLAPSE_CONSTANT)
+    return Bound(same.log_value, "ours", same.constants, ("|y| <= M", "delta <= M"))
 
 
 def projected_two_slabs_tight(Delta1: float, Delta2: float, xi0: float, kappa: float, theta: float) -> Bound:

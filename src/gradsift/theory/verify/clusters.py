@@ -34,6 +34,7 @@ __all__ = [
     "check_chi_square",
     "check_cluster_radius",
     "check_co_inclusion",
+    "check_far_at_one_half",
     "check_far_excluded",
     "check_far_field",
     "check_good_cluster",
@@ -44,6 +45,8 @@ __all__ = [
     "check_regions",
     "check_spurious",
     "check_triangle_step",
+    "off_from_proof",
+    "repaired_off",
 ]  # fmt: skip
 
 _THREE_UNITS = np.array([[1.0, 0.0, 0.0], [0.6, 0.8, 0.0], [0.0, -0.6, 0.8]])
@@ -152,6 +155,17 @@ def check_far_excluded(excluded: Callable[[float], bool] = lambda delta: delta <
     return at_most("eq:CoInclusion", "B_0 is excluded", pairs, "algebra", tolerance=-1e-12)
 
 
+def check_far_at_one_half() -> Comparison:
+    """At delta = 1/2 B_0 is empty all the same: k c2 exp(-2 beta Delta) is at least twice any gradient of R_0."""
+    pairs = []
+    for p in _PROBLEMS:
+        params = parameters(p, 0.5, 0.5)
+        corners = _points_with_arguments(params.Delta * np.array(list(itertools.product((-1.0, 1.0), repeat=3))))
+        longest = float(np.linalg.norm(mean_gradient(_THREE_UNITS, _THREE_WEIGHTS, p.beta, corners), axis=1).max())
+        pairs.append((math.log(0.5) + params.log_w0, math.log(2 * longest)))
+    return at_most("eq:CoInclusion", "twice a far gradient at delta = 1/2 (ours)", pairs, "quadrature at the corners")
+
+
 def check_co_inclusion() -> Comparison:
     """On a simulated run with errors of every size, spurious candidates are off, far or shared."""
     p, delta = _PROBLEMS[1], 0.3
@@ -177,7 +191,7 @@ def check_chi_square(tail: Tail = chi_square_tail) -> Comparison:
     return at_most("GCbound", "chi-square tail", pairs, "scipy's chi-square")
 
 
-def _off_from_proof(share: float, log_x: float, d: int, xi0: float, tail: Tail) -> float:
+def off_from_proof(share: float, log_x: float, d: int, xi0: float, tail: Tail = chi_square_tail) -> float:
     """What the proof adds up to, before it is written as one power: C = 1 in candidatebound."""
     reach = (1 + 2 / d) * xi0**2
     alpha = log_x / (1 / 7 + reach)
@@ -194,14 +208,15 @@ def _off_cases() -> list[tuple[float, float, int, float]]:
 Off = Callable[[float, float, int, float], Bound]
 
 
-def _repaired_off(share: float, log_x: float, d: int, xi0: float) -> Bound:
+def repaired_off(share: float, log_x: float, d: int, xi0: float) -> Bound:
+    """GCbound with 7 in the exponent, and the constant that its two terms add up to."""
     return estimates_off_gaussian(share, log_x, d, xi0, C=2.0)
 
 
 def check_off_gaussian(tail: Tail = chi_square_tail) -> Comparison:
     """The power of GCbound against the two terms of its proof."""
     pairs = [
-        (math.log(2 / share) - log_x / (1 + 7 * (1 + 2 / d) * xi0**2), _off_from_proof(share, log_x, d, xi0, tail))
+        (math.log(2 / share) - log_x / (1 + 7 * (1 + 2 / d) * xi0**2), off_from_proof(share, log_x, d, xi0, tail))
         for share, log_x, d, xi0 in _off_cases()
     ]
     return at_most("GCbound", "share of estimates that are off", pairs, "terms of the proof added up", 1e-6)
@@ -218,7 +233,7 @@ def check_off_oracle() -> Comparison:
     return at_most("GCboundvo", "share of oracle estimates that are off", pairs, "exact binomial")
 
 
-def check_spurious(off: Off = _repaired_off, label: str = "spuriouslemma") -> Comparison:
+def check_spurious(off: Off = repaired_off) -> Comparison:
     """Chance of too many spurious candidates: estimates off (terms of the proof) plus the exact binomial of R_*."""
     pairs = []
     k, rho = 3, 0.5
@@ -227,22 +242,22 @@ def check_spurious(off: Off = _repaired_off, label: str = "spuriouslemma") -> Co
         share = gamma * rho / 2
         for m0 in (1e4, 1e6):
             exact = float(binom.logsf(math.floor(1.5 * m0 * gamma * rho), int(m0), gamma * rho))
-            derived = log_add(_off_from_proof(share, log_x, d, xi0, chi_square_tail), exact)
+            derived = log_add(off_from_proof(share, log_x, d, xi0, chi_square_tail), exact)
             if derived < -1e-6:  # elsewhere both sides say nothing
                 claimed = spurious(off(share, log_x, d, xi0), m0, gamma, rho, c5=1 / 16)
                 pairs.append((claimed.log_value, derived))
-    return at_most(label, "chance of too many spurious candidates", pairs, "terms of the proof, exact binomial")
+    return at_most("spuriouslemma", "chance of too many spurious ones", pairs, "terms of the proof, exact binomial")
 
 
-def check_good_cluster(label: str = "goodclusterlemma") -> Comparison:
+def check_good_cluster() -> Comparison:
     """Chance of a cluster that is too small: estimates off plus the exact binomial of R'_l."""
     pairs = []
     gamma = gamma_closed(3, 0.5, 0.5)
     for _, log_x, d, xi0 in _off_cases():
         for m0 in (1e4, 1e6):
-            off = _off_from_proof(gamma / 4, log_x, d, xi0, chi_square_tail)
+            off = off_from_proof(gamma / 4, log_x, d, xi0, chi_square_tail)
             derived = log_add(off, float(binom.logcdf(math.floor(0.75 * m0 * gamma), int(m0), gamma)))
             if derived < -1e-6:
-                claimed = good_cluster(_repaired_off(gamma / 4, log_x, d, xi0), m0, gamma, c5=1 / 32)
+                claimed = good_cluster(repaired_off(gamma / 4, log_x, d, xi0), m0, gamma, c5=1 / 32)
                 pairs.append((claimed.log_value, derived))
-    return at_most(label, "chance of a small cluster", pairs, "terms of the proof, exact binomial")
+    return at_most("goodclusterlemma", "chance of a small cluster", pairs, "terms of the proof, exact binomial")

@@ -24,8 +24,8 @@ from ..fields import (
 from .record import Comparison, equal
 
 __all__ = [
-    "check_covariance", "check_dropmean", "check_expectation", "check_expectations", "check_population_projected",
-    "check_stein",
+    "check_covariance", "check_dropmean", "check_expectation", "check_expectations", "check_gradient", "check_model",
+    "check_oracle_mean", "check_population", "check_population_projected", "check_stein",
 ]  # fmt: skip
 
 
@@ -127,3 +127,53 @@ def check_population_projected() -> Comparison:
     other = mean_gradient(units, weights, 1.0, points @ basis.T @ basis) @ basis.T @ basis
     pairs = [(_log(a), _log(b)) for a, b in zip(direct.ravel(), other.ravel())]
     return equal("populationdim", "two forms of the projected mean gradient", pairs, "projection after the mean")
+
+
+def check_model() -> Comparison:
+    """The regression function of equal labels: share of +1 among a million labels at one input, within 4 s.e."""
+    x, units, weights = np.array([0.7, -0.2]), np.array([[1.0, 0.0], [0.6, 0.8]]), np.array([0.5, 0.5])
+    r = float(np.tanh(2.0 * units @ x) @ weights)
+    classifier = np.random.default_rng(13).random(1_000_000) < weights[0]  # a mixture: one unit answers at a time
+    chance = 0.5 * (1 + np.tanh(2.0 * units @ x))
+    labels = np.random.default_rng(14).random(1_000_000) < np.where(classifier, chance[0], chance[1])
+    return equal("eq:Model", "mean label of a mixture of classifiers", [(_log(r), _log(2 * labels.mean() - 1))],
+                 "a million labels", 4 * math.sqrt(1 - r * r) / 1000 / abs(r))  # fmt: skip
+
+
+def check_gradient() -> Comparison:
+    """The gradient as a combination of units, against central differences."""
+    units, weights, beta = np.array([[1.0, 0.0], [0.6, 0.8]]), np.array([0.5, -0.9]), 1.7
+    pairs, step = [], 1e-5
+    for x in np.random.default_rng(15).standard_normal((5, 2)):
+        slopes = weights * beta / np.cosh(beta * units @ x) ** 2
+        for axis in np.eye(2):
+            ends = (np.tanh(beta * units @ (x + sign * step * axis)) @ weights for sign in (1, -1))
+            pairs.append((_log(float(slopes @ units @ axis)), _log((next(ends) - next(ends)) / (2 * step))))
+    return equal("gradient", "combination of the units", pairs, "central differences", 1e-6)
+
+
+def check_oracle_mean() -> Comparison:
+    """``E (x - xi) y`` under voestimate, by a tensor rule, against the mean gradient: no bias at any n0."""
+    units, weights = np.array([[1.0, 0.0], [0.6, 0.8]]), np.array([0.5, -0.9])
+    nodes, rule = roots_hermitenorm(100)
+    steps = np.stack(np.meshgrid(nodes, nodes, indexing="ij"), axis=-1).reshape(-1, 2)
+    w, pairs = np.outer(rule, rule).ravel() / (2 * np.pi), []
+    for xi in (np.array([0.4, 0.1]), np.array([-1.0, 1.5])):
+        direct = (w * (np.tanh((xi + steps) @ units.T) @ weights)) @ steps
+        pairs += list(zip(map(_log, mean_gradient(units, weights, 1.0, xi[None])[0]), map(_log, direct)))
+    return equal("voestimate", "mean of the value-oracle estimate", pairs, "tensor Gauss-Hermite in the plane", 1e-8)
+
+
+def check_population(shrinkage: Callable[[int], float] = lambda n: 1 - 1 / n) -> Comparison:
+    """Mean of eq:Slope at the origin from n rows: it is a covariance divided by n, so (1 - 1/n) of population.
+
+    400,000 data sets of labels for n = 2, 3 and 10; elsewhere 1/n becomes about one over the support.
+    """
+    units, weights, rng, pairs = np.eye(1), np.ones(1), np.random.default_rng(16), []
+    mean = float(mean_gradient(units, weights, 1.0, np.zeros((1, 1)))[0, 0])
+    for n in (2, 3, 10):
+        X = rng.standard_normal((400_000, n))
+        y = np.where(rng.random(X.shape) < 0.5 * (1 + np.tanh(X)), 1.0, -1.0)
+        found = float(((X - X.mean(axis=1, keepdims=True)) * y).mean())
+        pairs.append((_log(shrinkage(n) * mean), _log(found)))
+    return equal("population", "mean of eq:Slope from n rows", pairs, "400,000 data sets", 0.01)

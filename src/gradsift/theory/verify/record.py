@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-__all__ = ["Comparison", "Pair", "at_least", "at_most", "equal", "log_frequency_ceiling"]
+__all__ = ["Comparison", "Pair", "Verified", "at_least", "at_most", "equal", "log_frequency_ceiling"]
 
 Pair = tuple[float, float]  # logarithms: claimed, measured
 
@@ -52,6 +52,30 @@ class Comparison:
     def measured(self) -> float:
         """Measured value."""
         return math.exp(self.log_measured) if self.log_measured < 709 else math.inf
+
+
+@dataclass(frozen=True)
+class Verified:
+    """One labelled statement with everything that was compared for it.
+
+    Attributes
+    ----------
+    label : str
+    parts : tuple of Comparison
+    """
+
+    label: str
+    parts: tuple[Comparison, ...]
+
+    @property
+    def holds(self) -> bool:
+        """Whether every part holds."""
+        return all(part.holds for part in self.parts)
+
+    @property
+    def tightest(self) -> Comparison:
+        """The part with the least room; a failing one, if there is any."""
+        return min(self.parts, key=lambda part: (part.holds, part.relation == "==", part.log_slack))
 
 
 def log_frequency_ceiling(hits: int, n: int) -> float:

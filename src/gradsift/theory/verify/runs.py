@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import cache
 
 import numpy as np
 
 from ...checking import Floats
 from ...geometry import largest_principal_angle, normalize_rows, orthonormal_rows
-from ..bounds import candidate_points, theta_star
+from ..bounds import candidate_points, mirror_failure, theta_star
 from ..constants import Problem, RunParameters, kappa_prime, parameters
 from ..fields import mean_gradient, projected_mean_gradient
 from ..information import reference_units
 from ..partition import CandidateRun, TheoremReport, check_theorem
 from .record import Comparison, at_most, log_frequency_ceiling
 
-__all__ = ["check_mirror_rate", "check_projected_radius", "check_theorem_failures", "check_theorem_radius", "runs"]
+__all__ = [
+    "check_mirror_rate", "check_mirror_slope", "check_projected_radius", "check_projected_rows",
+    "check_theorem_failures", "check_theorem_radius", "mirror_subspace", "runs", "slope_factor",
+]  # fmt: skip
 
 _DELTA, _RHO, _N_RUNS = 0.25, 0.5, 100
 
@@ -80,15 +84,14 @@ def check_theorem_radius(k: int) -> Comparison:
     return at_most("maintheorem", f"distance from the unit, k = {k}", _radius_pairs(k, False), f"{_N_RUNS} runs")
 
 
-def check_projected_radius(k: int, label: str = "dimredtheorem") -> Comparison:
-    """Farthest candidate after projection: 7 delta about the unit, or (clusterlemma2) 6 delta about its projection."""
-    pairs = _radius_pairs(k, True)
-    if label == "clusterlemma2":  # the unit is at most delta from its projection, so take that off on both sides
-        pairs = [(math.log(6 * _DELTA), math.log(math.exp(measured) + _DELTA)) for _, measured in pairs]
-    return at_most(label, f"distance after projection, k = {k}", pairs, f"{_N_RUNS} runs")
+def check_projected_radius(k: int) -> Comparison:
+    """Farthest candidate after projection: 7 delta about the unit."""
+    return at_most(
+        "dimredtheorem", f"distance after projection, k = {k}", _radius_pairs(k, True), f"{_N_RUNS} runs"
+    )  # fmt: skip
 
 
-def _mirror(X: Floats, y: Floats, k: int) -> Floats:
+def mirror_subspace(X: Floats, y: Floats, k: int) -> Floats:
     """SpectralMirror, written again from its description: independent of the library's own."""
     half = len(y) // 2
     mean, S = X[:half].mean(axis=0), np.cov(X[:half].T, bias=True)
@@ -113,7 +116,67 @@ def check_mirror_rate() -> Comparison:
             X = rng.standard_normal((size, d))
             r = np.tanh(2 * X @ units.T) @ weights
             y = np.where(rng.random(size) < 0.5 * (1 + r), 1.0, -1.0)
-            values.append(size * largest_principal_angle(_mirror(X, y, k), units) ** 2 / d)
+            values.append(size * largest_principal_angle(mirror_subspace(X, y, k), units) ** 2 / d)
         scaled.append(float(np.median(values)))
     pair = (math.log(1.5 * scaled[0]), math.log(scaled[1]))
     return at_most("sunthm", "n theta^2/d at 8 n against 1.5 times that at n", [pair], "15 runs each, medians")
+
+
+def _mixture_rows(n: int, units: Floats, beta: float, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    """Gaussian rows and labels of a mixture with equal weights."""
+    X = rng.standard_normal((n, units.shape[1]))
+    r = np.tanh(beta * X @ units.T).mean(axis=1)
+    return X, np.where(rng.random(n) < 0.5 * (1 + r), 1.0, -1.0)
+
+
+def slope_factor(beta: float) -> float:
+    """How the constant in the exponent of sunthm depends on the slope: beta^6 as it falls, for two units or more.
+
+    To first order in beta the labels know the mean unit only; the others enter with beta^3, and accuracy is squared.
+    """
+    return min(1.0, (beta / 2) ** 6)
+
+
+def check_mirror_slope(factor: Callable[[float], float] = slope_factor) -> Comparison:
+    """Share of subspaces further than theta = u0 kappa, n theta^2/d = 250, for a steep and for a flat sigmoid.
+
+    C1 = 1 and C2 = 0.01 are small enough for beta = 2.
+    """
+    d, n, theta, pairs = 4, 4_000, 0.5, []
+    units, rng = np.eye(d)[:2], np.random.default_rng(61)
+    for beta in (2.0, 0.05):
+        angles = [
+            largest_principal_angle(mirror_subspace(*_mixture_rows(n, units, beta, rng), 2), units) for _ in range(40)
+        ]
+        share = max(sum(a > theta for a in angles), 0.5) / len(angles)
+        bound = mirror_failure(n, d, theta, C1=1.0, C2=0.01 * factor(beta))
+        pairs.append((bound.log_value, math.log(share)))
+    return at_most("sunthm", "share of bad subspaces, steep and flat", pairs, "40 runs each")
+
+
+def check_projected_rows() -> Comparison:
+    """dimredtheorem with the subspace that SpectralMirror finds from rows: promises broken, five runs.
+
+    n1 rows bring the subspace within theta* (else the run counts as broken). No n2 rows that can be stored bring the
+    gradients within delta w0, so population gradients, off by as much as the proof allows, stand in for those.
+    """
+    problem, delta, pairs = Problem(d=4, k=2, beta=3.0, kappa=1.0, u0=0.5), 0.5, []
+    rng, units = np.random.default_rng(62), np.eye(4)[:2]
+    theta = theta_star(problem, delta)
+    params = parameters(problem, delta, _RHO, kappa=problem.kappa / 2, length=math.cos(theta))
+    m0 = math.ceil(candidate_points(problem, delta, _RHO, params.gamma).value)
+    for _ in range(5):
+        found = mirror_subspace(*_mixture_rows(300_000, units, problem.beta, rng), 2)
+        basis = np.linalg.qr(found.T)[0].T
+        points = params.xi0 * rng.standard_normal((m0, problem.d))
+        means = projected_mean_gradient(units, np.full(2, 0.5), problem.beta, points, basis)
+        errors = normalize_rows(rng.standard_normal(points.shape) @ basis.T @ basis)
+        estimates = means + 0.99 * delta * params.w0 * errors  # w0 is 1e-13 here: leave room for rounding
+        run = CandidateRun(
+            units, np.full(2, 0.5), problem.beta, points, estimates, params, delta, _RHO, basis=basis
+        )  # fmt: skip
+        report = check_theorem(run)
+        near = largest_principal_angle(basis, units) <= theta
+        broken = sum(not c.holds for c in report.claims) + (not near)
+        pairs.append((math.log(0.5), math.log(max(broken, 1e-3))))
+    return at_most("dimredtheorem", "promises broken, subspace from rows", pairs, "5 runs of 300,000 labels")

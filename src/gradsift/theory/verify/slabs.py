@@ -32,6 +32,7 @@ __all__ = [
     "check_basis_norms",
     "check_coefficient_ceiling",
     "check_coefficient_floor",
+    "check_coefficient_lemma",
     "check_cosine_gap",
     "check_derivative_ceiling",
     "check_derivative_floor",
@@ -39,6 +40,7 @@ __all__ = [
     "check_projected_slabs",
     "check_projected_slabs_tight",
     "check_projection",
+    "check_projection_distance",
     "check_slab",
     "check_two_slabs",
     "exact_rectangle",
@@ -91,6 +93,20 @@ def check_coefficient_floor() -> Comparison:
 def check_coefficient_ceiling() -> Comparison:
     """Upper bound on the smoothed derivative."""
     return at_most("lowerupperbound", "mean derivative, from above", _mean_derivatives(1), "quadrature in log space")
+
+
+def check_coefficient_lemma() -> Comparison:
+    """The lemma for vectors: ``E f'(<w, X>)``, X about xi in dimension 5, by a million draws, between both bounds."""
+    rng, pairs = np.random.default_rng(32), []
+    w = rng.standard_normal(5)
+    w /= np.linalg.norm(w)
+    g = rng.standard_normal((1_000_000, 5)) @ w
+    for beta, scale in itertools.product((0.3, 1.0), (0.5, 3.0)):
+        xi = scale * rng.standard_normal(5)
+        found = math.log(float((beta / np.cosh(beta * (w @ xi + g)) ** 2).mean()))
+        low, high = coefficient_bounds(float(w @ xi), beta)
+        pairs += [(high.log_value, found), (-low.log_value, -found)]
+    return at_most("lemma:coeffboundssimple", "mean derivative of a unit in dimension 5", pairs, "a million draws")
 
 
 def check_slab() -> Comparison:
@@ -175,13 +191,27 @@ def check_basis_norms() -> Comparison:
     return at_most("basisnorms", "distance of paired basis vectors", pairs, "principal vectors", 1e-6)
 
 
-def check_projection(label: str = "projectionlemma") -> Comparison:
-    """The vector d of the lemma is w less its projection; the worst unit w is a singular vector."""
+def check_projection() -> Comparison:
+    """Largest |<w, x> - <Pw, Px>| over unit x for random unit w of the first subspace: <w - Pw, x> at its best."""
+    rng, pairs = np.random.default_rng(33), []
+    for a, b, theta in _random_subspaces():
+        w = rng.standard_normal(len(a)) @ a
+        w /= np.linalg.norm(w)
+        rest = w - w @ b.T @ b  # <Pw, Px> = <Pw, x>, so the difference is <rest, x>
+        x = np.vstack((rest, rng.standard_normal((200, len(w)))))
+        x /= np.linalg.norm(x, axis=1, keepdims=True)
+        change = np.abs(x @ w - (x @ b.T) @ (b @ w)).max()
+        pairs.append((math.log(projection_error(theta)), math.log(float(change))))
+    return at_most("projectionlemma", "change of an inner product", pairs, "200 directions and the worst one", 1e-6)
+
+
+def check_projection_distance() -> Comparison:
+    """Distance of a unit vector to its projection; the worst one is a singular vector."""
     pairs = []
     for a, b, theta in _random_subspaces():
         worst = float(np.linalg.norm(a - a @ b.T @ b, 2))
         pairs.append((math.log(projection_error(theta)), math.log(worst)))
-    return at_most(label, "distance to the projection", pairs, "largest singular value", 1e-6)
+    return at_most("anglecor", "distance to the projection", pairs, "largest singular value", 1e-6)
 
 
 def check_cosine_gap() -> Comparison:

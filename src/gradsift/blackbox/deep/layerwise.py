@@ -1,0 +1,208 @@
+"""Several hidden layers, from the first one up: planes, upper layers, slopes, all at once, certificate."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from ...checking import Floats
+from ...checks import DEEP, Verdict, any_method
+from ...errors import BudgetSpent, NotIdentifiable
+from ..asking import EPS, Ledger
+from ..exact.rays import cast_rays
+from ..links import Link
+from ..result import Identification
+from .crossings import find_between, find_planes
+from .edges import read_edges
+from .nearby import near_points
+from .planes import FirstLayer, no_planes
+from .policy import POLICY
+from .teaching import Taught, teach
+from .tower import Layers, to_network
+from .vertices import ask_again, known_vertices
+from .vouch import fresh_points, how_far_off, judge
+from .whole import Whole, fit_whole
+
+__all__ = ["identify_deep"]
+
+
+@dataclass
+class _State:
+    """What is known so far, for the result or for what is returned when it breaks off."""
+
+    first: FirstLayer
+    lesson: Taught | None = None
+    layers: Layers | None = None
+    notes: list[str] = field(default_factory=list)
+
+
+def identify_deep(ledger: Ledger, link: Link, rng: np.random.Generator, n_layers: int | None = None) -> Identification:
+    """Find all layers of a network of sigmoids with plateaus; depth and widths need not be given.
+
+    Parameters
+    ----------
+    ledger : Ledger
+        With exact answers; what it holds already is used, too.
+    link : Link
+        Of the activation: tanh, logistic or erf.
+    n_layers : int, optional
+        Hidden layers, if they are known: two or three.
+
+    Raises
+    ------
+    NotIdentifiable
+        The function has no such layers, or they cannot be told apart; carries what was found.
+    BudgetSpent
+        Carries what was found.
+
+    Notes
+    -----
+    Far out all units of the first layer stand still, and the answer depends on their signs only. So their hyperplanes
+    are read where one unit at a time moves (``crossings``, ``planes``); the layers above are learnt at the vertices of
+    the cube of signs (``teaching``), before slopes and offsets of the first layer, which follow on its edges
+    (``edges``). About 3 to 6 queries per unknown.
+    """
+    state = _State(no_planes(ledger.n_features, 1.0))
+    try:
+        return _identify(ledger, link, rng, n_layers, state)
+    except BudgetSpent as spent:
+        raise BudgetSpent(str(spent), _partial(ledger, link, state, str(spent))) from None
+
+
+def _identify(
+    ledger: Ledger, link: Link, rng: np.random.Generator, n_layers: int | None, state: _State
+) -> Identification:
+    rays = cast_rays(ledger, link, rng)
+    if ledger.linear is not None:
+        raise NotIdentifiable(
+            f"Beside a linear term ({ledger.n_queries} queries) several hidden layers cannot be read: rounding leaves "
+            "too little of their plateaus far out; subtract it inside the oracle."
+        )
+    radius = POLICY.far * rays.scale
+    state.first = no_planes(ledger.n_features, POLICY.margin * rays.scale)
+    for attempt in range(POLICY.attempts):
+        state.first = find_planes(ledger, state.first, radius, rng)
+        ask_again(ledger, state.first, radius, POLICY.asked_again * len(state.first), rng)
+        apart = _at_rest(ledger, radius, state, rng)
+        if not len(state.first):
+            raise NotIdentifiable(
+                f"No step on a far circle is a unit of a first layer of {link.activation.name} ({ledger.n_queries} "
+                "queries): units in nearly parallel pairs, or another activation."
+            )
+        if apart > ledger.tolerance(radius):
+            state.notes.append(f"attempt {attempt + 1}: equal signs with answers {apart:.2g} apart")
+            continue
+        state.lesson = teach(ledger, state.first, radius, link.odd, n_layers, rng)
+        if state.lesson.explained:
+            return _finish(ledger, link, rng, radius, state)
+        break
+    if state.lesson is None:
+        raise NotIdentifiable(
+            f"{len(state.first)} hyperplanes were found, but answers with the same signs differ ({ledger.n_queries} "
+            "queries): the first layer has units that could not be read, in nearly parallel pairs or of another kind.",
+            _partial(ledger, link, state, "The first layer is not complete"),
+        )
+    tried = ", ".join("x".join(map(str, t)) for t in dict.fromkeys(state.lesson.tried))
+    reason = (
+        f"{len(state.first)} units of the first layer were found, but no student of its {len(state.first)} signs "
+        f"explains the answers ({ledger.n_queries} queries; tried {tried} units; the best leaves "
+        f"{state.lesson.left:.2g} of their spread): more or steeper units above, nearly equal ones, or another kind of "
+        "function."
+    )
+    raise NotIdentifiable(reason, _partial(ledger, link, state, reason))
+
+
+def _at_rest(ledger: Ledger, radius: float, state: _State, rng: np.random.Generator) -> float:
+    """Make equal signs have equal answers far out, and return by how much they still differ.
+
+    Either a unit is missing, and its hyperplane passes between two places with equal signs and different answers; or a
+    slow unit that no ray showed needs more room than the others to stand still.
+    """
+    apart, n_wider = np.inf, 0
+    for _ in range(POLICY.most_missing):
+        vertices = known_vertices(ledger, state.first, 0.5 * radius)
+        apart = vertices.apart
+        if apart <= ledger.tolerance(radius) or n_wider > POLICY.most_margins:
+            break
+        found = find_between(ledger, state.first, vertices.between, radius, rng)
+        if len(found) == len(state.first):
+            found, n_wider = replace(found, margin=2 * found.margin), n_wider + 1
+        state.first = found
+    return apart
+
+
+def _assembled(ledger: Ledger, link: Link, rng: np.random.Generator, radius: float, state: _State) -> Layers:
+    """Return all layers from planes and student."""
+    first, lesson = state.first, state.lesson
+    if lesson is None:
+        raise ValueError("the layers above the first are not known")
+    front = lesson.pupil.front
+    if front is None:
+        front = read_edges(ledger, first, lesson.pupil.layers, link.odd, 0.3 * radius, rng)
+    slopes = np.exp(front.log_slopes)
+    return [(slopes[:, None] * first.normals, front.offsets - slopes * first.levels), *lesson.pupil.layers]
+
+
+def _finish(ledger: Ledger, link: Link, rng: np.random.Generator, radius: float, state: _State) -> Identification:
+    """Fit all layers to all answers, ask near the origin, fit again, and judge by fresh points."""
+    g, eps = link.odd, EPS
+    layers = _assembled(ledger, link, rng, radius, state)
+    fit = fit_whole(layers, ledger.X, ledger.y, g, eps)
+    state.layers = fit.layers
+    n_near = int(POLICY.near_per_unit * len(state.first)) + POLICY.near_points
+    for spread in POLICY.spreads:
+        ledger.ask(near_points(fit.layers, n_near, spread, rng), "all layers")
+        fit = fit_whole(fit.layers, ledger.X, ledger.y, g, eps)
+        worst = max(float(e.max()) for e in fit.relative_errors)
+        if worst < POLICY.known_well * DEEP.error_bound or not fit.worst < DEEP.residuals:
+            break
+    points = fresh_points(fit.layers, radius, POLICY.fresh, rng)
+    answers = ledger.ask(points, "fresh")
+    off = how_far_off(fit, points, answers, g, eps)
+    fit = fit_whole(fit.layers, ledger.X, ledger.y, g, eps)
+    state.layers = fit.layers
+    left = 0.0 if state.lesson is None else state.lesson.left
+    return _result(ledger, link, fit, judge(fit, off, len(points), ledger, True, left), state)
+
+
+def _result(ledger: Ledger, link: Link, fit: Whole, verdict: Verdict, state: _State) -> Identification:
+    network = to_network(fit.layers, link)
+    relative = np.concatenate(fit.relative_errors)
+    errors = {f"layer {i + 1}": e for i, e in enumerate(fit.relative_errors)}
+    diagnostics: dict[str, Any] = {
+        "chi": fit.chi, "layers": len(network.widths), "widths": list(network.widths), "spent": dict(ledger.spent),
+        "notes": list(state.notes), "smallest_angle": _smallest_angle(state.first.normals),
+        "students": [] if state.lesson is None else [list(t) for t in state.lesson.tried],
+    }  # fmt: skip
+    return Identification(network, verdict, ledger.n_queries, errors, relative, diagnostics)
+
+
+def _smallest_angle(normals: Floats) -> float:
+    cosines = np.abs(normals @ normals.T) - np.eye(len(normals))
+    return float(np.arccos(np.clip(cosines.max(initial=0.0), 0.0, 1.0)))
+
+
+def _partial(ledger: Ledger, link: Link, state: _State, reason: str) -> Identification | None:
+    """Return the best network so far, uncertified; None before the planes and a student are known. No queries."""
+    layers = state.layers
+    if layers is None and state.lesson is not None and len(state.first):
+        front = state.lesson.pupil.front
+        slopes = np.array([2 / p.width for p in state.first.planes])
+        offsets = np.zeros(len(slopes))
+        if front is not None:
+            slopes, offsets = np.exp(front.log_slopes), front.offsets
+        below = (slopes[:, None] * state.first.normals, offsets - slopes * state.first.levels)
+        layers = [below, *state.lesson.pupil.layers]
+    if layers is None:
+        return None
+    network = to_network(layers, link)
+    unknown = [np.full(len(b), np.nan) for _, b in layers]
+    verdict = Verdict((any_method.finished(reason),), f"{len(state.first)} units of the first layer found", "")
+    left = None if state.lesson is None else state.lesson.left
+    return Identification(
+        network, verdict, ledger.n_queries, {f"layer {i + 1}": e for i, e in enumerate(unknown)},
+        np.concatenate(unknown),
+        {"left": left, "spent": dict(ledger.spent), "widths": list(network.widths), "normals": state.first.normals},
+    )  # fmt: skip

@@ -1,0 +1,139 @@
+"""Which students are tried, in which order, and on which answers: depth and widths come out of what explains them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ...activations import Activation
+from ...checking import Floats
+from ...errors import NotIdentifiable
+from ..asking import EPS, Ledger
+from .nearby import near_points
+from .planes import FirstLayer
+from .policy import POLICY
+from .upper import Front, Pupil, grow_student, n_unknowns, thin_out
+from .vertices import ask_vertices, known_vertices, n_patterns
+
+__all__ = ["Taught", "teach"]
+
+
+@dataclass(frozen=True)
+class Taught:
+    """What the students made of the answers.
+
+    Attributes
+    ----------
+    pupil : Pupil
+        The one that explains them, or the best; over answers as they are given, not scaled.
+    explained : bool
+        Whether nothing but rounding is left.
+    left : float
+        Root mean square of what is left over the spread of the answers.
+    tried : tuple of tuples
+        Widths of the students that were tried, in order.
+    """
+
+    pupil: Pupil
+    explained: bool
+    left: float
+    tried: tuple[tuple[int, ...], ...]
+
+
+class _Class:
+    """The answers at hand and the best student so far."""
+
+    def __init__(
+        self, ledger: Ledger, first: FirstLayer, radius: float, g: Activation, rng: np.random.Generator
+    ) -> None:
+        self.ledger, self.first, self.radius, self.g, self.rng = ledger, first, radius, g, rng
+        self.vertices = known_vertices(ledger, first, 0.5 * radius)
+        self.n_patterns = n_patterns(len(first), ledger.n_features)
+        self.near: Floats = np.empty((0, ledger.n_features))
+        self.near_answers: Floats = np.empty(0)
+        self.best: Pupil | None = None
+        self.tried: list[tuple[int, ...]] = []
+
+    def on_vertices(self, widths: tuple[int, ...], n_runs: int) -> bool:
+        """Train students of these widths on vertices; True if one explains them."""
+        wanted = int(POLICY.rows_per_unknown * n_unknowns(len(self.first), widths) + 20)
+        missing = min(wanted, self.n_patterns) - len(self.vertices)
+        if missing > 0:
+            self.vertices = ask_vertices(self.ledger, self.first, self.radius, missing, self.vertices, self.rng)
+        return self._runs(self.vertices.signs, self.vertices.answers, widths, n_runs, None)
+
+    def on_points(self, widths: tuple[int, ...], n_runs: int) -> bool:
+        """Train students with a front on points near the origin and on vertices; True if one explains them."""
+        k = len(self.first)
+        slopes = 2 / np.array([plane.width for plane in self.first.planes])
+        wanted = int(POLICY.near_rows * (2 * k + n_unknowns(k, widths)))
+        if wanted > len(self.near):
+            guess = [(slopes[:, None] * self.first.normals, -slopes * self.first.levels)]
+            more = near_points(guess, wanted - len(self.near), 2.0, self.rng)
+            answers = self.ledger.ask(more, "upper layers")
+            self.near, self.near_answers = np.concatenate([self.near, more]), np.append(self.near_answers, answers)
+        far = 40.0 / slopes.min()
+        heights = np.concatenate([self.first.heights(self.near), far * self.vertices.signs])
+        answers = np.append(self.near_answers, self.vertices.answers)
+        return self._runs(heights, answers, widths, n_runs, Front(np.log(slopes), np.zeros(k)))
+
+    def _runs(self, X: Floats, answers: Floats, widths: tuple[int, ...], n_runs: int, front: Front | None) -> bool:
+        mean, spread = float(answers.mean()), float(answers.std()) or 1.0
+        y = (answers - mean) / spread
+        target = max(300 * EPS * self.ledger.largest / spread, 1e-13)
+        self.tried.append(widths)
+        for _ in range(n_runs):
+            pupil = grow_student(X, y, widths, self.g, target, self.rng, front)
+            if target < pupil.rms < POLICY.nearly:
+                pupil = thin_out(pupil, X, y, self.g, target, loose=3.0)
+            if self.best is None or pupil.rms < self.best.rms:
+                self.best = _scaled(pupil, mean, spread)
+            if pupil.rms <= 3 * target:
+                self.best = _scaled(thin_out(pupil, X, y, self.g, 3 * target), mean, spread)
+                return True
+        return False
+
+
+def _scaled(pupil: Pupil, mean: float, spread: float) -> Pupil:
+    """Return the student of answers that were divided by their spread, for the answers themselves."""
+    v, c = pupil.layers[-1]
+    return replace(pupil, layers=[*pupil.layers[:-1], (v * spread, c * spread + mean)])
+
+
+def teach(
+    ledger: Ledger,
+    first: FirstLayer,
+    radius: float,
+    g: Activation,
+    n_layers: int | None,
+    rng: np.random.Generator,
+) -> Taught:
+    """Find the layers above the first by students of growing size.
+
+    Parameters
+    ----------
+    n_layers : int or None
+        Hidden layers of the whole network, if they are given.
+    """
+    room = _Class(ledger, first, radius, g, rng)
+    explained = False
+    for sizes in POLICY.students:
+        if n_layers is not None and len(sizes) != n_layers - 1:
+            continue
+        n_runs = POLICY.runs_small if sum(sizes) < POLICY.small else POLICY.runs
+        needed = POLICY.few * n_unknowns(len(first), sizes)
+        if len(sizes) > 1:
+            needed = POLICY.few_deep * n_unknowns(len(first), POLICY.deepest)
+        if room.n_patterns < needed:
+            explained = room.on_points(sizes, n_runs)  # near points have to stand in for vertices
+        else:
+            unlikely = len(sizes) > 1 and n_layers is None
+            explained = room.on_vertices(sizes, POLICY.runs_unlikely if unlikely else n_runs)
+            if not explained and len(sizes) > 1 and sum(sizes) >= POLICY.last_resort:
+                explained = room.on_points(sizes, n_runs)
+        if explained or (sum(sizes) >= POLICY.large and room.best is not None and room.best.rms > POLICY.hopeless):
+            break
+    if room.best is None:
+        raise NotIdentifiable(f"No student has {n_layers} hidden layers: give layers=2, 3 or 'auto'.")
+    return Taught(room.best, explained, room.best.rms, tuple(room.tried))

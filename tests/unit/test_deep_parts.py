@@ -1,0 +1,176 @@
+"""The parts of the method for several layers, each against a second way of getting its numbers."""
+
+import numpy as np
+import pytest
+
+import gradsift as gs
+from gradsift.activations import get_activation
+from gradsift.blackbox.asking import Ledger
+from gradsift.blackbox.deep.crossings import find_planes
+from gradsift.blackbox.deep.descent import descend
+from gradsift.blackbox.deep.edges import read_edges
+from gradsift.blackbox.deep.nearby import near_points
+from gradsift.blackbox.deep.planes import no_planes, read_plane
+from gradsift.blackbox.deep.together import search_together
+from gradsift.blackbox.deep.tower import jacobian, pass_through, to_network, to_vector, with_vector
+from gradsift.blackbox.deep.upper import Front, grow_student, n_unknowns, thin_out, train
+from gradsift.blackbox.deep.vertices import ask_vertices, known_vertices
+from gradsift.blackbox.deep.whole import fit_whole, roundings, standard_errors_at
+from gradsift.blackbox.links import link_of
+
+TANH = get_activation("tanh")
+
+
+def two_layers(d=5, widths=(6, 3), seed=0, activation="tanh"):
+    norms = [(1.0, 3.0), *[1.5] * (len(widths) - 1)]
+    return gs.simulate.random_network(d, widths, row_norms=norms, activation=activation, rng=seed)
+
+
+def first_layer(net, seed=0):
+    """Return the planes found, the ledger, and the radius of the circles."""
+    ledger, radius = Ledger(gs.Oracle(net.predict, net.n_features)), 2e4
+    return find_planes(ledger, no_planes(net.n_features, 60.0), radius, np.random.default_rng(seed)), ledger, radius
+
+
+@pytest.mark.parametrize("widths", [(4,), (4, 3), (4, 3, 2)])
+def test_derivatives_by_every_parameter_are_differences(widths):
+    layers = [(W.copy(), b.copy()) for W, b in two_layers(3, widths).layers]
+    X = np.random.default_rng(1).standard_normal((5, 3))
+    J, theta = jacobian(pass_through(layers, X, TANH)), to_vector(layers)
+    assert J.shape == (5, len(theta)) == (5, n_unknowns(3, widths))
+    for i in range(len(theta)):
+        step = 1e-6 * np.eye(len(theta))[i]
+        up, down = (pass_through(with_vector(layers, theta + s), X, TANH).values for s in (step, -step))
+        np.testing.assert_allclose(J[:, i], (up - down) / 2e-6, atol=1e-8)
+
+
+@pytest.mark.parametrize("activation", ["tanh", "logistic", "erf"])
+def test_layers_over_the_odd_sigmoid_are_the_same_function(activation):
+    link = link_of(activation)
+    layers = [(W.copy(), b.copy()) for W, b in two_layers(4, (5, 3, 2)).layers]
+    X = np.random.default_rng(2).standard_normal((20, 4))
+    inside = pass_through(layers, X, link.odd).values
+    np.testing.assert_allclose(to_network(layers, link).predict(X), inside, atol=1e-13)
+
+
+def test_descent_reaches_what_linear_least_squares_reaches():
+    rng = np.random.default_rng(3)
+    A, y = rng.standard_normal((30, 4)), rng.standard_normal(30)
+    found = descend(lambda theta: (A @ theta - y, lambda: A), np.zeros(4), 100)
+    np.testing.assert_allclose(found.parameters, np.linalg.lstsq(A, y, rcond=None)[0], atol=1e-8)
+    assert found.rms == pytest.approx(np.sqrt(np.mean((A @ found.parameters - y) ** 2)))
+
+
+def test_searches_that_run_together_get_the_answers_they_asked_for():
+    ledger = Ledger(gs.Oracle(lambda X: X[:, 0], 2))
+
+    def search(start, n):
+        total = 0.0
+        for i in range(n):
+            reply = yield np.array([[start + i, 0.0]])
+            assert ledger.y[reply.rows[0]] == reply.answers[0] == start + i
+            total += reply.answers[0]
+        return total
+
+    assert search_together(ledger, [search(0, 1), search(10, 3), search(20, 2)], "test") == [0.0, 33.0, 41.0]
+    assert ledger.n_queries == 6
+
+
+@pytest.mark.parametrize("widths", [(6, 3), (8, 4)])
+def test_all_planes_of_the_first_layer_are_found_and_no_others(widths):
+    net = two_layers(5, widths, seed=4)
+    first, ledger, _ = first_layer(net)
+    match = gs.match_units(first.normals, net.layers[0].weights)
+    assert match.max_error < 1e-6
+    assert ledger.n_queries < 75 * widths[0]
+
+
+def test_a_bent_level_set_is_no_plane():
+    ledger = Ledger(gs.Oracle(lambda X: np.tanh(X[:, 0] + 0.05 * X[:, 1] ** 2), 3))
+    read = read_plane(np.zeros(3), np.eye(3)[0], 0.3, 50.0, np.random.default_rng(0))
+    assert search_together(ledger, [read], "test") == [None]
+
+
+def test_vertices_are_the_second_layer_alone():
+    net = two_layers()
+    first, ledger, radius = first_layer(net)
+    seen = known_vertices(ledger, first, 0.5 * radius)
+    assert seen.apart < 1e-13
+    vertices = ask_vertices(ledger, first, radius, 10, seen, np.random.default_rng(1))
+    assert len(vertices) == len(np.unique(vertices.signs, axis=0)) == len(seen) + 10
+    match = gs.match_units(first.normals, net.layers[0].weights)
+    signs = np.stack([vertices.signs[:, f] * s for f, s in zip(match.order, match.signs)], axis=1)
+    upper = [(W.copy(), b.copy()) for W, b in net.layers[1:]]
+    np.testing.assert_allclose(pass_through(upper, signs, TANH).values, vertices.answers, atol=1e-13)
+
+
+def test_a_missing_plane_shows_as_different_answers_to_equal_signs():
+    net = two_layers()
+    first, ledger, radius = first_layer(net)
+    fewer = type(first)(first.planes[1:], first.margin, first.n_features)
+    assert known_vertices(ledger, fewer, 0.5 * radius).apart > 1e-3
+
+
+def test_slopes_and_offsets_are_read_on_edges():
+    net = two_layers(seed=5)
+    first, ledger, radius = first_layer(net)
+    match = gs.match_units(net.layers[0].weights, first.normals)  # truth in the order and signs of what was found
+    aligned = net.rearranged(0, match.order, match.signs)
+    front = read_edges(ledger, first, [*aligned.layers[1:]], TANH, 0.3 * radius, np.random.default_rng(2))
+    weights, offsets = aligned.layers[0]
+    np.testing.assert_allclose(np.exp(front.log_slopes), np.linalg.norm(weights, axis=1), rtol=1e-5)
+    shifts = front.offsets - np.exp(front.log_slopes) * first.levels
+    np.testing.assert_allclose(shifts, offsets, atol=1e-2)  # planes are read 2e4 away: the joint fit does the rest
+
+
+def test_a_student_with_units_to_spare_thins_out_to_the_network():
+    rng = np.random.default_rng(6)
+    upper = [(W.copy(), b.copy()) for W, b in two_layers(7, (3,), seed=7).layers]
+    signs = np.unique(rng.choice([-1.0, 1.0], (300, 7)), axis=0)
+    y = pass_through(upper, signs, TANH).values
+    pupils = [grow_student(signs, y, (6,), TANH, 1e-13, rng) for _ in range(6)]
+    best = thin_out(min(pupils, key=lambda p: p.rms), signs, y, TANH, 1e-11, loose=3.0)
+    assert best.rms < 1e-11
+    assert best.widths == (3,)
+
+
+def test_a_student_with_a_front_learns_slopes_and_offsets_too():
+    rng = np.random.default_rng(8)
+    net = two_layers(4, (3, 2), seed=9)
+    weights, offsets = net.layers[0]
+    slopes = np.linalg.norm(weights, axis=1)
+    X = rng.standard_normal((200, 4))
+    heights = X @ (weights / slopes[:, None]).T
+    start = Front(np.log(slopes) + 0.05, offsets - 0.05)
+    found = train([*net.layers[1:]], heights, net.predict(X), TANH, 200, 1e-14, start)
+    np.testing.assert_allclose(np.exp(found.front.log_slopes), slopes, rtol=1e-6)
+    np.testing.assert_allclose(found.front.offsets, offsets, atol=1e-6)
+
+
+def test_the_whole_fit_ends_at_rounding_and_says_what_it_does_not_know():
+    net = two_layers(4, (4, 3), seed=1)
+    rng = np.random.default_rng(10)
+    truth = [(W.copy(), b.copy()) for W, b in net.layers]
+    X = near_points(truth, 200, 1.5, rng)
+    start = with_vector(truth, to_vector(truth) + 1e-5 * rng.standard_normal(net.n_parameters))
+    fit = fit_whole(start, X, net.predict(X), TANH)
+    assert fit.worst < 2
+    off = np.abs(to_vector(fit.layers) - to_vector(truth))
+    assert (off < 10 * fit.errors).all()
+    fresh = near_points(truth, 50, 1.5, rng)
+    passed = pass_through(fit.layers, fresh, TANH)
+    allowed = 10 * roundings(passed, fit.layers) + 6 * standard_errors_at(fit, fresh, TANH)
+    assert (np.abs(passed.values - net.predict(fresh)) < allowed).all()
+
+
+def test_a_superfluous_unit_has_an_infinite_or_huge_error():
+    net = two_layers(4, (4, 3), seed=1)
+    X = np.random.default_rng(11).standard_normal((300, 4))
+    (W, b), (V, c), (v, k) = ((a.copy(), e.copy()) for a, e in net.layers)
+    twice = [
+        (W, b),
+        (np.concatenate([V, V[:1]]), np.append(c, c[0])),
+        (np.concatenate([v[:, :1] / 2, v[:, 1:], v[:, :1] / 2], axis=1), k),
+    ]
+    fit = fit_whole(twice, X, net.predict(X), TANH)
+    assert max(e.max() for e in fit.relative_errors) > 1e-3
