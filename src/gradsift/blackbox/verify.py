@@ -48,9 +48,7 @@ class Allowance:
         """Return how well the function is known at the rows of X, (n,): an error that the parameters' own explain."""
         if self.frame is not None:
             model, X = inside(model, self.frame), (X - self.frame.center) / self.frame.scale
-        if isinstance(model, Network):
-            return VERIFY.errors * max(self.relative, VERIFY.rounding * EPS) * model.sensitivity(X)
-        if self.floor.kind == "exact":
+        if isinstance(model, Network) or self.floor.kind == "exact":
             return VERIFY.errors * max(self.relative, VERIFY.rounding * EPS) * _sensitivity(model, X)
         return VERIFY.errors * _standard_error(model, self.errors, X)
 
@@ -64,12 +62,14 @@ class Allowance:
         known = self.of_function(model, X)
         if kind == "noisy":
             return np.asarray(off > norm.isf(VERIFY.level / (2 * n)) * self.floor.sd + known)
-        inside = 0.25 * VERIFY.rounding * self.floor.eps * _sensitivity(model, X) + VERIFY.steps * self.floor.own(y)
-        return np.asarray(off > known + VERIFY.steps * self.floor.step + inside)
+        rounded = 0.25 * VERIFY.rounding * self.floor.eps * _sensitivity(model, X) + VERIFY.steps * self.floor.own(y)
+        return np.asarray(off > known + VERIFY.steps * self.floor.step + rounded)
 
 
-def _sensitivity(model: SigmoidCombination, X: Floats) -> Floats:
+def _sensitivity(model: SigmoidCombination | Network, X: Floats) -> Floats:
     """Return how much the values change if every parameter changes by its own size, inputs in sizes of their own."""
+    if isinstance(model, Network):
+        return model.sensitivity(X)
     scales = column_scales(model)
     lengths = np.linalg.norm(model.units * model.slopes[:, None] * scales, axis=1)
     terms = np.linalg.norm(X / scales, axis=1)[:, None] * lengths + np.abs(model.offsets)
