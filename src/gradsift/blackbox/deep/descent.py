@@ -38,7 +38,7 @@ class Effort:
 
     def allows(self, n: int, p: int) -> bool:
         """Count one step with n residuals and p parameters, and say whether there may be another."""
-        cost = 3e-4 + n * p**2 / 3e10
+        cost = 1.5e-3 + n * p**2 / 1e10
         self.spent += cost
         return self.spent < self.most + self.steps * cost
 

@@ -43,7 +43,7 @@ class DeepPolicy:
     lengths: tuple[float, float] = (0.8, 2.0)  # of the rows of random units (guess)
     nearly: float = 3e-4  # of the spread: left by an unfinished student that thinning may finish (guess)
     hopes: int = 3  # units that an unfinished student may do without, tried at a time (guess)
-    effort: float = 40.0  # seconds of arithmetic for all students together, on a usual processor (guess)
+    effort: float = 20.0  # seconds of arithmetic for all students together, on a usual processor (guess)
     effort_steps: int = 3000  # and beside these steps of the student at hand, which large networks need (guess)
     runs: int = 6  # of each size; "20; 20,8": about 40% of the students of 13 units finish
     runs_small: int = 8  # of sizes below `small` in sum
