@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from ..checking import Floats
 from ..errors import BudgetSpent
 from ..oracle import Oracle
+from .arrays import HOST, Array
 from .result import Progress
 
 __all__ = ["EPS", "FAR", "NEAR", "Asked", "Ledger"]
@@ -18,7 +19,6 @@ __all__ = ["EPS", "FAR", "NEAR", "Asked", "Ledger"]
 EPS = float(np.finfo(np.float64).eps)
 FAR = 2.0**40  # hyperplanes at a distance up to about 1e10 show up as a difference between here and nearby
 NEAR = 64.0  # answers up to here show the size of a function beside a linear term
-_BLOCK = 1 << 22  # numbers handed to the oracle at once: bounds memory where there are millions of rows
 
 
 class Asked(NamedTuple):
@@ -55,6 +55,8 @@ class Ledger:
         Units found so far, for the progress report.
     aside : set of int
         Numbers of stored rows that count for nothing in a fit for the time being.
+    arrays : Arrays
+        Where large arrays are kept: beside the box.
     """
 
     def __init__(
@@ -75,6 +77,7 @@ class Ledger:
         self.far = FAR
         self.n_units = 0
         self.aside: frozenset[int] = frozenset()
+        self.arrays = HOST
         self._rows: list[Floats] = []
         self._answers: list[Floats] = []
 
@@ -113,6 +116,10 @@ class Ledger:
         _ = self.X
         return self._answers[0]
 
+    def placed_rows(self) -> Array:
+        """Return the stored rows among the arrays of the box."""
+        return self.arrays.put(self.X)
+
     @property
     def resolution(self) -> float:
         """Smallest difference of answers that says something, over the largest answer."""
@@ -147,9 +154,9 @@ class Ledger:
         """Spacing of the numbers that the box calculates with, relative to their size."""
         return self._grain.eps
 
-    def own(self, answers: Floats) -> Floats:
+    def own(self, answers: Floats) -> Floats | float:
         """Return the rounding that answers have beyond all others: undoing a link costs large ones their digits."""
-        return np.zeros(len(answers)) if self._grain.own is None else self._grain.own(answers)
+        return 0.0 if self._grain.own is None else self._grain.own(answers)
 
     def tolerance(self, radii: Any) -> Any:
         """Differences up to this size are rounding at these distances: plateaus are told by it."""
@@ -193,7 +200,7 @@ class Ledger:
                 "raise max_queries."
             )
         self._stop_at_patience(n)
-        size = max(1, _BLOCK // self.n_features)
+        size = max(1, self.arrays.block // self.n_features)  # bounds memory where there are millions of rows
         parts = []
         for start in range(0, n, size):
             rows = rows_of(slice(start, min(start + size, n)))

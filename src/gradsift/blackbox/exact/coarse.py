@@ -152,7 +152,7 @@ class CoarseSearch(Search):
         held = near_points(net, 10 + int(NEAR_ORIGIN.held_out * net.n_unknowns), self.rng)
         fresh = (self.ledger.ask(held, "fresh") - fit.net.predict(held)) / fit.net.noise(held, self.ledger)
         fit = solve_jointly(fit.net, self.ledger)
-        errors = parameter_errors(fit.net, self.ledger, self.rng)
+        errors = parameter_errors(fit, self.ledger, self.rng)
         return self.result(fit, errors, _certify(fit, errors, self.ledger, fresh))
 
 

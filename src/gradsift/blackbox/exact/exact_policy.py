@@ -159,6 +159,7 @@ class JointPolicy:
     """The joint fit to rounding."""
 
     most_iterations: int = 8  # guess
+    same: float = 1e-3  # change of a unit's value up to which factored equations still hold; guess
     dense: int = 450  # unknowns up to which one dense factorisation is fast enough; guess
     dense_if_coarse: int = 2000  # the same where many rows lie near the origin and all units move on them; guess
 

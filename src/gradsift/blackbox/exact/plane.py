@@ -122,17 +122,14 @@ def settle_in_plane(ledger: Ledger, scan: CircleScan, known: Net) -> tuple[list[
 
 def _distinct(units: list[PlaneUnit], same: float) -> list[PlaneUnit]:
     """Return the units without those seen twice: a hyperplane that is further out than usual can cross an arc again."""
-    kept: list[PlaneUnit] = []
-    for unit in units:
-        mine = np.append(unit.solution, unit.step.weight)
-        for other in kept:
-            theirs = np.append(other.solution, other.step.weight)
-            apart = min(np.abs(mine - theirs).max(), np.abs(mine + theirs).max())
-            if apart < same * np.abs(mine).max():
-                break
-        else:
-            kept.append(unit)
-    return kept
+    kept: list[int] = []
+    form = np.array([np.append(unit.solution, unit.step.weight) for unit in units]).reshape(-1, 4)
+    for number, mine in enumerate(form):
+        theirs = form[kept]
+        apart = np.minimum(np.abs(mine - theirs).max(axis=1), np.abs(mine + theirs).max(axis=1))
+        if not (apart < same * np.abs(mine).max()).any():
+            kept.append(number)
+    return [units[number] for number in kept]
 
 
 def _start(ledger: Ledger, scan: CircleScan, step: Step, known: Net) -> PlaneUnit:

@@ -22,7 +22,7 @@ def polish(fit: Solution, ledger: Ledger, rng: np.random.Generator) -> tuple[Sol
 
     A unit whose offset alone is uncertain costs one query, any other d + 1.
     """
-    errors = parameter_errors(fit.net, ledger, rng)
+    errors = parameter_errors(fit, ledger, rng)
     for _ in range(POLISH.most_rounds):
         asked = ledger.n_queries
         net = fit.net
@@ -41,7 +41,7 @@ def polish(fit: Solution, ledger: Ledger, rng: np.random.Generator) -> tuple[Sol
         if ledger.n_queries == asked:
             break
         fit = solve_jointly(net, ledger)
-        errors = parameter_errors(fit.net, ledger, rng)
+        errors = parameter_errors(fit, ledger, rng)
     return fit, errors
 
 

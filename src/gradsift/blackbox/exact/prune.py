@@ -8,7 +8,7 @@ from ..asking import Ledger
 from .exact_policy import digits_of
 from .joint import Solution
 from .net import Net
-from .probe_rows import probe_rows
+from .probe_rows import evaluate, placed, stack_probes
 
 __all__ = ["without_cancelled", "without_contaminated", "without_suspects"]
 
@@ -37,11 +37,12 @@ def without_contaminated(net: Net, ledger: Ledger) -> Net:
     Units still missing stand still during a probe and add a constant to it. One that did not stand still went into the
     unit that was being read; as soon as it is found itself, it shows here.
     """
-    keep, digits = np.ones(net.k, dtype=bool), digits_of(ledger.resolution)
-    for number, probe in enumerate(net.probes):
-        if probe is not None and len(probe.lengths):
-            residuals = probe_rows(net, number, probe, ledger).residuals
-            keep[number] = np.ptp(residuals) <= digits.contaminated * abs(net.u[number])
+    keep, most = np.ones(net.k, dtype=bool), digits_of(ledger.resolution).contaminated * np.abs(net.u)
+    at = placed(net, ledger.arrays)
+    for stack in stack_probes(net, ledger.arrays):
+        if stack.latest and ledger.n_features > 2:
+            apart = ledger.arrays.spans(evaluate(at, stack, ledger).residuals)
+            keep[stack.units] = ledger.arrays.get(apart) <= most[stack.units]
     return net.only(keep)
 
 

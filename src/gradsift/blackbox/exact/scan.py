@@ -138,10 +138,15 @@ def scan_steps(ask: Callable[[Floats], Samples], samples: Samples, radius: float
     -----
     About 6 to 9 samples per unit.
     """
+    judged: dict[bytes, _Verdict] = {}  # most intervals are as they were the round before
     for _ in range(SCAN.most_rounds):
         order = np.argsort(samples.angles, kind="stable")
         gaps = _intervals(samples, order)
-        verdicts = [_judge(samples, numbers, link) for numbers in gaps]
+        judged = {
+            key: judged.get(key) or _judge(samples, numbers, link)
+            for key, numbers in ((numbers.tobytes(), numbers) for numbers in gaps)
+        }
+        verdicts = list(judged.values())
         wanted = [v.angle for v in verdicts if v.angle is not None]
         if not any(v.line for v in verdicts):
             given_up = sum(v.angle is None for v in verdicts)

@@ -308,7 +308,7 @@ class Search:
         missed = np.flatnonzero(off > EXACT.residuals * net.noise(X, self.ledger))
         self.ledger.aside = frozenset(missed.tolist())
         fit = solve_jointly(net, self.ledger)
-        errors = parameter_errors(fit.net, self.ledger, self.rng)
+        errors = parameter_errors(fit, self.ledger, self.rng)
         self.ledger.aside = frozenset()
         self.known, fresh = fit.net, self._fresh(fit)
         found = self.result(fit, errors, certify(fit, errors, self.ledger, fresh))

@@ -1,0 +1,102 @@
+"""All replies among the arrays of the box, and a network compared with them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from ...checking import Floats
+from ..arrays import Array, Arrays
+from ..asking import Ledger
+from .net import GRID, Net
+from .probe_rows import Placed, ProbeRows, ProbeStack, evaluate, placed, stack_probes
+
+__all__ = ["Comparison", "Replies", "compare", "replies_to"]
+
+
+@dataclass(frozen=True)
+class Replies:
+    """Everything that was answered.
+
+    Attributes
+    ----------
+    ledger : Ledger
+    X, y, radii, doubts : (m, d), (m,), (m,) and (m,) arrays
+        The stored rows, their answers, lengths, and factors of their rounding errors.
+    stacks : tuple of ProbeStack
+    """
+
+    ledger: Ledger
+    X: Array
+    y: Array
+    radii: Array
+    doubts: Array
+    stacks: tuple[ProbeStack, ...]
+
+    @property
+    def xp(self) -> Arrays:
+        """Where all this is."""
+        return self.ledger.arrays
+
+
+def replies_to(net: Net, ledger: Ledger) -> Replies:
+    """Return all stored rows and the probes of a network."""
+    xp = ledger.arrays
+    X = ledger.placed_rows()
+    return Replies(
+        ledger, X, xp.put(ledger.y), xp.lengths(X), xp.put(ledger.doubts), tuple(stack_probes(net, xp))
+    )  # fmt: skip
+
+
+class Comparison(NamedTuple):
+    """A network at all replies.
+
+    Attributes
+    ----------
+    at : Placed
+    arguments : (m, k) array
+        At the stored rows; `slopes` (m, k) is u g' there.
+    rows, noise : (m,) arrays
+        Of the stored rows: answers less what the network says, and the standard size of their rounding.
+    probes : list of ProbeRows
+    """
+
+    at: Placed
+    arguments: Array
+    values: Array
+    slopes: Array
+    rows: Array
+    noise: Array
+    probes: list[ProbeRows]
+
+    def row_chi(self, xp: Arrays) -> Floats:
+        """Return the residual of each stored row over its standard size, (m,)."""
+        return np.asarray(xp.get(abs(self.rows) / self.noise))
+
+    def probe_chi(self, xp: Arrays) -> Floats:
+        """Return the largest such ratio over each unit's probes, (k,)."""
+        worst = np.zeros(self.at.net.k)
+        for part in self.probes:
+            np.maximum.at(worst, part.stack.units, xp.get(xp.widest(part.residuals * part.weights)))
+        return worst
+
+
+def compare(net: Net, replies: Replies) -> Comparison:
+    """Evaluate a network at all replies; O(k d (m + k)) flops."""
+    xp, ledger, link = replies.xp, replies.ledger, net.link
+    at = placed(net, xp)
+    arguments = replies.X @ at.a.T + at.b
+    values = xp.value(link.odd)(arguments)
+    slopes = xp.derivative(link.odd)(arguments) * at.u
+    predicted = values @ at.u + net.c
+    if at.linear is not None:
+        predicted = predicted + replies.X @ at.linear
+    reach = 2 * (replies.radii + ledger.away)
+    # The sum over units of |u g'| (reach |a| + |b|), without another matrix of its size.
+    terms = reach * (abs(slopes) @ at.lengths) + abs(slopes) @ abs(at.b)
+    rounded = 4 * ledger.sizes(replies.radii) + terms
+    noise = (ledger.eps * rounded + GRID * ledger.step + ledger.own(predicted)) * replies.doubts
+    probes = [evaluate(at, stack, ledger) for stack in replies.stacks]
+    return Comparison(at, arguments, values, slopes, replies.y - predicted, noise, probes)
