@@ -90,7 +90,7 @@ class Arrays:
 
     def divide_lower(self, factor: Array, right: Array, transposed: bool = False) -> Array:
         """Solve with a lower factor, or its transpose."""
-        return solve_triangular(factor, right, lower=True, trans=int(transposed), check_finite=False)
+        return solve_triangular(factor, right, lower=True, trans="T" if transposed else "N", check_finite=False)
 
     def qr(self, matrix: Array) -> tuple[Array, Array]:
         """Return the reduced orthogonal factorisation."""
@@ -116,6 +116,8 @@ class TorchArrays(Arrays):
 
     def put(self, values: Any) -> Array:
         """Return host values as an array here."""
+        if isinstance(values, self.torch.Tensor):
+            return values
         values = np.asarray(values)
         tensor = self.torch.as_tensor(np.ascontiguousarray(values), device=self.device)
         return tensor if values.dtype.kind in "bi" else tensor.to(self.torch.float64)

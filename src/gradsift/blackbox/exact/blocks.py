@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from ...checking import Floats
 from ..arrays import Array
+from ..threads import all_threads
 from .accuracy import Changes, Errors, noise_level, summarise
 from .probe_rows import ProbeRows
 from .replies import Comparison, Replies
@@ -151,10 +152,11 @@ class BlockSystem:
             xp.add_rows(design, cores.rows, -cores.times_shared(self.shared_rows))
         # Rows that are a million times more precise than the cores foretell would drown the unit matrix in rounding.
         spread[diagonal, diagonal] *= 1 + 1e-12
-        self.factor, self.design = xp.cholesky(spread), design
-        white = xp.divide_lower(self.factor, design)
-        self.scale = xp.columns_lengths(white)
-        self.q, self.r = xp.qr(white / self.scale)
+        with all_threads():
+            self.factor, self.design = xp.cholesky(spread), design
+            white = xp.divide_lower(self.factor, design)
+            self.scale = xp.columns_lengths(white)
+            self.q, self.r = xp.qr(white / self.scale)
         pivots = abs(self.r.diagonal())
         if not float(pivots.min()) > 1e-14 * float(pivots.max()):
             raise np.linalg.LinAlgError("The replies leave a direction of the parameters open.")

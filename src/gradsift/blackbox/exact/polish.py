@@ -78,7 +78,7 @@ def _probed_again(net: Net, unit: int, old: Probe, point: Floats, ledger: Ledger
     asked = ledger.ask_numbered(np.concatenate([point[None], point + step * old.frame.plane]), "polish")
     lengths = np.full(len(old.lengths), step)
     new = Probe(old.frame, point, lengths, lengths, asked.rows, old)
-    answers = ledger.ask_blocks(len(lengths), new.points, "polish")
+    answers = ledger.ask_blocks(len(lengths), lambda part: new.points(part, ledger.arrays), "polish")
     probes = list(net.probes)
     probes[unit] = replace(new, answers=answers)
     return replace(net, probes=tuple(probes))

@@ -18,16 +18,16 @@ def without_cancelled(net: Net, ledger: Ledger) -> Net:
     in its place."""
     keep = np.ones(net.k, dtype=bool)
     form = np.concatenate([net.a, net.b[:, None], net.u[:, None]], axis=1)
-    size = np.abs(form).max(axis=1)
-    for number in range(1, net.k):
-        mine = form[number]
-        opposite = np.append(mine[:-1], -mine[-1])  # same unit, opposite weight; or turned, with the same weight
-        turned = np.append(-mine[:-1], mine[-1])
-        earlier = form[:number]
-        apart = np.minimum(np.abs(earlier - opposite).max(axis=1), np.abs(earlier - turned).max(axis=1))
-        partners = np.flatnonzero((apart < digits_of(ledger.resolution).cancels * size[number]) & keep[:number])
-        if len(partners):
-            keep[[number, partners[0]]] = False
+    most = digits_of(ledger.resolution).cancels * np.abs(form).max(axis=1)
+    flipped = np.ones(form.shape[1])
+    flipped[-1] = -1.0  # same unit, opposite weight; or turned, with the same weight
+    for sign in (1.0, -1.0):
+        near = np.abs(net.b[:, None] - sign * net.b) < most[:, None]  # offsets and weights alone rule out most pairs
+        near &= np.abs(net.u[:, None] + sign * net.u) < most[:, None]
+        for number, partner in np.argwhere(np.tril(near, -1)):
+            apart = np.abs(form[partner] - sign * flipped * form[number]).max()
+            if apart < most[number] and keep[number] and keep[partner]:
+                keep[[number, partner]] = False
     return net.only(keep)
 
 

@@ -10,10 +10,11 @@ import numpy as np
 from ...checking import Floats
 from ..arrays import Array, Arrays
 from ..asking import Ledger
+from ..threads import all_threads
 from .net import GRID, Net
 from .probe_rows import Placed, ProbeRows, ProbeStack, evaluate, placed, stack_probes
 
-__all__ = ["Comparison", "Replies", "compare", "replies_to"]
+__all__ = ["AtRows", "Comparison", "Replies", "at_rows", "compare", "replies_to"]
 
 
 @dataclass(frozen=True)
@@ -83,11 +84,32 @@ class Comparison(NamedTuple):
         return worst
 
 
+class AtRows(NamedTuple):
+    """A network at the stored rows: (m,) answers less what it says, and what changing every parameter by its own size
+    would do there."""
+
+    residuals: Floats
+    sensitivity: Floats
+
+
+def at_rows(net: Net, ledger: Ledger) -> AtRows:
+    """Compare a network with the stored rows alone."""
+    xp = ledger.arrays
+    X = ledger.placed_rows()
+    radii = xp.lengths(X)
+    seen = compare(net, Replies(ledger, X, xp.put(ledger.y), radii, xp.put(ledger.doubts), ()))
+    growth = 0.0 if net.linear is None else float(np.linalg.norm(net.linear)) * radii
+    active = abs(seen.slopes)
+    size = abs(net.c) + float(np.abs(net.u).sum()) + growth + radii * (active @ seen.at.lengths)
+    return AtRows(xp.get(seen.rows), xp.get(size + active @ abs(seen.at.b)))
+
+
 def compare(net: Net, replies: Replies) -> Comparison:
     """Evaluate a network at all replies; O(k d (m + k)) flops."""
     xp, ledger, link = replies.xp, replies.ledger, net.link
     at = placed(net, xp)
-    arguments = replies.X @ at.a.T + at.b
+    with all_threads():
+        arguments = replies.X @ at.a.T + at.b
     values = xp.value(link.odd)(arguments)
     slopes = xp.derivative(link.odd)(arguments) * at.u
     predicted = values @ at.u + net.c
