@@ -162,13 +162,14 @@ class BlockSystem:
             raise np.linalg.LinAlgError("The replies leave a direction of the parameters open.")
 
     def holds_at(self, seen: Comparison, most: float) -> bool:
-        """Say whether a network is so close to the one linearised at that no unit's value changed by more than `most`.
+        """Say whether a network is so close to the one linearised at that no argument that counts changed by `most`.
 
         Slopes are then as good as the same, and so are these equations.
         """
         old = self.linearised_at
-        changes = [self.xp.widest(seen.values - old.values)]
-        changes += [self.xp.widest(new.values - was.values) for new, was in zip(seen.probes, old.probes)]
+        counts = abs(old.arguments) <= seen.at.net.link.flat
+        changes = [self.xp.widest((seen.arguments - old.arguments) * counts)]
+        changes += [self.xp.widest(new.slopes / was.slopes - 1) for new, was in zip(seen.probes, old.probes)]
         return max(float(change.max()) for change in changes) < most
 
     def solve(self, extra: Array, cores: list[Array]) -> Changes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from .exact_policy import PLANE, digits_of
 from .net import Net
 from .scan import Step
 
-__all__ = ["PlaneUnit", "settle_in_plane"]
+__all__ = ["InPlane", "PlaneUnit", "settle_in_plane"]
 
 _FRACTIONS = 2.0 ** np.arange(-6, 6)  # radii worth a sample, over the step's own; 1 says nothing new
 
@@ -39,6 +40,8 @@ class PlaneUnit:
         Radius and angle of the point of the hyperplane from which the unit is probed.
     misfit : float
         Largest residual of the samples over its standard size; inf until settled.
+    spread : (3, n) array
+        Changes of the solution with the samples, each by its standard size.
     """
 
     step: Step
@@ -52,20 +55,25 @@ class PlaneUnit:
     rows: list[int] = field(default_factory=list)
     solution: Floats = field(default_factory=lambda: np.zeros(3))
     misfit: float = np.inf
+    spread: Floats = field(default_factory=lambda: np.zeros((3, 0)))
     base: Floats = field(default_factory=lambda: np.zeros(2))
     ask_at: tuple[float, float] = (0.0, 0.0)
     settled: bool = False
 
     def add(self, radius: float, angle: float, argument: float, row: int) -> None:
         """Take a sample on the slope."""
-        slope = max(float(self.link.odd.derivative(np.array([argument]))[0]), 1e-300)
-        output = 24 * self.ledger.rounding(radius) / (abs(self.step.weight) * slope)
         self.polar.append((radius, angle))
         self.arguments.append(argument)
+        self.errors.append(self.rounding(radius, argument))
+        self.rows.append(row)
+
+    def rounding(self, radius: float, argument: float = 0.0) -> float:
+        """Return the standard size of the rounding of a sample's argument this far from the origin."""
+        slope = max(float(self.link.odd.derivative(np.array([argument]))[0]), 1e-300)
+        output = 24 * self.ledger.rounding(radius) / (abs(self.step.weight) * slope)
         # The whole unit rounds, not only its part in the plane, which is two of d coordinates.
         inner = 2 * self.step.steepness * self.fullness * radius + abs(argument) + 1.0
-        self.errors.append(output + self.link.eps * inner)
-        self.rows.append(row)
+        return float(output + self.link.eps * inner)
 
     def solve(self) -> None:
         """Weighted least squares for the plane part and the offset."""
@@ -76,6 +84,11 @@ class PlaneUnit:
         system, right = design / scale * weights[:, None], np.array(self.arguments) * weights
         answer = np.linalg.lstsq(system, right, rcond=None)[0]
         self.solution, self.misfit = answer / scale, float(np.abs(system @ answer - right).max())
+        self.spread = np.linalg.pinv(system) / scale[:, None]
+
+    def uncertainty(self, radius: float, angle: float) -> float:
+        """Return the standard size of the rounding that is left in the argument at a point of the plane."""
+        return float(np.linalg.norm(np.array([radius * np.cos(angle), radius * np.sin(angle), 1.0]) @ self.spread))
 
     def crossing(self, radius: float) -> float | None:
         """Return the angle near the step where the hyperplane meets the circle of this radius."""
@@ -89,19 +102,26 @@ class PlaneUnit:
         return float(both[np.argmin(away)])
 
 
-def settle_in_plane(ledger: Ledger, scan: CircleScan, known: Net) -> tuple[list[PlaneUnit], list[Step]]:
+class InPlane(NamedTuple):
+    """Units that are settled, steps that turned out not to be one unit, and how many units were left to another plane."""
+
+    units: list[PlaneUnit]
+    impure: list[Step]
+    n_left: int
+
+
+def settle_in_plane(
+    ledger: Ledger, scan: CircleScan, known: Net, others_to_come: bool = False
+) -> InPlane:
     """Find plane part and offset of every step; about one query each.
 
     Parameters
     ----------
     known : Net
         Units whose contribution was taken off the scanned values.
+    others_to_come : bool
+        Whether units that stand alone only where rounding is coarse may be left to another plane.
 
-    Returns
-    -------
-    settled : list of PlaneUnit
-    impure : list of Step
-        Steps that turned out not to be one unit.
     """
     units = [_start(ledger, scan, step, known) for step in scan.steps]
     for _ in range(PLANE.most_tries):
@@ -115,9 +135,11 @@ def settle_in_plane(ledger: Ledger, scan: CircleScan, known: Net) -> tuple[list[
         for unit, answer, row in zip(active, answers, asked.rows):
             _take(unit, float(answer), int(row))
     good = [unit for unit in units if unit.settled and unit.misfit < PLANE.pure]
-    return _distinct(good, digits_of(ledger.resolution).same), [
-        unit.step for unit in units if not (unit.settled and unit.misfit < PLANE.pure)
-    ]
+    impure = [unit.step for unit in units if not (unit.settled and unit.misfit < PLANE.pure)]
+    fine = good
+    if others_to_come and ledger.n_features > PLANE.worth_another:
+        fine = [unit for unit in good if unit.rounding(float(unit.base[0])) < PLANE.coarse * known.link.usable]
+    return InPlane(_distinct(fine, digits_of(ledger.resolution).same), impure, len(good) - len(fine))
 
 
 def _distinct(units: list[PlaneUnit], same: float) -> list[PlaneUnit]:
@@ -181,5 +203,8 @@ def _take(unit: PlaneUnit, answer: float, row: int) -> None:
         unit.settled, unit.misfit = True, np.inf
         return
     unit.base, unit.ask_at = np.array([target, crossing]), (target, crossing)
-    # A sample close to the step says little about the offset: once it is roughly known, ask where it shows.
-    unit.settled = abs(step.radius - radius) >= 0.4 * abs(step.radius - target)
+    # A sample close to the step says little about the offset: once it is roughly known, ask where it shows. And an
+    # error of the argument at the base would go into every coordinate: ask there, if what is known from afar is vague.
+    near = abs(step.radius - radius) >= 0.4 * abs(step.radius - target)
+    known = max(PLANE.vague * unit.link.usable, 2 * unit.rounding(target))
+    unit.settled = near and unit.uncertainty(target, crossing) < known

@@ -120,6 +120,7 @@ class Search:
         self.notes: list[str] = []
         self.close: Net | None = None  # explains all rows but some near the origin
         self.n_vain = 0  # looks for cancelling units that found none
+        self.n_left = 0  # units that the last circle left to the next one
         self.further_out = False  # hyperplanes are seen beyond the first circle
 
     def any_family(self) -> Identification:
@@ -160,6 +161,9 @@ class Search:
             self._look(rays, attempt, radius)
             if not self.known.k and not self.further_out and last is None:
                 raise_if_shapeless(self.scans[-1], self.link, self.ledger.n_queries)
+            if self.n_left:  # seen, and left to another plane: there is nothing to fit or to mend before that
+                radius *= self.policy.growth
+                continue
             idle = idle + 1 if self.known.k <= before else 0
             rows = at_rows(self.known, self.ledger)
             far_out = self._only_far_rows_missed(rows, radius) or (self.further_out and not self.known.k)
@@ -207,7 +211,9 @@ class Search:
             self.policy.intervals * 2 ** min(attempt, self.policy.most_doublings),
         )
         self.scans.append(scan)
-        units, impure = settle_in_plane(self.ledger, scan, self.known)
+        units, impure, self.n_left = settle_in_plane(
+            self.ledger, scan, self.known, attempt < self.policy.fine_attempts
+        )
         self.ledger.n_units = self.known.k + len(units)
         before, known = self.known, self.known.with_units(probe_units(self.ledger, frame, units, self.known))
         # On the first circle single units overlap by chance; what is no unit on the next one is suspected of being two.
