@@ -174,7 +174,8 @@ class Ledger:
 
     def own(self, answers: Floats) -> Floats | float:
         """Return the rounding that answers have beyond all others: undoing a link costs large ones their digits."""
-        return 0.0 if self._grain.own is None else self._grain.own(answers)
+        own = self._grain.own
+        return 0.0 if own is None else own(answers.ravel()).reshape(answers.shape)
 
     def tolerance(self, radii: Any) -> Any:
         """Differences up to this size are rounding at these distances: plateaus are told by it."""

@@ -37,6 +37,7 @@ class _Cores:
         plane = self.stack.frame.plane
         flat, bases = (self.xp.get(rows @ plane.T) for rows in (replies.X, self.stack.bases))
         slopes, noise = self.xp.get(seen.slopes), self.xp.get(seen.noise)
+        shared = self.xp.get((abs(seen.arguments) <= seen.at.net.link.flat).sum(1)) > 1  # rows on which several move
         self.chosen = np.empty((len(bases), 3), dtype=np.intp)
         in_plane = np.empty((len(bases), 3, 3))
         counts = np.array([len(probe.rows) for probe in self.stack.probes])
@@ -46,7 +47,7 @@ class _Cores:
             ones = np.ones((*rows.shape, 1))
             full = np.concatenate([flat[rows] - bases[which, None], ones], axis=2)
             full *= (slopes[rows, self.stack.units[which, None]] / noise[rows])[:, :, None]
-            best = _most_informative(full)
+            best = _most_informative(full, shared[rows])
             self.chosen[which] = np.take_along_axis(rows, best, axis=1)
             in_plane[which] = np.take_along_axis(full, best[:, :, None], axis=1)
         self.in_plane = self.xp.put(in_plane)  # (n, 3, 3), weighted
@@ -110,12 +111,15 @@ class _Cores:
         return self.xp.join([a, offsets[:, :, None]], axis=2).swapaxes(1, 2)
 
 
-def _most_informative(rows: Floats) -> Ints:
-    """Return, for n sets of at least three rows, the numbers of those three whose determinant is largest, (n, 3)."""
+def _most_informative(rows: Floats, shared: NDArray[np.bool_]) -> Ints:
+    """Return, for n sets of at least three rows, the numbers of those three whose determinant is largest, (n, 3).
+
+    Rows on which other units move too, `shared` (n, rows), are taken only for want of others.
+    """
     if rows.shape[1] == 3:
         return np.tile(np.arange(3), (len(rows), 1))
     triples = np.array(list(combinations(range(rows.shape[1]), 3)))
-    scaled = rows / np.abs(rows).max(axis=1, keepdims=True)
+    scaled = rows / np.abs(rows).max(axis=1, keepdims=True) * np.where(shared, 1e-30, 1.0)[:, :, None]
     return np.asarray(triples[np.argmax(np.abs(np.linalg.det(scaled[:, triples])), axis=1)])
 
 

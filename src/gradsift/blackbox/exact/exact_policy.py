@@ -52,7 +52,7 @@ class SearchPolicy:
     circle: float = 20.0  # radius of the circle over the radius at which a ray is flat; all rows
     growth: float = 2.0  # of the circle from one attempt to the next; guess
     most_attempts: int = 6  # guess
-    fine_attempts: int = 2  # circles on which only units that can be read finely are read; guess
+    fine_attempts: int = 3  # circles on which only units that can be read finely are read; guess
     most_idle: int = 2  # circles in a row on which all units overlap by chance, before any is known; guess
     mends: bool = True  # looks for what cancels far out where only rows near the origin are missed
     patience: int = 1  # circles in a row that show nothing new beside known units; guess

@@ -103,16 +103,14 @@ class PlaneUnit:
 
 
 class InPlane(NamedTuple):
-    """Units that are settled, steps that turned out not to be one unit, and how many units were left to another plane."""
+    """Units that are settled, steps that are not one unit, and how many units are left to another plane."""
 
     units: list[PlaneUnit]
     impure: list[Step]
     n_left: int
 
 
-def settle_in_plane(
-    ledger: Ledger, scan: CircleScan, known: Net, others_to_come: bool = False
-) -> InPlane:
+def settle_in_plane(ledger: Ledger, scan: CircleScan, known: Net, others_to_come: bool = False) -> InPlane:
     """Find plane part and offset of every step; about one query each.
 
     Parameters
@@ -137,9 +135,34 @@ def settle_in_plane(
     good = [unit for unit in units if unit.settled and unit.misfit < PLANE.pure]
     impure = [unit.step for unit in units if not (unit.settled and unit.misfit < PLANE.pure)]
     fine = good
-    if others_to_come and ledger.n_features > PLANE.worth_another:
-        fine = [unit for unit in good if unit.rounding(float(unit.base[0])) < PLANE.coarse * known.link.usable]
+    if ledger.n_features > PLANE.worth_another:
+        if others_to_come:
+            fine = [unit for unit in good if unit.rounding(float(unit.base[0])) < PLANE.coarse * known.link.usable]
+        _ask_where_alone(ledger, scan, known, fine)
     return InPlane(_distinct(fine, digits_of(ledger.resolution).same), impure, len(good) - len(fine))
+
+
+def _ask_where_alone(ledger: Ledger, scan: CircleScan, known: Net, units: list[PlaneUnit]) -> None:
+    """Give units fewer than three of whose samples are precise and free of known units two more: in large joint fits,
+    a unit's own rows must settle its part in the plane."""
+    short = []
+    for unit in units if known.k else []:
+        points = scan.frame.on_circle(*np.array(unit.polar).T)
+        alone = (np.abs(known.arguments(points)) > known.link.flat).all(axis=1)
+        if (alone & (np.abs(unit.arguments) < 0.5 * known.link.usable)).sum() < 3:
+            short.append(unit)
+    for unit in short:
+        radius, angle = (float(part) for part in unit.base)
+        aside = 0.1 * known.link.usable / (unit.step.steepness * radius)
+        further = unit.crossing(2 * radius)
+        polar = np.array([(radius, angle + aside), (2 * radius, angle if further is None else further)])
+        points = scan.frame.on_circle(*polar.T)
+        asked = ledger.ask_numbered(points, "offset")
+        ratios = (asked.answers - known.predict(points) - unit.step.level) / unit.step.weight
+        for (r, at), argument, row in zip(polar, known.link.invert(ratios), asked.rows):
+            if abs(argument) < known.link.usable:
+                unit.add(float(r), float(at), float(argument), int(row))
+        unit.solve()
 
 
 def _distinct(units: list[PlaneUnit], same: float) -> list[PlaneUnit]:

@@ -14,6 +14,7 @@ from .exact_policy import PROBE, digits_of
 from .frames import PlaneFrame
 from .net import Net, Probe
 from .plane import PlaneUnit
+from .probe_rows import placed, values_at
 
 __all__ = ["probe_units"]
 
@@ -109,11 +110,12 @@ class _Readings:
         """Return the inverted answers at the probe points of these units and directions."""
         xp, explained = self.ledger.arrays, list[Floats]()
         steps, bases, frame = self.lengths[who, which], xp.put(self.at.bases), self.frame.beside(xp)
+        at = placed(self.known, xp)
 
         def rows_of(part: slice) -> Array:
             rows = frame.stepped(bases[xp.put(who[part])], xp.put(steps[part]), xp.put(which[part]), xp)
             if self.known.k or self.known.linear is not None:
-                explained.append(self.known.predict(xp.get(rows)))
+                explained.append(xp.get(values_at(at, rows, xp)))
             return rows
 
         answers = self.ledger.ask_blocks(len(who), rows_of, "probe")

@@ -9,10 +9,11 @@ import numpy as np
 
 from ..arrays import Array, Arrays
 from ..asking import Ledger
+from ..threads import all_threads
 from .frames import PlaneFrame
 from .net import GRID, Net, Probe
 
-__all__ = ["Placed", "ProbeRows", "ProbeStack", "evaluate", "placed", "stack_probes"]
+__all__ = ["Placed", "ProbeRows", "ProbeStack", "evaluate", "placed", "stack_probes", "values_at"]
 
 
 class Placed(NamedTuple):
@@ -31,6 +32,13 @@ def placed(net: Net, xp: Arrays) -> Placed:
     a = xp.put(net.a)
     linear = None if net.linear is None else xp.put(net.linear)
     return Placed(net, a, xp.put(net.b), xp.put(net.u), linear, xp.lengths(a))
+
+
+def values_at(at: Placed, rows: Array, xp: Arrays) -> Array:
+    """Return what a network says at rows (n, d) among the same arrays."""
+    with all_threads():
+        values = xp.value(at.net.link.odd)(rows @ at.a.T + at.b) @ at.u + at.net.c
+        return values if at.linear is None else values + rows @ at.linear
 
 
 @dataclass(frozen=True)

@@ -162,7 +162,6 @@ class Search:
             if not self.known.k and not self.further_out and last is None:
                 raise_if_shapeless(self.scans[-1], self.link, self.ledger.n_queries)
             if self.n_left:  # seen, and left to another plane: there is nothing to fit or to mend before that
-                radius *= self.policy.growth
                 continue
             idle = idle + 1 if self.known.k <= before else 0
             rows = at_rows(self.known, self.ledger)
@@ -211,9 +210,7 @@ class Search:
             self.policy.intervals * 2 ** min(attempt, self.policy.most_doublings),
         )
         self.scans.append(scan)
-        units, impure, self.n_left = settle_in_plane(
-            self.ledger, scan, self.known, attempt < self.policy.fine_attempts
-        )
+        units, impure, self.n_left = settle_in_plane(self.ledger, scan, self.known, attempt < self.policy.fine_attempts)
         self.ledger.n_units = self.known.k + len(units)
         before, known = self.known, self.known.with_units(probe_units(self.ledger, frame, units, self.known))
         # On the first circle single units overlap by chance; what is no unit on the next one is suspected of being two.
