@@ -16,7 +16,7 @@ from scipy.linalg import solve_triangular
 from ..activations import Activation
 from ..extras import load_extra
 
-__all__ = ["HOST", "Array", "Arrays", "TorchArrays", "arrays_beside"]
+__all__ = ["IN_MEMORY", "Array", "Arrays", "TorchArrays", "arrays_beside"]
 
 Array = Any  # of numpy, or of torch
 
@@ -203,9 +203,9 @@ class TorchArrays(Arrays):
             raise np.linalg.LinAlgError(str(singular)) from None
 
 
-HOST = Arrays()
+IN_MEMORY = Arrays()
 
 
 def arrays_beside(device: Any) -> Arrays:
     """Return the arrays of a device; of the host for None."""
-    return HOST if device is None else TorchArrays(device)
+    return IN_MEMORY if device is None else TorchArrays(device)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ..checking import Floats
 from ..errors import BudgetSpent
 from ..oracle import Oracle
-from .arrays import HOST, Array, arrays_beside
+from .arrays import IN_MEMORY, Array, Arrays, arrays_beside
 from .result import Progress
 from .threads import all_threads
 
@@ -42,6 +42,7 @@ class _Grain(NamedTuple):
 class _Stored:
     """Rows and answers as they came, and the rows beside the box once they were needed there."""
 
+    arrays: Arrays
     rows: list[Floats] = field(default_factory=list)
     answers: list[Floats] = field(default_factory=list)
     there: Array = None
@@ -66,8 +67,6 @@ class Ledger:
         Units found so far, for the progress report.
     aside : set of int
         Numbers of stored rows that count for nothing in a fit for the time being.
-    arrays : Arrays
-        Where large arrays are kept: beside the box.
     """
 
     def __init__(
@@ -88,8 +87,7 @@ class Ledger:
         self.far = FAR
         self.n_units = 0
         self.aside: frozenset[int] = frozenset()
-        self.arrays = arrays_beside(oracle.device)
-        self._stored = _Stored()
+        self._stored = _Stored(arrays_beside(oracle.device))
 
     @property
     def n_features(self) -> int:
@@ -113,6 +111,11 @@ class Ledger:
         return sum(map(len, self._stored.answers))
 
     @property
+    def arrays(self) -> Arrays:
+        """Where large arrays are kept: beside the box."""
+        return self._stored.arrays
+
+    @property
     def X(self) -> Floats:
         """Stored rows; consolidated on access."""
         kept = self._stored
@@ -129,7 +132,7 @@ class Ledger:
 
     def placed_rows(self) -> Array:
         """Return the stored rows among the arrays of the box, where they are kept."""
-        if self.arrays is HOST:
+        if self.arrays is IN_MEMORY:
             return self.X
         kept = self._stored
         n_there = 0 if kept.there is None else len(kept.there)
@@ -146,7 +149,7 @@ class Ledger:
     def only(self, rows: Any) -> Ledger:
         """Return a ledger that holds these of the stored rows, and asks nobody."""
         part = Ledger(self.oracle, 0, None, *self._grain)
-        part._stored = _Stored([self.X[rows]], [self.y[rows]])
+        part._stored = _Stored(self.arrays, [self.X[rows]], [self.y[rows]])
         part.largest, part.linear, part.far = self.largest, self.linear, self.far
         return part
 
@@ -233,7 +236,7 @@ class Ledger:
 
     def _asked(self, rows: Array) -> Floats:
         with all_threads():
-            if self.arrays is HOST:
+            if self.arrays is IN_MEMORY:
                 return self.oracle(rows)
             return np.asarray(self.arrays.get(self.oracle.ask_there(self.arrays.put(rows))))
 

@@ -18,7 +18,7 @@ from ..arrays import Array
 from ..threads import all_threads
 from .accuracy import Changes, Errors, noise_level, summarise
 from .probe_rows import ProbeRows
-from .replies import Comparison, Replies
+from .replies import AllReplies, NetSeen
 
 __all__ = ["BlockSystem"]
 
@@ -31,7 +31,7 @@ class _Cores:
     Around a probe's base the unknowns are the unit's frame coordinates and its argument at the base.
     """
 
-    def __init__(self, across: ProbeRows, seen: Comparison, replies: Replies) -> None:
+    def __init__(self, across: ProbeRows, seen: NetSeen, replies: AllReplies) -> None:
         self.xp, self.across, self.stack = replies.xp, across, across.stack
         self.weights = across.slopes * across.weights  # (n, d - 2)
         plane = self.stack.frame.plane
@@ -53,7 +53,7 @@ class _Cores:
         self.in_plane = self.xp.put(in_plane)  # (n, 3, 3), weighted
         self.in_rows = self.xp.put(self.chosen)
 
-    def couple(self, extra: Ints, seen: Comparison, replies: Replies) -> None:
+    def couple(self, extra: Ints, seen: NetSeen, replies: AllReplies) -> None:
         """Divide the extra rows on which these units move by their cores: P such pairs of unit and row.
 
         Far out few rows move a unit, so that they take about as much memory as a few networks.
@@ -130,7 +130,7 @@ class BlockSystem:
     unit must have a probe.
     """
 
-    def __init__(self, seen: Comparison, replies: Replies) -> None:
+    def __init__(self, seen: NetSeen, replies: AllReplies) -> None:
         self.xp, self.ledger, self.noise = replies.xp, replies.ledger, seen.noise
         self.linearised_at = seen
         parts = [seen.values, self.xp.zeros(len(replies.X), 1) + 1]
@@ -165,7 +165,7 @@ class BlockSystem:
         if not float(pivots.min()) > 1e-14 * float(pivots.max()):
             raise np.linalg.LinAlgError("The replies leave a direction of the parameters open.")
 
-    def holds_at(self, seen: Comparison, most: float) -> bool:
+    def holds_at(self, seen: NetSeen, most: float) -> bool:
         """Say whether a network is so close to the one linearised at that no argument that counts changed by `most`.
 
         Slopes are then as good as the same, and so are these equations.
@@ -199,7 +199,7 @@ class BlockSystem:
             own[block.stack.units] = xp.get(block.changes(core, shared, self.shared_rows, dual))
         return Changes(own, xp.get(shared))
 
-    def change(self, seen: Comparison) -> Changes:
+    def change(self, seen: NetSeen) -> Changes:
         """Return the Gauss-Newton change of the parameters of a network close to the one linearised at."""
         rows = (seen.rows / self.noise)[:, None]
         cores = []
@@ -208,7 +208,7 @@ class BlockSystem:
             cores.append(self.xp.join([rows[block.in_rows], across], axis=1))
         return self.solve(rows[self.xp.put(self.extra)], cores)
 
-    def errors(self, seen: Comparison, rng: np.random.Generator, n_draws: int = 6) -> Errors:
+    def errors(self, seen: NetSeen, rng: np.random.Generator, n_draws: int = 6) -> Errors:
         """Push draws of noise through the equations, of the size that the residuals of a network close by show."""
         put, d = self.xp.put, seen.at.net.a.shape[1]
         cores = [put(rng.standard_normal((len(block.stack.units), d + 1, n_draws))) for block in self.cores]

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...checking import Floats
-from ..arrays import HOST, Array, Arrays
+from ..arrays import IN_MEMORY, Array, Arrays
 
 __all__ = ["PlaneFrame", "frame_through"]
 
@@ -53,7 +53,7 @@ class PlaneFrame:
         axes[np.arange(len(indices)), indices + 2] = 1.0
         return np.asarray(self.from_coordinates(axes))
 
-    def stepped(self, bases: Array, steps: Array, indices: Array, xp: Arrays = HOST) -> Array:
+    def stepped(self, bases: Array, steps: Array, indices: Array, xp: Arrays = IN_MEMORY) -> Array:
         """Return ``bases + steps * across(indices)`` for a step from each base, shape (n, d), in O(1) passes over it.
 
         A basis vector is an axis with some of the two mirrors in it.

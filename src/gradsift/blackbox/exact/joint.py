@@ -18,7 +18,7 @@ from .blocks import BlockSystem
 from .dense import DenseSystem
 from .exact_policy import JOINT
 from .net import Net
-from .replies import Comparison, Replies, compare, replies_to
+from .replies import AllReplies, NetSeen, compare, replies_to
 
 __all__ = ["Solution", "parameter_errors", "solve_jointly"]
 
@@ -27,7 +27,7 @@ class _Factored(NamedTuple):
     """A network compared with all replies, and equations that hold near it."""
 
     system: BlockSystem
-    seen: Comparison
+    seen: NetSeen
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,7 @@ def _moved(net: Net, change: Changes) -> Net:
     )
 
 
-def _measured(net: Net, replies: Replies) -> tuple[Solution, Comparison]:
+def _measured(net: Net, replies: AllReplies) -> tuple[Solution, NetSeen]:
     """Compare a network with all replies."""
     seen = compare(net, replies)
     rows, probes = seen.row_chi(replies.xp), seen.probe_chi(replies.xp)

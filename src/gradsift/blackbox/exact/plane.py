@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...checking import Floats
-from ..asking import Ledger
+from ..asking import EPS, Ledger
 from ..links import Link
 from .circle import CircleScan
 from .exact_policy import PLANE, digits_of
@@ -229,5 +229,5 @@ def _take(unit: PlaneUnit, answer: float, row: int) -> None:
     # A sample close to the step says little about the offset: once it is roughly known, ask where it shows. And an
     # error of the argument at the base would go into every coordinate: ask there, if what is known from afar is vague.
     near = abs(step.radius - radius) >= 0.4 * abs(step.radius - target)
-    known = max(PLANE.vague * unit.link.usable, 2 * unit.rounding(target))
-    unit.settled = near and unit.uncertainty(target, crossing) < known
+    clear = max(PLANE.vague * unit.link.usable, 2 * unit.rounding(target))
+    unit.settled = near and (unit.ledger.resolution > EPS or unit.uncertainty(target, crossing) < clear)

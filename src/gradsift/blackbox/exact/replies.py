@@ -14,11 +14,11 @@ from ..threads import all_threads
 from .net import GRID, Net
 from .probe_rows import Placed, ProbeRows, ProbeStack, evaluate, placed, stack_probes
 
-__all__ = ["AtRows", "Comparison", "Replies", "at_rows", "compare", "replies_to"]
+__all__ = ["AllReplies", "AtRows", "NetSeen", "at_rows", "compare", "replies_to"]
 
 
 @dataclass(frozen=True)
-class Replies:
+class AllReplies:
     """Everything that was answered.
 
     Attributes
@@ -42,16 +42,16 @@ class Replies:
         return self.ledger.arrays
 
 
-def replies_to(net: Net, ledger: Ledger) -> Replies:
+def replies_to(net: Net, ledger: Ledger) -> AllReplies:
     """Return all stored rows and the probes of a network."""
     xp = ledger.arrays
     X = ledger.placed_rows()
-    return Replies(
+    return AllReplies(
         ledger, X, xp.put(ledger.y), xp.lengths(X), xp.put(ledger.doubts), tuple(stack_probes(net, xp))
     )  # fmt: skip
 
 
-class Comparison(NamedTuple):
+class NetSeen(NamedTuple):
     """A network at all replies.
 
     Attributes
@@ -97,14 +97,14 @@ def at_rows(net: Net, ledger: Ledger) -> AtRows:
     xp = ledger.arrays
     X = ledger.placed_rows()
     radii = xp.lengths(X)
-    seen = compare(net, Replies(ledger, X, xp.put(ledger.y), radii, xp.put(ledger.doubts), ()))
+    seen = compare(net, AllReplies(ledger, X, xp.put(ledger.y), radii, xp.put(ledger.doubts), ()))
     growth = 0.0 if net.linear is None else float(np.linalg.norm(net.linear)) * radii
     active = abs(seen.slopes)
     size = abs(net.c) + float(np.abs(net.u).sum()) + growth + radii * (active @ seen.at.lengths)
     return AtRows(xp.get(seen.rows), xp.get(size + active @ abs(seen.at.b)))
 
 
-def compare(net: Net, replies: Replies) -> Comparison:
+def compare(net: Net, replies: AllReplies) -> NetSeen:
     """Evaluate a network at all replies; O(k d (m + k)) flops."""
     xp, ledger, link = replies.xp, replies.ledger, net.link
     at = placed(net, xp)
@@ -121,4 +121,4 @@ def compare(net: Net, replies: Replies) -> Comparison:
     rounded = 4 * ledger.sizes(replies.radii) + terms
     noise = (ledger.eps * rounded + GRID * ledger.step + ledger.own(predicted)) * replies.doubts
     probes = [evaluate(at, stack, ledger) for stack in replies.stacks]
-    return Comparison(at, arguments, values, slopes, replies.y - predicted, noise, probes)
+    return NetSeen(at, arguments, values, slopes, replies.y - predicted, noise, probes)
