@@ -152,7 +152,7 @@ def keep(row: dict) -> None:
     path = RESULTS / "black_box_large.json"
     rows = json.loads(path.read_text())["rows"] if path.exists() else []
     key = ("d", "k", "seed", "device", "threads")
-    others = [old for old in rows if [old.get(name) for name in key] != [row.get(name) for name in key]]
+    others = [old for old in rows if "device" in old and [old[name] for name in key] != [row[name] for name in key]]
     rows = [*others, row | {"machine": machine()}]
     save("black_box_large", {"rows": sorted(rows, key=lambda r: [str(r["device"]), r["unknowns"], r["threads"]])})
 

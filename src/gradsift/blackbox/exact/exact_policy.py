@@ -90,6 +90,7 @@ class PlanePolicy:
     """A unit in the plane of the circle."""
 
     most_tries: int = 8  # guess
+    many: int = 100  # units, from which on the next two count; guess
     vague: float = 3e-11  # of the usable range: error of an argument worth a query; (784, 256), (2000, 500)
     coarse: float = 1.5e-10  # the same beyond which probes say too little; (784, 256), (2000, 500)
     worth_another: int = 100  # inputs, from which on finding a unit again costs far less than probing it again; guess

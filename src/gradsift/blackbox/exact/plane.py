@@ -122,6 +122,9 @@ def settle_in_plane(ledger: Ledger, scan: CircleScan, known: Net, others_to_come
 
     """
     units = [_start(ledger, scan, step, known) for step in scan.steps]
+    # Among many units some stand alone only far out, where rounding is coarse.
+    many = known.k + len(units) >= PLANE.many and ledger.resolution <= EPS
+    vague = PLANE.vague * known.link.usable if many else np.inf
     for _ in range(PLANE.most_tries):
         active = [unit for unit in units if not unit.settled]
         if not active:
@@ -131,11 +134,11 @@ def settle_in_plane(ledger: Ledger, scan: CircleScan, known: Net, others_to_come
         asked = ledger.ask_numbered(points, "offset")
         answers = asked.answers - known.predict(points)
         for unit, answer, row in zip(active, answers, asked.rows):
-            _take(unit, float(answer), int(row))
+            _take(unit, float(answer), int(row), vague)
     good = [unit for unit in units if unit.settled and unit.misfit < PLANE.pure]
     impure = [unit.step for unit in units if not (unit.settled and unit.misfit < PLANE.pure)]
     fine = good
-    if ledger.n_features > PLANE.worth_another:
+    if many and ledger.n_features > PLANE.worth_another:
         if others_to_come:
             fine = [unit for unit in good if unit.rounding(float(unit.base[0])) < PLANE.coarse * known.link.usable]
         _ask_where_alone(ledger, scan, known, fine)
@@ -202,8 +205,11 @@ def _isolated_radius(scan: CircleScan, step: Step, known: Net) -> float:
     return float(radii[np.argmax(fits)]) if fits.any() else 2 * step.radius
 
 
-def _take(unit: PlaneUnit, answer: float, row: int) -> None:
-    """Use a sample at another radius, and decide where the next one goes."""
+def _take(unit: PlaneUnit, answer: float, row: int, vague: float) -> None:
+    """Use a sample at another radius, and decide where the next one goes.
+
+    An argument at the base that is uncertain by more than `vague` is worth a query.
+    """
     step, (radius, angle) = unit.step, unit.ask_at
     ratio = (answer - step.level) / step.weight
     argument = float(unit.link.invert(np.array([ratio]))[0])
@@ -229,5 +235,4 @@ def _take(unit: PlaneUnit, answer: float, row: int) -> None:
     # A sample close to the step says little about the offset: once it is roughly known, ask where it shows. And an
     # error of the argument at the base would go into every coordinate: ask there, if what is known from afar is vague.
     near = abs(step.radius - radius) >= 0.4 * abs(step.radius - target)
-    clear = max(PLANE.vague * unit.link.usable, 2 * unit.rounding(target))
-    unit.settled = near and (unit.ledger.resolution > EPS or unit.uncertainty(target, crossing) < clear)
+    unit.settled = near and unit.uncertainty(target, crossing) <= max(vague, 2 * unit.rounding(target))

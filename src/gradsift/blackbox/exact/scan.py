@@ -122,13 +122,13 @@ class _Verdict:
     sharp: bool = False
 
 
-def scan_steps(ask: Callable[[Floats], Samples], samples: Samples, radius: float, link: Link) -> Scan:
+def scan_steps(ask: Callable[[Floats, int], Samples], samples: Samples, radius: float, link: Link) -> Scan:
     """Refine samples on an arc until each step is understood or given up.
 
     Parameters
     ----------
     ask : callable
-        Angles -> new samples; one call per round, for all intervals at once.
+        Angles and number of steps understood so far -> new samples; one call per round, for all intervals at once.
     samples : Samples
         The first ones, the ends of the arc among them.
     radius : float
@@ -153,7 +153,7 @@ def scan_steps(ask: Callable[[Floats], Samples], samples: Samples, radius: float
             wanted = wanted[: SCAN.pilots] if given_up < SCAN.pilots and not any(v.sharp for v in verdicts) else []
         if not wanted:
             break
-        samples = samples.extended(ask(np.array(wanted)))
+        samples = samples.extended(ask(np.array(wanted), sum(v.line is not None for v in verdicts)))
     steps = [_as_step(samples, numbers, v.line, radius, link) for numbers, v in zip(gaps, verdicts) if v.line]
     lost = [(numbers[0], numbers[-1]) for numbers, v in zip(gaps, verdicts) if v.line is None]
     return Scan(
