@@ -122,8 +122,8 @@ def settle_in_plane(ledger: Ledger, scan: CircleScan, known: Net, others_to_come
 
     """
     units = [_start(ledger, scan, step, known) for step in scan.steps]
-    # Among many units some stand alone only far out, where rounding is coarse.
-    many = known.k + len(units) >= PLANE.many and ledger.resolution <= EPS
+    # Among many units some stand alone only far out, where rounding is coarse; beside a linear term it is everywhere.
+    many = known.k + len(units) >= PLANE.many and ledger.resolution <= EPS and ledger.linear is None
     vague = PLANE.vague * known.link.usable if many else np.inf
     for _ in range(PLANE.most_tries):
         active = [unit for unit in units if not unit.settled]
