@@ -15,7 +15,7 @@ SMALL = {
     ),
     "black_box_deep": (["--rows", "random", "--share", "0.001", "--first", "1"], "exact_and_certified"),
     "black_box_kinked": (["--nets", "0.01", "--largest", "60", "--cells", "exact", "auto"], "named right"),
-    "black_box_large": (["--features", "12", "--units", "3"], "queries per unknown"),
+    "black_box_large": (["--sizes", "12x3"], "queries per unknown"),
     "hostile_boxes": (["--runs", "1", "--kinds", "thin slab", "slope 20, width .2"], "parallel units found"),
     "cpu_kernel": (["--rows", "2000", "--points", "20", "--repeats", "1"], "(asked 40%)"),
     "dask_workers": (["--rows", "20000", "--points", "5", "--repeats", "1"], "same bits: True"),

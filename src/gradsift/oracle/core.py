@@ -324,6 +324,27 @@ class Oracle:
         rows, outputs = self._asked(X)
         return self.seen(outputs, rows)
 
+    @property
+    def device(self) -> Any:
+        """The accelerator on which questions and answers may stay; None: they go through memory.
+
+        Only a box with one plain output that computes there in double precision has one.
+        """
+        calls, plain = self._calls, self.journal is None and self.link is None and self.frame is None
+        plain = plain and self.bounds is None and not calls.remember and calls.batch_size is None and calls.n_jobs == 1
+        return getattr(self.function, "device", None) if plain and self._ledger.n_outputs == 1 else None
+
+    def ask_there(self, rows: Any) -> Any:
+        """Ask for the values at rows that are on `device` already, shape (n,), and leave them there."""
+        with self._ledger.call:
+            self._check_budget(len(rows))
+            values = self.function.there(rows)  # type: ignore[attr-defined]
+            if not bool(values.isfinite().all()):
+                return values.new_tensor(self(rows.cpu().numpy()))  # asks again, and says which input it was
+            self._ledger.n_queries += len(rows)
+            self._ledger.position += len(rows)
+        return values * float(self.weights[0])
+
     def outputs(self, X: ArrayLike) -> Floats:
         """Ask for the function's own outputs at the rows of X, (n, m): no link undone, nothing projected."""
         return self._asked(X)[1].copy()

@@ -26,6 +26,7 @@ from .circle import tolerances
 from .exact_policy import COARSE_SEARCH, NEAR_ORIGIN, SearchPolicy, digits_of
 from .joint import Solution, parameter_errors, solve_jointly
 from .net import Net
+from .replies import AtRows
 from .search import Search
 
 __all__ = ["identify_coarse", "is_fine"]
@@ -94,9 +95,9 @@ class CoarseSearch(Search):
         tolerance = float(self.ledger.tolerance(0.0)) / self.ledger.largest
         return link.coarser(tolerance, max(link.eps, self.ledger.eps))
 
-    def complete(self, residuals: Floats, idle: int) -> bool:
+    def complete(self, rows: AtRows, idle: int) -> bool:
         """Say whether the units seem to be all; a unit read badly may look like one that is missing."""
-        return idle > 0 or super().complete(residuals, idle)
+        return idle > 0 or super().complete(rows, idle)
 
     def after_a_misfit(self, fit: Solution) -> Net:
         """Return the units as they were read; without suspects if as many have failed before.
@@ -106,10 +107,10 @@ class CoarseSearch(Search):
         failed, self.n_failed = self.n_failed, self.known.k
         return super().after_a_misfit(fit) if failed == self.known.k else self.known
 
-    def inaccuracy(self, X: Floats) -> Floats:
-        """Return what the units' own inaccuracy, before the joint fit, may leave of the answers, (n,)."""
+    def inaccuracy(self, rows: AtRows) -> Floats:
+        """Return what the units' own inaccuracy, before the joint fit, may leave of the stored answers, (n,)."""
         levels = 0.1 * digits_of(self.ledger.resolution).known * np.abs(self.known.u).sum()
-        return np.asarray(tolerances(self.ledger, self.known, X, self.ledger.y) + levels)
+        return np.asarray(tolerances(self.ledger, self.known, self.ledger.X, self.ledger.y) + levels)
 
     def joint(self) -> Solution:
         """Fit all answers, beginning near the origin if that fails: far out a unit read badly is off by its all."""
@@ -152,7 +153,7 @@ class CoarseSearch(Search):
         held = near_points(net, 10 + int(NEAR_ORIGIN.held_out * net.n_unknowns), self.rng)
         fresh = (self.ledger.ask(held, "fresh") - fit.net.predict(held)) / fit.net.noise(held, self.ledger)
         fit = solve_jointly(fit.net, self.ledger)
-        errors = parameter_errors(fit.net, self.ledger, self.rng)
+        errors = parameter_errors(fit, self.ledger, self.rng)
         return self.result(fit, errors, _certify(fit, errors, self.ledger, fresh))
 
 
