@@ -176,6 +176,14 @@ class KinkBumpPolicy:
 
 
 @dataclass(frozen=True)
+class OddPartPolicy:
+    """One hidden layer or more."""
+
+    radius: float = 1e5  # over the reach: offsets, which do not cancel, are small beside the answers; guess
+    adds_up: float = 1e-3  # of the largest answer; rows "deep"
+
+
+@dataclass(frozen=True)
 class OpeningPolicy:
     """Paths, one after the other."""
 
@@ -207,4 +215,5 @@ NEAR_ORIGIN = NearOriginPolicy()
 VOUCH = VouchPolicy()
 SIGNS = SignPolicy()
 BUMP = KinkBumpPolicy()
+ODD_PART = OddPartPolicy()
 OPENING = OpeningPolicy()

@@ -27,6 +27,7 @@ from .kinks import Bend, NotThatShape
 from .leg_fit import SettledLeg, settle_leg
 from .legs import LegScan, PathFailed, ask_ends, scan_leg
 from .near_origin import Polished, polish_near_origin
+from .odd_part import odd_part_is_linear
 from .path import half_square
 from .reach import LinearReach, find_reach
 from .roomier import measure_again
@@ -146,11 +147,8 @@ class _Opening:
     def _heed(self, failure: PathFailed, number: int, reach: LinearReach) -> None:
         """Note why a path failed; refuse if that speaks against the whole function."""
         self.notes.append(f"path {number + 1}: {failure}")
-        if isinstance(failure, BehindThePath) and sum("behind the path" in note for note in self.notes) > 1:
-            raise NotIdentifiable(
-                f"The kinks on two paths do not foretell the function behind them ({self.ledger.n_queries} queries): a "
-                "network with more than one hidden layer, or an output link that is not undone."
-            )
+        if isinstance(failure, BehindThePath) and not odd_part_is_linear(self.ledger, reach, self.rng):
+            raise self._deeper()
         if number or isinstance(failure, BehindThePath) or self.grain is not EXACT_ANSWERS:
             return
         sighting = which_activation(self.ledger, reach, self.rng)
@@ -161,12 +159,20 @@ class _Opening:
                 f"({self.ledger.n_queries} queries); use activation='{sighting.name}'.",
                 sighting.name,
             )
+        if not odd_part_is_linear(self.ledger, reach, self.rng):
+            raise self._deeper()
         if sighting.name is None:
             raise NotIdentifiable(
                 f"The function grows far out, but has no single {self.shape.name} units: {sighting.says} "
                 f"({self.ledger.n_queries} queries). Try activation='auto'; else it is a deeper network, or an output "
                 "link is not undone."
             )
+
+    def _deeper(self) -> NotIdentifiable:
+        return NotIdentifiable(
+            f"Far out the odd part of the function is not linear ({self.ledger.n_queries} queries): a network with "
+            "more than one hidden layer, or an output link that is not undone."
+        )
 
     def _along_a_path(self, radius: float, reach: LinearReach) -> _Attempt:
         """Find a network along one path and test it, near the origin again if only the polish is at fault."""
