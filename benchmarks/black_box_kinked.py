@@ -28,7 +28,7 @@ import gradsift as gs
 from gradsift.activations import get_activation
 from record import RESULTS, save
 
-_TEACHERS, _METHOD = 1601, 1602  # separate random streams for the reported run; tuning used teachers 1 to 11
+_TEACHERS, _METHOD = 1611, 1612  # separate random streams for the reported run; tuning used teachers 1 to 11 and 1601
 WRONG = 1e-8
 
 ACTIVATIONS = ("relu", "leaky_relu", "softplus", "silu", "gelu", "gelu_tanh", "elu", "mish")
@@ -93,7 +93,7 @@ class Teacher:
         self.c = float(rng.standard_normal())
         skip = task.number % 2 == 1 and task.kind == "exact"
         self.g = rng.standard_normal(d) / np.sqrt(d) * skip
-        self.f = get_activation(name).value
+        self.name, self.f = name, get_activation(name).value
         self.inner = rng.standard_normal((k, k)) if task.activation == "deep" else None
         self.unknowns = k * (d + 2) + 1 + d * skip + (k * (k + 1) if task.activation == "deep" else 0)
 
@@ -107,6 +107,8 @@ class Teacher:
         """Return the largest error; infinite if the number of units is another one."""
         found = model.units * (model.slopes * model.weights)[:, None]
         jumps, distances = self.a * self.u[:, None], np.abs(self.b) / np.linalg.norm(self.a, axis=1)
+        if (self.name, model.activation) == ("logistic", "tanh"):  # half as steep, half as high
+            jumps = jumps / 4
         if len(found) != len(jumps):
             return float("inf")
         X = np.random.default_rng(9).standard_normal((500, len(self.g)))

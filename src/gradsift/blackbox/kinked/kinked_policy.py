@@ -59,7 +59,7 @@ class LegPolicy:
     least_gap: float = 1e-11  # over the leg's length: nothing is told apart below; guess
     rounding: float = 3.0 * 2.0**-52  # of one answer, over the largest; guess
     kink_within: float = 20.0  # rounding errors by which three answers at an end miss a line; guess
-    patience: tuple[int, int] = (40, 14)  # queries on a leg: at least, and per kink found; wrong rows
+    patience: tuple[int, int] = (32, 14)  # queries on a leg: at least, and per kink found; wrong rows
 
 
 @dataclass(frozen=True)
