@@ -19,13 +19,25 @@ class GrainPolicy:
     end: float = 2e-3  # of a leg, instead of LEG.end, in single precision; guess
     pair: float = 2e-2  # of a gap, instead of LEG.pair, in single precision; guess
     behind: float = 0.02  # instead of CELL.other, in single precision; guess
+    behind_in_noise: float = 2e-4  # instead of CELL.other, through noise; noise rows
     crossed_twice: float = 0.02  # instead of CELL.crossed_twice, in single precision; guess
     precise: float = 1e-6  # instead of ROOMIER.precise, in single precision; guess
     offsets: float = 0.07  # standard error of an offset over the noise; noise rows
+    enough: tuple[float, float] = (0.5, 2e-5)  # the same where noise is faint: over noise, over the size; decimals rows
+    trust: float = 2.0  # how much worse than thought offsets and widths may be between rounds; noise rows
     most: tuple[int, int] = (10, 6)  # points near the origin through noise in one round: at least, and per unknown
+    most_smooth: tuple[int, int] = (10, 4)  # the same where units have widths; noise rows
     rounds: int = 4  # of such points, each from what is known by then; noise rows
     repeats: int = 2  # most answers at one point in a round; guess
     digits: float = 4.0  # relative errors of answers in the standard error of an offset; float32 rows
+    blur: float = 100.0  # length of the path beside a kink, over the reach, in which smooth units may be rounded; guess
+    outside: float = 0.8  # of that length, within which answers are left out of a leg's fit; guess
+    near_blur: float = 0.01  # the same across a hyperplane, over that along the path; guess
+    rounded: float = 0.1  # of that distance: height of a unit's rest; guess
+    beyond: float = 2.0  # candidates for straight answers near the origin, over that distance; guess
+    placed: tuple[float, float] = (0.5, 3e-4)  # error of an offset before widths: over noise, over jump by blur; guess
+    smooth: float = 1e6  # radius of the path over the reach, instead of OPENING.smooth; guess
+    wider: float = 2.0  # most change of a width in one step; guess
     cancel: float = 1e-3  # instead of 1e-6, what a linear term may leave in single precision; guess
 
 
@@ -137,6 +149,20 @@ class NearOriginPolicy:
 
 
 @dataclass(frozen=True)
+class WidthPolicy:
+    """Profiles of smooth units through coarse answers."""
+
+    candidates: int = 200  # places on a hyperplane; guess
+    along: float = 10.0  # their distance from its foot over the reach; guess
+    places: tuple[float, float, float, float] = (0.4, 1.0, 2.0, 4.0)  # over the width; guess
+    first: tuple[float, ...] = (0.25, 0.1, 0.04, 0.015, 0.006, 0.0025, 0.001)  # over the reach; guess
+    range: tuple[float, float] = (2e-4, 0.3)  # of widths, over the reach; guess
+    grid: int = 120  # guess
+    sure: float = 0.5  # relative error of a width that may guide others; guess
+    least_error: float = 0.02  # relative; guess
+
+
+@dataclass(frozen=True)
 class VouchPolicy:
     """Fresh points and bounds."""
 
@@ -212,6 +238,7 @@ CELL = CellPolicy()
 ROOMIER = RoomierPolicy()
 ASSEMBLE = AssemblePolicy()
 NEAR_ORIGIN = NearOriginPolicy()
+WIDTHS = WidthPolicy()
 VOUCH = VouchPolicy()
 SIGNS = SignPolicy()
 BUMP = KinkBumpPolicy()

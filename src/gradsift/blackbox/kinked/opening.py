@@ -31,9 +31,10 @@ from .odd_part import odd_part_is_linear
 from .path import half_square
 from .reach import LinearReach, find_reach
 from .roomier import measure_again
-from .shape import shape_of
+from .shape import KINKED, Shape, shape_of
 from .signs import model_of
 from .vouching import UnitBounds, bounds_of, certify_kinks, far_pair, foretold, near_points
+from .widths import measure_widths
 
 __all__ = ["open_kinked"]
 
@@ -87,10 +88,11 @@ def open_kinked(
         raise NotIdentifiable(f"Units with kinks are found in three dimensions and more, got {oracle.n_features}.")
     opening = _Opening(Ledger(oracle, max_queries, progress), activation, as_generator(rng))
     opening.grain = grain
-    if grain is not EXACT_ANSWERS and not (opening.told and opening.shape.sharp):
+    if grain is not EXACT_ANSWERS and not (opening.told and opening.shape.even):
         raise NotIdentifiable(
-            f"Through coarse answers (relative error {grain.relative:.1g}, noise {grain.sd:.2g}) only relu and "
-            f"leaky_relu units are found, got activation={activation!r}."
+            f"Through coarse answers (relative error {grain.relative:.1g}, noise {grain.sd:.2g}) only "
+            f"{', '.join(name for name in KINKED if shape_of(name).even)} units are found, got "
+            f"activation={activation!r}."
         )
     return opening.run()
 
@@ -117,7 +119,7 @@ class _Opening:
             self._tell_activation(reach)
         last: _Attempt | None = None
         for number, factor in enumerate(OPENING.factors):
-            radius = factor * (OPENING.sharp if self.shape.sharp else OPENING.smooth) * reach.radius
+            radius = factor * self._path_over_reach() * reach.radius
             radius = max(radius, factor * GRAIN.far * self.grain.sd / max(reach.slope, 1e-300))
             try:
                 last = self._along_a_path(radius, reach)
@@ -133,6 +135,11 @@ class _Opening:
                 "undone, or units in nearly parallel pairs."
             )
         return self._result(last, number + 1)
+
+    def _path_over_reach(self) -> float:
+        if self.shape.sharp:
+            return OPENING.sharp
+        return OPENING.smooth if self.grain is EXACT_ANSWERS else GRAIN.smooth
 
     def _tell_activation(self, reach: LinearReach) -> None:
         sighting = which_activation(self.ledger, reach, self.rng)
@@ -179,7 +186,8 @@ class _Opening:
         ledger = self.ledger
         found = self._find(radius, reach)
         ledger.n_units = found.net.k
-        polished = polish_near_origin(found, ledger, self.rng)
+        polished = self._polish(found)
+        found = polished.found
         fresh, near = self._fresh_near(polished)
         if not near < KINKED_UNITS.residuals:
             polished = polish_near_origin(found, ledger, self.rng, polished)
@@ -188,6 +196,14 @@ class _Opening:
         misses = max(near, foretold(polished, far, ledger.ask(far, "fresh")))
         return _Attempt(polished, foretold(polished, polished.X, polished.y), misses, fresh + len(far))
 
+    def _polish(self, found: Found) -> Polished:
+        """Offsets and widths from near the origin; through coarse answers first where all units are straight."""
+        polished = polish_near_origin(found, self.ledger, self.rng)
+        if found.net.shape.blur:
+            rounded = measure_widths(polished, self.shape, self.ledger, self.rng)
+            polished = polish_near_origin(rounded.found, self.ledger, self.rng, rounded)
+        return polished
+
     def _fresh_near(self, polished: Polished) -> tuple[int, float]:
         """Return the number of fresh points near the origin, and the worst miss there."""
         points = near_points(polished.found, self.rng)
@@ -195,6 +211,8 @@ class _Opening:
 
     def _find(self, radius: float, reach: LinearReach) -> Found:
         ledger, shape = self.ledger, self.shape
+        if self.grain is not EXACT_ANSWERS and not shape.sharp:  # so far out that kinks look sharp
+            shape = replace(shape_of("relu"), blur=GRAIN.blur * reach.radius)
         path = half_square(radius, OPENING.near * reach.radius, ledger.n_features, self.rng)
         ends = ask_ends(ledger, path, self.grain)
         bend = Bend(shape, OPENING.width / reach.radius)
@@ -205,7 +223,7 @@ class _Opening:
             ]
         except NotThatShape:
             raise PathFailed("the first kinks have another shape") from None
-        first, second = (self._settle(scan, ends.sigma) for scan in scans)
+        first, second = (self._settle(shape, scan, ends.sigma) for scan in scans)
         if max(first.chi, second.chi) > KINKED_UNITS.residuals:
             raise PathFailed("single kinks do not explain all answers on a leg")
         largest = max(float(np.abs(scan.values).max()) for scan in scans)
@@ -223,21 +241,21 @@ class _Opening:
         gradients = measure_again(ledger, path, gradients, crossings, shape, sigma, self.grain)
         return assemble(path, bases, crossings, gradients, shape, sigma, self.grain)
 
-    def _settle(self, scan: LegScan, sigma: float) -> SettledLeg:
+    def _settle(self, shape: Shape, scan: LegScan, sigma: float) -> SettledLeg:
         """Fit all answers on a leg. A smooth kink leaves the lines beside it free to move together with its width:
         one more answer in the cell ties them."""
-        leg = settle_leg(self.shape, scan, sigma)
-        if self.shape.sharp:
+        leg = settle_leg(shape, scan.outside(GRAIN.outside * shape.blur), sigma)
+        if shape.sharp:
             return leg
-        middles = np.array([stretch.middle for stretch in stretches_of(leg, self.shape, sigma)])
-        middles = middles[leg.at(self.shape, middles)[1] > OPENING.loose]
+        middles = np.array([stretch.middle for stretch in stretches_of(leg, shape, sigma)])
+        middles = middles[leg.at(shape, middles)[1] > OPENING.loose]
         if not len(middles):
             return leg
         answers = self.ledger.ask(scan.leg.points(middles), "path")
         more = replace(
             scan, kinks=leg.kinks, times=np.append(scan.times, middles), values=np.append(scan.values, answers)
         )
-        return settle_leg(self.shape, more, sigma)
+        return settle_leg(shape, more, sigma)
 
     def _result(self, attempt: _Attempt, n_paths: int) -> Identification:
         bounds = bounds_of(attempt.polished)
