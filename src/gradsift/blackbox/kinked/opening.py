@@ -117,6 +117,8 @@ class _Opening:
             )
         if not self.told:
             self._tell_activation(reach)
+        if self.grain.sd and not self.shape.sharp:
+            reach = replace(reach, radius=GRAIN.further * reach.radius)
         last: _Attempt | None = None
         for number, factor in enumerate(OPENING.factors):
             radius = factor * self._path_over_reach() * reach.radius
