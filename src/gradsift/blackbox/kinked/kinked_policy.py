@@ -139,6 +139,7 @@ class NearOriginPolicy:
     rounds: int = 3  # guess
     steps: int = 4  # guess
     prior: float = 10.0  # how much worse than thought the start may be; guess
+    loose: float = 100.0  # prior of a fit that is hardly tied, over the size of a parameter; guess
     pool: tuple[int, int] = (40, 8)  # candidates: at least, and per unit; guess
     least_gain: float = 1e-3  # of the worst variance, by one more answer; guess
     along: tuple[float, float] = (
@@ -161,6 +162,15 @@ class WidthPolicy:
     grid: int = 120  # guess
     sure: float = 0.5  # relative error of a width that may guide others; guess
     least_error: float = 0.02  # relative; guess
+
+
+@dataclass(frozen=True)
+class RivalPolicy:
+    """Other activations for the same answers."""
+
+    widths: tuple[float, ...] = (0.4, 0.6, 1.0, 1.6, 2.5)  # first guesses over those of the units found; guess
+    most_turned: int = 40  # units that are tried both ways round; guess
+    apart: float = 6.0  # nats by which a rival must be worse to be told apart; guess
 
 
 @dataclass(frozen=True)
@@ -240,6 +250,7 @@ ROOMIER = RoomierPolicy()
 ASSEMBLE = AssemblePolicy()
 NEAR_ORIGIN = NearOriginPolicy()
 WIDTHS = WidthPolicy()
+RIVALS = RivalPolicy()
 VOUCH = VouchPolicy()
 SIGNS = SignPolicy()
 BUMP = KinkBumpPolicy()

@@ -13,7 +13,7 @@ from .assemble import Found, pulled_by_far_kinks
 from .kink_net import KinkNet
 from .kinked_policy import GRAIN, NEAR_ORIGIN
 
-__all__ = ["Polished", "polish_near_origin"]
+__all__ = ["Polished", "near_noise", "parameter_sizes", "polish_near_origin", "refitted"]
 
 
 @dataclass(frozen=True)
@@ -37,6 +37,12 @@ class Polished:
     y: Floats
     noise: Floats
     errors: Floats
+
+    @property
+    def scatter(self) -> float:
+        """Root mean square of the misses over the errors expected of them."""
+        misses = (self.y - self.found.net.predict(self.X)) / self.noise
+        return float(np.sqrt(misses @ misses / max(1, len(misses) - len(self.errors))))
 
 
 def polish_near_origin(
@@ -86,6 +92,14 @@ def _polished(found: Found, net: KinkNet, prior: Floats, points: Floats, y: Floa
         net, errors = _fit(net, prior, points, y, noise)
         net = pulled_by_far_kinks(found, net)
     return Polished(replace(found, net=net), points, y, noise, errors)
+
+
+def refitted(polished: Polished, start: KinkNet) -> KinkNet:
+    """Return another network of the same jumps after a fit of (q, w, c) to the answers of a polish, hardly tied."""
+    loose, net = NEAR_ORIGIN.loose * parameter_sizes(start), start
+    for _ in range(NEAR_ORIGIN.rounds):
+        net, _ = _fit(net, loose, polished.X, polished.y, polished.noise)
+    return net
 
 
 def near_noise(found: Found, X: Floats) -> Floats:

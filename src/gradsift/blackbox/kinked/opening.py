@@ -30,6 +30,7 @@ from .near_origin import Polished, polish_near_origin
 from .odd_part import odd_part_is_linear
 from .path import half_square
 from .reach import LinearReach, find_reach
+from .rivals import compare_activations
 from .roomier import measure_again
 from .shape import KINKED, Shape, shape_of
 from .signs import model_of
@@ -260,8 +261,11 @@ class _Opening:
         return settle_leg(shape, more, sigma)
 
     def _result(self, attempt: _Attempt, n_paths: int) -> Identification:
-        bounds = bounds_of(attempt.polished)
-        judgement = certify_kinks(attempt.polished, bounds, attempt.chi, attempt.fresh, attempt.n_fresh, self.ledger)
+        bounds, net = bounds_of(attempt.polished), attempt.polished.found.net
+        rivals = None if self.grain is EXACT_ANSWERS or net.shape.sharp else compare_activations(attempt.polished)
+        judgement = certify_kinks(
+            attempt.polished, bounds, attempt.chi, attempt.fresh, attempt.n_fresh, self.ledger, rivals
+        )
         model, order = model_of(attempt.polished.found.net, leaky_too=not self.told)
         return Identification(
             model,
@@ -274,6 +278,8 @@ class _Opening:
                 "attempts": n_paths,
                 "notes": list(self.notes),
                 **({"activation": self.seen} if self.seen else {}),
+                **({"noise": self.grain.sd * attempt.polished.scatter} if self.grain.sd else {}),
+                **({"not_told_apart": list(rivals.alike)} if rivals is not None else {}),
                 "spent": dict(self.ledger.spent),
             },
         )
