@@ -162,6 +162,9 @@ class WidthPolicy:
     grid: int = 120  # guess
     sure: float = 0.5  # relative error of a width that may guide others; guess
     least_error: float = 0.02  # relative; guess
+    doubted: float = 0.3  # relative error of a width beyond which others are tried; noise rows
+    others: tuple[float, ...] = (0.2, 0.5, 1.0, 2.0, 5.0)  # over the typical one; guess
+    better: float = 2.0  # nats that another width must gain; guess
 
 
 @dataclass(frozen=True)

@@ -38,11 +38,15 @@ class Polished:
     noise: Floats
     errors: Floats
 
+    def half_chi(self, net: KinkNet) -> float:
+        """Half the sum of squared misses of another network over the errors expected of them."""
+        misses = (self.y - net.predict(self.X)) / self.noise
+        return 0.5 * float(misses @ misses)
+
     @property
     def scatter(self) -> float:
         """Root mean square of the misses over the errors expected of them."""
-        misses = (self.y - self.found.net.predict(self.X)) / self.noise
-        return float(np.sqrt(misses @ misses / max(1, len(misses) - len(self.errors))))
+        return float(np.sqrt(2 * self.half_chi(self.found.net) / max(1, len(self.y) - len(self.errors))))
 
 
 def polish_near_origin(

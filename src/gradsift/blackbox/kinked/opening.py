@@ -35,7 +35,7 @@ from .roomier import measure_again
 from .shape import KINKED, Shape, shape_of
 from .signs import model_of
 from .vouching import UnitBounds, bounds_of, certify_kinks, far_pair, foretold, near_points
-from .widths import measure_widths
+from .widths import doubted_widths, measure_widths
 
 __all__ = ["open_kinked"]
 
@@ -205,6 +205,9 @@ class _Opening:
         if found.net.shape.blur:
             rounded = measure_widths(polished, self.shape, self.ledger, self.rng)
             polished = polish_near_origin(rounded.found, self.ledger, self.rng, rounded)
+            again = doubted_widths(polished)
+            if again is not None:
+                polished = polish_near_origin(again.found, self.ledger, self.rng, again)
         return polished
 
     def _fresh_near(self, polished: Polished) -> tuple[int, float]:

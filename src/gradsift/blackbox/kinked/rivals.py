@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ...checking import Floats
 from .kink_net import KinkNet
 from .kinked_policy import RIVALS
 from .near_origin import Polished, refitted
@@ -40,13 +39,13 @@ def compare_activations(polished: Polished) -> Rivals:
 
     A sharp unit has no width, and is preferred where it explains the answers as well (by BIC).
     """
-    net, own = polished.found.net, _half_chi(polished, polished.found.net)
+    net, own = polished.found.net, polished.half_chi(polished.found.net)
     gains = {}
     for shape in map(shape_of, KINKED):
         if shape.name in (net.shape.name, "leaky_relu"):
             continue
         saved = 0.5 * net.k * float(np.log(max(2, len(polished.y)))) if shape.sharp else 0.0
-        gains[shape.name] = own - _half_chi(polished, _best_fit(polished, shape)) + saved
+        gains[shape.name] = own - polished.half_chi(_best_fit(polished, shape)) + saved
     best = max(gains, key=gains.__getitem__)
     return Rivals(best, gains[best], tuple(name for name, gain in gains.items() if gain > -RIVALS.apart))
 
@@ -60,16 +59,11 @@ def _best_fit(polished: Polished, shape: Shape) -> KinkNet:
     if not shape.even:
         starts = [replace(start, turns=turn * start.turns) for start in starts for turn in (1.0, -1.0)]
     fits = [refitted(polished, start) for start in starts]
-    best = min(fits, key=lambda fit: _half_chi(polished, fit))
+    best = min(fits, key=polished.half_chi)
     if shape.even:
         return best
     for unit in range(min(net.k, RIVALS.most_turned)):
         turned = best.turns.copy()
         turned[unit] *= -1
-        best = min(best, refitted(polished, replace(best, turns=turned)), key=lambda fit: _half_chi(polished, fit))
+        best = min(best, refitted(polished, replace(best, turns=turned)), key=polished.half_chi)
     return best
-
-
-def _half_chi(polished: Polished, net: KinkNet) -> float:
-    misses: Floats = (polished.y - net.predict(polished.X)) / polished.noise
-    return 0.5 * float(misses @ misses)

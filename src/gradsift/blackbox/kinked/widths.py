@@ -11,10 +11,10 @@ from ...checking import Floats
 from ..asking import Ledger
 from .kink_net import KinkNet
 from .kinked_policy import GRAIN, WIDTHS
-from .near_origin import Polished, near_noise
+from .near_origin import Polished, near_noise, refitted
 from .shape import Shape
 
-__all__ = ["measure_widths"]
+__all__ = ["doubted_widths", "measure_widths"]
 
 
 class _Width(NamedTuple):
@@ -56,6 +56,24 @@ def measure_widths(sharp: Polished, shape: Shape, ledger: Ledger, rng: np.random
     errors = np.concatenate([sharp.errors[:-1], smooth.weight_errors, sharp.errors[-1:]])
     X, y = np.concatenate(rows), np.concatenate(answers)
     return Polished(smooth, X, y, near_noise(smooth, X), errors)
+
+
+def doubted_widths(polished: Polished) -> Polished | None:
+    """Return the network with other widths of units whose width is hardly known, where they explain the answers
+    better; None if none does. No queries; O(n k^2) flops for each of a few widths of such a unit."""
+    best = net = polished.found.net
+    lengths = np.linalg.norm(net.jumps, axis=1)
+    doubtful = polished.errors[net.k : 2 * net.k] > WIDTHS.doubted * np.abs(net.w)
+    typical = float(np.median((np.abs(net.w) / lengths)[doubtful if doubtful.all() else ~doubtful]))
+    for unit in np.flatnonzero(doubtful):
+        for factor in WIDTHS.others:
+            w = best.w.copy()
+            w[unit] = np.sign(w[unit]) * lengths[unit] * factor * typical
+            best = min(best, refitted(polished, replace(best, w=w)), key=polished.half_chi)
+    if polished.half_chi(best) > polished.half_chi(net) - WIDTHS.better:
+        return None
+    found = replace(polished.found, net=best, weight_errors=np.maximum(polished.found.weight_errors, np.abs(best.w)))
+    return replace(polished, found=found)
 
 
 class _Profile:
@@ -102,7 +120,7 @@ class _Profile:
         grid = self.reach * np.geomspace(*WIDTHS.range, WIDTHS.grid)
         chis = np.array([self._chi(width, side, places, misses, noise, prior) for width in grid])
         best = int(np.argmin(chis))
-        within = grid[chis < chis[best] + 1]
+        within = grid[chis <= chis[best] + 1]
         step = float(grid[1] / grid[0])
         return _Width(float(grid[best]), max(float(np.sqrt(within[-1] / within[0])) * step - 1, WIDTHS.least_error))
 
