@@ -14,7 +14,11 @@ SMALL = {
         "the paper's value oracle",
     ),
     "black_box_deep": (["--rows", "random", "--share", "0.001", "--first", "1"], "exact_and_certified"),
-    "black_box_kinked": (["--nets", "0.01", "--largest", "60", "--cells", "exact", "auto"], "named right"),
+    "black_box_kinked": (["--nets", "0.01", "--largest", "60", "--cells", "exact", "large"], "within 1e-8"),
+    "black_box_kinked_coarse": (
+        ["--nets", "1", "--largest", "40", "--activations", "softplus", "--kinds", "decimals"],
+        "1/1 right",
+    ),
     "black_box_large": (["--features", "12", "--units", "3"], "queries per unknown"),
     "hostile_boxes": (["--runs", "1", "--kinds", "thin slab", "slope 20, width .2"], "parallel units found"),
     "cpu_kernel": (["--rows", "2000", "--points", "20", "--repeats", "1"], "(asked 40%)"),

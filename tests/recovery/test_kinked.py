@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 from scipy.special import expit
@@ -194,10 +196,37 @@ def test_relu_units_in_single_precision_are_found_to_its_digits():
     assert not found.model.has_linear_term
 
 
-def test_smooth_units_behind_coarse_answers_are_refused():
-    f, *_ = teacher("softplus", 6, 3, seed=18)
-    with pytest.raises(gs.errors.NotIdentifiable, match="only relu and leaky_relu"):
-        gs.recover(gs.Oracle(lambda X: np.round(f(X), 3), 6), activation="softplus", random_state=0)
+@pytest.mark.parametrize(("activation", "kind"), [("softplus", "noise"), ("silu", "decimals"), ("gelu", "float32")])
+def test_smooth_units_are_found_through_coarse_answers_far_out(activation, kind):
+    d, k = 8, 3
+    f, jumps, _ = teacher(activation, d, k, seed=18)
+    single = lambda X: f(X.astype(np.float32)).astype(np.float32).astype(float)
+    box = single if kind == "float32" else coarse(kind, f, 14)
+    found = gs.recover(gs.Oracle(box, d), activation=activation, random_state=0)
+    assert found.certified, found.verdict
+    assert gs.match_units(found.model.units, jumps).max_error < 1e-5
+    assert "relu" not in found.diagnostics["not_told_apart"]
+    X = np.random.default_rng(15).standard_normal((400, d))
+    misses = found.model.predict(X) - f(X)
+    assert np.sqrt(np.mean(misses**2)) < {"float32": 1e-5, "decimals": 1e-4, "noise": 0.05}[kind]
+
+
+@pytest.mark.parametrize(("true", "declared"), [("relu", "softplus"), ("softplus", "relu"), ("silu", "softplus")])
+def test_a_wrong_name_is_not_certified_through_noise(true, declared):
+    f, *_ = teacher(true, 8, 3, seed=21)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", gs.errors.UncertifiedWarning)
+            found = gs.recover(gs.Oracle(coarse("noise", f, 22), 8), activation=declared, random_state=0)
+    except gs.errors.NotIdentifiable:
+        return
+    assert not found.certified
+
+
+def test_units_that_are_not_even_are_refused_behind_coarse_answers():
+    f, *_ = teacher("elu", 6, 3, seed=18)
+    with pytest.raises(gs.errors.NotIdentifiable, match="only relu, leaky_relu, softplus"):
+        gs.recover(gs.Oracle(lambda X: np.round(f(X), 3), 6), activation="elu", random_state=0)
 
 
 def test_several_outputs_share_the_units():

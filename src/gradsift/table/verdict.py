@@ -59,7 +59,7 @@ def judge_fit(errors: StandardErrors, evidence: FitEvidence) -> Verdict:
             rows.flat_inputs(evidence.n_flat, evidence.flat),
             rows.further_unit(evidence.p_better),
             rows.most_units(evidence.most_units),
-            rows.lines(evidence.lines),
+            *((rows.lines(evidence.lines),) if evidence.lines else ()),
             rows.shrinkage(evidence.pull),
             rows.rival_optimum(evidence.gap, evidence.hits),
             rows.converged(evidence.converged),

@@ -22,6 +22,9 @@ class GrainPolicy:
     behind_in_noise: float = 2e-4  # instead of CELL.other, through noise; noise rows
     crossed_twice: float = 0.02  # instead of CELL.crossed_twice, in single precision; guess
     precise: float = 1e-6  # instead of ROOMIER.precise, for coarse answers; guess
+    asked_again: int = 20  # answers to one question that measure the noise; noise rows
+    first_look: int = 9  # answers that told of noise in the first place, fewer if it was given
+    looked_at: int = 2  # sharp kinks at which noise is asked for rounded ones; guess
     offsets: float = 0.07  # standard error of an offset over the noise; noise rows
     enough: tuple[float, float] = (1.0, 4e-5)  # the same where noise is faint: over noise, over the size; decimals rows
     trust: float = 2.0  # how much worse than thought offsets and widths may be between rounds; noise rows

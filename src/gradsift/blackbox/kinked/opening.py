@@ -21,7 +21,7 @@ from .assemble import Found, assemble
 from .bump import which_activation
 from .cell_gradients import BehindThePath, measure_gradients
 from .cells import bases_of, crossings_of, stretches_of
-from .grain import EXACT_ANSWERS, Grain
+from .grain import EXACT_ANSWERS, Grain, with_repeats
 from .kinked_policy import GRAIN, OPENING
 from .kinks import Bend, NotThatShape
 from .leg_fit import SettledLeg, settle_leg
@@ -30,7 +30,7 @@ from .near_origin import Polished, polish_near_origin
 from .odd_part import odd_part_is_linear
 from .path import half_square
 from .reach import LinearReach, find_reach
-from .rivals import compare_activations
+from .rivals import Rivals, compare_activations, compare_with_rounded
 from .roomier import measure_again
 from .shape import KINKED, Shape, shape_of
 from .signs import model_of
@@ -88,7 +88,7 @@ def open_kinked(
     if oracle.n_features < 3:
         raise NotIdentifiable(f"Units with kinks are found in three dimensions and more, got {oracle.n_features}.")
     opening = _Opening(Ledger(oracle, max_queries, progress), activation, as_generator(rng))
-    opening.grain = grain
+    opening.grain = with_repeats(grain, opening.ledger, opening.rng)
     if grain is not EXACT_ANSWERS and not (opening.told and opening.shape.even):
         raise NotIdentifiable(
             f"Through coarse answers (relative error {grain.relative:.1g}, noise {grain.sd:.2g}) only "
@@ -107,10 +107,12 @@ class _Opening:
         self.shape = shape_of(activation if self.told else "relu")
         self.grain = EXACT_ANSWERS
         self.notes: list[str] = []
+        self.reach = 0.0
         self.seen = ""  # what a kink told about the activation
 
     def run(self) -> Identification:
         reach = find_reach(self.ledger, self.rng, both_ways=not (self.told and self.shape.even), grain=self.grain)
+        self.reach = reach.radius
         if not reach.grows:
             raise NotIdentifiable(
                 f"Far out the function is constant in two opposite directions ({self.ledger.n_queries} queries): it "
@@ -203,7 +205,9 @@ class _Opening:
         """Offsets and widths from near the origin; through coarse answers first where all units are straight."""
         polished = polish_near_origin(found, self.ledger, self.rng)
         if found.net.shape.blur:
-            rounded = measure_widths(polished, self.shape, self.ledger, self.rng)
+            rounded = measure_widths(
+                polished, self.shape, GRAIN.near_blur * found.net.shape.blur, self.ledger, self.rng
+            )
             polished = polish_near_origin(rounded.found, self.ledger, self.rng, rounded)
             again = doubted_widths(polished)
             if again is not None:
@@ -263,9 +267,21 @@ class _Opening:
         )
         return settle_leg(shape, more, sigma)
 
+    def _rivals(self, polished: Polished) -> Rivals | None:
+        """Compare with other activations, where answers are coarse; sharp kinks in noise are looked at more closely."""
+        if self.grain is EXACT_ANSWERS:
+            return None
+        if not polished.found.net.shape.sharp:
+            return compare_activations(polished)
+        if not self.grain.random:
+            return None  # rounded kinks would show at the fresh points
+        reach = GRAIN.further * self.reach
+        rounded = measure_widths(polished, shape_of("softplus"), reach, self.ledger, self.rng, GRAIN.looked_at)
+        return compare_with_rounded(polished, rounded)
+
     def _result(self, attempt: _Attempt, n_paths: int) -> Identification:
         bounds, net = bounds_of(attempt.polished), attempt.polished.found.net
-        rivals = None if self.grain is EXACT_ANSWERS or net.shape.sharp else compare_activations(attempt.polished)
+        rivals = self._rivals(attempt.polished)
         judgement = certify_kinks(
             attempt.polished, bounds, attempt.chi, attempt.fresh, attempt.n_fresh, self.ledger, rivals
         )
@@ -282,7 +298,7 @@ class _Opening:
                 "notes": list(self.notes),
                 **({"activation": self.seen} if self.seen else {}),
                 **({"noise": self.grain.sd * attempt.polished.scatter} if self.grain.sd else {}),
-                **({"not_told_apart": list(rivals.alike)} if rivals is not None else {}),
+                **({"not_told_apart": list(rivals.alike)} if rivals is not None and not net.shape.sharp else {}),
                 "spent": dict(self.ledger.spent),
             },
         )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...checking import Floats
-from ...checks import COARSE_KINKS, KINKED_UNITS, NOISY, Check, Verdict, exact, imperfect, n_of
+from ...checks import COARSE_KINKS, KINKED_UNITS, KINKS_IN_NOISE, Check, Verdict, exact, imperfect, n_of
 from ...geometry import normalize_rows
 from ..asking import Ledger
 from .assemble import Found
@@ -123,7 +123,9 @@ def certify_kinks(
         exact.negligible_weight(float(lengths.min(initial=np.inf)), float(lengths.max(initial=0.0)), KINKED_UNITS),
     )
     if rivals is not None:
-        checks = (*checks, imperfect.activation(rivals.best, rivals.gain, NOISY))
+        checks = (*checks, imperfect.activation(rivals.best, rivals.gain, KINKS_IN_NOISE))
+        if not net.shape.sharp:
+            checks = (*checks, imperfect.rounded_kinks(rivals.sharper))
     kept = "a relative error" if net.grain is EXACT_ANSWERS else "in the directions a relative error"
     return Verdict(
         checks,

@@ -10,7 +10,7 @@ import numpy as np
 from ...checking import Floats
 from ..asking import Ledger
 from .kink_net import KinkNet
-from .kinked_policy import GRAIN, WIDTHS
+from .kinked_policy import WIDTHS
 from .near_origin import Polished, near_noise, refitted
 from .shape import Shape
 
@@ -24,7 +24,9 @@ class _Width(NamedTuple):
     error: float
 
 
-def measure_widths(sharp: Polished, shape: Shape, ledger: Ledger, rng: np.random.Generator) -> Polished:
+def measure_widths(
+    sharp: Polished, shape: Shape, reach: float, ledger: Ledger, rng: np.random.Generator, n_units: int | None = None
+) -> Polished:
     """Return the network with rounded kinks instead of sharp ones; 8 queries per unit, 14 for the first.
 
     Parameters
@@ -33,11 +35,15 @@ def measure_widths(sharp: Polished, shape: Shape, ledger: Ledger, rng: np.random
         With offsets from answers where all units are straight.
     shape : Shape
         Of the true activation; even.
+    reach : float
+        Distance from a hyperplane beyond which its unit is straight.
+    n_units : int, optional
+        Look at so many units only, and give the others a typical width.
     """
     widths: list[_Width] = []
     rows, answers = [sharp.X], [sharp.y]
-    for unit in range(sharp.found.net.k):
-        profile = _Profile(sharp, shape, unit, rng)
+    for unit in range(sharp.found.net.k)[:n_units]:
+        profile = _Profile(sharp, shape, reach, unit, rng)
         known = np.array([w.value for w in widths if w.error < WIDTHS.sure])
         places = profile.around(float(np.median(known))) if len(known) else profile.wide()
         X = profile.points(places)
@@ -45,6 +51,8 @@ def measure_widths(sharp: Polished, shape: Shape, ledger: Ledger, rng: np.random
         widths.append(profile.fit(places, X, y))
         rows.append(X)
         answers.append(y)
+    typical = _Width(float(np.median([width.value for width in widths])), 1.0)
+    widths += [typical] * (sharp.found.net.k - len(widths))
     found = sharp.found
     lengths = np.linalg.norm(found.net.jumps, axis=1)
     w = np.sign(found.net.w) * lengths * [width.value for width in widths]
@@ -79,12 +87,11 @@ def doubted_widths(polished: Polished) -> Polished | None:
 class _Profile:
     """The line across one unit's hyperplane, through the point where all other units are furthest away."""
 
-    def __init__(self, sharp: Polished, shape: Shape, unit: int, rng: np.random.Generator) -> None:
-        self.sharp, self.shape, self.unit = sharp, shape, unit
+    def __init__(self, sharp: Polished, shape: Shape, reach: float, unit: int, rng: np.random.Generator) -> None:
+        self.sharp, self.shape, self.reach, self.unit = sharp, shape, reach, unit
         net = sharp.found.net
         self.length = float(np.linalg.norm(net.jumps[unit]))
         self.normal = net.jumps[unit] / self.length
-        self.reach = GRAIN.near_blur * net.shape.blur
         self.foot = self._foot(net, rng)
 
     def _foot(self, net: KinkNet, rng: np.random.Generator) -> Floats:
