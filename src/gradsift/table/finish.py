@@ -169,6 +169,6 @@ def _canonical_matrix(raw: SigmoidCombination, family: Family) -> Floats:
     M[layout.weights, layout.weights] = turned
     if family.offsets:
         M[layout.b, layout.b] = turned
-    M[layout.c, layout.weights] = 2 * family.activation.center * (sign < 0)
+    M[layout.c, layout.weights] = 2 * family.activation.center * (sign < 0) if turns else 0.0
     M[layout.c, layout.c] = 1.0
     return M
