@@ -6,7 +6,7 @@ python benchmarks/black_box_kinked_coarse.py [--nets 25] [--kinds float32 decima
 Teachers as in black_box_kinked.py, without a linear term; the number of units is not given, the activation is. Right:
 the number of units, and every direction within six of the standard errors that the result states. The function's error
 is the root mean square over 1,000 Gaussian inputs, over the function's spread there. Queries are those of the
-identification. A student is given the number of units and as many answers at Gaussian inputs (twenty starts, best
+identification. A student is given the number of units and as many answers at Gaussian inputs (five starts, best
 kept); it is trained for the first networks of every cell. Tuning used other seeds.
 """
 
@@ -107,7 +107,7 @@ def open_one(task: Task) -> Outcome:
 
 
 def student_error(teacher: exact.Teacher, box: Any, n: int, task: Task, X: np.ndarray, values: np.ndarray) -> float:
-    """Return the error of the function as the best of twenty fits with the true number of units finds it."""
+    """Return the error of the function as the best of five fits with the true number of units finds it."""
     rng = np.random.default_rng([_STUDENT, task.d, task.k, task.number])
     inputs = rng.standard_normal((n, task.d))
     y, f, (d, k) = box(inputs), get_activation(task.activation), (task.d, task.k)
@@ -128,9 +128,9 @@ def student_error(teacher: exact.Teacher, box: Any, n: int, task: Task, X: np.nd
         )
 
     best, cost = None, np.inf
-    for _ in range(20):
+    for _ in range(5):
         start = np.concatenate([rng.standard_normal(k * d) / np.sqrt(d), rng.standard_normal(2 * k + 1)])
-        fit = least_squares(misses, start, jacobian, method="lm" if n > len(start) else "trf", max_nfev=200)
+        fit = least_squares(misses, start, jacobian, method="lm" if n > len(start) else "trf", max_nfev=60)
         if fit.cost < cost:
             best, cost = fit.x, fit.cost
     a, b, u, c = parts(best)

@@ -35,6 +35,10 @@ SMALL = {
     "mutations": (["--only", "return 2 * math.sin(theta / 2)"], "1 mutations, 0 survived"),
     "paper_defaults": (["--quick", "--seeds", "1", "--rows", "3000"], "rule: point_scale"),
     "rivals_table": (["--rows", "600", "--seeds", "1", "--outside", "3000", "--instances", "1"], "published"),
+    "trained_kinked": (
+        ["--seeds", "1", "--kinds", "scikit-learn regression", "--tables", "diabetes"],
+        "2/2 certified, 0 wrong",
+    ),
     "theorem_run": (["--d", "2", "--delta", "0.3", "--beta", "5", "--rho", "0.9"], "promises kept True"),
     "tight_plan": (["--first", "1"], "orders of magnitude gained"),
     "mirror_rate": (["--rows", "400", "--seeds", "1", "--large", "2000"], "log-log slope in n"),

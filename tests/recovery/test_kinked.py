@@ -12,6 +12,9 @@ from sklearn.ensemble import RandomForestRegressor
 import gradsift as gs
 from gradsift.activations import get_activation
 from gradsift.blackbox.exact.families import WrongFamily
+from gradsift.fit import Parameters
+from gradsift.fit.jacobian import predict
+from gradsift.fit.moves import turned
 
 KINKED = ("relu", "leaky_relu", "softplus", "silu", "gelu", "gelu_tanh", "elu", "mish")
 
@@ -239,3 +242,35 @@ def test_several_outputs_share_the_units():
     assert len(found.outputs) == 3
     for model, column in zip(found.outputs, wanted.T):
         np.testing.assert_allclose(model.predict(X), column, atol=1e-6 * np.abs(column).max())
+
+
+@pytest.mark.parametrize("activation", ["relu", "silu"])
+def test_units_that_grow_are_fitted_to_a_table_and_their_number_is_not_certified(activation):
+    truth = gs.SigmoidCombination(np.eye(4)[:2], [1.0, -0.8], 2.0, 0.0, 0.0, activation)
+    X = np.random.default_rng(23).standard_normal((3000, 4))
+    y = truth.predict(X) + 0.1 * np.random.default_rng(24).standard_normal(3000)
+    found = gs.recover((X, y), 2, activation=activation, random_state=0)
+    assert found.certified, found.verdict
+    assert not found.model.has_linear_term
+    match = gs.match_units(found.model.units, truth.units)
+    assert match.max_error < 5 * found.standard_errors["units"].max()
+    assert np.isfinite([*found.standard_errors["weights"], *found.standard_errors["intercept"]]).all()
+    with pytest.warns(gs.errors.UncertifiedWarning, match="whose kinks few rows reach"):
+        chosen = gs.recover((X, y), activation=activation, random_state=0)
+    assert chosen.n_units == 2
+
+
+def test_a_turned_unit_whose_line_an_active_unit_carries_is_the_same_function():
+    theta = Parameters(np.array([[1.0, 0.5], [0.3, -1.0]]), np.array([0.7, -0.4]), np.array([0.2, 50.0]), 0.1)
+    X = np.random.default_rng(25).standard_normal((100, 2))
+    relu = get_activation("relu")
+    np.testing.assert_allclose(predict(turned(theta, 0, 1), X, relu), predict(theta, X, relu), atol=1e-12)
+    assert np.abs(predict(turned(theta, 0, None), X, relu) - predict(theta, X, relu)).max() > 0.1
+
+
+def test_the_papers_method_takes_no_units_that_grow_and_a_table_no_guess():
+    X = np.random.default_rng(0).standard_normal((50, 3))
+    with pytest.raises(ValueError, match="takes sigmoids, got activation='relu'"):
+        gs.recover((X, X[:, 0]), 1, method="paper", activation="relu")
+    with pytest.raises(ValueError, match="name one for a table"):
+        gs.recover((X, X[:, 0]), 1, activation="auto")
