@@ -14,7 +14,11 @@ SMALL = {
         "the paper's value oracle",
     ),
     "black_box_deep": (["--rows", "random", "--share", "0.001", "--first", "1"], "exact_and_certified"),
-    "black_box_kinked": (["--nets", "0.01", "--largest", "60", "--cells", "exact", "auto"], "named right"),
+    "black_box_kinked": (["--nets", "0.01", "--largest", "60", "--cells", "exact", "large"], "within 1e-8"),
+    "black_box_kinked_coarse": (
+        ["--nets", "1", "--largest", "40", "--activations", "softplus", "--kinds", "decimals"],
+        "1/1 right",
+    ),
     "black_box_large": (["--sizes", "12x3"], "queries per unknown"),
     "hostile_boxes": (["--runs", "1", "--kinds", "thin slab", "slope 20, width .2"], "parallel units found"),
     "cpu_kernel": (["--rows", "2000", "--points", "20", "--repeats", "1"], "(asked 40%)"),
@@ -31,6 +35,10 @@ SMALL = {
     "mutations": (["--only", "return 2 * math.sin(theta / 2)"], "1 mutations, 0 survived"),
     "paper_defaults": (["--quick", "--seeds", "1", "--rows", "3000"], "rule: point_scale"),
     "rivals_table": (["--rows", "600", "--seeds", "1", "--outside", "3000", "--instances", "1"], "published"),
+    "trained_kinked": (
+        ["--seeds", "1", "--kinds", "scikit-learn regression", "--tables", "diabetes"],
+        "2/2 certified, 0 wrong",
+    ),
     "theorem_run": (["--d", "2", "--delta", "0.3", "--beta", "5", "--rho", "0.9"], "promises kept True"),
     "tight_plan": (["--first", "1"], "orders of magnitude gained"),
     "mirror_rate": (["--rows", "400", "--seeds", "1", "--large", "2000"], "log-log slope in n"),

@@ -46,7 +46,9 @@ def _hint(oracle: Oracle) -> str:
     """Return what the outputs at a few random inputs look like; no query where a budget or a box is in the way."""
     if oracle.link is not None or oracle.bounds is not None or oracle.max_queries is not None:
         return ""
-    return likely_link(oracle.outputs(np.random.default_rng(0).standard_normal((_LOOKED_AT, oracle.n_features))))
+    inputs = np.random.default_rng(0).standard_normal((_LOOKED_AT, oracle.n_features))
+    first = oracle.outputs(inputs[:1])
+    return likely_link(np.concatenate([first, oracle.outputs(inputs[1:])])) if likely_link(first) else ""
 
 
 def identify_box(

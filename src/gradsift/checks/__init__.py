@@ -14,6 +14,7 @@ from .limits import (
     EXACT,
     EXACT_IN_A_BOX,
     KINKED_UNITS,
+    KINKS_IN_NOISE,
     LABELS,
     NOISY,
     OUTPUTS,
@@ -25,6 +26,7 @@ from .limits import (
 from .record import Check, Judged, Verdict, failed_first, lines, n_of
 
 __all__ = [
-    "COARSE", "COARSE_KINKS", "DEEP", "EXACT", "EXACT_IN_A_BOX", "KINKED_UNITS", "LABELS", "NOISY", "OUTPUTS", "PAPER",
+    "COARSE", "COARSE_KINKS", "DEEP", "EXACT", "EXACT_IN_A_BOX", "KINKED_UNITS", "KINKS_IN_NOISE",
+    "LABELS", "NOISY", "OUTPUTS", "PAPER",
     "TABLE", "VERIFY", "Check", "ExactLimits", "Judged", "Verdict", "failed_first", "lines", "n_of",
 ]  # fmt: skip

@@ -6,10 +6,11 @@ refute it: none of their networks is certified but wrong.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 __all__ = [
-    "COARSE", "COARSE_KINKS", "DEEP", "EXACT", "EXACT_IN_A_BOX", "KINKED_UNITS", "LABELS", "NOISY", "OUTPUTS", "PAPER",
+    "COARSE", "COARSE_KINKS", "DEEP", "EXACT", "EXACT_IN_A_BOX", "KINKED_UNITS", "KINKS_IN_NOISE",
+    "LABELS", "NOISY", "OUTPUTS", "PAPER",
     "TABLE", "VERIFY", "DeepLimits", "ExactLimits", "NoisyLimits", "OutputLimits", "UnitLimits", "VerifyLimits",
 ]  # fmt: skip
 
@@ -52,7 +53,7 @@ KINKED_UNITS = ExactLimits(
 COARSE_KINKS = ExactLimits(
     residuals=12.0,  # guess; black_box_kinked, coarse rows
     fresh_points=12.0,  # guess; the same rows
-    error_bound=1e-4,  # guess; the same rows
+    error_bound=1e-3,  # guess; the same rows, and trained_kinked: a certificate names its own bound
     spare_answers=0,  # not asked
     negligible_weight=1e-3,  # guess: fainter units may be made of rounding
 )
@@ -139,6 +140,10 @@ NOISY = NoisyLimits(
     even_noise=0.001,  # a level
     activation=3.0,  # guess; hostile_boxes, rows "erf with noise called tanh" and "noise"
 )
+
+
+# Widths of kinks are hardly known through noise, and the best of six rivals fits by chance: the others are named.
+KINKS_IN_NOISE = replace(NOISY, activation=8.0)  # black_box_kinked_coarse, rows "noise .1"
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ __all__ = [
     "faint_weights",
     "flat_inputs",
     "further_unit",
+    "lines",
     "maximum",
     "most_units",
     "overlaps",
@@ -151,6 +152,16 @@ def most_units(reached: int) -> Check:
         f"the criterion still fell at {n_of(reached, 'unit')}, where max_units (three times it) or the rows ended the "
         "search",
         "Raise max_units, or use more rows.",
+    )  # fmt: skip
+
+
+def lines(chosen: bool) -> Check:
+    """Whether a criterion could see all units: those that grow look like lines where rows miss their kinks."""
+    return make(
+        "units seen", int(chosen), "<=", 0,
+        "units saturate, or their number was given",
+        "the number of units that grow was chosen by a criterion, which does not see those whose kinks few rows reach",
+        "Give n_units if it is known.",
     )  # fmt: skip
 
 

@@ -46,6 +46,7 @@ def finish(
         rows_per_parameter=problem.mass / family.n_parameters(len(best.theta.u), problem.n_features),
         pull=_pull(problem, best, spread),
         most_units=len(settled.path) if settled.capped else 0,
+        lines=not family.activation.saturates and bool(settled.path),
     )
     judgement = judge_fit(errors.per_deviation(frame.spread), evidence)
     return Fit(
@@ -145,6 +146,10 @@ def _on_all_rows(source: Source, problem: TableProblem, settled: Settled) -> Ref
 def _canonical_errors(theta: Parameters, family: Family, covariance: Floats) -> StandardErrors:
     """Return the standard errors of the canonical form (of the model as it is, where turning needs an intercept)."""
     model = theta.to_model(family.activation)
+    ordered = None if family.activation.saturates else model.plain()
+    if ordered is not None:  # units that grow stay as they are: turning one would need a linear term
+        turn = _canonical_matrix(model, family)
+        return StandardErrors(ordered, family, turn @ covariance @ turn.T)
     if not family.intercept and family.activation.center != 0:
         return StandardErrors(model, family, covariance)
     turn = _canonical_matrix(model, family)
@@ -164,6 +169,6 @@ def _canonical_matrix(raw: SigmoidCombination, family: Family) -> Floats:
     M[layout.weights, layout.weights] = turned
     if family.offsets:
         M[layout.b, layout.b] = turned
-    M[layout.c, layout.weights] = 2 * family.activation.center * (sign < 0)
+    M[layout.c, layout.weights] = 2 * family.activation.center * (sign < 0) if turns else 0.0
     M[layout.c, layout.c] = 1.0
     return M

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..activations import get_activation
 from ..checking import as_generator, whole
 from ..fit import Family
 from ..model import SigmoidCombination
@@ -44,7 +45,7 @@ def search(
     rng: Any = None,
     progress: Progress | None = None,
 ) -> Fit:
-    """Fit a combination of sigmoids to rows.
+    """Fit a combination of sigmoids, or of units that grow, to rows.
 
     Parameters
     ----------
@@ -55,7 +56,7 @@ def search(
     labels : bool, optional
         The target is -1/+1 with mean r(x), weights on the simplex. By default: when y holds nothing else.
     slopes : {"each", "common"} or float
-        One slope per unit, one for all, or a known one.
+        One slope per unit, one for all, or a known one. ReLU and leaky ReLU have no scale of their own: "each" is 1.
     offsets, intercept : bool or "auto"
         "auto" fits them when that lowers BIC: where a score test at level 0.001 asks for them (or the rows lie far
         from the origin), both families are fitted and compared.
@@ -178,11 +179,13 @@ def _first_family(
             raise ValueError(f"{name} must be True, False or 'auto', got {value!r}.")
     spread = np.sqrt(np.maximum(np.diag(moments.covariance), 0))
     far = bool((np.abs(moments.mean) > 3 * spread).any())
-    odd = activation != "logistic"  # a logistic unit is odd only about 1/2: it needs the intercept to turn
+    record = get_activation(activation)
+    # a logistic unit is odd only about 1/2: it needs the intercept to turn; units that grow have no mean of zero
+    odd = record.odd_form is not None and record.center == 0
     return Family.of(
         activation,
         labels=labels,
-        slopes=slopes,
+        slopes=1.0 if record.homogeneous and slopes == "each" else slopes,
         offsets=far if offsets == "auto" else bool(offsets),
         intercept=not labels and (far or not odd if intercept == "auto" else bool(intercept)),
     )

@@ -42,13 +42,20 @@ def separable(problem: TableProblem, theta: Parameters) -> float:
 
 
 def cost_of_steeper_units(problem: TableProblem, theta: Parameters, times: float) -> Floats:
-    """Return (k,) nats by which the rows become less likely when one unit at a time is made steeper by a factor."""
+    """Return (k,) nats by which the rows become less likely when one unit at a time is made steeper by a factor.
+
+    A unit that grows keeps the slope of its ends, and only its kink becomes sharper; infinite where slopes are no
+    parameters.
+    """
     rows, family = problem.rows, problem.family
+    if family.activation.homogeneous:
+        return np.full(len(theta.u), np.inf)
+    ends = 1.0 if family.activation.saturates else 1 / times
     values = family.activation.value(rows.X @ theta.A.T + theta.b)
     here = _nats(family, rows, values @ theta.u + theta.c)
     costs = np.empty(len(theta.u))
     for unit in range(len(theta.u)):
-        steeper = family.activation.value(times * (rows.X @ theta.A[unit] + theta.b[unit]))
+        steeper = ends * family.activation.value(times * (rows.X @ theta.A[unit] + theta.b[unit]))
         r = (values @ theta.u + theta.c) + theta.u[unit] * (steeper - values[:, unit])
         costs[unit] = _nats(family, rows, r) - here
     return costs

@@ -12,7 +12,7 @@ from ..fit import Chart, Parameters, Prior, Refined, from_model
 from ..fit.moves import glorot_starts
 from ..model import SigmoidCombination
 from .better import better_unit
-from .escape import escape, level, spiky
+from .escape import escape, level, spiky, turn_units
 from .one import convex, copies, one_component
 from .problem import TableProblem
 from .race import Optima, descend, race, same_optimum
@@ -30,6 +30,7 @@ _COMPARED = 5  # optima for labels that are compared without the prior of the se
 LOOSE = Prior(32.0**-2, 32.0**-2, 30.0**-2, 0.0)  # of a fit whose likelihood has no maximum (guess)
 _CHEAP = 100_000  # numbers: so small a table is looked at harder whatever was found
 _EXTRA = 24  # random starts more for labels whose best optimum is contested
+_TURNED = 4  # times that all units which grow are turned round (guess)
 _SCALES = (1.0, 0.5, 2.0, 1.0)  # of the starts, round by round
 
 
@@ -97,11 +98,23 @@ def settle(
         if not same_optimum(before, optima.best):
             better = better_unit(problem, optima.best.theta, rng)
         rounds += 1
+    if not problem.family.activation.saturates:
+        optima = _turned(problem, optima)
     if problem.family.labels and (optima.gap < _CLEAR or problem.rows.X.size * n_units < _CHEAP):
         optima = _pooled(optima, _look_harder(problem, n_units, rng), bonus=0)
     if smaller is not None:
         optima = _at_least_as_good(problem, optima, smaller, rng)
     return _sharpened(problem, Settled(optima, better.p, rounds))
+
+
+def _turned(problem: TableProblem, optima: Optima) -> Optima:
+    """Turn units that grow round as long as that helps."""
+    for _ in range(_TURNED):
+        before = optima.best
+        optima = _pooled(optima, turn_units(problem, before.theta), bonus=0)
+        if same_optimum(before, optima.best):
+            break
+    return optima
 
 
 def _look_harder(problem: TableProblem, n_units: int, rng: np.random.Generator) -> Optima:

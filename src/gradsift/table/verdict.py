@@ -21,6 +21,7 @@ class FitEvidence(NamedTuple):
     separated : share of rows whose class a plane decides; bounded : whether the likelihood has a maximum near the fit
     least_cost : nats that the unit which minds least loses when it is made steeper
     pull : standard errors by which a ridge moves the worst coefficient
+    lines : whether a criterion chose the number of units that grow, which look like lines where rows miss their kinks
     most_units : the number of units at which the search ended though the criterion still fell; 0: it did not
     """
 
@@ -40,6 +41,7 @@ class FitEvidence(NamedTuple):
     rows_per_parameter: float = np.inf
     pull: float = 0.0
     most_units: int = 0
+    lines: bool = False
 
 
 def judge_fit(errors: StandardErrors, evidence: FitEvidence) -> Verdict:
@@ -57,6 +59,7 @@ def judge_fit(errors: StandardErrors, evidence: FitEvidence) -> Verdict:
             rows.flat_inputs(evidence.n_flat, evidence.flat),
             rows.further_unit(evidence.p_better),
             rows.most_units(evidence.most_units),
+            *((rows.lines(evidence.lines),) if evidence.lines else ()),
             rows.shrinkage(evidence.pull),
             rows.rival_optimum(evidence.gap, evidence.hits),
             rows.converged(evidence.converged),

@@ -47,7 +47,7 @@ def measure_again(
     lengths = np.linalg.norm(jumps, axis=1)
     beside = np.minimum(np.append(lengths, np.inf), np.insert(lengths, 0, np.inf))
     errors = gradients.sizes
-    precise, most = (GRAIN.precise, 1.0) if grain.single else (ROOMIER.precise, ROOMIER.most)
+    precise, most = (ROOMIER.precise, ROOMIER.most) if grain is EXACT_ANSWERS else (GRAIN.precise, 1.0)
     narrow = np.flatnonzero(errors > precise * beside)
     if not len(narrow) or len(narrow) > max(2, most * len(errors)):
         return gradients
