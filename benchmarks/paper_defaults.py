@@ -119,8 +119,10 @@ def demo(n_seeds: int, n_rows: int, jobs: int) -> dict[str, object]:
     rows = []
     for method in zip(*runs):  # one method over the seeds
         found, both = [a for _, a, _ in method], sum(matched for *_, matched in method)
-        rows.append({"method": method[0][0], "seeds": n_seeds, "2 of 2 within 30 degrees": both, "median angle": round(float(np.median(found)), 1),
-                     "worst angle": round(max(found), 1)})  # fmt: skip
+        rows.append({
+            "method": method[0][0], "seeds": n_seeds, "2 of 2 within 30 degrees": both,
+            "median angle": round(float(np.median(found)), 1), "worst angle": round(max(found), 1),
+        })  # fmt: skip
     together = sum(all(m for *_, m in run) for run in runs)
     print(f"all three methods: {together} of {n_seeds} seeds")
     return {"demo": rows, "demo seeds with all three methods": f"{together} of {n_seeds}"}

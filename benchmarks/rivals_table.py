@@ -7,8 +7,8 @@ Peers are the files of benchmarks/rivals that take rows, and those of --more.
 
 Two units of slope 2 (smallest singular value 0.7) in dimension 5: labels of a mixture and values with noise 0.1. Angles
 in degrees of the worst unit, or of the span where a method returns no units, medians. The outside check repeats two
-rows of table 1 of Chaganty and Liang: features (1, t, t^4, t^7) and (1, t1, t2, t1 t2^3, t1^2 t2^2, t1^3 t2), t uniform on [-1, 1], Gaussian coefficients, noise
-variance 0.1; errors are Frobenius norms over experts and shares.
+rows of table 1 of Chaganty and Liang: features (1, t, t^4, t^7) and (1, t1, t2, t1 t2^3, t1^2 t2^2, t1^3 t2), t uniform
+on [-1, 1], Gaussian coefficients, noise variance 0.1; errors are Frobenius norms over experts and shares.
 """
 
 from __future__ import annotations
