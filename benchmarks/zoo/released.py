@@ -9,57 +9,26 @@ from functools import partial
 import numpy as np
 
 import gradsift as gs
+from deep_networks import canyon_networks
+from real_networks import esa_networks
 from zoo.fetch import fetched, members
 from zoo.specimen import Specimen, exact_box
 
 __all__ = ["airfoils", "atoms", "fusion", "leaves", "oceans", "radiometers"]
 
-_ESA = "satellitetools/biophys/snap-auxdata/biophysical/2_1/"
-
 
 def leaves() -> list[Specimen]:
     """Five networks of ESA for leaf area and the like from Sentinel-2 images, in physical units: 11 inputs, 5 tanh."""
-    files = members("satellitetools", "2.1.6", lambda name: name.startswith(_ESA) and not name.endswith(".xlsx"))
-    return [_leaf(name, files) for name in ("LAI", "FAPAR", "FCOVER", "LAI_Cab", "LAI_Cw")]
-
-
-def _leaf(name: str, files: dict[str, bytes]) -> Specimen:
-    def numbers(part: str) -> np.ndarray:
-        text = files[f"{_ESA}{name}/{name}_{part}"].decode()
-        return np.array([line.split(",") for line in text.split()], dtype=np.float64)
-
-    weights, output = numbers("Weights_Layer1_Neurons"), numbers("Weights_Layer2_Neurons").reshape(1, -1)
-    low, high = numbers("Normalisation").T
-    bottom, top = numbers("Denormalisation").ravel()
-    # Inputs are mapped to [-1, 1] before the units, the output from [-1, 1] after them.
-    inner, gain = weights * (2 / (high - low)), 0.5 * (top - bottom)
-    offsets = numbers("Weights_Layer1_Bias").ravel() - inner @ low - weights.sum(axis=1)
-    constant = gain * (numbers("Weights_Layer2_Bias").ravel() + 1) + bottom
-    truth = gs.Network([(inner, offsets), (gain * output, constant)])
-    return Specimen(name, truth, exact_box(truth))
+    return [_exact(name, gs.Network.of(network.model)) for name, network in esa_networks().items()]
 
 
 def oceans() -> list[Specimen]:
     """The 192 networks of CANYON-B for carbon and nutrients in sea water: 7 or 8 standardised inputs, two layers."""
-    inputs = {"AT": 8, "CT": 8, "NO3": 7, "PO4": 7, "SiOH4": 7, "pCO2": 8, "pH": 8}
-    found = []
-    for path, text in members("canyonbpy", "0.4.0", lambda name: "/weights/wgts_" in name).items():
-        variable = path.split("wgts_")[1].removesuffix(".txt")
-        table = np.array([line.split() for line in text.decode().splitlines()], dtype=np.float64)
-        for number, column in enumerate(table.T[:-1]):  # the last one holds the scaling
-            truth = _ocean(column, inputs[variable])
-            found.append(Specimen(f"{variable}{number}", truth, exact_box(truth)))
-    return found
+    return [_exact(name, network) for name, network in canyon_networks().items()]
 
 
-def _ocean(column: np.ndarray, d: int) -> gs.Network:
-    """Return one network: two widths, two numbers of no concern, then matrices (by columns) and offsets in turn."""
-    layers, at, below = [], 4, d
-    for n in [*(int(width) for width in column[:2] if width > 0), 1]:
-        weights = column[at : at + n * below].reshape(n, below, order="F")
-        layers.append((weights, column[at + n * below : at + n * (below + 1)]))
-        at, below = at + n * (below + 1), n
-    return gs.Network(layers)
+def _exact(name: str, network: gs.Network) -> Specimen:
+    return Specimen(name, network, exact_box(network))
 
 
 def radiometers() -> list[Specimen]:
@@ -100,7 +69,7 @@ def atoms() -> list[Specimen]:
     for element, column in zip(elements, numbers[:-1].reshape(len(elements), -1)):
         weights, offsets, output = np.split(column, [k * d, k * (d + 1)])
         truth = gs.Network([(weights.reshape(k, d), -offsets), (output[None], -numbers[-1:])])
-        found.append(Specimen(element, truth, exact_box(truth)))
+        found.append(_exact(element, truth))
     return found
 
 

@@ -37,6 +37,7 @@ SMALL = {
     "interval_coverage": (["--replications", "2", "--rows", "400"], "95% intervals cover"),
     "real_tables": (["--tables", "birthwt", "--folds", "2"], "1 tables: within one fold error"),
     "table_certificates": (["--tables", "2"], "certified but wrong"),
+    "zoo_run": (["--families", "rectifiers", "--share", "0.1"], "1 networks of 1 families, 0 certified but wrong"),
     "oracle_scaling": (["--seeds", "1", "--dimensions", "3", "4"], "log-log slope of queries in d"),
 }
 
