@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import itertools
-import json
 import warnings
 from dataclasses import replace
 
@@ -22,7 +21,7 @@ import gradsift as gs
 from gradsift.errors import LowSupportWarning, UncertifiedWarning
 from gradsift.paper_method.row_defaults import ROW_POLICY, RowPolicy, row_defaults
 from gradsift.simulate import random_combination
-from record import RESULTS, save
+from record import save_parts
 
 CELLS = [(3, 2, 1.0), (3, 3, 2.0), (5, 2, 5.0), (5, 3, 2.0), (10, 2, 2.0), (10, 2, 4.0), (10, 3, 5.0), (10, 4, 3.0),
          (20, 2, 1.0), (20, 3, 4.0)]  # fmt: skip
@@ -151,10 +150,8 @@ def main() -> None:
     print(
         "rule: point_scale = 2 sqrt(2 log n / D), 500 k points, the longest 1 - (1 - P(|Z| < 1.5 sqrt(D/(2 log n))))^k"
     )
-    if options.save:  # the three parts are measured one at a time and kept together
-        path = RESULTS / "paper_defaults.json"
-        kept = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-        print(save("paper_defaults", {name: v for name, v in kept.items() if name != "context"} | result))
+    if options.save:
+        print(save_parts("paper_defaults", result))
 
 
 if __name__ == "__main__":

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import argparse
 import itertools
-import json
 import time
 import warnings
 from pathlib import Path
@@ -28,7 +27,7 @@ import gradsift as gs
 from gradsift.errors import UncertifiedWarning
 from gradsift.geometry import largest_principal_angle
 from gradsift.simulate import random_combination
-from record import RESULTS, save
+from record import save_parts
 from rivals import Peer, peers
 from rivals.alternating import alternating_minimisation
 from rivals.em import mixture_of_classifiers, mixture_of_regressions
@@ -185,10 +184,8 @@ def main() -> None:
         "outside_check": lambda: outside(options.outside, options.instances, options.jobs),
     }
     result = {name: run() for name, run in parts.items() if options.part in (None, name)}
-    if options.save:  # parts are measured one at a time and kept together
-        path = RESULTS / "rivals_table.json"
-        kept = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-        print(save("rivals_table", {name: v for name, v in kept.items() if name != "context"} | result))
+    if options.save:
+        print(save_parts("rivals_table", result))
 
 
 if __name__ == "__main__":

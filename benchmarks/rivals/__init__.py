@@ -27,6 +27,7 @@ class Peer(NamedTuple):
     answers: tuple[str, ...] = ("labels", "values")
     returns: str = "units"  # or "span"
     needs: tuple[str, ...] = ()  # packages beside those of gradsift
+    tries: tuple[dict[str, Any], ...] = ()  # options of `run` that are compared on tuning seeds
 
     @property
     def missing(self) -> list[str]:
