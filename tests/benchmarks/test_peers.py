@@ -8,14 +8,14 @@ import pytest
 
 from gradsift.simulate import random_combination
 
-FOLDER = Path(__file__).parents[2] / "benchmarks"
-sys.path.insert(0, str(FOLDER))
+sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 
 import peer_boxes
 import rivals_table
 from rivals import Peer, peers
 from rivals._students import begin, jacobian, residuals
 
+FOLDER = Path(__file__).parents[2] / "benchmarks"
 DUMMY = """
 from rivals import Peer
 
