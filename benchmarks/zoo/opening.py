@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import signal
 import time
 import warnings
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -19,7 +21,27 @@ _METHOD, _INPUTS = 981, 982  # streams of their own
 _SOUND = {False: 1e-6, True: 1e-2}  # a certificate is wrong beyond this error; in single precision, beyond the second
 
 
-def open_box(family: str, specimen: Specimen) -> dict[str, Any]:
+class OutOfTime(BaseException):
+    """A network took more processor time than it was given; no failure of the box, which would be asked again."""
+
+
+@contextlib.contextmanager
+def within(seconds: float) -> Iterator[None]:
+    """End the block with `OutOfTime` once this process has computed for so long in it."""
+
+    def ring(*_: Any) -> None:
+        raise OutOfTime(f"Given up here after {seconds:g} seconds of processor time.")
+
+    before = signal.signal(signal.SIGVTALRM, ring)
+    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
+
+
+def open_box(family: str, specimen: Specimen, seconds: float = 120.0) -> dict[str, Any]:
     """Recover one network with the defaults of `recover` and hold what was found against what is inside."""
     truth, oracle = specimen.truth, specimen.box()
     stream = zlib.crc32(f"{family} {specimen.name}".encode())
@@ -30,13 +52,13 @@ def open_box(family: str, specimen: Specimen) -> dict[str, Any]:
     }  # fmt: skip
     began = time.process_time()
     try:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), within(seconds):
             warnings.simplefilter("ignore")
             found = gs.recover(oracle, random_state=np.random.default_rng([_METHOD, stream]))
         X = np.random.default_rng([_INPUTS, stream]).standard_normal((300, truth.n_features))
         record |= _held_against(found.network, truth, X)
         record |= {"certified": found.certified, "cause": "" if found.certified else found.verdict}
-    except gs.errors.GradsiftError as refused:
+    except (gs.errors.GradsiftError, OutOfTime) as refused:
         record["cause"] = str(refused)
     record |= {"queries": oracle.n_queries, "seconds": round(time.process_time() - began, 2)}
     errors = [e for e in (record["error"], record["value_error"]) if e is not None]

@@ -2,6 +2,7 @@
 
 import json
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -89,6 +90,18 @@ def test_a_refusal_keeps_its_cause():
     assert not record["certified"]
     assert "constant" in record["cause"]
     assert sum(row("test", [record])["refusals"].values()) == 1
+
+
+def test_a_network_that_takes_too_long_is_given_up_with_a_cause():
+    def slow(X):
+        end = time.process_time() + 10
+        while time.process_time() < end:
+            pass
+        return np.zeros(len(X))
+
+    record = open_box("test", Specimen("slow", NET, lambda: gs.Oracle(slow, 4)), seconds=0.1)
+    assert not record["certified"]
+    assert "after 0.1 seconds of processor time" in record["cause"]
 
 
 def test_a_package_that_cannot_be_had_is_named_and_left_out(monkeypatch, tmp_path):
