@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import signal
 import time
 import warnings
@@ -77,13 +78,19 @@ def _held_against(found: gs.Network, truth: gs.Network, X: np.ndarray) -> dict[s
     return held
 
 
+def _kind(cause: str) -> str:
+    """Return what refusals of one kind have in common: the first clause, without its numbers."""
+    clause = re.split(r"[:.(]\s|\.$|, by |, of size", cause.removeprefix("Not certified: "))[0]
+    return re.sub(r"\d[\d,.]*", "n", clause)
+
+
 def row(family: str, records: Iterable[dict[str, Any]]) -> dict[str, Any]:
     """Sum up a family."""
     nets = list(records)
     good = [r for r in nets if r["certified"]]
     cost = [r["queries"] / r["unknowns"] for r in good]
     errors = [r["error"] if r["error"] is not None else r["value_error"] for r in good]
-    causes = [r["cause"].split(":")[0].split(".")[0][:120] for r in nets if not r["certified"]]
+    causes = [_kind(r["cause"]) for r in nets if not r["certified"]]
 
     def span(values: Iterable[int]) -> str:
         held = sorted(values)
