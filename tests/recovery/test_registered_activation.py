@@ -91,9 +91,9 @@ def test_limits_other_than_one_are_read_as_well():
 
 
 def test_the_wrong_activation_is_not_certified_for_the_same_box(name):
-    truth = teacher(4, 2, 0)
+    truth = teacher(2, 1, 0)
     with pytest.raises(gs.errors.NotIdentifiable):
-        gs.recover(gs.Oracle(truth.predict, 4), activation="softsign", random_state=1)
+        gs.recover(gs.Oracle(truth.predict, 2), activation="softsign", random_state=1)
 
 
 def test_a_noisy_box_is_recovered_and_certified(name):

@@ -31,6 +31,8 @@ class DeepPolicy:
     # Students.
     rows_per_unknown: float = 2.0  # guess
     near_rows: float = 4.0  # the same near the origin, where slopes and offsets are unknowns, too; "10; 8,6,4"
+    planes_off: float = 1e-8  # of the spread: what the errors of hyperplanes leave near the origin; "two layers" of
+    #   hostile_boxes (tuning): 3e-9
     few: float = 1.4  # sign patterns per unknown below which near points stand in for vertices (guess)
     few_deep: float = 2.0  # the same for more than one layer above the first, by the size `deepest` (guess)
     deepest: tuple[int, ...] = (12, 8)
@@ -40,6 +42,9 @@ class DeepPolicy:
     candidates: int = 16  # random units for each one that is added (guess)
     lengths: tuple[float, float] = (0.8, 2.0)  # of the rows of random units (guess)
     nearly: float = 3e-4  # of the spread: left by an unfinished student that thinning may finish (guess)
+    hopes: int = 3  # units that an unfinished student may do without, tried at a time (guess)
+    effort: float = 20.0  # seconds of arithmetic for all students together, on a usual processor (guess)
+    effort_steps: int = 3000  # and beside these steps of the student at hand, which large networks need (guess)
     runs: int = 6  # of each size; "20; 20,8": about 40% of the students of 13 units finish
     runs_small: int = 8  # of sizes below `small` in sum
     small: int = 9

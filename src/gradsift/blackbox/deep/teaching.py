@@ -10,6 +10,7 @@ from ...activations import Activation
 from ...checking import Floats
 from ...errors import NotIdentifiable
 from ..asking import EPS, Ledger
+from .descent import Effort
 from .nearby import near_points
 from .planes import FirstLayer
 from .policy import POLICY
@@ -52,6 +53,7 @@ class _Class:
         self.n_patterns = n_patterns(len(first), ledger.n_features)
         self.near: Floats = np.empty((0, ledger.n_features))
         self.near_answers: Floats = np.empty(0)
+        self.effort = Effort(POLICY.effort, POLICY.effort_steps)
         self.best: Pupil | None = None
         self.tried: list[tuple[int, ...]] = []
 
@@ -81,12 +83,12 @@ class _Class:
     def _runs(self, X: Floats, answers: Floats, widths: tuple[int, ...], n_runs: int, front: Front | None) -> bool:
         mean, spread = float(answers.mean()), float(answers.std()) or 1.0
         y = (answers - mean) / spread
-        target = max(300 * EPS * self.ledger.largest / spread, 1e-13)
+        target = max(300 * EPS * self.ledger.largest / spread, 1e-13 if front is None else POLICY.planes_off)
         self.tried.append(widths)
         for _ in range(n_runs):
-            pupil = grow_student(X, y, widths, self.g, target, self.rng, front)
+            pupil = grow_student(X, y, widths, self.g, target, self.rng, front, self.effort)
             if target < pupil.rms < POLICY.nearly:
-                pupil = thin_out(pupil, X, y, self.g, target, loose=3.0)
+                pupil = thin_out(pupil, X, y, self.g, target, 3.0, self.effort)
             if self.best is None or pupil.rms < self.best.rms:
                 self.best = _scaled(pupil, mean, spread)
             if pupil.rms <= 3 * target:

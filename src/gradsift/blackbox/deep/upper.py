@@ -16,7 +16,7 @@ import numpy as np
 
 from ...activations import Activation
 from ...checking import Floats
-from .descent import descend
+from .descent import Effort, descend
 from .policy import POLICY
 from .tower import Layers, jacobian, pass_through, to_vector, with_vector
 
@@ -56,8 +56,9 @@ def n_unknowns(n_inputs: int, widths: tuple[int, ...]) -> int:
 
 
 def train(
-    layers: Layers, X: Floats, y: Floats, g: Activation, most_steps: int, target: float, front: Front | None = None
-) -> Pupil:
+    layers: Layers, X: Floats, y: Floats, g: Activation, most_steps: int, target: float, front: Front | None = None,
+    effort: Effort | None = None,
+) -> Pupil:  # fmt: skip
     """Fit all parameters from this start; X are signs, or heights where there is a front."""
 
     def problem(theta: Floats) -> tuple[Floats, Callable[[], Floats]]:
@@ -78,9 +79,9 @@ def train(
         return passed.values - y, derivatives
 
     if front is None:
-        found = descend(problem, to_vector(layers), most_steps, target)
+        found = descend(problem, to_vector(layers), most_steps, target, effort=effort)
         return Pupil(with_vector(layers, found.parameters), found.rms)
-    found = descend(with_front, np.concatenate([*front, to_vector(layers)]), most_steps, target)
+    found = descend(with_front, np.concatenate([*front, to_vector(layers)]), most_steps, target, effort=effort)
     k = X.shape[1]
     after = Front(np.clip(found.parameters[:k], -30, 30), found.parameters[k : 2 * k])
     return Pupil(with_vector(layers, found.parameters[2 * k :]), found.rms, after)
@@ -94,6 +95,7 @@ def grow_student(
     target: float,
     rng: np.random.Generator,
     front: Front | None = None,
+    effort: Effort | None = None,
 ) -> Pupil:
     """Train a student on the (n, k) rows: half of its units first, then three quarters, then all."""
     inside = X if front is None else front.awake(X, g)
@@ -102,7 +104,7 @@ def grow_student(
     sizes = (X.shape[1], *half)
     for n_inputs, n in pairwise(sizes):
         layers.append(_random_units(n, n_inputs, rng))
-    pupil = train(_with_output(layers, inside, y, g), X, y, g, POLICY.first_steps, target, front)
+    pupil = train(_with_output(layers, inside, y, g), X, y, g, POLICY.first_steps, target, front, effort)
     for part, steps in ((0.75, POLICY.first_steps), (1.0, POLICY.last_steps)):
         if pupil.rms <= target:
             break
@@ -110,7 +112,7 @@ def grow_student(
         grown, inside = pupil.layers, _inside(pupil, X, g)
         for number, width in enumerate(wanted):
             grown = _widened(grown, number, width - pupil.widths[number], inside, y, g, rng)
-        pupil = train(grown, X, y, g, steps, target, pupil.front)
+        pupil = train(grown, X, y, g, steps, target, pupil.front, effort)
     return pupil
 
 
@@ -119,7 +121,9 @@ def _inside(pupil: Pupil, X: Floats, g: Activation) -> Floats:
     return X if pupil.front is None else pupil.front.awake(X, g)
 
 
-def thin_out(pupil: Pupil, X: Floats, y: Floats, g: Activation, target: float, loose: float = 0.0) -> Pupil:
+def thin_out(
+    pupil: Pupil, X: Floats, y: Floats, g: Activation, target: float, loose: float = 0.0, effort: Effort | None = None
+) -> Pupil:
     """Drop units of any layer as long as the rest, trained again, leaves no more than the target.
 
     Parameters
@@ -129,15 +133,17 @@ def thin_out(pupil: Pupil, X: Floats, y: Floats, g: Activation, target: float, l
     """
     for _ in range(sum(pupil.widths)):
         limit = max(target, loose * pupil.rms)
-        fewer = _one_fewer(pupil, X, y, g, target, limit)
+        fewer = _one_fewer(pupil, X, y, g, target, limit, POLICY.hopes if loose else sum(pupil.widths), effort)
         if fewer is None:
             break
         pupil = fewer
     return pupil
 
 
-def _one_fewer(pupil: Pupil, X: Floats, y: Floats, g: Activation, target: float, limit: float) -> Pupil | None:
-    """Return a student with one unit fewer that leaves at most `limit`; None if no unit can go."""
+def _one_fewer(
+    pupil: Pupil, X: Floats, y: Floats, g: Activation, target: float, limit: float, most: int, effort: Effort | None
+) -> Pupil | None:
+    """Return a student with one unit fewer that leaves at most `limit`; None if none of the `most` least can go."""
     inside = _inside(pupil, X, g)
     passed = pass_through(pupil.layers, inside, g)
     order = []
@@ -146,9 +152,9 @@ def _one_fewer(pupil: Pupil, X: Floats, y: Floats, g: Activation, target: float,
             active = passed.inputs[number + 1]
             effect = np.linalg.norm(pupil.layers[number + 1][0], axis=0) * active.std(axis=0)
             order += [(float(e), number, unit) for unit, e in enumerate(effect)]
-    for _, number, unit in sorted(order):
+    for _, number, unit in sorted(order)[:most]:
         layers = _without(pupil.layers, number, unit, passed.inputs[number + 1][:, unit].mean())
-        fewer = train(_with_output(layers[:-1], inside, y, g), X, y, g, POLICY.thin_steps, target, pupil.front)
+        fewer = train(_with_output(layers[:-1], inside, y, g), X, y, g, POLICY.thin_steps, target, pupil.front, effort)
         if fewer.rms <= limit:
             return fewer
     return None
