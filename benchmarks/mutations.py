@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import json
 import multiprocessing
 import os
 import shutil
@@ -246,6 +247,18 @@ def work(chosen: list[Mutation], tree: Path, found: Any) -> None:
         found.put((mutation, fate(mutation, tree, green)))
 
 
+def keep(fates: dict[Mutation, str]) -> None:
+    """Write all fates that are known: these, and of other mutations those of the file."""
+    from record import RESULTS, save  # imports gradsift, which the forks must load from their own tree
+
+    path = RESULTS / "mutations.json"
+    rows = json.loads(path.read_text(encoding="utf-8"))["rows"] if path.exists() else []
+    known = {Mutation(r["file"], r["from"], r["to"]): r["fate"] for r in rows} | fates
+    rows = [{"file": m.file, "from": m.old, "to": m.new, "fate": known[m]} for m in MUTATIONS if m in known]
+    survived = sum(row["fate"].startswith(SURVIVED) for row in rows)
+    print(save("mutations", {"mutations": len(rows), "survived": survived, "rows": rows}))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", default="", help="mutations whose file or text contains this")
@@ -270,10 +283,7 @@ def main() -> None:
     survived = sum(what.startswith(SURVIVED) for what in fates.values())
     print(f"{len(chosen)} mutations, {survived} survived")
     if options.save:
-        from record import save  # imports gradsift, which the forks must load from their own tree
-
-        rows = [{"file": m.file, "from": m.old, "to": m.new, "fate": fates[m]} for m in chosen]
-        print(save("mutations", {"mutations": len(chosen), "survived": survived, "rows": rows}))
+        keep(fates)
     if survived:
         raise SystemExit(1)
 

@@ -1,6 +1,6 @@
 """The paper's method at its row defaults: tuned, then measured on other seeds beside permuted answers.
 
-    python benchmarks/paper_defaults.py [--seeds 4] [--rows 200000] [--tune] [--demo 20] [--save]
+    python benchmarks/paper_defaults.py [--seeds 4] [--rows 200000] [--tune] [--demo 20] [--jobs 1] [--save]
 
 Cells are d = 3 to 20, k = 2 to 4, slopes 1 to 5, values (noise 0.1) and labels; angles in degrees of the worst unit
 to its match. --tune compares reaches and active widths on tuning seeds (1000 on); the report uses seeds from 0. --demo
@@ -10,17 +10,18 @@ repeats the demo's literal rows at its own size.
 from __future__ import annotations
 
 import argparse
-import json
+import itertools
 import warnings
 from dataclasses import replace
 
 import numpy as np
+from joblib import Parallel, delayed
 
 import gradsift as gs
 from gradsift.errors import LowSupportWarning, UncertifiedWarning
 from gradsift.paper_method.row_defaults import ROW_POLICY, RowPolicy, row_defaults
 from gradsift.simulate import random_combination
-from record import RESULTS, save
+from record import save_parts
 
 CELLS = [(3, 2, 1.0), (3, 3, 2.0), (5, 2, 5.0), (5, 3, 2.0), (10, 2, 2.0), (10, 2, 4.0), (10, 3, 5.0), (10, 4, 3.0),
          (20, 2, 1.0), (20, 3, 4.0)]  # fmt: skip
@@ -58,56 +59,72 @@ def angle(
     return worst_angle(found.model.units, model.units)
 
 
-def report(cells: list[tuple[int, int, float]], seeds: range, n: int) -> list[dict[str, object]]:
+def angles(tasks: list[tuple[object, ...]], jobs: int) -> list[float]:
+    """Return the angles of some runs, in their order."""
+    return list(Parallel(jobs)(delayed(angle)(*task) for task in tasks))
+
+
+def report(cells: list[tuple[int, int, float]], seeds: range, n: int, jobs: int) -> list[dict[str, object]]:
     """Return one row for each cell, kind of answers and access: medians over the seeds, and the control."""
     rows = []
     for cell in cells:
         for labels in (False, True):
-            row: dict[str, object] = {"d": cell[0], "k": cell[1], "slope": cell[2], "rows": n,
+            row: dict[str, object] = {"d": cell[0], "k": cell[1], "slope": cell[2], "rows": n, "seeds": len(seeds),
                                       "answers": "labels" if labels else "values"}  # fmt: skip
+            tasks = [(cell, labels, access, s, n, permuted, ROW_POLICY) for access in ("gaussian", "projected")
+                     for permuted in (False, True) for s in (seeds[:2] if permuted else seeds)]  # fmt: skip
+            found = dict(zip(tasks, angles(tasks, jobs)))
             for access in ("gaussian", "projected"):
-                found = [angle(cell, labels, access, s, n, False, ROW_POLICY) for s in seeds]
-                row[access] = round(float(np.median(found)), 1)
-                row[f"{access} within 30"] = sum(a <= 30 for a in found) / len(found)
-                control = [angle(cell, labels, access, s, n, True, ROW_POLICY) for s in seeds[:2]]
+                mine, control = ([a for task, a in found.items() if task[2] == access and task[5] is permuted]
+                                 for permuted in (False, True))  # fmt: skip
+                row[access] = round(float(np.median(mine)), 1)
+                row[f"{access} within 30"] = sum(a <= 30 for a in mine) / len(mine)
                 row[f"{access} permuted"] = round(float(np.median(control)), 1)
             rows.append(row)
             print("  ".join(f"{name} {value}" for name, value in row.items()), flush=True)
     return rows
 
 
-def tune(cells: list[tuple[int, int, float]], seeds: range, n: int) -> list[dict[str, object]]:
+def tune(cells: list[tuple[int, int, float]], seeds: range, n: int, jobs: int) -> list[dict[str, object]]:
     """Return the mean angle over all cells for each policy tried."""
     rows = []
     for reach in (0.75, 1.0, 1.5, 2.0, 3.0):
         for active in (1.0, 1.5, 2.5):
             policy = replace(ROW_POLICY, reach=reach, active=active)
             for access in ("gaussian", "projected"):
-                found = [angle(c, labels, access, s, n, False, policy) for c in cells for labels in (False, True)
+                tasks = [(c, labels, access, s, n, False, policy) for c in cells for labels in (False, True)
                          for s in seeds]  # fmt: skip
+                found = angles(tasks, jobs)
                 rows.append({"reach": reach, "active": active, "access": access, "mean angle": float(np.mean(found)),
                              "within 30": float(np.mean(np.array(found) <= 30))})  # fmt: skip
                 print(rows[-1], flush=True)
     return rows
 
 
-def demo(n_seeds: int, n_rows: int) -> list[dict[str, object]]:
-    """Return, for the demo's three literal rows, on how many seeds both units lie within 30 degrees."""
+def demo_rows(seed: int, n_rows: int) -> list[tuple[str, float, bool]]:
+    """Return method, angle and whether all units were matched, for the literal rows of one demo."""
     from gradsift.demo import N_UNITS, compare
 
-    angles: dict[str, list[float]] = {}
-    matched: dict[str, int] = {}
-    for seed in range(1, n_seeds + 1):
-        for row in compare(seed, n_rows):
-            if row.method.endswith("rows") or row.method.endswith("oracle"):
-                angles.setdefault(row.method, []).append(row.angle)
-                matched[row.method] = matched.get(row.method, 0) + (row.n_matched == N_UNITS)
-            if row.method.endswith("projected rows"):
-                break
-        print(f"seed {seed}: " + ", ".join(f"{name} {found[-1]:.1f}" for name, found in angles.items()), flush=True)
-    return [{"method": name, "seeds": n_seeds, "2 of 2 within 30 degrees": matched[name],
-             "median angle": round(float(np.median(found)), 1), "worst angle": round(max(found), 1)}
-            for name, found in angles.items()]  # fmt: skip
+    literal = itertools.islice(compare(seed, n_rows), 3)  # they come first
+    return [(row.method, row.angle, row.n_matched == N_UNITS) for row in literal]
+
+
+def demo(n_seeds: int, n_rows: int, jobs: int) -> dict[str, object]:
+    """Return on how many seeds both units lie within 30 degrees, for each of the demo's literal rows and for all."""
+    runs = []
+    for run in Parallel(jobs, return_as="generator")(delayed(demo_rows)(s, n_rows) for s in range(1, n_seeds + 1)):
+        runs.append(run)
+        print(f"seed {len(runs)}: " + ", ".join(f"{name} {found:.1f}" for name, found, _ in run), flush=True)
+    rows = []
+    for method in zip(*runs):  # one method over the seeds
+        found, both = [a for _, a, _ in method], sum(matched for *_, matched in method)
+        rows.append({
+            "method": method[0][0], "seeds": n_seeds, "2 of 2 within 30 degrees": both,
+            "median angle": round(float(np.median(found)), 1), "worst angle": round(max(found), 1),
+        })  # fmt: skip
+    together = sum(all(m for *_, m in run) for run in runs)
+    print(f"all three methods: {together} of {n_seeds} seeds")
+    return {"demo": rows, "demo seeds with all three methods": f"{together} of {n_seeds}"}
 
 
 def main() -> None:
@@ -118,24 +135,23 @@ def main() -> None:
     parser.add_argument("--tune", action="store_true")
     parser.add_argument("--demo", type=int, default=0, metavar="SEEDS")
     parser.add_argument("--demo-rows", type=int, default=1_000_000)
+    parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--save", action="store_true")
     options = parser.parse_args()
     cells = QUICK if options.quick else CELLS[::3] if options.tune else CELLS
     if options.demo:
-        result = {"demo": demo(options.demo, options.demo_rows)}
+        result = demo(options.demo, options.demo_rows, options.jobs)
         for row in result["demo"]:
             print(row)
     elif options.tune:
-        result = {"tuning": tune(cells, range(1000, 1000 + options.seeds), options.rows)}
+        result = {"tuning": tune(cells, range(1000, 1000 + options.seeds), options.rows, options.jobs)}
     else:
-        result = {"fresh_seeds": report(cells, range(options.seeds), options.rows)}
+        result = {"fresh_seeds": report(cells, range(options.seeds), options.rows, options.jobs)}
     print(
         "rule: point_scale = 2 sqrt(2 log n / D), 500 k points, the longest 1 - (1 - P(|Z| < 1.5 sqrt(D/(2 log n))))^k"
     )
-    if options.save:  # the three parts are measured one at a time and kept together
-        path = RESULTS / "paper_defaults.json"
-        kept = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-        print(save("paper_defaults", {name: v for name, v in kept.items() if name != "context"} | result))
+    if options.save:
+        print(save_parts("paper_defaults", result))
 
 
 if __name__ == "__main__":

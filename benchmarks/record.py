@@ -28,6 +28,13 @@ def save(name: str, result: dict[str, Any]) -> Path:
     return path
 
 
+def save_parts(name: str, parts: dict[str, Any]) -> Path:
+    """Write some parts of ``results/NAME.json``, which are measured one at a time; the others stay."""
+    path = RESULTS / f"{name}.json"
+    kept = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    return save(name, {part: value for part, value in kept.items() if part != "context"} | parts)
+
+
 def machine() -> str:
     """Name the machine that this runs on."""
     return f"{platform.machine()}, {_processor()}"

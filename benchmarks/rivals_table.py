@@ -1,27 +1,34 @@
 """The rivals that the paper cites, on the same data as ours, each checked first where it must work.
 
-    python benchmarks/rivals_table.py [--rows 20000] [--seeds 3] [--outside 500000] [--part NAME] [--save]
+    python benchmarks/rivals_table.py [--rows 20000] [--seeds 3] [--outside 500000] [--part NAME] [--only TEXT]
+                                      [--more FOLDER] [--jobs 1] [--save]
+
+Peers are the files of benchmarks/rivals that take rows, and those of --more.
 
 Two units of slope 2 (smallest singular value 0.7) in dimension 5: labels of a mixture and values with noise 0.1. Angles
-in degrees of the worst unit, medians. The outside check repeats two rows of table 1 of Chaganty and Liang: features
-(1, t, t^4, t^7) and (1, t1, t2, t1 t2^3, t1^2 t2^2, t1^3 t2), t uniform on [-1, 1], Gaussian coefficients, noise
-variance 0.1; errors are Frobenius norms over experts and shares.
+in degrees of the worst unit, or of the span where a method returns no units, medians. The outside check repeats two
+rows of table 1 of Chaganty and Liang: features (1, t, t^4, t^7) and (1, t1, t2, t1 t2^3, t1^2 t2^2, t1^3 t2), t uniform
+on [-1, 1], Gaussian coefficients, noise variance 0.1; errors are Frobenius norms over experts and shares.
 """
 
 from __future__ import annotations
 
 import argparse
 import itertools
-import json
 import time
 import warnings
+from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
+from joblib import Parallel, delayed
 
 import gradsift as gs
-from gradsift.errors import LowSupportWarning, UncertifiedWarning
+from gradsift.errors import UncertifiedWarning
+from gradsift.geometry import largest_principal_angle
 from gradsift.simulate import random_combination
-from record import RESULTS, save
+from record import save_parts
+from rivals import Peer, peers
 from rivals.alternating import alternating_minimisation
 from rivals.em import mixture_of_classifiers, mixture_of_regressions
 from rivals.gradient_descent import gradient_descent
@@ -36,39 +43,11 @@ def angle(units: np.ndarray, truth: np.ndarray) -> float:
     return float(np.degrees(2 * np.arcsin(min(1.0, gs.match_units(units, truth).max_error / 2))))
 
 
-def paper(access: str):
-    """Return the paper's method as a rival."""
-
-    def run(X, y, k, rng):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UncertifiedWarning)
-            warnings.simplefilter("ignore", LowSupportWarning)
-            return gs.recover((X, y), k, method="paper", access=access, random_state=rng).model.units
-
-    return run
-
-
 def ours(X, y, k, rng):
     """Return the default method's units."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UncertifiedWarning)
         return gs.recover((X, y), k, random_state=rng).model.units
-
-
-def _rows(experts: np.ndarray) -> np.ndarray:
-    return experts / np.maximum(np.linalg.norm(experts, axis=1, keepdims=True), 1e-300)
-
-
-RIVALS = {
-    "EM, mixture of classifiers": mixture_of_classifiers,
-    "spectral experts": lambda X, y, k, rng: _rows(spectral_experts(X, y, k, rng)[0]),
-    "alternating minimisation": lambda X, y, k, rng: _rows(alternating_minimisation(X, y, rng)),
-    "tensor method": tensor_method,
-    "gradient descent": gradient_descent,
-    "paper, Gaussian rows": paper("gaussian"),
-    "paper, projected rows": paper("projected"),
-    "ours": ours,
-}
 
 
 def must_work(rng: np.random.Generator) -> list[dict[str, object]]:
@@ -107,23 +86,41 @@ def _distance(found: np.ndarray, truth: np.ndarray) -> float:
     return min(float(np.linalg.norm(found[list(order)] - truth)) for order in orders)
 
 
-def table(seeds: range, n: int) -> list[dict[str, object]]:
+class Run(NamedTuple):
+    """A method on one table of the comparison."""
+
+    degrees: float
+    seconds: float
+
+
+def run_one(peer: Peer, answers: str, seed: int, n: int) -> Run:
+    """Run a method on the table of one seed: model, data and algorithm have streams of their own."""
+    model = random_combination(5, 2, slope=2.0, min_singular_value=0.7, mixture=True, min_weight=0.7,
+                               rng=np.random.default_rng([seed, 1]))  # fmt: skip
+    X, y = model.sample(n, "labels" if answers == "labels" else 0.1, rng=np.random.default_rng([seed, 2]))
+    start = time.process_time()
+    found = peer.run(X, y, 2, np.random.default_rng([seed, 3]))
+    seconds = time.process_time() - start
+    if peer.returns == "span":
+        return Run(float(np.degrees(largest_principal_angle(found, model.units))), seconds)
+    return Run(angle(found, model.units), seconds)
+
+
+def table(seeds: range, n: int, methods: list[Peer], jobs: int) -> list[dict[str, object]]:
     """Return the angle and time of every method on the same data."""
     rows = []
-    for name, method in RIVALS.items():
-        row: dict[str, object] = {"method": name}
-        for labels in (True, False):
-            kind, angles, start = "labels" if labels else "values", [], time.perf_counter()
-            if name.startswith("EM") and not labels:
-                row |= {kind: "needs labels"}
+    for peer in methods:
+        row: dict[str, object] = {"method": peer.name, "measured on": peer.returns}
+        if peer.missing:
+            row["not installed"] = ", ".join(peer.missing)
+        for answers in () if peer.missing else ("labels", "values"):
+            if answers not in peer.answers:
+                row[answers] = "not its setting"
                 continue
-            for seed in seeds:
-                model = random_combination(5, 2, slope=2.0, min_singular_value=0.7, mixture=True, min_weight=0.7,
-                                           rng=np.random.default_rng([seed, 1]))  # fmt: skip
-                X, y = model.sample(n, "labels" if labels else 0.1, rng=np.random.default_rng([seed, 2]))
-                angles.append(angle(method(X, y, 2, np.random.default_rng([seed, 3])), model.units))
-            row[kind] = round(float(np.median(angles)), 1)
-            row[f"{kind}, seconds"] = round((time.perf_counter() - start) / len(seeds), 1)
+            runs = Parallel(jobs)(delayed(run_one)(peer, answers, seed, n) for seed in seeds)
+            row[answers] = round(float(np.median([run.degrees for run in runs])), 1)
+            row[f"{answers}, worst"] = round(max(run.degrees for run in runs), 1)
+            row[f"{answers}, CPU seconds"] = round(float(np.median([run.seconds for run in runs])), 1)
         rows.append(row)
         print("  ".join(f"{key} {value}" for key, value in row.items()), flush=True)
     return rows
@@ -138,25 +135,29 @@ def features(b: int, d: int, n: int, rng: np.random.Generator) -> np.ndarray:
     return np.stack([np.ones(n), s, r, s * r**3, s**2 * r**2, s**3 * r], axis=1)
 
 
-def outside(n: int, instances: int) -> list[dict[str, object]]:
+def outside_run(b: int, d: int, k: int, n: int, i: int) -> dict[str, float]:
+    """Return the three errors on one instance of their table."""
+    rng = np.random.default_rng([i, b, d, k])
+    X, B = features(b, d, n, rng), rng.standard_normal((k, d))
+    y = (X * B[rng.integers(k, size=n)]).sum(axis=1) + np.sqrt(0.1) * rng.standard_normal(n)
+    truth = np.column_stack((np.full(k, 1 / k), B))
+    start, share = spectral_experts(X, y, k, rng)
+    errors = {"spectral": _distance(np.column_stack((share, start)), truth)}
+    for name, begin in (("EM", None), ("both", start)):
+        found, _ = mixture_of_regressions(X[:20_000], y[:20_000], k, rng, start=begin, iterations=400)
+        found, share = mixture_of_regressions(X, y, k, rng, start=found, iterations=15)
+        errors[name] = _distance(np.column_stack((share, found)), truth)
+    return errors
+
+
+def outside(n: int, instances: int, jobs: int) -> list[dict[str, object]]:
     """Repeat two rows of their table."""
     rows = []
     for (b, d, k), theirs in OUTSIDE.items():
-        errors: dict[str, list[float]] = {"spectral": [], "EM": [], "both": []}
-        for i in range(instances):
-            rng = np.random.default_rng([i, b, d, k])
-            X, B = features(b, d, n, rng), rng.standard_normal((k, d))
-            y = (X * B[rng.integers(k, size=n)]).sum(axis=1) + np.sqrt(0.1) * rng.standard_normal(n)
-            truth = np.column_stack((np.full(k, 1 / k), B))
-            start, share = spectral_experts(X, y, k, rng)
-            errors["spectral"].append(_distance(np.column_stack((share, start)), truth))
-            for name, begin in (("EM", None), ("both", start)):
-                found, _ = mixture_of_regressions(X[:20_000], y[:20_000], k, rng, start=begin, iterations=400)
-                found, share = mixture_of_regressions(X, y, k, rng, start=found, iterations=15)
-                errors[name].append(_distance(np.column_stack((share, found)), truth))
+        runs = Parallel(jobs)(delayed(outside_run)(b, d, k, n, i) for i in range(instances))
         row: dict[str, object] = {"b": b, "d": d, "k": k, "n": n, "instances": instances}
-        for (name, found), published in zip(errors.items(), theirs):
-            row |= {name: round(float(np.mean(found)), 2), f"{name}, published": published}
+        for name, published in zip(runs[0], theirs):
+            row |= {name: round(float(np.mean([run[name] for run in runs])), 2), f"{name}, published": published}
         rows.append(row)
         print("  ".join(f"{key} {value}" for key, value in row.items()), flush=True)
     return rows
@@ -169,18 +170,22 @@ def main() -> None:
     parser.add_argument("--outside", type=int, default=500_000, metavar="ROWS")
     parser.add_argument("--instances", type=int, default=5)
     parser.add_argument("--part", choices=("must_work", "same_data", "outside_check"), help="only this table")
+    parser.add_argument("--only", default="", help="methods of the common table whose name contains this")
+    parser.add_argument("--more", type=Path, nargs="*", default=[], metavar="FOLDER", help="further peers")
+    parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--save", action="store_true")
     options = parser.parse_args()
+    if options.more and options.jobs > 1:
+        parser.error("--more goes with one job: other processes do not know the folder.")
+    methods = [peer for peer in (*peers("rows", *options.more), Peer("ours", ours)) if options.only in peer.name]
     parts = {
         "must_work": lambda: must_work(np.random.default_rng(7)),
-        "same_data": lambda: table(range(options.seeds), options.rows),
-        "outside_check": lambda: outside(options.outside, options.instances),
+        "same_data": lambda: table(range(options.seeds), options.rows, methods, options.jobs),
+        "outside_check": lambda: outside(options.outside, options.instances, options.jobs),
     }
     result = {name: run() for name, run in parts.items() if options.part in (None, name)}
-    if options.save:  # parts are measured one at a time and kept together
-        path = RESULTS / "rivals_table.json"
-        kept = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-        print(save("rivals_table", {name: v for name, v in kept.items() if name != "context"} | result))
+    if options.save:
+        print(save_parts("rivals_table", result))
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ python benchmarks/summary.py
 from __future__ import annotations
 
 import json
+import statistics
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -35,6 +36,16 @@ def rows() -> Iterator[tuple[str, str, str]]:
             f"queries grow like d^{r['slope']:.2f}: {r['rows'][0]['queries']:,.0f} to {r['rows'][-1]['queries']:,.0f}",
             "oracle_scaling",
         )
+    if r := load("paper_defaults"):
+        counts = " / ".join(str(row["2 of 2 within 30 degrees"]) for row in r["demo"])
+        angles = " / ".join(f"{row['median angle']:.0f}" for row in r["demo"])
+        yield (
+            "The paper's method, literally, in the demo: value oracle / Gaussian rows / projected rows",
+            f"both units within 30 degrees on {counts} of {r['demo'][0]['seeds']} seeds; median {angles} degrees",
+            "paper_defaults",
+        )
+    if r := load("theorem_run"):
+        yield theorem_row(r["rows"])
     if r := load("mirror_rate"):
         big = r["large"]
         memory = f"{big['extra_mib']:.0f} MiB beside a table of {big['n']:,} x {big['d']}"
@@ -79,11 +90,49 @@ def rows() -> Iterator[tuple[str, str, str]]:
             f"where gradsift takes {min(cost):.2f} to {max(cost):.2f} of its CPU time",
             "data_fit",
         )
+    if r := load("zoo_run"):
+        nets, good, wrong = (
+            sum(row[key] for row in r["rows"]) for key in ("networks", "certified", "certified but wrong")
+        )
+        yield (
+            f"Networks that others released or trained, {len(r['rows'])} families",
+            f"{good} of {nets} certified, {wrong} certified but wrong; each refusal names its cause",
+            "zoo_run",
+        )
+    if r := load("peer_boxes"):
+        yield peer_row(r["rows"])
     if r := load("gpu_kernel"):
         times = " / ".join(f"{row['float32']['ms']:.0f}" for row in r["rows"])
         errors = max(row["float32"]["relative_error"] for row in r["rows"])
         what = f"Kernel gradients on one {r['device']}, n = {r['n']:,}, {r['points']} points, d = 8 / 32 / 64"
         yield what, f"{times} ms, relative error at most {errors:.0e}", "gpu_kernel"
+
+
+def theorem_row(runs: list[dict[str, Any]]) -> tuple[str, str, str]:
+    """Return the row of the theorem's runs: one figure for each number of inputs."""
+    by_inputs = {d: [run for run in runs if run["d"] == d] for d in dict.fromkeys(run["d"] for run in runs)}
+    queries = " / ".join(f"{mine[0]['queries']:.1e}" for mine in by_inputs.values())
+    centres = (statistics.median(run["centres within (degrees)"] for run in mine) for mine in by_inputs.values())
+    kept = sum(run["promises kept"] for run in runs)
+    return (
+        f"The main theorem carried out with its own sizes, d = {' / '.join(map(str, by_inputs))}",
+        f"{queries} queries; {kept} of {len(runs)} runs kept every promise; centres within "
+        f"{' / '.join(f'{c:.2g}' for c in centres)} degrees",
+        "theorem_run",
+    )
+
+
+def peer_row(runs: list[dict[str, Any]]) -> tuple[str, str, str]:
+    """Return the row of exact boxes beside the best peer of each size."""
+    ours = [row for row in runs if row["method"] == "ours"]
+    ratios = [row["queries per unknown, over best peer's"] for row in ours]
+    lost = sum(ratio > 1 for ratio in ratios)
+    return (
+        f"Exact boxes of {len(ours)} sizes beside peers that are told the number of units",
+        f"ours certified {', '.join(row['success'] for row in ours)}; {min(ratios):.2g} to {max(ratios):.2g} times the "
+        f"queries of the best peer, more on {lost} of {len(ours)} sizes",
+        "peer_boxes",
+    )
 
 
 def medians(settings: list[dict[str, Any]]) -> str:

@@ -158,7 +158,8 @@ def _cell(value: Any) -> str:
         return ", ".join(_cell(v) for v in value[:12]) + (", ..." if len(value) > 12 else "")
     if isinstance(value, dict):
         return ", ".join(f"{name.replace('_', ' ')}: {_cell(v)}" for name, v in list(value.items())[:12])
-    return str(value).replace("|", "/").replace("<", "&lt;")
+    text = " ".join(str(value).replace("|", "/").split())
+    return _code(text) if "*" in text else text.replace("<", "&lt;")  # a formula, whose stars are no emphasis
 
 
 def commands() -> str:

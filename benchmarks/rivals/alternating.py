@@ -8,6 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from gradsift.geometry import normalize_rows
+from rivals import Peer
+
 
 def alternating_minimisation(X, y, rng, grid=72, iterations=100):
     """Return coefficients (2, d)."""
@@ -32,3 +35,10 @@ def alternating_minimisation(X, y, rng, grid=72, iterations=100):
             if (mine == h).sum() >= d:
                 B[h] = np.linalg.lstsq(X[mine == h], y[mine == h], rcond=None)[0]
     return B
+
+
+def _run(X, y, k, rng):
+    return normalize_rows(alternating_minimisation(X, y, rng))
+
+
+PEER = Peer("alternating minimisation", _run)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from rivals import Peer
+
 
 def mixture_of_classifiers(X, y, k, rng, starts=3, iterations=200):
     """Return unit rows (k, d) of the best of `starts` runs on labels -1, 1; one Newton step per M-step."""
@@ -47,3 +49,6 @@ def mixture_of_regressions(X, y, k, rng, start=None, noise=0.1, iterations=300):
         if np.abs(B - before).max() < 1e-6:
             break
     return B, share
+
+
+PEER = Peer("EM, mixture of classifiers", mixture_of_classifiers, answers=("labels",))

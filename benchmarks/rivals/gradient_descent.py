@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from rivals import Peer
+
 
 def gradient_descent(X, y, k, rng, starts=3, iterations=800, rate=1.0, rows=20_000):
     """Return unit rows (k, d) of the best of `starts` runs with momentum, on at most `rows` rows."""
@@ -24,3 +26,6 @@ def gradient_descent(X, y, k, rng, starts=3, iterations=800, rate=1.0, rows=20_0
         if loss < best_loss:
             best, best_loss = A * np.sign(u)[:, None], loss
     return best / np.linalg.norm(best, axis=1, keepdims=True)
+
+
+PEER = Peer("gradient descent", gradient_descent)

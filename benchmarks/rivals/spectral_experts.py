@@ -11,6 +11,9 @@ import math
 
 import numpy as np
 
+from gradsift.geometry import normalize_rows
+from rivals import Peer
+
 
 def _moment(X, target, order, penalty, iterations=3000):
     """Regress `target` on the products of `order` columns; return the symmetric tensor of smallest nuclear norm."""
@@ -63,3 +66,10 @@ def _power(core, rng, iterations=60):
         vector = np.einsum("ijl,j,l->i", core, vector, vector)
     size = float(np.linalg.norm(vector))
     return size, vector / (size + 1e-300)
+
+
+def _run(X, y, k, rng):
+    return normalize_rows(spectral_experts(X, y, k, rng)[0])
+
+
+PEER = Peer("spectral experts", _run)

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from rivals import Peer
+
 
 def tensor_method(X, y, k, rng):
     """Return unit rows (k, d): the span of the cubes by HOSVD, then the eigenvectors of two random slices in it."""
@@ -31,3 +33,6 @@ def tensor_method(X, y, k, rng):
     units = (frame @ np.real(vectors)).T
     norms = np.maximum(np.linalg.norm(units, axis=1, keepdims=True), 1e-300)
     return units / norms
+
+
+PEER = Peer("tensor method", tensor_method)

@@ -192,7 +192,8 @@ class Network:
         here, above = self.layers[layer], self.layers[layer + 1]
         columns = above.weights[:, order]
         # f(-z) = 2 f(0) - f(z): what a flipped unit leaves over is constant.
-        left_over = 2 * self._activation.center * columns[:, sign < 0].sum(axis=1)
+        flipped = columns[:, sign < 0].sum(axis=1)
+        left_over = 2 * self._activation.center * flipped if (sign < 0).any() else flipped
         layers = list(self.layers)
         layers[layer] = Layer(here.weights[order] * sign[:, None], here.offsets[order] * sign)
         layers[layer + 1] = Layer(columns * sign, above.offsets + left_over)
@@ -356,15 +357,17 @@ def match_networks(found: Network, truth: Network) -> NetworkMatch:
     Notes
     -----
     Each layer by :func:`gradsift.match_units` on weights and offsets, with the columns as the layer before left them.
+    Units that have no other sign, such as ReLU, keep theirs: the errors show where it differs.
     """
     if found.activation != truth.activation or found.n_features != truth.n_features:
         raise ValueError(f"Networks to match must have the same inputs and activation, got {found!r} and {truth!r}.")
     if found.widths != truth.widths or found.n_outputs != truth.n_outputs:
         return NetworkMatch(None, (), ())
     matches: list[UnitMatch] = []
+    may_flip = get_activation(truth.activation).odd_form is not None
     for layer in range(len(found.widths)):
         match = match_units(_rows(found.layers[layer]), _rows(truth.layers[layer]))
-        found = found.rearranged(layer, match.order, match.signs)
+        found = found.rearranged(layer, match.order, match.signs if may_flip else 1.0)
         matches.append(match)
     errors = [_row_errors(_rows(a), _rows(b)) for a, b in zip(found.layers, truth.layers)]
     if truth.has_linear_term or found.has_linear_term:

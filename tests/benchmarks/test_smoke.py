@@ -34,17 +34,19 @@ SMALL = {
     ),
     "mutations": (["--only", "return 2 * math.sin(theta / 2)"], "1 mutations, 0 survived"),
     "paper_defaults": (["--quick", "--seeds", "1", "--rows", "3000"], "rule: point_scale"),
-    "rivals_table": (["--rows", "600", "--seeds", "1", "--outside", "3000", "--instances", "1"], "published"),
     "trained_kinked": (
         ["--seeds", "1", "--kinds", "scikit-learn regression", "--tables", "diabetes"],
         "2/2 certified, 0 wrong",
     ),
+    "rivals_table": (["--part", "outside_check", "--outside", "1000", "--instances", "1"], "published"),
     "theorem_run": (["--d", "2", "--delta", "0.3", "--beta", "5", "--rho", "0.9"], "promises kept True"),
     "tight_plan": (["--first", "1"], "orders of magnitude gained"),
     "mirror_rate": (["--rows", "400", "--seeds", "1", "--large", "2000"], "log-log slope in n"),
     "interval_coverage": (["--replications", "2", "--rows", "400"], "95% intervals cover"),
     "real_tables": (["--tables", "birthwt", "--folds", "2"], "1 tables: within one fold error"),
     "table_certificates": (["--tables", "2"], "certified but wrong"),
+    "peer_boxes": (["--seeds", "1", "--sizes", "5,2"], "method ours  success 1 of 1"),
+    "zoo_run": (["--families", "rectifiers", "--share", "0.1"], "1 networks of 1 families, 0 certified but wrong"),
     "oracle_scaling": (["--seeds", "1", "--dimensions", "3", "4"], "log-log slope of queries in d"),
 }
 

@@ -55,7 +55,19 @@ def test_every_benchmark_result_has_its_table(generated):
 
 def test_every_command_is_listed_with_its_example(generated):
     text = (generated / "commands.md").read_text()
-    for name in ("recover", "fit", "predict", "plan", "paper", "figures", "demo", "bench", "playground", "version"):
+    for name in (
+        "recover",
+        "fit",
+        "predict",
+        "plan",
+        "paper",
+        "figures",
+        "demo",
+        "bench",
+        "zoo",
+        "playground",
+        "version",
+    ):
         part = text.partition(f"\n## {name}\n")[2].partition("\n## ")[0]
         assert f"gradsift {name}" in part
 

@@ -180,6 +180,14 @@ def test_a_tight_projected_plan_takes_signed_weights_and_the_sharp_angle():
     assert made.tight.split.radius == pytest.approx(0.7, rel=1e-9)
 
 
+def test_projected_units_widen_the_slab_by_the_logarithm_of_their_cosine():
+    # Delta = (log argument - log length)/beta, and a projected unit is cos(theta) long; theta* = 2 asin(0.5^2/4) here.
+    p = Problem(7, 1, 1.3, 1.0, 1.0)
+    projected, gaussian = (gs.plan(p, scheme, delta=0.5, rho=0.4) for scheme in ("projected", "gaussian"))
+    wider = projected.parameters.Delta - gaussian.parameters.Delta
+    assert wider == pytest.approx(-math.log(math.cos(2 * math.asin(0.0625))) / 1.3, rel=1e-9)
+
+
 # The partition, at its edges
 
 

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 import gradsift as gs
+from gradsift.paper_method.literal import paper_method
+from gradsift.sources import as_source
 
 MODEL = gs.SigmoidCombination(np.eye(6)[:3], [0.6, -0.5, 0.4], 2.0)
 
@@ -35,6 +37,17 @@ def test_the_canonical_units_are_those_the_gradients_point_along():
     signed = MODEL.units * np.sign(MODEL.weights)[:, None]
     match = gs.match_units(found.model.units, signed)
     np.testing.assert_array_equal(match.signs, 1.0)
+
+
+def test_weights_that_contradict_their_own_gradients_are_counted():
+    # Answers that are noise: seed 0, 400 rows. The record keeps the weights as they were fitted, signs included.
+    rng = np.random.default_rng(0)
+    rows = as_source((rng.standard_normal((400, 3)), rng.standard_normal(400)))
+    with pytest.warns(gs.errors.LowSupportWarning):
+        run = paper_method(rows, 3, n_points=60, rng=rng)
+    against = run.model.weights[run.model.weights < 0]
+    assert run.diagnostics["n_contradicted"] == len(against) == 1
+    assert against[0] > -1
 
 
 def test_gaussian_rows_in_the_plane_give_units():

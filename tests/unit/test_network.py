@@ -159,3 +159,12 @@ def test_random_networks_have_the_requested_row_norms():
     assert not net.layers[1].offsets.any()
     with pytest.raises(ValueError, match="one entry per hidden layer"):
         gs.simulate.random_network(6, (3, 3), row_norms=[1.0])
+
+
+def test_units_that_have_no_other_sign_are_matched_as_they_are():
+    layers = [(np.array([[1.0, 2.0], [-3.0, 0.5]]), np.array([0.1, -0.2])), (np.array([[1.0, -2.0]]), np.array([0.3]))]
+    truth = gs.Network(layers, "relu")
+    swapped = truth.rearranged(0, [1, 0])
+    assert gs.match_networks(swapped, truth).max_error == 0
+    (W, b), last = layers
+    assert gs.match_networks(gs.Network([(-W, -b), last], "relu"), truth).max_error == pytest.approx(2)

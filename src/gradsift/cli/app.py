@@ -27,6 +27,7 @@ from .predict import predict
 from .recover import recover
 from .show import INTERRUPTED, NOT_CERTIFIED, NOTHING_WRITTEN, AsJson, print_json
 from .streams import prepare_streams
+from .zoo import zoo
 
 __all__ = ["main"]
 
@@ -102,7 +103,7 @@ def version(as_json: AsJson = False) -> None:
         typer.echo(__version__)
 
 
-for command in (demo, recover, fit, predict, plan, forecast, paper, figures, bench, playground):
+for command in (demo, recover, fit, predict, plan, forecast, paper, figures, bench, zoo, playground):
     app.command()(command)
 
 
