@@ -20,7 +20,7 @@ from .exact import AlgebraicTails, WrongFamily, identify_coarse, is_fine
 from .exact.families import GrowsBothWays
 from .kinked import KINKED, grain_of, open_kinked
 from .links import link_of
-from .noisy import identify_imperfect
+from .noisy import identify_beside_line, identify_imperfect
 from .result import Identification, Progress
 from .second_look import LOOK_COST, look_again
 from .verify import n_affordable, verified
@@ -124,7 +124,7 @@ def _identify(
         found = identify_coarse(oracle, activation, rng, floor, progress)
     else:
         floor = with_roughness(floor, oracle, rng)
-        found = identify_imperfect(
+        found = identify_beside_line(
             oracle, activation, rng, accuracy=accuracy, floor=floor, progress=progress, **options
         )
     found = replace(found, floor=floor, diagnostics={**found.diagnostics, "answers": str(floor)})

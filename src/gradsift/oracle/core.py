@@ -143,6 +143,8 @@ class Oracle:
     array([[0., 0.]])
     """
 
+    line: Floats | None = None  # what views made by `without_line` take off
+
     def __init__(
         self,
         function: Callable[[Floats], Any],
@@ -312,6 +314,12 @@ class Oracle:
             view.bounds = Bounds((self.bounds.low - center) / scale, (self.bounds.high - center) / scale)
         return view
 
+    def without_line(self, slope: Floats) -> Oracle:
+        """Return a view whose answers lack ``X @ slope``, (d,), for a scalar view. Shared as with :meth:`projected`."""
+        view = copy.copy(self)
+        view.line = slope
+        return view
+
     def _view(self, direction: Callable[[int], Floats]) -> Oracle:
         view = copy.copy(self)
         view._direction = direction
@@ -322,7 +330,8 @@ class Oracle:
     def __call__(self, X: ArrayLike) -> Floats:
         """Ask for the values at the rows of X, shape (n,), or (n, m) where the function has m > 1 outputs."""
         rows, outputs = self._asked(X)
-        return self.seen(outputs, rows)
+        values = self.seen(outputs, rows)
+        return values if self.line is None else values - np.asarray(X) @ self.line
 
     @property
     def device(self) -> Any:
@@ -331,6 +340,7 @@ class Oracle:
         Only a box with one plain output that computes there in double precision has one.
         """
         calls, plain = self._calls, self.journal is None and self.link is None and self.frame is None
+        plain = plain and self.line is None
         plain = plain and self.bounds is None and not calls.remember and calls.batch_size is None and calls.n_jobs == 1
         return getattr(self.function, "device", None) if plain and self._ledger.n_outputs == 1 else None
 
