@@ -151,9 +151,9 @@ def keep(row: dict) -> None:
     """Merge a row into the results."""
     path = RESULTS / "black_box_large.json"
     rows = json.loads(path.read_text())["rows"] if path.exists() else []
-    row = row | {"machine": machine()}
-    key = ("d", "k", "seed", "device", "threads", "machine")
-    rows = [*[old for old in rows if [old[name] for name in key] != [row[name] for name in key]], row]
+    row, key = row | {"machine": machine()}, ("d", "k", "seed", "device", "threads", "machine")
+    others = [old for old in rows if "device" in old and [old[name] for name in key] != [row[name] for name in key]]
+    rows = [*others, row]
     save("black_box_large", {"rows": sorted(rows, key=lambda r: [str(r["device"]), r["unknowns"], r["threads"]])})
 
 

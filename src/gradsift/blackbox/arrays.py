@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from scipy.linalg import solve_triangular
+from scipy.linalg import cholesky, solve_triangular
 
 from ..activations import Activation
 from ..extras import load_extra
@@ -85,8 +85,8 @@ class Arrays:
         return np.linalg.solve(matrices, right)
 
     def cholesky(self, matrix: Array) -> Array:
-        """Return the lower factor."""
-        return np.linalg.cholesky(matrix)
+        """Return the lower factor of a symmetric matrix, which may be overwritten."""
+        return cholesky(matrix.T, lower=True, overwrite_a=True, check_finite=False)
 
     def divide_lower(self, factor: Array, right: Array, transposed: bool = False) -> Array:
         """Solve with a lower factor, or its transpose."""
@@ -176,7 +176,7 @@ class TorchArrays(Arrays):
         return self._checked(lambda: self.torch.linalg.solve(matrices, right))
 
     def cholesky(self, matrix: Array) -> Array:
-        """Return the lower factor."""
+        """Return the lower factor of a symmetric matrix."""
         return self._checked(lambda: self.torch.linalg.cholesky(matrix))
 
     def divide_lower(self, factor: Array, right: Array, transposed: bool = False) -> Array:

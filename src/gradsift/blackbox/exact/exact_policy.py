@@ -93,7 +93,7 @@ class PlanePolicy:
     many: int = 100  # units, from which on the next two count; guess
     vague: float = 3e-11  # of the usable range: error of an argument worth a query; (784, 256), (2000, 500)
     coarse: float = 1.5e-10  # the same beyond which probes say too little; (784, 256), (2000, 500)
-    worth_another: int = 100  # inputs, from which on finding a unit again costs far less than probing it again; guess
+    worth_another: int = 250  # inputs, from which on finding a unit again costs far less than probing it again; guess
     pure: float = 20.0  # a sum of two units misses the line by far more than this many times the rounding; guess
 
 

@@ -65,6 +65,7 @@ def solve_jointly(net: Net, ledger: Ledger) -> Solution:
                 change = DenseSystem(best.net, ledger).newton_change()
             else:
                 if system is None or not system.holds_at(seen, JOINT.same):
+                    system = None  # two at a time would take twice the memory
                     system = BlockSystem(seen, replies)
                 best = replace(best, factored=_Factored(system, seen))
                 change = system.change(seen)
