@@ -22,6 +22,7 @@ class GrainPolicy:
     behind_in_noise: float = 2e-4  # instead of CELL.other, through noise; noise rows
     crossed_twice: float = 0.02  # instead of CELL.crossed_twice, in single precision; guess
     precise: float = 1e-6  # instead of ROOMIER.precise, for coarse answers; guess
+    precise_enough: float = 3e-4  # the same where a far fit follows; float32 rows
     asked_again: int = 20  # answers to one question that measure the noise; noise rows
     first_look: int = 9  # answers that told of noise in the first place, fewer if it was given
     looked_at: int = 2  # sharp kinks at which noise is asked for rounded ones; guess
@@ -132,6 +133,17 @@ class AssemblePolicy:
     """Units that are crossed twice."""
 
     same: float = 1e-5  # of a jump: opposite jumps that agree so well are one unit, crossed twice; guess
+
+
+@dataclass(frozen=True)
+class FarFitPolicy:
+    """The linear fit of all jumps in single precision."""
+
+    most: int = 1500  # unknowns: the fit is dense; guess
+    rows: float = 1.5  # answers per unknown; float32 rows
+    candidates: int = 4  # points over those that are asked; guess
+    sure: float = 20.0  # errors of an argument, beyond which it is known on which side a point lies; guess
+    prior: float = 3.0  # how much worse than thought the start may be; guess
 
 
 @dataclass(frozen=True)
@@ -254,6 +266,7 @@ LEG_FIT = LegFitPolicy()
 CELL = CellPolicy()
 ROOMIER = RoomierPolicy()
 ASSEMBLE = AssemblePolicy()
+FAR_FIT = FarFitPolicy()
 NEAR_ORIGIN = NearOriginPolicy()
 WIDTHS = WidthPolicy()
 RIVALS = RivalPolicy()

@@ -13,7 +13,7 @@ from .assemble import Found, pulled_by_far_kinks
 from .kink_net import KinkNet
 from .kinked_policy import GRAIN, NEAR_ORIGIN
 
-__all__ = ["Polished", "near_noise", "parameter_sizes", "polish_near_origin", "refitted"]
+__all__ = ["Polished", "near_noise", "offset_priors", "parameter_sizes", "polish_near_origin", "refitted"]
 
 
 @dataclass(frozen=True)
@@ -124,13 +124,19 @@ def parameter_sizes(net: KinkNet) -> Floats:
     return np.concatenate([offsets, *([] if net.shape.sharp else [np.abs(net.w)]), [level]])
 
 
-def _prior(found: Found) -> Floats:
-    """Return standard errors of q, w and c before the polish."""
-    net = found.net
+def offset_priors(found: Found) -> tuple[Floats, float]:
+    """Return standard errors of q and c before the polish."""
     levers = np.linalg.norm(found.far_points, axis=1)
     plane = np.hypot(found.aside_errors[1:], found.jump_errors[:, 0])
     q = NEAR_ORIGIN.prior * (levers * plane + found.sigma)
     c = NEAR_ORIGIN.prior * (found.path.radius * float(np.linalg.norm(found.linear_errors[:2])) + found.sigma)
+    return q, c
+
+
+def _prior(found: Found) -> Floats:
+    """Return standard errors of q, w and c before the polish."""
+    net = found.net
+    q, c = offset_priors(found)
     w = [] if net.shape.sharp else [NEAR_ORIGIN.prior * found.weight_errors]
     return np.concatenate([q, *w, [c]])
 

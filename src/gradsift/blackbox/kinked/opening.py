@@ -21,6 +21,7 @@ from .assemble import Found, assemble
 from .bump import which_activation
 from .cell_gradients import BehindThePath, measure_gradients
 from .cells import bases_of, crossings_of, stretches_of
+from .far_fit import fit_far_out
 from .grain import EXACT_ANSWERS, Grain, with_repeats
 from .kinked_policy import GRAIN, OPENING
 from .kinks import Bend, NotThatShape
@@ -249,7 +250,8 @@ class _Opening:
             )
         gradients = measure_gradients(ledger, path, bases, crossings, shape, sigma, self.grain)
         gradients = measure_again(ledger, path, gradients, crossings, shape, sigma, self.grain)
-        return assemble(path, bases, crossings, gradients, shape, sigma, self.grain)
+        found = assemble(path, bases, crossings, gradients, shape, sigma, self.grain)
+        return fit_far_out(found, ledger, self.rng) if self.grain.single else found
 
     def _settle(self, shape: Shape, scan: LegScan, sigma: float) -> SettledLeg:
         """Fit all answers on a leg. A smooth kink leaves the lines beside it free to move together with its width:
