@@ -127,9 +127,10 @@ def peer_row(runs: list[dict[str, Any]]) -> tuple[str, str, str]:
     ours = [row for row in runs if row["method"] == "ours"]
     ratios = [row["queries per unknown, over best peer's"] for row in ours]
     lost = sum(ratio > 1 for ratio in ratios)
+    good, runs_of_ours = (sum(int(row["success"].split(" of ")[i]) for row in ours) for i in (0, 1))
     return (
         f"Exact boxes of {len(ours)} sizes beside peers that are told the number of units",
-        f"ours certified {', '.join(row['success'] for row in ours)}; {min(ratios):.2g} to {max(ratios):.2g} times the "
+        f"{good} of {runs_of_ours} found and certified; {min(ratios):.2g} to {max(ratios):.2g} times the "
         f"queries of the best peer, more on {lost} of {len(ours)} sizes",
         "peer_boxes",
     )

@@ -7,7 +7,7 @@ import pytest
 from scipy.special import erf
 
 from gradsift.blackbox.exact.families import Slope, likely_family
-from gradsift.blackbox.exact.scan import Samples, scan_steps
+from gradsift.blackbox.exact.scan import Samples, _judge, scan_steps
 from gradsift.blackbox.links import link_of
 
 TANH = link_of("tanh")
@@ -76,3 +76,14 @@ def test_steps_of_another_family_are_not_taken_and_their_samples_tell_it(g, name
     angles = scan.samples.angles[order]
     inside = (angles >= low) & (angles <= high)
     assert likely_family((Slope(angles[inside], scan.samples.values[order][inside]),)) == name
+
+
+def test_a_sample_at_the_angle_of_a_plateau_leads_to_no_line_and_no_angle_out_of_this_world():
+    # Its argument is exactly that of the end, whose angle it shares: zero over zero, where nothing bounds the rate.
+    slack = 0.01
+    values = np.array([-1.0, 1 - 0.03 * slack, 1.0])
+    mark = np.zeros(3, bool)
+    held = Samples(np.array([0.0, 1.0, 1.0]), values, np.full(3, slack), mark, mark, np.arange(3))
+    angle = _judge(held, np.arange(3), TANH).angle
+    assert angle is not None
+    assert 0 < angle < 1

@@ -230,7 +230,11 @@ def _line(at: Floats, arguments: Floats, left: float, right: float, slack: Float
     """Fit ``argument = rate sin(angle - center)`` to samples on one slope; None if they have no such line."""
     # Both ends are plateaus as far as the answers tell, which bounds the rate from below.
     edge = min(0.85 * link.flat, float(link.invert(1 - 0.03 * np.max(slack, keepdims=True))[0]))
-    least_rate = max(float(np.max((edge - arguments) / (right - at))), float(np.max((edge + arguments) / (at - left))))
+    with np.errstate(divide="ignore", invalid="ignore"):  # a sample may lie at the angle of an end
+        rise, fall = np.max((edge - arguments) / (right - at)), np.max((edge + arguments) / (at - left))
+    if np.isnan(rise) or np.isnan(fall):
+        return None
+    least_rate = max(float(rise), float(fall))
     good = np.abs(arguments) < link.usable
     if good.sum() <= 1:
         nearest = int(np.argmin(np.abs(arguments)))
