@@ -202,17 +202,32 @@ def test_coefficients_agree_with_statsmodels():
     assert fit.fit_.aic == pytest.approx(peer.aic, abs=0.1)
     assert fit.fit_.bic == pytest.approx(peer.bic, abs=0.1)
     assert fit.fit_.r_squared == pytest.approx(peer.prsquared, abs=1e-4)
-    robust = gs.SigmoidMixtureClassifier(1, offsets=True, random_state=0).fit(X, y).coefficients()
-    hc1 = sm.Logit(y, sm.add_constant(X)).fit(disp=0, cov_type="HC1").bse
-    np.testing.assert_allclose(2 * robust.errors[1:], hc1, rtol=2e-2)
-    groups = np.arange(len(y)) // 6
-    clustered = gs.SigmoidMixtureClassifier(1, offsets=True, covariance="cluster", random_state=0)
-    errors = clustered.fit(X, y, groups=groups).coefficients().errors
-    cluster = sm.Logit(y, sm.add_constant(X)).fit(disp=0, cov_type="cluster", cov_kwds={"groups": groups}).bse
-    np.testing.assert_allclose(2 * errors[1:], cluster, rtol=3e-2)
     frame = fit.as_frame()
     assert list(frame.columns) == ["coef", "std err", "z", "P>|z|", "low", "high"]
     assert list(fit.recovery_.covariance().index) == list(table.names)
+
+
+def test_robust_errors_are_those_of_fits_that_leave_rows_or_clusters_out():
+    sm = pytest.importorskip("statsmodels.api")
+    rng = np.random.default_rng(4)
+    X, groups = rng.standard_t(8, (200, 3)), np.arange(200) // 5
+    y = (X @ [1.0, -0.5, 0.0] + rng.logistic(size=200) + rng.standard_normal(40)[groups] > 0).astype(int)
+    design = sm.add_constant(X)
+    whole = sm.Logit(y, design).fit(disp=0)
+    chance = whole.predict()
+    scaled = design * np.sqrt(chance * (1 - chance))[:, None]
+    residual = (y - chance) / np.sqrt(chance * (1 - chance))
+    inverse = np.linalg.inv(scaled.T @ scaled)
+    for kind, parts in (("sandwich", np.arange(200)), ("cluster", groups)):
+        scores = []
+        for part in np.unique(parts):
+            D, e = scaled[parts == part], residual[parts == part]
+            scores.append(D.T @ np.linalg.solve(np.eye(len(e)) - D @ inverse @ D.T, e))
+        wanted = np.sqrt(np.diag(inverse @ np.transpose(scores) @ scores @ inverse))
+        ours = gs.SigmoidMixtureClassifier(1, offsets=True, covariance=kind, random_state=0).fit(X, y, groups=parts)
+        np.testing.assert_allclose(2 * ours.coefficients().errors[1:], wanted, rtol=5e-3)
+    left = [sm.Logit(y[groups != g], design[groups != g]).fit(disp=0).params for g in range(40)]
+    np.testing.assert_allclose(wanted, np.sqrt(((np.array(left) - whole.params) ** 2).sum(axis=0)), rtol=0.05)
 
 
 def test_a_nested_fit_is_tested_by_its_likelihood_ratio_and_other_numbers_of_units_are_refused():

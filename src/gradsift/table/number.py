@@ -12,7 +12,7 @@ from .offsets import offsets_needed
 from .problem import TableProblem
 from .settle import Effort, Progress, Settled, settle
 from .simpler import schwarz
-from .spread import spread_of
+from .spread import inflation_of
 
 __all__ = ["Chosen", "choose_units", "score_of"]
 
@@ -34,9 +34,7 @@ def score_of(problem: TableProblem, settled: Settled) -> float:
     A parameter costs more where rows scatter more than their noise model says.
     """
     best = settled.optima.best
-    n_parameters = (
-        problem.family.n_parameters(len(best.theta.u), problem.n_features) * spread_of(problem, best).inflation
-    )
+    n_parameters = problem.family.n_parameters(len(best.theta.u), problem.n_features) * inflation_of(problem, best)
     score = schwarz(problem.family, best.loss, best.mass, n_parameters, aic=problem.choices.criterion == "aic")
     return score if problem.family.labels else score + best.mass * 2 * float(np.log(problem.frame.y_scale))
 
