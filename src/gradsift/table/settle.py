@@ -34,7 +34,7 @@ _SCALES = (1.0, 0.5, 2.0, 1.0)  # of the starts, round by round
 
 
 class Effort(NamedTuple):
-    """How hard to search: starts per race, rounds at most, and starts that someone else suggests."""
+    """How hard to search: starts per race, rounds at most (one: a quick look), and starts that someone suggests."""
 
     n_starts: int
     max_rounds: int = 4
@@ -97,7 +97,8 @@ def settle(
         if not same_optimum(before, optima.best):
             better = better_unit(problem, optima.best.theta, rng)
         rounds += 1
-    if problem.family.labels and (optima.gap < _CLEAR or problem.rows.X.size * n_units < _CHEAP):
+    doubtful = optima.gap < _CLEAR or problem.rows.X.size * n_units < _CHEAP
+    if problem.family.labels and doubtful and effort.max_rounds > 1:
         optima = _pooled(optima, _look_harder(problem, n_units, rng), bonus=0)
     if smaller is not None:
         optima = _at_least_as_good(problem, optima, smaller, rng)
