@@ -45,6 +45,7 @@ class Settled(NamedTuple):
     """The optima for one number of units, and the p-value of the test at the best.
 
     path : criterion by number of units, where several were compared
+    over_more : by how much a mild criterion prefers this number to larger ones, where they were compared
     bounded : whether the likelihood has a maximum near here
     capped : whether more units might have been wanted than were allowed
     """
@@ -53,6 +54,7 @@ class Settled(NamedTuple):
     p_better: float
     rounds: int
     path: tuple[tuple[int, float], ...] = ()
+    over_more: float = np.inf
     bounded: bool = True
     capped: bool = False
 
