@@ -240,9 +240,10 @@ def test_every_limit_says_where_it_comes_from():
     stated = re.findall(r"^    (\w+)=[^,]+,(.*)$", source, re.M)
     assert len(stated) == sum(len(fields(limits)) for limits in RECORDS)
     for name, comment in stated:
-        assert re.search("guess|black_box|real_boxes|hostile_boxes|data_fit|level|BIC|not asked|same rows", comment), (
-            name
-        )
+        assert re.search(
+            "guess|black_box|real_boxes|hostile_boxes|data_fit|table_certificates|level|BIC|not asked|same rows",
+            comment,
+        ), name
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -29,7 +29,7 @@ __all__ = [
 _MODEST = 256 << 20  # bytes of a table that are read whatever its file looks like
 SUFFIXES = (".csv", ".parquet")  # that are written
 _TEXT = (".csv", ".tsv", ".csv.gz", ".tsv.gz")  # that are read, beside .parquet
-_DELIMITERS = ",;\t"
+_SEPARATORS = ",;\t"
 
 
 def is_text(path: Path) -> bool:
@@ -47,7 +47,7 @@ def _delimiter(path: Path) -> str:
     """Return what parts the names in the header, quoted names aside: a comma, a semicolon or a tab."""
     with _open_text(path) as stream:
         header = re.sub(r'"[^"]*"', "", stream.readline())
-    return max(_DELIMITERS, key=lambda mark: (header.count(mark), mark == ","))
+    return max(_SEPARATORS, key=lambda mark: (header.count(mark), mark == ","))
 
 
 def read_columns(path: Path, names: Sequence[str]) -> dict[str, Any]:
