@@ -58,6 +58,9 @@ def test_separable_classes_are_told_and_not_certified():
     found = gs.SigmoidMixtureClassifier(random_state=0).fit(X, X @ [1, 1, 0] > 0.2).recovery_
     assert not found.certified
     assert "a plane parts the two classes" in found.verdict
+    # Nearly parted by a plane through the origin, and parted by one beside it: without offsets the maximum exists.
+    beside = gs.SigmoidMixtureClassifier(1, offsets=False, random_state=0).fit(X, X @ [1, 1, 0] > 0.02).recovery_
+    assert "a plane parts the two classes" in beside.verdict
     # A level of a factor that only one class has: separation of some rows.
     level = (np.arange(300) % 10 == 0).astype(float)
     y = (rng.random(300) < 0.5) | (level > 0)

@@ -128,7 +128,7 @@ def separation(share: float) -> Check:
     return make(
         "separation", share, "<=", 0,
         "no plane parts the two classes",
-        f"{what}, so that the likelihood has no maximum: slopes and their errors mean nothing",
+        f"{what}, so that the likelihood (with offsets) has no maximum: slopes and their errors mean nothing",
         "Set alpha above 0 (or 'auto') to predict; to interpret, leave out the columns that give the class away.",
     )  # fmt: skip
 

@@ -16,9 +16,9 @@ from .settle import Effort, settle
 
 __all__ = ["gain_over_more"]
 
-_LEVEL = 1e-3  # of the test that the noise has one size
-_FLOOR = 1e-3  # share of the mean square that is added to every squared residual: its logarithm must not decide
-_MOST = 20.0  # times its mean: no row weighs more
+_UNEVEN = 1e-3  # of the test that the noise has one size
+_LEAST_SQUARE = 1e-3  # share of the mean square that is added to every squared residual: its logarithm must not decide
+_HEAVIEST = 20.0  # times its mean: no row weighs more
 
 
 def gain_over_more(problem: TableProblem, theta: Parameters, rng: np.random.Generator) -> float:
@@ -53,11 +53,11 @@ def _log_variance(problem: TableProblem, theta: Parameters) -> Floats | None:
     """Return the coefficients (d + 2,) of the logarithm of the squared residuals; None where they say nothing."""
     design, residual = _design(problem, theta, problem.rows)
     squares = residual**2
-    logs = np.log(squares + _FLOOR * squares.mean() + 1e-300)
+    logs = np.log(squares + _LEAST_SQUARE * squares.mean() + 1e-300)
     slopes = np.linalg.lstsq(design, logs, rcond=1e-10)[0]
     left, all_of_it = ((logs - design @ slopes) ** 2).sum(), ((logs - logs.mean()) ** 2).sum()
     statistic = len(logs) * (1 - left / max(all_of_it, 1e-300))
-    return slopes if chi2.sf(statistic, design.shape[1] - 1) < _LEVEL else None
+    return slopes if chi2.sf(statistic, design.shape[1] - 1) < _UNEVEN else None
 
 
 def _weighted(problem: TableProblem, theta: Parameters, rows: Rows, slopes: Floats) -> Rows:
@@ -65,5 +65,5 @@ def _weighted(problem: TableProblem, theta: Parameters, rows: Rows, slopes: Floa
     own = np.ones(len(rows.y)) if rows.weight is None else rows.weight
     logs = _design(problem, theta, rows)[0] @ slopes
     weight = np.exp(np.median(logs) - logs)
-    weight = own * np.minimum(weight, _MOST * weight.mean())
+    weight = own * np.minimum(weight, _HEAVIEST * weight.mean())
     return rows._replace(weight=weight * (own.sum() / weight.sum()))
