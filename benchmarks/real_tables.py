@@ -129,6 +129,7 @@ def main() -> None:
         found = read(options.import_from)
     else:
         found = list(tables([name for name in FROM_R if options.tables is None or name in options.tables]))
+    found.sort(key=lambda table: table.X.size)  # small ones first: a run that is cut short has done most of them
     chosen = {t.name: t for t in found if options.tables is None or t.name in options.tables}
     if options.export is not None:
         write(list(chosen.values()), options.export)
