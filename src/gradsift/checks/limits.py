@@ -168,7 +168,8 @@ VERIFY = VerifyLimits(
 class TableLimits:
     """For fits to rows."""
 
-    gain: float  # of BIC over a simpler model
+    gain: float  # of BIC over a simpler model, of a milder criterion over more units
+    mild_price: float  # of a parameter, for that criterion; AIC's is 2
     directions: float  # radians: units less certain than this are not units anyone should name
     faint_weights: float  # standard errors that a weight must be away from zero
     same_place: float  # standard errors up to which two offsets may be one
@@ -183,6 +184,7 @@ class TableLimits:
 
 TABLE = TableLimits(
     gain=0.0,  # BIC's own
+    mild_price=4.0,  # table_certificates.py, seeds below 10,000
     directions=0.4,  # guess
     faint_weights=2.5,  # guess
     same_place=2.0,  # guess

@@ -22,6 +22,7 @@ __all__ = [
     "further_unit",
     "lines",
     "maximum",
+    "more_units",
     "most_units",
     "overlaps",
     "rival_optimum",
@@ -128,7 +129,7 @@ def separation(share: float) -> Check:
     return make(
         "separation", share, "<=", 0,
         "no plane parts the two classes",
-        f"{what}, so that the likelihood has no maximum: slopes and their errors mean nothing",
+        f"{what}, so that the likelihood (with offsets) has no maximum: slopes and their errors mean nothing",
         "Set alpha above 0 (or 'auto') to predict; to interpret, leave out the columns that give the class away.",
     )  # fmt: skip
 
@@ -141,6 +142,21 @@ def maximum(bounded: bool, least_cost: float) -> Check:
         f"no unit can be {TABLE.steeper:g} times as steep without a loss of {least_cost:.2g} nats",
         f"a unit may be {TABLE.steeper:g} times as steep or more: its slope has no upper end",
         "Use more rows, fewer units, or alpha above 0.",
+    )  # fmt: skip
+
+
+def more_units(plain: float, weighted: float) -> Check:
+    """Whether a criterion milder than BIC wants no more units either, as rows are and weighted by the size of their
+    noise; how much worse it calls the best larger number, infinite if not asked."""
+    least = min(plain, weighted)
+    rows = "with rows weighted by the size of their noise, " if weighted < plain else ""
+    return make(
+        "more units", least, ">", TABLE.gain,
+        "no larger number of units was a close call" if math.isinf(least)
+        else f"{rows}a criterion milder than BIC wants no more units, by {least:,.1f}",
+        f"{rows}a criterion milder than BIC wants more units, by {-least:,.1f}",
+        "Use more rows, or one unit more"
+        + ("; weights='precision' with one over the variance of each row's noise." if rows else "."),
     )  # fmt: skip
 
 

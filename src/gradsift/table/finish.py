@@ -17,6 +17,7 @@ from .separation import cost_of_steeper_units, separable
 from .settle import LOOSE, Settled
 from .simpler import gains
 from .spread import spread_of
+from .uneven import gain_over_more
 from .validate import CrossValidation
 from .verdict import FitEvidence, judge_fit
 
@@ -24,9 +25,17 @@ __all__ = ["finish"]
 
 
 def finish(
-    source: Source, problem: TableProblem, settled: Settled, notes: list[str], validation: CrossValidation | None
+    source: Source,
+    problem: TableProblem,
+    settled: Settled,
+    notes: list[str],
+    validation: CrossValidation | None,
+    rng: np.random.Generator,
 ) -> Fit:
-    """Return the fit: polished on all rows, with the covariance of the rows of the search, scaled to all."""
+    """Return the fit: polished on all rows, with the covariance of the rows of the search, scaled to all.
+
+    What would be certified is looked at once more, with rows weighted by the size of their noise.
+    """
     family, frame = problem.family, problem.frame
     best = _on_all_rows(source, problem, settled)
     spread, price = spread_of(problem, best)
@@ -47,8 +56,12 @@ def finish(
         pull=_pull(problem, best, spread),
         most_units=len(settled.path) if settled.capped else 0,
         lines=not family.activation.saturates and bool(settled.path),
+        over_more=settled.over_more,
     )
     judgement = judge_fit(errors.per_deviation(frame.spread), evidence)
+    if judgement.certified:
+        evidence = evidence._replace(over_more_weighted=gain_over_more(problem, best.theta, rng))
+        judgement = judge_fit(errors.per_deviation(frame.spread), evidence)
     return Fit(
         model=errors.model,
         family=family,

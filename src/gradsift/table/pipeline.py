@@ -16,7 +16,7 @@ from ..sources.labels import LabelSummary
 from .choices import Choices
 from .finish import finish
 from .fit import Fit
-from .number import Chosen, choose_units, score_of
+from .number import Chosen, choose_units, price_of, score_of
 from .offsets import offsets_needed
 from .problem import TableProblem, prepare
 from .settle import Effort, Progress, settle
@@ -105,7 +105,7 @@ def search(
     if found.chosen.wider:
         other = walk.find(wider, None)
         found = other if other.chosen.score < found.chosen.score or found.partial else found
-    return finish(source, found.problem, found.chosen.settled, _notes(found.problem, labels), found.validation)
+    return finish(source, found.problem, found.chosen.settled, _notes(found.problem, labels), found.validation, rng)
 
 
 class _Found(NamedTuple):
@@ -145,7 +145,9 @@ class _Walk(NamedTuple):
             return _Found(problem, chosen, validation, chosen.wider)
         settled = settle(problem, n_units, self.effort, self.rng, self.progress)
         asked = wider is not None and offsets_needed(problem, wider, settled.optima.best)
-        return _Found(problem, Chosen(settled, score_of(problem, settled), asked), validation, False)
+        return _Found(
+            problem, Chosen(settled, score_of(problem, settled).at(price_of(problem)), asked), validation, False
+        )
 
 
 def _notes(problem: TableProblem, labels: bool | None) -> list[str]:

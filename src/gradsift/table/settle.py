@@ -35,7 +35,7 @@ _SCALES = (1.0, 0.5, 2.0, 1.0)  # of the starts, round by round
 
 
 class Effort(NamedTuple):
-    """How hard to search: starts per race, rounds at most, and starts that someone else suggests."""
+    """How hard to search: starts per race, rounds at most (one: a quick look), and starts that someone suggests."""
 
     n_starts: int
     max_rounds: int = 4
@@ -46,6 +46,7 @@ class Settled(NamedTuple):
     """The optima for one number of units, and the p-value of the test at the best.
 
     path : criterion by number of units, where several were compared
+    over_more : by how much a mild criterion prefers this number to larger ones, where they were compared
     bounded : whether the likelihood has a maximum near here
     capped : whether more units might have been wanted than were allowed
     """
@@ -54,6 +55,7 @@ class Settled(NamedTuple):
     p_better: float
     rounds: int
     path: tuple[tuple[int, float], ...] = ()
+    over_more: float = np.inf
     bounded: bool = True
     capped: bool = False
 
@@ -100,7 +102,8 @@ def settle(
         rounds += 1
     if not problem.family.activation.saturates:
         optima = _turned(problem, optima)
-    if problem.family.labels and (optima.gap < _CLEAR or problem.rows.X.size * n_units < _CHEAP):
+    doubtful = optima.gap < _CLEAR or problem.rows.X.size * n_units < _CHEAP
+    if problem.family.labels and doubtful and effort.max_rounds > 1:
         optima = _pooled(optima, _look_harder(problem, n_units, rng), bonus=0)
     if smaller is not None:
         optima = _at_least_as_good(problem, optima, smaller, rng)

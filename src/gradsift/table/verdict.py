@@ -23,6 +23,8 @@ class FitEvidence(NamedTuple):
     pull : standard errors by which a ridge moves the worst coefficient
     lines : whether a criterion chose the number of units that grow, which look like lines where rows miss their kinks
     most_units : the number of units at which the search ended though the criterion still fell; 0: it did not
+    over_more : by how much a criterion milder than BIC prefers this number of units to larger ones; infinite: not asked
+    over_more_weighted : the same, with rows weighted by the size of their noise
     """
 
     over_constant: float
@@ -42,6 +44,8 @@ class FitEvidence(NamedTuple):
     pull: float = 0.0
     most_units: int = 0
     lines: bool = False
+    over_more: float = np.inf
+    over_more_weighted: float = np.inf
 
 
 def judge_fit(errors: StandardErrors, evidence: FitEvidence) -> Verdict:
@@ -58,6 +62,7 @@ def judge_fit(errors: StandardErrors, evidence: FitEvidence) -> Verdict:
             rows.overlaps(_at_the_same_place(errors)),
             rows.flat_inputs(evidence.n_flat, evidence.flat),
             rows.further_unit(evidence.p_better),
+            rows.more_units(evidence.over_more, evidence.over_more_weighted),
             rows.most_units(evidence.most_units),
             *((rows.lines(evidence.lines),) if evidence.lines else ()),
             rows.shrinkage(evidence.pull),
