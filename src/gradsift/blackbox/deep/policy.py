@@ -31,6 +31,7 @@ class DeepPolicy:
     # Students.
     rows_per_unknown: float = 2.0  # guess
     near_rows: float = 4.0  # the same near the origin, where slopes and offsets are unknowns, too; "10; 8,6,4"
+    near_floor: float = 1e-7  # of the spread: what the planes' own errors leave there; "10; 8,6,4": 4e-8
     few: float = 1.4  # sign patterns per unknown below which near points stand in for vertices (guess)
     few_deep: float = 2.0  # the same for more than one layer above the first, by the size `deepest` (guess)
     deepest: tuple[int, ...] = (12, 8)

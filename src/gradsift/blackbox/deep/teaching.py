@@ -81,7 +81,7 @@ class _Class:
     def _runs(self, X: Floats, answers: Floats, widths: tuple[int, ...], n_runs: int, front: Front | None) -> bool:
         mean, spread = float(answers.mean()), float(answers.std()) or 1.0
         y = (answers - mean) / spread
-        target = max(300 * EPS * self.ledger.largest / spread, 1e-13)
+        target = max(300 * EPS * self.ledger.largest / spread, 1e-13 if front is None else POLICY.near_floor)
         self.tried.append(widths)
         for _ in range(n_runs):
             pupil = grow_student(X, y, widths, self.g, target, self.rng, front)

@@ -75,8 +75,8 @@ def fit_whole(layers: Layers, X: Floats, y: Floats, g: Activation, eps: float = 
         J = jacobian(passed) * weights[:, None]
         scale = np.linalg.norm(J, axis=0)
         scale[scale == 0] = 1.0
-        Q, R = _factor(J / scale, damping)
-        step = solve_triangular(R, Q.T[:, : len(left)] @ left, check_finite=False) / scale
+        R, turned = _factor(J / scale, left, damping)
+        step = solve_triangular(R, turned, check_finite=False) / scale
         trial = with_vector(layers, to_vector(layers) - step)
         seen = pass_through(trial, X, g)
         new_weights = 1 / roundings(seen, trial, eps)
@@ -95,14 +95,17 @@ def fit_whole(layers: Layers, X: Floats, y: Floats, g: Activation, eps: float = 
     return _judged(layers, passed, weights, left)
 
 
-def _factor(J: Floats, damping: float) -> tuple[Floats, Floats]:
-    """Return the reduced QR factors; of the damped system where damping is positive."""
+def _factor(J: Floats, left: Floats, damping: float) -> tuple[Floats, Floats]:
+    """Return R of J = QR and Q' left, of the damped system where damping is positive; Q itself is never formed."""
+    p = J.shape[1]
+    both = np.concatenate([J, left[:, None]], axis=1)
     if damping > 0:
-        J = np.concatenate([J, np.sqrt(damping) * np.eye(J.shape[1])])
-    Q, R = qr(J, mode="economic", check_finite=False)
+        both = np.concatenate([both, np.sqrt(damping) * np.eye(p, p + 1)])
+    whole = np.asarray(qr(both, mode="r", check_finite=False, overwrite_a=True)[0])
+    R, turned = whole[:p, :p], whole[:p, p]
     weak = np.abs(np.diag(R)) < 1e-14
     R[weak, weak] = np.inf  # an undetermined combination stays where it is
-    return np.asarray(Q, dtype=np.float64), np.asarray(R, dtype=np.float64)
+    return R, turned
 
 
 def _judged(layers: Layers, passed: Passed, weights: Floats, left: Floats) -> Whole:
@@ -110,7 +113,7 @@ def _judged(layers: Layers, passed: Passed, weights: Floats, left: Floats) -> Wh
     scale = np.linalg.norm(J, axis=0)
     dead = scale == 0
     scale[dead] = 1.0
-    R = qr(J / scale, mode="r", check_finite=False)[0][: J.shape[1]]
+    R = qr(J / scale, mode="r", check_finite=False, overwrite_a=True)[0][: J.shape[1]]
     weak = np.abs(np.diag(R)) < 1e-13
     inverse = np.full(R.shape, np.inf)
     errors = np.full(len(scale), np.inf)
