@@ -96,13 +96,17 @@ def trained(data: str, widths: tuple[int, ...], activation: str, seed: int) -> g
 
 
 def single_precision(network: gs.Network):  # type: ignore[no-untyped-def]
-    """Return the network as a function in float32 arithmetic."""
-    layers = [(W.astype(np.float32), b.astype(np.float32)) for W, b in network.layers]
+    """Return the network as a function of torch in float32 arithmetic."""
+    import torch
+
+    torch.set_num_threads(1)
+    layers = [(torch.tensor(W, dtype=torch.float32), torch.tensor(b, dtype=torch.float32)) for W, b in network.layers]
 
     def function(X: np.ndarray) -> np.ndarray:
-        active = X.astype(np.float32)
-        for W, b in layers[:-1]:
-            active = np.tanh(active @ W.T + b)
-        return (active @ layers[-1][0].T + layers[-1][1])[:, 0]
+        with torch.no_grad():
+            active = torch.tensor(X, dtype=torch.float32)
+            for W, b in layers[:-1]:
+                active = torch.tanh(active @ W.T + b)
+            return (active @ layers[-1][0].T + layers[-1][1])[:, 0].numpy()
 
     return function

@@ -11,6 +11,7 @@ from gradsift.blackbox.deep.descent import descend
 from gradsift.blackbox.deep.edges import read_edges
 from gradsift.blackbox.deep.nearby import near_points
 from gradsift.blackbox.deep.planes import no_planes, read_plane
+from gradsift.blackbox.deep.policy import EXACT_READING
 from gradsift.blackbox.deep.together import search_together
 from gradsift.blackbox.deep.tower import jacobian, pass_through, to_network, to_vector, with_vector
 from gradsift.blackbox.deep.upper import Front, grow_student, n_unknowns, thin_out, train
@@ -87,7 +88,7 @@ def test_all_planes_of_the_first_layer_are_found_and_no_others(widths):
 
 def test_a_bent_level_set_is_no_plane():
     ledger = Ledger(gs.Oracle(lambda X: np.tanh(X[:, 0] + 0.05 * X[:, 1] ** 2), 3))
-    read = read_plane(np.zeros(3), np.eye(3)[0], 0.3, 50.0, np.random.default_rng(0))
+    read = read_plane(np.zeros(3), np.eye(3)[0], 2.0, 1e4, EXACT_READING, np.random.default_rng(0))
     assert search_together(ledger, [read], "test") == [None]
 
 

@@ -10,15 +10,20 @@ from ..errors import NotIdentifiable
 from ..forecasting import most_without_asking
 from ..geometry import orthonormal_rows
 from ..oracle import Oracle
+from .answers import Floor
 from .asking import Ledger
 from .deep import identify_deep
-from .exact import identify
+from .exact import coarse_ledger, identify, identify_coarse
 from .links import link_of
 from .result import Identification, Progress
+from .roundings import SPACING
 
-__all__ = ["identify_exact", "looks_deeper"]
+__all__ = ["identify_exact", "identify_fine", "looks_deeper"]
 
 _OPPOSITE_PAIRS = 2
+_DEPTH_SEED = 17  # of these pairs, where they come first: the method's own random stream stays as it is
+_GROWN = 10.0  # over the size of answers nearer by: a function that grows has no plateaus to compare
+_WHY = "opposite points far out do not cancel, as they do with one hidden layer"
 
 
 def identify_exact(
@@ -40,12 +45,46 @@ def identify_exact(
         four queries tell whether there can be several, which are then read with all answers asked so far.
     """
     ledger = Ledger(oracle, max_queries, progress, patience=most_without_asking("exact", False))
-    family = "tanh" if activation == "auto" else activation
+    return _one_or_several(
+        ledger, activation, rng, layers, lambda: identify(oracle, activation, rng, n_verify=n_verify, ledger=ledger)
+    )
+
+
+def identify_fine(
+    oracle: Oracle,
+    activation: str,
+    rng: np.random.Generator,
+    floor: Floor,
+    *,
+    layers: int | str = "auto",
+    progress: Callable[[Progress], None] | None = None,
+) -> Identification:
+    """Find the same behind answers that are rounded finely, as in single precision.
+
+    Units of one layer are hard to refute through few digits, so that short floats are asked for their depth first.
+    """
+    if layers == "auto" and floor.kind in SPACING and not floor.absolute:
+        ledger = coarse_ledger(oracle, floor, progress)
+        if _differ(ledger, np.random.default_rng(_DEPTH_SEED)) and ledger.largest < _GROWN * floor.size:
+            ledger.lose_no_patience()
+            try:
+                return _decided(identify_deep(ledger, link_of(_family(activation)), rng), _WHY)
+            except NotIdentifiable:  # one layer may yet be found
+                pass
+    ledger = coarse_ledger(oracle, floor, progress)
+    return _one_or_several(ledger, activation, rng, layers, lambda: identify_coarse(activation, rng, ledger))
+
+
+def _one_or_several(
+    ledger: Ledger, activation: str, rng: np.random.Generator, layers: int | str, one: Callable[[], Identification]
+) -> Identification:
+    """Look for one hidden layer with `one`, and for several with its answers where these refute it."""
+    family = _family(activation)
     if layers in (2, 3):
         ledger.lose_no_patience()
         return _decided(identify_deep(ledger, link_of(family), rng, int(layers)), f"{layers} hidden layers were given")
     try:
-        found = identify(oracle, activation, rng, n_verify=n_verify, ledger=ledger)
+        found = one()
         if layers == 1 or found.certified or not looks_deeper(ledger, rng):
             return found
         refusal = found.verdict
@@ -61,7 +100,11 @@ def identify_exact(
             f"Neither one hidden layer nor several explain the answers. One: {refusal} Several: {refused}",
             refused.partial,
         ) from None
-    return _decided(deep, "opposite points far out do not cancel, as they do with one hidden layer")
+    return _decided(deep, _WHY)
+
+
+def _family(activation: str) -> str:
+    return "tanh" if activation == "auto" else activation
 
 
 def looks_deeper(ledger: Ledger, rng: np.random.Generator) -> bool:
@@ -69,8 +112,11 @@ def looks_deeper(ledger: Ledger, rng: np.random.Generator) -> bool:
 
     Four queries; none where the function grows far out.
     """
-    if ledger.linear is not None or not ledger.spent.get("scan"):
-        return False
+    return ledger.linear is None and bool(ledger.spent.get("scan")) and _differ(ledger, rng)
+
+
+def _differ(ledger: Ledger, rng: np.random.Generator) -> bool:
+    """Ask two pairs of opposite points far out, and say whether their sums differ."""
     ways = ledger.far * orthonormal_rows(_OPPOSITE_PAIRS, ledger.n_features, rng)
     answers = ledger.ask(np.concatenate([ways, -ways]), "depth")
     sums = answers[:_OPPOSITE_PAIRS] + answers[_OPPOSITE_PAIRS:]

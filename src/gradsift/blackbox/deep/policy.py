@@ -4,7 +4,29 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["POLICY", "DeepPolicy"]
+__all__ = ["COARSE_READING", "EXACT_READING", "POLICY", "DeepPolicy", "ReadingPolicy"]
+
+
+@dataclass(frozen=True)
+class ReadingPolicy:
+    """How hyperplanes are read, by the digits of the answers. Lengths are over the window."""
+
+    far: float  # radius of the circles over that at which a ray is flat
+    steep: float  # window over jump / slope
+    step: float  # beside the tangent
+    levers: tuple[float, ...]  # longer steps inside the hyperplane as it is known by then
+    smooth: float  # last coefficients over the range of a line that a polynomial describes
+    returns: float  # how near long tangents come back
+    tangents: float  # the circle's radius over the length of these
+    explained: float  # roundings of the largest answer that a student may leave in the root mean square
+
+
+# Doubles leave so many digits that short steps suffice; all are guesses but the tangents, from the row "20; 20,8": at
+# 20 other units are crossed.
+EXACT_READING = ReadingPolicy(200.0, 0.15, 0.3, (), 1e-7, 1e-3, 200.0, 300.0)
+# Arguments far out are known to four digits, so circles are smaller, windows wider, and levers follow. Looked at on the
+# seeds 900 to 905 of the row "float32".
+COARSE_READING = ReadingPolicy(40.0, 0.3, 1.0, (30.0,), 1e-3, 0.05, 40.0, 3.0)
 
 
 @dataclass(frozen=True)
@@ -12,7 +34,6 @@ class DeepPolicy:
     """Looked at on the seeds 900 and 901 of the rows of benchmarks/black_box_deep.py that are named, or guesses."""
 
     # Far circles. Distances are over the radius at which a ray is flat.
-    far: float = 200.0  # radius of the circles (guess)
     margin: float = 0.3  # from a hyperplane, where its unit stands still; doubled where it does not (guess)
     intervals: int = 32  # of the first half circle (guess)
     quiet_circles: int = 2  # without a new unit, before the vertices are trusted (guess)
@@ -21,12 +42,6 @@ class DeepPolicy:
     asked_again: int = 3  # known signs elsewhere, per unit; CANYON-B: with 1, a unit is missed in 7 of 64
     most_missing: int = 30  # rounds of looking between equal signs with different answers (guess)
     most_margins: int = 5  # guess
-
-    # Reading a hyperplane. Lengths are over the window.
-    steep: float = 0.15  # window over jump / slope (guess)
-    step: float = 0.3  # beside the tangent (guess)
-    returns: float = 1e-3  # how near long tangents come back (guess)
-    tangents: float = 200.0  # the circle's radius over the length of these; "20; 20,8": at 20 other units are crossed
 
     # Students.
     rows_per_unknown: float = 2.0  # guess
@@ -48,6 +63,7 @@ class DeepPolicy:
     last_resort: int = 28  # units, from which on several layers are also tried near the origin (guess)
     hopeless: float = 0.03  # of the spread, left by the best of all students up to `large` units (guess)
     large: int = 18
+    widest: tuple[float, float] = (4.0, 2.5)  # units above: so many, and so many for each of the first layer (guess)
     students: tuple[tuple[int, ...], ...] = (
         (3,), (4,), (6,), (6, 4), (9,), (9, 6), (13,), (18,), (12, 8), (25,), (16, 12), (34,),
     )  # fmt: skip

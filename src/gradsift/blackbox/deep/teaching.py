@@ -9,7 +9,8 @@ import numpy as np
 from ...activations import Activation
 from ...checking import Floats
 from ...errors import NotIdentifiable
-from ..asking import EPS, Ledger
+from ..asking import Ledger
+from .crossings import reading_of
 from .nearby import near_points
 from .planes import FirstLayer
 from .policy import POLICY
@@ -81,7 +82,8 @@ class _Class:
     def _runs(self, X: Floats, answers: Floats, widths: tuple[int, ...], n_runs: int, front: Front | None) -> bool:
         mean, spread = float(answers.mean()), float(answers.std()) or 1.0
         y = (answers - mean) / spread
-        target = max(300 * EPS * self.ledger.largest / spread, 1e-13 if front is None else POLICY.near_floor)
+        rounding = reading_of(self.ledger).explained * self.ledger.eps * self.ledger.largest
+        target = max(rounding / spread, 1e-13 if front is None else POLICY.near_floor)
         self.tried.append(widths)
         for _ in range(n_runs):
             pupil = grow_student(X, y, widths, self.g, target, self.rng, front)
@@ -117,9 +119,9 @@ def teach(
         Hidden layers of the whole network, if they are given.
     """
     room = _Class(ledger, first, radius, g, rng)
-    explained = False
+    explained, widest = False, max(POLICY.small, POLICY.widest[0] + POLICY.widest[1] * len(first))
     for sizes in POLICY.students:
-        if n_layers is not None and len(sizes) != n_layers - 1:
+        if (n_layers is not None and len(sizes) != n_layers - 1) or sum(sizes) > widest:
             continue
         n_runs = POLICY.runs_small if sum(sizes) < POLICY.small else POLICY.runs
         needed = POLICY.few * n_unknowns(len(first), sizes)

@@ -28,7 +28,7 @@ from .joint import Solution, parameter_errors, solve_jointly
 from .net import Net
 from .search import Search
 
-__all__ = ["identify_coarse", "is_fine"]
+__all__ = ["coarse_ledger", "identify_coarse", "is_fine"]
 
 
 def is_fine(floor: Floor, link: Link | None, n_features: int) -> bool:
@@ -41,28 +41,29 @@ def is_fine(floor: Floor, link: Link | None, n_features: int) -> bool:
     )
 
 
+def coarse_ledger(oracle: Oracle, floor: Floor, progress: Callable[[Progress], None] | None = None) -> Ledger:
+    """Return an empty ledger for answers that are rounded like this."""
+    patience = most_without_asking("float32", False)
+    return Ledger(oracle, None, progress, floor.absolute, floor.eps, floor.own, patience)
+
+
 def identify_coarse(
-    oracle: Oracle,
     activation: str,
     rng: Any,
-    floor: Floor,
-    progress: Callable[[Progress], None] | None = None,
+    ledger: Ledger,
 ) -> Identification:
     """Find all units of a sum of sigmoids whose answers are rounded finely.
 
     Parameters
     ----------
-    oracle : Oracle
-        With one output.
-    floor : Floor
-        What rounds the answers.
+    ledger : Ledger
+        Of an oracle with one output, with what rounds its answers; :func:`coarse_ledger` makes one.
 
     Notes
     -----
     About ``15 + 3 k (d + 4)`` queries for k units in dimension d. Raises as :func:`identify` does.
     """
-    patience, rng = most_without_asking("float32", False), as_generator(rng)
-    ledger = Ledger(oracle, None, progress, floor.absolute, floor.eps, floor.own, patience)
+    rng = as_generator(rng)
     for attempt in range(NEAR_ORIGIN.most_searches):
         search = CoarseSearch(ledger, rng)
         try:
