@@ -9,6 +9,7 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from ...checking import Floats
+from .policy import POLICY
 
 __all__ = ["Lowest", "Problem", "descend"]
 
@@ -17,10 +18,11 @@ Problem = Callable[[Floats], tuple[Floats, Callable[[], Floats]]]
 
 
 class Lowest(NamedTuple):
-    """Parameters at the end, and the root mean square of the residuals there."""
+    """Parameters at the end, the root mean square of the residuals there, and about how many multiplications it was."""
 
     parameters: Floats
     rms: float
+    work: float
 
 
 def descend(
@@ -28,7 +30,7 @@ def descend(
     start: Floats,
     most_steps: int,
     target: float = 0.0,
-    patience: float = 1e-3,
+    patience: float = POLICY.patience,
 ) -> Lowest:
     """Minimise a sum of squares (Levenberg and Marquardt, Nielsen's damping).
 
@@ -78,4 +80,4 @@ def descend(
             break
         if len(history) > 15 and history[-16] - loss < patience * history[-16]:
             break
-    return Lowest(theta, float(np.sqrt(loss / n)))
+    return Lowest(theta, float(np.sqrt(loss / n)), float(len(history) * n * len(theta) ** 2))

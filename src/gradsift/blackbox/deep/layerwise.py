@@ -23,7 +23,7 @@ from .teaching import Taught, teach
 from .tower import Layers, to_network
 from .vertices import ask_again, known_vertices
 from .vouch import fresh_points, how_far_off, judge
-from .whole import Whole, fit_whole
+from .whole import Whole, fit_whole, most_telling
 
 __all__ = ["identify_deep"]
 
@@ -152,13 +152,18 @@ def _finish(ledger: Ledger, link: Link, rng: np.random.Generator, radius: float,
     g, eps, limits = link.odd, ledger.eps, DEEP if ledger.eps == EPS else DEEP_COARSE
     layers = _assembled(ledger, link, rng, radius, state)
     n_near = int(POLICY.near_per_unit * len(state.first)) + POLICY.near_points
+    fit: Whole | None = None
     for spread in POLICY.spreads:
-        ledger.ask(near_points(layers, n_near, spread, rng), "all layers")
+        n_offered = n_near if fit is None else POLICY.offered * n_near
+        offered = near_points(layers, n_offered, spread, rng)
+        ledger.ask(offered if fit is None else most_telling(fit, offered, n_near, g, eps), "all layers")
         fit = fit_whole(layers, ledger.X, ledger.y, g, eps)
         layers = state.layers = fit.layers
         worst = max(float(e.max()) for e in fit.relative_errors)
         if worst < POLICY.known_well * limits.error_bound or not fit.worst < limits.residuals:
             break
+    if fit is None:
+        raise ValueError("no round of points near the origin is asked for")
     points = fresh_points(fit.layers, radius, POLICY.fresh, rng)
     answers = ledger.ask(points, "fresh")
     off = how_far_off(fit, points, answers, g, eps)

@@ -44,7 +44,8 @@ class DeepPolicy:
     most_margins: int = 5  # guess
 
     # Students.
-    rows_per_unknown: float = 2.0  # guess
+    rows_per_unknown: float = 1.5  # "20; 20,8": at 1.4 and 2 students finish as often
+    patience: float = 3e-2  # least gain of 15 steps together; "20; 20,8": at 1e-3 none more finishes, in twice the time
     near_rows: float = 4.0  # the same near the origin, where slopes and offsets are unknowns, too; "10; 8,6,4"
     near_floor: float = 1e-7  # of the spread: what the planes' own errors leave there; "10; 8,6,4": 4e-8
     few: float = 1.4  # sign patterns per unknown below which near points stand in for vertices (guess)
@@ -56,22 +57,34 @@ class DeepPolicy:
     candidates: int = 16  # random units for each one that is added (guess)
     lengths: tuple[float, float] = (0.8, 2.0)  # of the rows of random units (guess)
     nearly: float = 3e-4  # of the spread: left by an unfinished student that thinning may finish (guess)
-    runs: int = 6  # of each size; "20; 20,8": about 40% of the students of 13 units finish
+    runs: int = 6  # of each size with several layers (guess)
+    fresh_runs: int = 3  # of each size with one layer, before students are raised on what these agree on (guess)
+    raised: int = 4  # students without a gain, before the next size; "20; 20,8", "50; 30,15": 2 to 7 are needed
+    most_raised: int = 16  # guess
+    gain: float = 0.8  # of what the best one leaves, that counts as a gain (guess)
+    pool: int = 6  # best students that are asked (guess)
+    alike: float = 0.9  # correlation of two units from which they agree (guess)
+    kept: tuple[float, float] = (0.35, 0.85)  # of the units, drawn anew each time; "20; 20,20": 1 breeds copies
+    candidates_raised: int = 48  # random units for each one beside the agreed ones; CANYON-B "AT18"
+    longest_raised: float = 6.0  # of their rows; CANYON-B "AT18"
+    most_work: float = 8e11  # multiplications of all students together: a minute or two (guess)
     runs_small: int = 8  # of sizes below `small` in sum
     small: int = 9
     runs_unlikely: int = 2  # of several layers above the first, as long as one may do (guess)
     last_resort: int = 28  # units, from which on several layers are also tried near the origin (guess)
     hopeless: float = 0.03  # of the spread, left by the best of all students up to `large` units (guess)
-    large: int = 18
+    large: int = 18  # and at least `beyond` more than the first layer has
+    beyond: int = 6  # guess
     widest: tuple[float, float] = (4.0, 2.5)  # units above: so many, and so many for each of the first layer (guess)
     students: tuple[tuple[int, ...], ...] = (
-        (3,), (4,), (6,), (6, 4), (9,), (9, 6), (13,), (18,), (12, 8), (25,), (16, 12), (34,),
+        (3,), (4,), (6,), (6, 4), (9,), (9, 6), (13,), (18,), (12, 8), (25,), (34,), (16, 12),
     )  # fmt: skip
 
     # All layers at once.
     near_per_unit: float = 2.0  # near points for each unit of the first layer, in each round (guess)
     near_points: int = 16  # and beside these (guess)
-    spreads: tuple[float, ...] = (1.5, 3.0, 1.0, 6.0)  # rounds, and arguments of the first layer in them (guess)
+    spreads: tuple[float, ...] = (1.5, 3.0, 1.0, 6.0)  # arguments of the first layer, in the rounds (guess)
+    offered: int = 6  # places for each point of a later round, of which those that tell most are asked (guess)
     known_well: float = 0.5  # share of the certificate's error bound that ends these rounds (guess)
     fresh: int = 6  # points of each of five kinds (guess)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -10,6 +11,7 @@ from ...activations import Activation
 from ...checking import Floats
 from ...errors import NotIdentifiable
 from ..asking import Ledger
+from .agreeing import raise_student
 from .crossings import reading_of
 from .nearby import near_points
 from .planes import FirstLayer
@@ -55,6 +57,8 @@ class _Class:
         self.near_answers: Floats = np.empty(0)
         self.best: Pupil | None = None
         self.tried: list[tuple[int, ...]] = []
+        self.pool: list[Pupil] = []  # the best with one hidden layer, on vertices
+        self.work = 0.0
 
     def on_vertices(self, widths: tuple[int, ...], n_runs: int) -> bool:
         """Train students of these widths on vertices; True if one explains them."""
@@ -63,6 +67,11 @@ class _Class:
         if missing > 0:
             self.vertices = ask_vertices(self.ledger, self.first, self.radius, missing, self.vertices, self.rng)
         return self._runs(self.vertices.signs, self.vertices.answers, widths, n_runs, None)
+
+    @property
+    def tired(self) -> bool:
+        """Whether all students together have worked enough."""
+        return self.work > POLICY.most_work
 
     def on_points(self, widths: tuple[int, ...], n_runs: int) -> bool:
         """Train students with a front on points near the origin and on vertices; True if one explains them."""
@@ -85,8 +94,8 @@ class _Class:
         rounding = reading_of(self.ledger).explained * self.ledger.eps * self.ledger.largest
         target = max(rounding / spread, 1e-13 if front is None else POLICY.near_floor)
         self.tried.append(widths)
-        for _ in range(n_runs):
-            pupil = grow_student(X, y, widths, self.g, target, self.rng, front)
+        for pupil in self._students(X, y, widths, n_runs, target, front):
+            self.work += pupil.work
             if target < pupil.rms < POLICY.nearly:
                 pupil = thin_out(pupil, X, y, self.g, target, loose=3.0)
             if self.best is None or pupil.rms < self.best.rms:
@@ -94,7 +103,31 @@ class _Class:
             if pupil.rms <= 3 * target:
                 self.best = _scaled(thin_out(pupil, X, y, self.g, 3 * target), mean, spread)
                 return True
+            if self.tired:
+                break
         return False
+
+    def _students(
+        self, X: Floats, y: Floats, widths: tuple[int, ...], n_runs: int, target: float, front: Front | None
+    ) -> Iterator[Pupil]:
+        """Yield students of these widths; with one layer on vertices those raised on what the best agree on, too."""
+        if front is not None or len(widths) > 1:
+            yield from (grow_student(X, y, widths, self.g, target, self.rng, front) for _ in range(n_runs))
+            return
+        for _ in range(POLICY.fresh_runs):
+            yield self._remembered(grow_student(X, y, widths, self.g, target, self.rng))
+        idle, best = 0, min(p.rms for p in self.pool)
+        for _ in range(POLICY.most_raised):
+            if idle >= POLICY.raised:
+                break
+            pupil = raise_student(self.pool, X, y, widths[0], self.g, target, self.rng)
+            idle = 0 if pupil.rms < POLICY.gain * best else idle + 1
+            best = min(best, pupil.rms)
+            yield self._remembered(pupil)
+
+    def _remembered(self, pupil: Pupil) -> Pupil:
+        self.pool = sorted([*self.pool, pupil], key=lambda p: p.rms)[: POLICY.pool]
+        return pupil
 
 
 def _scaled(pupil: Pupil, mean: float, spread: float) -> Pupil:
@@ -134,7 +167,8 @@ def teach(
             explained = room.on_vertices(sizes, POLICY.runs_unlikely if unlikely else n_runs)
             if not explained and len(sizes) > 1 and sum(sizes) >= POLICY.last_resort:
                 explained = room.on_points(sizes, n_runs)
-        if explained or (sum(sizes) >= POLICY.large and room.best is not None and room.best.rms > POLICY.hopeless):
+        hopeless = room.best is not None and room.best.rms > POLICY.hopeless
+        if explained or room.tired or (hopeless and sum(sizes) >= max(POLICY.large, len(first) + POLICY.beyond)):
             break
     if room.best is None:
         raise NotIdentifiable(f"No student has {n_layers} hidden layers: give layers=2, 3 or 'auto'.")

@@ -13,7 +13,7 @@ from ...checking import Floats
 from ..asking import EPS
 from .tower import Layers, Passed, jacobian, pass_through, to_vector, with_vector
 
-__all__ = ["Whole", "fit_whole", "roundings", "standard_errors_at"]
+__all__ = ["Whole", "fit_whole", "most_telling", "roundings", "standard_errors_at"]
 
 _MOST_WHOLE_STEPS = 12
 _CORRECTIONS = 3
@@ -152,3 +152,16 @@ def standard_errors_at(fit: Whole, X: Floats, g: Activation) -> Floats:
     if not np.isfinite(fit.inverse).all():
         return np.full(len(X), np.inf)
     return np.asarray(np.linalg.norm(jacobian(pass_through(fit.layers, X, g)) @ fit.inverse, axis=1))
+
+
+def most_telling(fit: Whole, X: Floats, n: int, g: Activation, eps: float) -> Floats:
+    """Return the n rows of X that would tell most about what the answers so far leave open, each beside the others.
+
+    Rows of the weighted Jacobian in units of the parameters' errors, the longest first, less what is along those taken.
+    """
+    if not np.isfinite(fit.inverse).all() or n >= len(X):
+        return X[:n]
+    passed = pass_through(fit.layers, X, g)
+    rows = (jacobian(passed) / roundings(passed, fit.layers, eps)[:, None]) @ fit.inverse
+    order = qr(rows.T, mode="r", pivoting=True, check_finite=False)[1]
+    return np.asarray(X[order[:n]])
