@@ -202,8 +202,12 @@ def _in_time(case: Case, end: float) -> dict[str, Any] | None:
 
 
 def _size(case: Case) -> int:
-    """Return the unknowns of the network, a guess at how long it takes."""
-    return 0 if case.kind == "trained" else teacher(case).n_parameters
+    """Return the unknowns of the network, a guess at how long it takes; CANYON-B comes last, narrow layers first."""
+    if case.kind == "canyon":
+        return -teacher(case).widths[-1]
+    if case.kind == "trained":
+        return 500
+    return teacher(case).n_parameters
 
 
 def _written(record: dict[str, Any], kept: Path | None) -> dict[str, Any]:

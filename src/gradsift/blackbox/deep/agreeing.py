@@ -47,14 +47,14 @@ def raise_student(
 ) -> Pupil:
     """Train a student with one hidden layer from what some of the others agree on, and new units beside it.
 
-    It may be smaller than `width`: where all but one unit are agreed on, a few more are enough, and a crowd of new ones
-    would share the last one between them.
+    Every other one is smaller than `width`: where all but one unit are agreed on, a few more are enough, and a crowd of
+    new ones would share the last one between them.
     """
     n_asked = max(min(3, len(pupils)), 2 * len(pupils) // 3)
     asked = [pupils[i] for i in rng.permutation(len(pupils))[:n_asked]]
     share = rng.uniform(*POLICY.kept)
     layer = agreed_units(asked, X, g, max(1, int(share * width)))
-    size = int(rng.integers(min(len(layer[1]) + 1, width), width + 1))
+    size = width if rng.random() < 0.5 else int(rng.integers(min(len(layer[1]) + 1, width), width + 1))
     layers, work = with_output([layer], X, y, g), 0.0
     for part, steps in ((0.5, POLICY.first_steps), (1.0, POLICY.last_steps)):
         n_more = int(np.ceil(part * (size - len(layers[0][1]))))
