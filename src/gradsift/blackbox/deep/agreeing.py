@@ -55,10 +55,11 @@ def raise_student(
     share = rng.uniform(*POLICY.kept)
     layer = agreed_units(asked, X, g, max(1, int(share * width)))
     size = width if rng.random() < 0.5 else int(rng.integers(min(len(layer[1]) + 1, width), width + 1))
+    longest = POLICY.lengths[1] if size == width else POLICY.longest_raised
     layers, work = with_output([layer], X, y, g), 0.0
     for part, steps in ((0.5, POLICY.first_steps), (1.0, POLICY.last_steps)):
         n_more = int(np.ceil(part * (size - len(layers[0][1]))))
-        wider = widened(layers, 0, n_more, X, y, g, rng, POLICY.candidates_raised, POLICY.longest_raised)
+        wider = widened(layers, 0, n_more, X, y, g, rng, POLICY.candidates_raised, longest)
         pupil = train(wider, X, y, g, steps, target)
         layers, work = pupil.layers, work + pupil.work
         if pupil.rms <= target:
