@@ -13,7 +13,7 @@ from ...checking import Floats
 from ..asking import EPS
 from .tower import Layers, Passed, jacobian, pass_through, to_vector, with_vector
 
-__all__ = ["Whole", "fit_whole", "most_telling", "roundings", "standard_errors_at"]
+__all__ = ["Whole", "factored", "fit_whole", "most_telling", "roundings", "standard_errors_at"]
 
 _MOST_WHOLE_STEPS = 12
 _CORRECTIONS = 3
@@ -91,7 +91,7 @@ def fit_whole(layers: Layers, X: Floats, y: Floats, g: Activation, eps: float = 
     weights = 1 / roundings(passed, layers, eps)
     left = (passed.values - y) * weights
     loss = float(left @ left)
-    factor = _factor(passed, weights, damping)
+    factor = factored(passed, weights, damping)
     for _ in range(_MOST_WHOLE_STEPS):
         trial = with_vector(layers, to_vector(layers) - factor.step(left))
         seen = pass_through(trial, X, g)
@@ -109,13 +109,13 @@ def fit_whole(layers: Layers, X: Floats, y: Floats, g: Activation, eps: float = 
             layers, passed, weights, left, loss, damping = trial, seen, new_weights, new, value, damping / 10
             if settled:
                 break
-        factor = _factor(passed, weights, damping)
+        factor = factored(passed, weights, damping)
     if damping > 0 or not settled:
-        factor = _factor(passed, weights, 0.0)
+        factor = factored(passed, weights, 0.0)
     return _judged(layers, factor, left)
 
 
-def _factor(passed: Passed, weights: Floats, damping: float) -> _Factor:
+def factored(passed: Passed, weights: Floats, damping: float) -> _Factor:
     """Factor the weighted Jacobian, damped where damping is positive: by Cholesky where it is well conditioned, which
     takes a third of the time, else by QR."""
     J = jacobian(passed) * weights[:, None]
