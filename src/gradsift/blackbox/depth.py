@@ -6,23 +6,20 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ..errors import NotIdentifiable
-from ..forecasting import most_without_asking
+from ..errors import BudgetSpent, NotIdentifiable
+from ..forecasting import HASTE, most_without_asking
 from ..geometry import orthonormal_rows
 from ..oracle import Oracle
 from .answers import Floor
-from .asking import Ledger
+from .asking import EPS, Ledger
 from .deep import identify_deep
 from .exact import coarse_ledger, identify, identify_coarse
 from .links import link_of
 from .result import Identification, Progress
-from .roundings import SPACING
 
 __all__ = ["identify_exact", "identify_fine", "looks_deeper"]
 
 _OPPOSITE_PAIRS = 2
-_DEPTH_SEED = 17  # of these pairs, where they come first: the method's own random stream stays as it is
-_GROWN = 10.0  # over the size of answers nearer by: a function that grows has no plateaus to compare
 _WHY = "opposite points far out do not cancel, as they do with one hidden layer"
 
 
@@ -61,18 +58,28 @@ def identify_fine(
 ) -> Identification:
     """Find the same behind answers that are rounded finely, as in single precision.
 
-    Units of one layer are hard to refute through few digits, so that short floats are asked for their depth first.
+    Units of one layer are hard to refute through few digits, so that a search without a budget that takes much longer
+    than one layer should is asked about its depth, too.
     """
-    if layers == "auto" and floor.kind in SPACING and not floor.absolute:
-        ledger = coarse_ledger(oracle, floor, progress)
-        if _differ(ledger, np.random.default_rng(_DEPTH_SEED)) and ledger.largest < _GROWN * floor.size:
-            ledger.lose_no_patience()
-            try:
-                return _decided(identify_deep(ledger, link_of(_family(activation)), rng), _WHY)
-            except NotIdentifiable:  # one layer may yet be found
-                pass
-    ledger = coarse_ledger(oracle, floor, progress)
-    return _one_or_several(ledger, activation, rng, layers, lambda: identify_coarse(activation, rng, ledger))
+    if layers == "auto" and oracle.max_queries is None:
+        ledger = coarse_ledger(oracle, floor, progress, HASTE)
+        try:
+            return _one_or_several(ledger, activation, rng, layers, lambda: identify_coarse(activation, rng, ledger))
+        except BudgetSpent:
+            if looks_deeper(ledger, rng):
+                return _decided(identify_deep(_afresh(ledger), link_of(_family(activation)), rng), _WHY)
+    whole = coarse_ledger(oracle, floor, progress)
+    return _one_or_several(whole, activation, rng, layers, lambda: identify_coarse(activation, rng, whole))
+
+
+def _afresh(ledger: Ledger) -> Ledger:
+    """Return the ledger for several layers: the same, or an empty one that counts what was spent where answers are
+    coarse. Far out on slopes they say too little about arguments for a fit that begins with some digits."""
+    if ledger.eps == EPS:
+        return ledger
+    empty = ledger.only(slice(0, 0))
+    empty.max_queries, empty.progress, empty.spent = ledger.max_queries, ledger.progress, dict(ledger.spent)
+    return empty
 
 
 def _one_or_several(
@@ -92,9 +99,8 @@ def _one_or_several(
         if layers == 1 or not looks_deeper(ledger, rng):
             raise
         refusal = str(refused)
-    ledger.lose_no_patience()  # the queries of deeper networks are not forecast
     try:
-        deep = identify_deep(ledger, link_of(family), rng)
+        deep = identify_deep(_afresh(ledger), link_of(family), rng)
     except NotIdentifiable as refused:
         raise NotIdentifiable(
             f"Neither one hidden layer nor several explain the answers. One: {refusal} Several: {refused}",
@@ -112,11 +118,9 @@ def looks_deeper(ledger: Ledger, rng: np.random.Generator) -> bool:
 
     Four queries; none where the function grows far out.
     """
-    return ledger.linear is None and bool(ledger.spent.get("scan")) and _differ(ledger, rng)
-
-
-def _differ(ledger: Ledger, rng: np.random.Generator) -> bool:
-    """Ask two pairs of opposite points far out, and say whether their sums differ."""
+    if ledger.linear is not None or not ledger.spent.get("scan"):
+        return False
+    ledger.lose_no_patience()  # the queries of deeper networks are not forecast
     ways = ledger.far * orthonormal_rows(_OPPOSITE_PAIRS, ledger.n_features, rng)
     answers = ledger.ask(np.concatenate([ways, -ways]), "depth")
     sums = answers[:_OPPOSITE_PAIRS] + answers[_OPPOSITE_PAIRS:]

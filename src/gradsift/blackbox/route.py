@@ -71,7 +71,7 @@ def identify_box(
     accuracy : float, optional
         Direction error wanted of a noisy oracle; an exact one is identified to the last digits anyway.
     layers : {"auto", 1, 2, 3}
-        Hidden layers; several only where answers are exact and not bounded.
+        Hidden layers; several only where answers are exact or finely rounded, and not bounded.
     n_verify : int
         Fresh inputs to ask at the end, for nothing but to see whether the network foretells their answers.
     **options
@@ -94,7 +94,7 @@ def _identify(
     if layers in (2, 3) and (oracle.bounds is not None or not (fine or floor.kind == "exact")):
         where = "inside bounds" if oracle.bounds is not None else f"where {floor}"
         raise NotIdentifiable(
-            "Several hidden layers are read from exact answers far out, where all units of the first one stand still: "
+            "Several hidden layers are read from precise answers far out, where all units of the first stand still: "
             f"{where} that is not possible."
         )
     if activation is None:

@@ -99,7 +99,11 @@ def _identify(
         state.lesson = teach(ledger, state.first, radius, link.odd, n_layers, rng)
         if state.lesson.explained:
             return _finish(ledger, link, rng, radius, state)
-        break
+        n_units = len(state.first)
+        state.first = find_planes(ledger, state.first, radius, rng)
+        if len(state.first) == n_units:
+            break
+        state.lesson = None  # the first layer was not complete
     if state.lesson is None:
         raise NotIdentifiable(
             f"{len(state.first)} hyperplanes were found, but answers with the same signs differ ({ledger.n_queries} "

@@ -36,7 +36,7 @@ class DeepPolicy:
     # Far circles. Distances are over the radius at which a ray is flat.
     margin: float = 0.3  # from a hyperplane, where its unit stands still; doubled where it does not (guess)
     intervals: int = 32  # of the first half circle (guess)
-    quiet_circles: int = 2  # without a new unit, before the vertices are trusted (guess)
+    quiet_circles: int = 3  # without a new unit, before the vertices are trusted (guess)
     most_circles: int = 12  # guess
     attempts: int = 3  # guess
     asked_again: int = 3  # known signs elsewhere, per unit; CANYON-B: with 1, a unit is missed in 7 of 64
@@ -56,6 +56,7 @@ class DeepPolicy:
     thin_steps: int = 60  # guess
     candidates: int = 16  # random units for each one that is added (guess)
     lengths: tuple[float, float] = (0.8, 2.0)  # of the rows of random units (guess)
+    stalled: float = 1e-9  # of the spread: the same, left where steps are too ill conditioned to go on (guess)
     nearly: float = 3e-4  # of the spread: left by an unfinished student that thinning may finish (guess)
     runs: int = 6  # of each size with several layers (guess)
     fresh_runs: int = 3  # of each size with one layer, before students are raised on what these agree on (guess)
@@ -83,7 +84,16 @@ class DeepPolicy:
     # All layers at once.
     near_per_unit: float = 2.0  # near points for each unit of the first layer, in each round (guess)
     near_points: int = 16  # and beside these (guess)
-    spreads: tuple[float, ...] = (1.5, 3.0, 1.0, 6.0)  # arguments of the first layer, in the rounds (guess)
+    spreads: tuple[float, ...] = (
+        1.5,
+        3.0,
+        1.0,
+        6.0,
+        1.5,
+        3.0,
+        1.0,
+        6.0,
+    )  # arguments of the first layer, in the rounds (guess)
     offered: int = 6  # places for each point of a later round, of which those that tell most are asked (guess)
     known_well: float = 0.5  # share of the certificate's error bound that ends these rounds (guess)
     fresh: int = 6  # points of each of five kinds (guess)

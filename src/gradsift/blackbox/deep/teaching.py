@@ -170,6 +170,8 @@ def teach(
         hopeless = room.best is not None and room.best.rms > POLICY.hopeless
         if explained or room.tired or (hopeless and sum(sizes) >= max(POLICY.large, len(first) + POLICY.beyond)):
             break
+    if room.best is not None and room.best.rms < POLICY.stalled:
+        explained = True  # all layers at once will tell
     if room.best is None:
         raise NotIdentifiable(f"No student has {n_layers} hidden layers: give layers=2, 3 or 'auto'.")
     return Taught(room.best, explained, room.best.rms, tuple(room.tried))

@@ -40,16 +40,16 @@ def judge(fit: Whole, off: float, n_fresh: int, ledger: Ledger, limits: DeepLimi
     shown = " and ".join(map(str, widths))
     n = sum(W.size + b.size for W, b in fit.layers)
     checks = [
-        deep.answers_met(fit.chi, fit.worst, ledger.n_queries, limits),
+        deep.answers_met(fit.chi, fit.worst, ledger.n_stored, limits),
         deep.foretold(off, n_fresh, limits),
         deep.every_row(worst, where, limits),
-        deep.spare_answers(ledger.n_queries - n, limits),
+        deep.spare_answers(ledger.n_stored - n, limits),
     ]
     layers = n_of(len(widths), "hidden layer")
     return Verdict(
         tuple(checks),
         found=f"{layers} of {shown} units found",
-        claim=f"all {ledger.n_queries} answers agree with {layers} of {shown} units within {fit.worst:.2g} times the "
+        claim=f"all {ledger.n_stored} answers agree with {layers} of {shown} units within {fit.worst:.2g} times the "
         f"rounding error, {n_of(n_fresh, 'fresh one')} among them, and rounding explains a relative error of at most "
         f"{worst:.1g} in any unit",
     )

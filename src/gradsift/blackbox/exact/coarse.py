@@ -15,7 +15,7 @@ import numpy as np
 from ...checking import Floats, as_generator
 from ...checks import COARSE, ExactLimits, Verdict, exact, n_of
 from ...errors import BudgetSpent, NotIdentifiable
-from ...forecasting import most_without_asking
+from ...forecasting import PATIENCE, Patience, most_without_asking
 from ...oracle import Oracle
 from ..answers import Floor
 from ..asking import Ledger
@@ -41,10 +41,12 @@ def is_fine(floor: Floor, link: Link | None, n_features: int) -> bool:
     )
 
 
-def coarse_ledger(oracle: Oracle, floor: Floor, progress: Callable[[Progress], None] | None = None) -> Ledger:
+def coarse_ledger(
+    oracle: Oracle, floor: Floor, progress: Callable[[Progress], None] | None = None, patience: Patience = PATIENCE
+) -> Ledger:
     """Return an empty ledger for answers that are rounded like this."""
-    patience = most_without_asking("float32", False)
-    return Ledger(oracle, None, progress, floor.absolute, floor.eps, floor.own, patience)
+    most = most_without_asking("float32", False, patience)
+    return Ledger(oracle, None, progress, floor.absolute, floor.eps, floor.own, most)
 
 
 def identify_coarse(
