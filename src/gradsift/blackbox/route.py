@@ -15,8 +15,8 @@ from ..oracle import Oracle
 from ..oracle.undo import likely_link
 from .answers import Floor, choose_path, with_roughness
 from .bounded import identify_bounded
-from .depth import identify_exact
-from .exact import AlgebraicTails, WrongFamily, identify_coarse, is_fine
+from .depth import identify_exact, identify_fine
+from .exact import AlgebraicTails, WrongFamily, is_fine
 from .exact.families import GrowsBothWays
 from .kinked import KINKED, grain_of, open_kinked
 from .links import link_of
@@ -73,7 +73,7 @@ def identify_box(
     accuracy : float, optional
         Direction error wanted of a noisy oracle; an exact one is identified to the last digits anyway.
     layers : {"auto", 1, 2, 3}
-        Hidden layers; several only where answers are exact and not bounded.
+        Hidden layers; several only where answers are exact or finely rounded, and not bounded.
     n_verify : int
         Fresh inputs to ask at the end, for nothing but to see whether the network foretells their answers.
     **options
@@ -91,10 +91,12 @@ def _identify(
 ) -> Identification:  # fmt: skip
     """Choose the pipeline by the first answers, and follow it."""
     floor = choose_path(oracle, rng)
-    if layers in (2, 3) and (oracle.bounds is not None or floor.kind != "exact"):
+    known = None if activation in (None, "auto", *KINKED) else link_of(activation)
+    fine = is_fine(floor, known, oracle.n_features)
+    if layers in (2, 3) and (oracle.bounds is not None or not (fine or floor.kind == "exact")):
         where = "inside bounds" if oracle.bounds is not None else f"where {floor}"
         raise NotIdentifiable(
-            "Several hidden layers are read from exact answers far out, where all units of the first one stand still: "
+            "Several hidden layers are read from precise answers far out, where all units of the first stand still: "
             f"{where} that is not possible."
         )
     if activation is None:
@@ -120,8 +122,8 @@ def _identify(
             found = open_kinked(oracle, "auto", rng, progress=progress, **options)
         except NotIdentifiable as refused:
             found, floor = _after_all(refused, oracle, activation, rng, accuracy, progress)
-    elif is_fine(floor, None if activation == "auto" else link_of(activation), oracle.n_features):
-        found = identify_coarse(oracle, activation, rng, floor, progress)
+    elif fine:
+        found = identify_fine(oracle, activation, rng, floor, layers=layers, progress=progress)
     else:
         floor = with_roughness(floor, oracle, rng)
         found = identify_beside_line(

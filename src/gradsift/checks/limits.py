@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 __all__ = [
-    "COARSE", "COARSE_KINKS", "DEEP", "EXACT", "EXACT_IN_A_BOX", "KINKED_UNITS", "KINKS_IN_NOISE",
-    "LABELS", "NOISY", "OUTPUTS", "PAPER",
-    "TABLE", "VERIFY", "DeepLimits", "ExactLimits", "NoisyLimits", "OutputLimits", "UnitLimits", "VerifyLimits",
+    "COARSE", "COARSE_KINKS", "DEEP", "DEEP_COARSE", "EXACT", "EXACT_IN_A_BOX", "KINKED_UNITS", "KINKS_IN_NOISE",
+    "LABELS", "NOISY", "OUTPUTS", "PAPER", "TABLE", "VERIFY", "DeepLimits", "ExactLimits", "NoisyLimits",
+    "OutputLimits", "UnitLimits", "VerifyLimits",
 ]  # fmt: skip
 
 
@@ -94,6 +94,13 @@ DEEP = DeepLimits(
     residuals=8.0,  # guess; black_box_deep, all rows: up to 0.9 in networks that are right
     fresh=1.0,  # by its definition; guess
     error_bound=1e-8,  # what black_box_deep counts as wrong, all rows
+    spare_answers=20,  # guess
+)
+# Through single precision four digits of the parameters are left.
+DEEP_COARSE = DeepLimits(
+    residuals=8.0,  # guess; black_box_deep, row float32
+    fresh=1.0,  # by its definition; guess
+    error_bound=1e-3,  # guess; what black_box_deep counts as wrong, row float32
     spare_answers=20,  # guess
 )
 

@@ -29,7 +29,7 @@ class Spread(NamedTuple):
     inflation: float
 
 
-class _Sums(NamedTuple):
+class _NoiseSums(NamedTuple):
     """Sums over rows, in the flat parameters: information and scatter of the scores."""
 
     curvature: Floats
@@ -50,7 +50,7 @@ class _Bread(NamedTuple):
     inverse: Floats
     variance: float
     left: float
-    sums: _Sums
+    sums: _NoiseSums
 
 
 def inflation_of(problem: TableProblem, best: Refined) -> float:
@@ -103,7 +103,7 @@ def _inflation(problem: TableProblem, bread: _Bread) -> float:
     return max(1.0, counted / float(max(G.shape[1], 1)))
 
 
-def _sums(problem: TableProblem, theta: Parameters) -> _Sums:
+def _sums(problem: TableProblem, theta: Parameters) -> _NoiseSums:
     rows, groups = problem.observed.rows, _clusters(problem)
     size = problem.family.size(*theta.A.shape)
     curvature, scatter = np.zeros((size, size)), np.zeros((size, size))
@@ -117,7 +117,7 @@ def _sums(problem: TableProblem, theta: Parameters) -> _Sums:
             np.add.at(totals, groups[part], J * (slope * weight)[:, None])
         else:
             scatter += _product(J, slope * (np.sqrt(weight) if problem.choices.weights == "frequency" else weight))
-    return _Sums(curvature, scatter if groups is None else totals.T @ totals)
+    return _NoiseSums(curvature, scatter if groups is None else totals.T @ totals)
 
 
 def _jackknifed(problem: TableProblem, theta: Parameters, root: Floats) -> Floats:

@@ -225,7 +225,7 @@ SEARCH = SearchPolicy()
 COARSE_SEARCH = SearchPolicy(
     mends=False, circle=12.0, growth=1.2, intervals=12, most_doublings=2, most_attempts=8, patience=3, leap=8.0
 )  # guess; real_boxes, torch rows
-NEAR_ORIGIN = NearPolicy()
+NEARBY = NearPolicy()
 CIRCLE = CirclePolicy()
 SCAN = ScanPolicy()
 PLANE = PlanePolicy()

@@ -20,8 +20,8 @@ __all__ = ["fit_far_out"]
 def fit_far_out(found: Found, ledger: Ledger, rng: np.random.Generator) -> Found:
     """Return the network after one linear fit of linear term, jumps and offsets to fresh answers far out.
 
-    1.5 queries and O(p^2) flops for each of the p = (k + 1)(d + 1) unknowns; nothing where they are very many. In single precision errors grow with the
-    answers: going further out does not help, but more answers do.
+    1.5 queries and O(p^2) flops for each of the p = (k + 1)(d + 1) unknowns; nothing where they are very many. In
+    single precision errors grow with the answers: going further out does not help, but more answers do.
     """
     net, k, d = found.net, found.net.k, len(found.net.g)
     p = (k + 1) * (d + 1)

@@ -24,6 +24,7 @@ from .cells import bases_of, crossings_of, stretches_of
 from .far_fit import fit_far_out
 from .grain import EXACT_ANSWERS, Grain, with_repeats
 from .kinked_policy import GRAIN, OPENING
+from .kinked_rivals import Rivals, compare_activations, compare_with_rounded
 from .kinks import Bend, NotThatShape
 from .leg_fit import SettledLeg, settle_leg
 from .legs import LegScan, PathFailed, ask_ends, scan_leg
@@ -31,7 +32,6 @@ from .near_origin import Polished, polish_near_origin
 from .odd_part import odd_part_is_linear
 from .path import half_square
 from .reach import LinearReach, find_reach
-from .rivals import Rivals, compare_activations, compare_with_rounded
 from .roomier import measure_again
 from .shape import KINKED, Shape, shape_of
 from .signs import model_of

@@ -14,8 +14,8 @@ from .assemble import Found
 from .grain import EXACT_ANSWERS
 from .kink_net import KinkNet
 from .kinked_policy import VOUCH
+from .kinked_rivals import Rivals
 from .near_origin import Polished, near_noise, parameter_sizes
-from .rivals import Rivals
 
 __all__ = ["UnitBounds", "bounds_of", "certify_kinks", "far_pair", "foretold", "near_points"]
 

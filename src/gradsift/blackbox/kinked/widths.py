@@ -43,7 +43,7 @@ def measure_widths(
     widths: list[_Width] = []
     rows, answers = [sharp.X], [sharp.y]
     for unit in range(sharp.found.net.k)[:n_units]:
-        profile = _Profile(sharp, shape, reach, unit, rng)
+        profile = _WidthProfile(sharp, shape, reach, unit, rng)
         known = np.array([w.value for w in widths if w.error < WIDTHS.sure])
         places = profile.around(float(np.median(known))) if len(known) else profile.wide()
         X = profile.points(places)
@@ -84,7 +84,7 @@ def doubted_widths(polished: Polished) -> Polished | None:
     return replace(polished, found=found)
 
 
-class _Profile:
+class _WidthProfile:
     """The line across one unit's hyperplane, through the point where all other units are furthest away."""
 
     def __init__(self, sharp: Polished, shape: Shape, reach: float, unit: int, rng: np.random.Generator) -> None:
