@@ -63,7 +63,7 @@ COARSE_KINKS = CoarseKinkLimits(
     error_bound=1e-3,  # guess; the same rows, and trained_kinked: a certificate names its own bound
     spare_answers=0,  # not asked
     negligible_weight=1e-3,  # guess: fainter units may be made of rounding
-    offsets=3.0,  # guess; the same rows, "noise .1", and trained_kinked
+    offsets=3.0,  # guess; trained_kinked, rows "torch float32"
 )
 # Inside a box the fit has one rounding error for all answers (no argument is large there), in units of 16 eps times the
 # largest answer, and fresh points come before the last fit; so all three are wider, and here only.
