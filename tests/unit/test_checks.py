@@ -67,6 +67,7 @@ SIDES = [
     (lambda n: exact.close_to(n, 80, 1e-4), 0, 1),
     (lambda x: imperfect.activation("erf", x, NOISY), 3.0, 3.1),
     (imperfect.rounded_kinks, 0.0, 0.1),
+    (imperfect.known_offsets, 3.0, 3.1),
     (lambda x: exact.residuals(x, 60, EXACT), 1.99, 2.0),
     (lambda x: exact.residuals(x, 60, EXACT_IN_A_BOX), 7.99, 8.01),
     (lambda x: exact.fresh_answers(x, 3, EXACT), 1e-8, 1.01e-8),

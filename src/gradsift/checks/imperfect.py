@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from .limits import NoisyLimits, UnitLimits
+from .limits import COARSE_KINKS, NoisyLimits, UnitLimits
 from .record import Check, make, n_of
 
 __all__ = [
@@ -16,6 +16,7 @@ __all__ = [
     "cancelling_pair",
     "drift",
     "even_noise",
+    "known_offsets",
     "misfit",
     "one_more_unit",
     "rounded_kinks",
@@ -42,6 +43,16 @@ def activation(rival: str, gain: float, limits: NoisyLimits) -> Check:
         f"{rival} units explain the answers {'worse' if gain < 0 else 'no better'} ({gain:.1f} nats)",
         f"units of another activation explain the answers better: {rival}, by {gain:.1f} nats",
         f"Try activation='{rival}'.",
+    )  # fmt: skip
+
+
+def known_offsets(worst: float) -> Check:
+    """Whether answers near the origin tell where every kink lies; six standard errors over the offset's size."""
+    return make(
+        "offsets", worst, "<=", COARSE_KINKS.offsets,
+        f"offsets are known to {worst:.2g} of their size",
+        f"an offset is known only to {worst:.2g} of its size",
+        "Try another seed, or more exact answers.",
     )  # fmt: skip
 
 

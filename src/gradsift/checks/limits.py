@@ -26,6 +26,13 @@ class ExactLimits:
     negligible_weight: float  # over the largest one
 
 
+@dataclass(frozen=True)
+class CoarseKinkLimits(ExactLimits):
+    """For units with kinks behind answers that are not exact."""
+
+    offsets: float  # six standard errors of an offset over its size
+
+
 EXACT = ExactLimits(
     residuals=2.0,  # guess; black_box_exact, all rows
     fresh_points=1e-8,  # what black_box_exact counts as wrong
@@ -50,12 +57,13 @@ KINKED_UNITS = ExactLimits(
     negligible_weight=1e-7,  # guess
 )
 # Through coarse answers the bound is on directions, which far answers tell; offsets have their standard errors.
-COARSE_KINKS = ExactLimits(
+COARSE_KINKS = CoarseKinkLimits(
     residuals=12.0,  # guess; black_box_kinked, coarse rows
     fresh_points=12.0,  # guess; the same rows
     error_bound=1e-3,  # guess; the same rows, and trained_kinked: a certificate names its own bound
     spare_answers=0,  # not asked
     negligible_weight=1e-3,  # guess: fainter units may be made of rounding
+    offsets=3.0,  # guess; trained_kinked, rows "torch float32"
 )
 # Inside a box the fit has one rounding error for all answers (no argument is large there), in units of 16 eps times the
 # largest answer, and fresh points come before the last fit; so all three are wider, and here only.

@@ -12,6 +12,7 @@ from ...geometry import normalize_rows
 from ..asking import Ledger
 from .assemble import Found
 from .kinked_policy import FAR_FIT, GRAIN
+from .legs import PathFailed
 from .near_origin import offset_priors
 
 __all__ = ["fit_far_out"]
@@ -22,6 +23,11 @@ def fit_far_out(found: Found, ledger: Ledger, rng: np.random.Generator) -> Found
 
     1.5 queries and O(p^2) flops for each of the p = (k + 1)(d + 1) unknowns; nothing where they are very many. In
     single precision errors grow with the answers: going further out does not help, but more answers do.
+
+    Raises
+    ------
+    PathFailed
+        A unit was missed, or a step across the path crossed a kink.
     """
     net, k, d = found.net, found.net.k, len(found.net.g)
     p = (k + 1) * (d + 1)
@@ -38,8 +44,13 @@ def fit_far_out(found: Found, ledger: Ledger, rng: np.random.Generator) -> Found
     scaled = np.concatenate([rows * prior / noise[:, None], np.eye(p)])
     misses = np.concatenate([(y - net.predict(X)) / noise, np.zeros(p)])
     q, r = qr(scaled, mode="economic", check_finite=False)
-    step = (prior * solve_triangular(r, q.T @ misses)).reshape(k + 1, d + 1)
-    errors = (prior * np.linalg.norm(solve_triangular(r, np.eye(p)), axis=1)).reshape(k + 1, d + 1)
+    local = solve_triangular(r, q.T @ misses)
+    step = (prior * local).reshape(k + 1, d + 1)
+    left = misses[: len(X)] - scaled[: len(X)] @ local
+    scatter = float(np.sqrt(left @ left / max(1, len(X) - p)))
+    if scatter > FAR_FIT.misfit:
+        raise PathFailed(f"far answers miss a linear fit by {scatter:.2g} times what rounding explains")
+    errors = (prior * np.linalg.norm(solve_triangular(r, np.eye(p)), axis=1)).reshape(k + 1, d + 1) * max(1.0, scatter)
     moved = found.path.frame.from_coordinates(step[:, :d])
     better = replace(net, jumps=net.jumps + moved[1:], q=net.q + step[1:, d], g=net.g + moved[0], c=net.c + step[0, d])
     return replace(

@@ -140,6 +140,7 @@ class FarFitPolicy:
     """The linear fit of all jumps in single precision."""
 
     most: int = 1500  # unknowns: the fit is dense; guess
+    misfit: float = 6.0  # root mean square of the misses over rounding, beyond which another path is better; guess
     rows: float = 1.5  # answers per unknown; float32 rows
     candidates: int = 4  # points over those that are asked; guess
     sure: float = 20.0  # errors of an argument, beyond which it is known on which side a point lies; guess

@@ -72,7 +72,7 @@ def polish_near_origin(
 
 def _more_rounds(net: KinkNet) -> int:
     """Return how often points are designed again: where the start is rough, or noise needs many answers."""
-    rough = net.shape.blur > 0 or (net.grain.single and not net.shape.sharp)
+    rough = net.shape.blur > 0 or net.grain.single
     return GRAIN.rounds - 1 if net.grain.sd and not net.shape.blur else int(rough)
 
 

@@ -122,6 +122,8 @@ def certify_kinks(
         exact.linear_term_error(bounds.linear, limits),
         exact.negligible_weight(float(lengths.min(initial=np.inf)), float(lengths.max(initial=0.0)), KINKED_UNITS),
     )
+    if net.grain.single:  # through noise standard errors say it
+        checks = (*checks, imperfect.known_offsets(float(bounds.offsets.max(initial=0.0))))
     if rivals is not None:
         checks = (*checks, imperfect.activation(rivals.best, rivals.gain, KINKS_IN_NOISE))
         if not net.shape.sharp:
