@@ -243,7 +243,7 @@ BAD = {
     "seed": (("fit", "d.csv", "--target", "y", "--columns", "a", "--seed", -1), "A seed must be at least 0, got -1"),
     "file for a folder": (("figures",), "x.json must be a folder"),
     "twice": (("fit", "twice.csv", "--target", "y"), "two columns named 'a'"),
-    "kind of file": (("fit", "d.xlsx", "--target", "y"), "must end in .csv, .tsv"),
+    "kind of file": (("fit", "d.xlsx", "--target", "y"), "must end in .csv, .tsv, .csv.gz, .tsv.gz or .parquet"),
     "three classes": (("fit", "bad.csv", "--target", "b", "--labels", "--columns", "a"), "needs two classes"),
     "target as input": (("fit", "d.csv", "--target", "y", "--columns", "a,y"), "cannot be an input too"),
     "units": (("fit", "d.csv", "--target", "y", "--units", "many"), "--units must be auto or a number"),

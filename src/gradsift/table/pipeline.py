@@ -78,8 +78,8 @@ def search(
         What row weights mean: how many others a row stands for (they are scaled to mean one), how often it was seen, or
         one over its variance (scaled to mean one too).
     covariance : {"sandwich", "model", "cluster"}
-        How errors are had: from the scatter of the scores, from the noise model, or from the scatter of their sums over
-        `groups`.
+        How errors are had: from the scatter of the scores (of the jackknife: HC3), from the noise model, or from the
+        scatter of their sums over `groups` (CR3).
     groups : (n,) array, optional
     rng : None, int or Generator
     progress : callable, optional
