@@ -50,6 +50,7 @@ class Cell:
     slope_range: float = 1.0  # slopes log-uniform in [slope, slope * slope_range]
     design: str = "gaussian"
     even: bool = False  # all weights equal, units the standard basis (the paper's figures)
+    activation: str = "tanh"
 
 
 CELLS = [
@@ -61,6 +62,12 @@ CELLS = [
     Cell("20,5,1e4 correlated", 20, 5, 10_000),
     Cell("20,10,1e4 orthogonal", 20, 10, 10_000, None),
     Cell("50,5,1e4 orthogonal", 50, 5, 10_000, None),
+]
+# Units that grow; scikit-learn has no softplus: its networks have ReLU units there, and the polish rounds them.
+GROWING = [
+    Cell(f"{d},5,1e4 {name}", d, 5, 10_000, slope=slope, activation=name)
+    for d in (10, 20)
+    for name, slope in (("relu", 1.0), ("softplus", 3.0))
 ]
 OTHERS = [
     Cell("10,5,1e4 slopes 1 to 5", 10, 5, 10_000, slope=1.0, slope_range=5.0),
@@ -104,7 +111,7 @@ def draw(cell: Cell, seed: int) -> tuple[gs.SigmoidCombination, np.ndarray, np.n
     weights = weights / weights.sum() if cell.labels else weights * (-1.0) ** np.arange(cell.k)
     slopes = cell.slope * cell.slope_range ** teacher.uniform(0, 1, cell.k)
     offsets = teacher.standard_normal(cell.k) if cell.offsets else np.zeros(cell.k)
-    truth = gs.SigmoidCombination(units, weights, slopes, offsets, 0.5 if cell.offsets else 0.0)
+    truth = gs.SigmoidCombination(units, weights, slopes, offsets, 0.5 if cell.offsets else 0.0, cell.activation)
     X = draw_rows(cell, rows)
     r = truth.predict(X)
     if cell.labels:
@@ -115,7 +122,14 @@ def draw(cell: Cell, seed: int) -> tuple[gs.SigmoidCombination, np.ndarray, np.n
 
 def family_of(cell: Cell) -> Family:
     """Return what the peers are told to fit."""
-    return Family.of(labels=cell.labels, offsets=cell.offsets, intercept=cell.offsets and not cell.labels)
+    grows = cell.activation != "tanh"
+    return Family.of(
+        cell.activation,
+        labels=cell.labels,
+        slopes=1.0 if cell.activation == "relu" else "each",
+        offsets=cell.offsets,
+        intercept=(cell.offsets or grows) and not cell.labels,
+    )
 
 
 def fit_sklearn(problem: TableProblem, k: int, seed: int) -> list[Parameters]:
@@ -124,7 +138,7 @@ def fit_sklearn(problem: TableProblem, k: int, seed: int) -> list[Parameters]:
     for start in range(5):
         mlp = MLPRegressor(
             hidden_layer_sizes=(k,),
-            activation="tanh",
+            activation="tanh" if problem.family.activation.name == "tanh" else "relu",
             solver="lbfgs",
             max_iter=2000,
             alpha=0,
@@ -165,7 +179,13 @@ def run_cell(cell: Cell, seeds: range, n_peer: int) -> dict[str, object]:
         at_truth = problem.polish(problem.frame.enter(from_model(truth)))
         reached.append(angle(problem.frame.leave(at_truth.theta).A, truth))
         start = time.process_time()
-        fit = search(ArraySource(X, y), cell.k, labels=cell.labels, rng=np.random.default_rng([seed, 4]))
+        fit = search(
+            ArraySource(X, y),
+            cell.k,
+            activation=cell.activation,
+            labels=cell.labels,
+            rng=np.random.default_rng([seed, 4]),
+        )
         cpu["gradsift"].append(time.process_time() - start)
         errors["gradsift"].append(angle(fit.model.units, truth))
         certified.append(fit.certified)
@@ -248,13 +268,13 @@ def main(arguments: list[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     warnings.filterwarnings("ignore", category=sklearn.exceptions.ConvergenceWarning)
     rows = json.loads(options.out.read_text())["cells"] if options.cells and options.out.exists() else []
-    for cell in [*CELLS, *OTHERS]:
+    for cell in [*CELLS, *GROWING, *OTHERS]:
         if options.cells in cell.name:
             seeds = range(options.first_seed, options.first_seed + options.seeds)
-            row = run_cell(cell, seeds, min(options.peer_seeds, options.seeds) if cell in CELLS else 0)
+            row = run_cell(cell, seeds, min(options.peer_seeds, options.seeds) if cell not in OTHERS else 0)
             rows = [old for old in rows if old["name"] != cell.name] + [row]
             report(row)
-            order = [known.name for known in [*CELLS, *OTHERS]]
+            order = [known.name for known in [*CELLS, *GROWING, *OTHERS]]
             rows.sort(key=lambda old: order.index(old["name"]))
             options.out.write_text(json.dumps({**machine(), "cells": rows}, indent=1) + "\n")
 

@@ -6,7 +6,9 @@ fetched when it is needed and never kept in the repository.
 
 from __future__ import annotations
 
+import zipfile
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 
@@ -15,7 +17,7 @@ from zoo.fetch import NotFetched, members
 
 _INPUTS = {"AT": 8, "CT": 8, "NO3": 7, "PO4": 7, "SiOH4": 7, "pCO2": 8, "pH": 8}
 
-__all__ = ["NotFetched", "canyon_networks", "random_deep", "single_precision", "trained"]
+__all__ = ["NotFetched", "canyon_networks", "random_deep", "single_precision", "trained", "use_wheel"]
 
 
 def random_deep(seed: list[int], d: int, widths: tuple[int, ...], activation: str = "tanh") -> gs.Network:
@@ -28,15 +30,36 @@ def random_deep(seed: list[int], d: int, widths: tuple[int, ...], activation: st
     )
 
 
+_GIVEN: list[Path] = []
+
+
+def use_wheel(path: Path) -> None:
+    """Take CANYON-B from this file instead of fetching it."""
+    _GIVEN[:] = [path]
+
+
 @cache
 def canyon_networks() -> dict[str, gs.Network]:
     """Return the networks by name ("pH13" is column 13 of its file), for standardised inputs."""
+    if _GIVEN:
+        return _read_wheel(_GIVEN[0])
     found = {}
     for path, text in members("canyonbpy", "0.4.0", lambda name: "/weights/wgts_" in name).items():
         variable = path.split("wgts_")[1].removesuffix(".txt")
         table = np.array([line.split() for line in text.decode().splitlines()], dtype=np.float64)
         for number, column in enumerate(table.T[:-1]):  # the last one holds the scaling
             found[f"{variable}{number}"] = _read_column(column, _INPUTS[variable])
+    return found
+
+
+def _read_wheel(path: Path) -> dict[str, gs.Network]:
+    found = {}
+    with zipfile.ZipFile(path) as archive:
+        for variable, d in _INPUTS.items():
+            text = archive.read(f"canyonbpy/data/weights/wgts_{variable}.txt").decode()
+            table = np.array([line.split() for line in text.splitlines()], dtype=np.float64)
+            for number, column in enumerate(table.T[:-1]):  # the last one holds the scaling
+                found[f"{variable}{number}"] = _read_column(column, d)
     return found
 
 
@@ -69,13 +92,17 @@ def trained(data: str, widths: tuple[int, ...], activation: str, seed: int) -> g
 
 
 def single_precision(network: gs.Network):  # type: ignore[no-untyped-def]
-    """Return the network as a function in float32 arithmetic."""
-    layers = [(W.astype(np.float32), b.astype(np.float32)) for W, b in network.layers]
+    """Return the network as a function of torch in float32 arithmetic."""
+    import torch
+
+    torch.set_num_threads(1)
+    layers = [(torch.tensor(W, dtype=torch.float32), torch.tensor(b, dtype=torch.float32)) for W, b in network.layers]
 
     def function(X: np.ndarray) -> np.ndarray:
-        active = X.astype(np.float32)
-        for W, b in layers[:-1]:
-            active = np.tanh(active @ W.T + b)
-        return (active @ layers[-1][0].T + layers[-1][1])[:, 0]
+        with torch.no_grad():
+            active = torch.tensor(X, dtype=torch.float32)
+            for W, b in layers[:-1]:
+                active = torch.tanh(active @ W.T + b)
+            return (active @ layers[-1][0].T + layers[-1][1])[:, 0].numpy()
 
     return function

@@ -101,6 +101,30 @@ def rows() -> Iterator[tuple[str, str, str]]:
         )
     if r := load("peer_boxes"):
         yield peer_row(r["rows"])
+    if r := load("table_certificates"):
+        every = r["summary"]["all"]
+        yield (
+            f"{every['tables']:,} simulated tables of {len(r['summary']) - 1} awkward kinds, number of units",
+            f"{every['certified']} certified, {every['certified_wrong']} of them wrong",
+            "table_certificates",
+        )
+    if r := load("interval_coverage"):
+        shares = [share for setting in r["coverage"].values() for share in setting.values()]
+        yield (
+            f"95% intervals (coefficients, mean, observation), {len(r['coverage'])} kinds of noise, "
+            f"{r['replications']} tables each",
+            f"cover {100 * min(shares):.1f}% to {100 * max(shares):.1f}%",
+            "interval_coverage",
+        )
+    if r := load("real_tables"):
+        real = [row for row in r["tables"].values() if not row["true_sum"]]
+        sums = [row for row in r["tables"].values() if row["true_sum"]]
+        within, best = sum(row["within"] for row in real), sum(row["best"] for row in sums)
+        yield (
+            f"{len(real)} real tables, 5 folds, within one standard error of the better of linear model and tuned MLP",
+            f"{within} of {len(real)}; best of all methods on {best} of {len(sums)} true sums",
+            "real_tables",
+        )
     if r := load("gpu_kernel"):
         times = " / ".join(f"{row['float32']['ms']:.0f}" for row in r["rows"])
         errors = max(row["float32"]["relative_error"] for row in r["rows"])

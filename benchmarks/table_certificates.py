@@ -3,7 +3,7 @@
 Seven kinds in turn: noise that grows with a column, skewed columns, one-hot columns, separable classes, columns of very
 different scales, weighted rows, and nearly as many parameters as rows. A table is wrong when its fit is certified and
 has another number of units than the truth (any certificate of separable classes is wrong). Tuning used seeds
-below 10,000.
+below 10,000. ``--save`` keeps every table, and a run takes up those that are kept.
 
 Run: ``OMP_NUM_THREADS=1 python benchmarks/table_certificates.py --tables 1000 --jobs 8 --save``.
 """
@@ -11,6 +11,7 @@ Run: ``OMP_NUM_THREADS=1 python benchmarks/table_certificates.py --tables 1000 -
 from __future__ import annotations
 
 import argparse
+import json
 import time
 import warnings
 from collections.abc import Callable
@@ -20,7 +21,9 @@ import numpy as np
 from joblib import Parallel, delayed
 
 import gradsift as gs
-from record import save
+from record import RESULTS, save
+
+COLUMNS = ("kind", "seed", "truth", "found", "certified", "cpu")
 
 
 class Table(NamedTuple):
@@ -111,25 +114,45 @@ def main() -> None:
     options = parser.parse_args()
     kinds = list(KINDS)
     tasks = [(kinds[i % len(kinds)], options.first_seed + i // len(kinds)) for i in range(options.tables)]
-    results = Parallel(n_jobs=options.jobs)(delayed(run)(*task) for task in tasks)
-    summary = {}
-    for kind in [*kinds, "all"]:
-        some = [r for r in results if kind in (r["kind"], "all")]
-        certified = [r for r in some if r["certified"]]
-        wrong = [r for r in certified if r["found"] != r["truth"]]
-        summary[kind] = {
-            "tables": len(some), "right": sum(r["found"] == r["truth"] for r in some), "certified": len(certified),
-            "certified_wrong": len(wrong), "cpu_mean": float(np.mean([r["cpu"] for r in some])) if some else 0.0,
-        }  # fmt: skip
+    path = RESULTS / "table_certificates.json"
+    kept = json.loads(path.read_text())["rows"] if options.save and path.exists() else []
+    results = [dict(zip(COLUMNS, row)) for row in kept]
+    done = {(r["kind"], r["seed"]) for r in results}
+    runs = Parallel(n_jobs=options.jobs, return_as="generator_unordered")(
+        delayed(run)(*task) for task in tasks if task not in done
+    )
+    for result in runs:
+        results.append(result)
+        if options.save and len(results) % 50 == 0:
+            keep(results)
+    for kind, row in summary(results).items():
         print(
-            f"{kind:16s} {len(some):4d} tables, right number {summary[kind]['right']:4d}, "
-            f"certified {len(certified):4d}, certified but wrong {len(wrong):3d}, cpu {summary[kind]['cpu_mean']:.2f} s"
+            f"{kind:16s} {row['tables']:4d} tables, right number {row['right']:4d}, certified {row['certified']:4d}, "
+            f"certified but wrong {row['certified_wrong']:3d}, cpu {row['cpu_mean']:.2f} s"
         )
     if options.save:
-        save(
-            "table_certificates",
-            {"summary": summary, "wrong": [r for r in results if r["certified"] and r["found"] != r["truth"]]},
-        )
+        keep(results)
+
+
+def summary(results: list[dict[str, Any]]) -> dict[str, dict[str, float]]:
+    """Count by kind."""
+    out = {}
+    for kind in [*KINDS, "all"]:
+        some = [r for r in results if kind in (r["kind"], "all")]
+        certified = [r for r in some if r["certified"]]
+        out[kind] = {
+            "tables": len(some), "right": sum(r["found"] == r["truth"] for r in some), "certified": len(certified),
+            "certified_wrong": sum(r["found"] != r["truth"] for r in certified),
+            "cpu_mean": float(np.mean([r["cpu"] for r in some])) if some else 0.0,
+        }  # fmt: skip
+    return out
+
+
+def keep(results: list[dict[str, Any]]) -> None:
+    """Write what is there, so that a run can be taken up again."""
+    ordered = sorted(results, key=lambda r: (r["seed"], list(KINDS).index(r["kind"])))
+    rows = [[round(r[name], 3) if name == "cpu" else r[name] for name in COLUMNS] for r in ordered]
+    save("table_certificates", {"summary": summary(results), "columns": COLUMNS, "rows": rows})
 
 
 if __name__ == "__main__":

@@ -37,7 +37,7 @@ html_css_files = ["gradsift.css"]
 html_extra_path = ["_generated/playground"]
 html_show_sourcelink = False
 html_title = "gradsift"
-html_sidebars = {page: [] for page in ("index", "choose", "algorithm", "theorems", "limits", "extend")}
+html_sidebars = {page: [] for page in ("index", "choose", "algorithm", "theorems", "limits", "large", "extend")}
 html_sidebars |= {f"_generated/{page}": [] for page in ("commands", "paper_map", "benchmarks")}
 html_theme_options = {"show_prev_next": False, "secondary_sidebar_items": ["page-toc"], "show_toc_level": 1}
 

@@ -8,16 +8,26 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from .checking import at_least, whole
 
-__all__ = ["Forecast", "forecast", "most_without_asking"]
+__all__ = ["HASTE", "PATIENCE", "Forecast", "Patience", "forecast", "most_without_asking"]
 
 _KINDS = ("exact", "float32", "noise", "labels")
-_PATIENCE, _LEAST = 50, 5000  # a run without a budget stops at this many times its forecast, and never before this
+
+
+class Patience(NamedTuple):
+    """A run without a budget stops at this many times its forecast, and never before `least`."""
+
+    times: float
+    least: int
+
+
+PATIENCE = Patience(50, 5000)
+HASTE = Patience(3, 300)  # where another way may be tried (guess; black_box_deep, row float32)
 
 
 @dataclass(frozen=True)
@@ -104,12 +114,12 @@ def _median(d: int, k: int, answers: str, noise: float, accuracy: float, bounded
     return exact if answers == "exact" else 23 + exact + 2.2 * unknowns  # rows "float32" and "decimals"
 
 
-def most_without_asking(answers: str, bounded: bool) -> Callable[[int, int], int]:
+def most_without_asking(answers: str, bounded: bool, patience: Patience = PATIENCE) -> Callable[[int, int], int]:
     """Return the function (inputs, units seen so far) -> rows after which a run without a budget stops."""
     least = 20 if bounded else 1  # inside a box units are not seen one by one
 
     def most(n_features: int, n_units: int) -> int:
         expected = _median(n_features, max(n_units, least), answers, 0.1, 1e-3, bounded)
-        return max(_LEAST, int(_PATIENCE * expected))
+        return max(patience.least, int(patience.times * expected))
 
     return most

@@ -56,6 +56,9 @@ class Likelihood(Protocol):
     def loss(self, r: Floats, y: Floats, weight: Floats | None = None) -> float:
         """Return minus the log-likelihood, up to a constant; rows may have weights (n,)."""
 
+    def losses(self, r: Floats, y: Floats) -> Floats:
+        """Return what each row adds to the loss."""
+
     def score(self, r: Floats, y: Floats) -> Floats:
         """Return minus the derivative of the loss in each value of r."""
 
@@ -82,6 +85,9 @@ class Gaussian:
     def loss(self, r: Floats, y: Floats, weight: Floats | None = None) -> float:
         squares = ((y - r) / self.relative) ** 2
         return float(0.5 * (squares.sum() if weight is None else weight @ squares) / self.sd**2)
+
+    def losses(self, r: Floats, y: Floats) -> Floats:
+        return np.asarray(0.5 * ((y - r) / (self.sd * self.relative)) ** 2)
 
     def score(self, r: Floats, y: Floats) -> Floats:
         return np.asarray((y - r) / (self.sd * self.relative) ** 2)
@@ -119,11 +125,14 @@ class Labels:
     unknown: float = 3.5  # guess
 
     def loss(self, r: Floats, y: Floats, weight: Floats | None = None) -> float:
+        losses = self.losses(r, y)
+        return float(losses.sum() if weight is None else weight @ losses)
+
+    def losses(self, r: Floats, y: Floats) -> Floats:
         p, least = 0.5 * (1 + y * r), 0.25 * self.certain
         beyond = np.maximum(np.abs(r) - 1, 0.0) / self.wall
         steep = np.maximum(least - p, 0.0) / least  # the tangent at the least probability
-        losses = steep - np.log(np.maximum(p, least)) + 0.5 * beyond**2
-        return float(losses.sum() if weight is None else weight @ losses)
+        return np.asarray(steep - np.log(np.maximum(p, least)) + 0.5 * beyond**2)
 
     def score(self, r: Floats, y: Floats) -> Floats:
         inside = y / np.maximum(1 + y * r, 0.5 * self.certain)

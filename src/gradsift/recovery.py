@@ -41,7 +41,7 @@ from .table import Coefficients, Fit, LikelihoodRatio, coefficients, likelihood_
 from .workload import announce
 
 __all__ = [
-    "Recovery", "for_a_table", "recover", "recovery_of_fit", "warn_unless_certified", "with_outputs",
+    "Recovery", "for_the_paper", "recover", "recovery_of_fit", "warn_unless_certified", "with_outputs",
     "within_double_precision",
 ]  # fmt: skip
 
@@ -244,8 +244,8 @@ def recover(
         maximum likelihood (:func:`gradsift.table.search`); "paper" is the published algorithm, literally
         (:func:`gradsift.paper_method.literal.paper_method`).
     activation : str, optional
-        A name in :data:`gradsift.activations.ACTIVATIONS`: "tanh", "logistic", "erf", "arctan", "softsign", and for
-        an oracle "relu", "leaky_relu", "softplus", "silu", "gelu", "gelu_tanh", "elu", "mish" or "auto". By default
+        A name in :data:`gradsift.activations.ACTIVATIONS`: "tanh", "logistic", "erf", "arctan", "softsign", "relu",
+        "leaky_relu", "softplus", "silu", "gelu", "gelu_tanh", "elu", "mish"; for an oracle also "auto". By default
         "auto" for an oracle with exact answers (a network of tanh units costs no query more for it), else "tanh".
     random_state : None, int, RandomState or Generator
         The same seed gives the same result; None with a journal takes the journal's own seed.
@@ -278,8 +278,10 @@ def recover(
                 return _behind_oracle(source, n_units, method, activation, n_verify, rng, {**options, "layers": layers})
         rng, rows = as_generator(random_state), as_source(source)
         activation = activation or "tanh"
-        for_a_table(activation)
+        if activation == "auto":
+            raise ValueError("activation='auto' is told from the answers of an oracle: name one for a table.")
         if method == "paper":
+            for_the_paper(activation)
             return _from_paper(paper_method(rows, n_units, activation=activation, rng=rng, **options))
         announce(rows.n_rows, rows.n_features, n_units)
         rows.require_moderate_weights()
@@ -289,12 +291,12 @@ def recover(
         return found
 
 
-def for_a_table(activation: str) -> None:
-    """Refuse activations that tables and the paper's method do not take."""
+def for_the_paper(activation: str) -> None:
+    """Refuse activations that the paper's method does not take."""
     if not get_activation(activation).saturates:
         raise ValueError(
-            f"Tables and the paper's method take sigmoids, got activation={activation!r}: units that grow are found "
-            "behind an oracle with method='auto' only."
+            f"The paper's method takes sigmoids, got activation={activation!r}: units that grow are found with "
+            "method='auto' only."
         )
 
 
@@ -319,7 +321,7 @@ def _behind_oracle(
     roundings: tuple[Rounding, ...] = ()
     if method == "paper":
         del options["layers"]
-        for_a_table(activation or "tanh")
+        for_the_paper(activation or "tanh")
         found = _from_paper(paper_method(box, n_units, activation=activation or "tanh", rng=rng, **options))
     else:
         box = box.standardised()

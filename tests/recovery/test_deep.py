@@ -38,6 +38,33 @@ def test_two_layers_are_found_to_the_last_digits(d, widths, activation):
     assert "output" in found.summary()
 
 
+def in_single_precision(truth):
+    layers = [(W.astype(np.float32), b.astype(np.float32)) for W, b in truth.layers]
+
+    def function(X):
+        active = X.astype(np.float32)
+        for W, b in layers[:-1]:
+            active = np.tanh(active @ W.T + b)
+        return (active @ layers[-1][0].T + layers[-1][1])[:, 0]
+
+    return function
+
+
+@pytest.mark.parametrize("layers", ["auto", 2])
+def test_two_layers_are_found_through_single_precision(layers):
+    truth = network(8, (6, 3), 41)
+    found = gs.recover(gs.Oracle(in_single_precision(truth), 8), activation="tanh", random_state=1, layers=layers)
+    assert found.certified, found.verdict
+    assert found.network.widths == (6, 3)
+    errors = gs.match_networks(found.network, truth).errors
+    bounds = np.concatenate(list(found.standard_errors.values()))
+    assert max(e.max() for e in errors) < 1e-4
+    assert max(e.max() for e in errors) < 6 * bounds.max() < 6e-3
+    X = np.random.default_rng(2).standard_normal((200, 8))
+    y = truth.predict(X)
+    assert np.abs(found.network.predict(X) - y).max() < 1e-4 * y.std()
+
+
 def test_all_outputs_of_a_deep_network_are_found():
     truth = network(6, (5, 3), 33, n_outputs=2)
     found = gs.recover(gs.Oracle(truth.predict, 6), random_state=1)
@@ -70,7 +97,7 @@ def test_with_one_layer_given_a_deep_network_is_refused():
 ], ids=["sine inside", "sine of a layer"])  # fmt: skip
 def test_functions_outside_the_model_are_never_certified(function):
     try:
-        found = gs.recover(gs.Oracle(function, 3, max_queries=6000), random_state=1)
+        found = gs.recover(gs.Oracle(function, 3, max_queries=3000), activation="tanh", random_state=1, layers=2)
     except GradsiftError:
         return
     assert not found.certified

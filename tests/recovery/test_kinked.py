@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 from scipy.special import expit
@@ -10,6 +12,9 @@ from sklearn.ensemble import RandomForestRegressor
 import gradsift as gs
 from gradsift.activations import get_activation
 from gradsift.blackbox.exact.families import WrongFamily
+from gradsift.fit import Parameters
+from gradsift.fit.jacobian import predict
+from gradsift.fit.moves import turned
 
 KINKED = ("relu", "leaky_relu", "softplus", "silu", "gelu", "gelu_tanh", "elu", "mish")
 
@@ -194,10 +199,37 @@ def test_relu_units_in_single_precision_are_found_to_its_digits():
     assert not found.model.has_linear_term
 
 
-def test_smooth_units_behind_coarse_answers_are_refused():
-    f, *_ = teacher("softplus", 6, 3, seed=18)
-    with pytest.raises(gs.errors.NotIdentifiable, match="only relu and leaky_relu"):
-        gs.recover(gs.Oracle(lambda X: np.round(f(X), 3), 6), activation="softplus", random_state=0)
+@pytest.mark.parametrize(("activation", "kind"), [("softplus", "noise"), ("silu", "decimals"), ("gelu", "float32")])
+def test_smooth_units_are_found_through_coarse_answers_far_out(activation, kind):
+    d, k = 8, 3
+    f, jumps, _ = teacher(activation, d, k, seed=18)
+    single = lambda X: f(X.astype(np.float32)).astype(np.float32).astype(float)
+    box = single if kind == "float32" else coarse(kind, f, 14)
+    found = gs.recover(gs.Oracle(box, d), activation=activation, random_state=0)
+    assert found.certified, found.verdict
+    assert gs.match_units(found.model.units, jumps).max_error < 1e-5
+    assert "relu" not in found.diagnostics["not_told_apart"]
+    X = np.random.default_rng(15).standard_normal((400, d))
+    misses = found.model.predict(X) - f(X)
+    assert np.sqrt(np.mean(misses**2)) < {"float32": 1e-5, "decimals": 1e-4, "noise": 0.05}[kind]
+
+
+@pytest.mark.parametrize(("true", "declared"), [("relu", "softplus"), ("softplus", "relu"), ("silu", "softplus")])
+def test_a_wrong_name_is_not_certified_through_noise(true, declared):
+    f, *_ = teacher(true, 8, 3, seed=21)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", gs.errors.UncertifiedWarning)
+            found = gs.recover(gs.Oracle(coarse("noise", f, 22), 8), activation=declared, random_state=0)
+    except gs.errors.NotIdentifiable:
+        return
+    assert not found.certified
+
+
+def test_units_that_are_not_even_are_refused_behind_coarse_answers():
+    f, *_ = teacher("elu", 6, 3, seed=18)
+    with pytest.raises(gs.errors.NotIdentifiable, match="only relu, leaky_relu, softplus"):
+        gs.recover(gs.Oracle(lambda X: np.round(f(X), 3), 6), activation="elu", random_state=0)
 
 
 def test_several_outputs_share_the_units():
@@ -210,3 +242,35 @@ def test_several_outputs_share_the_units():
     assert len(found.outputs) == 3
     for model, column in zip(found.outputs, wanted.T):
         np.testing.assert_allclose(model.predict(X), column, atol=1e-6 * np.abs(column).max())
+
+
+@pytest.mark.parametrize("activation", ["relu", "silu"])
+def test_units_that_grow_are_fitted_to_a_table_and_their_number_is_not_certified(activation):
+    truth = gs.SigmoidCombination(np.eye(4)[:2], [1.0, -0.8], 2.0, 0.0, 0.0, activation)
+    X = np.random.default_rng(23).standard_normal((3000, 4))
+    y = truth.predict(X) + 0.1 * np.random.default_rng(24).standard_normal(3000)
+    found = gs.recover((X, y), 2, activation=activation, random_state=0)
+    assert found.certified, found.verdict
+    assert not found.model.has_linear_term
+    match = gs.match_units(found.model.units, truth.units)
+    assert match.max_error < 5 * found.standard_errors["units"].max()
+    assert np.isfinite([*found.standard_errors["weights"], *found.standard_errors["intercept"]]).all()
+    with pytest.warns(gs.errors.UncertifiedWarning, match="whose kinks few rows reach"):
+        chosen = gs.recover((X, y), activation=activation, random_state=0)
+    assert chosen.n_units == 2
+
+
+def test_a_turned_unit_whose_line_an_active_unit_carries_is_the_same_function():
+    theta = Parameters(np.array([[1.0, 0.5], [0.3, -1.0]]), np.array([0.7, -0.4]), np.array([0.2, 50.0]), 0.1)
+    X = np.random.default_rng(25).standard_normal((100, 2))
+    relu = get_activation("relu")
+    np.testing.assert_allclose(predict(turned(theta, 0, 1), X, relu), predict(theta, X, relu), atol=1e-12)
+    assert np.abs(predict(turned(theta, 0, None), X, relu) - predict(theta, X, relu)).max() > 0.1
+
+
+def test_the_papers_method_takes_no_units_that_grow_and_a_table_no_guess():
+    X = np.random.default_rng(0).standard_normal((50, 3))
+    with pytest.raises(ValueError, match="takes sigmoids, got activation='relu'"):
+        gs.recover((X, X[:, 0]), 1, method="paper", activation="relu")
+    with pytest.raises(ValueError, match="name one for a table"):
+        gs.recover((X, X[:, 0]), 1, activation="auto")

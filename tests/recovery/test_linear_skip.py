@@ -120,3 +120,25 @@ def test_a_unit_beyond_the_reach_of_the_scan_is_not_overlooked():
     with pytest.warns(gs.errors.UncertifiedWarning):
         found = gs.recover(gs.Oracle(model.predict, 4), random_state=0)
     assert not found.certified
+
+
+@pytest.mark.parametrize("blur", ["noise", "decimals"])
+def test_a_linear_term_is_found_through_imperfect_answers(blur):
+    truth, rng = with_skip(5, 3, "tanh", 1.0), np.random.default_rng(7)
+    through = {
+        "noise": lambda X: truth.predict(X) + 0.02 * rng.standard_normal(len(X)),
+        "decimals": lambda X: np.round(truth.predict(X), 2),
+    }
+    oracle = gs.Oracle(through[blur], 5)
+    found = gs.recover(oracle, random_state=0)
+    assert found.certified, found.verdict
+    assert gs.match_units(found.model.units, truth.units).max_error < 0.1
+    np.testing.assert_allclose(found.model.linear, truth.linear, atol=1e-10)
+    assert oracle.n_queries < 500
+
+
+def test_relu_units_behind_noise_are_not_called_a_linear_term():
+    rng = np.random.default_rng(8)
+    oracle = gs.Oracle(lambda X: np.maximum(X @ np.ones(4), 0) + 0.02 * rng.standard_normal(len(X)), 4)
+    with pytest.raises(gs.errors.NotIdentifiable, match="different rates in opposite directions"):
+        gs.recover(oracle, random_state=0)

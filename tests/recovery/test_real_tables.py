@@ -58,6 +58,9 @@ def test_separable_classes_are_told_and_not_certified():
     found = gs.SigmoidMixtureClassifier(random_state=0).fit(X, X @ [1, 1, 0] > 0.2).recovery_
     assert not found.certified
     assert "a plane parts the two classes" in found.verdict
+    # Nearly parted by a plane through the origin, and parted by one beside it: without offsets the maximum exists.
+    beside = gs.SigmoidMixtureClassifier(1, offsets=False, random_state=0).fit(X, X @ [1, 1, 0] > 0.02).recovery_
+    assert "a plane parts the two classes" in beside.verdict
     # A level of a factor that only one class has: separation of some rows.
     level = (np.arange(300) % 10 == 0).astype(float)
     y = (rng.random(300) < 0.5) | (level > 0)
@@ -201,17 +204,32 @@ def test_coefficients_agree_with_statsmodels():
     assert fit.fit_.aic == pytest.approx(peer.aic, abs=0.1)
     assert fit.fit_.bic == pytest.approx(peer.bic, abs=0.1)
     assert fit.fit_.r_squared == pytest.approx(peer.prsquared, abs=1e-4)
-    robust = gs.SigmoidMixtureClassifier(1, offsets=True, random_state=0).fit(X, y).coefficients()
-    hc1 = sm.Logit(y, sm.add_constant(X)).fit(disp=0, cov_type="HC1").bse
-    np.testing.assert_allclose(2 * robust.errors[1:], hc1, rtol=2e-2)
-    groups = np.arange(len(y)) // 6
-    clustered = gs.SigmoidMixtureClassifier(1, offsets=True, covariance="cluster", random_state=0)
-    errors = clustered.fit(X, y, groups=groups).coefficients().errors
-    cluster = sm.Logit(y, sm.add_constant(X)).fit(disp=0, cov_type="cluster", cov_kwds={"groups": groups}).bse
-    np.testing.assert_allclose(2 * errors[1:], cluster, rtol=3e-2)
     frame = fit.as_frame()
     assert list(frame.columns) == ["coef", "std err", "z", "P>|z|", "low", "high"]
     assert list(fit.recovery_.covariance().index) == list(table.names)
+
+
+def test_robust_errors_are_those_of_fits_that_leave_rows_or_clusters_out():
+    sm = pytest.importorskip("statsmodels.api")
+    rng = np.random.default_rng(4)
+    X, groups = rng.standard_t(8, (200, 3)), np.arange(200) // 5
+    y = (X @ [1.0, -0.5, 0.0] + rng.logistic(size=200) + rng.standard_normal(40)[groups] > 0).astype(int)
+    design = sm.add_constant(X)
+    whole = sm.Logit(y, design).fit(disp=0)
+    chance = whole.predict()
+    scaled = design * np.sqrt(chance * (1 - chance))[:, None]
+    residual = (y - chance) / np.sqrt(chance * (1 - chance))
+    inverse = np.linalg.inv(scaled.T @ scaled)
+    for kind, parts in (("sandwich", np.arange(200)), ("cluster", groups)):
+        scores = []
+        for part in np.unique(parts):
+            D, e = scaled[parts == part], residual[parts == part]
+            scores.append(D.T @ np.linalg.solve(np.eye(len(e)) - D @ inverse @ D.T, e))
+        wanted = np.sqrt(np.diag(inverse @ np.transpose(scores) @ scores @ inverse))
+        ours = gs.SigmoidMixtureClassifier(1, offsets=True, covariance=kind, random_state=0).fit(X, y, groups=parts)
+        np.testing.assert_allclose(2 * ours.coefficients().errors[1:], wanted, rtol=5e-3)
+    left = [sm.Logit(y[groups != g], design[groups != g]).fit(disp=0).params for g in range(40)]
+    np.testing.assert_allclose(wanted, np.sqrt(((np.array(left) - whole.params) ** 2).sum(axis=0)), rtol=0.05)
 
 
 def test_a_nested_fit_is_tested_by_its_likelihood_ratio_and_other_numbers_of_units_are_refused():
@@ -291,3 +309,19 @@ def test_names_of_columns_are_in_the_summary():
     assert "unit 1: age" in fit.summary()
     assert all(word in fit.summary() for word in ("AIC", "BIC", "R2", "std err", "P>|z|", "log-likelihood", "degrees"))
     assert coefficients(fit.fit_).names[1] == "unit 1: x1"
+
+
+def test_a_unit_that_much_noise_drowns_forbids_a_certificate_of_fewer():
+    rng = np.random.default_rng([1, 7])
+    X = rng.standard_normal((1500, 5))
+    units = gs.simulate.random_units(5, 3, 0.3, rng)
+    r = np.tanh(X @ units.T * [2.0, 2.5, 2.0]) @ [1.0, -0.8, 0.35]
+    uneven = r + 0.25 * r.std() * np.exp(0.9 * X[:, 0]) * rng.standard_normal(1500)
+    found = gs.recover((X, uneven), random_state=0)
+    assert found.n_units == 2
+    assert not found.certified
+    assert "with rows weighted by the size of their noise, a criterion milder than BIC wants more" in found.verdict
+    even = gs.recover((X, r + 0.05 * rng.standard_normal(1500)), random_state=0)
+    assert even.certified
+    assert even.n_units == 3
+    assert even.diagnostics["over_more"] > 0

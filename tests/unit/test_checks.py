@@ -66,6 +66,7 @@ SIDES = [
     (any_method.remainder, 0.0, 1e-4),
     (lambda n: exact.close_to(n, 80, 1e-4), 0, 1),
     (lambda x: imperfect.activation("erf", x, NOISY), 3.0, 3.1),
+    (imperfect.rounded_kinks, 0.0, 0.1),
     (lambda x: exact.residuals(x, 60, EXACT), 1.99, 2.0),
     (lambda x: exact.residuals(x, 60, EXACT_IN_A_BOX), 7.99, 8.01),
     (lambda x: exact.fresh_answers(x, 3, EXACT), 1e-8, 1.01e-8),
@@ -109,7 +110,10 @@ SIDES = [
     (rows.separation, 0.0, 0.01),
     (lambda x: rows.maximum(True, x), 2.0, 1.9),
     (lambda done: rows.maximum(done, 9.0), True, False),
+    (lambda x: rows.more_units(x, math.inf), 0.1, 0.0),
+    (lambda x: rows.more_units(9.0, x), 0.1, 0.0),
     (rows.most_units, 0, 30),
+    (rows.lines, False, True),
     (rows.shrinkage, 0.5, 0.51),
     (published.support, 30.0, 29.9),
     (published.scatter, 0.9, 0.89),
@@ -238,9 +242,10 @@ def test_every_limit_says_where_it_comes_from():
     stated = re.findall(r"^    (\w+)=[^,]+,(.*)$", source, re.M)
     assert len(stated) == sum(len(fields(limits)) for limits in RECORDS)
     for name, comment in stated:
-        assert re.search("guess|black_box|real_boxes|hostile_boxes|data_fit|level|BIC|not asked|same rows", comment), (
-            name
-        )
+        assert re.search(
+            "guess|black_box|real_boxes|hostile_boxes|data_fit|table_certificates|level|BIC|not asked|same rows",
+            comment,
+        ), name
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -430,7 +435,7 @@ def test_every_kind_of_run_rests_on_the_checks_that_its_method_names(found):
     ]  # fmt: skip
     assert names["table"] == [
         "rows per parameter", "separation", "finite slopes", "simpler models", "directions", "faint weights", "overlap",
-        "flat inputs", "another unit", "most units", "shrinkage", "rival optimum", "converged",
+        "flat inputs", "another unit", "more units", "most units", "shrinkage", "rival optimum", "converged",
     ]  # fmt: skip
     assert names["paper"] == ["certificate", "support", "scatter", "contradicted weights", "slope"]
     assert [check.name for check in found["wrong number"].judgement.failed] == ["number of units"]

@@ -1,5 +1,6 @@
 """recover, fit and predict as a person would use them, with files and exit codes."""
 
+import gzip
 import json
 import sys
 
@@ -7,7 +8,7 @@ import numpy as np
 import pytest
 
 import gradsift as gs
-from gradsift.cli import tables
+from gradsift.cli import coding, tables
 from gradsift.cli.app import main
 
 BOX = """
@@ -137,6 +138,61 @@ def test_labels_may_be_words_and_come_back_as_words(run, rows, tmp_path):
     second = tables.read_numbers(tmp_path / "p.csv", ["probability"])[:, 0]
     assert set(words) <= {"yes", "no"}
     np.testing.assert_array_equal(words == "yes", second > 0.5)
+
+
+def people(path, separator, gaps=True):
+    """Write a table as people have them: words, truth values, a gap, a quoted name with a comma."""
+    rng = np.random.default_rng(3)
+    colour = rng.choice(["red", "green", "blue"], 200)
+    size, flag = rng.standard_normal(200), rng.choice(["True", "False"], 200)
+    y = np.tanh(1.5 * size + (colour == "red")) + 0.2 * rng.standard_normal(200)
+    shown = [f"{v:.6f}" for v in size]
+    shown[7] = "NA" if gaps else "0"
+    lines = [separator.join(['"size, in m"', "colour", "flag", "y"])]
+    lines += [separator.join((a, b, c, f"{d:.6f}")) for a, b, c, d in zip(shown, colour, flag, y)]
+    with (gzip.open if path.suffix == ".gz" else open)(path, "wt") as file:
+        file.write("\n".join(lines) + "\n")
+
+
+@pytest.mark.parametrize(("name", "separator"), [("a.csv", ","), ("b.csv", ";"), ("c.tsv", "\t"), ("d.csv.gz", ",")])
+def test_tables_are_read_as_people_have_them(tmp_path, name, separator):
+    people(tmp_path / name, separator)
+    inputs = ["size, in m", "colour", "flag"]
+    assert tables.column_names(tmp_path / name) == [*inputs, "y"]
+    dropped = coding.load(tmp_path / name, inputs, "y", words=False, na="drop")
+    assert dropped.X.shape == (199, 4)
+    assert dropped.n_dropped == 1
+    assert dropped.coding.inputs == ["size, in m", "colour=green", "colour=red", "flag"]
+    filled = coding.load(tmp_path / name, inputs, "y", words=False, na="mean")
+    assert filled.X[7, 0] == pytest.approx(dropped.X[:, 0].mean())
+    assert set(filled.X[:, 3]) == {0.0, 1.0}
+    np.testing.assert_array_equal(coding.load_coded(tmp_path / name, filled.coding), filled.X)
+    with pytest.raises(ValueError, match="misses a value in data row 8, column 'size, in m'"):
+        coding.load(tmp_path / name, inputs, "y", words=False, na="error")
+    with pytest.raises(ValueError, match="fit the model with --na mean"):
+        coding.load_coded(tmp_path / name, dropped.coding)
+
+
+def test_categories_keep_their_coding_and_dates_and_strange_levels_are_refused_by_name(run, tmp_path):
+    people(tmp_path / "d.csv", ",", gaps=False)
+    code, out, err = run("fit", "d.csv", "--target", "y", "--units", 1, "--out", "m.json")
+    assert code in (0, 3), err
+    assert "'colour' is coded against its base level 'blue'" in out
+    assert run("predict", "m.json", "d.csv", "--out", "p.csv")[0] == 0
+    lines = (tmp_path / "d.csv").read_text().splitlines()
+    (tmp_path / "red.csv").write_text("\n".join([lines[0], *(row for row in lines[1:] if "red" in row)]) + "\n")
+    assert run("predict", "m.json", "red.csv", "--out", "r.csv")[0] == 0  # a part of the levels, the same coding
+    every = tables.read_numbers(tmp_path / "p.csv", ["prediction"])[:, 0]
+    red = ["red" in row for row in lines[1:]]
+    np.testing.assert_array_equal(tables.read_numbers(tmp_path / "r.csv", ["prediction"])[:, 0], every[red])
+    (tmp_path / "d.csv").write_text("\n".join([*lines, "0.1,mauve,True,0.5"]) + "\n")
+    code, _, err = run("predict", "m.json", "d.csv", "--out", "q.csv")
+    assert code == 2
+    assert "'mauve' in data row 201, column 'colour', which the model does not know" in err
+    (tmp_path / "t.csv").write_text("day,y\n2024-01-07,1\n2024-01-08,2\n")
+    code, _, err = run("fit", "t.csv", "--target", "y", "--out", "t.json")
+    assert code == 2
+    assert "t.csv holds dates in column 'day' ('2024-01-07')" in err
 
 
 def test_a_box_with_several_outputs_is_predicted_output_by_output(run, tmp_path):

@@ -6,16 +6,18 @@ import pytest
 import gradsift as gs
 from gradsift.activations import get_activation
 from gradsift.blackbox.asking import Ledger
+from gradsift.blackbox.deep.agreeing import agreed_units
 from gradsift.blackbox.deep.crossings import find_planes
 from gradsift.blackbox.deep.descent import descend
 from gradsift.blackbox.deep.edges import read_edges
 from gradsift.blackbox.deep.nearby import near_points
 from gradsift.blackbox.deep.planes import no_planes, read_plane
+from gradsift.blackbox.deep.policy import EXACT_READING
 from gradsift.blackbox.deep.together import search_together
 from gradsift.blackbox.deep.tower import jacobian, pass_through, to_network, to_vector, with_vector
-from gradsift.blackbox.deep.upper import Front, grow_student, n_unknowns, thin_out, train
+from gradsift.blackbox.deep.upper import Front, Pupil, grow_student, n_unknowns, thin_out, train
 from gradsift.blackbox.deep.vertices import ask_vertices, known_vertices
-from gradsift.blackbox.deep.whole import fit_whole, roundings, standard_errors_at
+from gradsift.blackbox.deep.whole import factored, fit_whole, most_telling, roundings, standard_errors_at
 from gradsift.blackbox.links import link_of
 
 TANH = get_activation("tanh")
@@ -87,7 +89,7 @@ def test_all_planes_of_the_first_layer_are_found_and_no_others(widths):
 
 def test_a_bent_level_set_is_no_plane():
     ledger = Ledger(gs.Oracle(lambda X: np.tanh(X[:, 0] + 0.05 * X[:, 1] ** 2), 3))
-    read = read_plane(np.zeros(3), np.eye(3)[0], 0.3, 50.0, np.random.default_rng(0))
+    read = read_plane(np.zeros(3), np.eye(3)[0], 2.0, 1e4, EXACT_READING, np.random.default_rng(0))
     assert search_together(ledger, [read], "test") == [None]
 
 
@@ -174,3 +176,47 @@ def test_a_superfluous_unit_has_an_infinite_or_huge_error():
     ]
     fit = fit_whole(twice, X, net.predict(X), TANH)
     assert max(e.max() for e in fit.relative_errors) > 1e-3
+
+
+def student(units, offsets):
+    return Pupil([(np.array(units), np.array(offsets)), (np.ones((1, len(offsets))), np.zeros(1))], 0.1)
+
+
+def test_units_that_several_students_found_are_agreed_on_whatever_their_signs():
+    rng = np.random.default_rng(5)
+    X = np.sign(rng.standard_normal((200, 6)))
+    right, alone = rng.standard_normal((2, 6)), rng.standard_normal((4, 6))
+    pupils = [
+        student([right[0], alone[0], right[1]], [0.1, 0.0, -0.2]),
+        student([alone[1], -1.01 * right[1], 1.02 * right[0]], [0.3, 0.2, 0.1]),
+        student([alone[2], right[0], alone[3]], [0.0, 0.1, 0.5]),
+    ]
+    weights, offsets = agreed_units(pupils, X, TANH, 5)
+    assert gs.match_units(weights[:2], right).max_error < 1e-9
+    assert len(offsets) <= 3  # two that are agreed on, and at most one that resembles another by chance
+    assert len(agreed_units(pupils, X, TANH, 1)[1]) == 1
+
+
+def test_a_step_is_the_least_squares_solution_where_columns_are_nearly_dependent():
+    net, rng = two_layers(4, (5, 3)), np.random.default_rng(6)
+    layers = [(W.copy(), b.copy()) for W, b in net.layers]
+    X = rng.standard_normal((150, 4))
+    passed = pass_through(layers, X, TANH)
+    weights, left = np.full(150, 1.0), rng.standard_normal(150)
+    expected = np.linalg.lstsq(jacobian(passed), left, rcond=None)[0]
+    np.testing.assert_allclose(factored(passed, weights, 0.0).step(left), expected, rtol=1e-6, atol=1e-8)
+
+
+def test_the_points_that_tell_most_shrink_the_errors_more_than_any_others():
+    net, rng = two_layers(4, (5, 3)), np.random.default_rng(7)
+    layers = [(W.copy(), b.copy()) for W, b in net.layers]
+    X, offered = near_points(layers, 60, 1.5, rng), near_points(layers, 120, 3.0, rng)
+    eps = 2.0**-52
+    fit = fit_whole(layers, X, net.predict(X), TANH, eps)
+
+    def volume(rows):
+        there = np.concatenate([X, rows])
+        return np.log(fit_whole(layers, there, net.predict(there), TANH, eps).errors).sum()
+
+    told = volume(most_telling(fit, offered, 15, TANH, eps))
+    assert told < min(volume(offered[rng.permutation(120)[:15]]) for _ in range(5))

@@ -12,9 +12,10 @@ from gradsift.blackbox.asking import Ledger
 from gradsift.blackbox.exact.blocks import BlockSystem
 from gradsift.blackbox.exact.certificate import certify, fresh_points, smallest_angle
 from gradsift.blackbox.exact.dense import DenseSystem
-from gradsift.blackbox.exact.joint import parameter_errors, solve_jointly
+from gradsift.blackbox.exact.joint import Solution, parameter_errors, solve_jointly
 from gradsift.blackbox.exact.polish import polish
 from gradsift.blackbox.exact.prune import without_cancelled, without_contaminated
+from gradsift.blackbox.exact.replies import compare, replies_to
 from gradsift.blackbox.exact.search import Search
 
 K, D = 4, 6
@@ -37,6 +38,12 @@ def found():
     return search.known, ledger
 
 
+def blocks_at(net, ledger):
+    replies = replies_to(net, ledger)
+    seen = compare(net, replies)
+    return BlockSystem(seen, replies), seen
+
+
 def disturbed(net, size, seed=0):
     rng = np.random.default_rng(seed)
     return replace(net, a=net.a * (1 + size * rng.standard_normal(net.a.shape)), c=net.c + size)
@@ -45,7 +52,8 @@ def disturbed(net, size, seed=0):
 def test_blocks_and_dense_factorisation_give_the_same_newton_change(found):
     net, ledger = found
     net = disturbed(net, 1e-7)
-    blocks, dense = BlockSystem(net, ledger).newton_change(), DenseSystem(net, ledger).newton_change()
+    system, seen = blocks_at(net, ledger)
+    blocks, dense = system.change(seen), DenseSystem(net, ledger).newton_change()
     for mine, other in zip(blocks.own, dense.own):
         np.testing.assert_allclose(mine, other, rtol=1e-4, atol=1e-4 * np.abs(other).max())
     np.testing.assert_allclose(blocks.shared, dense.shared, rtol=1e-4, atol=1e-4 * np.abs(dense.shared).max())
@@ -53,7 +61,8 @@ def test_blocks_and_dense_factorisation_give_the_same_newton_change(found):
 
 def test_blocks_and_dense_factorisation_agree_on_the_errors(found):
     net, ledger = found
-    blocks = BlockSystem(net, ledger).errors(np.random.default_rng(0), 400)
+    system, seen = blocks_at(net, ledger)
+    blocks = system.errors(seen, np.random.default_rng(0), 400)
     dense = DenseSystem(net, ledger).errors(np.random.default_rng(1), 400)
     # Root mean squares over 400 draws have a relative standard error of 1/sqrt(800) = 3.5% each.
     for name in ("unit", "slope", "offset", "weight"):
@@ -151,7 +160,7 @@ def test_a_constant_from_units_still_missing_is_no_reason_to_drop(found):
 def test_open_parameters_have_infinite_errors(found):
     net, ledger = found
     twice = net.with_units(net.only(np.array([True, False, False, False])))
-    errors = parameter_errors(
-        replace(twice, u=np.append(0.5 * net.u, 0.5 * net.u[0])), ledger, np.random.default_rng(0)
-    )
+    twice = replace(twice, u=np.append(0.5 * net.u, 0.5 * net.u[0]))
+    nothing = np.full(twice.k, np.nan)
+    errors = parameter_errors(Solution(twice, np.nan, nothing, nothing), ledger, np.random.default_rng(0))
     assert errors.relative.max() > 1e-3  # two copies of a unit: only their sum is settled

@@ -23,7 +23,7 @@ def scanned(f, link=TANH, n_first=9):
     """Scan f on [0, pi], whose ends are plateaus, and count the samples."""
     grid = np.linspace(0, np.pi, n_first)
     start = samples_of(f, grid[[0, -1]], True).extended(samples_of(f, grid[1:-1]))
-    return scan_steps(lambda new: samples_of(f, new), start, 1.0, link)
+    return scan_steps(lambda new, _: samples_of(f, new), start, 1.0, link)
 
 
 def steps_at(centers, rates, weights, g=np.tanh):

@@ -65,6 +65,31 @@ def _sigmoid_slope(z: Floats) -> Floats:
     return np.asarray(e / (1 + e) ** 2)
 
 
+def _single_gate(z: Any, out: Any) -> None:
+    """Write the logistic of z to out: single precision is quickest by the hyperbolic tangent."""
+    np.multiply(z, 0.5, out=out)
+    np.tanh(out, out=out)
+    out *= 0.5
+    out += 0.5
+
+
+def _single_softplus(z: Any, out: Any) -> None:
+    _single_gate(z, out)
+    rest = np.log(np.maximum(out, 1 - out))
+    np.maximum(z, 0.0, out=z)
+    z -= rest
+
+
+def _single_silu(z: Any, out: Any) -> None:
+    _single_gate(z, out)
+    gate = out.copy()
+    np.subtract(1, gate, out=out)
+    out *= z
+    out += 1
+    out *= gate
+    z *= gate
+
+
 _SOFTPLUS = Activation(
     "softplus",
     lambda z: np.logaddexp(0.0, z),
@@ -73,6 +98,7 @@ _SOFTPLUS = Activation(
     _FLAT,
     _RISING,
     "exponential",
+    single=_single_softplus,
     torch=lambda torch: TorchTwin(
         lambda z: torch.logaddexp(z, torch.zeros((), dtype=z.dtype, device=z.device)), torch.sigmoid
     ),
@@ -95,6 +121,7 @@ _SILU = Activation(
     _FLAT,
     _RISING,
     "exponential",
+    single=_single_silu,
     torch=lambda torch: TorchTwin(
         torch.nn.functional.silu,
         lambda z: torch.sigmoid(z) * (1 + z * torch.sigmoid(-z)),

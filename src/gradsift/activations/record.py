@@ -85,6 +85,8 @@ class Activation:
         The odd form where it is not to be derived by :attr:`odd_form`.
     derivative_of_value : callable, optional
         ``(v, out=None)``, f' as a function of f, where that is cheaper; exact to rounding of the largest slope.
+    single : callable, optional
+        ``(z, out)``, f and f' of an array z in single precision, which overwrite z and out, where that is cheaper.
     torch : callable, optional
         From the module ``torch`` to a :class:`TorchTwin`.
     onnx : OnnxTwin, optional
@@ -103,6 +105,7 @@ class Activation:
     kinks: tuple[float, ...] = ()
     odd: Odd | None = None
     derivative_of_value: Callable[..., Floats] | None = None
+    single: Callable[[Any, Any], None] | None = None
     torch: Callable[[Any], TorchTwin] | None = None
     onnx: OnnxTwin | None = None
     sklearn: str | None = None

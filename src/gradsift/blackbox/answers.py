@@ -89,14 +89,14 @@ class Floor:
         return f"answers have noise of standard deviation {self.sd:.2g}"
 
 
-class _Look(NamedTuple):
+class _Asked(NamedTuple):
     """Outputs (n, m) of a box at rows (n, d) that were asked twice, one after the other; `beside` only once."""
 
     rows: Floats
     outputs: Floats
     beside: Floats
 
-    def further(self, oracle: Oracle, points: Floats) -> _Look:
+    def further(self, oracle: Oracle, points: Floats) -> _Asked:
         """Ask for more, each point twice."""
         rows = np.repeat(points, 2, axis=0)
         return self._replace(
@@ -136,7 +136,7 @@ def choose_path(oracle: Oracle, rng: np.random.Generator) -> Floor:
     first = _points(oracle, 1, rng)
     rows = np.repeat(first, 2, axis=0)
     outputs = oracle.outputs(rows)
-    look, y = _Look(rows, outputs, outputs[:0]), oracle.seen(outputs, rows)
+    look, y = _Asked(rows, outputs, outputs[:0]), oracle.seen(outputs, rows)
     if oracle.link is None and look.repeats and not any(grid_of(column) for column in outputs.T):
         return Floor("exact", 0.0, 0.0, oracle.n_answered - before, outputs=look.roundings)
     if np.isin(y, (-1.0, 1.0)).all():
@@ -160,7 +160,7 @@ def choose_path(oracle: Oracle, rng: np.random.Generator) -> Floor:
     return Floor("noisy", sd, 0.0, oracle.n_answered - before)
 
 
-def _silent(oracle: Oracle, look: _Look) -> Floor:
+def _silent(oracle: Oracle, look: _Asked) -> Floor:
     """Return the floor of answers without noise, from the roundings of all outputs."""
     roundings, answers = look.roundings, oracle.seen(look.outputs, look.rows)
     kinds = {r.kind for r in roundings}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,14 +12,15 @@ from numpy.typing import NDArray
 from ..checking import Floats
 from ..errors import BudgetSpent
 from ..oracle import Oracle
+from .arrays import IN_MEMORY, Array, Arrays, arrays_beside
 from .result import Progress
+from .threads import all_threads
 
 __all__ = ["EPS", "FAR", "NEAR", "Asked", "Ledger"]
 
 EPS = float(np.finfo(np.float64).eps)
 FAR = 2.0**40  # hyperplanes at a distance up to about 1e10 show up as a difference between here and nearby
 NEAR = 64.0  # answers up to here show the size of a function beside a linear term
-_BLOCK = 1 << 22  # numbers handed to the oracle at once: bounds memory where there are millions of rows
 
 
 class Asked(NamedTuple):
@@ -34,6 +36,16 @@ class _Grain(NamedTuple):
     step: float = 0.0
     eps: float = EPS
     own: Callable[[Floats], Floats] | None = None
+
+
+@dataclass
+class _Stored:
+    """Rows and answers as they came, and the rows beside the box once they were needed there."""
+
+    arrays: Arrays
+    rows: list[Floats] = field(default_factory=list)
+    answers: list[Floats] = field(default_factory=list)
+    there: Array = None
 
 
 class Ledger:
@@ -75,8 +87,7 @@ class Ledger:
         self.far = FAR
         self.n_units = 0
         self.aside: frozenset[int] = frozenset()
-        self._rows: list[Floats] = []
-        self._answers: list[Floats] = []
+        self._stored = _Stored(arrays_beside(oracle.device))
 
     @property
     def n_features(self) -> int:
@@ -97,21 +108,38 @@ class Ledger:
     @property
     def n_stored(self) -> int:
         """Number of stored rows."""
-        return sum(map(len, self._answers))
+        return sum(map(len, self._stored.answers))
+
+    @property
+    def arrays(self) -> Arrays:
+        """Where large arrays are kept: beside the box."""
+        return self._stored.arrays
 
     @property
     def X(self) -> Floats:
         """Stored rows; consolidated on access."""
-        if len(self._rows) != 1:
-            self._rows = [np.concatenate(self._rows)] if self._rows else [np.empty((0, self.n_features))]
-            self._answers = [np.concatenate(self._answers)] if self._answers else [np.empty(0)]
-        return self._rows[0]
+        kept = self._stored
+        if len(kept.rows) != 1:
+            kept.rows = [np.concatenate(kept.rows)] if kept.rows else [np.empty((0, self.n_features))]
+            kept.answers = [np.concatenate(kept.answers)] if kept.answers else [np.empty(0)]
+        return kept.rows[0]
 
     @property
     def y(self) -> Floats:
         """Answers to the stored rows."""
         _ = self.X
-        return self._answers[0]
+        return self._stored.answers[0]
+
+    def placed_rows(self) -> Array:
+        """Return the stored rows among the arrays of the box, where they are kept."""
+        if self.arrays is IN_MEMORY:
+            return self.X
+        kept = self._stored
+        n_there = 0 if kept.there is None else len(kept.there)
+        if n_there < len(self.X):
+            new = self.arrays.put(self.X[n_there:])
+            kept.there = new if kept.there is None else self.arrays.join([kept.there, new])
+        return kept.there
 
     @property
     def resolution(self) -> float:
@@ -121,7 +149,7 @@ class Ledger:
     def only(self, rows: Any) -> Ledger:
         """Return a ledger that holds these of the stored rows, and asks nobody."""
         part = Ledger(self.oracle, 0, None, *self._grain)
-        part._rows, part._answers = [self.X[rows]], [self.y[rows]]
+        part._stored = _Stored(self.arrays, [self.X[rows]], [self.y[rows]])
         part.largest, part.linear, part.far = self.largest, self.linear, self.far
         return part
 
@@ -147,9 +175,10 @@ class Ledger:
         """Spacing of the numbers that the box calculates with, relative to their size."""
         return self._grain.eps
 
-    def own(self, answers: Floats) -> Floats:
+    def own(self, answers: Floats) -> Floats | float:
         """Return the rounding that answers have beyond all others: undoing a link costs large ones their digits."""
-        return np.zeros(len(answers)) if self._grain.own is None else self._grain.own(answers)
+        own = self._grain.own
+        return 0.0 if own is None else own(answers.ravel()).reshape(answers.shape)
 
     def tolerance(self, radii: Any) -> Any:
         """Differences up to this size are rounding at these distances: plateaus are told by it."""
@@ -181,29 +210,35 @@ class Ledger:
         if len(rows) == 0:
             return Asked(np.arange(first, first), np.empty(0))
         answers = self.ask_blocks(len(rows), lambda part: rows[part], step)
-        self._rows.append(np.asarray(rows))
-        self._answers.append(answers)
+        self._stored.rows.append(np.asarray(rows))
+        self._stored.answers.append(answers)
         return Asked(np.arange(first, first + len(answers)), answers)
 
-    def ask_blocks(self, n: int, rows_of: Callable[[slice], Floats], step: str) -> Floats:
-        """Ask for n rows that are generated block by block and not stored."""
+    def ask_blocks(self, n: int, rows_of: Callable[[slice], Array], step: str) -> Floats:
+        """Ask for n rows that are generated block by block, here or beside the box, and not stored."""
         if self.max_queries is not None and self.n_queries + n > self.max_queries:
             raise BudgetSpent(
                 f"{self.n_queries} of {self.max_queries} queries are spent and the step '{step}' needs {n}: "
                 "raise max_queries."
             )
         self._stop_at_patience(n)
-        size = max(1, _BLOCK // self.n_features)
+        size = max(1, self.arrays.block // self.n_features)  # bounds memory where there are millions of rows
         parts = []
         for start in range(0, n, size):
             rows = rows_of(slice(start, min(start + size, n)))
-            parts.append(self.oracle(rows))
+            parts.append(self._asked(rows))
             self._note_size(rows, parts[-1])
             self.spent[step] = self.spent.get(step, 0) + len(parts[-1])
             if self.progress is not None:
                 left = None if self.max_queries is None else self.max_queries - self.n_queries
                 self.progress(Progress(step, self.n_queries, self.n_units, left))
         return np.concatenate(parts) if parts else np.empty(0)
+
+    def _asked(self, rows: Array) -> Floats:
+        with all_threads():
+            if self.arrays is IN_MEMORY:
+                return self.oracle(rows)
+            return np.asarray(self.arrays.get(self.oracle.ask_there(self.arrays.put(rows))))
 
     def lose_no_patience(self) -> None:
         """Go on as long as budgets allow."""
@@ -221,7 +256,7 @@ class Ledger:
                 "max_queries to allow more."
             )
 
-    def _note_size(self, rows: Floats, answers: Floats) -> None:
+    def _note_size(self, rows: Array, answers: Floats) -> None:
         if self.linear is not None:
-            answers = answers - rows @ self.linear
+            answers = answers - self.arrays.get(self.arrays.put(rows) @ self.arrays.put(self.linear))
         self.largest = max(self.largest, float(np.abs(answers).max(initial=0.0)))

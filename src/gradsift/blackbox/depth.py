@@ -6,18 +6,20 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ..errors import NotIdentifiable
-from ..forecasting import most_without_asking
+from ..errors import BudgetSpent, NotIdentifiable
+from ..forecasting import HASTE, most_without_asking
 from ..oracle import Oracle
-from .asking import Ledger
+from .answers import Floor
+from .asking import EPS, Ledger
 from .deep import identify_deep
-from .exact import identify
+from .exact import coarse_ledger, identify, identify_coarse
 from .links import link_of
 from .result import Identification, Progress
 
-__all__ = ["identify_exact", "looks_deeper"]
+__all__ = ["identify_exact", "identify_fine", "looks_deeper"]
 
 _OPPOSITE_PAIRS = 8  # with 2, small networks show equal signs on both in every tenth case
+_WHY = "opposite points far out do not cancel, as they do with one hidden layer"
 
 
 def identify_exact(
@@ -39,12 +41,56 @@ def identify_exact(
         sixteen queries tell whether there can be several, which are then read with all answers asked so far.
     """
     ledger = Ledger(oracle, max_queries, progress, patience=most_without_asking("exact", False))
-    family = "tanh" if activation == "auto" else activation
+    return _one_or_several(
+        ledger, activation, rng, layers, lambda: identify(oracle, activation, rng, n_verify=n_verify, ledger=ledger)
+    )
+
+
+def identify_fine(
+    oracle: Oracle,
+    activation: str,
+    rng: np.random.Generator,
+    floor: Floor,
+    *,
+    layers: int | str = "auto",
+    progress: Callable[[Progress], None] | None = None,
+) -> Identification:
+    """Find the same behind answers that are rounded finely, as in single precision.
+
+    Units of one layer are hard to refute through few digits, so that a search without a budget that takes much longer
+    than one layer should is asked about its depth, too.
+    """
+    if layers == "auto" and oracle.max_queries is None:
+        ledger = coarse_ledger(oracle, floor, progress, HASTE)
+        try:
+            return _one_or_several(ledger, activation, rng, layers, lambda: identify_coarse(activation, rng, ledger))
+        except BudgetSpent:
+            if looks_deeper(ledger, rng):
+                return _decided(identify_deep(_afresh(ledger), link_of(_family(activation)), rng), _WHY)
+    whole = coarse_ledger(oracle, floor, progress)
+    return _one_or_several(whole, activation, rng, layers, lambda: identify_coarse(activation, rng, whole))
+
+
+def _afresh(ledger: Ledger) -> Ledger:
+    """Return the ledger for several layers: the same, or an empty one that counts what was spent where answers are
+    coarse. Far out on slopes they say too little about arguments for a fit that begins with some digits."""
+    if ledger.eps == EPS:
+        return ledger
+    empty = ledger.only(slice(0, 0))
+    empty.max_queries, empty.progress, empty.spent = ledger.max_queries, ledger.progress, dict(ledger.spent)
+    return empty
+
+
+def _one_or_several(
+    ledger: Ledger, activation: str, rng: np.random.Generator, layers: int | str, one: Callable[[], Identification]
+) -> Identification:
+    """Look for one hidden layer with `one`, and for several with its answers where these refute it."""
+    family = _family(activation)
     if layers in (2, 3):
         ledger.lose_no_patience()
         return _decided(identify_deep(ledger, link_of(family), rng, int(layers)), f"{layers} hidden layers were given")
     try:
-        found = identify(oracle, activation, rng, n_verify=n_verify, ledger=ledger)
+        found = one()
         if layers == 1 or found.certified or not looks_deeper(ledger, rng):
             return found
         refusal = found.verdict
@@ -52,15 +98,18 @@ def identify_exact(
         if layers == 1 or not looks_deeper(ledger, rng):
             raise
         refusal = str(refused)
-    ledger.lose_no_patience()  # the queries of deeper networks are not forecast
     try:
-        deep = identify_deep(ledger, link_of(family), rng)
+        deep = identify_deep(_afresh(ledger), link_of(family), rng)
     except NotIdentifiable as refused:
         raise NotIdentifiable(
             f"Neither one hidden layer nor several explain the answers. One: {refusal} Several: {refused}",
             refused.partial,
         ) from None
-    return _decided(deep, "opposite points far out do not cancel, as they do with one hidden layer")
+    return _decided(deep, _WHY)
+
+
+def _family(activation: str) -> str:
+    return "tanh" if activation == "auto" else activation
 
 
 def looks_deeper(ledger: Ledger, rng: np.random.Generator) -> bool:
@@ -70,6 +119,7 @@ def looks_deeper(ledger: Ledger, rng: np.random.Generator) -> bool:
     """
     if ledger.linear is not None or not ledger.spent.get("scan"):
         return False
+    ledger.lose_no_patience()  # the queries of deeper networks are not forecast
     ways = rng.standard_normal((_OPPOSITE_PAIRS, ledger.n_features))
     ways *= ledger.far / np.linalg.norm(ways, axis=1)[:, None]
     answers = ledger.ask(np.concatenate([ways, -ways]), "depth")

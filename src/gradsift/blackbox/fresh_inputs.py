@@ -6,6 +6,7 @@ import numpy as np
 from scipy.stats import chi
 
 from ..checking import Floats
+from ..geometry import orthonormal_rows
 from ..model import SigmoidCombination
 from ..network import Network
 from ..oracle import Oracle
@@ -87,8 +88,10 @@ def _at_own_scale(model: SigmoidCombination, n: int, rng: np.random.Generator) -
     scales = column_scales(model)
     a = model.units * model.slopes[:, None] * scales
     d = model.n_features
-    system = a.T @ a + np.eye(d)  # the offsets are met as far as short ways allow
-    center = -np.linalg.solve(system, a.T @ model.offsets)
+    if 4 * len(a) <= d:  # the offsets are met as far as short ways allow
+        center = -a.T @ np.linalg.solve(a @ a.T + np.eye(len(a)), model.offsets)
+    else:
+        center = -np.linalg.solve(a.T @ a + np.eye(d), a.T @ model.offsets)
     low, high = np.log(_SPREADS)
     sizes = np.exp(rng.uniform(low, high, (n, 1))) / np.sqrt(d)
     return np.asarray(scales * (center + sizes * spread_out(n, d, rng)))
@@ -109,7 +112,8 @@ def _on_slopes(model: SigmoidCombination, points: Floats, rng: np.random.Generat
 def spread_out(n: int, d: int, rng: np.random.Generator) -> Floats:
     """Return n standard Gaussian rows, (n, d), that leave no half-space and no shell out: directions are orthogonal or
     opposite in groups of 2 d, and lengths are stratified."""
-    directions = np.empty((0, d))
+    # Opposite ones among a few of the 2 d are rare, and a whole basis is large.
+    directions = orthonormal_rows(n, d, rng) if 4 * n <= d else np.empty((0, d))
     while len(directions) < n:
         axes = np.linalg.qr(rng.standard_normal((d, d)))[0] * rng.choice([-1.0, 1.0], d)
         both = np.concatenate([axes.T, -axes.T])

@@ -15,12 +15,12 @@ from ..oracle import Oracle
 from ..oracle.undo import likely_link
 from .answers import Floor, choose_path, with_roughness
 from .bounded import identify_bounded
-from .depth import identify_exact
-from .exact import AlgebraicTails, WrongFamily, identify_coarse, is_fine
+from .depth import identify_exact, identify_fine
+from .exact import AlgebraicTails, WrongFamily, is_fine
 from .exact.families import GrowsBothWays
 from .kinked import KINKED, grain_of, open_kinked
 from .links import link_of
-from .noisy import identify_imperfect
+from .noisy import identify_beside_line, identify_imperfect
 from .result import Identification, Progress
 from .second_look import LOOK_COST, look_again
 from .verify import n_affordable, verified
@@ -46,7 +46,9 @@ def _hint(oracle: Oracle) -> str:
     """Return what the outputs at a few random inputs look like; no query where a budget or a box is in the way."""
     if oracle.link is not None or oracle.bounds is not None or oracle.max_queries is not None:
         return ""
-    return likely_link(oracle.outputs(np.random.default_rng(0).standard_normal((_LOOKED_AT, oracle.n_features))))
+    inputs = np.random.default_rng(0).standard_normal((_LOOKED_AT, oracle.n_features))
+    first = oracle.outputs(inputs[:1])
+    return likely_link(np.concatenate([first, oracle.outputs(inputs[1:])])) if likely_link(first) else ""
 
 
 def identify_box(
@@ -71,7 +73,7 @@ def identify_box(
     accuracy : float, optional
         Direction error wanted of a noisy oracle; an exact one is identified to the last digits anyway.
     layers : {"auto", 1, 2, 3}
-        Hidden layers; several only where answers are exact and not bounded.
+        Hidden layers; several only where answers are exact or finely rounded, and not bounded.
     n_verify : int
         Fresh inputs to ask at the end, for nothing but to see whether the network foretells their answers.
     **options
@@ -89,10 +91,12 @@ def _identify(
 ) -> Identification:  # fmt: skip
     """Choose the pipeline by the first answers, and follow it."""
     floor = choose_path(oracle, rng)
-    if layers in (2, 3) and (oracle.bounds is not None or floor.kind != "exact"):
+    known = None if activation in (None, "auto", *KINKED) else link_of(activation)
+    fine = is_fine(floor, known, oracle.n_features)
+    if layers in (2, 3) and (oracle.bounds is not None or not (fine or floor.kind == "exact")):
         where = "inside bounds" if oracle.bounds is not None else f"where {floor}"
         raise NotIdentifiable(
-            "Several hidden layers are read from exact answers far out, where all units of the first one stand still: "
+            "Several hidden layers are read from precise answers far out, where all units of the first stand still: "
             f"{where} that is not possible."
         )
     if activation is None:
@@ -118,11 +122,11 @@ def _identify(
             found = open_kinked(oracle, "auto", rng, progress=progress, **options)
         except NotIdentifiable as refused:
             found, floor = _after_all(refused, oracle, activation, rng, accuracy, progress)
-    elif is_fine(floor, None if activation == "auto" else link_of(activation), oracle.n_features):
-        found = identify_coarse(oracle, activation, rng, floor, progress)
+    elif fine:
+        found = identify_fine(oracle, activation, rng, floor, layers=layers, progress=progress)
     else:
         floor = with_roughness(floor, oracle, rng)
-        found = identify_imperfect(
+        found = identify_beside_line(
             oracle, activation, rng, accuracy=accuracy, floor=floor, progress=progress, **options
         )
     found = replace(found, floor=floor, diagnostics={**found.diagnostics, "answers": str(floor)})

@@ -11,20 +11,24 @@ from .limits import (
     COARSE,
     COARSE_KINKS,
     DEEP,
+    DEEP_COARSE,
     EXACT,
     EXACT_IN_A_BOX,
     KINKED_UNITS,
+    KINKS_IN_NOISE,
     LABELS,
     NOISY,
     OUTPUTS,
     PAPER,
     TABLE,
     VERIFY,
+    DeepLimits,
     ExactLimits,
 )
 from .record import Check, Judged, Verdict, failed_first, lines, n_of
 
 __all__ = [
-    "COARSE", "COARSE_KINKS", "DEEP", "EXACT", "EXACT_IN_A_BOX", "KINKED_UNITS", "LABELS", "NOISY", "OUTPUTS", "PAPER",
-    "TABLE", "VERIFY", "Check", "ExactLimits", "Judged", "Verdict", "failed_first", "lines", "n_of",
+    "COARSE", "COARSE_KINKS", "DEEP", "DEEP_COARSE", "EXACT", "EXACT_IN_A_BOX", "KINKED_UNITS", "KINKS_IN_NOISE",
+    "LABELS", "NOISY", "OUTPUTS", "PAPER", "TABLE", "VERIFY", "Check", "DeepLimits", "ExactLimits", "Judged", "Verdict",
+    "failed_first", "lines", "n_of",
 ]  # fmt: skip

@@ -18,6 +18,7 @@ __all__ = [
     "even_noise",
     "misfit",
     "one_more_unit",
+    "rounded_kinks",
     "strays",
     "tails",
     "weight_shown",
@@ -41,6 +42,16 @@ def activation(rival: str, gain: float, limits: NoisyLimits) -> Check:
         f"{rival} units explain the answers {'worse' if gain < 0 else 'no better'} ({gain:.1f} nats)",
         f"units of another activation explain the answers better: {rival}, by {gain:.1f} nats",
         f"Try activation='{rival}'.",
+    )  # fmt: skip
+
+
+def rounded_kinks(gain: float) -> Check:
+    """Whether sharp kinks explain the answers worse than rounded ones; `gain` in nats, by BIC."""
+    return make(
+        "rounded kinks", gain, "<=", 0,
+        f"sharp kinks explain the answers worse ({gain:.1f} nats)",
+        f"sharp kinks, which have no width, explain the answers as well ({gain:.1f} nats by BIC)",
+        "Try activation='relu'.",
     )  # fmt: skip
 
 

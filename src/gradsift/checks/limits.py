@@ -6,11 +6,12 @@ refute it: none of their networks is certified but wrong.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 __all__ = [
-    "COARSE", "COARSE_KINKS", "DEEP", "EXACT", "EXACT_IN_A_BOX", "KINKED_UNITS", "LABELS", "NOISY", "OUTPUTS", "PAPER",
-    "TABLE", "VERIFY", "DeepLimits", "ExactLimits", "NoisyLimits", "OutputLimits", "UnitLimits", "VerifyLimits",
+    "COARSE", "COARSE_KINKS", "DEEP", "DEEP_COARSE", "EXACT", "EXACT_IN_A_BOX", "KINKED_UNITS", "KINKS_IN_NOISE",
+    "LABELS", "NOISY", "OUTPUTS", "PAPER", "TABLE", "VERIFY", "DeepLimits", "ExactLimits", "NoisyLimits",
+    "OutputLimits", "UnitLimits", "VerifyLimits",
 ]  # fmt: skip
 
 
@@ -52,7 +53,7 @@ KINKED_UNITS = ExactLimits(
 COARSE_KINKS = ExactLimits(
     residuals=12.0,  # guess; black_box_kinked, coarse rows
     fresh_points=12.0,  # guess; the same rows
-    error_bound=1e-4,  # guess; the same rows
+    error_bound=1e-3,  # guess; the same rows, and trained_kinked: a certificate names its own bound
     spare_answers=0,  # not asked
     negligible_weight=1e-3,  # guess: fainter units may be made of rounding
 )
@@ -93,6 +94,13 @@ DEEP = DeepLimits(
     residuals=8.0,  # guess; black_box_deep, all rows: up to 0.9 in networks that are right
     fresh=1.0,  # by its definition; guess
     error_bound=1e-8,  # what black_box_deep counts as wrong, all rows
+    spare_answers=20,  # guess
+)
+# Through single precision four digits of the parameters are left.
+DEEP_COARSE = DeepLimits(
+    residuals=8.0,  # guess; black_box_deep, row float32
+    fresh=1.0,  # by its definition; guess
+    error_bound=1e-3,  # guess; what black_box_deep counts as wrong, row float32
     spare_answers=20,  # guess
 )
 
@@ -141,6 +149,10 @@ NOISY = NoisyLimits(
 )
 
 
+# Widths of kinks are hardly known through noise, and the best of six rivals fits by chance: the others are named.
+KINKS_IN_NOISE = replace(NOISY, activation=8.0)  # black_box_kinked_coarse, rows "noise .1"
+
+
 @dataclass(frozen=True)
 class VerifyLimits:
     """From where on an answer differs from the network that was found."""
@@ -163,7 +175,8 @@ VERIFY = VerifyLimits(
 class TableLimits:
     """For fits to rows."""
 
-    gain: float  # of BIC over a simpler model
+    gain: float  # of BIC over a simpler model, of a milder criterion over more units
+    mild_price: float  # of a parameter, for that criterion; AIC's is 2
     directions: float  # radians: units less certain than this are not units anyone should name
     faint_weights: float  # standard errors that a weight must be away from zero
     same_place: float  # standard errors up to which two offsets may be one
@@ -178,6 +191,7 @@ class TableLimits:
 
 TABLE = TableLimits(
     gain=0.0,  # BIC's own
+    mild_price=4.0,  # table_certificates.py, seeds below 10,000
     directions=0.4,  # guess
     faint_weights=2.5,  # guess
     same_place=2.0,  # guess

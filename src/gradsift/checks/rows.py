@@ -20,7 +20,9 @@ __all__ = [
     "faint_weights",
     "flat_inputs",
     "further_unit",
+    "lines",
     "maximum",
+    "more_units",
     "most_units",
     "overlaps",
     "rival_optimum",
@@ -127,7 +129,7 @@ def separation(share: float) -> Check:
     return make(
         "separation", share, "<=", 0,
         "no plane parts the two classes",
-        f"{what}, so that the likelihood has no maximum: slopes and their errors mean nothing",
+        f"{what}, so that the likelihood (with offsets) has no maximum: slopes and their errors mean nothing",
         "Set alpha above 0 (or 'auto') to predict; to interpret, leave out the columns that give the class away.",
     )  # fmt: skip
 
@@ -143,6 +145,21 @@ def maximum(bounded: bool, least_cost: float) -> Check:
     )  # fmt: skip
 
 
+def more_units(plain: float, weighted: float) -> Check:
+    """Whether a criterion milder than BIC wants no more units either, as rows are and weighted by the size of their
+    noise; how much worse it calls the best larger number, infinite if not asked."""
+    least = min(plain, weighted)
+    rows = "with rows weighted by the size of their noise, " if weighted < plain else ""
+    return make(
+        "more units", least, ">", TABLE.gain,
+        "no larger number of units was a close call" if math.isinf(least)
+        else f"{rows}a criterion milder than BIC wants no more units, by {least:,.1f}",
+        f"{rows}a criterion milder than BIC wants more units, by {-least:,.1f}",
+        "Use more rows, or one unit more"
+        + ("; weights='precision' with one over the variance of each row's noise." if rows else "."),
+    )  # fmt: skip
+
+
 def most_units(reached: int) -> Check:
     """Whether the number of units was chosen before the search had to end; `reached` is 0 if it was."""
     return make(
@@ -151,6 +168,16 @@ def most_units(reached: int) -> Check:
         f"the criterion still fell at {n_of(reached, 'unit')}, where max_units (three times it) or the rows ended the "
         "search",
         "Raise max_units, or use more rows.",
+    )  # fmt: skip
+
+
+def lines(chosen: bool) -> Check:
+    """Whether a criterion could see all units: those that grow look like lines where rows miss their kinks."""
+    return make(
+        "units seen", int(chosen), "<=", 0,
+        "units saturate, or their number was given",
+        "the number of units that grow was chosen by a criterion, which does not see those whose kinks few rows reach",
+        "Give n_units if it is known.",
     )  # fmt: skip
 
 

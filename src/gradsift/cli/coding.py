@@ -42,6 +42,19 @@ class Coding(NamedTuple):
             )
         ]
 
+    def notes(self, n_dropped: int) -> list[str]:
+        """Return what was done to the columns, and to rows with gaps, as sentences without a full stop."""
+        told = [
+            f"{column!r} is coded against its base level {levels[0]!r}: one input for each of "
+            + ", ".join(map(repr, levels[1:]))
+            for column, levels in self.levels.items()
+        ]
+        if n_dropped:
+            told.append(f"rows with missing values were left out: {n_dropped}")
+        if self.fill:
+            told.append("a missing value counts as the mean of its column, here and in predictions")
+        return told
+
     def as_dict(self) -> dict[str, Any]:
         """Return what a model file carries."""
         return {
@@ -87,7 +100,7 @@ def load_coded(path: Path, coding: Coding) -> Any:
     """Return the inputs (n, d) of a model from a table, coded as when it was fitted."""
     held = read_columns(path, list(coding.columns))
     X, missing = _code(path, coding, held, "mean" if coding.fill else "error")
-    _say_gaps(path, list(coding.columns), held, missing, "error")
+    _say_gaps(path, list(coding.columns), held, missing, "predict")
     return X
 
 
@@ -99,8 +112,8 @@ def _coding(path: Path, columns: Sequence[str], held: Mapping[str, Any], na: str
         if len(there) and all(_number(v) is None for v in there.tolist()):
             if _DATE.fullmatch(str(there[0])):
                 raise ValueError(
-                    f"{path} holds dates in column {name!r} ({there[0]!r}): make numbers of them, such as days since a "
-                    "start, or leave the column out by --columns."
+                    f"{path} holds dates in column {name!r} ({str(there[0])!r}): make numbers of them, such as days "
+                    "since a start, or leave the column out by --columns."
                 )
             found = sorted(set(there.tolist()))
             if len(found) > _MOST_LEVELS:
@@ -173,5 +186,9 @@ def _say_gaps(path: Path, names: Sequence[str], held: Mapping[str, Any], missing
         return
     row = int(np.argmax(missing))
     name = next(name for name in names if _gaps(held[name])[row])
-    advice = "use --na drop or --na mean" if na == "error" else "a target or a category has no mean: use --na drop"
-    raise ValueError(f"{path} misses a value in data row {row + 1}, column {name!r}: fill it, or {advice}.")
+    advice = {
+        "error": "use --na drop or --na mean",
+        "mean": "a target or a category has no mean: use --na drop",
+        "predict": "fit the model with --na mean, by which columns of numbers may have gaps",
+    }
+    raise ValueError(f"{path} misses a value in data row {row + 1}, column {name!r}: fill it, or {advice[na]}.")

@@ -52,10 +52,11 @@ def fit(
         raise ValueError(f"{target!r} is the target and cannot be an input too.")
     if not inputs:
         raise ValueError(f"{data} has no column beside the target {target!r}.")
-    rows, classes, coding = _rows(data, inputs, target, labels, na)
+    rows, classes, coding, told = _rows(data, inputs, target, labels, na)
     options: dict[str, Any] = {"alpha": _strength(alpha), **({"labels": True} if labels else {})}
     with verdict_speaks():
         found = recovery.recover(rows, n_units, activation=activation, random_state=seed, progress=True, **options)
+    found.diagnostics["notes"] += told
     notes: dict[str, Any] = {"columns": inputs, "target": target, **({"classes": classes} if classes else {})}
     if coding is not None and (coding.levels or coding.fill):
         notes["coding"] = coding.as_dict()
@@ -85,19 +86,22 @@ def _strength(alpha: str) -> float | str:
 
 def _rows(
     data: Path, inputs: list[str], target: str, labels: bool, na: str
-) -> tuple[Source, list[str] | None, Coding | None]:
-    """Return the rows (those of a parquet file of numbers unread), the classes behind labels, how words were coded."""
+) -> tuple[Source, list[str] | None, Coding | None, list[str]]:
+    """Return the rows (those of a parquet file of numbers unread), the classes behind labels, how words were coded,
+    and that in words."""
     from ..sources import as_source, parquet
     from .coding import load
     from .tables import text_columns
 
     if data.suffix == ".parquet" and not labels and na == "error" and not text_columns(data, inputs):
-        return parquet(data, target=target, features=inputs), None, None
+        return parquet(data, target=target, features=inputs), None, None, []
     loaded = load(data, inputs, target, words=labels, na=na)
+    told = loaded.coding.notes(loaded.n_dropped)
     if labels:
         y, classes = _signs(loaded.y, target)
-        return as_source((loaded.X, y)), classes, loaded.coding
-    return as_source((loaded.X, loaded.y)), None, loaded.coding
+        told.append(f"the fit is of the chance that {target!r} is {classes[1]!r}, not {classes[0]!r}")
+        return as_source((loaded.X, y)), classes, loaded.coding, told
+    return as_source((loaded.X, loaded.y)), None, loaded.coding, told
 
 
 def _shown(rows: Source) -> tuple[Any, Any]:

@@ -159,7 +159,10 @@ def _of_table(found: Recovery, names: list[str] | None) -> dict[str, Any]:
 
     table = found.coefficients(names)
     columns = {name: _plain(values) for name, values in table.columns().items()}
-    return {"statistics": facts(found.fit), "coefficients": {"names": list(table.names), **columns}}
+    return {
+        "statistics": facts(found.fit), "notes": list(found.diagnostics["notes"]),
+        "coefficients": {"names": list(table.names), **columns},
+    }  # fmt: skip
 
 
 def _plain(values: Any) -> Any:

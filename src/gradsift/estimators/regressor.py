@@ -28,7 +28,8 @@ class SigmoidCombinationRegressor(RegressorMixin, SigmoidEstimator):
     ----------
     n_units : int or {"bic", "aic", "cv"}, optional
         Number of hidden units, or what chooses it; BIC by default.
-    activation : {"tanh", "logistic", "erf", "arctan", "softsign"}
+    activation : {"tanh", "logistic", "erf", "arctan", "softsign"}, or one that grows
+        "relu", "leaky_relu", "softplus", "silu", "gelu", "gelu_tanh", "elu", "mish".
     slopes : {"each", "common"} or float
         One slope per unit, one for all, or a known one.
     offsets, intercept : bool or "auto"
@@ -55,7 +56,8 @@ class SigmoidCombinationRegressor(RegressorMixin, SigmoidEstimator):
     Attributes
     ----------
     units_ : (k, d) array
-        Unit vectors, ordered by decreasing weight, signed so that the weights are positive.
+        Unit vectors, ordered by decreasing weight, signed so that the weights are positive (if units grow, weights keep
+        their signs).
     weights_, slopes_, offsets_ : (k,) arrays
     intercept_ : float
     n_units_ : int

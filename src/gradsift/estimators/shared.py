@@ -13,7 +13,7 @@ from ..activations import get_activation
 from ..callbacks import N_FRAMES, CallbackSupportMixin, FitTasks
 from ..checking import Floats
 from ..progress import reporting
-from ..recovery import Recovery, for_a_table, recovery_of_fit, warn_unless_certified, within_double_precision
+from ..recovery import Recovery, recovery_of_fit, warn_unless_certified, within_double_precision
 from ..sources import ArraySource, Source, as_source
 from ..sources.remote import column_names
 from ..sources.sparse import SparseSource, in_dense_blocks, is_sparse
@@ -47,7 +47,6 @@ class SigmoidEstimator(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Tr
     def _recover(self, source: Source, n_units: int | str | None, tasks: FitTasks, **options: Any) -> Any:
         """Run the pipeline and set the fitted attributes. The only place that knows what stands behind `fit`."""
         with reporting(False if self.progress is None else self.progress), within_double_precision():
-            for_a_table(self.activation)
             announce(source.n_rows, source.n_features, n_units if isinstance(n_units, int) else None)
             source.require_moderate_weights()
             fit = search(source, n_units, rng=self._rng(), progress=tasks.step, **self._options(), **options)

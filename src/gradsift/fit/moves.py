@@ -11,7 +11,10 @@ from ..geometry import normalize_rows
 from ..sources import Rows
 from .layout import Family, Parameters
 
-__all__ = ["bending_direction", "glorot_starts", "merged", "prune", "removal_prices", "split", "with_units", "without"]
+__all__ = [
+    "bending_direction", "glorot_starts", "merged", "prune", "removal_prices", "split", "turned", "with_units",
+    "without",
+]  # fmt: skip
 
 
 def without(theta: Parameters, unit: int) -> Parameters:
@@ -46,6 +49,23 @@ def split(theta: Parameters, unit: int, v: Floats) -> Parameters:
     A[unit] += v
     u[unit] *= 0.5
     return with_units(theta._replace(A=A, u=u), theta.A[unit] - v, 0.5 * float(theta.u[unit]), float(theta.b[unit]))
+
+
+def turned(theta: Parameters, unit: int, carrier: int | None) -> Parameters:
+    """Return the network with one unit that grows turned round: ``f(z)`` becomes ``f(-z)``, which lacks a line.
+
+    Another unit, if any, carries the line: where it is active it does so exactly.
+    """
+    A, u, b = theta.A.copy(), theta.u.copy(), theta.b.copy()
+    if carrier is not None:
+        jump = u[carrier] * A[carrier] + u[unit] * A[unit]
+        weight = float(np.linalg.norm(jump)) / max(float(np.linalg.norm(A[carrier])), 1e-300)
+        if weight > 0:
+            weight = weight if jump @ A[carrier] > 0 else -weight
+            b[carrier] = (u[carrier] * b[carrier] + u[unit] * b[unit]) / weight
+            A[carrier], u[carrier] = jump / weight, weight
+    A[unit], b[unit] = -A[unit], -b[unit]
+    return theta._replace(A=A, u=u, b=b)
 
 
 def bending_direction(rows: Any, bend: Any) -> Any:

@@ -8,7 +8,8 @@ from .adapters.onnx_file import from_onnx
 from .adapters.pytorch import from_torch
 from .adapters.scikit import from_sklearn
 from .adapters.table import from_table
-from .core import Answers, Bounds, InputFrame, Oracle
+from .core import Answers, Oracle
+from .inputs import Bounds, InputFrame
 from .journal import Journal
 from .retry import Retry
 from .spec import from_spec

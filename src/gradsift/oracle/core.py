@@ -16,22 +16,16 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..checking import Floats, at_least, finite_matrix, finite_vector, whole
 from ..errors import BudgetSpent
+from .inputs import Bounds, InputFrame, read_bounds, read_inputs
 from .journal import Journal
 from .recheck import Recheck
 from .replies import read_reply
 from .retry import Retry, ask_patiently
 from .undo import read_link
 
-__all__ = ["Answers", "Bounds", "InputFrame", "Oracle"]
+__all__ = ["Answers", "Oracle"]
 
 Indices = NDArray[np.intp]
-
-
-class Bounds(NamedTuple):
-    """The box that queries must stay in: low and high, (d,) each."""
-
-    low: Floats
-    high: Floats
 
 
 class _Calls(NamedTuple):
@@ -41,13 +35,6 @@ class _Calls(NamedTuple):
     n_jobs: int
     retry: Retry
     remember: bool | None
-
-
-class InputFrame(NamedTuple):
-    """Centre and scale of each input, (d,) each: a view in this frame is asked at ``(x - center) / scale``."""
-
-    center: Floats
-    scale: Floats
 
 
 class Answers(NamedTuple):
@@ -143,6 +130,8 @@ class Oracle:
     array([[0., 0.]])
     """
 
+    line: Floats | None = None  # what views made by `without_line` take off
+
     def __init__(
         self,
         function: Callable[[Floats], Any],
@@ -171,7 +160,7 @@ class Oracle:
         if not (noise is None or noise == "labels"):
             at_least("noise", noise, 0)
         self.function, self.n_features = function, int(n_features)
-        self.noise, self.bounds = noise, _read_bounds(bounds, self.n_features)
+        self.noise, self.bounds = noise, read_bounds(bounds, self.n_features)
         self._calls = _Calls(batch_size, int(n_jobs), retry or Retry(), remember)
         self.link = read_link(link)
         self.journal = journal if isinstance(journal, Journal) or journal is None else Journal(journal)
@@ -181,7 +170,7 @@ class Oracle:
         if self.journal is not None and getattr(function, "recheckable", True):
             self._ledger.recheck = Recheck(int(recheck), self.journal.n_recorded)
         self._direction: Callable[[int], Floats] | None = None
-        self.inputs = _read_inputs(inputs, self.n_features)
+        self.inputs = read_inputs(inputs, self.n_features)
         self.frame: InputFrame | None = None
 
     def __repr__(self) -> str:
@@ -312,6 +301,12 @@ class Oracle:
             view.bounds = Bounds((self.bounds.low - center) / scale, (self.bounds.high - center) / scale)
         return view
 
+    def without_line(self, slope: Floats) -> Oracle:
+        """Return a view whose answers lack ``X @ slope``, (d,), for a scalar view. Shared as with :meth:`projected`."""
+        view = copy.copy(self)
+        view.line = slope
+        return view
+
     def _view(self, direction: Callable[[int], Floats]) -> Oracle:
         view = copy.copy(self)
         view._direction = direction
@@ -322,7 +317,30 @@ class Oracle:
     def __call__(self, X: ArrayLike) -> Floats:
         """Ask for the values at the rows of X, shape (n,), or (n, m) where the function has m > 1 outputs."""
         rows, outputs = self._asked(X)
-        return self.seen(outputs, rows)
+        values = self.seen(outputs, rows)
+        return values if self.line is None else values - np.asarray(X) @ self.line
+
+    @property
+    def device(self) -> Any:
+        """The accelerator on which questions and answers may stay; None: they go through memory.
+
+        Only a box with one plain output that computes there in double precision has one.
+        """
+        calls, plain = self._calls, self.journal is None and self.link is None and self.frame is None
+        plain = plain and self.line is None
+        plain = plain and self.bounds is None and not calls.remember and calls.batch_size is None and calls.n_jobs == 1
+        return getattr(self.function, "device", None) if plain and self._ledger.n_outputs == 1 else None
+
+    def ask_there(self, rows: Any) -> Any:
+        """Ask for the values at rows that are on `device` already, shape (n,), and leave them there."""
+        with self._ledger.call:
+            self._check_budget(len(rows))
+            values = self.function.there(rows)  # type: ignore[attr-defined]
+            if not bool(values.isfinite().all()):
+                return values.new_tensor(self(rows.cpu().numpy()))  # asks again, and says which input it was
+            self._ledger.n_queries += len(rows)
+            self._ledger.position += len(rows)
+        return values * float(self.weights[0])
 
     def outputs(self, X: ArrayLike) -> Floats:
         """Ask for the function's own outputs at the rows of X, (n, m): no link undone, nothing projected."""
@@ -452,26 +470,3 @@ class Oracle:
                 f"{spent} of {self.max_queries} queries are spent and the next step needs {n_rows}: "
                 "raise max_queries or ask for less."
             )
-
-
-def _read_inputs(inputs: ArrayLike | None, n_features: int) -> Floats | None:
-    if inputs is None:
-        return None
-    rows = finite_matrix("inputs", inputs, n_features)
-    if len(rows) < 2:
-        raise ValueError(f"inputs must be a sample of at least 2 typical rows, got {len(rows)}.")
-    return rows
-
-
-def _read_bounds(bounds: tuple[ArrayLike, ArrayLike] | None, n_features: int) -> Bounds | None:
-    if bounds is None:
-        return None
-    try:
-        low, high = (np.broadcast_to(np.asarray(b, dtype=np.float64), (n_features,)).copy() for b in bounds)
-    except (TypeError, ValueError):
-        raise ValueError(
-            f"bounds must be a pair (low, high) of numbers or of vectors of length {n_features}, got {bounds!r}."
-        ) from None
-    if not (low < high).all():  # NaN too
-        raise ValueError(f"bounds must have low < high in every coordinate, got {bounds!r}.")
-    return Bounds(low, high)

@@ -85,7 +85,8 @@ def ask_patiently(
         if wait:
             time.sleep(wait)
         try:
-            reply = function(rows[missing])  # a copy: the function may scribble on it
+            # A copy: the function may scribble on it.
+            reply = function(rows.copy() if len(missing) == len(rows) else rows[missing])
         except GradsiftError:
             raise
         except Exception as problem:

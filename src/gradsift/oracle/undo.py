@@ -84,10 +84,10 @@ def _with_mean(sizes: Floats) -> Floats:
     return np.asarray(sizes + sizes.mean(axis=1, keepdims=True))
 
 
-_LOGISTIC = OutputLink("logistic", _log_odds, _of_log_odds, (0.0, 1.0), expit)
+_LOG_ODDS = OutputLink("logistic", _log_odds, _of_log_odds, (0.0, 1.0), expit)
 LINKS = {
-    "logistic": _LOGISTIC,
-    "logit": _LOGISTIC,
+    "logistic": _LOG_ODDS,
+    "logit": _LOG_ODDS,
     "softmax": OutputLink("softmax", lambda p: _centered(np.log(p)), lambda p, s: _with_mean(s / p), (0.0, 1.0)),
     "log_softmax": OutputLink("log_softmax", _centered, lambda y, s: _with_mean(s), (-np.inf, np.inf)),
     "tanh": OutputLink("tanh", np.arctanh, lambda y, s: s / (1 - y * y), (-1.0, 1.0), np.tanh),

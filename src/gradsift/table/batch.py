@@ -103,7 +103,9 @@ class BatchLoss:
     def _activate(self, z: Any, slope: Any) -> tuple[Singles, Singles]:
         """Return f(z) and f'(z), which overwrite both arguments."""
         f = self.family.activation
-        if f.derivative_of_value is None or not isinstance(f.value, np.ufunc):
+        if f.single is not None:
+            f.single(z, slope)
+        elif f.derivative_of_value is None or not isinstance(f.value, np.ufunc):
             slope[...] = f.derivative(z)
             z[...] = f.value(z)
         else:  # in place: new temporaries would cost as much as the hyperbolic tangent itself

@@ -30,7 +30,7 @@ class Coefficients:
     matrix : (p, p) array
         Covariance of the estimates.
     degrees_of_freedom : float
-        Of Student's t; infinite for labels.
+        Of Student's t: the fit's, or one less than the number of clusters; infinite for labels.
     """
 
     names: tuple[str, ...]
@@ -115,8 +115,15 @@ def coefficients(fit: Fit, feature_names: Sequence[str] | None = None) -> Coeffi
     errors = np.sqrt(np.maximum(np.diag(matrix), 0))
     if family.labels and model.n_units == 1:
         errors[0] = 0.0  # one component has all the weight
-    freedom = np.inf if family.labels else fit.degrees_of_freedom
-    return Coefficients(tuple(names), flat, errors, matrix, freedom)
+    return Coefficients(tuple(names), flat, errors, matrix, _freedom(fit))
+
+
+def _freedom(fit: Fit) -> float:
+    """Return the degrees of freedom of Student's t: clusters count, where they are what is independent."""
+    if fit.family.labels:
+        return np.inf
+    choices = fit.choices
+    return float(choices.groups.max()) if choices.covariance == "cluster" else fit.degrees_of_freedom
 
 
 def _columns(feature_names: Sequence[str] | None, d: int) -> list[str]:
@@ -148,7 +155,7 @@ def prediction_interval(fit: Fit, X: Floats, level: float, of: str = "observatio
     variance = np.maximum(np.einsum("np,np->n", J @ fit.standard_errors.covariance, J), 0)
     if of == "observation":
         variance = variance + fit.noise**2
-    law = norm if fit.family.labels else t(fit.degrees_of_freedom)
+    law = norm if fit.family.labels else t(_freedom(fit))
     r = np.asarray(fit.model.predict(X))
     half = law.ppf(0.5 + level / 2) * np.sqrt(variance)
     return Interval(r, np.column_stack((r - half, r + half)))

@@ -5,14 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from ..fit import Parameters
-from ..fit.moves import prune, split, with_units
+from ..fit.moves import prune, split, turned, with_units
 from .better import Better
 from .problem import TableProblem
 from .race import Optima, descend, descend_on_many
 
-__all__ = ["escape", "level", "spiky"]
+__all__ = ["escape", "level", "spiky", "turn_units"]
 
 _TRADES = 3
+_SAMPLE, _MOSTLY = 2000, 0.8  # rows that tell which units are mostly active, and from which share on they are (guess)
 _SPIKE = 1.6  # slope of the steepest unit over that of the others: wrong optima for labels have one such unit
 
 
@@ -33,6 +34,22 @@ def escape(problem: TableProblem, theta: Parameters, better: Better, rng: np.ran
         step = 0.5 * (1 + float(np.linalg.norm(theta.A[unit]))) * better.splits[unit]
         starts.append(split(theta, int(unit), step))
     return descend(problem, [prune(start, problem.family, rows, k) for start in starts])
+
+
+def turn_units(problem: TableProblem, theta: Parameters) -> Optima:
+    """Descend from `theta` with one unit that grows turned round, its line carried by a unit that few rows leave idle.
+
+    Units that grow differ from their mirror images by a line, which another unit can nearly carry: every choice of
+    sides has an optimum of its own.
+    """
+    k = len(theta.u)
+    active = (problem.first(_SAMPLE).X @ theta.A.T + theta.b > 0).mean(axis=0)  # (k,)
+    carriers = {int(np.argmax(active)), *np.flatnonzero(active > _MOSTLY).tolist()}
+    pairs = [(unit, carrier) for unit in range(k) for carrier in (None, *carriers) if carrier != unit]
+    starts = [turned(theta, unit, carrier) for unit, carrier in pairs]
+    if not problem.family.offsets:
+        starts = [start._replace(b=np.zeros(k)) for start in starts]
+    return descend(problem, starts)
 
 
 def spiky(theta: Parameters) -> bool:

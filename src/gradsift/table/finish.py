@@ -17,6 +17,7 @@ from .separation import cost_of_steeper_units, separable
 from .settle import LOOSE, Settled
 from .simpler import gains
 from .spread import spread_of
+from .uneven import gain_over_more
 from .validate import CrossValidation
 from .verdict import FitEvidence, judge_fit
 
@@ -24,9 +25,17 @@ __all__ = ["finish"]
 
 
 def finish(
-    source: Source, problem: TableProblem, settled: Settled, notes: list[str], validation: CrossValidation | None
+    source: Source,
+    problem: TableProblem,
+    settled: Settled,
+    notes: list[str],
+    validation: CrossValidation | None,
+    rng: np.random.Generator,
 ) -> Fit:
-    """Return the fit: polished on all rows, with the covariance of the rows of the search, scaled to all."""
+    """Return the fit: polished on all rows, with the covariance of the rows of the search, scaled to all.
+
+    What would be certified is looked at once more, with rows weighted by the size of their noise.
+    """
     family, frame = problem.family, problem.frame
     best = _on_all_rows(source, problem, settled)
     spread, price = spread_of(problem, best)
@@ -46,8 +55,13 @@ def finish(
         rows_per_parameter=problem.mass / family.n_parameters(len(best.theta.u), problem.n_features),
         pull=_pull(problem, best, spread),
         most_units=len(settled.path) if settled.capped else 0,
+        lines=not family.activation.saturates and bool(settled.path),
+        over_more=settled.over_more,
     )
     judgement = judge_fit(errors.per_deviation(frame.spread), evidence)
+    if judgement.certified:
+        evidence = evidence._replace(over_more_weighted=gain_over_more(problem, best.theta, rng))
+        judgement = judge_fit(errors.per_deviation(frame.spread), evidence)
     return Fit(
         model=errors.model,
         family=family,
@@ -145,6 +159,10 @@ def _on_all_rows(source: Source, problem: TableProblem, settled: Settled) -> Ref
 def _canonical_errors(theta: Parameters, family: Family, covariance: Floats) -> StandardErrors:
     """Return the standard errors of the canonical form (of the model as it is, where turning needs an intercept)."""
     model = theta.to_model(family.activation)
+    ordered = None if family.activation.saturates else model.plain()
+    if ordered is not None:  # units that grow stay as they are: turning one would need a linear term
+        turn = _canonical_matrix(model, family)
+        return StandardErrors(ordered, family, turn @ covariance @ turn.T)
     if not family.intercept and family.activation.center != 0:
         return StandardErrors(model, family, covariance)
     turn = _canonical_matrix(model, family)
@@ -164,6 +182,6 @@ def _canonical_matrix(raw: SigmoidCombination, family: Family) -> Floats:
     M[layout.weights, layout.weights] = turned
     if family.offsets:
         M[layout.b, layout.b] = turned
-    M[layout.c, layout.weights] = 2 * family.activation.center * (sign < 0)
+    M[layout.c, layout.weights] = 2 * family.activation.center * (sign < 0) if turns else 0.0
     M[layout.c, layout.c] = 1.0
     return M

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -12,9 +13,9 @@ from .offsets import offsets_needed
 from .problem import TableProblem
 from .settle import Effort, Progress, Settled, settle
 from .simpler import schwarz
-from .spread import spread_of
+from .spread import inflation_of
 
-__all__ = ["Chosen", "choose_units", "score_of"]
+__all__ = ["Chosen", "Score", "choose_units", "over_more", "price_of", "score_of"]
 
 _PATIENCE = 4  # numbers of units in a row that the criterion may dislike before the search ends
 _BEYOND_BEST = 3  # times max_units: where the search ends though the criterion still falls
@@ -28,17 +29,44 @@ class Chosen(NamedTuple):
     wider: bool
 
 
-def score_of(problem: TableProblem, settled: Settled) -> float:
-    """Return the criterion of a fit, comparable between families; smaller is better.
+class Score(NamedTuple):
+    """What a criterion is made of: twice minus the log-likelihood, parameters, and what one costs over BIC's price."""
+
+    deviance: float
+    n_parameters: int
+    inflation: float
+
+    def at(self, price: float) -> float:
+        """Return the criterion at a price per parameter; smaller is better."""
+        return self.deviance + price * self.inflation * self.n_parameters
+
+
+def score_of(problem: TableProblem, settled: Settled) -> Score:
+    """Return the parts of a fit's criterion, comparable between families.
 
     A parameter costs more where rows scatter more than their noise model says.
     """
-    best = settled.optima.best
-    n_parameters = (
-        problem.family.n_parameters(len(best.theta.u), problem.n_features) * spread_of(problem, best).inflation
-    )
-    score = schwarz(problem.family, best.loss, best.mass, n_parameters, aic=problem.choices.criterion == "aic")
-    return score if problem.family.labels else score + best.mass * 2 * float(np.log(problem.frame.y_scale))
+    best, family = settled.optima.best, problem.family
+    deviance = schwarz(family, best.loss, best.mass, 0)
+    if not family.labels:
+        deviance += best.mass * 2 * float(np.log(problem.frame.y_scale))
+    n_parameters = family.n_parameters(len(best.theta.u), problem.n_features)
+    return Score(deviance, n_parameters, inflation_of(problem, best))
+
+
+def price_of(problem: TableProblem) -> float:
+    """Return what the criterion in use takes for a parameter."""
+    return 2.0 if problem.choices.criterion == "aic" else float(np.log(problem.mass))
+
+
+def over_more(problem: TableProblem, own: Score, larger: Sequence[Score]) -> float:
+    """Return by how much a criterion milder than BIC prefers a fit to those with more units; infinite if there is none.
+
+    The price lies between AIC's and BIC's, above what noise gains by a unit that it may place where it likes. What
+    BIC calls too dear and this one would take is in doubt.
+    """
+    price = min(TABLE.mild_price, price_of(problem))
+    return min((one._replace(inflation=own.inflation).at(price) - own.at(price) for one in larger), default=np.inf)
 
 
 def choose_units(
@@ -57,8 +85,8 @@ def choose_units(
     """
     room = max(1, problem.room())
     best: Settled | None = None
-    lowest, waited = np.inf, 0
-    path: list[tuple[int, float]] = []
+    price, lowest, waited = price_of(problem), np.inf, 0
+    scores: list[Score] = []
     k, smaller, settled = 0, None, None
     while k < min(room, max_units) or (k < min(room, _BEYOND_BEST * max_units) and waited == 0):
         k += 1
@@ -66,8 +94,8 @@ def choose_units(
             progress("number of units", k - 1, max(k, max_units))
         settled = settle(problem, k, effort._replace(max_rounds=min(2, effort.max_rounds)), rng, smaller=smaller)
         smaller = settled.optima.best.theta
-        score = score_of(problem, settled)
-        path.append((k, score))
+        scores.append(score_of(problem, settled))
+        score = scores[-1].at(price)
         if best is None or score < lowest:
             best, lowest, waited = settled, score, 0
         else:
@@ -78,4 +106,7 @@ def choose_units(
             break
     assert best is not None  # one unit is always tried
     capped = waited == 0 and k >= min(room, _BEYOND_BEST * max_units)
-    return Chosen(best._replace(path=tuple(path), capped=capped), lowest, False)
+    chosen = len(best.optima.best.theta.u)
+    doubt = over_more(problem, scores[chosen - 1], scores[chosen:])
+    path = tuple((number + 1, score.at(price)) for number, score in enumerate(scores))
+    return Chosen(best._replace(path=path, over_more=doubt, capped=capped), lowest, False)

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..activations import get_activation
 from ..checking import as_generator, whole
 from ..fit import Family
 from ..model import SigmoidCombination
@@ -15,7 +16,7 @@ from ..sources.labels import LabelSummary
 from .choices import Choices
 from .finish import finish
 from .fit import Fit
-from .number import Chosen, choose_units, score_of
+from .number import Chosen, choose_units, price_of, score_of
 from .offsets import offsets_needed
 from .problem import TableProblem, prepare
 from .settle import Effort, Progress, settle
@@ -44,7 +45,7 @@ def search(
     rng: Any = None,
     progress: Progress | None = None,
 ) -> Fit:
-    """Fit a combination of sigmoids to rows.
+    """Fit a combination of sigmoids, or of units that grow, to rows.
 
     Parameters
     ----------
@@ -55,7 +56,7 @@ def search(
     labels : bool, optional
         The target is -1/+1 with mean r(x), weights on the simplex. By default: when y holds nothing else.
     slopes : {"each", "common"} or float
-        One slope per unit, one for all, or a known one.
+        One slope per unit, one for all, or a known one. ReLU and leaky ReLU have no scale of their own: "each" is 1.
     offsets, intercept : bool or "auto"
         "auto" fits them when that lowers BIC: where a score test at level 0.001 asks for them (or the rows lie far
         from the origin), both families are fitted and compared.
@@ -104,7 +105,7 @@ def search(
     if found.chosen.wider:
         other = walk.find(wider, None)
         found = other if other.chosen.score < found.chosen.score or found.partial else found
-    return finish(source, found.problem, found.chosen.settled, _notes(found.problem, labels), found.validation)
+    return finish(source, found.problem, found.chosen.settled, _notes(found.problem, labels), found.validation, rng)
 
 
 class _Found(NamedTuple):
@@ -144,7 +145,9 @@ class _Walk(NamedTuple):
             return _Found(problem, chosen, validation, chosen.wider)
         settled = settle(problem, n_units, self.effort, self.rng, self.progress)
         asked = wider is not None and offsets_needed(problem, wider, settled.optima.best)
-        return _Found(problem, Chosen(settled, score_of(problem, settled), asked), validation, False)
+        return _Found(
+            problem, Chosen(settled, score_of(problem, settled).at(price_of(problem)), asked), validation, False
+        )
 
 
 def _notes(problem: TableProblem, labels: bool | None) -> list[str]:
@@ -178,11 +181,13 @@ def _first_family(
             raise ValueError(f"{name} must be True, False or 'auto', got {value!r}.")
     spread = np.sqrt(np.maximum(np.diag(moments.covariance), 0))
     far = bool((np.abs(moments.mean) > 3 * spread).any())
-    odd = activation != "logistic"  # a logistic unit is odd only about 1/2: it needs the intercept to turn
+    record = get_activation(activation)
+    # a logistic unit is odd only about 1/2: it needs the intercept to turn; units that grow have no mean of zero
+    odd = record.odd_form is not None and record.center == 0
     return Family.of(
         activation,
         labels=labels,
-        slopes=slopes,
+        slopes=1.0 if record.homogeneous and slopes == "each" else slopes,
         offsets=far if offsets == "auto" else bool(offsets),
         intercept=not labels and (far or not odd if intercept == "auto" else bool(intercept)),
     )

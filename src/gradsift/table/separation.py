@@ -19,15 +19,16 @@ def separable(problem: TableProblem, theta: Parameters) -> float:
     """Return the share of rows whose class some plane decides without a single error; 0 where classes overlap.
 
     If it is one, a plane parts the classes. If it is less, the other rows lie on the plane (as with a level of a factor
-    that only one class has). Either way no slope is the most likely one. One or two linear programs, O(n d) numbers;
-    solved only where the fit calls some row sure.
+    that only one class has). Either way no slope is the most likely one. Planes need not pass through the origin: a
+    fit without offsets may be finite where one with them is not, and says no more about the slope. One or two linear
+    programs, O(n d) numbers; solved only where the fit calls some row sure.
     """
     family, rows = problem.family, problem.rows
     if not family.labels:
         return 0.0
     if not (np.abs(rows.X @ theta.A.T + theta.b) > _CERTAIN).any():
         return 0.0
-    design = np.column_stack((rows.X, np.ones(len(rows.y)))) if family.offsets else rows.X
+    design = np.column_stack((rows.X, np.ones(len(rows.y))))
     signed = design * rows.y[:, None]
     found = linprog(-signed.mean(axis=0), A_ub=-signed, b_ub=np.zeros(len(signed)), bounds=(-1, 1), method="highs")
     if found.x is None or not (signed @ found.x > 1e-7).any():
@@ -42,13 +43,20 @@ def separable(problem: TableProblem, theta: Parameters) -> float:
 
 
 def cost_of_steeper_units(problem: TableProblem, theta: Parameters, times: float) -> Floats:
-    """Return (k,) nats by which the rows become less likely when one unit at a time is made steeper by a factor."""
+    """Return (k,) nats by which the rows become less likely when one unit at a time is made steeper by a factor.
+
+    A unit that grows keeps the slope of its ends, and only its kink becomes sharper; infinite where slopes are no
+    parameters.
+    """
     rows, family = problem.rows, problem.family
+    if family.activation.homogeneous:
+        return np.full(len(theta.u), np.inf)
+    ends = 1.0 if family.activation.saturates else 1 / times
     values = family.activation.value(rows.X @ theta.A.T + theta.b)
     here = _nats(family, rows, values @ theta.u + theta.c)
     costs = np.empty(len(theta.u))
     for unit in range(len(theta.u)):
-        steeper = family.activation.value(times * (rows.X @ theta.A[unit] + theta.b[unit]))
+        steeper = ends * family.activation.value(times * (rows.X @ theta.A[unit] + theta.b[unit]))
         r = (values @ theta.u + theta.c) + theta.u[unit] * (steeper - values[:, unit])
         costs[unit] = _nats(family, rows, r) - here
     return costs

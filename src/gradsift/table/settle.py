@@ -12,7 +12,7 @@ from ..fit import Chart, Parameters, Prior, Refined, from_model
 from ..fit.moves import glorot_starts
 from ..model import SigmoidCombination
 from .better import better_unit
-from .escape import escape, level, spiky
+from .escape import escape, level, spiky, turn_units
 from .one import convex, copies, one_component
 from .problem import TableProblem
 from .race import Optima, descend, race, same_optimum
@@ -30,11 +30,12 @@ _COMPARED = 5  # optima for labels that are compared without the prior of the se
 LOOSE = Prior(32.0**-2, 32.0**-2, 30.0**-2, 0.0)  # of a fit whose likelihood has no maximum (guess)
 _CHEAP = 100_000  # numbers: so small a table is looked at harder whatever was found
 _EXTRA = 24  # random starts more for labels whose best optimum is contested
+_TURNED = 4  # times that all units which grow are turned round (guess)
 _SCALES = (1.0, 0.5, 2.0, 1.0)  # of the starts, round by round
 
 
 class Effort(NamedTuple):
-    """How hard to search: starts per race, rounds at most, and starts that someone else suggests."""
+    """How hard to search: starts per race, rounds at most (one: a quick look), and starts that someone suggests."""
 
     n_starts: int
     max_rounds: int = 4
@@ -45,6 +46,7 @@ class Settled(NamedTuple):
     """The optima for one number of units, and the p-value of the test at the best.
 
     path : criterion by number of units, where several were compared
+    over_more : by how much a mild criterion prefers this number to larger ones, where they were compared
     bounded : whether the likelihood has a maximum near here
     capped : whether more units might have been wanted than were allowed
     """
@@ -53,6 +55,7 @@ class Settled(NamedTuple):
     p_better: float
     rounds: int
     path: tuple[tuple[int, float], ...] = ()
+    over_more: float = np.inf
     bounded: bool = True
     capped: bool = False
 
@@ -97,11 +100,24 @@ def settle(
         if not same_optimum(before, optima.best):
             better = better_unit(problem, optima.best.theta, rng)
         rounds += 1
-    if problem.family.labels and (optima.gap < _CLEAR or problem.rows.X.size * n_units < _CHEAP):
+    if not problem.family.activation.saturates:
+        optima = _turned(problem, optima)
+    doubtful = optima.gap < _CLEAR or problem.rows.X.size * n_units < _CHEAP
+    if problem.family.labels and doubtful and effort.max_rounds > 1:
         optima = _pooled(optima, _look_harder(problem, n_units, rng), bonus=0)
     if smaller is not None:
         optima = _at_least_as_good(problem, optima, smaller, rng)
     return _sharpened(problem, Settled(optima, better.p, rounds))
+
+
+def _turned(problem: TableProblem, optima: Optima) -> Optima:
+    """Turn units that grow round as long as that helps."""
+    for _ in range(_TURNED):
+        before = optima.best
+        optima = _pooled(optima, turn_units(problem, before.theta), bonus=0)
+        if same_optimum(before, optima.best):
+            break
+    return optima
 
 
 def _look_harder(problem: TableProblem, n_units: int, rng: np.random.Generator) -> Optima:

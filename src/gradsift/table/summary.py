@@ -14,9 +14,9 @@ from .fit import Fit
 __all__ = ["facts", "summary"]
 
 _ERROR_KINDS = {
-    "sandwich": "sandwich (rows independent, noise of any size)",
+    "sandwich": "jackknife sandwich, HC3 (rows independent, noise of any size)",
     "model": "the noise model's",
-    "cluster": "by cluster (groups independent)",
+    "cluster": "jackknife by cluster, CR3 (groups independent)",
 }
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from ..checking import Floats
 from ..fit import Parameters
 from ..sources import Rows
 from .problem import TableProblem
@@ -16,10 +17,11 @@ from .settle import Effort, Progress, settle
 __all__ = ["CrossValidation", "cross_validate"]
 
 _FOLDS = 5
-_PER_ROW = tuple(float(v) for v in np.geomspace(1e-5, 100.0, 15))  # precisions over the weight of all rows
+_PER_ROW = tuple(float(v) for v in np.geomspace(1e-5, 100.0, 15))  # precisions over the weight of the rows of a fit
 _MIDDLE = 5  # place in the path at which a search is made; its neighbours begin where it ended
 _STRONG = 9  # place in the path for tables too small for folds (guess)
 _NUMBERS = (1, 2, 3, 5, 8, 12)  # of units to be compared
+_WORTH = 1.0  # standard errors by which more units must predict better than fewer (guess)
 
 
 @dataclass(frozen=True)
@@ -29,8 +31,10 @@ class CrossValidation:
     Attributes
     ----------
     alpha : float
-        The best precision.
+        The best precision, between those of the path: a prior does not know how many rows there are, so that what is
+        best for four fifths of them is taken for all.
     n_units : int
+        The least number of units that no other one clearly beats.
     table : dict
         Mean loss of left-out rows by number of units, one entry per precision: squares of the target's standard
         deviation, or nats.
@@ -51,43 +55,69 @@ def cross_validate(
     """
     n = len(problem.rows.y)
     folds = np.arange(n) % _FOLDS  # the rows are in random order
-    table: dict[int, list[float]] = {}
+    precisions = np.array(_PER_ROW) * problem.mass * (1 - 1 / _FOLDS)
     tried = _NUMBERS if numbers is None else numbers
     if n < 2 * _FOLDS:
-        return CrossValidation(_PER_ROW[_STRONG] * problem.mass, tried[0])
+        return CrossValidation(float(precisions[_STRONG]), tried[0])
+    weight = np.ones(n) if problem.rows.weight is None else problem.rows.weight
+    losses: dict[int, Floats] = {}  # at the best precision, row by row
+    table: dict[int, list[float]] = {}
     for k in tried:
         if progress is not None:
-            progress("cross-validation", len(table), len(tried))
-        table[k] = np.mean([_path(problem, k, folds == fold, rng) for fold in range(_FOLDS)], axis=0).tolist()
-        lowest = {number: min(losses) for number, losses in table.items()}
-        if numbers is None and min(lowest, key=lambda number: lowest[number]) != k:
+            progress("cross-validation", len(losses), len(tried))
+        each = np.empty((len(precisions), n))
+        for fold in range(_FOLDS):
+            each[:, folds == fold] = _path(problem, k, folds == fold, precisions, rng)
+        table[k] = (each @ weight / weight.sum()).tolist()
+        losses[k] = each[int(np.argmin(table[k]))]
+        if numbers is None and min(table, key=lambda number: min(table[number])) != k:
             break
-    best = min(lowest, key=lambda number: lowest[number])
-    return CrossValidation(_PER_ROW[int(np.argmin(table[best]))] * problem.mass, best, table)
+    chosen = _fewest(losses, weight / weight.sum())
+    return CrossValidation(_between(precisions, np.array(table[chosen])), chosen, table)
 
 
-def _path(problem: TableProblem, n_units: int, left_out: NDArray[np.bool_], rng: np.random.Generator) -> list[float]:
-    """Return the losses of left-out rows along the path of precisions."""
+def _fewest(losses: dict[int, Floats], weight: Floats) -> int:
+    """Return the least number of units that no other one beats by more than the rows' scatter explains."""
+    best = min(losses, key=lambda k: float(weight @ losses[k]))
+    for k in sorted(losses):
+        behind = losses[k] - losses[best]
+        mean = float(weight @ behind)
+        if mean <= _WORTH * float(np.linalg.norm(weight * (behind - mean))):
+            return k
+    return best
+
+
+def _between(precisions: Floats, losses: Floats) -> float:
+    """Return where the parabola through the lowest loss and its neighbours is lowest; an end of the path stays one."""
+    place = int(losses.argmin())
+    if not 0 < place < len(losses) - 1:
+        return float(precisions[place])
+    before, here, after = losses[place - 1 : place + 2]
+    bend = before - 2 * here + after
+    step = 0.5 * (before - after) / bend if bend > 0 else 0.0
+    return float(precisions[place] * (precisions[1] / precisions[0]) ** step)
+
+
+def _path(
+    problem: TableProblem, n_units: int, left_out: NDArray[np.bool_], precisions: Floats, rng: np.random.Generator
+) -> Floats:
+    """Return the losses of left-out rows along the path of precisions, (precisions, rows)."""
     train, test = _some(problem.rows, ~left_out), _some(problem.rows, left_out)
     part = problem.on(train)
-    middle = part.regularised(_PER_ROW[_MIDDLE] * part.mass)
-    start = settle(middle, n_units, Effort(3, 1), rng).optima.best.theta
-    losses = {_MIDDLE: _loss(problem, start, test)}
-    for places in (range(_MIDDLE + 1, len(_PER_ROW)), range(_MIDDLE - 1, -1, -1)):
+    start = settle(part.regularised(float(precisions[_MIDDLE])), n_units, Effort(3, 1), rng).optima.best.theta
+    losses = {_MIDDLE: _losses(problem, start, test)}
+    for places in (range(_MIDDLE + 1, len(precisions)), range(_MIDDLE - 1, -1, -1)):
         theta = start
         for place in places:
-            ridge = part.regularised(_PER_ROW[place] * part.mass)
-            theta = ridge.polish(theta, tolerance=1e-2, max_iterations=20).theta
-            losses[place] = _loss(problem, theta, test)
-    return [losses[place] for place in range(len(_PER_ROW))]
+            theta = part.regularised(float(precisions[place])).polish(theta, tolerance=1e-2, max_iterations=20).theta
+            losses[place] = _losses(problem, theta, test)
+    return np.array([losses[place] for place in range(len(precisions))])
 
 
 def _some(rows: Rows, which: NDArray[np.bool_]) -> Rows:
     return Rows(rows.X[which], rows.y[which], None if rows.weight is None else rows.weight[which])
 
 
-def _loss(problem: TableProblem, theta: Parameters, rows: Rows) -> float:
-    """Return the mean loss of some rows."""
+def _losses(problem: TableProblem, theta: Parameters, rows: Rows) -> Floats:
     r = problem.family.activation.value(rows.X @ theta.A.T + theta.b) @ theta.u + theta.c
-    weight = np.ones(len(r)) if rows.weight is None else rows.weight
-    return problem.family.likelihood.loss(r, rows.y, weight) / float(weight.sum())
+    return problem.family.likelihood.losses(r, rows.y)

@@ -21,7 +21,10 @@ class FitEvidence(NamedTuple):
     separated : share of rows whose class a plane decides; bounded : whether the likelihood has a maximum near the fit
     least_cost : nats that the unit which minds least loses when it is made steeper
     pull : standard errors by which a ridge moves the worst coefficient
+    lines : whether a criterion chose the number of units that grow, which look like lines where rows miss their kinks
     most_units : the number of units at which the search ended though the criterion still fell; 0: it did not
+    over_more : by how much a criterion milder than BIC prefers this number of units to larger ones; infinite: not asked
+    over_more_weighted : the same, with rows weighted by the size of their noise
     """
 
     over_constant: float
@@ -40,6 +43,9 @@ class FitEvidence(NamedTuple):
     rows_per_parameter: float = np.inf
     pull: float = 0.0
     most_units: int = 0
+    lines: bool = False
+    over_more: float = np.inf
+    over_more_weighted: float = np.inf
 
 
 def judge_fit(errors: StandardErrors, evidence: FitEvidence) -> Verdict:
@@ -56,7 +62,9 @@ def judge_fit(errors: StandardErrors, evidence: FitEvidence) -> Verdict:
             rows.overlaps(_at_the_same_place(errors)),
             rows.flat_inputs(evidence.n_flat, evidence.flat),
             rows.further_unit(evidence.p_better),
+            rows.more_units(evidence.over_more, evidence.over_more_weighted),
             rows.most_units(evidence.most_units),
+            *((rows.lines(evidence.lines),) if evidence.lines else ()),
             rows.shrinkage(evidence.pull),
             rows.rival_optimum(evidence.gap, evidence.hits),
             rows.converged(evidence.converged),

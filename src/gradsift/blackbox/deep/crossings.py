@@ -9,12 +9,12 @@ import numpy as np
 
 from ...checking import Floats
 from ...geometry import orthonormal_rows
-from ..asking import Ledger
+from ..asking import EPS, Ledger
 from .planes import FirstLayer, Plane, read_plane
-from .policy import POLICY
+from .policy import COARSE_READING, EXACT_READING, POLICY, ReadingPolicy
 from .together import Search, search_together
 
-__all__ = ["find_between", "find_planes"]
+__all__ = ["find_between", "find_planes", "reading_of"]
 
 _MOST_HALVINGS = 60
 _MOST_ROUNDS = 12
@@ -65,6 +65,11 @@ class _Gap(NamedTuple):
         return abs(self.at_high - self.at_low)
 
 
+def reading_of(ledger: Ledger) -> ReadingPolicy:
+    """Return how to read hyperplanes through the answers of this ledger."""
+    return EXACT_READING if ledger.eps == EPS else COARSE_READING
+
+
 def find_planes(ledger: Ledger, known: FirstLayer, radius: float, rng: np.random.Generator) -> FirstLayer:
     """Find the hyperplanes of the first layer on half circles of this radius, until two in a row show nothing new.
 
@@ -101,7 +106,7 @@ def find_between(
     gap = _Gap(*circle.angles, *circle.values)
     if gap.jump <= ledger.tolerance(radius):
         return known
-    (plane,) = search_together(ledger, [_search(circle, gap, rng)], "first layer")
+    (plane,) = search_together(ledger, [_search(circle, gap, reading_of(ledger), rng)], "first layer")
     return known if plane is None else known.joined([plane])
 
 
@@ -123,7 +128,7 @@ def _look(ledger: Ledger, circle: _Circle, known: FirstLayer, rng: np.random.Gen
         gaps = _apart([g for g in unexplained if failed.get(g.low, 0) < _TRIES])
         if not gaps:
             return _Looked(known, not unexplained)
-        planes = search_together(ledger, [_search(circle, gap, rng) for gap in gaps], "first layer")
+        planes = search_together(ledger, [_search(circle, gap, reading_of(ledger), rng) for gap in gaps], "first layer")
         for gap, plane in zip(gaps, planes):
             if plane is None or known.knows(plane):
                 failed[gap.low] = failed.get(gap.low, 0) + 1
@@ -189,7 +194,7 @@ def _apart(gaps: list[_Gap]) -> list[_Gap]:
     return kept
 
 
-def _search(circle: _Circle, gap: _Gap, rng: np.random.Generator) -> Search[Plane | None]:
+def _search(circle: _Circle, gap: _Gap, how: ReadingPolicy, rng: np.random.Generator) -> Search[Plane | None]:
     """Halve the larger jump until its slope is seen, then read the hyperplane there."""
     angles, values = np.array([gap.low, gap.high]), np.array([gap.at_low, gap.at_high])
     jump = gap.jump
@@ -207,8 +212,7 @@ def _search(circle: _Circle, gap: _Gap, rng: np.random.Generator) -> Search[Plan
             slope = np.abs(np.diff(values) / np.diff(angles))[node - 1 : node + 1].max() / circle.radius
             point = circle.at(angles[node : node + 1])[0]
             tangent = -np.sin(angles[node]) * circle.frame[0] + np.cos(angles[node]) * circle.frame[1]
-            window = POLICY.steep * jump / slope
-            return (yield from read_plane(point, tangent, window, circle.radius / POLICY.tangents, rng))
+            return (yield from read_plane(point, tangent, jump / slope, circle.radius, how, rng))
     return None
 
 

@@ -9,38 +9,20 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from ...checking import Floats
+from .policy import POLICY
 
-__all__ = ["Effort", "Lowest", "Problem", "descend"]
+__all__ = ["Lowest", "Problem", "descend"]
 
 # Parameters (p,) -> residuals (n,), and a function that returns their Jacobian (n, p).
 Problem = Callable[[Floats], tuple[Floats, Callable[[], Floats]]]
 
 
 class Lowest(NamedTuple):
-    """Parameters at the end, and the root mean square of the residuals there."""
+    """Parameters at the end, the root mean square of the residuals there, and about how many multiplications it was."""
 
     parameters: Floats
     rms: float
-
-
-class Effort:
-    """The arithmetic that many descents may cost together, counted and not timed: the same on every machine.
-
-    Parameters
-    ----------
-    most : float
-        Seconds on a usual processor, beside `steps` steps of the descent at hand.
-    steps : int
-    """
-
-    def __init__(self, most: float, steps: int) -> None:
-        self.most, self.steps, self.spent = most, steps, 0.0
-
-    def allows(self, n: int, p: int) -> bool:
-        """Count one step with n residuals and p parameters, and say whether there may be another."""
-        cost = 1.5e-3 + n * p**2 / 1e10
-        self.spent += cost
-        return self.spent < self.most + self.steps * cost
+    work: float
 
 
 def descend(
@@ -48,8 +30,7 @@ def descend(
     start: Floats,
     most_steps: int,
     target: float = 0.0,
-    patience: float = 1e-3,
-    effort: Effort | None = None,
+    patience: float = POLICY.patience,
 ) -> Lowest:
     """Minimise a sum of squares (Levenberg and Marquardt, Nielsen's damping).
 
@@ -60,8 +41,6 @@ def descend(
         Root mean square at which to stop.
     patience : float
         Stop when 15 steps together gain less than this share.
-    effort : Effort, optional
-        Stop when this is spent.
 
     Notes
     -----
@@ -97,8 +76,8 @@ def descend(
             if damping > 1e12:
                 break
         history.append(loss)
-        if loss <= n * target**2 or not (effort is None or effort.allows(n, len(theta))):
+        if loss <= n * target**2:
             break
         if len(history) > 15 and history[-16] - loss < patience * history[-16]:
             break
-    return Lowest(theta, float(np.sqrt(loss / n)))
+    return Lowest(theta, float(np.sqrt(loss / n)), len(history) * (n * len(theta) ** 2 + POLICY.step_work))

@@ -18,9 +18,12 @@ from .upper import Front
 
 __all__ = ["read_edges"]
 
-_SLOPE_STARTS = np.array([0.5, 1.0, 2.0, 4.0, 8.0])  # starts, over what the width of the step suggests
-_OFFSET_STARTS = np.array([-1.5, -0.5, 0.5, 1.5])
-_PLACES = np.array([-3.0, -1.8, -1.0, -0.5, 0.0, 0.5, 1.0, 1.8, 3.0])  # of new rows, over half the step's width
+_SLOPE_STARTS = np.array([0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0])  # starts, over what the width of the step suggests
+_OFFSET_STARTS = np.array([-2.5, -1.5, -0.5, 0.5, 1.5, 2.5])
+_PLACES = np.array([-15.0, -6.0, -3.0, -1.8, -1.0, -0.5, 0.0, 0.5, 1.0, 1.8, 3.0, 6.0, 15.0])  # over half its width
+_MOST_EDGES = 3  # asked for one unit
+_SLOPES_ALLOWED = (0.02, 50.0)  # over what the width of the step suggests
+_PLACES_SEEN = 200  # from which the best edge is taken
 _LEAST_HEIGHTS = 8
 _FITS = 1e-4  # of the spread of the answers
 
@@ -49,12 +52,16 @@ def read_edges(
     for unit in range(len(first)):
         edge = _known_edge(ledger, first, unit)
         found = _fit(edge, upper, g, first.planes[unit].width) if len(edge.heights) >= _LEAST_HEIGHTS else None
-        if found is None or found.rms > _FITS:
-            edge = _asked_edge(ledger, first, unit, radius, rng) or edge
-            again = _fit(edge, upper, g, first.planes[unit].width) if len(edge.heights) else None
+        for _ in range(_MOST_EDGES):
+            if found is not None and found.rms <= _FITS:
+                break
+            asked = _asked_edge(ledger, first, unit, upper, g, radius, rng)
+            again = None if asked is None else _fit(asked, upper, g, first.planes[unit].width)
             found = again if found is None or (again is not None and again.rms < found.rms) else found
-        if found is not None:
-            log_slopes[unit], offsets[unit] = found.parameters
+        log_slopes[unit] = np.log(2 / first.planes[unit].width)
+        if found is not None and np.isfinite(found.parameters).all():
+            low, high = log_slopes[unit] + np.log(_SLOPES_ALLOWED)
+            log_slopes[unit], offsets[unit] = np.clip(found.parameters[0], low, high), found.parameters[1]
     return Front(log_slopes, offsets)
 
 
@@ -67,19 +74,29 @@ def _known_edge(ledger: Ledger, first: FirstLayer, unit: int) -> _Edge:
     return _Edge(unit, np.sign(heights[alone]), heights[alone, unit], y[near[alone]])
 
 
-def _asked_edge(ledger: Ledger, first: FirstLayer, unit: int, radius: float, rng: np.random.Generator) -> _Edge | None:
-    """Ask across the hyperplane where all other units stand still; None if there is no such place nearby."""
+def _asked_edge(
+    ledger: Ledger, first: FirstLayer, unit: int, upper: Layers, g: Activation, radius: float, rng: np.random.Generator
+) -> _Edge | None:
+    """Ask across the hyperplane where all other units stand still and the layers above let this one show most; None if
+    there is no such place nearby."""
     plane = first.planes[unit]
-    for _ in range(30):
-        way = rng.standard_normal(ledger.n_features)
-        way -= (way @ plane.normal) * plane.normal
-        base = plane.level * plane.normal + radius * normalize_rows(way[None])[0]
-        if (np.abs(np.delete(first.heights(base[None])[0], unit)) > 2 * first.margin).all():
-            rows = base + (_PLACES * 0.5 * plane.width)[:, None] * plane.normal
-            answers = ledger.ask(rows, "first layer")
-            heights = first.heights(rows)
-            return _Edge(unit, np.sign(heights), heights[:, unit], answers)
-    return None
+    ways = rng.standard_normal((_PLACES_SEEN, ledger.n_features))
+    ways -= np.outer(ways @ plane.normal, plane.normal)
+    bases = plane.level * plane.normal + radius * normalize_rows(ways)
+    heights = first.heights(bases)
+    alone = (np.abs(np.delete(heights, unit, axis=1)) > 2 * first.margin).all(axis=1)
+    if not alone.any():
+        return None
+    ends = []
+    for sign in (-1.0, 1.0):
+        signs = np.sign(heights[alone])
+        signs[:, unit] = sign
+        ends.append(pass_through(upper, signs, g).values)
+    base = bases[alone][int(np.argmax(np.abs(ends[1] - ends[0])))]
+    rows = base + (_PLACES * 0.5 * plane.width)[:, None] * plane.normal
+    answers = ledger.ask(rows, "first layer")
+    heights = first.heights(rows)
+    return _Edge(unit, np.sign(heights), heights[:, unit], answers)
 
 
 def _fit(edge: _Edge, upper: Layers, g: Activation, width: float) -> Lowest:

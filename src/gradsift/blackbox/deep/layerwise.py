@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from ...checking import Floats
-from ...checks import DEEP, Verdict, any_method
+from ...checks import DEEP, DEEP_COARSE, Verdict, any_method
 from ...errors import BudgetSpent, NotIdentifiable
 from ..asking import EPS, Ledger
 from ..exact.rays import cast_rays
 from ..links import Link
 from ..result import Identification
-from .crossings import find_between, find_planes
+from .crossings import find_between, find_planes, reading_of
 from .edges import read_edges
 from .nearby import near_points
 from .planes import FirstLayer, no_planes
@@ -23,7 +23,7 @@ from .teaching import Taught, teach
 from .tower import Layers, to_network
 from .vertices import ask_again, known_vertices
 from .vouch import fresh_points, how_far_off, judge
-from .whole import Whole, fit_whole
+from .whole import Whole, fit_whole, most_telling
 
 __all__ = ["identify_deep"]
 
@@ -74,13 +74,15 @@ def identify_deep(ledger: Ledger, link: Link, rng: np.random.Generator, n_layers
 def _identify(
     ledger: Ledger, link: Link, rng: np.random.Generator, n_layers: int | None, state: _State
 ) -> Identification:
-    rays = cast_rays(ledger, link, rng)
+    step = min(float(ledger.tolerance(0.0)) / max(ledger.largest, 1e-300), 1e-3)
+    seen = link if ledger.eps == EPS else link.coarser(step, ledger.eps)
+    rays = cast_rays(ledger, seen, rng)
     if ledger.linear is not None:
         raise NotIdentifiable(
             f"Beside a linear term ({ledger.n_queries} queries) several hidden layers cannot be read: rounding leaves "
             "too little of their plateaus far out; subtract it inside the oracle."
         )
-    radius = POLICY.far * rays.scale
+    radius = reading_of(ledger).far * rays.scale
     state.first = no_planes(ledger.n_features, POLICY.margin * rays.scale)
     for attempt in range(POLICY.attempts):
         state.first = find_planes(ledger, state.first, radius, rng)
@@ -97,7 +99,11 @@ def _identify(
         state.lesson = teach(ledger, state.first, radius, link.odd, n_layers, rng)
         if state.lesson.explained:
             return _finish(ledger, link, rng, radius, state)
-        break
+        n_units = len(state.first)
+        state.first = find_planes(ledger, state.first, radius, rng)
+        if len(state.first) == n_units:
+            break
+        state.lesson = None  # the first layer was not complete
     if state.lesson is None:
         raise NotIdentifiable(
             f"{len(state.first)} hyperplanes were found, but answers with the same signs differ ({ledger.n_queries} "
@@ -147,24 +153,27 @@ def _assembled(ledger: Ledger, link: Link, rng: np.random.Generator, radius: flo
 
 def _finish(ledger: Ledger, link: Link, rng: np.random.Generator, radius: float, state: _State) -> Identification:
     """Fit all layers to all answers, ask near the origin, fit again, and judge by fresh points."""
-    g, eps = link.odd, EPS
+    g, eps, limits = link.odd, ledger.eps, DEEP if ledger.eps == EPS else DEEP_COARSE
     layers = _assembled(ledger, link, rng, radius, state)
-    fit = fit_whole(layers, ledger.X, ledger.y, g, eps)
-    state.layers = fit.layers
     n_near = int(POLICY.near_per_unit * len(state.first)) + POLICY.near_points
+    fit: Whole | None = None
     for spread in POLICY.spreads:
-        ledger.ask(near_points(fit.layers, n_near, spread, rng), "all layers")
-        fit = fit_whole(fit.layers, ledger.X, ledger.y, g, eps)
+        n_offered = n_near if fit is None else POLICY.offered * n_near
+        offered = near_points(layers, n_offered, spread, rng)
+        ledger.ask(offered if fit is None else most_telling(fit, offered, n_near, g, eps), "all layers")
+        fit = fit_whole(layers, ledger.X, ledger.y, g, eps)
+        layers = state.layers = fit.layers
         worst = max(float(e.max()) for e in fit.relative_errors)
-        if worst < POLICY.known_well * DEEP.error_bound or not fit.worst < DEEP.residuals:
+        if worst < POLICY.known_well * limits.error_bound or not fit.worst < limits.residuals:
             break
+    if fit is None:
+        raise ValueError("no round of points near the origin is asked for")
     points = fresh_points(fit.layers, radius, POLICY.fresh, rng)
     answers = ledger.ask(points, "fresh")
     off = how_far_off(fit, points, answers, g, eps)
     fit = fit_whole(fit.layers, ledger.X, ledger.y, g, eps)
     state.layers = fit.layers
-    left = 0.0 if state.lesson is None else state.lesson.left
-    return _result(ledger, link, fit, judge(fit, off, len(points), ledger, True, left), state)
+    return _result(ledger, link, fit, judge(fit, off, len(points), ledger, limits), state)
 
 
 def _result(ledger: Ledger, link: Link, fit: Whole, verdict: Verdict, state: _State) -> Identification:

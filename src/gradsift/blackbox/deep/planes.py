@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.polynomial import chebyshev
 from numpy.typing import NDArray
 
 from ...checking import Floats
-from .policy import POLICY
+from .policy import ReadingPolicy
 from .together import Search
 
 __all__ = ["FirstLayer", "Plane", "no_planes", "read_plane"]
@@ -19,7 +20,6 @@ _MOST_WINDOWS = 4
 _MOST_SHORTER = 6
 _SAME_PLANE = 1e-3  # sine of the angle up to which two planes at the same place are one
 _PARALLEL = 1e-5  # the same where they are as good as parallel
-_SMOOTH = 1e-7  # last coefficients over the range of a line that a polynomial describes
 
 
 @dataclass(frozen=True)
@@ -104,8 +104,8 @@ def no_planes(n_features: int, margin: float) -> FirstLayer:
 class _Tangent:
     """The answers along a short line as a monotone polynomial of the place."""
 
-    def __init__(self, places: Floats, answers: Floats, window: float) -> None:
-        self.window = window
+    def __init__(self, places: Floats, answers: Floats, window: float, smooth: float) -> None:
+        self.window, self.smooth = window, smooth
         self.coefficients = chebyshev.chebfit(places / window, answers, len(places) - 1)
         self.grid = np.linspace(-1.0, 1.0, 201)
         self.on_grid = chebyshev.chebval(self.grid, self.coefficients)
@@ -115,7 +115,7 @@ class _Tangent:
     def usable(self) -> bool:
         steps = np.diff(self.on_grid)
         size = np.abs(self.coefficients)
-        return bool(((steps > 0).all() or (steps < 0).all()) and size[-2:].max() < _SMOOTH * size[1:].max())
+        return bool(((steps > 0).all() or (steps < 0).all()) and size[-2:].max() < self.smooth * size[1:].max())
 
     def places(self, answers: Floats) -> Floats:
         """Return where on the line these answers are given; NaN outside the window."""
@@ -129,7 +129,7 @@ class _Tangent:
 
 
 def read_plane(
-    point: Floats, tangent: Floats, window: float, reach: float, rng: np.random.Generator
+    point: Floats, tangent: Floats, width: float, radius: float, how: ReadingPolicy, rng: np.random.Generator
 ) -> Search[Plane | None]:
     """Read the normal of the hyperplane through a steep point; about d + 13 queries, None if it is none.
 
@@ -137,10 +137,10 @@ def read_plane(
     ----------
     point, tangent : (d,) arrays
         Where the function is steep, and a direction that crosses the hyperplane.
-    window : float
-        Length along the tangent within which the answers change by a fair part of the whole step.
-    reach : float
-        Length of the tangents of the hyperplane on which it is tested.
+    width, radius : float
+        Jump over slope along the tangent, and distance of the point from the origin.
+    how : ReadingPolicy
+        With levers, d - 1 queries more for each.
 
     Notes
     -----
@@ -148,19 +148,47 @@ def read_plane(
     place, turn the answer after a step in any other direction into the place on the tangent that has the same answer:
     no truncation error, whatever the layers above do.
     """
-    rows, width = [], window / POLICY.steep
+    rows, window = [], how.steep * width
     for _ in range(_MOST_WINDOWS):
         nodes = window * np.cos(np.pi * (2 * np.arange(_ON_TANGENT) + 1) / (2 * _ON_TANGENT))
         numbers, answers = yield point + nodes[:, None] * tangent
-        line = _Tangent(nodes, answers, window)
+        line = _Tangent(nodes, answers, window, how.smooth)
         if line.usable:
             rows.append(numbers)
             break
         window /= 2.5
     else:
         return None
-    across = _complement(tangent)
-    steps, shifts = np.full(len(across), POLICY.step * window), np.full(len(across), np.nan)
+    normal = tangent
+    for length in (how.step, *how.levers):
+        turned = yield from _turned(normal, length * window, line, point, tangent)
+        if turned is None:
+            return None
+        normal = turned.normal
+        rows.append(turned.rows)
+    reach = radius / how.tangents
+    beside = rng.standard_normal((3, len(normal)))
+    beside -= np.outer(beside @ normal, normal)
+    numbers, answers = yield point + reach * beside / np.linalg.norm(beside, axis=1, keepdims=True)
+    returned = np.abs(line.places(answers)) < how.returns * window  # another unit may be crossed on the way
+    if returned.sum() < 2:
+        return None
+    rows.append(numbers[returned])
+    along = abs(float(normal @ tangent))
+    return Plane(normal, point, window * along, width * along, np.concatenate(rows))
+
+
+class _Turned(NamedTuple):
+    """A better normal, and the rows that it was read from."""
+
+    normal: Floats
+    rows: NDArray[np.intp]
+
+
+def _turned(normal: Floats, length: float, line: _Tangent, point: Floats, tangent: Floats) -> Search[_Turned | None]:
+    """Step from the point in all directions across a normal, shorter where that leads too far, and turn it."""
+    across, rows = _complement(normal), []
+    steps, shifts = np.full(len(across), length), np.full(len(across), np.nan)
     for _ in range(_MOST_SHORTER):
         todo = np.flatnonzero(np.isnan(shifts))
         if not len(todo):
@@ -171,17 +199,8 @@ def read_plane(
         steps[np.isnan(shifts)] /= 5
     if np.isnan(shifts).any():
         return None
-    normal = tangent + (shifts / steps) @ across
-    normal /= np.linalg.norm(normal)
-    beside = rng.standard_normal((3, len(normal)))
-    beside -= np.outer(beside @ normal, normal)
-    numbers, answers = yield point + reach * beside / np.linalg.norm(beside, axis=1, keepdims=True)
-    returned = np.abs(line.places(answers)) < POLICY.returns * window  # another unit may be crossed on the way
-    if returned.sum() < 2:
-        return None
-    rows.append(numbers[returned])
-    along = abs(float(normal @ tangent))
-    return Plane(normal, point, window * along, width * along, np.concatenate(rows))
+    turned = normal + float(normal @ tangent) * (shifts / steps) @ across
+    return _Turned(turned / np.linalg.norm(turned), np.concatenate(rows))
 
 
 def _complement(vector: Floats) -> Floats:

@@ -4,7 +4,29 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["POLICY", "DeepPolicy"]
+__all__ = ["COARSE_READING", "EXACT_READING", "POLICY", "DeepPolicy", "ReadingPolicy"]
+
+
+@dataclass(frozen=True)
+class ReadingPolicy:
+    """How hyperplanes are read, by the digits of the answers. Lengths are over the window."""
+
+    far: float  # radius of the circles over that at which a ray is flat
+    steep: float  # window over jump / slope
+    step: float  # beside the tangent
+    levers: tuple[float, ...]  # longer steps inside the hyperplane as it is known by then
+    smooth: float  # last coefficients over the range of a line that a polynomial describes
+    returns: float  # how near long tangents come back
+    tangents: float  # the circle's radius over the length of these
+    explained: float  # roundings of the largest answer that a student may leave in the root mean square
+
+
+# Doubles leave so many digits that short steps suffice; all are guesses but the tangents, from the row "20; 20,8": at
+# 20 other units are crossed.
+EXACT_READING = ReadingPolicy(200.0, 0.15, 0.3, (), 1e-7, 1e-3, 200.0, 300.0)
+# Arguments far out are known to four digits, so circles are smaller, windows wider, and levers follow. Looked at on the
+# seeds 900 to 905 of the row "float32".
+COARSE_READING = ReadingPolicy(40.0, 0.3, 1.0, (30.0,), 1e-3, 0.05, 40.0, 3.0)
 
 
 @dataclass(frozen=True)
@@ -12,27 +34,20 @@ class DeepPolicy:
     """Looked at on the seeds 900 and 901 of the rows of benchmarks/black_box_deep.py that are named, or guesses."""
 
     # Far circles. Distances are over the radius at which a ray is flat.
-    far: float = 200.0  # radius of the circles (guess)
     margin: float = 0.3  # from a hyperplane, where its unit stands still; doubled where it does not (guess)
     intervals: int = 32  # of the first half circle (guess)
-    quiet_circles: int = 2  # without a new unit, before the vertices are trusted (guess)
+    quiet_circles: int = 3  # without a new unit, before the vertices are trusted (guess)
     most_circles: int = 12  # guess
     attempts: int = 3  # guess
     asked_again: int = 3  # known signs elsewhere, per unit; CANYON-B: with 1, a unit is missed in 7 of 64
     most_missing: int = 30  # rounds of looking between equal signs with different answers (guess)
     most_margins: int = 5  # guess
 
-    # Reading a hyperplane. Lengths are over the window.
-    steep: float = 0.15  # window over jump / slope (guess)
-    step: float = 0.3  # beside the tangent (guess)
-    returns: float = 1e-3  # how near long tangents come back (guess)
-    tangents: float = 200.0  # the circle's radius over the length of these; "20; 20,8": at 20 other units are crossed
-
     # Students.
-    rows_per_unknown: float = 2.0  # guess
+    rows_per_unknown: float = 1.5  # "20; 20,8": at 1.4 and 2 students finish as often
+    patience: float = 3e-2  # least gain of 15 steps together; "20; 20,8": at 1e-3 none more finishes, in twice the time
     near_rows: float = 4.0  # the same near the origin, where slopes and offsets are unknowns, too; "10; 8,6,4"
-    planes_off: float = 1e-8  # of the spread: what the errors of hyperplanes leave near the origin; "two layers" of
-    #   hostile_boxes (tuning): 3e-9
+    near_floor: float = 1e-7  # of the spread: what the planes' own errors leave there; "10; 8,6,4": 4e-8
     few: float = 1.4  # sign patterns per unknown below which near points stand in for vertices (guess)
     few_deep: float = 2.0  # the same for more than one layer above the first, by the size `deepest` (guess)
     deepest: tuple[int, ...] = (12, 8)
@@ -41,25 +56,47 @@ class DeepPolicy:
     thin_steps: int = 60  # guess
     candidates: int = 16  # random units for each one that is added (guess)
     lengths: tuple[float, float] = (0.8, 2.0)  # of the rows of random units (guess)
+    stalled: float = 1e-9  # of the spread: the same, left where steps are too ill conditioned to go on (guess)
     nearly: float = 3e-4  # of the spread: left by an unfinished student that thinning may finish (guess)
+    runs: int = 6  # of each size with several layers (guess)
+    fresh_runs: int = 3  # of each size with one layer, before students are raised on what these agree on (guess)
+    raised: int = 7  # students without a gain, before the next size; "20; 20,20": at 4 some stop too soon
+    most_raised: int = 16  # guess
+    gain: float = 0.8  # of what the best one leaves, that counts as a gain (guess)
+    pool: int = 6  # best students that are asked (guess)
+    alike: float = 0.9  # correlation of two units from which they agree (guess)
+    kept: tuple[float, float] = (0.35, 0.85)  # of the units, drawn anew each time; "20; 20,20": 1 breeds copies
+    candidates_raised: int = 48  # random units for each one beside the agreed ones; CANYON-B "AT18"
+    longest_raised: float = 6.0  # of their rows in small students; CANYON-B "AT18"; "20; 20,20": too long in large ones
     hopes: int = 3  # units that an unfinished student may do without, tried at a time (guess)
-    effort: float = 20.0  # seconds of arithmetic for all students together, on a usual processor (guess)
-    effort_steps: int = 3000  # and beside these steps of the student at hand, which large networks need (guess)
-    runs: int = 6  # of each size; "20; 20,8": about 40% of the students of 13 units finish
+    step_work: float = 5e7  # multiplications in the time that a step costs anyway (guess)
+    most_work: float = 1e12  # multiplications of all students together: a minute or two (guess)
     runs_small: int = 8  # of sizes below `small` in sum
     small: int = 9
     runs_unlikely: int = 2  # of several layers above the first, as long as one may do (guess)
     last_resort: int = 28  # units, from which on several layers are also tried near the origin (guess)
     hopeless: float = 0.03  # of the spread, left by the best of all students up to `large` units (guess)
-    large: int = 18
+    large: int = 18  # and at least `beyond` more than the first layer has
+    beyond: int = 6  # guess
+    widest: tuple[float, float] = (4.0, 2.5)  # units above: so many, and so many for each of the first layer (guess)
     students: tuple[tuple[int, ...], ...] = (
-        (3,), (4,), (6,), (6, 4), (9,), (9, 6), (13,), (18,), (12, 8), (25,), (16, 12), (34,),
+        (3,), (4,), (6,), (6, 4), (9,), (9, 6), (13,), (18,), (12, 8), (25,), (34,), (16, 12),
     )  # fmt: skip
 
     # All layers at once.
     near_per_unit: float = 2.0  # near points for each unit of the first layer, in each round (guess)
     near_points: int = 16  # and beside these (guess)
-    spreads: tuple[float, ...] = (1.5, 3.0, 1.0, 6.0)  # rounds, and arguments of the first layer in them (guess)
+    spreads: tuple[float, ...] = (
+        1.5,
+        3.0,
+        1.0,
+        6.0,
+        1.5,
+        3.0,
+        1.0,
+        6.0,
+    )  # arguments of the first layer, in the rounds (guess)
+    offered: int = 6  # places for each point of a later round, of which those that tell most are asked (guess)
     known_well: float = 0.5  # share of the certificate's error bound that ends these rounds (guess)
     fresh: int = 6  # points of each of five kinds (guess)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -9,8 +10,9 @@ import numpy as np
 from ...activations import Activation
 from ...checking import Floats
 from ...errors import NotIdentifiable
-from ..asking import EPS, Ledger
-from .descent import Effort
+from ..asking import Ledger
+from .agreeing import raise_student
+from .crossings import reading_of
 from .nearby import near_points
 from .planes import FirstLayer
 from .policy import POLICY
@@ -50,12 +52,12 @@ class _Class:
     ) -> None:
         self.ledger, self.first, self.radius, self.g, self.rng = ledger, first, radius, g, rng
         self.vertices = known_vertices(ledger, first, 0.5 * radius)
-        self.n_patterns = n_patterns(len(first), ledger.n_features)
         self.near: Floats = np.empty((0, ledger.n_features))
         self.near_answers: Floats = np.empty(0)
-        self.effort = Effort(POLICY.effort, POLICY.effort_steps)
         self.best: Pupil | None = None
         self.tried: list[tuple[int, ...]] = []
+        self.pool: list[Pupil] = []  # the best with one hidden layer, on vertices
+        self.work = 0.0
 
     def on_vertices(self, widths: tuple[int, ...], n_runs: int) -> bool:
         """Train students of these widths on vertices; True if one explains them."""
@@ -64,6 +66,16 @@ class _Class:
         if missing > 0:
             self.vertices = ask_vertices(self.ledger, self.first, self.radius, missing, self.vertices, self.rng)
         return self._runs(self.vertices.signs, self.vertices.answers, widths, n_runs, None)
+
+    @property
+    def n_patterns(self) -> int:
+        """Number of sign patterns that the first layer has."""
+        return n_patterns(len(self.first), self.ledger.n_features)
+
+    @property
+    def tired(self) -> bool:
+        """Whether all students together have worked enough."""
+        return self.work > POLICY.most_work
 
     def on_points(self, widths: tuple[int, ...], n_runs: int) -> bool:
         """Train students with a front on points near the origin and on vertices; True if one explains them."""
@@ -83,18 +95,43 @@ class _Class:
     def _runs(self, X: Floats, answers: Floats, widths: tuple[int, ...], n_runs: int, front: Front | None) -> bool:
         mean, spread = float(answers.mean()), float(answers.std()) or 1.0
         y = (answers - mean) / spread
-        target = max(300 * EPS * self.ledger.largest / spread, 1e-13 if front is None else POLICY.planes_off)
+        rounding = reading_of(self.ledger).explained * self.ledger.eps * self.ledger.largest
+        target = max(rounding / spread, 1e-13 if front is None else POLICY.near_floor)
         self.tried.append(widths)
-        for _ in range(n_runs):
-            pupil = grow_student(X, y, widths, self.g, target, self.rng, front, self.effort)
+        for pupil in self._students(X, y, widths, n_runs, target, front):
             if target < pupil.rms < POLICY.nearly:
-                pupil = thin_out(pupil, X, y, self.g, target, 3.0, self.effort)
+                pupil = thin_out(pupil, X, y, self.g, target, loose=3.0)
+            self.work += pupil.work
             if self.best is None or pupil.rms < self.best.rms:
                 self.best = _scaled(pupil, mean, spread)
             if pupil.rms <= 3 * target:
                 self.best = _scaled(thin_out(pupil, X, y, self.g, 3 * target), mean, spread)
                 return True
+            if self.tired:
+                break
         return False
+
+    def _students(
+        self, X: Floats, y: Floats, widths: tuple[int, ...], n_runs: int, target: float, front: Front | None
+    ) -> Iterator[Pupil]:
+        """Yield students of these widths; with one layer on vertices those raised on what the best agree on, too."""
+        if front is not None or len(widths) > 1:
+            yield from (grow_student(X, y, widths, self.g, target, self.rng, front) for _ in range(n_runs))
+            return
+        for _ in range(POLICY.fresh_runs):
+            yield self._remembered(grow_student(X, y, widths, self.g, target, self.rng))
+        idle, best = 0, min(p.rms for p in self.pool)
+        for _ in range(POLICY.most_raised):
+            if idle >= POLICY.raised:
+                break
+            pupil = raise_student(self.pool, X, y, widths[0], self.g, target, self.rng)
+            idle = 0 if pupil.rms < POLICY.gain * best else idle + 1
+            best = min(best, pupil.rms)
+            yield self._remembered(pupil)
+
+    def _remembered(self, pupil: Pupil) -> Pupil:
+        self.pool = sorted([*self.pool, pupil], key=lambda p: p.rms)[: POLICY.pool]
+        return pupil
 
 
 def _scaled(pupil: Pupil, mean: float, spread: float) -> Pupil:
@@ -119,9 +156,9 @@ def teach(
         Hidden layers of the whole network, if they are given.
     """
     room = _Class(ledger, first, radius, g, rng)
-    explained = False
+    explained, widest = False, max(POLICY.small, POLICY.widest[0] + POLICY.widest[1] * len(first))
     for sizes in POLICY.students:
-        if n_layers is not None and len(sizes) != n_layers - 1:
+        if (n_layers is not None and len(sizes) != n_layers - 1) or sum(sizes) > widest:
             continue
         n_runs = POLICY.runs_small if sum(sizes) < POLICY.small else POLICY.runs
         needed = POLICY.few * n_unknowns(len(first), sizes)
@@ -134,8 +171,11 @@ def teach(
             explained = room.on_vertices(sizes, POLICY.runs_unlikely if unlikely else n_runs)
             if not explained and len(sizes) > 1 and sum(sizes) >= POLICY.last_resort:
                 explained = room.on_points(sizes, n_runs)
-        if explained or (sum(sizes) >= POLICY.large and room.best is not None and room.best.rms > POLICY.hopeless):
+        hopeless = room.best is not None and room.best.rms > POLICY.hopeless
+        if explained or room.tired or (hopeless and sum(sizes) >= max(POLICY.large, len(first) + POLICY.beyond)):
             break
+    if room.best is not None and room.best.rms < POLICY.stalled:
+        explained = True  # all layers at once will tell
     if room.best is None:
         raise NotIdentifiable(f"No student has {n_layers} hidden layers: give layers=2, 3 or 'auto'.")
     return Taught(room.best, explained, room.best.rms, tuple(room.tried))

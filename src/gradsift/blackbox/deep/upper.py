@@ -8,7 +8,7 @@ random more often ends in a local minimum; it has more units than the network, a
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -16,11 +16,11 @@ import numpy as np
 
 from ...activations import Activation
 from ...checking import Floats
-from .descent import Effort, descend
+from .descent import descend
 from .policy import POLICY
 from .tower import Layers, jacobian, pass_through, to_vector, with_vector
 
-__all__ = ["Front", "Pupil", "grow_student", "n_unknowns", "thin_out", "train"]
+__all__ = ["Front", "Pupil", "grow_student", "n_unknowns", "thin_out", "train", "widened", "with_output"]
 
 
 class Front(NamedTuple):
@@ -37,11 +37,13 @@ class Front(NamedTuple):
 
 @dataclass(frozen=True)
 class Pupil:
-    """A student: its layers above the first, the root mean square of what it leaves, and its front if it has one."""
+    """A student: its layers above the first, the root mean square of what it leaves, its front if it has one, and the
+    multiplications that its training took."""
 
     layers: Layers
     rms: float
     front: Front | None = None
+    work: float = 0.0
 
     @property
     def widths(self) -> tuple[int, ...]:
@@ -56,9 +58,8 @@ def n_unknowns(n_inputs: int, widths: tuple[int, ...]) -> int:
 
 
 def train(
-    layers: Layers, X: Floats, y: Floats, g: Activation, most_steps: int, target: float, front: Front | None = None,
-    effort: Effort | None = None,
-) -> Pupil:  # fmt: skip
+    layers: Layers, X: Floats, y: Floats, g: Activation, most_steps: int, target: float, front: Front | None = None
+) -> Pupil:
     """Fit all parameters from this start; X are signs, or heights where there is a front."""
 
     def problem(theta: Floats) -> tuple[Floats, Callable[[], Floats]]:
@@ -79,12 +80,12 @@ def train(
         return passed.values - y, derivatives
 
     if front is None:
-        found = descend(problem, to_vector(layers), most_steps, target, effort=effort)
-        return Pupil(with_vector(layers, found.parameters), found.rms)
-    found = descend(with_front, np.concatenate([*front, to_vector(layers)]), most_steps, target, effort=effort)
+        found = descend(problem, to_vector(layers), most_steps, target)
+        return Pupil(with_vector(layers, found.parameters), found.rms, None, found.work)
+    found = descend(with_front, np.concatenate([*front, to_vector(layers)]), most_steps, target)
     k = X.shape[1]
     after = Front(np.clip(found.parameters[:k], -30, 30), found.parameters[k : 2 * k])
-    return Pupil(with_vector(layers, found.parameters[2 * k :]), found.rms, after)
+    return Pupil(with_vector(layers, found.parameters[2 * k :]), found.rms, after, found.work)
 
 
 def grow_student(
@@ -95,7 +96,6 @@ def grow_student(
     target: float,
     rng: np.random.Generator,
     front: Front | None = None,
-    effort: Effort | None = None,
 ) -> Pupil:
     """Train a student on the (n, k) rows: half of its units first, then three quarters, then all."""
     inside = X if front is None else front.awake(X, g)
@@ -104,15 +104,17 @@ def grow_student(
     sizes = (X.shape[1], *half)
     for n_inputs, n in pairwise(sizes):
         layers.append(_random_units(n, n_inputs, rng))
-    pupil = train(_with_output(layers, inside, y, g), X, y, g, POLICY.first_steps, target, front, effort)
+    pupil = train(with_output(layers, inside, y, g), X, y, g, POLICY.first_steps, target, front)
     for part, steps in ((0.75, POLICY.first_steps), (1.0, POLICY.last_steps)):
         if pupil.rms <= target:
             break
         wanted = tuple(max(h, int(part * w)) for h, w in zip(half, widths))
         grown, inside = pupil.layers, _inside(pupil, X, g)
         for number, width in enumerate(wanted):
-            grown = _widened(grown, number, width - pupil.widths[number], inside, y, g, rng)
-        pupil = train(grown, X, y, g, steps, target, pupil.front, effort)
+            grown = widened(grown, number, width - pupil.widths[number], inside, y, g, rng)
+        spent = pupil.work
+        pupil = train(grown, X, y, g, steps, target, pupil.front)
+        pupil = replace(pupil, work=pupil.work + spent)
     return pupil
 
 
@@ -121,29 +123,30 @@ def _inside(pupil: Pupil, X: Floats, g: Activation) -> Floats:
     return X if pupil.front is None else pupil.front.awake(X, g)
 
 
-def thin_out(
-    pupil: Pupil, X: Floats, y: Floats, g: Activation, target: float, loose: float = 0.0, effort: Effort | None = None
-) -> Pupil:
+def thin_out(pupil: Pupil, X: Floats, y: Floats, g: Activation, target: float, loose: float = 0.0) -> Pupil:
     """Drop units of any layer as long as the rest, trained again, leaves no more than the target.
 
     Parameters
     ----------
     loose : float
         What is left may instead grow by this factor: an unfinished fit with units to spare often finishes with fewer.
+
+    Returns
+    -------
+    pupil : Pupil
+        Its work is that of all tries.
     """
     for _ in range(sum(pupil.widths)):
         limit = max(target, loose * pupil.rms)
-        fewer = _one_fewer(pupil, X, y, g, target, limit, POLICY.hopes if loose else sum(pupil.widths), effort)
-        if fewer is None:
-            break
+        fewer = _one_fewer(pupil, X, y, g, target, limit, POLICY.hopes if loose else sum(pupil.widths))
+        if fewer.widths == pupil.widths:
+            return fewer
         pupil = fewer
     return pupil
 
 
-def _one_fewer(
-    pupil: Pupil, X: Floats, y: Floats, g: Activation, target: float, limit: float, most: int, effort: Effort | None
-) -> Pupil | None:
-    """Return a student with one unit fewer that leaves at most `limit`; None if none of the `most` least can go."""
+def _one_fewer(pupil: Pupil, X: Floats, y: Floats, g: Activation, target: float, limit: float, most: int) -> Pupil:
+    """Return a student with one unit fewer that leaves at most `limit`; the same if none of the `most` least can go."""
     inside = _inside(pupil, X, g)
     passed = pass_through(pupil.layers, inside, g)
     order = []
@@ -152,12 +155,14 @@ def _one_fewer(
             active = passed.inputs[number + 1]
             effect = np.linalg.norm(pupil.layers[number + 1][0], axis=0) * active.std(axis=0)
             order += [(float(e), number, unit) for unit, e in enumerate(effect)]
+    work = pupil.work
     for _, number, unit in sorted(order)[:most]:
         layers = _without(pupil.layers, number, unit, passed.inputs[number + 1][:, unit].mean())
-        fewer = train(_with_output(layers[:-1], inside, y, g), X, y, g, POLICY.thin_steps, target, pupil.front, effort)
+        fewer = train(with_output(layers[:-1], inside, y, g), X, y, g, POLICY.thin_steps, target, pupil.front)
+        work += fewer.work
         if fewer.rms <= limit:
-            return fewer
-    return None
+            return replace(fewer, work=work)
+    return replace(pupil, work=work)
 
 
 def _without(layers: Layers, number: int, unit: int, mean: float) -> Layers:
@@ -167,7 +172,7 @@ def _without(layers: Layers, number: int, unit: int, mean: float) -> Layers:
     return [*layers[:number], (W[kept], b[kept]), (V[:, kept], c + V[:, unit] * mean), *layers[number + 2 :]]
 
 
-def _with_output(hidden: Layers, X: Floats, y: Floats, g: Activation) -> Layers:
+def with_output(hidden: Layers, X: Floats, y: Floats, g: Activation) -> Layers:
     """Return hidden layers with the best output weights for them."""
     active = X
     for W, b in hidden:
@@ -176,16 +181,19 @@ def _with_output(hidden: Layers, X: Floats, y: Floats, g: Activation) -> Layers:
     return [*hidden, (v[None, :-1], v[-1:])]
 
 
-def _random_units(n: int, n_inputs: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
-    lengths = np.exp(rng.uniform(np.log(POLICY.lengths[0]), np.log(POLICY.lengths[1]), n))
+def _random_units(
+    n: int, n_inputs: int, rng: np.random.Generator, longest: float = POLICY.lengths[1]
+) -> tuple[Floats, Floats]:
+    lengths = np.exp(rng.uniform(np.log(POLICY.lengths[0]), np.log(longest), n))
     W = rng.standard_normal((n, n_inputs))
     W *= (lengths / np.linalg.norm(W, axis=1))[:, None]
     return W, 0.5 * lengths * rng.standard_normal(n)
 
 
-def _widened(
-    layers: Layers, number: int, n: int, X: Floats, y: Floats, g: Activation, rng: np.random.Generator
-) -> Layers:
+def widened(
+    layers: Layers, number: int, n: int, X: Floats, y: Floats, g: Activation, rng: np.random.Generator,
+    candidates: int = POLICY.candidates, longest: float = POLICY.lengths[1],
+) -> Layers:  # fmt: skip
     """Add units to a hidden layer; to the last one those of several random ones that explain most of what is left."""
     if n < 1:
         return layers
@@ -199,7 +207,7 @@ def _widened(
     passed = pass_through(layers, X, g)
     left, inputs = y - passed.values, passed.inputs[number]
     for _ in range(n):
-        more, offsets = _random_units(POLICY.candidates, W.shape[1], rng)
+        more, offsets = _random_units(candidates, W.shape[1], rng, longest)
         active = g.value(inputs @ more.T + offsets)
         active = active - active.mean(axis=0)
         sizes = np.linalg.norm(active, axis=0) + 1e-12
@@ -207,4 +215,4 @@ def _widened(
         best = int(np.argmax(np.abs(scores)))
         left = left - scores[best] / sizes[best] * active[:, best]
         W, b = np.concatenate([W, more[best : best + 1]]), np.append(b, offsets[best])
-    return _with_output([*layers[:number], (W, b)], X, y, g)
+    return with_output([*layers[:number], (W, b)], X, y, g)

@@ -6,7 +6,7 @@ import numpy as np
 
 from ...activations import Activation
 from ...checking import Floats
-from ...checks import DEEP, Verdict, deep, n_of
+from ...checks import DeepLimits, Verdict, deep, n_of
 from ...geometry import normalize_rows
 from ..asking import Ledger
 from .nearby import near_points
@@ -33,23 +33,23 @@ def how_far_off(fit: Whole, X: Floats, answers: Floats, g: Activation, eps: floa
     return float((np.abs(passed.values - answers) / allowed).max())
 
 
-def judge(fit: Whole, off: float, n_fresh: int, ledger: Ledger, explained: bool, left: float) -> Verdict:
+def judge(fit: Whole, off: float, n_fresh: int, ledger: Ledger, limits: DeepLimits) -> Verdict:
     """Check a fitted network against all answers, fresh ones, and its own conditioning."""
     worst, where = _least_determined(fit)
     widths = [len(b) for _, b in fit.layers[:-1]]
     shown = " and ".join(map(str, widths))
     n = sum(W.size + b.size for W, b in fit.layers)
     checks = [
-        deep.answers_met(fit.chi, fit.worst, ledger.n_queries, DEEP),
-        deep.foretold(off, n_fresh, DEEP),
-        deep.every_row(worst, where, DEEP),
-        deep.spare_answers(ledger.n_queries - n, DEEP),
+        deep.answers_met(fit.chi, fit.worst, ledger.n_stored, limits),
+        deep.foretold(off, n_fresh, limits),
+        deep.every_row(worst, where, limits),
+        deep.spare_answers(ledger.n_stored - n, limits),
     ]
     layers = n_of(len(widths), "hidden layer")
     return Verdict(
         tuple(checks),
-        found=f"{layers} of {shown} units found" + ("" if explained else f", leaving {left:.2g} of the spread"),
-        claim=f"all {ledger.n_queries} answers agree with {layers} of {shown} units within {fit.worst:.2g} times the "
+        found=f"{layers} of {shown} units found",
+        claim=f"all {ledger.n_stored} answers agree with {layers} of {shown} units within {fit.worst:.2g} times the "
         f"rounding error, {n_of(n_fresh, 'fresh one')} among them, and rounding explains a relative error of at most "
         f"{worst:.1g} in any unit",
     )

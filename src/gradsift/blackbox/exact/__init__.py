@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from .coarse import identify_coarse, is_fine
+from .coarse import coarse_ledger, identify_coarse, is_fine
 from .families import AlgebraicTails, WrongFamily
 from .search import identify
 
-__all__ = ["AlgebraicTails", "WrongFamily", "identify", "identify_coarse", "is_fine"]
+__all__ = ["AlgebraicTails", "WrongFamily", "coarse_ledger", "identify", "identify_coarse", "is_fine"]

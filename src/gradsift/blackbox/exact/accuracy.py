@@ -19,13 +19,13 @@ class Changes:
 
     Attributes
     ----------
-    own : list of (d + 1, n) arrays
+    own : (k, d + 1, n) array
         Of each unit's (a, b).
     shared : (k + 1, n) or (k + 1 + d, n) array
         Of the weights, the intercept and, where there is one, the linear term.
     """
 
-    own: list[Floats]
+    own: Floats
     shared: Floats
 
 
@@ -72,15 +72,12 @@ def noise_level(residuals: Floats, noise: Floats, ledger: Ledger, n_units: int) 
 
 def summarise(net: Net, changes: Changes, level: float) -> Errors:
     """Turn the changes under draws of standard noise, times a noise level, into errors."""
-    n_draws = changes.shared.shape[1]
     weight, intercept, linear = np.split(level * changes.shared, [net.k, net.k + 1])
-    lengths = np.linalg.norm(net.a, axis=1)
-    along, across, offset, worst = (np.zeros((net.k, n_draws)) for _ in range(4))
-    for number, part in enumerate(changes.own):
-        along[number] = level * (net.a[number] @ part[:-1]) / lengths[number]
-        worst[number] = level * np.linalg.norm(part[:-1], axis=0) / lengths[number]
-        across[number] = np.sqrt(np.maximum(worst[number] ** 2 - (along[number] / lengths[number]) ** 2, 0))
-        offset[number] = level * part[-1]
+    lengths = np.linalg.norm(net.a, axis=1)[:, None]
+    slopes, offset = changes.own[:, :-1], level * changes.own[:, -1]
+    along = level * np.einsum("kd,kdn->kn", net.a, slopes) / lengths
+    worst = level * np.sqrt(np.einsum("kdn,kdn->kn", slopes, slopes)) / lengths
+    across = np.sqrt(np.maximum(worst**2 - (along / lengths) ** 2, 0))
     relative = np.maximum(worst, np.abs(offset) / (1 + np.abs(net.b))[:, None])
     relative = np.maximum(relative, np.abs(weight) / np.abs(net.u)[:, None])
     return Errors(

@@ -3,7 +3,7 @@
 Each unit has a *core*: three rows in its plane and its d - 2 probes, on which no other unit moves. For given weights
 and intercept the core alone determines the unit, and inverting it costs O(d). All other rows are few; they enter by
 the Woodbury formula, so that a network of k units in dimension d is solved in O(k d m) flops for m such rows,
-where a dense factorisation would take O(k^3 d^3).
+where a dense factorisation would take O(k^3 d^3). The cores of all units from one plane are handled together.
 """
 
 from __future__ import annotations
@@ -12,54 +12,115 @@ from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cho_factor, cho_solve, lstsq, solve_triangular
 
 from ...checking import Floats
-from ..asking import Ledger
+from ..arrays import Array
+from ..threads import all_threads
 from .accuracy import Changes, Errors, noise_level, summarise
-from .net import Net, Probe
-from .probe_rows import probe_rows
+from .probe_rows import ProbeRows
+from .replies import AllReplies, NetSeen
 
 __all__ = ["BlockSystem"]
 
+Ints = NDArray[np.intp]
 
-class _Core:
-    """One unit's core rows, and how to divide by them.
 
-    Around the probe's base the unknowns are the unit's frame coordinates and its argument at the base.
+class _Cores:
+    """The core rows of n units from one plane, how to divide by them, and the extra rows on which these units move.
+
+    Around a probe's base the unknowns are the unit's frame coordinates and its argument at the base.
     """
 
-    def __init__(self, net: Net, number: int, probe: Probe, row_slopes: Floats, ledger: Ledger) -> None:
-        self.probe = probe
-        self.frame = self.probe.frame
-        self.across = probe_rows(net, number, self.probe, ledger)
-        rows = self.probe.rows
-        flat = (ledger.X[rows] - self.probe.base) @ self.frame.plane.T
-        full = np.concatenate([flat, np.ones((len(rows), 1))], axis=1) * row_slopes[:, None]
-        triples = np.array(list(combinations(range(len(rows)), 3)))
-        scaled = full / np.abs(full).max(axis=0)
-        best = triples[int(np.argmax(np.abs(np.linalg.det(scaled[triples]))))]  # the most informative three rows
-        self.chosen, self.in_plane = rows[best], full[best]  # (3,), and (3, 3) weighted
-        self.weights = self.across.slopes * self.across.weights  # (d - 2,)
+    def __init__(self, across: ProbeRows, seen: NetSeen, replies: AllReplies) -> None:
+        self.xp, self.across, self.stack = replies.xp, across, across.stack
+        self.weights = across.slopes * across.weights  # (n, d - 2)
+        plane = self.stack.frame.plane
+        flat, bases = (self.xp.get(rows @ plane.T) for rows in (replies.X, self.stack.bases))
+        slopes, noise = self.xp.get(seen.slopes), self.xp.get(seen.noise)
+        shared = self.xp.get((abs(seen.arguments) <= seen.at.net.link.flat).sum(1)) > 1  # rows on which several move
+        self.chosen = np.empty((len(bases), 3), dtype=np.intp)
+        in_plane = np.empty((len(bases), 3, 3))
+        counts = np.array([len(probe.rows) for probe in self.stack.probes])
+        for count in np.unique(counts):
+            which = np.flatnonzero(counts == count)
+            rows = np.array([self.stack.probes[i].rows for i in which])  # (n, count)
+            ones = np.ones((*rows.shape, 1))
+            full = np.concatenate([flat[rows] - bases[which, None], ones], axis=2)
+            full *= (slopes[rows, self.stack.units[which, None]] / noise[rows])[:, :, None]
+            best = _most_informative(full, shared[rows])
+            self.chosen[which] = np.take_along_axis(rows, best, axis=1)
+            in_plane[which] = np.take_along_axis(full, best[:, :, None], axis=1)
+        self.in_plane = self.xp.put(in_plane)  # (n, 3, 3), weighted
+        self.in_rows = self.xp.put(self.chosen)
 
-    def local(self, rows: Floats) -> Floats:
-        """Return rows of X as equations in the core's unknowns: two in the plane, argument at the base, the others."""
-        coordinates = self.frame.coordinates(rows - self.probe.base)
-        return np.concatenate([coordinates[:, :2], np.ones((len(rows), 1)), coordinates[:, 2:]], axis=1)
+    def couple(self, extra: Ints, seen: NetSeen, replies: AllReplies) -> None:
+        """Divide the extra rows on which these units move by their cores: P such pairs of unit and row.
 
-    def divide(self, right: Floats) -> Floats:
-        """Return the change of (a, b) that gives these weighted changes of the core rows, (d + 1, n) -> (d + 1, n)."""
-        plane = np.linalg.solve(self.in_plane, right[:3])
-        across = (right[3:] / self.weights[:, None] - plane[2]) / self.probe.lengths[:, None]
-        a = self.frame.from_coordinates(np.concatenate([plane[:2], across]).T).T
-        return np.concatenate([a, plane[2:] - self.probe.base @ a])
+        Far out few rows move a unit, so that they take about as much memory as a few networks.
+        """
+        xp, extra_rows = self.xp, self.xp.put(extra)
+        arguments = seen.arguments[extra_rows][:, self.stack.here]  # (m, n)
+        self.owners, self.rows = xp.where(abs(arguments.T) <= seen.at.net.link.flat)
+        self.ends = np.searchsorted(xp.get(self.owners), np.arange(len(self.stack.units) + 1))
+        stored = extra_rows[self.rows]
+        slopes = (seen.slopes[stored, self.stack.here[self.owners]] / seen.noise[stored])[:, None]
+        local = self.stack.frame.coordinates(replies.X[stored] - self.stack.bases[self.owners]) * slopes
+        across = local[:, 2:] / (self.weights * self.stack.lengths)[self.owners]
+        plane = xp.join([local[:, :2], slopes], axis=1)
+        plane[:, 2] -= (across * self.weights[self.owners]).sum(1)
+        plane = xp.solve(self.in_plane.swapaxes(1, 2)[self.owners], plane[:, :, None])[:, :, 0]
+        self.coupling = xp.join([plane, across], axis=1)  # (P, d + 1)
 
-    def divide_left(self, rows: Floats) -> Floats:
-        """Return equations (n, d + 1), as given by `local`, times the inverse of the core."""
-        across = rows[:, 3:] / (self.weights * self.probe.lengths)
-        plane = rows[:, :3].copy()
-        plane[:, 2] -= across @ self.weights
-        return np.concatenate([np.linalg.solve(self.in_plane.T, plane.T).T, across], axis=1)
+    def of_unit(self, place: int) -> slice:
+        """Return where the pairs of one unit are."""
+        return slice(int(self.ends[place]), int(self.ends[place + 1]))
+
+    def spread_into(self, spread: Array) -> None:
+        """Add the squares of all couplings to an (m, m) matrix."""
+        for place in range(len(self.stack.units)):
+            mine = self.of_unit(place)
+            rows, coupling = self.rows[mine], self.coupling[mine]
+            spread[rows[:, None], rows] += coupling @ coupling.T
+
+    def times_shared(self, shared: Array) -> Array:
+        """Return the couplings times the core rows' derivatives in weights, intercept and linear term, (P, k + 1)."""
+        product = self.across.times_shared(self.coupling[:, 3:], self.owners, shared.shape[1], self.xp)
+        for place in range(3):
+            product += self.coupling[:, place, None] * shared[self.in_rows[:, place]][self.owners]
+        return product
+
+    def take_from(self, left: Array, core: Array) -> None:
+        """Subtract from the extra rows (m, q) what core rows (n, d + 1, q) say about them."""
+        parts = [self.coupling[self.of_unit(i)] @ core[i] for i in range(len(core))]
+        self.xp.add_rows(left, self.rows, -self.xp.join(parts))
+
+    def changes(self, core: Array, shared: Array, shared_rows: Array, dual: Array) -> Array:
+        """Return the changes of (a, b), (n, d + 1, q), given those of all that units share and of the extra rows."""
+        right = core - self.xp.join(
+            [shared_rows[self.in_rows] @ shared, self.across.shared_times(shared, self.xp)], axis=1
+        )  # fmt: skip
+        for place in range(len(right)):
+            mine = self.of_unit(place)
+            right[place] += self.coupling[mine].T @ dual[self.rows[mine]]
+        plane = self.xp.solve(self.in_plane, right[:, :3])
+        across = (right[:, 3:] / self.weights[:, :, None] - plane[:, 2:]) / self.stack.lengths[:, :, None]
+        n, _, q = across.shape
+        local = self.xp.join([plane[:, :2], across], axis=1).swapaxes(1, 2).reshape(n * q, -1)
+        a = self.stack.frame.from_coordinates(local).reshape(n, q, -1)
+        offsets = plane[:, 2] - (a @ self.stack.bases[:, :, None])[:, :, 0]
+        return self.xp.join([a, offsets[:, :, None]], axis=2).swapaxes(1, 2)
+
+
+def _most_informative(rows: Floats, shared: NDArray[np.bool_]) -> Ints:
+    """Return, for n sets of at least three rows, the numbers of those three whose determinant is largest, (n, 3).
+
+    Rows on which other units move too, `shared` (n, rows), are taken only for want of others.
+    """
+    if rows.shape[1] == 3:
+        return np.tile(np.arange(3), (len(rows), 1))
+    triples = np.array(list(combinations(range(rows.shape[1]), 3)))
+    scaled = rows / np.abs(rows).max(axis=1, keepdims=True) * np.where(shared, 1e-30, 1.0)[:, :, None]
+    return np.asarray(triples[np.argmax(np.abs(np.linalg.det(scaled[:, triples])), axis=1)])
 
 
 class BlockSystem:
@@ -69,92 +130,88 @@ class BlockSystem:
     unit must have a probe.
     """
 
-    def __init__(self, net: Net, ledger: Ledger) -> None:
-        self.net, self.ledger = net, ledger
-        X, link = ledger.X, net.link
-        arguments = net.arguments(X)
-        self.noise = net.noise(X, ledger) * ledger.doubts
-        # No Jacobian of the layer is formed here: its blocks by unit are divided by their cores as they come.
-        values = link.odd.value(arguments)
-        slopes = link.odd.derivative(arguments) * net.u / self.noise[:, None]  # (m, k)
-        self.residuals = (ledger.y - net.predict(X)) / self.noise
-        globals_ = net.shared_inputs(X, values) / self.noise[:, None]  # (m, k + 1), or d more
-        self.cores = [
-            _Core(net, number, probe, slopes[probe.rows, number], ledger)
-            for number, probe in enumerate(net.probes)
-            if probe is not None
-        ]
-        taken = np.zeros(len(X), dtype=bool)
-        for core in self.cores:
-            taken[core.chosen] = True
+    def __init__(self, seen: NetSeen, replies: AllReplies) -> None:
+        self.xp, self.ledger, self.noise = replies.xp, replies.ledger, seen.noise
+        self.linearised_at = seen
+        parts = [seen.values, self.xp.zeros(len(replies.X), 1) + 1]
+        design = self.xp.join(parts if seen.at.linear is None else [*parts, replies.X], axis=1)
+        self.shared_rows = design / self.noise[:, None]  # (m, k + 1), or d more
+        self.cores = [_Cores(part, seen, replies) for part in seen.probes if part.stack.latest]
+        taken = np.zeros(len(replies.X), dtype=bool)
+        for cores in self.cores:
+            taken[cores.chosen] = True
         self.extra = np.flatnonzero(~taken)
-        self.X, self.slopes, self.globals = X, slopes, globals_
+        for cores in self.cores:
+            cores.couple(self.extra, seen, replies)
         self._eliminate()
 
-    def _coupling(self, number: int) -> tuple[NDArray[np.intp], Floats]:
-        """Return the extra rows on which unit `number` moves, and those rows divided by its core."""
-        core = self.cores[number]
-        strength = self.slopes[self.extra, number]
-        rows = np.flatnonzero(strength != 0)
-        return rows, core.divide_left(core.local(self.X[self.extra[rows]]) * strength[rows, None])
-
-    def _core_globals(self, number: int) -> Floats:
-        core = self.cores[number]
-        across = core.across
-        points = core.probe.base[None] if self.net.linear is None else core.probe.points()
-        probes = self.net.shared_inputs(points, across.values) * across.weights[:, None]
-        return np.concatenate([self.globals[core.chosen], probes])  # (d + 1, k + 1), or d more columns
-
     def _eliminate(self) -> None:
-        m = len(self.extra)
-        spread = np.eye(m)
-        design = self.globals[self.extra].copy()
-        for number in range(self.net.k):
-            rows, coupling = self._coupling(number)
-            spread[np.ix_(rows, rows)] += coupling @ coupling.T
-            design[rows] -= coupling @ self._core_globals(number)
+        xp, m = self.xp, len(self.extra)
+        spread = xp.zeros(m, m)
+        diagonal = xp.numbers(m)
+        spread[diagonal, diagonal] = 1.0
+        design = self.shared_rows[xp.put(self.extra)]
+        for cores in self.cores:
+            cores.spread_into(spread)
+            xp.add_rows(design, cores.rows, -cores.times_shared(self.shared_rows))
         # Rows that are a million times more precise than the cores foretell would drown the unit matrix in rounding.
-        spread[np.diag_indices(m)] *= 1 + 1e-12
-        self.factor = cho_factor(spread, lower=True)
-        self.design = design  # (m, k + 1)
-        white = solve_triangular(self.factor[0], design, lower=True)
-        self.scale = np.linalg.norm(white, axis=0)
-        self.q, self.r = np.linalg.qr(white / self.scale)
+        spread[diagonal, diagonal] *= 1 + 1e-12
+        with all_threads():
+            self.factor, self.design = xp.cholesky(spread), design
+            white = xp.divide_lower(self.factor, design)
+            self.scale = xp.columns_lengths(white)
+            self.q, self.r = xp.qr(white / self.scale)
+        pivots = abs(self.r.diagonal())
+        if not float(pivots.min()) > 1e-14 * float(pivots.max()):
+            raise np.linalg.LinAlgError("The replies leave a direction of the parameters open.")
 
-    def solve(self, extra: Floats, cores: list[Floats]) -> Changes:
+    def holds_at(self, seen: NetSeen, most: float) -> bool:
+        """Say whether a network is so close to the one linearised at that no argument that counts changed by `most`.
+
+        Slopes are then as good as the same, and so are these equations.
+        """
+        old = self.linearised_at
+        counts = abs(old.arguments) <= seen.at.net.link.flat
+        changes = [self.xp.widest((seen.arguments - old.arguments) * counts)]
+        changes += [self.xp.widest(new.slopes / was.slopes - 1) for new, was in zip(seen.probes, old.probes)]
+        return max(float(change.max()) for change in changes) < most
+
+    def solve(self, extra: Array, cores: list[Array]) -> Changes:
         """Least squares for several right-hand sides.
 
         Parameters
         ----------
-        extra : (m, n) array
+        extra : (m, q) array
             Weighted residuals of the extra rows.
-        cores : list of (d + 1, n) arrays
-            Weighted residuals of each unit's core rows.
+        cores : list of (n, d + 1, q) arrays
+            Weighted residuals of the core rows, for all units from one plane after the other.
         """
-        left = extra.copy()
-        for number, core in enumerate(cores):
-            rows, coupling = self._coupling(number)
-            left[rows] -= coupling @ core
-        white = solve_triangular(self.factor[0], left, lower=True)
-        shared = lstsq(self.r, self.q.T @ white)[0] / self.scale[:, None]
-        dual = cho_solve(self.factor, left - self.design @ shared)
-        own = []
-        for number, core in enumerate(cores):
-            rows, coupling = self._coupling(number)
-            right = core - self._core_globals(number) @ shared + coupling.T @ dual[rows]
-            own.append(self.cores[number].divide(right))
-        return Changes(own, shared)
+        xp, net = self.xp, self.linearised_at.at.net
+        left = extra + 0.0
+        for block, core in zip(self.cores, cores):
+            block.take_from(left, core)
+        white = xp.divide_lower(self.factor, left)
+        shared = xp.solve(self.r, self.q.T @ white) / self.scale[:, None]
+        dual = xp.divide_lower(self.factor, left - self.design @ shared)
+        dual = xp.divide_lower(self.factor, dual, transposed=True)
+        own = np.empty((net.k, net.a.shape[1] + 1, extra.shape[1]))
+        for block, core in zip(self.cores, cores):
+            own[block.stack.units] = xp.get(block.changes(core, shared, self.shared_rows, dual))
+        return Changes(own, xp.get(shared))
 
-    def newton_change(self) -> Changes:
-        """Return the Gauss-Newton change of the parameters."""
-        cores = [
-            np.concatenate([self.residuals[c.chosen], c.across.residuals * c.across.weights])[:, None]
-            for c in self.cores
-        ]
-        return self.solve(self.residuals[self.extra][:, None], cores)
+    def change(self, seen: NetSeen) -> Changes:
+        """Return the Gauss-Newton change of the parameters of a network close to the one linearised at."""
+        rows = (seen.rows / self.noise)[:, None]
+        cores = []
+        for block, part in zip(self.cores, (part for part in seen.probes if part.stack.latest)):
+            across = (part.residuals * block.across.weights)[:, :, None]
+            cores.append(self.xp.join([rows[block.in_rows], across], axis=1))
+        return self.solve(rows[self.xp.put(self.extra)], cores)
 
-    def errors(self, rng: np.random.Generator, n_draws: int = 6) -> Errors:
-        """Push draws of noise through the equations."""
-        cores = [rng.standard_normal((3 + len(c.weights), n_draws)) for c in self.cores]
-        changes = self.solve(rng.standard_normal((len(self.extra), n_draws)), cores)
-        return summarise(self.net, changes, noise_level(self.residuals, self.noise, self.ledger, self.net.k))
+    def errors(self, seen: NetSeen, rng: np.random.Generator, n_draws: int = 6) -> Errors:
+        """Push draws of noise through the equations, of the size that the residuals of a network close by show."""
+        put, d = self.xp.put, seen.at.net.a.shape[1]
+        cores = [put(rng.standard_normal((len(block.stack.units), d + 1, n_draws))) for block in self.cores]
+        changes = self.solve(put(rng.standard_normal((len(self.extra), n_draws))), cores)
+        residuals, noise = self.xp.get(seen.rows / seen.noise), self.xp.get(seen.noise)
+        return summarise(seen.at.net, changes, noise_level(residuals, noise, self.ledger, seen.at.net.k))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -59,7 +60,8 @@ def scan_circle(
         To begin with; steps that cancel within one are overlooked.
     """
 
-    def ask_at(arc_radius: float, new: Floats) -> Samples:
+    def ask_at(arc_radius: float, new: Floats, n_steps: int) -> Samples:
+        ledger.n_units = known.k + n_steps
         points = frame.on_circle(arc_radius, new)
         asked = ledger.ask_numbered(points, "scan")
         values, slack = asked.answers - known.predict(points), tolerances(ledger, known, points, asked.answers)
@@ -71,7 +73,12 @@ def scan_circle(
     free = _free_samples(angles, answers - known.predict(points), slack)
     grid = np.arange(1, n_intervals) * np.pi / n_intervals
     grid = grid[np.abs(grid[:, None] - angles).min(axis=1) > 1e-9]
-    scan = scan_steps(lambda new: ask_at(radius, new), free.extended(ask_at(radius, grid)), radius, known.link)
+
+    def on_arc(arc_radius: float, n_before: int) -> Callable[[Floats, int], Samples]:
+        return lambda new, n_steps: ask_at(arc_radius, new, n_before + n_steps)
+
+    first = free.extended(ask_at(radius, grid, 0))
+    scan = scan_steps(on_arc(radius, 0), first, radius, known.link)
     steps, sharp, level = list(scan.steps), scan.sharp, scan
     for zoom in range(CIRCLE.most_zooms):
         if not len(level.unresolved) or level.sharp or (zoom and not steps):
@@ -79,8 +86,8 @@ def scan_circle(
         if not steps and likely_family(_slopes(scan)):  # single units, but of another family
             break
         further = CIRCLE.zoom * level.radius
-        first = _arcs(level).extended(ask_at(further, _likely_centers(level)))
-        level = scan_steps(lambda new, r=further: ask_at(r, new), first, further, known.link)  # type: ignore[misc]
+        first = _arcs(level).extended(ask_at(further, _likely_centers(level), len(steps)))
+        level = scan_steps(on_arc(further, len(steps)), first, further, known.link)
         steps, sharp = steps + list(level.steps), sharp + level.sharp
     lost = level.samples.angles[level.unresolved].reshape(-1, 2)
     steps.sort(key=lambda step: step.center)

@@ -15,7 +15,7 @@ import numpy as np
 from ...checking import Floats, as_generator
 from ...checks import COARSE, ExactLimits, Verdict, exact, n_of
 from ...errors import BudgetSpent, NotIdentifiable
-from ...forecasting import most_without_asking
+from ...forecasting import PATIENCE, Patience, most_without_asking
 from ...oracle import Oracle
 from ..answers import Floor
 from ..asking import Ledger
@@ -23,54 +23,58 @@ from ..links import Link
 from ..result import Identification, Progress
 from .accuracy import Errors
 from .circle import tolerances
-from .exact_policy import COARSE_SEARCH, NEAR_ORIGIN, SearchPolicy, digits_of
+from .exact_policy import COARSE_SEARCH, NEARBY, SearchPolicy, digits_of
 from .joint import Solution, parameter_errors, solve_jointly
 from .net import Net
+from .replies import AtRows
 from .search import Search
 
-__all__ = ["identify_coarse", "is_fine"]
+__all__ = ["coarse_ledger", "identify_coarse", "is_fine"]
 
 
 def is_fine(floor: Floor, link: Link | None, n_features: int) -> bool:
     """Say whether units can be read from answers that are rounded like this: finely, and with plateaus to tell."""
     return (
         bool(floor.outputs)
-        and floor.resolution <= NEAR_ORIGIN.coarsest
+        and floor.resolution <= NEARBY.coarsest
         and n_features > 1
         and (link is None or bool(np.isfinite(link.flat)))
     )
 
 
+def coarse_ledger(
+    oracle: Oracle, floor: Floor, progress: Callable[[Progress], None] | None = None, patience: Patience = PATIENCE
+) -> Ledger:
+    """Return an empty ledger for answers that are rounded like this."""
+    most = most_without_asking("float32", False, patience)
+    return Ledger(oracle, None, progress, floor.absolute, floor.eps, floor.own, most)
+
+
 def identify_coarse(
-    oracle: Oracle,
     activation: str,
     rng: Any,
-    floor: Floor,
-    progress: Callable[[Progress], None] | None = None,
+    ledger: Ledger,
 ) -> Identification:
     """Find all units of a sum of sigmoids whose answers are rounded finely.
 
     Parameters
     ----------
-    oracle : Oracle
-        With one output.
-    floor : Floor
-        What rounds the answers.
+    ledger : Ledger
+        Of an oracle with one output, with what rounds its answers; :func:`coarse_ledger` makes one.
 
     Notes
     -----
     About ``15 + 3 k (d + 4)`` queries for k units in dimension d. Raises as :func:`identify` does.
     """
-    patience, rng = most_without_asking("float32", False), as_generator(rng)
-    ledger = Ledger(oracle, None, progress, floor.absolute, floor.eps, floor.own, patience)
-    for attempt in range(NEAR_ORIGIN.most_searches):
+    rng = as_generator(rng)
+    for attempt in range(NEARBY.most_searches):
         search = CoarseSearch(ledger, rng)
         try:
             found = search.any_family() if activation == "auto" else search.family(activation)
         except BudgetSpent as spent:
             raise BudgetSpent(str(spent), search.partial()) from None
         except NotIdentifiable:  # by bad luck, if there were units at all: other planes may show them one by one
-            if not search.known.k or attempt + 1 == NEAR_ORIGIN.most_searches:
+            if not search.known.k or attempt + 1 == NEARBY.most_searches:
                 raise
             continue
         if found.certified:
@@ -94,9 +98,9 @@ class CoarseSearch(Search):
         tolerance = float(self.ledger.tolerance(0.0)) / self.ledger.largest
         return link.coarser(tolerance, max(link.eps, self.ledger.eps))
 
-    def complete(self, residuals: Floats, idle: int) -> bool:
+    def complete(self, rows: AtRows, idle: int) -> bool:
         """Say whether the units seem to be all; a unit read badly may look like one that is missing."""
-        return idle > 0 or super().complete(residuals, idle)
+        return idle > 0 or super().complete(rows, idle)
 
     def after_a_misfit(self, fit: Solution) -> Net:
         """Return the units as they were read; without suspects if as many have failed before.
@@ -106,10 +110,10 @@ class CoarseSearch(Search):
         failed, self.n_failed = self.n_failed, self.known.k
         return super().after_a_misfit(fit) if failed == self.known.k else self.known
 
-    def inaccuracy(self, X: Floats) -> Floats:
-        """Return what the units' own inaccuracy, before the joint fit, may leave of the answers, (n,)."""
+    def inaccuracy(self, rows: AtRows) -> Floats:
+        """Return what the units' own inaccuracy, before the joint fit, may leave of the stored answers, (n,)."""
         levels = 0.1 * digits_of(self.ledger.resolution).known * np.abs(self.known.u).sum()
-        return np.asarray(tolerances(self.ledger, self.known, X, self.ledger.y) + levels)
+        return np.asarray(tolerances(self.ledger, self.known, self.ledger.X, self.ledger.y) + levels)
 
     def joint(self) -> Solution:
         """Fit all answers, beginning near the origin if that fails: far out a unit read badly is off by its all."""
@@ -128,8 +132,8 @@ class CoarseSearch(Search):
         """
         there, answers = self.ledger.X[self.near], self.ledger.y[self.near]
         misses = [float(np.abs(answers - net.predict(there)).max()) for net in (self.known, near)]
-        if misses[1] < NEAR_ORIGIN.better * misses[0]:
-            far_off = NEAR_ORIGIN.misread * digits_of(self.ledger.resolution).known * np.linalg.norm(near.a, axis=1)
+        if misses[1] < NEARBY.better * misses[0]:
+            far_off = NEARBY.misread * digits_of(self.ledger.resolution).known * np.linalg.norm(near.a, axis=1)
             misread = np.linalg.norm(near.a - self.known.a, axis=1) > far_off
             a, b = self.known.a.copy(), self.known.b.copy()
             a[misread], b[misread] = near.a[misread], near.b[misread]
@@ -137,7 +141,7 @@ class CoarseSearch(Search):
 
     def _near_origin(self, net: Net) -> Net:
         """Return the network fitted to answers near the origin alone, after asking for those that are still due."""
-        due = int(np.ceil(NEAR_ORIGIN.per_unknown * net.n_unknowns)) - len(self.near)
+        due = int(np.ceil(NEARBY.per_unknown * net.n_unknowns)) - len(self.near)
         if due > 0:
             first = len(self.ledger.X)
             self.ledger.ask(near_points(net, due, self.rng), "parameters")
@@ -149,10 +153,10 @@ class CoarseSearch(Search):
         """Ask near the origin, foretell further answers, fit all, and judge."""
         net = self._near_origin(fit.net)
         fit = solve_jointly(net, self.ledger)
-        held = near_points(net, 10 + int(NEAR_ORIGIN.held_out * net.n_unknowns), self.rng)
+        held = near_points(net, 10 + int(NEARBY.held_out * net.n_unknowns), self.rng)
         fresh = (self.ledger.ask(held, "fresh") - fit.net.predict(held)) / fit.net.noise(held, self.ledger)
         fit = solve_jointly(fit.net, self.ledger)
-        errors = parameter_errors(fit.net, self.ledger, self.rng)
+        errors = parameter_errors(fit, self.ledger, self.rng)
         return self.result(fit, errors, _certify(fit, errors, self.ledger, fresh))
 
 
@@ -161,9 +165,9 @@ def near_points(net: Net, n: int, rng: np.random.Generator) -> Floats:
     d = net.a.shape[1]
     squares = (net.a**2).sum(axis=1)
     units = np.arange(n) % net.k
-    radii = NEAR_ORIGIN.spread / np.sqrt(np.median(squares))
+    radii = NEARBY.spread / np.sqrt(np.median(squares))
     points = radii * rng.standard_normal((n, d))
-    wanted = NEAR_ORIGIN.spread * rng.standard_normal(n)
+    wanted = NEARBY.spread * rng.standard_normal(n)
     off = wanted - (points * net.a[units]).sum(axis=1) - net.b[units]
     return np.asarray(points + (off / squares[units])[:, None] * net.a[units])
 

@@ -38,7 +38,7 @@ class DenseSystem:
         answer = solve_triangular(self.r, self.q.T @ right) / self.scale[:, None]
         layout = self.net.layout
         own = answer[layout.units].reshape(layout.n_units, layout.stride, -1)
-        return Changes(list(own), answer[layout.weights.start :])
+        return Changes(own, answer[layout.weights.start :])
 
     def newton_change(self) -> Changes:
         """Return the Gauss-Newton change of the parameters."""

@@ -52,6 +52,7 @@ class SearchPolicy:
     circle: float = 20.0  # radius of the circle over the radius at which a ray is flat; all rows
     growth: float = 2.0  # of the circle from one attempt to the next; guess
     most_attempts: int = 6  # guess
+    fine_attempts: int = 3  # circles on which only units that can be read finely are read; guess
     most_idle: int = 2  # circles in a row on which all units overlap by chance, before any is known; guess
     mends: bool = True  # looks for what cancels far out where only rows near the origin are missed
     patience: int = 1  # circles in a row that show nothing new beside known units; guess
@@ -89,6 +90,10 @@ class PlanePolicy:
     """A unit in the plane of the circle."""
 
     most_tries: int = 8  # guess
+    many: int = 100  # units, from which on the next two count; guess
+    vague: float = 3e-11  # of the usable range: error of an argument worth a query; (784, 256), (2000, 500)
+    coarse: float = 1.5e-10  # the same beyond which probes say too little; (784, 256), (2000, 500)
+    worth_another: int = 250  # inputs, from which on finding a unit again costs far less than probing it again; guess
     pure: float = 20.0  # a sum of two units misses the line by far more than this many times the rounding; guess
 
 
@@ -159,6 +164,7 @@ class JointPolicy:
     """The joint fit to rounding."""
 
     most_iterations: int = 8  # guess
+    same: float = 1e-3  # change of arguments up to which factored equations still hold; guess
     dense: int = 450  # unknowns up to which one dense factorisation is fast enough; guess
     dense_if_coarse: int = 2000  # the same where many rows lie near the origin and all units move on them; guess
 
@@ -219,7 +225,7 @@ SEARCH = SearchPolicy()
 COARSE_SEARCH = SearchPolicy(
     mends=False, circle=12.0, growth=1.2, intervals=12, most_doublings=2, most_attempts=8, patience=3, leap=8.0
 )  # guess; real_boxes, torch rows
-NEAR_ORIGIN = NearPolicy()
+NEARBY = NearPolicy()
 CIRCLE = CirclePolicy()
 SCAN = ScanPolicy()
 PLANE = PlanePolicy()

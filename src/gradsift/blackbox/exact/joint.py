@@ -1,21 +1,33 @@
-"""All replies at once: Gauss-Newton on every equation, weighted by the oracle's own rounding."""
+"""All replies at once: Gauss-Newton on every equation, weighted by the oracle's own rounding.
+
+Near the solution the equations hardly change: large systems are factored once there, and residuals are measured anew
+for every step.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
 from ...checking import Floats
 from ..asking import EPS, Ledger
-from .accuracy import Errors
+from .accuracy import Changes, Errors
 from .blocks import BlockSystem
 from .dense import DenseSystem
 from .exact_policy import JOINT
 from .net import Net
-from .probe_rows import probe_rows
+from .replies import AllReplies, NetSeen, compare, replies_to
 
 __all__ = ["Solution", "parameter_errors", "solve_jointly"]
+
+
+class _Factored(NamedTuple):
+    """A network compared with all replies, and equations that hold near it."""
+
+    system: BlockSystem
+    seen: NetSeen
 
 
 @dataclass(frozen=True)
@@ -31,68 +43,85 @@ class Solution:
         The same for each stored row.
     probe_chi : (k,) array
         Largest over each unit's probes.
+    factored : optional
+        The equations there, where they were factored in blocks.
     """
 
     net: Net
     chi: float
     row_chi: Floats
     probe_chi: Floats
+    factored: _Factored | None = None
 
 
 def solve_jointly(net: Net, ledger: Ledger) -> Solution:
     """Iterate Gauss-Newton from a good start until the residuals stop falling."""
-    best = _measure(net, ledger)
+    replies = replies_to(net, ledger)
+    best, seen = _measured(net, replies)
+    system: BlockSystem | None = None
     for _ in range(JOINT.most_iterations):
         try:
-            change = _system(best.net, ledger).newton_change()
+            if _is_small(best.net, ledger):
+                change = DenseSystem(best.net, ledger).newton_change()
+            else:
+                if system is None or not system.holds_at(seen, JOINT.same):
+                    system = None  # two at a time would take twice the memory
+                    system = BlockSystem(seen, replies)
+                best = replace(best, factored=_Factored(system, seen))
+                change = system.change(seen)
         except np.linalg.LinAlgError:  # replies that cannot tell two units apart
             break
-        own = np.array([part[:, 0] for part in change.own])  # (k, d + 1)
-        if not (np.isfinite(own).all() and np.isfinite(change.shared).all()):
+        if not (np.isfinite(change.own).all() and np.isfinite(change.shared).all()):
             break
-        old = best.net
-        moved = replace(
-            old,
-            a=old.a + own[:, :-1],
-            b=old.b + own[:, -1],
-            u=old.u + change.shared[: old.k, 0],
-            c=old.c + float(change.shared[old.k, 0]),
-            linear=None if old.linear is None else old.linear + change.shared[old.k + 1 :, 0],
-        )
-        trial = _measure(moved, ledger)
+        trial, looked = _measured(_moved(best.net, change), replies)
         if not trial.chi < best.chi:
             break
         settled = trial.chi > 0.5 * best.chi
-        best = trial
+        best, seen = trial, looked
         if settled:
             break
+    if system is not None and best.factored is None and system.holds_at(seen, JOINT.same):
+        best = replace(best, factored=_Factored(system, seen))
     return best
 
 
-def parameter_errors(net: Net, ledger: Ledger, rng: np.random.Generator) -> Errors:
+def parameter_errors(fit: Solution, ledger: Ledger, rng: np.random.Generator) -> Errors:
     """Return what rounding of the answers does to the parameters; infinite where replies leave them open."""
+    net = fit.net
     try:
-        return _system(net, ledger).errors(rng)
+        if _is_small(net, ledger):
+            return DenseSystem(net, ledger).errors(rng)
+        if fit.factored is not None:
+            return fit.factored.system.errors(fit.factored.seen, rng)
+        replies = replies_to(net, ledger)
+        seen = compare(net, replies)
+        return BlockSystem(seen, replies).errors(seen, rng)
     except np.linalg.LinAlgError:
         unknown = np.full(net.k, np.inf)
         return Errors(unknown, unknown, unknown, unknown, np.inf, unknown, unknown, np.full(net.a.shape[1], np.inf))
 
 
-def _system(net: Net, ledger: Ledger) -> BlockSystem | DenseSystem:
-    few = net.n_unknowns <= (JOINT.dense if ledger.resolution <= EPS else JOINT.dense_if_coarse)
-    if few or None in net.probes:
-        return DenseSystem(net, ledger)
-    return BlockSystem(net, ledger)
+def _is_small(net: Net, ledger: Ledger) -> bool:
+    """Say whether all equations are to be factored as one, which units without a probe need."""
+    few = JOINT.dense if ledger.resolution <= EPS else JOINT.dense_if_coarse
+    return net.n_unknowns <= few or None in net.probes
 
 
-def _measure(net: Net, ledger: Ledger) -> Solution:
+def _moved(net: Net, change: Changes) -> Net:
+    own, shared = change.own[:, :, 0], change.shared[:, 0]
+    return replace(
+        net,
+        a=net.a + own[:, :-1],
+        b=net.b + own[:, -1],
+        u=net.u + shared[: net.k],
+        c=net.c + float(shared[net.k]),
+        linear=None if net.linear is None else net.linear + shared[net.k + 1 :],
+    )
+
+
+def _measured(net: Net, replies: AllReplies) -> tuple[Solution, NetSeen]:
     """Compare a network with all replies."""
-    rows = np.abs(ledger.y - net.predict(ledger.X)) / (net.noise(ledger.X, ledger) * ledger.doubts)
-    probes = np.zeros(net.k)
-    for number, probe in enumerate(net.probes):
-        while probe is not None:
-            found = probe_rows(net, number, probe, ledger)
-            probes[number] = max(probes[number], np.abs(found.residuals * found.weights).max(initial=0.0))
-            probe = probe.earlier
+    seen = compare(net, replies)
+    rows, probes = seen.row_chi(replies.xp), seen.probe_chi(replies.xp)
     chi = max(float(rows.max(initial=0.0)), float(probes.max(initial=0.0)))
-    return Solution(net, chi if np.isfinite(chi) else np.inf, rows, probes)
+    return Solution(net, chi if np.isfinite(chi) else np.inf, rows, probes), seen

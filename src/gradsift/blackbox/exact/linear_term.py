@@ -14,6 +14,7 @@ __all__ = ["linear_term"]
 _RADII = FAR / np.array([1.0, 8.0, 64.0])
 _SIDEWAYS = FAR / 64  # crosses few hyperplanes, and crossing one adds 1e-10 of its weight to the term's coordinate
 _SAME_SLOPE = 1e-6
+_IDLE = 1e-12  # of the largest step: a ray on which all units that grow are idle
 
 
 def linear_term(ledger: Ledger, directions: Floats, far: Floats) -> Floats | None:
@@ -38,7 +39,7 @@ def linear_term(ledger: Ledger, directions: Floats, far: Floats) -> Floats | Non
     rows = (_RADII[1:, None, None] * directions).reshape(-1, ledger.n_features)
     values = np.concatenate([far[None], ledger.ask(rows, "linear").reshape(2, 2)])  # (radii, directions)
     steps = values[:-1] - values[1:]
-    if not (np.abs(steps[0] - 8 * steps[1]) < 0.4 * np.abs(steps[1])).all():
+    if not (np.abs(steps[0] - 8 * steps[1]) < 0.4 * np.abs(steps[1]) + _IDLE * np.abs(steps).max()).all():
         return None
     slopes = steps[0] / (_RADII[0] - _RADII[1])
     behind = ledger.ask(-_RADII[:2, None] * directions[0], "linear")

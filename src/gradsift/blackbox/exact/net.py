@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from ...checking import Floats
 from ...fit import Layout
 from ...model import SigmoidCombination
+from ..arrays import IN_MEMORY, Array, Arrays
 from ..asking import Ledger
 from ..links import Link
 from .frames import PlaneFrame
@@ -45,11 +46,10 @@ class Probe:
     rows: NDArray[np.intp]
     earlier: Probe | None = None
 
-    def points(self, part: slice = slice(None)) -> Floats:
-        """Return the probe points, shape (n, d)."""
-        numbers = np.arange(len(self.lengths))[part]
-        steps: Floats = self.lengths[part, None] * self.frame.across(numbers)
-        return np.asarray(self.base + steps)
+    def points(self, part: slice = slice(None), xp: Arrays = IN_MEMORY) -> Array:
+        """Return the probe points among these arrays, shape (n, d)."""
+        numbers = xp.put(np.arange(len(self.lengths))[part])
+        return self.frame.beside(xp).stepped(xp.put(self.base[None]), xp.put(self.lengths[part]), numbers, xp)
 
 
 @dataclass(frozen=True)

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
 from ...checking import Floats
-from ..asking import Ledger
+from ..asking import EPS, Ledger
 from ..links import Link
 from .circle import CircleScan
 from .exact_policy import PLANE, digits_of
 from .net import Net
 from .scan import Step
 
-__all__ = ["PlaneUnit", "settle_in_plane"]
+__all__ = ["InPlane", "PlaneUnit", "settle_in_plane"]
 
 _FRACTIONS = 2.0 ** np.arange(-6, 6)  # radii worth a sample, over the step's own; 1 says nothing new
 
@@ -39,6 +40,8 @@ class PlaneUnit:
         Radius and angle of the point of the hyperplane from which the unit is probed.
     misfit : float
         Largest residual of the samples over its standard size; inf until settled.
+    spread : (3, n) array
+        Changes of the solution with the samples, each by its standard size.
     """
 
     step: Step
@@ -52,20 +55,25 @@ class PlaneUnit:
     rows: list[int] = field(default_factory=list)
     solution: Floats = field(default_factory=lambda: np.zeros(3))
     misfit: float = np.inf
+    spread: Floats = field(default_factory=lambda: np.zeros((3, 0)))
     base: Floats = field(default_factory=lambda: np.zeros(2))
     ask_at: tuple[float, float] = (0.0, 0.0)
     settled: bool = False
 
     def add(self, radius: float, angle: float, argument: float, row: int) -> None:
         """Take a sample on the slope."""
-        slope = max(float(self.link.odd.derivative(np.array([argument]))[0]), 1e-300)
-        output = 24 * self.ledger.rounding(radius) / (abs(self.step.weight) * slope)
         self.polar.append((radius, angle))
         self.arguments.append(argument)
+        self.errors.append(self.rounding(radius, argument))
+        self.rows.append(row)
+
+    def rounding(self, radius: float, argument: float = 0.0) -> float:
+        """Return the standard size of the rounding of a sample's argument this far from the origin."""
+        slope = max(float(self.link.odd.derivative(np.array([argument]))[0]), 1e-300)
+        output = 24 * self.ledger.rounding(radius) / (abs(self.step.weight) * slope)
         # The whole unit rounds, not only its part in the plane, which is two of d coordinates.
         inner = 2 * self.step.steepness * self.fullness * radius + abs(argument) + 1.0
-        self.errors.append(output + self.link.eps * inner)
-        self.rows.append(row)
+        return float(output + self.link.eps * inner)
 
     def solve(self) -> None:
         """Weighted least squares for the plane part and the offset."""
@@ -76,6 +84,11 @@ class PlaneUnit:
         system, right = design / scale * weights[:, None], np.array(self.arguments) * weights
         answer = np.linalg.lstsq(system, right, rcond=None)[0]
         self.solution, self.misfit = answer / scale, float(np.abs(system @ answer - right).max())
+        self.spread = np.linalg.pinv(system) / scale[:, None]
+
+    def uncertainty(self, radius: float, angle: float) -> float:
+        """Return the standard size of the rounding that is left in the argument at a point of the plane."""
+        return float(np.linalg.norm(np.array([radius * np.cos(angle), radius * np.sin(angle), 1.0]) @ self.spread))
 
     def crossing(self, radius: float) -> float | None:
         """Return the angle near the step where the hyperplane meets the circle of this radius."""
@@ -89,21 +102,29 @@ class PlaneUnit:
         return float(both[np.argmin(away)])
 
 
-def settle_in_plane(ledger: Ledger, scan: CircleScan, known: Net) -> tuple[list[PlaneUnit], list[Step]]:
+class InPlane(NamedTuple):
+    """Units that are settled, steps that are not one unit, and how many units are left to another plane."""
+
+    units: list[PlaneUnit]
+    impure: list[Step]
+    n_left: int
+
+
+def settle_in_plane(ledger: Ledger, scan: CircleScan, known: Net, others_to_come: bool = False) -> InPlane:
     """Find plane part and offset of every step; about one query each.
 
     Parameters
     ----------
     known : Net
         Units whose contribution was taken off the scanned values.
+    others_to_come : bool
+        Whether units that stand alone only where rounding is coarse may be left to another plane.
 
-    Returns
-    -------
-    settled : list of PlaneUnit
-    impure : list of Step
-        Steps that turned out not to be one unit.
     """
     units = [_start(ledger, scan, step, known) for step in scan.steps]
+    # Among many units some stand alone only far out, where rounding is coarse; beside a linear term it is everywhere.
+    many = known.k + len(units) >= PLANE.many and ledger.resolution <= EPS and ledger.linear is None
+    vague = PLANE.vague * known.link.usable if many else np.inf
     for _ in range(PLANE.most_tries):
         active = [unit for unit in units if not unit.settled]
         if not active:
@@ -113,26 +134,50 @@ def settle_in_plane(ledger: Ledger, scan: CircleScan, known: Net) -> tuple[list[
         asked = ledger.ask_numbered(points, "offset")
         answers = asked.answers - known.predict(points)
         for unit, answer, row in zip(active, answers, asked.rows):
-            _take(unit, float(answer), int(row))
+            _take(unit, float(answer), int(row), vague)
     good = [unit for unit in units if unit.settled and unit.misfit < PLANE.pure]
-    return _distinct(good, digits_of(ledger.resolution).same), [
-        unit.step for unit in units if not (unit.settled and unit.misfit < PLANE.pure)
-    ]
+    impure = [unit.step for unit in units if not (unit.settled and unit.misfit < PLANE.pure)]
+    fine = good
+    if many and ledger.n_features > PLANE.worth_another:
+        if others_to_come:
+            fine = [unit for unit in good if unit.rounding(float(unit.base[0])) < PLANE.coarse * known.link.usable]
+        _ask_where_alone(ledger, scan, known, fine)
+    return InPlane(_distinct(fine, digits_of(ledger.resolution).same), impure, len(good) - len(fine))
+
+
+def _ask_where_alone(ledger: Ledger, scan: CircleScan, known: Net, units: list[PlaneUnit]) -> None:
+    """Give units fewer than three of whose samples are precise and free of known units two more: in large joint fits,
+    a unit's own rows must settle its part in the plane."""
+    short = []
+    for unit in units if known.k else []:
+        points = scan.frame.on_circle(*np.array(unit.polar).T)
+        alone = (np.abs(known.arguments(points)) > known.link.flat).all(axis=1)
+        if (alone & (np.abs(unit.arguments) < 0.5 * known.link.usable)).sum() < 3:
+            short.append(unit)
+    for unit in short:
+        radius, angle = (float(part) for part in unit.base)
+        aside = 0.1 * known.link.usable / (unit.step.steepness * radius)
+        further = unit.crossing(2 * radius)
+        polar = np.array([(radius, angle + aside), (2 * radius, angle if further is None else further)])
+        points = scan.frame.on_circle(*polar.T)
+        asked = ledger.ask_numbered(points, "offset")
+        ratios = (asked.answers - known.predict(points) - unit.step.level) / unit.step.weight
+        for (r, at), argument, row in zip(polar, known.link.invert(ratios), asked.rows):
+            if abs(argument) < known.link.usable:
+                unit.add(float(r), float(at), float(argument), int(row))
+        unit.solve()
 
 
 def _distinct(units: list[PlaneUnit], same: float) -> list[PlaneUnit]:
     """Return the units without those seen twice: a hyperplane that is further out than usual can cross an arc again."""
-    kept: list[PlaneUnit] = []
-    for unit in units:
-        mine = np.append(unit.solution, unit.step.weight)
-        for other in kept:
-            theirs = np.append(other.solution, other.step.weight)
-            apart = min(np.abs(mine - theirs).max(), np.abs(mine + theirs).max())
-            if apart < same * np.abs(mine).max():
-                break
-        else:
-            kept.append(unit)
-    return kept
+    kept: list[int] = []
+    form = np.array([np.append(unit.solution, unit.step.weight) for unit in units]).reshape(-1, 4)
+    for number, mine in enumerate(form):
+        theirs = form[kept]
+        apart = np.minimum(np.abs(mine - theirs).max(axis=1), np.abs(mine + theirs).max(axis=1))
+        if not (apart < same * np.abs(mine).max()).any():
+            kept.append(number)
+    return [units[number] for number in kept]
 
 
 def _start(ledger: Ledger, scan: CircleScan, step: Step, known: Net) -> PlaneUnit:
@@ -160,8 +205,11 @@ def _isolated_radius(scan: CircleScan, step: Step, known: Net) -> float:
     return float(radii[np.argmax(fits)]) if fits.any() else 2 * step.radius
 
 
-def _take(unit: PlaneUnit, answer: float, row: int) -> None:
-    """Use a sample at another radius, and decide where the next one goes."""
+def _take(unit: PlaneUnit, answer: float, row: int, vague: float) -> None:
+    """Use a sample at another radius, and decide where the next one goes.
+
+    An argument at the base that is uncertain by more than `vague` is worth a query.
+    """
     step, (radius, angle) = unit.step, unit.ask_at
     ratio = (answer - step.level) / step.weight
     argument = float(unit.link.invert(np.array([ratio]))[0])
@@ -184,5 +232,7 @@ def _take(unit: PlaneUnit, answer: float, row: int) -> None:
         unit.settled, unit.misfit = True, np.inf
         return
     unit.base, unit.ask_at = np.array([target, crossing]), (target, crossing)
-    # A sample close to the step says little about the offset: once it is roughly known, ask where it shows.
-    unit.settled = abs(step.radius - radius) >= 0.4 * abs(step.radius - target)
+    # A sample close to the step says little about the offset: once it is roughly known, ask where it shows. And an
+    # error of the argument at the base would go into every coordinate: ask there, if what is known from afar is vague.
+    near = abs(step.radius - radius) >= 0.4 * abs(step.radius - target)
+    unit.settled = near and unit.uncertainty(target, crossing) <= max(vague, 2 * unit.rounding(target))

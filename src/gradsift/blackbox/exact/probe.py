@@ -8,11 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...checking import Floats
+from ..arrays import Array
 from ..asking import Ledger
 from .exact_policy import PROBE, digits_of
 from .frames import PlaneFrame
 from .net import Net, Probe
 from .plane import PlaneUnit
+from .probe_rows import placed, values_at
 
 __all__ = ["probe_units"]
 
@@ -106,19 +108,19 @@ class _Readings:
 
     def _ask(self, who: Ints, which: Ints) -> Floats:
         """Return the inverted answers at the probe points of these units and directions."""
-        numbers, columns = np.unique(which, return_inverse=True)
-        across = self.frame.across(numbers)
-        explained: list[Floats] = []
+        xp, explained = self.ledger.arrays, list[Floats]()
+        steps, bases, frame = self.lengths[who, which], xp.put(self.at.bases), self.frame.beside(xp)
+        at = placed(self.known, xp)
 
-        def rows_of(part: slice) -> Floats:
-            steps = self.lengths[who[part], which[part], None] * across[columns[part]]
-            rows = self.at.bases[who[part]] + steps
-            explained.append(self.known.predict(rows))
-            return np.asarray(rows)
+        def rows_of(part: slice) -> Array:
+            rows = frame.stepped(bases[xp.put(who[part])], xp.put(steps[part]), xp.put(which[part]), xp)
+            if self.known.k or self.known.linear is not None:
+                explained.append(xp.get(values_at(at, rows, xp)))
+            return rows
 
         answers = self.ledger.ask_blocks(len(who), rows_of, "probe")
         self.answers[who, which] = answers
-        left = answers - np.concatenate(explained)
+        left = answers - (np.concatenate(explained) if explained else self.known.c)
         return self.known.link.invert((left - self.at.levels[who]) / self.at.weights[who])
 
     def net(self) -> Net:

@@ -8,7 +8,7 @@ from ..asking import Ledger
 from .exact_policy import digits_of
 from .joint import Solution
 from .net import Net
-from .probe_rows import probe_rows
+from .probe_rows import evaluate, placed, stack_probes
 
 __all__ = ["without_cancelled", "without_contaminated", "without_suspects"]
 
@@ -18,16 +18,16 @@ def without_cancelled(net: Net, ledger: Ledger) -> Net:
     in its place."""
     keep = np.ones(net.k, dtype=bool)
     form = np.concatenate([net.a, net.b[:, None], net.u[:, None]], axis=1)
-    size = np.abs(form).max(axis=1)
-    for number in range(1, net.k):
-        mine = form[number]
-        opposite = np.append(mine[:-1], -mine[-1])  # same unit, opposite weight; or turned, with the same weight
-        turned = np.append(-mine[:-1], mine[-1])
-        earlier = form[:number]
-        apart = np.minimum(np.abs(earlier - opposite).max(axis=1), np.abs(earlier - turned).max(axis=1))
-        partners = np.flatnonzero((apart < digits_of(ledger.resolution).cancels * size[number]) & keep[:number])
-        if len(partners):
-            keep[[number, partners[0]]] = False
+    most = digits_of(ledger.resolution).cancels * np.abs(form).max(axis=1)
+    flipped = np.ones(form.shape[1])
+    flipped[-1] = -1.0  # same unit, opposite weight; or turned, with the same weight
+    for sign in (1.0, -1.0):
+        near = np.abs(net.b[:, None] - sign * net.b) < most[:, None]  # offsets and weights alone rule out most pairs
+        near &= np.abs(net.u[:, None] + sign * net.u) < most[:, None]
+        for number, partner in np.argwhere(np.tril(near, -1)):
+            apart = np.abs(form[partner] - sign * flipped * form[number]).max()
+            if apart < most[number] and keep[number] and keep[partner]:
+                keep[[number, partner]] = False
     return net.only(keep)
 
 
@@ -37,11 +37,12 @@ def without_contaminated(net: Net, ledger: Ledger) -> Net:
     Units still missing stand still during a probe and add a constant to it. One that did not stand still went into the
     unit that was being read; as soon as it is found itself, it shows here.
     """
-    keep, digits = np.ones(net.k, dtype=bool), digits_of(ledger.resolution)
-    for number, probe in enumerate(net.probes):
-        if probe is not None and len(probe.lengths):
-            residuals = probe_rows(net, number, probe, ledger).residuals
-            keep[number] = np.ptp(residuals) <= digits.contaminated * abs(net.u[number])
+    keep, most = np.ones(net.k, dtype=bool), digits_of(ledger.resolution).contaminated * np.abs(net.u)
+    at = placed(net, ledger.arrays)
+    for stack in stack_probes(net, ledger.arrays):
+        if stack.latest and ledger.n_features > 2:
+            apart = ledger.arrays.spans(evaluate(at, stack, ledger).residuals)
+            keep[stack.units] = ledger.arrays.get(apart) <= most[stack.units]
     return net.only(keep)
 
 

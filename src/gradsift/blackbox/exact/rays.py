@@ -12,7 +12,7 @@ from ...geometry import orthonormal_rows
 from ..asking import NEAR, Ledger
 from ..links import Link, with_algebraic_tails
 from .exact_policy import RAYS
-from .families import AlgebraicTails
+from .families import AlgebraicTails, GrowsBothWays
 from .linear_term import linear_term
 
 __all__ = ["Rays", "cast_rays"]
@@ -116,6 +116,8 @@ def cast_rays(ledger: Ledger, link: Link, rng: np.random.Generator) -> Rays:
     if not any(any(ray.changed) for ray in rays):
         # Nothing on this side: a hyperplane at any distance crosses either a ray or its opposite.
         rays = _cast(ledger, -directions)
+        if any(ray.grows for ray in rays):
+            raise _one_sided(ledger.n_queries)
     for ray in rays:
         if not ray.settles:
             raise _refusal(ray, ledger.n_queries)
@@ -128,6 +130,10 @@ def cast_rays(ledger: Ledger, link: Link, rng: np.random.Generator) -> Rays:
             "to find."
         )
     back = _ask(ledger, -ledger.far * first.direction[None])
+    if abs(back[0] - first.far) > RAYS.escapes * np.ptp([first.far, second.far, *first.values, *second.values]):
+        halfway = _ask(ledger, -ledger.far / RAYS.factor * first.direction[None])
+        if abs(back[0] - RAYS.factor * halfway[0]) < 0.05 * abs(back[0]):
+            raise _one_sided(ledger.n_queries)
     return Rays(
         first.direction, second.direction, first.scale(ledger.largest, link), second.scale(ledger.largest, link),
         np.array([first.far, second.far, back[0]]),
@@ -174,6 +180,13 @@ def _without_linear_term(ledger: Ledger, rays: list[_Ray], linear: Floats) -> li
             if radius <= NEAR:
                 ray.take(radius, value - slope * radius, ledger.tolerance(ledger.far))
     return found
+
+
+def _one_sided(n_queries: int) -> GrowsBothWays:
+    return GrowsBothWays(
+        f"Along a line the function is constant in one direction and grows linearly in the opposite one ({n_queries} "
+        "queries): ReLU or similar units; use activation='auto'."
+    )
 
 
 def _refusal(ray: _Ray, n_queries: int) -> NotIdentifiable:

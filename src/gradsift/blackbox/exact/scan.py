@@ -122,13 +122,13 @@ class _Verdict:
     sharp: bool = False
 
 
-def scan_steps(ask: Callable[[Floats], Samples], samples: Samples, radius: float, link: Link) -> Scan:
+def scan_steps(ask: Callable[[Floats, int], Samples], samples: Samples, radius: float, link: Link) -> Scan:
     """Refine samples on an arc until each step is understood or given up.
 
     Parameters
     ----------
     ask : callable
-        Angles -> new samples; one call per round, for all intervals at once.
+        Angles and number of steps understood so far -> new samples; one call per round, for all intervals at once.
     samples : Samples
         The first ones, the ends of the arc among them.
     radius : float
@@ -138,17 +138,22 @@ def scan_steps(ask: Callable[[Floats], Samples], samples: Samples, radius: float
     -----
     About 6 to 9 samples per unit.
     """
+    judged: dict[bytes, _Verdict] = {}  # most intervals are as they were the round before
     for _ in range(SCAN.most_rounds):
         order = np.argsort(samples.angles, kind="stable")
         gaps = _intervals(samples, order)
-        verdicts = [_judge(samples, numbers, link) for numbers in gaps]
+        judged = {
+            key: judged.get(key) or _judge(samples, numbers, link)
+            for key, numbers in ((numbers.tobytes(), numbers) for numbers in gaps)
+        }
+        verdicts = list(judged.values())
         wanted = [v.angle for v in verdicts if v.angle is not None]
         if not any(v.line for v in verdicts):
             given_up = sum(v.angle is None for v in verdicts)
             wanted = wanted[: SCAN.pilots] if given_up < SCAN.pilots and not any(v.sharp for v in verdicts) else []
         if not wanted:
             break
-        samples = samples.extended(ask(np.array(wanted)))
+        samples = samples.extended(ask(np.array(wanted), sum(v.line is not None for v in verdicts)))
     steps = [_as_step(samples, numbers, v.line, radius, link) for numbers, v in zip(gaps, verdicts) if v.line]
     lost = [(numbers[0], numbers[-1]) for numbers, v in zip(gaps, verdicts) if v.line is None]
     return Scan(

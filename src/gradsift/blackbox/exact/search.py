@@ -19,6 +19,7 @@ from ..asking import Ledger
 from ..fresh_inputs import fresh_inputs
 from ..links import Link, link_of, with_algebraic_tails
 from ..result import Identification, Progress
+from ..threads import one_thread
 from ..verify import allowance_of, compare, n_affordable, with_verification
 from .accuracy import Errors
 from .arcs import suspected_arcs
@@ -37,6 +38,7 @@ from .probe import probe_units
 from .prune import without_cancelled, without_contaminated, without_suspects
 from .rays import Rays, cast_rays
 from .refusals import raise_if_drowned, raise_if_shapeless, why_incomplete
+from .replies import AtRows, at_rows
 from .tails import find_by_student
 
 __all__ = ["Search", "identify"]
@@ -93,8 +95,9 @@ def identify(
     ledger = ledger or Ledger(oracle, max_queries, progress, patience=most_without_asking("exact", False))
     search = Search(ledger, as_generator(rng))
     try:
-        found = search.any_family() if activation == "auto" else search.family(activation)
-        return search.verified(found, n_verify)
+        with one_thread():
+            found = search.any_family() if activation == "auto" else search.family(activation)
+            return search.verified(found, n_verify)
     except BudgetSpent as spent:
         raise BudgetSpent(str(spent), search.partial()) from None
     except NotIdentifiable as refused:
@@ -117,6 +120,7 @@ class Search:
         self.notes: list[str] = []
         self.close: Net | None = None  # explains all rows but some near the origin
         self.n_vain = 0  # looks for cancelling units that found none
+        self.n_left = 0  # units that the last circle left to the next one
         self.further_out = False  # hyperplanes are seen beyond the first circle
 
     def any_family(self) -> Identification:
@@ -157,11 +161,13 @@ class Search:
             self._look(rays, attempt, radius)
             if not self.known.k and not self.further_out and last is None:
                 raise_if_shapeless(self.scans[-1], self.link, self.ledger.n_queries)
+            if self.n_left:  # seen, and left to another plane: there is nothing to fit or to mend before that
+                continue
             idle = idle + 1 if self.known.k <= before else 0
-            residuals = self.ledger.y - self.known.predict(self.ledger.X)
-            far_out = self._only_far_rows_missed(residuals, radius) or (self.further_out and not self.known.k)
+            rows = at_rows(self.known, self.ledger)
+            far_out = self._only_far_rows_missed(rows, radius) or (self.further_out and not self.known.k)
             radius *= self.policy.leap if far_out else self.policy.growth
-            missing = not self.known.k or not self.complete(residuals, idle)
+            missing = not self.known.k or not self.complete(rows, idle)
             fit = None if missing else self.joint()
             if fit is None or not fit.chi < self.limits.residuals:
                 others = self.known if fit is None else self.after_a_misfit(fit)
@@ -204,7 +210,7 @@ class Search:
             self.policy.intervals * 2 ** min(attempt, self.policy.most_doublings),
         )
         self.scans.append(scan)
-        units, impure = settle_in_plane(self.ledger, scan, self.known)
+        units, impure, self.n_left = settle_in_plane(self.ledger, scan, self.known, attempt < self.policy.fine_attempts)
         self.ledger.n_units = self.known.k + len(units)
         before, known = self.known, self.known.with_units(probe_units(self.ledger, frame, units, self.known))
         # On the first circle single units overlap by chance; what is no unit on the next one is suspected of being two.
@@ -235,18 +241,18 @@ class Search:
         """Return what is still believed when a joint fit does not meet all answers."""
         return without_suspects(fit, self.ledger, self.limits.residuals)
 
-    def inaccuracy(self, X: Floats) -> Floats:
-        """Return what the units' own inaccuracy, before the joint fit, may leave of the answers, (n,)."""
-        return np.asarray(1e-7 * self.known.sensitivity(X))
+    def inaccuracy(self, rows: AtRows) -> Floats:
+        """Return what the units' own inaccuracy, before the joint fit, may leave of the stored answers, (n,)."""
+        return np.asarray(1e-7 * rows.sensitivity)
 
-    def complete(self, residuals: Floats, idle: int) -> bool:
+    def complete(self, rows: AtRows, idle: int) -> bool:
         """Say whether the units seem to be all: no answer is off by more than their own inaccuracy."""
-        inaccuracy = self.inaccuracy(self.ledger.X)
-        return not (np.abs(residuals) > self.policy.complete * np.abs(self.known.u).min() + inaccuracy).any()
+        most = self.policy.complete * np.abs(self.known.u).min() + self.inaccuracy(rows)
+        return not (np.abs(rows.residuals) > most).any()
 
-    def _only_far_rows_missed(self, residuals: Floats, radius: float) -> bool:
+    def _only_far_rows_missed(self, rows: AtRows, radius: float) -> bool:
         """Say whether what is missing lies far out: all rows up to the circle are met up to a constant."""
-        residuals = residuals * (np.abs(residuals) > self.inaccuracy(self.ledger.X))
+        residuals = rows.residuals * (np.abs(rows.residuals) > self.inaccuracy(rows))
         near = np.linalg.norm(self.ledger.X, axis=1) < 1.5 * radius
         wrong = self.policy.complete * max(self.ledger.largest, 1e-300)
         spread = np.abs(residuals[near] - np.median(residuals[near])).max()
@@ -308,7 +314,7 @@ class Search:
         missed = np.flatnonzero(off > EXACT.residuals * net.noise(X, self.ledger))
         self.ledger.aside = frozenset(missed.tolist())
         fit = solve_jointly(net, self.ledger)
-        errors = parameter_errors(fit.net, self.ledger, self.rng)
+        errors = parameter_errors(fit, self.ledger, self.rng)
         self.ledger.aside = frozenset()
         self.known, fresh = fit.net, self._fresh(fit)
         found = self.result(fit, errors, certify(fit, errors, self.ledger, fresh))

@@ -152,7 +152,9 @@ class _Measuring:
         met = np.array([crossing.place for crossing in self.crossings]).reshape(-1, 2)
         signs = np.sign([crossing.weight for crossing in self.crossings])
         heights = places @ normals.T - (normals * met).sum(axis=1)  # (points, k)
-        twice, other = (GRAIN.crossed_twice, GRAIN.behind) if grain.single else (CELL.crossed_twice, CELL.other)
+        twice, other = CELL.crossed_twice, GRAIN.behind_in_noise if grain.sd else CELL.other
+        if grain.single:
+            twice, other = GRAIN.crossed_twice, GRAIN.behind
         once = crossed_once(normals, twice * np.linalg.norm(normals, axis=1))
         active = np.where((heights * signs > 0) & once, heights, 0.0).sum(axis=1)
         foretold = self.values[0] + (places - self.places[0]) @ planar[0] + active

@@ -102,7 +102,7 @@ class Stretch(NamedTuple):
 
 def stretches_of(leg: SettledLeg, shape: Shape, sigma: float) -> list[Stretch]:
     """Return the straight stretches of a leg, one more than it has kinks."""
-    reach = [0.0 if shape.sharp else shape.flat(sigma * k.width / abs(k.change)) / k.width for k in leg.kinks]
+    reach = [shape.blur if shape.sharp else shape.flat(sigma * k.width / abs(k.change)) / k.width for k in leg.kinks]
     starts = [0.0, *(k.place + r for k, r in zip(leg.kinks, reach))]
     ends = [*(k.place - r for k, r in zip(leg.kinks, reach)), leg.scan.leg.length]
     return [Stretch(a, b) for a, b in zip(starts, ends)]
@@ -145,8 +145,10 @@ def crossed_once(jumps: Floats, tolerances: Floats) -> NDArray[np.bool_]:
 
 def flats_of(crossings: list[Crossing], shape: Shape, sigma: float) -> Floats:
     """Return the size of the arguments, times the weight, beyond which each unit is straight; shape (k,)."""
+    if shape.sharp:
+        return shape.blur * np.abs([crossing.change for crossing in crossings])
     sizes = np.abs([crossing.weight for crossing in crossings])
-    return np.array([0.0 if shape.sharp else shape.flat(sigma / size) * size for size in sizes])
+    return np.array([shape.flat(sigma / size) * size for size in sizes])
 
 
 def margins(places: Floats, normals: Floats, crossings: list[Crossing], flats: Floats) -> Floats:

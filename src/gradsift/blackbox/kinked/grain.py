@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ..answers import Floor
-from ..asking import EPS
+from ..asking import EPS, Ledger
 from .kinked_policy import GRAIN
 
-__all__ = ["EXACT_ANSWERS", "Grain", "grain_of"]
+__all__ = ["EXACT_ANSWERS", "Grain", "grain_of", "with_repeats"]
 
 
 @dataclass(frozen=True)
@@ -23,10 +23,13 @@ class Grain:
         Spacing of the numbers that the box computes with.
     sd : float
         Noise or the rounding to decimals, whatever the size of the answer.
+    random : bool
+        Whether it is noise, which repeats tell.
     """
 
     relative: float = EPS
     sd: float = 0.0
+    random: bool = False
 
     @property
     def single(self) -> bool:
@@ -47,4 +50,14 @@ def grain_of(floor: Floor) -> Grain:
         return EXACT_ANSWERS
     if floor.kind == "float32":
         return Grain(relative=float(np.finfo(np.float32).eps))
-    return Grain(sd=floor.sd)
+    return Grain(sd=floor.sd, random=floor.kind == "noisy")
+
+
+def with_repeats(grain: Grain, ledger: Ledger, rng: np.random.Generator) -> Grain:
+    """Return the grain with noise measured by more answers to one question; nothing is asked without noise."""
+    if not grain.random:
+        return grain
+    point = rng.standard_normal((1, ledger.n_features))
+    answers = ledger.ask(np.repeat(point, GRAIN.asked_again, axis=0), "noise")
+    first, more = GRAIN.first_look - 1, GRAIN.asked_again - 1
+    return replace(grain, sd=float(np.sqrt((first * grain.sd**2 + more * answers.var(ddof=1)) / (first + more))))

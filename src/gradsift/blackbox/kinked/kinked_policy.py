@@ -19,13 +19,30 @@ class GrainPolicy:
     end: float = 2e-3  # of a leg, instead of LEG.end, in single precision; guess
     pair: float = 2e-2  # of a gap, instead of LEG.pair, in single precision; guess
     behind: float = 0.02  # instead of CELL.other, in single precision; guess
+    behind_in_noise: float = 2e-4  # instead of CELL.other, through noise; noise rows
     crossed_twice: float = 0.02  # instead of CELL.crossed_twice, in single precision; guess
-    precise: float = 1e-6  # instead of ROOMIER.precise, in single precision; guess
+    precise: float = 1e-6  # instead of ROOMIER.precise, for coarse answers; guess
+    precise_enough: float = 3e-4  # the same where a far fit follows; float32 rows
+    asked_again: int = 20  # answers to one question that measure the noise; noise rows
+    first_look: int = 9  # answers that told of noise in the first place, fewer if it was given
+    looked_at: int = 2  # sharp kinks at which noise is asked for rounded ones; guess
     offsets: float = 0.07  # standard error of an offset over the noise; noise rows
+    enough: tuple[float, float] = (1.0, 4e-5)  # the same where noise is faint: over noise, over the size; decimals rows
+    trust: float = 2.0  # how much worse than thought offsets and widths may be between rounds; noise rows
     most: tuple[int, int] = (10, 6)  # points near the origin through noise in one round: at least, and per unknown
+    most_smooth: tuple[int, int] = (10, 4)  # the same where units have widths; noise rows
     rounds: int = 4  # of such points, each from what is known by then; noise rows
     repeats: int = 2  # most answers at one point in a round; guess
     digits: float = 4.0  # relative errors of answers in the standard error of an offset; float32 rows
+    further: float = 16.0  # reach of smooth units over what noise lets a ray show of it; noise rows
+    blur: float = 100.0  # length of the path beside a kink, over the reach, in which smooth units may be rounded; guess
+    outside: float = 0.8  # of that length, within which answers are left out of a leg's fit; guess
+    near_blur: float = 0.01  # the same across a hyperplane, over that along the path; guess
+    rounded: float = 0.1  # of that distance: height of a unit's rest; guess
+    beyond: float = 2.0  # candidates for straight answers near the origin, over that distance; guess
+    placed: tuple[float, float] = (0.5, 3e-4)  # error of an offset before widths: over noise, over jump by blur; guess
+    smooth: float = 1e6  # radius of the path over the reach, instead of OPENING.smooth; guess
+    wider: float = 2.0  # most change of a width in one step; guess
     cancel: float = 1e-3  # instead of 1e-6, what a linear term may leave in single precision; guess
 
 
@@ -59,7 +76,7 @@ class LegPolicy:
     least_gap: float = 1e-11  # over the leg's length: nothing is told apart below; guess
     rounding: float = 3.0 * 2.0**-52  # of one answer, over the largest; guess
     kink_within: float = 20.0  # rounding errors by which three answers at an end miss a line; guess
-    patience: tuple[int, int] = (40, 14)  # queries on a leg: at least, and per kink found; wrong rows
+    patience: tuple[int, int] = (32, 14)  # queries on a leg: at least, and per kink found; wrong rows
 
 
 @dataclass(frozen=True)
@@ -119,6 +136,17 @@ class AssemblePolicy:
 
 
 @dataclass(frozen=True)
+class FarFitPolicy:
+    """The linear fit of all jumps in single precision."""
+
+    most: int = 1500  # unknowns: the fit is dense; guess
+    rows: float = 1.5  # answers per unknown; float32 rows
+    candidates: int = 4  # points over those that are asked; guess
+    sure: float = 20.0  # errors of an argument, beyond which it is known on which side a point lies; guess
+    prior: float = 3.0  # how much worse than thought the start may be; guess
+
+
+@dataclass(frozen=True)
 class NearOriginPolicy:
     """The polish near the origin."""
 
@@ -126,6 +154,7 @@ class NearOriginPolicy:
     rounds: int = 3  # guess
     steps: int = 4  # guess
     prior: float = 10.0  # how much worse than thought the start may be; guess
+    loose: float = 100.0  # prior of a fit that is hardly tied, over the size of a parameter; guess
     pool: tuple[int, int] = (40, 8)  # candidates: at least, and per unit; guess
     least_gain: float = 1e-3  # of the worst variance, by one more answer; guess
     along: tuple[float, float] = (
@@ -134,6 +163,32 @@ class NearOriginPolicy:
     )  # decimal logarithms of distances along a hyperplane: units separate further out; 10,32 rows
     not_sure: float = 4.0  # standard errors of an offset within which a sharp unit may be active or not; guess
     most: tuple[int, int] = (12, 4)  # points: at least, and per unknown; guess
+
+
+@dataclass(frozen=True)
+class WidthPolicy:
+    """Profiles of smooth units through coarse answers."""
+
+    candidates: int = 200  # places on a hyperplane; guess
+    along: float = 10.0  # their distance from its foot over the reach; guess
+    places: tuple[float, float, float, float] = (0.4, 1.0, 2.0, 4.0)  # over the width; guess
+    first: tuple[float, ...] = (0.25, 0.1, 0.04, 0.015, 0.006, 0.0025, 0.001)  # over the reach; guess
+    range: tuple[float, float] = (2e-4, 0.3)  # of widths, over the reach; guess
+    grid: int = 120  # guess
+    sure: float = 0.5  # relative error of a width that may guide others; guess
+    least_error: float = 0.02  # relative; guess
+    doubted: float = 0.3  # relative error of a width beyond which others are tried; noise rows
+    others: tuple[float, ...] = (0.2, 0.5, 1.0, 2.0, 5.0)  # over the typical one; guess
+    better: float = 2.0  # nats that another width must gain; guess
+
+
+@dataclass(frozen=True)
+class RivalPolicy:
+    """Other activations for the same answers."""
+
+    widths: tuple[float, ...] = (0.4, 0.6, 1.0, 1.6, 2.5)  # first guesses over those of the units found; guess
+    most_turned: int = 40  # units that are tried both ways round; guess
+    apart: float = 6.0  # nats by which a rival must be worse to be told apart; guess
 
 
 @dataclass(frozen=True)
@@ -176,6 +231,14 @@ class KinkBumpPolicy:
 
 
 @dataclass(frozen=True)
+class OddPartPolicy:
+    """One hidden layer or more."""
+
+    radius: float = 1e5  # over the reach: offsets, which do not cancel, are small beside the answers; guess
+    adds_up: float = 1e-3  # of the largest answer; rows "deep"
+
+
+@dataclass(frozen=True)
 class OpeningPolicy:
     """Paths, one after the other."""
 
@@ -203,8 +266,12 @@ LEG_FIT = LegFitPolicy()
 CELL = CellPolicy()
 ROOMIER = RoomierPolicy()
 ASSEMBLE = AssemblePolicy()
+FAR_FIT = FarFitPolicy()
 NEAR_ORIGIN = NearOriginPolicy()
+WIDTHS = WidthPolicy()
+RIVALS = RivalPolicy()
 VOUCH = VouchPolicy()
 SIGNS = SignPolicy()
 BUMP = KinkBumpPolicy()
+ODD_PART = OddPartPolicy()
 OPENING = OpeningPolicy()

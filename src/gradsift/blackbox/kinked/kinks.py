@@ -77,7 +77,7 @@ def try_sharp(bend: Bend, left: Piece, right: Piece, ask: Ask, sigma: float) -> 
     An answer that lies on a piece extends it; two queries if there is a single kink.
     """
     place, change, error = meeting(left, right)
-    away = max(BEND.apart * error * sigma, 8 * np.spacing(abs(left.low) + abs(right.high)))
+    away = max(BEND.apart * error * sigma, 8 * np.spacing(abs(left.low) + abs(right.high)), bend.shape.blur)
     if not left.high < place - away < place + away < right.low:
         return Seen()
     for t, near, far in ((place - away, left, right), (place + away, right, left)):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -51,6 +51,14 @@ class LegScan:
     kinks: tuple[Kink, ...]
     times: Floats
     values: Floats
+
+    def outside(self, distance: float) -> LegScan:
+        """Return the scan without the answers that are nearer to a kink than this."""
+        if not distance or not self.kinks:
+            return self
+        places = np.array([kink.place for kink in self.kinks])
+        far = np.abs(self.times[:, None] - places).min(axis=1) >= distance
+        return replace(self, times=self.times[far], values=self.values[far])
 
 
 def ask_ends(ledger: Ledger, path: Path, grain: Grain = EXACT_ANSWERS) -> Ends:

@@ -13,7 +13,7 @@ from .assemble import Found, pulled_by_far_kinks
 from .kink_net import KinkNet
 from .kinked_policy import GRAIN, NEAR_ORIGIN
 
-__all__ = ["Polished", "polish_near_origin"]
+__all__ = ["Polished", "near_noise", "offset_priors", "parameter_sizes", "polish_near_origin", "refitted"]
 
 
 @dataclass(frozen=True)
@@ -38,6 +38,16 @@ class Polished:
     noise: Floats
     errors: Floats
 
+    def half_chi(self, net: KinkNet) -> float:
+        """Half the sum of squared misses of another network over the errors expected of them."""
+        misses = (self.y - net.predict(self.X)) / self.noise
+        return 0.5 * float(misses @ misses)
+
+    @property
+    def scatter(self) -> float:
+        """Root mean square of the misses over the errors expected of them."""
+        return float(np.sqrt(2 * self.half_chi(self.found.net) / max(1, len(self.y) - len(self.errors))))
+
 
 def polish_near_origin(
     found: Found, ledger: Ledger, rng: np.random.Generator, earlier: Polished | None = None
@@ -53,16 +63,25 @@ def polish_near_origin(
     """
     prior = _prior(found)
     polished = _another_round(found, prior, ledger, rng, earlier)
-    for _ in range(GRAIN.rounds - 1 if found.net.grain.sd else 0):
+    for _ in range(_more_rounds(found.net)):
+        if (polished.errors <= _wanted(polished.found.net)).all():
+            break
         polished = _another_round(found, prior, ledger, rng, polished)
     return polished
+
+
+def _more_rounds(net: KinkNet) -> int:
+    """Return how often points are designed again: where the start is rough, or noise needs many answers."""
+    rough = net.shape.blur > 0 or (net.grain.single and not net.shape.sharp)
+    return GRAIN.rounds - 1 if net.grain.sd and not net.shape.blur else int(rough)
 
 
 def _another_round(
     found: Found, prior: Floats, ledger: Ledger, rng: np.random.Generator, earlier: Polished | None
 ) -> Polished:
     """Design points from what is known by now, ask, and fit all answers."""
-    net, known = (found.net, prior) if earlier is None else (earlier.found.net, NEAR_ORIGIN.prior * earlier.errors)
+    trust = GRAIN.trust if found.net.grain.sd else NEAR_ORIGIN.prior
+    net, known = (found.net, prior) if earlier is None else (earlier.found.net, trust * earlier.errors)
     points = _design(replace(found, net=net), np.minimum(known, prior), rng)
     y = ledger.ask(points, "polish")
     if earlier is not None:
@@ -77,6 +96,14 @@ def _polished(found: Found, net: KinkNet, prior: Floats, points: Floats, y: Floa
         net, errors = _fit(net, prior, points, y, noise)
         net = pulled_by_far_kinks(found, net)
     return Polished(replace(found, net=net), points, y, noise, errors)
+
+
+def refitted(polished: Polished, start: KinkNet) -> KinkNet:
+    """Return another network of the same jumps after a fit of (q, w, c) to the answers of a polish, hardly tied."""
+    loose, net = NEAR_ORIGIN.loose * parameter_sizes(start), start
+    for _ in range(NEAR_ORIGIN.rounds):
+        net, _ = _fit(net, loose, polished.X, polished.y, polished.noise)
+    return net
 
 
 def near_noise(found: Found, X: Floats) -> Floats:
@@ -97,13 +124,19 @@ def parameter_sizes(net: KinkNet) -> Floats:
     return np.concatenate([offsets, *([] if net.shape.sharp else [np.abs(net.w)]), [level]])
 
 
-def _prior(found: Found) -> Floats:
-    """Return standard errors of q, w and c before the polish."""
-    net = found.net
+def offset_priors(found: Found) -> tuple[Floats, float]:
+    """Return standard errors of q and c before the polish."""
     levers = np.linalg.norm(found.far_points, axis=1)
     plane = np.hypot(found.aside_errors[1:], found.jump_errors[:, 0])
     q = NEAR_ORIGIN.prior * (levers * plane + found.sigma)
     c = NEAR_ORIGIN.prior * (found.path.radius * float(np.linalg.norm(found.linear_errors[:2])) + found.sigma)
+    return q, c
+
+
+def _prior(found: Found) -> Floats:
+    """Return standard errors of q, w and c before the polish."""
+    net = found.net
+    q, c = offset_priors(found)
     w = [] if net.shape.sharp else [NEAR_ORIGIN.prior * found.weight_errors]
     return np.concatenate([q, *w, [c]])
 
@@ -118,7 +151,8 @@ def _pool(found: Found, rng: np.random.Generator) -> Floats:
     typical = float(np.median(distances))
     n = NEAR_ORIGIN.pool[0] + NEAR_ORIGIN.pool[1] * net.k
     units = np.arange(n) % net.k  # every unit, from both sides
-    widths = 0.5 * distances + 0.5 * typical if net.shape.sharp else np.abs(net.w) / np.sqrt(squares)
+    beyond = GRAIN.beyond * GRAIN.near_blur * net.shape.blur
+    widths = 0.5 * distances + 0.5 * typical + beyond if net.shape.sharp else np.abs(net.w) / np.sqrt(squares)
     shifts = np.where(np.arange(n) // net.k % 2, 1.0, -1.0) * rng.uniform(0.3, 3.0, n) * widths[units]
     normals = net.jumps[units] / np.sqrt(squares[units])[:, None]
     lengths = 10 ** rng.uniform(*NEAR_ORIGIN.along, n) * np.maximum(typical, widths[units])
@@ -132,13 +166,12 @@ def _design(found: Found, prior: Floats, rng: np.random.Generator) -> Floats:
     pool = _pool(found, rng)
     derivatives = net.near_derivatives(pool)
     noise = np.hypot(near_noise(found, pool), _doubts(net, prior, pool))
-    sizes = parameter_sizes(net)
-    wanted = np.hypot(max(NEAR_ORIGIN.wanted, GRAIN.digits * net.grain.relative) * sizes, GRAIN.offsets * net.grain.sd)
+    wanted = _wanted(net)
     scaled = derivatives * (prior / noise[:, None])  # unknowns in units of the prior, answers in units of their errors
     # The covariance is kept as root @ root.T (Potter's update): standard errors shrink by many orders of magnitude.
     root, seen = np.eye(len(prior)), scaled.copy()  # seen = scaled @ root
     chosen: list[int] = []
-    least, per_unknown = GRAIN.most if net.grain.sd else NEAR_ORIGIN.most
+    least, per_unknown = _most(net)
     for _ in range(least + per_unknown * len(prior)):
         errors = np.linalg.norm(root, axis=1)
         worst = int(np.argmax(errors * prior / wanted))
@@ -159,14 +192,36 @@ def _design(found: Found, prior: Floats, rng: np.random.Generator) -> Floats:
     return np.asarray(pool[chosen])
 
 
+def _most(net: KinkNet) -> tuple[int, int]:
+    """Return how many points one round may have: at least, and per unknown."""
+    if not net.grain.sd:
+        return NEAR_ORIGIN.most
+    return GRAIN.most if net.shape.sharp else GRAIN.most_smooth
+
+
+def _wanted(net: KinkNet) -> Floats:
+    """Return the standard errors of q, w and c that are good enough."""
+    digits = max(NEAR_ORIGIN.wanted, GRAIN.digits * net.grain.relative)
+    sizes = parameter_sizes(net)
+    in_noise = np.maximum(
+        GRAIN.offsets * net.grain.sd, np.minimum(GRAIN.enough[0] * net.grain.sd, GRAIN.enough[1] * sizes)
+    )
+    wanted = np.hypot(digits * sizes, in_noise)
+    if net.shape.blur:
+        lengths = np.linalg.norm(net.jumps, axis=1)
+        straight = GRAIN.placed[1] * GRAIN.near_blur * net.shape.blur * np.append(lengths, lengths.max(initial=0.0))
+        wanted = np.hypot(wanted, GRAIN.placed[0] * net.grain.sd) + straight
+    return np.asarray(wanted)
+
+
 def _doubts(net: KinkNet, prior: Floats, X: Floats) -> Floats:
     """Return what is lost where it is not known on which side of a sharp kink a point lies, shape (n,)."""
     if not net.shape.sharp:
         return np.zeros(len(X))
     offsets = prior[: net.k] / NEAR_ORIGIN.prior
-    lost = np.where(
-        np.abs(net.arguments(X)) < NEAR_ORIGIN.not_sure * offsets, offsets, 0.0
-    )  # t = <jumps, x> + q up to its sign
+    rounded = GRAIN.near_blur * net.shape.blur * np.linalg.norm(net.jumps, axis=1)
+    near = np.abs(net.arguments(X)) < NEAR_ORIGIN.not_sure * offsets + rounded  # t = <jumps, x> + q up to its sign
+    lost = np.where(near, offsets + GRAIN.rounded * rounded, 0.0)
     return np.asarray(np.linalg.norm(lost, axis=1))
 
 
@@ -180,7 +235,7 @@ def _fit(net: KinkNet, prior: Floats, X: Floats, y: Floats, noise: Floats) -> tu
         rows = np.concatenate([net.near_derivatives(X) * prior / noise[:, None], np.eye(len(prior))])
         misses = np.concatenate([(y - net.predict(X)) / noise, (start - _parameters(net)) / prior])
         q, r = qr(rows, mode="economic")
-        net = _with_parameters(net, _parameters(net) + prior * solve_triangular(r, q.T @ misses))
+        net = _moved(net, prior * solve_triangular(r, q.T @ misses))
     inverse = solve_triangular(r, np.eye(len(prior)))
     return net, np.asarray(prior * np.linalg.norm(inverse, axis=1))
 
@@ -189,6 +244,11 @@ def _parameters(net: KinkNet) -> Floats:
     return np.concatenate([net.q, *([] if net.shape.sharp else [net.w]), [net.c]])
 
 
-def _with_parameters(net: KinkNet, values: Floats) -> KinkNet:
-    w = net.w if net.shape.sharp else values[net.k : 2 * net.k]
+def _moved(net: KinkNet, step: Floats) -> KinkNet:
+    """Return the network after a step in (q, w, c); no width may change at once by more than a factor."""
+    values = _parameters(net) + step
+    w = net.w
+    if not net.shape.sharp:
+        ratios = np.clip(values[net.k : 2 * net.k] / net.w, 1 / GRAIN.wider, GRAIN.wider)
+        w = net.w * ratios
     return replace(net, q=values[: net.k], w=w, c=float(values[-1]))

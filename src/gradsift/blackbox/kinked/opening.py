@@ -21,18 +21,22 @@ from .assemble import Found, assemble
 from .bump import which_activation
 from .cell_gradients import BehindThePath, measure_gradients
 from .cells import bases_of, crossings_of, stretches_of
-from .grain import EXACT_ANSWERS, Grain
+from .far_fit import fit_far_out
+from .grain import EXACT_ANSWERS, Grain, with_repeats
 from .kinked_policy import GRAIN, OPENING
+from .kinked_rivals import Rivals, compare_activations, compare_with_rounded
 from .kinks import Bend, NotThatShape
 from .leg_fit import SettledLeg, settle_leg
 from .legs import LegScan, PathFailed, ask_ends, scan_leg
 from .near_origin import Polished, polish_near_origin
+from .odd_part import odd_part_is_linear
 from .path import half_square
 from .reach import LinearReach, find_reach
 from .roomier import measure_again
-from .shape import shape_of
+from .shape import KINKED, Shape, shape_of
 from .signs import model_of
 from .vouching import UnitBounds, bounds_of, certify_kinks, far_pair, foretold, near_points
+from .widths import doubted_widths, measure_widths
 
 __all__ = ["open_kinked"]
 
@@ -85,11 +89,12 @@ def open_kinked(
     if oracle.n_features < 3:
         raise NotIdentifiable(f"Units with kinks are found in three dimensions and more, got {oracle.n_features}.")
     opening = _Opening(Ledger(oracle, max_queries, progress), activation, as_generator(rng))
-    opening.grain = grain
-    if grain is not EXACT_ANSWERS and not (opening.told and opening.shape.sharp):
+    opening.grain = with_repeats(grain, opening.ledger, opening.rng)
+    if grain is not EXACT_ANSWERS and not (opening.told and opening.shape.even):
         raise NotIdentifiable(
-            f"Through coarse answers (relative error {grain.relative:.1g}, noise {grain.sd:.2g}) only relu and "
-            f"leaky_relu units are found, got activation={activation!r}."
+            f"Through coarse answers (relative error {grain.relative:.1g}, noise {grain.sd:.2g}) only "
+            f"{', '.join(name for name in KINKED if shape_of(name).even)} units are found, got "
+            f"activation={activation!r}."
         )
     return opening.run()
 
@@ -103,10 +108,12 @@ class _Opening:
         self.shape = shape_of(activation if self.told else "relu")
         self.grain = EXACT_ANSWERS
         self.notes: list[str] = []
+        self.reach = 0.0
         self.seen = ""  # what a kink told about the activation
 
     def run(self) -> Identification:
         reach = find_reach(self.ledger, self.rng, both_ways=not (self.told and self.shape.even), grain=self.grain)
+        self.reach = reach.radius
         if not reach.grows:
             raise NotIdentifiable(
                 f"Far out the function is constant in two opposite directions ({self.ledger.n_queries} queries): it "
@@ -114,9 +121,11 @@ class _Opening:
             )
         if not self.told:
             self._tell_activation(reach)
+        if self.grain.sd and not self.shape.sharp:
+            reach = replace(reach, radius=GRAIN.further * reach.radius)
         last: _Attempt | None = None
         for number, factor in enumerate(OPENING.factors):
-            radius = factor * (OPENING.sharp if self.shape.sharp else OPENING.smooth) * reach.radius
+            radius = factor * self._path_over_reach() * reach.radius
             radius = max(radius, factor * GRAIN.far * self.grain.sd / max(reach.slope, 1e-300))
             try:
                 last = self._along_a_path(radius, reach)
@@ -133,6 +142,11 @@ class _Opening:
             )
         return self._result(last, number + 1)
 
+    def _path_over_reach(self) -> float:
+        if self.shape.sharp:
+            return OPENING.sharp
+        return OPENING.smooth if self.grain is EXACT_ANSWERS else GRAIN.smooth
+
     def _tell_activation(self, reach: LinearReach) -> None:
         sighting = which_activation(self.ledger, reach, self.rng)
         self.seen = sighting.says
@@ -146,11 +160,8 @@ class _Opening:
     def _heed(self, failure: PathFailed, number: int, reach: LinearReach) -> None:
         """Note why a path failed; refuse if that speaks against the whole function."""
         self.notes.append(f"path {number + 1}: {failure}")
-        if isinstance(failure, BehindThePath) and sum("behind the path" in note for note in self.notes) > 1:
-            raise NotIdentifiable(
-                f"The kinks on two paths do not foretell the function behind them ({self.ledger.n_queries} queries): a "
-                "network with more than one hidden layer, or an output link that is not undone."
-            )
+        if isinstance(failure, BehindThePath) and not odd_part_is_linear(self.ledger, reach, self.rng):
+            raise self._deeper()
         if number or isinstance(failure, BehindThePath) or self.grain is not EXACT_ANSWERS:
             return
         sighting = which_activation(self.ledger, reach, self.rng)
@@ -161,6 +172,8 @@ class _Opening:
                 f"({self.ledger.n_queries} queries); use activation='{sighting.name}'.",
                 sighting.name,
             )
+        if not odd_part_is_linear(self.ledger, reach, self.rng):
+            raise self._deeper()
         if sighting.name is None:
             raise NotIdentifiable(
                 f"The function grows far out, but has no single {self.shape.name} units: {sighting.says} "
@@ -168,12 +181,19 @@ class _Opening:
                 "link is not undone."
             )
 
+    def _deeper(self) -> NotIdentifiable:
+        return NotIdentifiable(
+            f"Far out the odd part of the function is not linear ({self.ledger.n_queries} queries): a network with "
+            "more than one hidden layer, or an output link that is not undone."
+        )
+
     def _along_a_path(self, radius: float, reach: LinearReach) -> _Attempt:
         """Find a network along one path and test it, near the origin again if only the polish is at fault."""
         ledger = self.ledger
         found = self._find(radius, reach)
         ledger.n_units = found.net.k
-        polished = polish_near_origin(found, ledger, self.rng)
+        polished = self._polish(found)
+        found = polished.found
         fresh, near = self._fresh_near(polished)
         if not near < KINKED_UNITS.residuals:
             polished = polish_near_origin(found, ledger, self.rng, polished)
@@ -182,6 +202,19 @@ class _Opening:
         misses = max(near, foretold(polished, far, ledger.ask(far, "fresh")))
         return _Attempt(polished, foretold(polished, polished.X, polished.y), misses, fresh + len(far))
 
+    def _polish(self, found: Found) -> Polished:
+        """Offsets and widths from near the origin; through coarse answers first where all units are straight."""
+        polished = polish_near_origin(found, self.ledger, self.rng)
+        if found.net.shape.blur:
+            rounded = measure_widths(
+                polished, self.shape, GRAIN.near_blur * found.net.shape.blur, self.ledger, self.rng
+            )
+            polished = polish_near_origin(rounded.found, self.ledger, self.rng, rounded)
+            again = doubted_widths(polished)
+            if again is not None:
+                polished = polish_near_origin(again.found, self.ledger, self.rng, again)
+        return polished
+
     def _fresh_near(self, polished: Polished) -> tuple[int, float]:
         """Return the number of fresh points near the origin, and the worst miss there."""
         points = near_points(polished.found, self.rng)
@@ -189,6 +222,8 @@ class _Opening:
 
     def _find(self, radius: float, reach: LinearReach) -> Found:
         ledger, shape = self.ledger, self.shape
+        if self.grain is not EXACT_ANSWERS and not shape.sharp:  # so far out that kinks look sharp
+            shape = replace(shape_of("relu"), blur=GRAIN.blur * reach.radius)
         path = half_square(radius, OPENING.near * reach.radius, ledger.n_features, self.rng)
         ends = ask_ends(ledger, path, self.grain)
         bend = Bend(shape, OPENING.width / reach.radius)
@@ -199,7 +234,7 @@ class _Opening:
             ]
         except NotThatShape:
             raise PathFailed("the first kinks have another shape") from None
-        first, second = (self._settle(scan, ends.sigma) for scan in scans)
+        first, second = (self._settle(shape, scan, ends.sigma) for scan in scans)
         if max(first.chi, second.chi) > KINKED_UNITS.residuals:
             raise PathFailed("single kinks do not explain all answers on a leg")
         largest = max(float(np.abs(scan.values).max()) for scan in scans)
@@ -215,27 +250,43 @@ class _Opening:
             )
         gradients = measure_gradients(ledger, path, bases, crossings, shape, sigma, self.grain)
         gradients = measure_again(ledger, path, gradients, crossings, shape, sigma, self.grain)
-        return assemble(path, bases, crossings, gradients, shape, sigma, self.grain)
+        found = assemble(path, bases, crossings, gradients, shape, sigma, self.grain)
+        return fit_far_out(found, ledger, self.rng) if self.grain.single else found
 
-    def _settle(self, scan: LegScan, sigma: float) -> SettledLeg:
+    def _settle(self, shape: Shape, scan: LegScan, sigma: float) -> SettledLeg:
         """Fit all answers on a leg. A smooth kink leaves the lines beside it free to move together with its width:
         one more answer in the cell ties them."""
-        leg = settle_leg(self.shape, scan, sigma)
-        if self.shape.sharp:
+        leg = settle_leg(shape, scan.outside(GRAIN.outside * shape.blur), sigma)
+        if shape.sharp:
             return leg
-        middles = np.array([stretch.middle for stretch in stretches_of(leg, self.shape, sigma)])
-        middles = middles[leg.at(self.shape, middles)[1] > OPENING.loose]
+        middles = np.array([stretch.middle for stretch in stretches_of(leg, shape, sigma)])
+        middles = middles[leg.at(shape, middles)[1] > OPENING.loose]
         if not len(middles):
             return leg
         answers = self.ledger.ask(scan.leg.points(middles), "path")
         more = replace(
             scan, kinks=leg.kinks, times=np.append(scan.times, middles), values=np.append(scan.values, answers)
         )
-        return settle_leg(self.shape, more, sigma)
+        return settle_leg(shape, more, sigma)
+
+    def _rivals(self, polished: Polished) -> Rivals | None:
+        """Compare with other activations, where answers are coarse; sharp kinks in noise are looked at more closely."""
+        if self.grain is EXACT_ANSWERS:
+            return None
+        if not polished.found.net.shape.sharp:
+            return compare_activations(polished)
+        if not self.grain.random:
+            return None  # rounded kinks would show at the fresh points
+        reach = GRAIN.further * self.reach
+        rounded = measure_widths(polished, shape_of("softplus"), reach, self.ledger, self.rng, GRAIN.looked_at)
+        return compare_with_rounded(polished, rounded)
 
     def _result(self, attempt: _Attempt, n_paths: int) -> Identification:
-        bounds = bounds_of(attempt.polished)
-        judgement = certify_kinks(attempt.polished, bounds, attempt.chi, attempt.fresh, attempt.n_fresh, self.ledger)
+        bounds, net = bounds_of(attempt.polished), attempt.polished.found.net
+        rivals = self._rivals(attempt.polished)
+        judgement = certify_kinks(
+            attempt.polished, bounds, attempt.chi, attempt.fresh, attempt.n_fresh, self.ledger, rivals
+        )
         model, order = model_of(attempt.polished.found.net, leaky_too=not self.told)
         return Identification(
             model,
@@ -248,6 +299,8 @@ class _Opening:
                 "attempts": n_paths,
                 "notes": list(self.notes),
                 **({"activation": self.seen} if self.seen else {}),
+                **({"noise": self.grain.sd * attempt.polished.scatter} if self.grain.sd else {}),
+                **({"not_told_apart": list(rivals.alike)} if rivals is not None and not net.shape.sharp else {}),
                 "spent": dict(self.ledger.spent),
             },
         )

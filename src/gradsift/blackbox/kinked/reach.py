@@ -52,6 +52,8 @@ def find_reach(
     if both_ways or not any(reach.grows for reach in reaches):  # all units may be idle on one side, but not on both
         reaches.append(_along(ledger, -ways[0], grain))
         radius = max(radius, reaches[-1].radius) if both_ways else radius
+    if grain.sd:  # in noise a flat ray has no reach of its own
+        radius = min((reach.radius for reach in reaches if reach.grows), default=radius)
     return LinearReach(radius, any(reach.grows for reach in reaches), max(reach.slope for reach in reaches))
 
 

@@ -12,7 +12,7 @@ from ..asking import Ledger
 from .cell_gradients import CellGradients
 from .cells import Crossing, flats_of
 from .grain import EXACT_ANSWERS, Grain
-from .kinked_policy import GRAIN, ROOMIER
+from .kinked_policy import FAR_FIT, GRAIN, ROOMIER
 from .path import Path
 from .shape import Shape
 
@@ -47,7 +47,9 @@ def measure_again(
     lengths = np.linalg.norm(jumps, axis=1)
     beside = np.minimum(np.append(lengths, np.inf), np.insert(lengths, 0, np.inf))
     errors = gradients.sizes
-    precise, most = (GRAIN.precise, 1.0) if grain.single else (ROOMIER.precise, ROOMIER.most)
+    precise, most = (ROOMIER.precise, ROOMIER.most) if grain is EXACT_ANSWERS else (GRAIN.precise, 1.0)
+    if grain.single and gradients.values.size + len(errors) <= FAR_FIT.most:
+        precise = GRAIN.precise_enough
     narrow = np.flatnonzero(errors > precise * beside)
     if not len(narrow) or len(narrow) > max(2, most * len(errors)):
         return gradients

@@ -34,6 +34,8 @@ class Shape:
         ``rest(-t) = rest(t)``: a unit and its mirror image differ by a linear term only.
     typical : float
         An argument at which the rest is large at both sides and tells the width of a unit well.
+    blur : float
+        Of sharp kinks: length of the path, to both sides, that is left out because they may be rounded there.
     """
 
     activation: Activation
@@ -43,6 +45,7 @@ class Shape:
     corner: float
     even: bool
     typical: float
+    blur: float = 0.0
 
     @property
     def name(self) -> str:

@@ -7,12 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...checking import Floats
-from ...checks import COARSE_KINKS, KINKED_UNITS, Verdict, exact, n_of
+from ...checks import COARSE_KINKS, KINKED_UNITS, KINKS_IN_NOISE, Check, Verdict, exact, imperfect, n_of
 from ...geometry import normalize_rows
 from ..asking import Ledger
 from .assemble import Found
 from .grain import EXACT_ANSWERS
+from .kink_net import KinkNet
 from .kinked_policy import VOUCH
+from .kinked_rivals import Rivals
 from .near_origin import Polished, near_noise, parameter_sizes
 
 __all__ = ["UnitBounds", "bounds_of", "certify_kinks", "far_pair", "foretold", "near_points"]
@@ -91,7 +93,13 @@ def foretold(polished: Polished, X: Floats, y: Floats) -> float:
 
 
 def certify_kinks(
-    polished: Polished, bounds: UnitBounds, chi: float, fresh: float, n_fresh: int, ledger: Ledger
+    polished: Polished,
+    bounds: UnitBounds,
+    chi: float,
+    fresh: float,
+    n_fresh: int,
+    ledger: Ledger,
+    rivals: Rivals | None = None,
 ) -> Verdict:
     """Return the verdict on a polished network.
 
@@ -99,24 +107,37 @@ def certify_kinks(
     ----------
     chi, fresh : float
         Worst misses of all stored answers and of fresh ones, over what rounding explains.
+    rivals : Rivals, optional
+        How other activations do, where answers are coarse.
     """
     net = polished.found.net
     worst = float(bounds.units.max(initial=0.0))
     lengths = np.linalg.norm(net.jumps, axis=1)
     limits = KINKED_UNITS if net.grain is EXACT_ANSWERS else COARSE_KINKS
     worst = worst if net.grain is EXACT_ANSWERS else float(bounds.jumps.max(initial=0.0))
-    checks = (
+    checks: tuple[Check, ...] = (
         exact.residuals(chi, ledger.n_queries, KINKED_UNITS),
         exact.fresh_kinks(fresh, n_fresh, KINKED_UNITS),
         exact.error_bound(worst, limits),
         exact.linear_term_error(bounds.linear, limits),
         exact.negligible_weight(float(lengths.min(initial=np.inf)), float(lengths.max(initial=0.0)), KINKED_UNITS),
     )
+    if rivals is not None:
+        checks = (*checks, imperfect.activation(rivals.best, rivals.gain, KINKS_IN_NOISE))
+        if not net.shape.sharp:
+            checks = (*checks, imperfect.rounded_kinks(rivals.sharper))
     kept = "a relative error" if net.grain is EXACT_ANSWERS else "in the directions a relative error"
     return Verdict(
         checks,
         found=f"{n_of(net.k, 'unit')} found",
         claim=f"all {ledger.n_queries} answers agree with {n_of(net.k, net.shape.name + ' unit')} within "
         f"{max(chi, fresh):.2g} times what rounding explains, {n_fresh} of them at fresh points near and far, and "
-        f"rounding leaves {kept} of at most {worst:.1g}",
+        f"rounding leaves {kept} of at most {worst:.1g}{_untold(net, rivals)}",
     )
+
+
+def _untold(net: KinkNet, rivals: Rivals | None) -> str:
+    """Say what coarse answers leave open about the activation."""
+    if rivals is not None and rivals.alike:
+        return f"; not told apart: {' and '.join(rivals.alike)} units"
+    return "; kinks that are rounded within the noise would look the same" if net.shape.sharp and net.grain.sd else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .beside_line import identify_beside_line
 from .identify import identify_imperfect
 
-__all__ = ["identify_imperfect"]
+__all__ = ["identify_beside_line", "identify_imperfect"]

@@ -12,7 +12,7 @@ from ...likelihood import Noise
 from ..asking import Ledger
 from .tuning import SCALE
 
-__all__ = ["Scale", "find_scale"]
+__all__ = ["GrowsFarOut", "Scale", "find_scale"]
 
 
 @dataclass(frozen=True)
@@ -34,6 +34,10 @@ class Scale:
     intercept: float
     signal: float
     even: Floats
+
+
+class GrowsFarOut(NotIdentifiable):
+    """Far out the answers grow like the distance, as those of a linear term do."""
 
 
 def find_scale(ledger: Ledger, noise: Noise, rng: np.random.Generator, guess: float = 2.0) -> Scale:
@@ -76,6 +80,8 @@ def _bracket(ledger: Ledger, directions: Floats, odd: Floats, strength: float, r
     for _ in range(SCALE.most_steps):
         near = ledger.ask(radius * np.concatenate([directions, -directions]), "scale").reshape(2, -1)
         share = float(0.5 * (near[0] - near[1]) @ odd / strength)
+        if share < SCALE.grows and low == 0:
+            _raise_if_growing(ledger, directions[0], odd[0])
         if SCALE.low <= share <= SCALE.high + doubt:
             return radius * float(np.clip(np.sqrt(SCALE.spread / _spread_of(share)), 0.6, 1.6))
         low, high = (radius, high) if share < SCALE.low else (low, radius)
@@ -86,6 +92,16 @@ def _bracket(ledger: Ledger, directions: Floats, odd: Floats, strength: float, r
         f"No radius was found at which the function bends ({ledger.n_queries} queries): it is not a sum of sigmoids, "
         "or its inputs need another scale."
     )
+
+
+def _raise_if_growing(ledger: Ledger, direction: Floats, odd: float) -> None:
+    """Ask two answers four times as far out; where nothing grows, they are as large as before."""
+    further = ledger.ask(4 * SCALE.far * np.stack([direction, -direction]), "scale")
+    if abs(0.5 * (further[0] - further[1]) - 4 * odd) < abs(odd):
+        raise GrowsFarOut(
+            f"Far out the answers grow like the distance ({ledger.n_queries} queries): a linear term, or ReLU or "
+            "similar units; name their activation."
+        )
 
 
 def _spread_of(share: float) -> float:

@@ -57,11 +57,13 @@ def _read(ledger: Ledger, rays: Rays, radius: float, nothing: Net, attempt: int)
     """Return the units of one circle, or None where some of its steps are not single units."""
     frame = frame_through(rays.first, rays.second)
     scan = _scan(ledger, frame, rays, radius, nothing, attempt)
-    units, impure = settle_in_plane(ledger, scan, nothing) if not len(scan.unresolved) else ([], [])
-    if impure or not units:
+    if len(scan.unresolved):
         return None
-    net = probe_units(ledger, frame, units, nothing)
-    return net if net.k == len(units) else None
+    found = settle_in_plane(ledger, scan, nothing)
+    if found.impure or not found.units:
+        return None
+    net = probe_units(ledger, frame, found.units, nothing)
+    return net if net.k == len(found.units) else None
 
 
 def _scan(ledger: Ledger, frame: PlaneFrame, rays: Rays, radius: float, nothing: Net, attempt: int) -> CircleScan:

@@ -13,10 +13,19 @@ class ScaleTuning:
     """How far from the origin units bend."""
 
     far: float = 2.0**30  # guess
+    grows: float = 1e-5  # share of the far answers at the first radius, below which growth is looked for; guess
     low: float = 0.35  # share of the far answers: arguments spread by about 0.5 to 20; guess
     high: float = 0.97  # guess
     spread: float = 3.0  # of the arguments, wanted; guess
     most_steps: int = 16  # guess
+
+
+@dataclass(frozen=True)
+class LineTuning:
+    """A linear term beside the units."""
+
+    far: float = 2.0**42  # 4000 times as far as the scale is looked for, so that nothing is left there; guess
+    even: float = 1e-3  # means of opposite answers over their difference, beyond which units grow; guess
 
 
 @dataclass(frozen=True)
@@ -182,6 +191,7 @@ class BiasTuning:
 
 
 SCALE = ScaleTuning()
+LINE = LineTuning()
 STEPS = StepTuning()
 LESSON = LessonTuning()
 STUDENT = StudentTuning()

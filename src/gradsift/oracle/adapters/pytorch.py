@@ -31,7 +31,8 @@ def from_torch(module: Any, *, n_features: int | None = None, **options: Any) ->
     Notes
     -----
     Rows take the device and the precision of the module's first floating-point parameter or buffer. A float32 module
-    answers to seven digits; ``module.double()`` keeps sixteen of its function.
+    answers to seven digits; ``module.double()`` keeps sixteen of its function. On an accelerator and in double
+    precision, exact methods make their questions there and solve there, unless a journal or bounds want the rows.
 
     Examples
     --------
@@ -63,6 +64,8 @@ class _Module:
         tensors = [*module.parameters(), *module.buffers()]
         like = next((t for t in tensors if t.is_floating_point()), torch.zeros(1))
         self._device, self._dtype = like.device, like.dtype
+        accelerated = like.device.type != "cpu" and like.dtype == torch.float64
+        self.device = like.device if accelerated else None  # where questions and answers may stay
 
     @cached_property
     def identity(self) -> str:
@@ -75,12 +78,19 @@ class _Module:
         return f"{type(self.module).__name__} {state.hexdigest()}"
 
     def __call__(self, rows: Floats) -> Floats:
+        return _numbers(self.torch, self._reply(self.torch.as_tensor(rows, dtype=self._dtype, device=self._device)))
+
+    def there(self, rows: Any) -> Any:
+        """Return the one output at rows on the module's device, shape (n,)."""
+        return self._reply(rows).reshape(len(rows)).double()
+
+    def _reply(self, rows: Any) -> Any:
         with self.torch.no_grad():
-            reply = self.module(self.torch.as_tensor(rows, dtype=self._dtype, device=self._device))
+            reply = self.module(rows)
         if not isinstance(reply, self.torch.Tensor) or reply.is_complex():
             what = reply.dtype if isinstance(reply, self.torch.Tensor) else type(reply).__name__
             raise TypeError(f"The module must return a tensor of real numbers, got {what}.")
-        return _numbers(self.torch, reply)
+        return reply
 
 
 def _numbers(torch: Any, tensor: Any) -> Floats:

@@ -1,0 +1,48 @@
+"""How many threads linear algebra may use: one for the many small steps of a search, all for boxes and large products.
+
+Threads that wait for the next small product cost more than they bring.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import cache
+from typing import Any
+
+from threadpoolctl import ThreadpoolController
+
+__all__ = ["all_threads", "one_thread"]
+
+_usual: ContextVar[int] = ContextVar("_usual", default=0)  # threads outside of `one_thread`; 0 outside of it
+
+
+@cache
+def _controller() -> Any:
+    return ThreadpoolController().select(user_api="blas")
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Let linear algebra use one thread inside the block."""
+    before = max((library.num_threads for library in _controller().lib_controllers), default=1)
+    if before == 1:
+        yield
+        return
+    token = _usual.set(before)
+    try:
+        with _controller().limit(limits=1):
+            yield
+    finally:
+        _usual.reset(token)
+
+
+@contextmanager
+def all_threads() -> Iterator[None]:
+    """Inside :func:`one_thread`, let linear algebra use as many as before."""
+    if not _usual.get():
+        yield
+        return
+    with _controller().limit(limits=_usual.get()):
+        yield

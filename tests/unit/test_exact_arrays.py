@@ -1,0 +1,196 @@
+"""Large arrays: on a device as in memory, threads, probes at a glance, and units that are left to another plane."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
+
+import gradsift as gs
+from gradsift.blackbox.arrays import IN_MEMORY, TorchArrays
+from gradsift.blackbox.asking import Ledger
+from gradsift.blackbox.exact import joint, plane
+from gradsift.blackbox.exact.frames import frame_through
+from gradsift.blackbox.exact.polish import _opposite_point
+from gradsift.blackbox.exact.search import Search
+from gradsift.blackbox.threads import all_threads, one_thread
+from gradsift.geometry import orthonormal_rows
+
+torch = pytest.importorskip("torch")
+D, K = 40, 14  # 589 unknowns: solved in blocks
+
+
+def teacher(d=D, k=K, seed=0):
+    rng = np.random.default_rng(seed)
+    return gs.SigmoidCombination(
+        rng.standard_normal((k, d)), rng.uniform(0.3, 1, k), rng.uniform(1, 2, k), rng.standard_normal(k), 0.2
+    )
+
+
+def module(truth):
+    d, k = truth.units.shape[1], len(truth.weights)
+    net = torch.nn.Sequential(torch.nn.Linear(d, k), torch.nn.Tanh(), torch.nn.Linear(k, 1)).double()
+    with torch.no_grad():
+        net[0].weight.copy_(torch.tensor(truth.units * truth.slopes[:, None]))
+        net[0].bias.copy_(torch.tensor(truth.offsets))
+        net[2].weight.copy_(torch.tensor(truth.weights[None]))
+        net[2].bias.fill_(float(truth.intercept))
+    return net
+
+
+def oracle_there(truth, **options):
+    """An oracle whose questions stay tensors, as on an accelerator."""
+    oracle = gs.oracle.from_torch(module(truth), **options)
+    oracle.function.device = torch.device("cpu")
+    return oracle
+
+
+def test_what_numpy_and_torch_spell_differently_is_the_same():
+    rng, there = np.random.default_rng(0), TorchArrays(torch.device("cpu"))
+    rows = rng.standard_normal((7, 5))
+    square, mask, numbers = rows.T @ rows, rows > 0.5, np.array([1, 1, 4, 0, 2, 2, 1])
+
+    def each(xp):
+        x, s, sums = xp.put(rows), xp.put(square), xp.zeros(5, 5)
+        factor = xp.cholesky(xp.put(square.copy()))
+        xp.add_rows(sums, xp.put(numbers), x)
+        q, r = xp.qr(x)
+        return [
+            xp.widest(x), xp.spans(x), xp.lengths(x), xp.columns_lengths(x), *xp.where(xp.put(mask)), sums, factor,
+            xp.divide_lower(factor, x.T), xp.divide_lower(factor, x.T, transposed=True), q @ r, xp.sign(x),
+            xp.solve(s, x.T), xp.join([x, x], axis=1), xp.numbers(3),
+        ]  # fmt: skip
+
+    for mine, other in zip(each(IN_MEMORY), each(there)):
+        np.testing.assert_allclose(mine, there.get(other), atol=1e-13)
+    with pytest.raises(np.linalg.LinAlgError):
+        there.cholesky(there.put(-square))
+
+
+def test_a_run_beside_the_box_asks_and_finds_what_one_in_memory_does():
+    truth = teacher()
+    in_memory = gs.recover(gs.oracle.from_torch(module(truth)), random_state=3)
+    oracle = oracle_there(truth)
+    there = gs.recover(oracle, random_state=3)
+    assert there.certified
+    assert there.n_queries == in_memory.n_queries == oracle.n_queries
+    np.testing.assert_allclose(there.model.units, in_memory.model.units, atol=1e-11)
+    np.testing.assert_allclose(there.model.units, truth.canonical().units, atol=1e-10)
+
+
+def test_questions_stay_beside_the_box_only_where_nothing_else_wants_them(tmp_path):
+    truth = teacher(4, 2)
+
+    def device(**options):
+        oracle = oracle_there(truth, **options)
+        assert oracle.device is None  # before the first answer nobody knows how many outputs there are
+        oracle(np.zeros((1, 4)))
+        return oracle.device
+
+    assert device() == torch.device("cpu")
+    for options in ({"journal": tmp_path / "j"}, {"bounds": (-1, 1)}, {"batch_size": 5}, {"remember": True}):
+        assert device(**options) is None
+    single = gs.oracle.from_torch(module(truth).float())
+    assert single.function.device is None
+    assert gs.oracle.from_torch(module(truth)).function.device is None  # no accelerator
+
+
+def test_a_box_that_answers_nan_there_names_the_input():
+    class Broken(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.inner = module(teacher(4, 2))
+
+        def forward(self, x):
+            return torch.where(x[:, 0] > 50, torch.nan, self.inner(x)[:, 0])
+
+    oracle = gs.oracle.from_torch(Broken(), n_features=4, retry=gs.oracle.Retry(attempts=1))
+    oracle.function.device = torch.device("cpu")
+    oracle(np.zeros((1, 4)))
+    with pytest.raises(gs.errors.OracleFailure, match="NaN"):
+        oracle.ask_there(torch.tensor([[0.0, 0, 0, 0], [60.0, 1, 2, 3]], dtype=torch.float64))
+    assert oracle.ask_there(torch.zeros(3, 4, dtype=torch.float64)).shape == (3,)
+
+
+def test_budgets_hold_beside_the_box_too():
+    with pytest.raises(gs.errors.BudgetSpent):
+        gs.recover(oracle_there(teacher(), max_queries=200), random_state=0)
+
+
+def test_a_step_across_the_plane_needs_no_basis():
+    rng = np.random.default_rng(1)
+    frame = frame_through(*orthonormal_rows(2, 9, rng))
+    bases, steps, numbers = rng.standard_normal((5, 9)), rng.standard_normal(5), np.array([0, 3, 6, 2, 2])
+    slow = bases + steps[:, None] * frame.across(numbers)
+    np.testing.assert_allclose(frame.stepped(bases, steps, numbers), slow, atol=1e-14)
+
+
+def test_small_steps_take_one_thread_and_boxes_all():
+    def threads():
+        return max(pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas")
+
+    with threadpool_limits(2, user_api="blas"):
+        outside = threads()
+        with one_thread():
+            assert threads() == 1
+            with all_threads():
+                assert threads() == outside
+            assert threads() == 1
+        assert threads() == outside
+
+
+def test_equations_are_factored_once_near_the_solution(monkeypatch):
+    built = []
+
+    class Counted(joint.BlockSystem):
+        def __init__(self, seen, replies):
+            built.append(1)
+            super().__init__(seen, replies)
+
+    ledger = Ledger(gs.Oracle(teacher().predict, D))
+    search = Search(ledger, np.random.default_rng(0))
+    assert search.family("tanh").certified
+    monkeypatch.setattr(joint, "BlockSystem", Counted)
+    net = replace(search.known, a=search.known.a * (1 + 1e-10))
+    fit = joint.solve_jointly(net, ledger)
+    assert fit.chi < 2
+    assert len(built) == 1
+    again = joint.parameter_errors(fit, ledger, np.random.default_rng(0))
+    assert len(built) == 1  # the bound needs no other ones
+    fresh = joint.parameter_errors(replace(fit, factored=None), ledger, np.random.default_rng(0))
+    np.testing.assert_allclose(again.relative, fresh.relative, rtol=1e-3)
+    joint.solve_jointly(replace(net, a=net.a * (1 + 1e-4)), ledger)
+    assert len(built) > 3  # far from it, one system does not do
+
+
+def test_the_other_side_of_the_foot_settles_an_offset():
+    ledger = Ledger(gs.Oracle(teacher().predict, D))
+    search = Search(ledger, np.random.default_rng(0))
+    search.family("tanh")
+    fit = joint.solve_jointly(search.known, ledger)
+    before = joint.parameter_errors(fit, ledger, np.random.default_rng(1)).offset
+    unit = int(np.argmax(before))
+    probe = fit.net.probes[unit]
+    point = _opposite_point(fit.net, unit, probe, ledger)
+    assert abs(fit.net.a[unit] @ point + fit.net.b[unit]) < 1e-6
+    ledger.ask(point[None], "polish")
+    assert _opposite_point(fit.net, unit, probe, ledger) is None  # once is enough
+    after = joint.parameter_errors(joint.solve_jointly(fit.net, ledger), ledger, np.random.default_rng(1)).offset
+    assert after[unit] < 0.8 * before[unit]
+
+
+def test_units_that_stand_alone_only_far_out_are_left_to_another_plane(monkeypatch):
+    truth = teacher(12, 9, seed=4)
+    ledger = Ledger(gs.Oracle(truth.predict, 12))
+    usual = Search(ledger, np.random.default_rng(2)).family("tanh")
+    assert len(usual.diagnostics["notes"]) == 0
+    wary = replace(plane.PLANE, many=1, worth_another=1, coarse=4e-14)
+    monkeypatch.setattr(plane, "PLANE", wary)
+    search = Search(Ledger(gs.Oracle(truth.predict, 12)), np.random.default_rng(2))
+    found = search.family("tanh")
+    assert found.certified
+    assert len(search.scans) > usual.diagnostics["attempts"]
+    first = {round(abs(float(step.weight)), 6) for step in search.scans[0].steps}
+    assert {round(abs(float(step.weight)), 6) for step in search.scans[1].steps} < first  # only those that were left
