@@ -15,7 +15,7 @@ from rivals import Peer
 from rivals._students import begin, learn, polish, unpack
 
 
-def expand_and_cluster(ask, d, k, rng, per_unknown=10, students=6, factor=3, scale=2.0, cut=0.2, iterations=2000):
+def expand_and_cluster(ask, d, k, rng, per_unknown=3, students=6, factor=2, scale=2.0, cut=0.1, iterations=2000):
     """Return unit rows (k, d)."""
     wide = factor * k
     n = per_unknown * (k * (d + 2) + 1)
@@ -43,5 +43,5 @@ def expand_and_cluster(ask, d, k, rng, per_unknown=10, students=6, factor=3, sca
     return unpack(p, d, k)[0]
 
 
-TRIES = tuple({"per_unknown": n, "factor": f, "cut": c} for n in (5, 10, 20) for f in (2, 3) for c in (0.1, 0.3))
+TRIES = tuple({"per_unknown": n, "factor": f, "cut": c} for n in (2, 3, 5) for f in (2, 3) for c in (0.1, 0.3))
 PEER = Peer("Expand-and-Cluster", expand_and_cluster, takes="box", tries=TRIES)

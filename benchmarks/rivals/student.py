@@ -8,7 +8,7 @@ from rivals import Peer
 from rivals._students import begin, learn, polish, unpack
 
 
-def student(ask, d, k, rng, per_unknown=5, starts=8, scale=2.0, inputs=1.0):
+def student(ask, d, k, rng, per_unknown=3, starts=8, scale=1.0, inputs=1.0):
     """Return unit rows (k, d); stops at the first start that explains the answers to rounding."""
     n = per_unknown * (k * (d + 2) + 1)
     X = inputs * rng.standard_normal((n, d))
@@ -24,5 +24,7 @@ def student(ask, d, k, rng, per_unknown=5, starts=8, scale=2.0, inputs=1.0):
     return unpack(best, d, k)[0]
 
 
-TRIES = tuple({"per_unknown": n, "scale": s, "inputs": x} for n in (3, 5, 10) for s in (1.0, 2.0) for x in (1.0, 2.0))
+TRIES = tuple(
+    {"per_unknown": n, "scale": s, "inputs": x} for n in (2, 3, 5) for s in (0.5, 1.0, 2.0) for x in (1.0, 2.0)
+)
 PEER = Peer("student, L-BFGS and Levenberg-Marquardt", student, takes="box", tries=TRIES)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.special import erf
@@ -78,12 +80,20 @@ def test_steps_of_another_family_are_not_taken_and_their_samples_tell_it(g, name
     assert likely_family((Slope(angles[inside], scan.samples.values[order][inside]),)) == name
 
 
-def test_a_sample_at_the_angle_of_a_plateau_leads_to_no_line_and_no_angle_out_of_this_world():
-    # Its argument is exactly that of the end, whose angle it shares: zero over zero, where nothing bounds the rate.
-    slack = 0.01
-    values = np.array([-1.0, 1 - 0.03 * slack, 1.0])
+@pytest.mark.parametrize(
+    ("middle", "value", "link"),
+    [
+        # The argument of the end, whose angle it shares: zero over zero, where nothing bounds the rate.
+        (1.0, 1 - 0.03 * 0.01, TANH),
+        # On the plateau itself, behind a link that never ends: infinity over infinity.
+        (0.5, 1.0, replace(TANH, flat=np.inf)),
+    ],
+)
+def test_a_sample_that_leads_nowhere_leads_to_no_angle_out_of_this_world(middle, value, link):
     mark = np.zeros(3, bool)
-    held = Samples(np.array([0.0, 1.0, 1.0]), values, np.full(3, slack), mark, mark, np.arange(3))
-    angle = _judge(held, np.arange(3), TANH).angle
+    held = Samples(
+        np.array([0.0, middle, 1.0]), np.array([-1.0, value, 1.0]), np.full(3, 0.01), mark, mark, np.arange(3)
+    )
+    angle = _judge(held, np.arange(3), link).angle
     assert angle is not None
     assert 0 < angle < 1

@@ -232,15 +232,15 @@ def _line(at: Floats, arguments: Floats, left: float, right: float, slack: Float
     edge = min(0.85 * link.flat, float(link.invert(1 - 0.03 * np.max(slack, keepdims=True))[0]))
     with np.errstate(divide="ignore", invalid="ignore"):  # a sample may lie at the angle of an end
         rise, fall = np.max((edge - arguments) / (right - at)), np.max((edge + arguments) / (at - left))
-    if np.isnan(rise) or np.isnan(fall):
-        return None
-    least_rate = max(float(rise), float(fall))
+    least_rate = float(np.maximum(rise, fall))  # not a number if one of them is not
     good = np.abs(arguments) < link.usable
     if good.sum() <= 1:
         nearest = int(np.argmin(np.abs(arguments)))
         z = float(arguments[nearest])
         move = -z - np.copysign(0.1 * link.usable, z)
         low, high = left + 0.02 * (right - left), right - 0.02 * (right - left)
+        if np.isnan(least_rate) or np.isinf(move):  # saturated as far as the answers tell: nothing leads to the centre
+            return None
         return _Line(next_angle=float(np.clip(at[nearest] + move / (1.6 * least_rate), low, high)))
     at, arguments, slack = at[good], arguments[good], slack[good]
     # The two samples nearest the centre, on different sides or far enough apart, fix the line.
