@@ -185,7 +185,7 @@ def table(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def run(todo: list[Case], jobs: int, kept: Path | None, seconds: float) -> list[dict[str, Any]]:
-    """Run cases, several at a time, the largest first; each is written to a file as it ends."""
+    """Run cases, several at a time, the smallest first; each is written to a file as it ends."""
     began, records = time.monotonic(), []
     if jobs == 1:
         for case in todo:
@@ -193,7 +193,7 @@ def run(todo: list[Case], jobs: int, kept: Path | None, seconds: float) -> list[
                 records.append(_written(run_case(case), kept))
         return records
     with ProcessPoolExecutor(jobs) as pool:
-        waiting = [pool.submit(_in_time, case, time.time() + seconds) for case in sorted(todo, key=_size, reverse=True)]
+        waiting = [pool.submit(_in_time, case, time.time() + seconds) for case in sorted(todo, key=_size)]
         for one in as_completed(waiting):
             if (record := one.result()) is not None:
                 records.append(_written(record, kept))
@@ -205,9 +205,9 @@ def _in_time(case: Case, end: float) -> dict[str, Any] | None:
 
 
 def _size(case: Case) -> int:
-    """Return the unknowns of the network, a guess at how long it takes; CANYON-B comes last, narrow layers first."""
+    """Return the unknowns of the network, a guess at how long it takes; of CANYON-B, units of the second layer."""
     if case.kind == "canyon":
-        return -teacher(case).widths[-1]
+        return teacher(case).widths[-1]
     if case.kind == "trained":
         return 500
     return teacher(case).n_parameters

@@ -16,10 +16,14 @@ from .exact import coarse_ledger, identify, identify_coarse
 from .links import link_of
 from .result import Identification, Progress
 
-__all__ = ["identify_exact", "identify_fine", "looks_deeper"]
+__all__ = ["NeitherOneNorSeveral", "identify_exact", "identify_fine", "looks_deeper"]
 
 _OPPOSITE_PAIRS = 8  # with 2, small networks show equal signs on both in every tenth case
 _WHY = "opposite points far out do not cancel, as they do with one hidden layer"
+
+
+class NeitherOneNorSeveral(NotIdentifiable):
+    """Opposite points far out speak for several hidden layers, which could not be read; carries what was found."""
 
 
 def identify_exact(
@@ -101,7 +105,7 @@ def _one_or_several(
     try:
         deep = identify_deep(_afresh(ledger), link_of(family), rng)
     except NotIdentifiable as refused:
-        raise NotIdentifiable(
+        raise NeitherOneNorSeveral(
             f"Neither one hidden layer nor several explain the answers. One: {refusal} Several: {refused}",
             refused.partial,
         ) from None

@@ -15,7 +15,7 @@ from ..oracle import Oracle
 from ..oracle.undo import likely_link
 from .answers import Floor, choose_path, with_roughness
 from .bounded import identify_bounded
-from .depth import identify_exact, identify_fine
+from .depth import NeitherOneNorSeveral, identify_exact, identify_fine
 from .exact import AlgebraicTails, WrongFamily, is_fine
 from .exact.families import GrowsBothWays
 from .kinked import KINKED, grain_of, open_kinked
@@ -142,7 +142,7 @@ def _after_all(
     if another or n_affordable(oracle, LOOK_COST) < LOOK_COST:
         raise refused
     seen = look_again(oracle, rng)
-    if seen is None:
+    if seen is None or (isinstance(refused, NeitherOneNorSeveral) and not seen.is_noise):
         raise refused
     try:
         family = "tanh" if activation == "auto" else activation

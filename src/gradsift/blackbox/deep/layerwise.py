@@ -161,6 +161,9 @@ def _finish(ledger: Ledger, link: Link, rng: np.random.Generator, radius: float,
         n_offered = n_near if fit is None else POLICY.offered * n_near
         offered = near_points(layers, n_offered, spread, rng)
         ledger.ask(offered if fit is None else most_telling(fit, offered, n_near, g, eps), "all layers")
+        if fit is None:  # rows far beyond the circles magnify errors of directions: they come second
+            within = np.linalg.norm(ledger.X, axis=1) <= 2 * radius
+            layers = fit_whole(layers, ledger.X[within], ledger.y[within], g, eps).layers
         fit = fit_whole(layers, ledger.X, ledger.y, g, eps)
         layers = state.layers = fit.layers
         worst = max(float(e.max()) for e in fit.relative_errors)

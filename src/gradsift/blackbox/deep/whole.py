@@ -15,7 +15,7 @@ from .tower import Layers, Passed, jacobian, pass_through, to_vector, with_vecto
 
 __all__ = ["Whole", "factored", "fit_whole", "most_telling", "roundings", "standard_errors_at"]
 
-_MOST_WHOLE_STEPS = 12
+_MOST_WHOLE_STEPS = 40
 _CORRECTIONS = 3
 _WELL_CONDITIONED = 1e-6  # smallest diagonal entry of the factor, columns of length one
 _SETTLED = 1e-3  # relative gain below which another step is not worth it

@@ -285,6 +285,8 @@ def _bent_line(at: Floats, arguments: Floats, center: float, rate: float, allowe
     turn = at - center
     basis = np.stack([np.sin(turn), np.ones(len(at)), 1 - np.cos(turn)], axis=1)
     scale = np.abs(basis).max(axis=0)
+    if not scale.all():  # no bend shows within turns that small
+        return None
     answer = np.linalg.lstsq(basis / scale / allowed[:, None], arguments / allowed, rcond=None)[0] / scale
     if (np.abs(basis @ answer - arguments) > allowed).any() or not 0.5 * rate < answer[0] < 2 * rate:
         return None
