@@ -99,8 +99,6 @@ def rows() -> Iterator[tuple[str, str, str]]:
             f"{good} of {nets} certified, {wrong} certified but wrong; each refusal names its cause",
             "zoo_run",
         )
-    if r := load("peer_boxes"):
-        yield peer_row(r["rows"])
     if r := load("table_certificates"):
         every = r["summary"]["all"]
         yield (
@@ -143,20 +141,6 @@ def theorem_row(runs: list[dict[str, Any]]) -> tuple[str, str, str]:
         f"{queries} queries; {kept} of {len(runs)} runs kept every promise; centres within "
         f"{' / '.join(f'{c:.2g}' for c in centres)} degrees",
         "theorem_run",
-    )
-
-
-def peer_row(runs: list[dict[str, Any]]) -> tuple[str, str, str]:
-    """Return the row of exact boxes beside the best peer of each size."""
-    ours = [row for row in runs if row["method"] == "ours"]
-    ratios = [row["queries per unknown, over best peer's"] for row in ours]
-    lost = sum(ratio > 1 for ratio in ratios)
-    good, runs_of_ours = (sum(int(row["success"].split(" of ")[i]) for row in ours) for i in (0, 1))
-    return (
-        f"Exact boxes of {len(ours)} sizes beside peers that are told the number of units",
-        f"{good} of {runs_of_ours} found and certified; {min(ratios):.2g} to {max(ratios):.2g} times the "
-        f"queries of the best peer, more on {lost} of {len(ours)} sizes",
-        "peer_boxes",
     )
 
 
