@@ -62,7 +62,7 @@ def identify_deep(ledger: Ledger, link: Link, rng: np.random.Generator, n_layers
     Far out all units of the first layer stand still, and the answer depends on their signs only. So their hyperplanes
     are read where one unit at a time moves (``crossings``, ``planes``); the layers above are learnt at the vertices of
     the cube of signs (``teaching``), before slopes and offsets of the first layer, which follow on its edges
-    (``edges``). About 3 to 6 queries per unknown.
+    (``edges``). About 2 to 7 queries per unknown.
     """
     state = _State(no_planes(ledger.n_features, 1.0))
     try:
