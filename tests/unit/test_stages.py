@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -17,7 +19,9 @@ STANDS, MISSING, REFUTED, IMPATIENT = Outcome
 
 
 def nobody():
-    return Asker(None, None, None, None, np.random.default_rng(0), FOR_NOISE)
+    return Asker(
+        SimpleNamespace(ledger=SimpleNamespace(n_units=0)), None, None, None, np.random.default_rng(0), FOR_NOISE
+    )
 
 
 def belief():
