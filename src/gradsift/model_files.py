@@ -35,7 +35,7 @@ def read_model(path: str | os.PathLike[str], kind: str, newest: int, names: Iter
     try:
         fields = read_npz(file, names) if suffix == ".npz" else read_json(file)
         if str(fields["format"]) != f"gradsift.{kind}":
-            raise ValueError(f"its format is {str(fields['format'])[:40]}")
+            raise ValueError(f"its format is {str(fields['format'])[:40]!r}")
         version = int(fields["version"])
     except (KeyError, TypeError, ValueError, OverflowError) as problem:
         raise ValueError(f"{path} does not hold a {kind} ({type(problem).__name__}: {problem}).") from None

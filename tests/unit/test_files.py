@@ -135,3 +135,10 @@ def test_a_breakdown_of_the_arithmetic_is_a_refusal_that_says_so():
     box = gs.Oracle(lambda rows: np.tanh(1e-170 * rows @ [1.0, 2.0]), 2)
     with pytest.raises(gs.errors.NotIdentifiable, match="numbers left double precision on the way"):
         gs.recover(box, random_state=0)
+
+
+def test_half_a_character_in_a_file_is_told_in_words_that_can_be_written(tmp_path):
+    (tmp_path / "m.json").write_text('{"format": "\\ud83d", "version": 1}')
+    with pytest.raises(ValueError, match="its format is") as caught:
+        gs.SigmoidCombination.load(tmp_path / "m.json")
+    str(caught.value).encode()  # raises where a surrogate is left
