@@ -3,7 +3,8 @@
 Seven kinds in turn: noise that grows with a column, skewed columns, one-hot columns, separable classes, columns of very
 different scales, weighted rows, and nearly as many parameters as rows. A table is wrong when its fit is certified and
 has another number of units than the truth (any certificate of separable classes is wrong). Tuning used seeds
-below 10,000, and those from 10,000 on were seen to fail before a fix; reported are those from 20,000 on. ``--save`` keeps every table, and a run takes up those that are kept.
+below 10,000, and those from 10,000 on were seen to fail before a fix; reported are those from 20,000 on.
+``--save`` keeps every table, and a run takes up those that are kept.
 
 Run: ``OMP_NUM_THREADS=1 python benchmarks/table_certificates.py --tables 1000 --jobs 8 --save``.
 """
