@@ -155,6 +155,16 @@ def test_nobody_reading_the_output_changes_nothing(tmp_path, stdout):
     assert gs.SigmoidCombination.load(tmp_path / "m.json").n_units == 2
 
 
+def test_a_refusal_as_json_on_a_full_disk_is_still_one_sentence(tmp_path):
+    words = "fit nosuch.csv --target y --out m.json --json"
+    done = subprocess.run(
+        ["bash", "-c", f'"$0" -c "$1" {words} >/dev/full', sys.executable, MAIN],
+        cwd=tmp_path, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
+    assert "There is no file nosuch.csv" in done.stderr
+
+
 def test_streams_of_others_are_left_alone(monkeypatch):
     mine = sys.stdout
     streams.prepare_streams()  # pytest's own

@@ -121,6 +121,7 @@ def main() -> None:
         _show_traceback()
         said = shown(" ".join(str(problem).split()) or type(problem).__name__)
         if "--json" in sys.argv:
-            print_json({"certified": False, "error": type(problem).__name__, "verdict": said})
+            with contextlib.suppress(OSError):  # a full disk behind stdout; the sentence below says what matters
+                print_json({"certified": False, "error": type(problem).__name__, "verdict": said})
         typer.echo("gradsift: " + said, err=True)
         raise SystemExit(NOT_CERTIFIED if isinstance(problem, _GAVE_UP) else _BAD_INPUT) from None
