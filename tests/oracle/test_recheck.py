@@ -52,22 +52,28 @@ def test_a_model_that_changed_somewhere_only_is_found_by_a_row_from_there(tmp_pa
 def test_noise_and_rounding_are_no_other_model(tmp_path, noise, seed):
     rng = np.random.default_rng(seed)
     noisy = lambda rows: smooth(rows) + noise * rng.standard_normal(len(rows))
-    record(tmp_path / "c.db", noisy, X[:15])
-    record(tmp_path / "c.db", noisy)  # goes on
+    recorded, _ = record(tmp_path / "c.db", noisy, X[:15])
+    answers, oracle = record(tmp_path / "c.db", noisy)
+    np.testing.assert_array_equal(answers[:15], recorded)
+    assert (oracle.n_replayed, oracle.n_rechecked) == (15, 10)
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_labels_are_not_compared(tmp_path, seed):
     rng = np.random.default_rng(seed)
     labels = lambda rows: np.where(rng.random(len(rows)) < 0.9, 1.0, -1.0)
-    record(tmp_path / "c.db", labels, X[:15])
-    record(tmp_path / "c.db", labels)
+    recorded, _ = record(tmp_path / "c.db", labels, X[:15])
+    answers, oracle = record(tmp_path / "c.db", labels)
+    np.testing.assert_array_equal(answers[:15], recorded)
+    assert oracle.n_replayed == 15
 
 
 def test_single_precision_may_round_with_the_batch(tmp_path):
     rounded = lambda rows: (smooth(rows) * (1 + 1e-7 * len(rows))).astype(np.float32)
-    record(tmp_path / "c.db", rounded, X[:15])
-    record(tmp_path / "c.db", rounded)
+    recorded, _ = record(tmp_path / "c.db", rounded, X[:15])
+    answers, oracle = record(tmp_path / "c.db", rounded)
+    np.testing.assert_array_equal(answers[:15], recorded)
+    assert (oracle.n_replayed, oracle.n_rechecked) == (15, 10)
 
 
 def test_another_number_of_outputs_is_refused(tmp_path):
