@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ...checking import Floats, as_generator
-from ...checks import COARSE, ExactLimits, Verdict, exact, n_of
+from ...checks import COARSE, ExactLimits, Verdict, exact
 from ...errors import BudgetSpent, NotIdentifiable
 from ...forecasting import PATIENCE, Patience, most_without_asking
 from ...oracle import Oracle
@@ -22,6 +22,7 @@ from ..asking import Ledger
 from ..links import Link
 from ..result import Identification, Progress
 from .accuracy import Errors
+from .certificate import vouch_for
 from .circle import tolerances
 from .exact_policy import COARSE_SEARCH, NEARBY, SearchPolicy, digits_of
 from .joint import Solution, parameter_errors, solve_jointly
@@ -173,25 +174,6 @@ def near_points(net: Net, n: int, rng: np.random.Generator) -> Floats:
 
 
 def _certify(fit: Solution, errors: Errors, ledger: Ledger, fresh: Floats) -> Verdict:
-    net = fit.net
-    worst, weights = float(errors.relative.max(initial=0.0)), np.abs(net.u)
     missed = float(np.abs(fresh).max(initial=0.0))
-    checks = [
-        exact.residuals(fit.chi, ledger.n_queries, COARSE),
-        exact.foretold(missed, len(fresh), COARSE),
-        exact.error_bound(worst, COARSE),
-        exact.spare_answers(ledger.n_queries - net.n_unknowns, net.k, COARSE),
-    ]
-    if net.linear is not None:
-        worst_linear = float(np.linalg.norm(errors.linear) / np.linalg.norm(net.linear))
-        checks.append(exact.linear_term_error(worst_linear, COARSE))
-    if net.k:
-        checks.append(exact.negligible_weight(float(weights.min()), float(weights.max()), COARSE))
-    parts = n_of(net.k, "unit") if net.linear is None else f"{n_of(net.k, 'unit')} and a linear term"
-    return Verdict(
-        tuple(checks),
-        found=f"{parts} found",
-        claim=f"all {ledger.n_queries} answers agree with {parts} within {fit.chi:.2g} times the rounding error, "
-        f"{len(fresh)} of them were foretold within {missed:.2g}, and rounding explains a relative error of at most "
-        f"{worst:.1g}",
-    )
+    check = exact.foretold(missed, len(fresh), COARSE)
+    return vouch_for(fit, errors, ledger, check, f"{len(fresh)} of them were foretold within {missed:.2g}", COARSE)
