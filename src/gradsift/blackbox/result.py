@@ -37,6 +37,8 @@ class Verification:
         Share of such inputs that may differ: upper bound of 95%, about 3/n when none does.
     known : float
         Error bound of the network's own values, the largest at these inputs.
+    unseen : float
+        Difference that the noise of an answer may hide; 0 where there is none.
     """
 
     n: int
@@ -45,6 +47,7 @@ class Verification:
     where: Floats
     share: float
     known: float
+    unseen: float = 0.0
 
 
 @dataclass(frozen=True)

@@ -61,9 +61,13 @@ class Allowance:
             return np.asarray(1 + means < 2 * VERIFY.level / n)
         known = self.of_function(model, X)
         if kind == "noisy":
-            return np.asarray(off > norm.isf(VERIFY.level / (2 * n)) * self.floor.sd + known)
+            return np.asarray(off > self.unseen(n) + known)
         rounded = 0.25 * VERIFY.rounding * self.floor.eps * _sensitivity(model, X) + VERIFY.steps * self.floor.own(y)
         return np.asarray(off > known + VERIFY.steps * self.floor.step + rounded)
+
+    def unseen(self, n: int) -> float:
+        """Return how large a difference noise may hide from each of n answers; 0 where there is none."""
+        return float(norm.isf(VERIFY.level / (2 * n)) * self.floor.sd) if self.floor.kind == "noisy" else 0.0
 
 
 def _sensitivity(model: SigmoidCombination | Network, X: Floats) -> Floats:
@@ -150,7 +154,7 @@ def compare(
     at = int(np.argmax(np.where(different, off, -1.0) if m else off))
     share = 1.0 if m == n else float(beta.ppf(0.95, m + 1, n - m))
     known = max(float(allowance.of_function(model, X).max()) for model in models)
-    return Verification(n, m, float(off[at]), X[at].copy(), share, known)
+    return Verification(n, m, float(off[at]), X[at].copy(), share, known, allowance.unseen(n))
 
 
 def verify(
@@ -200,7 +204,8 @@ def with_verification(found: Identification, checked: Verification | None, frame
     if frame is not None:
         checked = replace(checked, where=frame.center + frame.scale * checked.where)
     check = any_method.fresh_inputs(checked.n, checked.n_different, checked.worst, checked.share, checked.where)
-    known = f"and the function is known to {checked.known:.1g} there"
+    hidden = f"unless by less than {checked.unseen:.2g}, which noise hides, " if checked.unseen else ""
+    known = f"{hidden}and the function is known to {checked.known:.1g} there"
     checks = (*judgement.checks, check) if check.holds else (check, *judgement.checks)
     claimed = Verdict(checks, judgement.found, f"{judgement.claim}; {check.says}, {known}")
     return replace(found, judgement=claimed, verification=checked)
