@@ -2,8 +2,8 @@
 
     python benchmarks/bench.py [--full] [--jobs 2] [--only NAME ...] [--folder bench] [--anew] [--publish]
 
-The quick run (``make bench``, minutes) shows that everything runs and what it looks like; its counts are too small to be
-evidence. The full one (``make bench-full``, under three hours on two cores) has the counts of the committed results.
+The quick run (``make bench``, minutes) shows that everything runs and what it looks like; its counts are too small to
+be evidence. The full one (``make bench-full``, under three hours on two cores) has the counts of the committed results.
 Results go to FOLDER/quick or FOLDER/full, never over the committed ones; ``--publish`` copies those of a full run
 there. A step that is done is not run again, so that a stopped run goes on; ``--anew`` forgets what is there.
 Steps that are timed run alone. Seeds of tuning and of reporting are told by each script.
@@ -46,7 +46,7 @@ STEPS = (
          script="peer_boxes"),
     Step("peer_boxes", "--seeds 2 --boxes tanh,5,2 tanh,10,3 relu,10,5 tanh,10,6,3 --save",
          "--seeds 10 --kept OUT/peer_boxes.jsonl --save"),
-    Step("black_box_exact", "--nets 30 --students 1 --cells 10,3 50,10 --save", "--nets 1000 --save"),
+    Step("black_box_exact", "--nets 30 --students 1 --cells 10,3 --save", "--nets 1000 --save"),
     Step("black_box_kinked", "--nets 0.02 --largest 300 --cells exact auto --save",
          "--nets 0.3 --journal OUT/kinked.jsonl --save"),
     Step("black_box_deep", "--rows random --share 0.04 --first 4 --save",
@@ -100,7 +100,9 @@ def run(steps: list[Step], full: bool, folder: Path, jobs: int) -> list[dict[str
 
     def told(step: Step) -> dict[str, object]:
         done = run_step(step, full, folder)
-        how = "done" if done["code"] == 0 else f"FAILED ({done['code']}), see {folder / step.name.replace(' ', '_')}.txt"
+        how = (
+            "done" if done["code"] == 0 else f"FAILED ({done['code']}), see {folder / step.name.replace(' ', '_')}.txt"
+        )
         print(f"{step.name}: {how}, {done['seconds']} s", flush=True)
         return done
 

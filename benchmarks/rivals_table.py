@@ -134,9 +134,9 @@ def table(seeds: range, n: int, methods: list[Peer], jobs: int) -> list[dict[str
                 continue
             options = chosen.get(peer.name, {})
             runs = Parallel(jobs)(delayed(run_one)(peer, answers, seed, n, options) for seed in seeds)
-            row[answers] = round(float(np.median([run.degrees for run in runs])), 1)
-            row[f"{answers}, worst"] = round(max(run.degrees for run in runs), 1)
-            row[f"{answers}, CPU seconds"] = round(float(np.median([run.seconds for run in runs])), 1)
+            row[answers] = round(float(np.median([run.degrees for run in runs])), 2)
+            row[f"{answers}, worst"] = round(max(run.degrees for run in runs), 2)
+            row[f"{answers}, CPU seconds"] = round(float(np.median([run.seconds for run in runs])), 2)
         rows.append(row)
         print("  ".join(f"{key} {value}" for key, value in row.items()), flush=True)
     return rows

@@ -5,21 +5,22 @@ python benchmarks/summary.py
 
 from __future__ import annotations
 
-import json
 import statistics
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-RESULTS = Path(__file__).parent / "results"
+from record import COMMITTED
+from record import load as read
+
 README = Path(__file__).parents[1] / "README.md"
 START, END = "<!-- benchmarks/summary.py -->\n", "\n<!-- end -->"
 
 
 def load(name: str) -> dict[str, Any] | None:
-    path = RESULTS / f"{name}.json"
-    return json.loads(path.read_text()) if path.exists() else None
+    path = COMMITTED / f"{name}.json"
+    return read(path) if path.exists() else None
 
 
 def rows() -> Iterator[tuple[str, str, str]]:
