@@ -46,7 +46,7 @@ STEPS = (
          script="peer_boxes"),
     Step("peer_boxes", "--seeds 2 --boxes tanh,5,2 tanh,10,3 relu,10,5 tanh,10,6,3 --save",
          "--seeds 10 --kept OUT/peer_boxes.jsonl --save"),
-    Step("black_box_exact", "--nets 30 --students 1 --cells 10,3 --save", "--nets 1000 --save"),
+    Step("black_box_exact", "--nets 30 --students 1 --cells 10,3 --save", "--nets 1000 --students 0 --save"),
     Step("black_box_kinked", "--nets 0.02 --largest 300 --cells exact auto --save",
          "--nets 0.3 --journal OUT/kinked.jsonl --save"),
     Step("black_box_deep", "--rows random --share 0.04 --first 4 --save",
@@ -56,7 +56,7 @@ STEPS = (
     Step("black_box_kinked_coarse", "--nets 1 --largest 40 --activations softplus --save", "--nets 4 --save"),
     # (c) the zoo
     Step("zoo_run", "--families leaves regressors classifiers rectifiers --share 0.3 --save",
-         "--seconds 30 --kept OUT/zoo.jsonl --save"),
+         "--seconds 15 --kept OUT/zoo.jsonl --save"),
     # (d) tables
     Step("tuning of peers on tables", "--tune --seeds 1 --rows 1000 --only gradient --save", "--tune --seeds 2 --save",
          script="rivals_table"),

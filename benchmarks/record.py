@@ -34,8 +34,9 @@ def save(name: str, result: dict[str, Any]) -> Path:
 
 
 def write_sealed(path: Path, content: dict[str, Any]) -> Path:
-    """Write a result with the checksum of its content; not a number and infinity are refused."""
-    content = json.loads(json.dumps({n: v for n, v in content.items() if n != "checksum"}, allow_nan=False))
+    """Write a result with the checksum of its content; what is not a number, or infinite, becomes nothing."""
+    plain = {name: value for name, value in content.items() if name != "checksum"}
+    content = json.loads(json.dumps(plain), parse_constant=lambda _: None)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps({**content, "checksum": checksum(content)}, indent=1) + "\n", encoding="utf-8")
     return path

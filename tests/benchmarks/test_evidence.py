@@ -43,9 +43,9 @@ def test_a_corrupted_result_is_refused_by_name_and_so_is_its_page(harm, told, tm
     assert told in str(refused.value)
 
 
-def test_a_result_without_a_number_is_not_written(tmp_path):
-    with pytest.raises(ValueError, match="not JSON compliant"):
-        write_sealed(tmp_path / "x.json", {"context": {"date": "today"}, "error": float("inf")})
+def test_what_is_no_number_is_written_as_nothing(tmp_path):
+    path = write_sealed(tmp_path / "x.json", SOUND | {"errors": [float("inf"), 1.0, float("nan")]})
+    assert load(path)["errors"] == [None, 1.0, None]
 
 
 @pytest.mark.parametrize(
