@@ -250,26 +250,26 @@ def certificates(results: Results) -> list[str]:
     return parts
 
 
+_COUNTED = ("black_box_exact", "black_box_kinked", "black_box_deep", "black_box_noisy", "black_box_kinked_coarse",
+            "trained_kinked", "real_boxes", "zoo_run", "hostile_boxes", "table_certificates",
+            "phase_table")  # fmt: skip
+_RUNS = ("nets", "runs", "networks", "tables")
+_WRONG = ("certified_wrong", "certified_but_wrong", "certified but wrong")
+
+
 def _counted(results: Results) -> list[tuple[Any, ...]]:
-    """Sum certificates up, file by file; names differ for the number of runs and of wrong ones."""
+    """Sum certificates up, file by file; what is not refused is certified where a row does not say."""
     lines = []
-    runs, wrong = (
-        ("nets", "runs", "networks", "tables"),
-        ("certified_wrong", "certified_but_wrong", "certified but wrong"),
-    )
-    for name in ("black_box_kinked", "black_box_deep", "black_box_noisy", "black_box_kinked_coarse", "real_boxes",
-                 "zoo_run", "hostile_boxes", "table_certificates", "phase_table"):  # fmt: skip
+    for name in _COUNTED:
         held = results(name)
         if held is None:
             continue
         rows = [row for part in held.values() if isinstance(part, list) for row in part if isinstance(row, dict)]
         rows += [held["summary"]["all"]] if name == "table_certificates" else []
-        rows = [row for row in rows if any(key in row for key in wrong)]
-        totals = [
-            sum(row.get(key, 0) for row in rows for key in keys)
-            for keys in (runs, ("certified", "exact_and_certified"), wrong)
-        ]
-        lines.append((name, *totals))
+        rows = [row for row in rows if any(key in row for key in _WRONG)]
+        runs, wrong = ([next((row[key] for key in keys if key in row), 0) for row in rows] for keys in (_RUNS, _WRONG))
+        good = [row.get("certified", n - row.get("refused", 0)) for row, n in zip(rows, runs)]
+        lines.append((name, sum(runs), sum(good), sum(wrong)))
     return lines
 
 

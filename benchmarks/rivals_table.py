@@ -242,7 +242,17 @@ def main() -> None:
     chosen = [name for name in parts if options.part in (None, name)] + ["left_out"]
     result = {name: parts[name]() for name in dict.fromkeys(chosen)}
     if options.save:
+        if options.only and "same_data" in result:
+            result["same_data"] = with_kept(result["same_data"])
         print(save_parts("rivals_table", result))
+
+
+def with_kept(rows: list[dict[str, object]]) -> list[dict[str, object]]:
+    """Put new rows in the place of old ones of the same method; ours stays last."""
+    path = RESULTS / "rivals_table.json"
+    old = load(path).get("same_data", []) if path.exists() else []
+    held = {row["method"]: row for row in (*old, *rows)}
+    return sorted(held.values(), key=lambda row: row["method"] == "ours")
 
 
 if __name__ == "__main__":

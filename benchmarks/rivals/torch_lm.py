@@ -5,13 +5,13 @@ from __future__ import annotations
 from rivals import Peer
 
 
-def torch_lm(X, y, k, rng, starts=3, steps=60, rate=1.0, rows=5000):
-    """Return unit rows (k, d), from at most `rows` rows: it holds the whole Jacobian and factors it."""
+def torch_lm(X, y, k, rng, starts=3, steps=60, rate=1.0):
+    """Return unit rows (k, d)."""
     import torch
     from torch_levenberg_marquardt.training import LevenbergMarquardtModule
 
     torch.set_num_threads(1)
-    inputs, answers = torch.as_tensor(X[:rows]), torch.as_tensor(y[:rows])[:, None]
+    inputs, answers = torch.as_tensor(X), torch.as_tensor(y)[:, None]
     best, least = None, float("inf")
     for _ in range(starts):
         torch.manual_seed(int(rng.integers(2**31)))
