@@ -120,8 +120,11 @@ def run_one(peer: Peer, answers: str, seed: int, n: int, options: dict[str, Any]
     return Run(angle(found, model.units), seconds)
 
 
-def table(seeds: range, n: int, methods: list[Peer], jobs: int) -> list[dict[str, object]]:
-    """Return the angle and time of every method on the same data, with the options that tuning preferred."""
+def table(seeds: range, n: int, methods: list[Peer], jobs: int, keep: bool = False) -> list[dict[str, object]]:
+    """Return the angle and time of every method on the same data, with the options that tuning preferred.
+
+    With `keep`, each row is saved as it is measured, in the place of an old one of the same method.
+    """
     rows = []
     chosen = tuned()
     for peer in methods:
@@ -139,7 +142,18 @@ def table(seeds: range, n: int, methods: list[Peer], jobs: int) -> list[dict[str
             row[f"{answers}, CPU seconds"] = round(float(np.median([run.seconds for run in runs])), 2)
         rows.append(row)
         print("  ".join(f"{key} {value}" for key, value in row.items()), flush=True)
-    return rows
+        if keep:
+            save_parts("rivals_table", {"same_data": with_kept(rows)})
+    return with_kept(rows) if keep else rows
+
+
+def with_kept(rows: list[dict[str, object]]) -> list[dict[str, object]]:
+    """Put rows in the place of old ones of the same method; ours stays last, peers that are gone are left out."""
+    path = RESULTS / "rivals_table.json"
+    old = load(path).get("same_data", []) if path.exists() else []
+    known = {peer.name for peer in peers("rows")} | {row["method"] for row in rows} | {"ours"}
+    held = {row["method"]: row for row in (*old, *rows) if row["method"] in known}
+    return sorted(held.values(), key=lambda row: row["method"] == "ours")
 
 
 def tune(seeds: range, n: int, methods: list[Peer], jobs: int) -> list[dict[str, Any]]:
@@ -229,30 +243,23 @@ def main() -> None:
         parser.error("--more goes with one job: other processes do not know the folder.")
     methods = [peer for peer in (*peers("rows", *options.more), Peer("ours", ours)) if options.only in peer.name]
     if options.tune:
-        result = {"tuning": tune(range(1000, 1000 + options.seeds), options.rows, methods, options.jobs)}
+        tried = tune(range(1000, 1000 + options.seeds), options.rows, methods, options.jobs)
         if options.save:
-            print(save_parts("rivals_table", result))
+            path, anew = RESULTS / "rivals_table.json", {row["method"] for row in tried}
+            old = load(path).get("tuning", []) if path.exists() else []
+            kept = [row for row in old if row["method"] not in anew]
+            print(save_parts("rivals_table", {"tuning": kept + tried}))
         return
     parts = {
         "must_work": lambda: must_work(np.random.default_rng(7)),
-        "same_data": lambda: table(range(options.seeds), options.rows, methods, options.jobs),
+        "same_data": lambda: table(range(options.seeds), options.rows, methods, options.jobs, options.save),
         "outside_check": lambda: outside(options.outside, options.instances, options.jobs),
         "left_out": lambda: LEFT_OUT,
     }
     chosen = [name for name in parts if options.part in (None, name)] + ["left_out"]
     result = {name: parts[name]() for name in dict.fromkeys(chosen)}
     if options.save:
-        if options.only and "same_data" in result:
-            result["same_data"] = with_kept(result["same_data"])
         print(save_parts("rivals_table", result))
-
-
-def with_kept(rows: list[dict[str, object]]) -> list[dict[str, object]]:
-    """Put new rows in the place of old ones of the same method; ours stays last."""
-    path = RESULTS / "rivals_table.json"
-    old = load(path).get("same_data", []) if path.exists() else []
-    held = {row["method"]: row for row in (*old, *rows)}
-    return sorted(held.values(), key=lambda row: row["method"] == "ours")
 
 
 if __name__ == "__main__":

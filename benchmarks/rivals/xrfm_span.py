@@ -17,8 +17,8 @@ def xrfm_span(X, y, k, rng, rows=4000, bandwidth=10.0, iterations=5):
     X, y = torch.as_tensor(X[order], dtype=torch.float32), torch.as_tensor(y[order, None], dtype=torch.float32)
     held = len(X) // 5
     model = RFM(kernel="l2", bandwidth=bandwidth, device="cpu", iters=iterations, diag=False, verbose=False)
-    model.fit((X[held:], y[held:]), (X[:held], y[:held]), iters=iterations, reg=1e-3)
-    outer = np.asarray(model.M, dtype=np.float64)
+    model.fit((X[held:], y[held:]), (X[:held], y[:held]), iters=iterations, reg=1e-3, get_agop_best_model=True)
+    outer = np.asarray(model.agop_best_model, dtype=np.float64)
     return np.linalg.eigh(outer)[1][:, -k:].T
 
 
