@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.optimize import least_squares, minimize
+from scipy.optimize import minimize
 
 from gradsift.activations import get_activation
 
@@ -75,7 +75,22 @@ def learn(p, X, y, box, iterations=500):
 
 
 def polish(p, X, y, box, most=100):
-    """Return the parameters after Levenberg-Marquardt, and the loss."""
-    done = least_squares(residuals, p, jacobian, args=(X, y, box), method="lm", xtol=1e-15, ftol=1e-15, gtol=1e-15,
-                         max_nfev=most)  # fmt: skip
-    return done.x, float(done.cost) / len(y)
+    """Return the parameters after Levenberg-Marquardt (Marquardt's scaling, normal equations), and the loss."""
+    r = residuals(p, X, y, box)
+    damping = 1e-3
+    for _ in range(most):
+        J = jacobian(p, X, y, box)
+        normal, slope = J.T @ J, J.T @ r
+        scale = np.diag(normal) + 1e-12 * np.trace(normal)
+        for _ in range(12):  # longer steps are tried first
+            step = np.linalg.solve(normal + np.diag(damping * scale), slope)
+            tried = residuals(p - step, X, y, box)
+            if tried @ tried < r @ r:
+                break
+            damping *= 10
+        else:
+            break
+        p, r, damping = p - step, tried, max(damping / 10, 1e-14)
+        if np.abs(step).max() < 1e-15 * np.abs(p).max():
+            break
+    return p, 0.5 * float(r @ r) / len(y)

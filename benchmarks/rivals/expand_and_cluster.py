@@ -45,5 +45,5 @@ def expand_and_cluster(ask, box, rng, per_unknown=3, students=6, factor=2, scale
     return first_layer(p, box)
 
 
-TRIES = tuple({"per_unknown": n, "factor": f, "cut": c} for n in (2, 3, 5) for f in (2, 3) for c in (0.1, 0.3))
+TRIES = tuple({"per_unknown": n, "factor": f, "cut": c} for n in (3, 8, 20) for f in (2, 4) for c in (0.1, 0.3))
 PEER = Peer("Expand-and-Cluster", expand_and_cluster, takes="box", tries=TRIES, opens=lambda box: len(box.widths) == 1)

@@ -24,6 +24,6 @@ def student(ask, box, rng, per_unknown=3, starts=8, scale=1.0, inputs=1.0):
 
 
 TRIES = tuple(
-    {"per_unknown": n, "scale": s, "inputs": x} for n in (2, 3, 5) for s in (0.5, 1.0, 2.0) for x in (1.0, 2.0)
+    {"per_unknown": n, "scale": s, "inputs": x} for n in (2, 4, 12) for s in (0.5, 1.0, 2.0) for x in (1.0, 2.0)
 )
 PEER = Peer("student, L-BFGS and Levenberg-Marquardt", student, takes="box", tries=TRIES)
