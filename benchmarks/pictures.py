@@ -44,7 +44,7 @@ def boxes(rows: Rows, path: Path) -> None:
     ax.set(xscale="log", xlabel="queries per unknown", yticks=range(len(names)), yticklabels=names)
     ax.invert_yaxis()
     ax.grid(axis="x", alpha=0.3)
-    legend = ax.legend(loc="upper center", bbox_to_anchor=(0.45, -0.16), ncol=3, frameon=False, fontsize=8)
+    legend = figure.legend(loc="outside lower center", ncol=3, frameon=False, fontsize=8)
     for handle, color in zip(legend.legend_handles, _COLORS):
         handle.set_facecolor(color)
     ax.set_title("filled: at least nine of ten runs find every unit", fontsize=9, loc="left")
