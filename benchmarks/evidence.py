@@ -81,7 +81,7 @@ def boxes(results: Results) -> list[str]:
             best = next(r for r in rows if r["box"] == row["box"] and r["method"] == row["best peer"])
             both = _count(best["success"]) > 0
             lines.append((
-                row["box"], row["unknowns"], row["success"], best["success"], row["best peer"],
+                row["box"], row["unknowns"], row["success"], best["success"], _short(row["best peer"]),
                 row["queries per unknown"], best["queries per unknown"],
                 ratio(row["queries per unknown"], best["queries per unknown"]) if both else "peer fails",
                 row["worst error"], ratio(row["CPU seconds"], best["CPU seconds"]) if both else "peer fails",
@@ -92,7 +92,7 @@ def boxes(results: Results) -> list[str]:
         methods = list(dict.fromkeys(row["method"] for row in rows))
         held = {(row["box"], row["method"]): row for row in rows}
         parts.append("Success of every method (told activation and widths; ours is told nothing):")
-        parts.append(table(("box", *methods), [
+        parts.append(table(("box", *map(_short, methods)), [
             (box, *(held[box, m].get("success", held[box, m].get("not run")) for m in methods))
             for box in dict.fromkeys(row["box"] for row in rows)]))  # fmt: skip
         words = (
@@ -132,6 +132,10 @@ def boxes(results: Results) -> list[str]:
             (r["row"], r["nets"], r["exact"], r["nets"] - r["refused"], r["certified_but_wrong"],
              r["queries_per_unknown"], r["seconds"]) for r in deep["rows"]]))  # fmt: skip
     return parts
+
+
+def _short(name: str) -> str:
+    return name.split(",")[0]
 
 
 def _grouped(rows: Rows, key: Callable[[dict[str, Any]], str]) -> list[tuple[str, Rows]]:
