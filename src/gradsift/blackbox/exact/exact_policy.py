@@ -109,6 +109,7 @@ class PairPolicy:
     """Two parallel units on one arc."""
 
     starts: int = 40  # guess
+    most_steps: int = 150  # of one fit from a start; guess
     fits: float = 1e-4  # of the pair's height, on the circle alone, whose curvature is left out; guess
     settled: float = 1e-8  # the same at all radii, where arguments are rounded more coarsely; guess
     most_tries: int = 6  # guess

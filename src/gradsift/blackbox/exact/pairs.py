@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import least_squares
 
+from ...activations import Activation
 from ...checking import Floats
 from ..asking import Ledger
 from ..links import Link
@@ -133,13 +134,8 @@ def _fit_in_plane(link: Link, arc: Arc, samples: ArcSamples, rng: np.random.Gene
         miss = np.inf
         for furthest in radii:
             use = samples.grown < furthest + 0.01
-
-            def residuals(p: Floats, use: NDArray[np.bool_] = use) -> Floats:
-                z = _profile_arguments(p, samples.along[use]) + np.outer(samples.grown[use], p[5:])
-                return np.asarray((link.odd.value(z) @ [p[4], arc.half - p[4]] - samples.values[use]) / scale)
-
-            fit = least_squares(residuals, parameters, method="lm", xtol=1e-15, ftol=1e-15, gtol=1e-15, max_nfev=400)
-            parameters, miss = fit.x, float(np.abs(fit.fun).max())
+            there = _ArcProfile(link.odd, samples.along[use], samples.values[use] / scale, samples.grown[use])
+            parameters, miss = there.fitted(parameters, arc.half, scale)
             if miss > PAIRS.fits:
                 break
         if miss < PAIRS.settled:
@@ -147,9 +143,53 @@ def _fit_in_plane(link: Link, arc: Arc, samples: ArcSamples, rng: np.random.Gene
     return None
 
 
-def _profile_arguments(p: Floats, along: Floats) -> Floats:
-    """Arguments (n, 2) at the circle from (log rate, log rate, constant, constant, ...)."""
-    return np.asarray(np.outer(along, np.exp(np.clip(p[:2], -60, 60))) + p[2:4])
+@dataclass(frozen=True)
+class _ArcProfile:
+    """Samples of an arc, as two units explain them.
+
+    Attributes
+    ----------
+    odd : Activation
+    along, grown : (n,) array
+        Places on the circle and beyond it; a unit's argument is rate * along + radial * grown + constant.
+    values : (n,) array
+        Over the arc's scale.
+    """
+
+    odd: Activation
+    along: Floats
+    values: Floats
+    grown: Floats
+
+    def fitted(self, p: Floats, half: float, scale: float) -> tuple[Floats, float]:
+        """Return the fit from a start (two log rates, two constants, weight of the first, two radials), and its miss.
+
+        The weights of both sum to `half`; this and the first weight are in the units of the box, `scale` of which
+        is one of the values.
+        """
+        n_free = len(p)
+
+        def arguments(p: Floats) -> tuple[Floats, Floats]:
+            turned = np.outer(self.along, np.exp(np.clip(p[:2], -60, 60)))
+            return turned, turned + p[2:4] + np.outer(self.grown, p[5:]) if n_free > 5 else turned + p[2:4]
+
+        def weights(p: Floats) -> Floats:
+            return np.array([p[4], half - p[4]]) / scale
+
+        def residuals(p: Floats) -> Floats:
+            return np.asarray(self.odd.value(arguments(p)[1]) @ weights(p) - self.values)
+
+        def jacobian(p: Floats) -> Floats:
+            turned, z = arguments(p)
+            slopes = self.odd.derivative(z) * weights(p)
+            levels = self.odd.value(z)
+            columns = [slopes * turned, slopes, (levels[:, :1] - levels[:, 1:]) / scale, slopes * self.grown[:, None]]
+            return np.concatenate(columns, axis=1)[:, :n_free]
+
+        fit = least_squares(
+            residuals, p, jacobian, method="lm", xtol=1e-15, ftol=1e-15, gtol=1e-15, max_nfev=PAIRS.most_steps
+        )
+        return fit.x, float(np.abs(fit.fun).max())
 
 
 def _profiles(link: Link, arc: Arc, samples: ArcSamples, rng: np.random.Generator) -> Iterator[Floats]:
@@ -160,23 +200,18 @@ def _profiles(link: Link, arc: Arc, samples: ArcSamples, rng: np.random.Generato
     if active.sum() < 6:
         return
     middle, width = along[active].mean(), np.ptp(along[active])
-    scaled = (along - middle) / width
-
-    def residuals(p: Floats) -> Floats:  # log rates, places, weight of the first
-        z = np.exp(np.clip(p[:2], -10, 10)) * (scaled[:, None] - p[2:4])
-        return np.asarray(link.odd.value(z) @ [p[4], arc.half / scale - p[4]] - values / scale)
-
+    there = _ArcProfile(link.odd, (along - middle) / width, values / scale, np.zeros(len(along)))
     tried: list[Floats] = []
     for _ in range(PAIRS.starts):
-        rates = np.log(link.usable * np.exp(rng.uniform(-0.7, 2.0, 2)))
-        weight = 0.5 * arc.half / scale + rng.standard_normal()
-        start = np.concatenate([rates, rng.uniform(-0.4, 0.4, 2), [weight]])
-        fit = least_squares(residuals, start, method="lm", xtol=1e-12, ftol=1e-12, gtol=1e-12, max_nfev=150)
-        rates = np.exp(np.clip(fit.x[:2], -10, 10)) / width
-        if np.abs(fit.fun).max() > PAIRS.fits or any(np.allclose(np.sort(rates), old, rtol=1e-3) for old in tried):
+        rates = link.usable * np.exp(rng.uniform(-0.7, 2.0, 2))
+        weight = 0.5 * arc.half + scale * rng.standard_normal()
+        places = rng.uniform(-0.4, 0.4, 2)
+        p, miss = there.fitted(np.concatenate([np.log(rates), -rates * places, [weight]]), arc.half, scale)
+        rates = np.exp(np.clip(p[:2], -60, 60)) / width
+        if miss > PAIRS.fits or any(np.allclose(np.sort(rates), old, rtol=1e-3) for old in tried):
             continue
         tried.append(np.sort(rates))
-        yield np.concatenate([np.log(rates), -rates * (middle + width * fit.x[2:4]), [scale * fit.x[4]]])
+        yield np.concatenate([np.log(rates), p[2:4] - rates * middle, p[4:]])
 
 
 def _in_plane(link: Link, p: Floats, arc: Arc) -> _PlanePair:

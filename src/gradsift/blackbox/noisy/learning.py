@@ -139,7 +139,7 @@ def learn_more(belief: Belief, asker: Asker) -> tuple[Belief, Outcome]:
 def _lesson(belief: Belief, asker: Asker) -> tuple[Belief, Lesson]:
     policy, near = asker.policy.learning, belief.rows.near
     X, y = asker.X[near], asker.y[near]
-    most = int(len(y) / (policy.rows_per_spare * (X.shape[1] + 2)))
+    most = min(policy.most_spare, int(len(y) / (policy.rows_per_spare * (X.shape[1] + 2))))
     noise, spread = asker.noise(belief), asker.spread(belief)
     while True:
         n_spare = max(3, min(belief.study.n_spare, most))
