@@ -81,10 +81,10 @@ def run(
 
 
 def table(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return one row for each family that was opened."""
+    """Return one row for each family that was opened, and how many networks there are in it."""
     opened = [r for r in records if "missing" not in r]
-    return [row(family, [r for r in opened if r["family"] == family]) for family in FAMILIES
-            if any(r["family"] == family for r in opened)]  # fmt: skip
+    return [row(family, [r for r in opened if r["family"] == family]) | {"in the family": len(specimens(family))}
+            for family in FAMILIES if any(r["family"] == family for r in opened)]  # fmt: skip
 
 
 def main() -> None:
