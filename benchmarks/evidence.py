@@ -186,7 +186,8 @@ def zoo(results: Results) -> list[str]:
     parts = [r for r in held["rows"] if r.get("in the family", 0) > r["networks"]]
     some = "; ".join(f"{r['family']}: {r['networks']} of {r['in the family']}, evenly taken" for r in parts)
     return [table(names, [[r[name] for name in names] for r in held["rows"]]),
-            f"Not all opened: {some}." if some else "", "Refusals, by cause (n stands for a number):", "\n".join(causes) or "none"]  # fmt: skip
+            f"Not all opened: {some}." if some else "",
+            "Refusals, by cause (n stands for a number):", "\n".join(causes) or "none"]  # fmt: skip
 
 
 def tables(results: Results) -> list[str]:
