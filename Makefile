@@ -6,9 +6,9 @@ BIN    := $(VENV)/bin
 OUT    ?= demo
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: help demo test check env docs clean
+.PHONY: help demo test check env docs docs-quick bench bench-full clean
 help:
-	@echo "make demo | test | check | docs | env | clean"
+	@echo "make demo | test | check | docs | docs-quick | bench | bench-full | env | clean"
 
 demo: $(VENV)/.demo
 	@$(BIN)/gradsift demo --out $(OUT)
@@ -27,6 +27,18 @@ docs: $(VENV)/.docs
 	@$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build/html
 	@$(BIN)/python docs/check_links.py docs/_build/html
 	@echo "docs/_build/html/index.html"
+
+# The same without running the examples.
+docs-quick: $(VENV)/.docs
+	@$(BIN)/python -m sphinx -q -W --keep-going -D plot_gallery=0 -b html docs docs/_build/quick
+	@echo "docs/_build/quick/index.html"
+
+# All evidence, ours beside others: minutes with small counts, or under three hours. A stopped run goes on.
+bench: $(VENV)/.test
+	@$(BIN)/python benchmarks/bench.py
+
+bench-full: $(VENV)/.test
+	@$(BIN)/python benchmarks/bench.py --full
 
 env: $(VENV)/.demo $(VENV)/.test $(VENV)/.check
 
@@ -57,4 +69,4 @@ $(VENV)/.docs: pyproject.toml constraints.txt | $(VENV)/.test
 	@touch $@
 
 clean:
-	rm -rf $(VENV) demo figures docs/_build docs/_generated docs/auto_examples .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) demo figures bench docs/_build docs/_generated docs/auto_examples .mypy_cache .ruff_cache .hypothesis

@@ -29,8 +29,8 @@ import numpy as np
 
 import gradsift as gs
 from deep_networks import canyon_networks, random_deep, single_precision, trained, use_wheel
-from gradsift.activations import get_activation
 from record import RESULTS, save
+from zoo.specimen import without_dead
 
 _TEACHERS, _METHOD = 971, 972
 _EXACT, _COARSE = 1e-8, 1e-4
@@ -84,24 +84,6 @@ def teacher(case: Case) -> gs.Network:
         data, widths, activation, seed = case.name
         return trained(data, tuple(widths), activation, _TEACHERS + seed)
     return canyon_networks()[case.name[0]]
-
-
-def without_dead(network: gs.Network) -> gs.Network:
-    """Return the network without units of upper layers that no answer shows: over many inputs near and far, what they
-    contribute to the layer above changes by less than the rounding there."""
-    rng = np.random.default_rng(_TEACHERS)
-    X = rng.standard_normal((20_000, network.n_features))
-    X = np.concatenate([X, 1e6 * X])
-    layers = [(W.copy(), b.copy()) for W, b in network.layers]
-    value = get_activation(network.activation).value
-    for i in range(1, len(layers) - 1):
-        (W, b), (V, c) = layers[i], layers[i + 1]
-        active = value(network.arguments(X)[i])
-        sizes = np.abs(V).sum(axis=1) + np.abs(c)
-        dead = (np.ptp(active, axis=0) * np.abs(V) < 4 * np.finfo(float).eps * sizes[:, None]).all(axis=0)
-        layers[i] = (W[~dead], b[~dead])
-        layers[i + 1] = (V[:, ~dead], c + V[:, dead] @ active[0, dead])
-    return gs.Network(layers, network.activation)
 
 
 def run_case(case: Case) -> dict[str, Any]:

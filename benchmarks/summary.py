@@ -1,152 +1,110 @@
-"""Print the table of README.md from the committed results; a test holds README to it.
+"""Print the table of README.md from the committed results, ours beside the best others; a test holds README to it.
 
-python benchmarks/summary.py
+python benchmarks/summary.py [--write]
 """
 
 from __future__ import annotations
 
-import json
-import statistics
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-RESULTS = Path(__file__).parent / "results"
+from evidence import ratio
+from record import COMMITTED
+from record import load as read
+
 README = Path(__file__).parents[1] / "README.md"
 START, END = "<!-- benchmarks/summary.py -->\n", "\n<!-- end -->"
 
 
+class Row(NamedTuple):
+    """A line of the table; a ratio is ours over the best other's, below one is better."""
+
+    what: str
+    ours: str
+    others: str
+    ratio: str
+    script: str
+
+
 def load(name: str) -> dict[str, Any] | None:
-    path = RESULTS / f"{name}.json"
-    return json.loads(path.read_text()) if path.exists() else None
+    path = COMMITTED / f"{name}.json"
+    return read(path) if path.exists() else None
 
 
-def rows() -> Iterator[tuple[str, str, str]]:
-    """Yield (what, figure, script) for every result that is there."""
-    if r := load("kernel_gradients"):
-        ratios = " / ".join(f"{row['ratio_literal']:.0f}" for row in r["rows"])
-        strong = " / ".join(f"{row['ratio_products']:.0f}" for row in r["rows"])
-        worst = max(row["agreement"] for row in r["rows"])
-        figure = f"{ratios} times the literal loop, {strong} times a loop of products; agree to {worst:.0e}"
-        yield f"Kernel gradients, n = {r['n']:,}, {r['points']} points, d = 5 / 20 / 64", figure, "kernel_gradients"
-    if r := load("oracle_scaling"):
-        yield (
-            "Paper's value-oracle method, k = 3, unit error 0.1, d = 5 to 100",
-            f"queries grow like d^{r['slope']:.2f}: {r['rows'][0]['queries']:,.0f} to {r['rows'][-1]['queries']:,.0f}",
-            "oracle_scaling",
-        )
-    if r := load("paper_defaults"):
-        counts = " / ".join(str(row["2 of 2 within 30 degrees"]) for row in r["demo"])
-        angles = " / ".join(f"{row['median angle']:.0f}" for row in r["demo"])
-        yield (
-            "The paper's method, literally, in the demo: value oracle / Gaussian rows / projected rows",
-            f"both units within 30 degrees on {counts} of {r['demo'][0]['seeds']} seeds; median {angles} degrees",
-            "paper_defaults",
-        )
-    if r := load("theorem_run"):
-        yield theorem_row(r["rows"])
-    if r := load("mirror_rate"):
-        big = r["large"]
-        memory = f"{big['extra_mib']:.0f} MiB beside a table of {big['n']:,} x {big['d']}"
-        yield "SpectralMirror, d = 10, k = 2", f"angle falls like n^{r['slope']:.2f}; {memory}", "mirror_rate"
+def rows() -> Iterator[Row]:
+    """Yield a row for every result that is there: boxes, networks of others, tables, speed."""
+    yield from box_rows()
+    yield from imperfect_rows()
+    yield from table_rows()
+    yield from speed_rows()
+
+
+def box_rows() -> Iterator[Row]:
+    """Exact black boxes."""
+    if r := load("peer_boxes"):
+        yield from peer_rows(r["rows"])
+    if (r := load("black_box_kinked")) and r.get("large"):
+        ours, theirs = ([2 ** row[key] for row in r["large"]] for key in ("log2_queries", "published"))
+        yield Row(
+            "ReLU 784-32-1 / 784-128-1, queries", " / ".join(f"{q:,.0f}" for q in ours),
+            " / ".join(f"{q:,.0f}" for q in theirs) + " (published, Carlini et al. 2020)",
+            " / ".join(map(ratio, ours, theirs)), "black_box_kinked",
+        )  # fmt: skip
     if r := load("black_box_exact"):
-        cells = {row["cell"]: row for row in r["rows"]}
-        made = [row for name, row in cells.items() if "," in name and name.split()[0] in ("tanh", "logistic", "erf")]
-        shown = [cells[name] for name in ("tanh 10,3", "tanh 50,10", "tanh 784,64") if name in cells]
-        nets, refused = sum(row["nets"] for row in made), sum(row["refused"] for row in made)
-        wrong = sum(row["certified_wrong"] for row in made)
-        ratios = " / ".join(f"{row['median']:.2f}" for row in shown)
-        yield (
-            "Exact black box, queries per unknown, (d, k) = (10, 3) / (50, 10) / (784, 64)",
-            f"median {ratios}; {nets} random networks, {refused} refused, {wrong} certified but wrong",
-            "black_box_exact",
-        )
-    if r := load("black_box_noisy"):
-        cells = {row["name"]: row for row in r["rows"]}
-        shown = [cells[name] for name in ("sd .1 k3d20 .1", "sd .1 k5d20 .1", "sd .1 k5d50 .1") if name in cells]
-        noisy = [row for name, row in cells.items() if name.startswith("sd ")]
-        labels = [row for name, row in cells.items() if name.startswith("labels ")]
-        yield (
-            "Noisy black box (sd 0.1), queries to direction error 0.1, (d, k) = (20, 3) / (20, 5) / (50, 5)",
-            f"median {medians(shown)}; all noisy settings: {outcome(noisy)}",
-            "black_box_noisy",
-        )
-        yield (
-            "Labels -1 and +1 only, queries to direction error 0.1, (d, k) = (10, 2) / (20, 3) / (20, 5)",
-            f"median {medians(labels)}; {outcome(labels)}",
-            "black_box_noisy",
-        )
-    if r := load("data_fit"):
-        main = [cell for cell in r["cells"] if "scikit-learn" in cell]
-        lowest = min(cell["gradsift"]["success"] for cell in main)
-        peers = min(cell["scikit-learn"]["success"] for cell in main)
-        cost = [
-            cell.get("same tables", cell["gradsift"])["cpu_mean"] / cell["scikit-learn"]["cpu_mean"] for cell in main
+        made = [
+            row for row in r["rows"] if "," in row["cell"] and row["cell"].split()[0] in ("tanh", "logistic", "erf")
         ]
-        yield (
-            f"Table fit, success over {len(main)} cells, least favourable cell",
-            f"{lowest:.2f}; scikit-learn's MLP, best of 5, same polish: {peers:.2f}, "
-            f"where gradsift takes {min(cost):.2f} to {max(cost):.2f} of its CPU time",
-            "data_fit",
+        nets, refused, wrong = (sum(row[key] for row in made) for key in ("nets", "refused", "certified_wrong"))
+        yield Row(f"{nets:,} random networks of one layer", f"{refused} refused, {wrong} certified but wrong", "", "",
+                  "black_box_exact")  # fmt: skip
+    if r := load("black_box_deep"):
+        deep = [row for row in r["rows"] if row["row"] != "one layer"]
+        nets, good, wrong = (
+            sum(row[key] for row in deep) for key in ("nets", "exact_and_certified", "certified_but_wrong")
         )
+        told = f"{good} of {nets} exact and certified, {wrong} certified but wrong"
+        yield Row("Networks of two and three layers, depth and widths not given", told, "", "", "black_box_deep")
     if r := load("zoo_run"):
         nets, good, wrong = (
             sum(row[key] for row in r["rows"]) for key in ("networks", "certified", "certified but wrong")
         )
-        yield (
-            f"Networks that others released or trained, {len(r['rows'])} families",
-            f"{good} of {nets} certified, {wrong} certified but wrong; each refusal names its cause",
-            "zoo_run",
-        )
-    if r := load("table_certificates"):
-        every = r["summary"]["all"]
-        yield (
-            f"{every['tables']:,} simulated tables of {len(r['summary']) - 1} awkward kinds, number of units",
-            f"{every['certified']} certified, {every['certified_wrong']} of them wrong",
-            "table_certificates",
-        )
-    if r := load("interval_coverage"):
-        shares = [share for setting in r["coverage"].values() for share in setting.values()]
-        yield (
-            f"95% intervals (coefficients, mean, observation), {len(r['coverage'])} kinds of noise, "
-            f"{r['replications']} tables each",
-            f"cover {100 * min(shares):.1f}% to {100 * max(shares):.1f}%",
-            "interval_coverage",
-        )
-    if r := load("real_tables"):
-        real = [row for row in r["tables"].values() if not row["true_sum"]]
-        sums = [row for row in r["tables"].values() if row["true_sum"]]
-        within, best = sum(row["within"] for row in real), sum(row["best"] for row in sums)
-        yield (
-            f"{len(real)} real tables, 5 folds, within one standard error of the better of linear model and tuned MLP",
-            f"{within} of {len(real)}; best of all methods on {best} of {len(sums)} true sums",
-            "real_tables",
-        )
-    if r := load("gpu_kernel"):
-        times = " / ".join(f"{row['float32']['ms']:.0f}" for row in r["rows"])
-        errors = max(row["float32"]["relative_error"] for row in r["rows"])
-        what = f"Kernel gradients on one {r['device']}, n = {r['n']:,}, {r['points']} points, d = 8 / 32 / 64"
-        yield what, f"{times} ms, relative error at most {errors:.0e}", "gpu_kernel"
+        yield Row(f"Networks that others released or trained, {len(r['rows'])} families",
+                  f"{good} of {nets} certified, {wrong} certified but wrong", "", "", "zoo_run")  # fmt: skip
 
 
-def theorem_row(runs: list[dict[str, Any]]) -> tuple[str, str, str]:
-    """Return the row of the theorem's runs: one figure for each number of inputs."""
-    by_inputs = {d: [run for run in runs if run["d"] == d] for d in dict.fromkeys(run["d"] for run in runs)}
-    queries = " / ".join(f"{mine[0]['queries']:.1e}" for mine in by_inputs.values())
-    centres = (statistics.median(run["centres within (degrees)"] for run in mine) for mine in by_inputs.values())
-    kept = sum(run["promises kept"] for run in runs)
-    return (
-        f"The main theorem carried out with its own sizes, d = {' / '.join(map(str, by_inputs))}",
-        f"{queries} queries; {kept} of {len(runs)} runs kept every promise; centres within "
-        f"{' / '.join(f'{c:.2g}' for c in centres)} degrees (median)",
-        "theorem_run",
-    )
+def peer_rows(table: list[dict[str, Any]]) -> Iterator[Row]:
+    """Successes over all boxes, and queries on those that the best peer opens as well."""
+    own = [row for row in table if row["method"] == "ours" and "best peer" in row]
+    mine, theirs = (sum(int(row[key].split()[0]) for row in own) for key in ("success", "best peer's success"))
+    runs = sum(int(row["success"].split()[2]) for row in own)
+    yield Row(f"Exact boxes of {len(own)} kinds (activations, depths, sizes), all units found", f"{mine} of {runs}",
+              f"{theirs} of {runs} (the best of four for each kind, told the shape)", "", "peer_boxes")  # fmt: skip
+    for box in ("tanh 5-2-1", "tanh 50-10-1"):
+        for row in (row for row in own if row["box"] == box):
+            best = next(r for r in table if r["box"] == box and r["method"] == row["best peer"])
+            names = "queries per unknown", "CPU seconds"
+            yield Row(
+                f"... {box}: queries per unknown; CPU seconds", "; ".join(f"{row[n]:g}" for n in names),
+                "; ".join(f"{best[n]:g}" for n in names) + f" ({best['method']}, {best['success']})",
+                "; ".join(ratio(row[n], best[n]) for n in names), "peer_boxes",
+            )  # fmt: skip
 
 
-def medians(settings: list[dict[str, Any]]) -> str:
-    """Return the median queries of some settings of imperfect answers."""
-    return " / ".join(f"{row['median_queries']:,.0f}" for row in settings)
+def imperfect_rows() -> Iterator[Row]:
+    """Black boxes whose answers are noisy, or labels."""
+    if r := load("black_box_noisy"):
+        cells = {row["name"]: row for row in r["rows"]}
+        if (one := cells.get("sd .1 k3d10 .1")) and (paper := r.get("paper")):
+            yield Row(
+                "Noisy box (sd 0.1), (d, k) = (10, 3), queries to direction error 0.1", f"{one['median_queries']:,.0f}",
+                f"{paper['queries']:,} (the paper's value oracle)", ratio(one["median_queries"], paper["queries"]),
+                "black_box_noisy",
+            )  # fmt: skip
+        for what, start in (("all noisy boxes", "sd "), ("labels -1 and +1 only", "labels ")):
+            yield Row(f"... {what}", outcome([row for name, row in cells.items() if name.startswith(start)]), "", "",
+                      "black_box_noisy")  # fmt: skip
 
 
 def outcome(settings: list[dict[str, Any]]) -> str:
@@ -155,9 +113,71 @@ def outcome(settings: list[dict[str, Any]]) -> str:
     return f"{right} of {runs} right, {wrong} certified but wrong"
 
 
+def table_rows() -> Iterator[Row]:
+    """Tables of samples."""
+    if r := load("data_fit"):
+        main = [cell for cell in r["cells"] if "scikit-learn" in cell]
+        ours, theirs = (min(cell[name]["success"] for cell in main) for name in ("gradsift", "scikit-learn"))
+        cost = [
+            cell.get("same tables", cell["gradsift"])["cpu_mean"] / cell["scikit-learn"]["cpu_mean"] for cell in main
+        ]
+        yield Row(f"Table fit, success in the worst of {len(main)} cells; CPU time", f"{ours:.2f}",
+                  f"{theirs:.2f} (scikit-learn's MLP, best of 5, same polish)",
+                  f"CPU {min(cost):.2f} to {max(cost):.2f}", "data_fit")  # fmt: skip
+    if r := load("rivals_table"):
+        held = {row["method"]: row for row in r["same_data"]}
+        for answers in ("labels", "values"):
+            others = {n: row[answers] for n, row in held.items() if isinstance(row.get(answers), float) and n != "ours"}
+            best = min(others, key=lambda name: others[name])
+            mine = held["ours"][answers]
+            yield Row(f"Two units from 20,000 {answers}, angle of the worst, degrees", f"{mine:.2f}",
+                      f"{others[best]:.2f} ({best}; the best of {len(others)})", ratio(mine, others[best]),
+                      "rivals_table")  # fmt: skip
+    if r := load("phase_table"):
+        ours, theirs, wrong, n = (
+            sum(row[key] for row in r["rows"])
+            for key in ("ours", "scikit-learn's MLP", "certified but wrong", "tables")
+        )
+        yield Row(f"{n} tables of 100 to 10,000 rows, 1 to 10 units, all units found",
+                  f"{ours}, number of units not given; {wrong} certified but wrong",
+                  f"{theirs} (scikit-learn's MLP, told the number)", "", "phase_table")  # fmt: skip
+    if r := load("real_tables"):
+        real = [row for row in r["tables"].values() if not row["true_sum"]]
+        within = sum(row["within"] for row in real)
+        yield Row(f"{len(real)} real tables, 5 folds", f"{within} within one standard error of the better other",
+                  "linear model, tuned MLP", "", "real_tables")  # fmt: skip
+    if r := load("table_certificates"):
+        every = r["summary"]["all"]
+        yield Row(f"{every['tables']:,} simulated tables of {len(r['summary']) - 1} awkward kinds, number of units",
+                  f"{every['certified']} certified, {every['certified_wrong']} of them wrong", "", "",
+                  "table_certificates")  # fmt: skip
+    if r := load("interval_coverage"):
+        shares = [100 * share for setting in r["coverage"].values() for share in setting.values()]
+        yield Row("95% intervals, 3 kinds of noise", f"cover {min(shares):.1f}% to {max(shares):.1f}%", "", "",
+                  "interval_coverage")  # fmt: skip
+
+
+def speed_rows() -> Iterator[Row]:
+    """Time."""
+    if r := load("black_box_large"):
+        one = max(
+            (row for row in r["rows"] if row["device"] == "cpu" and row["threads"] == 1), key=lambda w: w["unknowns"]
+        )
+        yield Row(f"{one['unknowns']:,} unknowns behind a box, own CPU seconds; queries per unknown",
+                  f"{one['own_seconds']:.0f}; {one['queries_per_unknown']:.3f}",
+                  f"{one['evaluation_seconds']:.0f} (evaluating the box)",
+                  ratio(one["own_seconds"], one["evaluation_seconds"]), "black_box_large")  # fmt: skip
+    if r := load("kernel_gradients"):
+        yield Row("Kernel gradients, d = 5 / 20 / 64, time", "", "a loop of matrix products",
+                  " / ".join(f"{1 / row['ratio_products']:.2f}" for row in r["rows"]), "kernel_gradients")  # fmt: skip
+
+
 def table() -> str:
-    lines = ["| what | measured | script |", "|---|---|---|"]
-    return "\n".join([*lines, *(f"| {what} | {figure} | `{script}.py` |" for what, figure, script in rows())])
+    lines = ["| what | ours | others | ours over theirs | script |", "|---|---|---|---|---|"]
+    lines += [
+        "|" + "|".join(f" {cell} " if cell else " " for cell in (*r[:-1], f"`{r.script}.py`")) + "|" for r in rows()
+    ]
+    return "\n".join(lines)
 
 
 def main() -> None:

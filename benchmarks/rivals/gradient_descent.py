@@ -28,4 +28,5 @@ def gradient_descent(X, y, k, rng, starts=3, iterations=800, rate=1.0, rows=20_0
     return best / np.linalg.norm(best, axis=1, keepdims=True)
 
 
-PEER = Peer("gradient descent", gradient_descent)
+RATES = tuple({"rate": rate} for rate in (0.3, 1.0, 3.0))
+PEER = Peer("gradient descent", gradient_descent, tries=RATES)

@@ -6,14 +6,18 @@ import warnings
 
 import gradsift as gs
 from gradsift.errors import UncertifiedWarning
-from rivals import Peer
+from rivals import SIGMOIDS, Peer
 
 
-def paper_oracle(ask, d, k, rng):
+def paper_oracle(ask, box, rng):
     """Return unit rows (k, d)."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UncertifiedWarning)
-        return gs.recover(gs.Oracle(ask, d), k, method="paper", random_state=rng).model.units
+        oracle = gs.Oracle(ask, box.d)
+        return gs.recover(oracle, box.k, method="paper", activation=box.activation, random_state=rng).model.units
 
 
-PEER = Peer("paper, value oracle", paper_oracle, takes="box")
+PEER = Peer(
+    "paper, value oracle", paper_oracle, takes="box",
+    opens=lambda box: box.activation in SIGMOIDS and len(box.widths) == 1,
+)  # fmt: skip

@@ -29,4 +29,5 @@ def torch_adam(X, y, k, rng, starts=3, steps=1500, rate=0.02):
     return best
 
 
-PEER = Peer("torch, Adam, best of 3", torch_adam, needs=("torch",))
+RATES = tuple({"rate": rate} for rate in (0.005, 0.02, 0.1))
+PEER = Peer("torch, Adam, best of 3", torch_adam, needs=("torch",), tries=RATES)

@@ -8,8 +8,9 @@ from typing import NamedTuple
 import numpy as np
 
 import gradsift as gs
+from gradsift.activations import get_activation
 
-__all__ = ["Specimen", "comparable", "exact_box"]
+__all__ = ["Specimen", "comparable", "exact_box", "without_dead"]
 
 
 class Specimen(NamedTuple):
@@ -49,7 +50,7 @@ def comparable(network: gs.Network) -> gs.Network:
         (W, b), (V, c) = network.layers
         size = np.linalg.norm(W, axis=1)
         return gs.Network([(W / size[:, None], b / size), (V * size, c)], "relu", network.linear)
-    return _without_still_units(network) if network.activation == "tanh" else network
+    return without_dead(network) if network.activation == "tanh" and len(network.widths) > 1 else network
 
 
 def _as_tanh(network: gs.Network) -> gs.Network:
@@ -61,12 +62,18 @@ def _as_tanh(network: gs.Network) -> gs.Network:
     return gs.Network([*layers, (0.5 * weights, offsets + 0.5 * weights.sum(axis=1))], "tanh", network.linear)
 
 
-def _without_still_units(network: gs.Network) -> gs.Network:
-    """Leave upper units out whose argument exceeds 17 whatever the layer below does: tanh of it is one in doubles."""
+def without_dead(network: gs.Network) -> gs.Network:
+    """Return the network without units of upper layers that no answer shows: over many inputs near and far, what they
+    contribute to the layer above changes by less than the rounding there."""
+    X = np.random.default_rng(971).standard_normal((20_000, network.n_features))
+    X = np.concatenate([X, 1e6 * X])
     layers = [(W.copy(), b.copy()) for W, b in network.layers]
+    value = get_activation(network.activation).value
     for i in range(1, len(layers) - 1):
         (W, b), (V, c) = layers[i], layers[i + 1]
-        still = np.abs(b) - np.abs(W).sum(axis=1) > 17
-        layers[i] = (W[~still], b[~still])
-        layers[i + 1] = (V[:, ~still], c + V[:, still] @ np.sign(b[still]))
-    return gs.Network(layers, "tanh", network.linear)
+        active = value(network.arguments(X)[i])
+        sizes = np.abs(V).sum(axis=1) + np.abs(c)
+        dead = (np.ptp(active, axis=0) * np.abs(V) < 4 * np.finfo(float).eps * sizes[:, None]).all(axis=0)
+        layers[i] = (W[~dead], b[~dead])
+        layers[i + 1] = (V[:, ~dead], c + V[:, dead] @ active[0, dead])
+    return gs.Network(layers, network.activation, network.linear)

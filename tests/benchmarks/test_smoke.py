@@ -45,8 +45,9 @@ SMALL = {
     "interval_coverage": (["--replications", "2", "--rows", "400"], "95% intervals cover"),
     "real_tables": (["--tables", "birthwt", "--folds", "2"], "1 tables: within one fold error"),
     "table_certificates": (["--tables", "2"], "certified but wrong"),
-    "peer_boxes": (["--seeds", "1", "--sizes", "5,2"], "method ours  success 1 of 1"),
+    "peer_boxes": (["--seeds", "1", "--boxes", "tanh,5,2", "--only", "ours"], "method ours  success 1 of 1"),
     "zoo_run": (["--families", "rectifiers", "--share", "0.1"], "1 networks of 1 families, 0 certified but wrong"),
+    "phase_table": (["--rows", "300", "--units", "2", "--seeds", "1"], "n 300  k 2  tables 1"),
     "oracle_scaling": (["--seeds", "1", "--dimensions", "3", "4"], "log-log slope of queries in d"),
 }
 
