@@ -29,6 +29,7 @@ __all__ = [
     "separation",
     "shrinkage",
     "simpler_models",
+    "single_units",
 ]
 
 
@@ -157,6 +158,16 @@ def more_units(plain: float, weighted: float) -> Check:
         f"{rows}a criterion milder than BIC wants more units, by {-least:,.1f}",
         "Use more rows, or one unit more"
         + ("; weights='precision' with one over the variance of each row's noise." if rows else "."),
+    )  # fmt: skip
+
+
+def single_units(p_value: float) -> Check:
+    """Whether all rows together show no unit that is two; one if not asked, as where the number of units was given."""
+    return make(
+        "single units", p_value, ">=", TABLE.pairs,
+        f"no unit looks like two close ones (p = {p_value:.2g})",
+        f"a unit looks like two close ones (p = {p_value:.2g}), which the rows are too few to tell apart",
+        "Use more rows, or one unit more.",
     )  # fmt: skip
 
 

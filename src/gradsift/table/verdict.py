@@ -25,6 +25,7 @@ class FitEvidence(NamedTuple):
     most_units : the number of units at which the search ended though the criterion still fell; 0: it did not
     over_more : by how much a criterion milder than BIC prefers this number of units to larger ones; infinite: not asked
     over_more_weighted : the same, with rows weighted by the size of their noise
+    p_single : p-value of the test that every unit is a single one; one: not asked
     """
 
     over_constant: float
@@ -46,6 +47,7 @@ class FitEvidence(NamedTuple):
     lines: bool = False
     over_more: float = np.inf
     over_more_weighted: float = np.inf
+    p_single: float = 1.0
 
 
 def judge_fit(errors: StandardErrors, evidence: FitEvidence) -> Verdict:
@@ -63,6 +65,7 @@ def judge_fit(errors: StandardErrors, evidence: FitEvidence) -> Verdict:
             rows.flat_inputs(evidence.n_flat, evidence.flat),
             rows.further_unit(evidence.p_better),
             rows.more_units(evidence.over_more, evidence.over_more_weighted),
+            rows.single_units(evidence.p_single),
             rows.most_units(evidence.most_units),
             *((rows.lines(evidence.lines),) if evidence.lines else ()),
             rows.shrinkage(evidence.pull),
