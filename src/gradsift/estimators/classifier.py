@@ -37,7 +37,8 @@ class SigmoidMixtureClassifier(ClassifierMixin, SigmoidEstimator):
         "auto" fits them when that lowers BIC, and always with ``link="logit"``.
     link : {"identity", "logit", "auto"}
         Whether r(x) is the mean of the labels -1 and +1 (a mixture), or their log-odds, with an intercept and free
-        weights. "auto" takes what predicts left-out rows better with ``alpha="auto"``, else that of lower BIC.
+        weights. "auto" takes log-odds where they predict left-out rows clearly better (``alpha="auto"``), or have the
+        lower BIC.
     max_units : int
         Where the choice of a number ends, unless the criterion still falls there: then at three times as many.
     alpha : float or "auto"

@@ -63,7 +63,7 @@ def finish(
     judgement = judge_fit(errors.per_deviation(frame.spread), evidence)
     if judgement.certified:
         evidence = evidence._replace(over_more_weighted=gain_over_more(problem, best.theta, rng))
-        if settled.path:  # nobody said how many units there are
+        if settled.path and not family.labels:  # nobody said how many units there are; of labels it was not measured
             evidence = evidence._replace(p_single=pair_p_value(problem, best.theta, rng))
         judgement = judge_fit(errors.per_deviation(frame.spread), evidence)
     return Fit(

@@ -63,8 +63,8 @@ def search(
         from the origin), both families are fitted and compared. With link="logit" it fits them.
     link : {"identity", "logit", "auto"}
         Of labels. "identity": their mean is r(x), weights on the simplex (a mixture of classifiers). "logit": their
-        log-odds are r(x), weights free. "auto" takes the likelier one of left-out rows where alpha or the number of
-        units is chosen by them, else that of lower BIC.
+        log-odds are r(x), weights free. "auto" takes "logit" where it predicts left-out rows clearly better (if alpha
+        or the number of units is chosen by them), or has the lower BIC.
     max_units : int
         Where the choice of k ends, unless the criterion still falls there: then at three times as many.
     n_starts, max_rounds : int
@@ -105,11 +105,12 @@ def search(
     labels_taken = _looks_like_labels(source) if labels is None else labels
     effort = Effort(n_starts or (6 if labels_taken else 4), max_rounds, tuple(starts))
     walk = _Walk(source, choices, effort, n_units, max_units, rng, progress)
-    found = []
+    found, state = [], rng.bit_generator.state
     for one in _links(link, labels_taken):
+        rng.bit_generator.state = state  # so that all leave out the same rows
         family = _first_family(source, activation, labels_taken, slopes, offsets, intercept, one)
         found.append(walk.best(family, _wider_family(family, offsets, intercept)))
-    best = min(found, key=lambda f: f.chosen.score if f.validation is None else f.validation.loss)
+    best = found[-1] if found[-1].beats(found[0]) else found[0]
     return finish(source, best.problem, best.chosen.settled, _notes(best.problem, labels), best.validation, rng)
 
 
@@ -120,6 +121,12 @@ class _Found(NamedTuple):
     chosen: Chosen
     validation: CrossValidation | None
     partial: bool
+
+    def beats(self, other: _Found) -> bool:
+        """Tell whether it predicts left-out rows clearly better; where none were, whether its criterion is lower."""
+        if self.validation is not None and other.validation is not None:
+            return self.validation.beats(other.validation)
+        return self.chosen.score < other.chosen.score
 
 
 class _Walk(NamedTuple):
@@ -143,11 +150,13 @@ class _Walk(NamedTuple):
 
     def find(self, family: Family, wider: Family | None) -> _Found:
         """Fit one family; a score test may ask for the wider one."""
-        problem = prepare(self.source, family, self.rng, self.choices)
         validation, n_units = None, self.n_units
         by_folds = self.choices.alpha == "auto" or (self.choices.criterion == "cv" and n_units is None)
+        if by_folds and wider is not None:  # a ridge prefers neither family: take the one that holds the other
+            return self.find(wider, None)
+        problem = prepare(self.source, family, self.rng, self.choices)
         if by_folds or problem.room() < (n_units or 1):
-            if wider is not None:  # a ridge prefers neither family: take the one that holds the other
+            if wider is not None:
                 return self.find(wider, None)
             validation = cross_validate(problem, None if n_units is None else [n_units], self.rng, self.progress)
             n_units = validation.n_units
