@@ -11,7 +11,7 @@ from .problem import TableProblem
 __all__ = ["pair_p_value"]
 
 _DRAWS = 199  # of residuals with other signs and sizes
-_ROWS_AT_ONCE = 1024
+_BLOCK = 1024
 
 
 def pair_p_value(problem: TableProblem, theta: Parameters, rng: np.random.Generator) -> float:
@@ -66,8 +66,8 @@ def _largest_eigenvalues(X: Floats, bends: Floats, drawn: Floats) -> Floats:
     d = X.shape[1]
     upper = np.triu_indices(d)
     sums = np.zeros((bends.shape[1], len(drawn), len(upper[0])))
-    for start in range(0, len(X), _ROWS_AT_ONCE):
-        part = slice(start, start + _ROWS_AT_ONCE)
+    for start in range(0, len(X), _BLOCK):
+        part = slice(start, start + _BLOCK)
         products = (X[part][:, upper[0]] * X[part][:, upper[1]]).astype(np.float32)
         block = drawn[:, part].astype(np.float32)
         for unit, bend in enumerate(bends[part].T.astype(np.float32)):

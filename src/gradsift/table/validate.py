@@ -22,7 +22,9 @@ _PER_ROW = tuple(float(v) for v in np.geomspace(1e-5, 100.0, 15))  # precisions 
 _MIDDLE = 5  # place in the path at which a search is made; its neighbours begin where it ended
 _STRONG = 9  # place in the path for tables too small for folds (guess)
 _NUMBERS = (1, 2, 3, 5, 8, 12)  # of units to be compared
-_PATIENCE = 2  # numbers of units in a row that may predict worse before no more are tried; real_tables.py, split 77
+_WORSE_NUMBERS = (
+    2  # numbers of units in a row that may predict worse before no more are tried; real_tables.py, split 77
+)
 _ROWS_PER_PARAMETER = 2.0  # no more units are tried; the same
 _WORTH = 0.5  # standard errors by which more units must predict better than fewer; the same
 _WORTH_LABELS = 1.0  # the same for labels, few of which decide, and for log-odds against a mixture; the same
@@ -84,7 +86,7 @@ def cross_validate(
         table[k] = (each @ share).tolist()
         losses[k] = each[int(np.argmin(table[k]))]
         best = min(table, key=lambda number: min(table[number]))
-        if list(table).index(best) < len(table) - _PATIENCE:
+        if list(table).index(best) < len(table) - _WORSE_NUMBERS:
             break
     chosen = _fewest(losses, share, _WORTH_LABELS if problem.family.labels else _WORTH)
     decisive = np.array(table[chosen])
