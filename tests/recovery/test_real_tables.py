@@ -210,17 +210,22 @@ def test_log_odds_may_rise_and_fall_where_a_mixture_cannot():
     np.testing.assert_array_equal(logit.predict(X), (logit.predict_proba(X)[:, 1] > 0.5).astype(int))
     assert "log-odds of labels" in logit.summary()
     assert "intercept: fitted" in logit.summary()
+    assert logit.recovery_.certified
+    chosen = gs.SigmoidMixtureClassifier(link="logit", max_units=2, random_state=0).fit(X, y).recovery_
+    assert not chosen.certified
+    assert "the number of units of the log-odds was chosen by a criterion" in chosen.verdict
     with pytest.raises(ValueError, match="Only a mixture"):
         logit.responsibilities(X, y)
 
 
-def test_left_out_rows_choose_the_link():
-    X, y, _ = _bump(1, 400)
-    options = {"n_components": 2, "alpha": "auto", "link": "auto", "random_state": 0}
-    assert gs.SigmoidMixtureClassifier(**options).fit(X, y).link_ == "logit"
+def test_left_out_rows_or_bic_choose_the_link():
+    X, y, _ = _bump(1, 250)
+    by_folds = gs.SigmoidMixtureClassifier(2, alpha="auto", link="auto", random_state=0).fit(X, y)
+    assert by_folds.link_ == "logit"
+    assert set(by_folds.fit_.diagnostics["cross_validation"]) == {2}
     mixture = gs.SigmoidCombination([[1, 0, 0], [0, 1, 0]], [0.6, 0.4], 4.0)
-    X, y = mixture.sample(400, noise="labels", rng=1)
-    assert gs.SigmoidMixtureClassifier(**options).fit(X, y).link_ == "identity"
+    for table, link in (((X, y), "logit"), (mixture.sample(1000, noise="labels", rng=1), "identity")):
+        assert gs.SigmoidMixtureClassifier(2, link="auto", random_state=0).fit(*table).link_ == link
 
 
 def test_straight_log_odds_are_those_of_logistic_regression_and_no_unit_is_claimed():

@@ -116,6 +116,7 @@ SIDES = [
     (lambda x: rows.more_units(9.0, x), 0.1, 0.0),
     (rows.most_units, 0, 30),
     (rows.single_units, 0.1, 0.09),
+    (rows.log_odds, False, True),
     (rows.lines, False, True),
     (rows.shrinkage, 0.5, 0.51),
     (published.support, 30.0, 29.9),

@@ -21,6 +21,7 @@ __all__ = [
     "flat_inputs",
     "further_unit",
     "lines",
+    "log_odds",
     "maximum",
     "more_units",
     "most_units",
@@ -189,6 +190,16 @@ def lines(chosen: bool) -> Check:
         "units saturate, or their number was given",
         "the number of units that grow was chosen by a criterion, which does not see those whose kinks few rows reach",
         "Give n_units if it is known.",
+    )  # fmt: skip
+
+
+def log_odds(chosen: bool) -> Check:
+    """Whether a criterion could see all units: labels seldom tell a unit behind their log-odds from two close ones."""
+    return make(
+        "units of log-odds", int(chosen), "<=", 0,
+        "no log-odds were fitted, or the number of their units was given",
+        "the number of units of the log-odds was chosen by a criterion, which seldom tells one from two close ones",
+        "Give the number of units if it is known.",
     )  # fmt: skip
 
 

@@ -58,6 +58,7 @@ def finish(
         pull=_pull(problem, best, spread),
         most_units=len(settled.path) if settled.capped else 0,
         lines=not family.activation.saturates and bool(settled.path),
+        log_odds=family.labels and not family.simplex and bool(settled.path),
         over_more=settled.over_more,
     )
     judgement = judge_fit(errors.per_deviation(frame.spread), evidence)

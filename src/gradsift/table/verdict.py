@@ -22,6 +22,7 @@ class FitEvidence(NamedTuple):
     least_cost : nats that the unit which minds least loses when it is made steeper
     pull : standard errors by which a ridge moves the worst coefficient
     lines : whether a criterion chose the number of units that grow, which look like lines where rows miss their kinks
+    log_odds : whether a criterion chose the number of units of log-odds
     most_units : the number of units at which the search ended though the criterion still fell; 0: it did not
     over_more : by how much a criterion milder than BIC prefers this number of units to larger ones; infinite: not asked
     over_more_weighted : the same, with rows weighted by the size of their noise
@@ -45,6 +46,7 @@ class FitEvidence(NamedTuple):
     pull: float = 0.0
     most_units: int = 0
     lines: bool = False
+    log_odds: bool = False
     over_more: float = np.inf
     over_more_weighted: float = np.inf
     p_single: float = 1.0
@@ -68,6 +70,7 @@ def judge_fit(errors: StandardErrors, evidence: FitEvidence) -> Verdict:
             rows.single_units(evidence.p_single),
             rows.most_units(evidence.most_units),
             *((rows.lines(evidence.lines),) if evidence.lines else ()),
+            *((rows.log_odds(evidence.log_odds),) if evidence.log_odds else ()),
             rows.shrinkage(evidence.pull),
             rows.rival_optimum(evidence.gap, evidence.hits),
             rows.converged(evidence.converged),
