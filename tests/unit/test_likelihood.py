@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from gradsift.likelihood import CERTAINTY, Gaussian, Labels, Noise
+from gradsift.likelihood import CERTAINTY, Gaussian, Labels, LogOdds, Noise
 
 RNG = np.random.default_rng(0)
 KINDS = [
@@ -14,6 +14,7 @@ KINDS = [
     (Gaussian(0.3, RNG.uniform(0.5, 2, 40)), RNG.standard_normal(40)),
     (Labels(), np.where(RNG.random(40) < 0.5, 1.0, -1.0)),
     (Labels(CERTAINTY.free, CERTAINTY.wall), np.where(RNG.random(40) < 0.5, 1.0, -1.0)),
+    (LogOdds(), np.where(RNG.random(40) < 0.5, 1.0, -1.0)),
 ]
 
 
@@ -42,6 +43,8 @@ def test_a_gaussian_loss_is_the_density_and_a_label_s_the_probability():
     density = norm.logpdf(y, r, 0.3).sum() - 2 * norm.logpdf(0.0, 0.0, 0.3)
     assert Gaussian(0.3).loss(r, y) == pytest.approx(-density)
     assert Labels().loss(r, np.array([1.0, -1.0])) == pytest.approx(-np.log(0.6) - np.log(0.7))
+    odds = np.exp(r)
+    assert LogOdds().loss(r, np.array([1.0, -1.0])) == pytest.approx(-np.log(odds[0] / (1 + odds[0]) / (1 + odds[1])))
 
 
 def test_precision_is_one_over_the_variance_of_draws():
@@ -50,6 +53,20 @@ def test_precision_is_one_over_the_variance_of_draws():
         drawn = kind.draw(r, np.random.default_rng(2))
         assert drawn.mean() == pytest.approx(0.6, abs=4 * drawn.std() / 200)
         assert drawn.var() * kind.precision(r)[0] == pytest.approx(1.0, abs=0.03)
+
+
+def test_the_information_about_log_odds_is_the_variance_of_the_score():
+    r, kind = np.full(40_000, 0.6), LogOdds()
+    drawn = kind.draw(r, np.random.default_rng(2))
+    assert (drawn > 0).mean() == pytest.approx(1 / (1 + np.exp(-0.6)), abs=0.01)
+    assert kind.score(r, drawn).var() == pytest.approx(kind.precision(r)[0], rel=0.03)
+    assert np.isfinite(kind.loss(np.array([1e4]), np.array([-1.0])))
+
+
+@pytest.mark.parametrize(("kind", "y"), KINDS[:3] + KINDS[4:])
+def test_working_answers_have_the_score_of_the_seen_ones(kind, y):
+    r = np.random.default_rng(1).uniform(-0.9, 0.9, 40)
+    np.testing.assert_allclose((kind.working(r, y) - r) * kind.precision(r), kind.score(r, y), rtol=1e-9)
 
 
 def test_no_label_is_certain_and_every_limit_is_named_once():

@@ -17,6 +17,7 @@ from gradsift.table.escape import escape, level, spiky
 from gradsift.table.frame import Framed, frame_of
 from gradsift.table.lbfgs import _PAIRS, _Memory, minimize_batch, start_batch
 from gradsift.table.offsets import offsets_p_value, wider_positions
+from gradsift.table.pairs import pair_p_value
 from gradsift.table.problem import prepare
 from gradsift.table.race import race
 
@@ -25,6 +26,7 @@ FAMILIES = [
     Family.of("softsign", offsets=True, intercept=True),
     Family.of("tanh", labels=True),
     Family.of("erf", labels=True, offsets=True),
+    Family.of("tanh", labels=True, offsets=True, intercept=True, link="logit"),
 ]
 
 
@@ -48,7 +50,7 @@ def test_the_batched_loss_is_that_of_the_normal_equations(family):
     for theta, value, gradient in zip(starts, values, gradients):
         peer = NormalEquations(family, theta).chunk(rows)
         assert value == pytest.approx(peer.loss / weight.sum(), rel=1e-5)
-        flat = loss.unpack(gradient) if not family.labels else None
+        flat = loss.unpack(gradient) if not family.simplex else None
         if flat is not None:
             np.testing.assert_allclose(family.pack(flat), peer.gradient / weight.sum(), atol=2e-5)
 
@@ -209,6 +211,25 @@ def test_the_better_unit_test_accepts_the_right_fit_and_rejects_a_wrong_one():
     assert missed == 0
 
 
+def test_a_pair_that_looks_like_one_unit_is_seen_and_a_single_unit_is_not_doubted():
+    # 20 tables: at level 0.1 at most 6 doubts (probability 0.002 of more, if the size is right).
+    doubted, missed = 0, 0
+    for seed in range(20):
+        rng = np.random.default_rng([seed, 3])
+        X = rng.standard_normal((1500, 4))
+        X[:, 3] = rng.exponential(1.0, 1500) - 1
+        noise = 0.4 * np.exp(0.4 * X[:, 0]) * rng.standard_normal(1500)
+        for apart in (0.0, 0.35):  # radians from the middle
+            pair = 2.0 * np.array([[np.cos(apart), s * np.sin(apart), 0, 0] for s in (-1, 1)])
+            problem = prepare(ArraySource(X, np.tanh(X @ pair.T).sum(axis=1) + noise), FAMILIES[0], rng)
+            one = problem.polish(problem.frame.enter(Parameters(pair.mean(0)[None], np.array([2.0]), np.zeros(1), 0.0)))
+            p = pair_p_value(problem, one.theta, rng)
+            doubted += apart == 0 and p < 0.1
+            missed += apart > 0 and p >= 0.1
+    assert doubted <= 6
+    assert missed <= 2
+
+
 def test_an_escape_leaves_a_wrong_optimum():
     truth, source = _table(4000, seed=3)
     rng = np.random.default_rng(0)
@@ -318,6 +339,8 @@ def test_progress_is_reported():
         ({"n_units": 1, "offsets": "maybe"}, "offsets must be"),
         ({"n_units": 1, "activation": "sine"}, "activation must be one of"),
         ({"n_units": 1, "max_units": 0}, "max_units"),
+        ({"n_units": 1, "link": "probit"}, "link must be"),
+        ({"n_units": 1, "link": "logit"}, "is for labels"),
     ],
 )
 def test_bad_options_are_named(options, said):

@@ -21,6 +21,7 @@ __all__ = [
     "flat_inputs",
     "further_unit",
     "lines",
+    "log_odds",
     "maximum",
     "more_units",
     "most_units",
@@ -29,6 +30,7 @@ __all__ = [
     "separation",
     "shrinkage",
     "simpler_models",
+    "single_units",
 ]
 
 
@@ -160,6 +162,16 @@ def more_units(plain: float, weighted: float) -> Check:
     )  # fmt: skip
 
 
+def single_units(p_value: float) -> Check:
+    """Whether all rows together show no unit that is two; one if not asked, as where the number of units was given."""
+    return make(
+        "single units", p_value, ">=", TABLE.pairs,
+        f"no unit looks like two close ones (p = {p_value:.2g})",
+        f"a unit looks like two close ones (p = {p_value:.2g}), which the rows are too few to tell apart",
+        "Use more rows, or one unit more.",
+    )  # fmt: skip
+
+
 def most_units(reached: int) -> Check:
     """Whether the number of units was chosen before the search had to end; `reached` is 0 if it was."""
     return make(
@@ -178,6 +190,16 @@ def lines(chosen: bool) -> Check:
         "units saturate, or their number was given",
         "the number of units that grow was chosen by a criterion, which does not see those whose kinks few rows reach",
         "Give n_units if it is known.",
+    )  # fmt: skip
+
+
+def log_odds(chosen: bool) -> Check:
+    """Whether a criterion could see all units: labels seldom tell a unit behind their log-odds from two close ones."""
+    return make(
+        "units of log-odds", int(chosen), "<=", 0,
+        "no log-odds were fitted, or the number of their units was given",
+        "the number of units of the log-odds was chosen by a criterion, which seldom tells one from two close ones",
+        "Give the number of units if it is known.",
     )  # fmt: skip
 
 

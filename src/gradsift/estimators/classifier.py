@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy.special import expit
 from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -22,7 +23,9 @@ class SigmoidMixtureClassifier(ClassifierMixin, SigmoidEstimator):
     """A mixture of logistic classifiers: ``P(y = second class | x) = (1 + r(x)) / 2``, weights on the simplex.
 
     Each component l labels a row by ``(1 + f(slope_l <w_l, x> + b_l)) / 2`` (a logistic regression for tanh), and is
-    chosen with probability ``weights_[l]``.
+    chosen with probability ``weights_[l]``. A mixture changes its mind only so often: along any line its probability
+    rises and falls by one in all. With ``link="logit"`` the log-odds are a sum of sigmoids instead, as in a network
+    with one hidden layer, and there is no such bound.
 
     Parameters
     ----------
@@ -31,7 +34,11 @@ class SigmoidMixtureClassifier(ClassifierMixin, SigmoidEstimator):
     activation : {"tanh", "erf", "softsign"}
     slopes : {"each", "common"} or float
     offsets : bool or "auto"
-        "auto" fits them when that lowers BIC.
+        "auto" fits them when that lowers BIC, and always with ``link="logit"``.
+    link : {"identity", "logit", "auto"}
+        Whether r(x) is the mean of the labels -1 and +1 (a mixture), or their log-odds, with an intercept and free
+        weights. "auto" takes log-odds where they predict left-out rows clearly better (``alpha="auto"``), or have the
+        lower BIC.
     max_units : int
         Where the choice of a number ends, unless the criterion still falls there: then at three times as many.
     alpha : float or "auto"
@@ -55,7 +62,9 @@ class SigmoidMixtureClassifier(ClassifierMixin, SigmoidEstimator):
     ----------
     classes_ : (2,) array
     units_, weights_, slopes_, offsets_, intercept_, n_units_, model_, recovery_
-        As in :class:`SigmoidCombinationRegressor`; the intercept is zero.
+        As in :class:`SigmoidCombinationRegressor`; the intercept of a mixture is zero.
+    link_ : {"identity", "logit"}
+        What r(x) is.
     """
 
     def __init__(
@@ -65,6 +74,7 @@ class SigmoidMixtureClassifier(ClassifierMixin, SigmoidEstimator):
         activation: str = "tanh",
         slopes: str | float = "each",
         offsets: bool | str = "auto",
+        link: str = "identity",
         max_units: int = 10,
         alpha: float | str = 0.0,
         weights: str = "sampling",
@@ -77,6 +87,7 @@ class SigmoidMixtureClassifier(ClassifierMixin, SigmoidEstimator):
         self.activation = activation
         self.slopes = slopes
         self.offsets = offsets
+        self.link = link
         self.max_units = max_units
         self.alpha = alpha
         self.weights = weights
@@ -99,8 +110,7 @@ class SigmoidMixtureClassifier(ClassifierMixin, SigmoidEstimator):
             if len(self.classes_) != 2:
                 raise ValueError(f"y must hold two classes, but it holds {len(self.classes_)}.")
             source = self._remote(X, signs(y, self.classes_[1]), sample_weight)
-            self._recover(source, self.n_components, tasks, labels=True, intercept=False, groups=groups)
-            return self
+            return self._fit_labels(source, tasks, groups)
         X, y = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2, accept_sparse="csr")
         check_classification_targets(y)
         kind = type_of_target(y, input_name="y", raise_unknown=True)
@@ -113,7 +123,11 @@ class SigmoidMixtureClassifier(ClassifierMixin, SigmoidEstimator):
         if len(self.classes_) < 2:
             raise ValueError(f"y must hold two classes, but it holds only one class: {self.classes_[0]!r}.")
         source = self._source(X, np.where(y == self.classes_[1], 1.0, -1.0), sample_weight)
-        self._recover(source, self.n_components, tasks, labels=True, intercept=False, groups=groups)
+        return self._fit_labels(source, tasks, groups)
+
+    def _fit_labels(self, source: Any, tasks: FitTasks, groups: Any) -> SigmoidMixtureClassifier:
+        self._recover(source, self.n_components, tasks, labels=True, intercept="auto", link=self.link, groups=groups)
+        self.link_ = self.fit_.family.link
         return self
 
     def decision_function(self, X: Any) -> Floats:
@@ -127,8 +141,11 @@ class SigmoidMixtureClassifier(ClassifierMixin, SigmoidEstimator):
     def predict_proba(self, X: Any) -> Floats:
         """Return the probabilities of both classes, shape (n, 2): no smaller than the likelihood of the fit takes them
         to be."""
+        r = self.decision_function(X)
+        if self.link_ == "logit":
+            return np.column_stack((expit(-r), expit(r)))
         least = 0.25 * CERTAINTY.simplex
-        second = np.clip(0.5 * (1 + self.decision_function(X)), least, 1 - least)
+        second = np.clip(0.5 * (1 + r), least, 1 - least)
         return np.column_stack((1 - second, second))
 
     def predict(self, X: Any) -> Any:
@@ -145,6 +162,8 @@ class SigmoidMixtureClassifier(ClassifierMixin, SigmoidEstimator):
     def responsibilities(self, X: Any, y: Any) -> Floats:
         """Return the probability that component l produced label y_i at x_i, shape (n, k)."""
         n = self._rows(X).shape[0]
+        if self.link_ == "logit":
+            raise ValueError("Only a mixture (link='identity') has components that produce labels.")
         labels = np.asarray(y)
         if labels.shape != (n,):
             raise ValueError(f"y must have length {n}, got shape {labels.shape}.")

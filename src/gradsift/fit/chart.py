@@ -30,7 +30,7 @@ class Chart:
 
     @property
     def constrained(self) -> bool:
-        return self.family.slopes != "each" or self.family.labels
+        return self.family.slopes != "each" or self.family.simplex
 
     def slopes(self, A: Floats) -> Floats:
         """Return the slopes (k,) of the rows of A."""
@@ -39,7 +39,7 @@ class Chart:
     def project(self, theta: Parameters) -> Parameters:
         """Return the nearest sensible member of the family: slopes equalised, weights on the simplex."""
         A, u, b = theta.A, theta.u, theta.b
-        if self.family.labels:
+        if self.family.simplex:
             sign = np.where(u < 0, -1.0, 1.0)
             u, A, b = np.abs(u) / max(np.abs(u).sum(), 1e-300), A * sign[:, None], b * sign
         if self.family.slopes != "each":
@@ -65,7 +65,7 @@ class Chart:
         """Move by flat step ``G @ local`` and return onto the constraint."""
         k, d = theta.A.shape
         moved = self.family.unpack(self.family.pack(theta) + step, k, d)
-        if self.family.labels:
+        if self.family.simplex:
             change = step[self.family.layout(k, d).weights] / np.maximum(theta.u, 1e-12)
             u = theta.u * np.exp(np.clip(change, -3.0, 3.0))  # stays positive; equal to first order
             moved = moved._replace(u=u / u.sum())
@@ -93,7 +93,7 @@ class Chart:
     def _weight_columns(self, theta: Parameters, size: int) -> Floats:
         k = len(theta.u)
         weights = self.family.layout(*theta.A.shape).weights
-        if not self.family.labels:
+        if not self.family.simplex:
             return np.eye(size)[:, weights]
         # On the simplex: relative changes u * eta with mean zero under u keep the sum.
         G = np.zeros((size, max(k - 1, 0)))

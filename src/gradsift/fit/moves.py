@@ -93,8 +93,8 @@ def removal_prices(gram: Floats, cross: Floats) -> Floats:
 def prune(theta: Parameters, family: Family, rows: Rows, n_units: int) -> Parameters:
     """Drop units one at a time, each time the one whose loss a refit of the other weights mends best."""
     values = family.activation.value(rows.X @ theta.A.T + theta.b)  # (rows, k)
-    y = rows.y - theta.c
-    information = family.rough.precision(values @ theta.u)
+    r = values @ theta.u + theta.c
+    y, information = family.rough.working(r, rows.y) - theta.c, family.rough.precision(r)
     if rows.weight is not None:
         information = information * rows.weight
     gram = (values * information[:, None]).T @ values
@@ -104,7 +104,7 @@ def prune(theta: Parameters, family: Family, rows: Rows, n_units: int) -> Parame
     while len(kept) > n_units:
         kept = np.delete(kept, np.argmin(removal_prices(gram[np.ix_(kept, kept)], cross[kept])))
     u: Floats = np.asarray(np.linalg.solve(gram[np.ix_(kept, kept)], cross[kept]))
-    if family.labels:
+    if family.simplex:
         u = np.maximum(u, 0.2 / n_units)
         u = u / u.sum()
     return theta._replace(A=theta.A[kept], u=u, b=theta.b[kept])
@@ -120,5 +120,5 @@ def glorot_starts(
         A = spread * rng.standard_normal((n_units, n_features))
         u = rng.standard_normal(n_units) * np.sqrt(2 / (n_units + 1))
         b = 0.5 * rng.standard_normal(n_units) if family.offsets else np.zeros(n_units)
-        starts.append(Parameters(A, np.full(n_units, 1 / n_units) if family.labels else u, b, 0.0))
+        starts.append(Parameters(A, np.full(n_units, 1 / n_units) if family.simplex else u, b, 0.0))
     return starts

@@ -63,7 +63,7 @@ class NormalEquations(Summary[Equations, Equations]):
         likelihood = self.family.likelihood
         information, loss = weight * likelihood.precision(r), likelihood.loss(r, rows.y, weight)
         score = weight * likelihood.score(r, rows.y)
-        if self.family.labels:
+        if self.family.simplex:
             # Weights move on the simplex, where a shift common to a row's values has no effect; this one keeps rows
             # that all units call certain (information 1e9) from drowning the rest in rounding.
             values -= r
@@ -105,7 +105,7 @@ class NormalEquations(Summary[Equations, Equations]):
     def jacobian(self, X: Floats) -> Floats:
         """Return the derivatives of r at the rows of X in the flat parameters, (rows, size): for blocks, not tables."""
         values, active = self._units(X)
-        if self.family.labels:
+        if self.family.simplex:
             values -= self.theta.u @ values
         return np.asarray(self._jacobian(X, values, active, np.ones(len(X))).T)
 

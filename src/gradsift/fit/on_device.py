@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..likelihood import CERTAINTY
+from ..likelihood import CERTAINTY, LogOdds
 from .jacobian import tensor_jacobian
 from .normal import Equations, NormalEquations
 
@@ -42,7 +42,11 @@ def _equations(summary: NormalEquations, X: Any, y: Any, weight: Any) -> tuple[A
     r = values @ u + theta.c
     weight = r.new_ones(len(r)) if weight is None else weight.double()
     residual = target - r
-    if family.labels:
+    if family.labels and not family.simplex:
+        information = weight * (r.sigmoid() * (-r).sigmoid()).clamp(min=LogOdds().least)
+        score = weight * target * (-target * r).sigmoid()
+        loss = weight @ r.new_zeros(len(r)).logaddexp(-target * r)
+    elif family.labels:
         score = weight * target / (1 + target * r).clamp(min=0.5 * CERTAINTY.simplex)
         information = weight / (1 - r * r).clamp(min=CERTAINTY.simplex)
         loss = -(weight @ (0.5 * (1 + target * r)).clamp(min=0.25 * CERTAINTY.simplex).log())

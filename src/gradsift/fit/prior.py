@@ -56,9 +56,9 @@ class Prior:
     def within(self, family: Family) -> Prior:
         """Return what is left of it in a family: weights on the simplex and common slopes need no prior, and where
         weights are chances a product says less than the slope does."""
-        weights = 0.0 if family.labels else self.weights
+        weights = 0.0 if family.simplex else self.weights
         slopes = self.slopes if family.slopes == "each" else 0.0
-        if not family.labels:
+        if not family.simplex:
             return replace(self, weights=weights, slopes=slopes)
         return replace(self, weights=weights, slopes=slopes, arguments=self.arguments + self.products, products=0.0)
 

@@ -109,7 +109,9 @@ def _residuals(facts: Any, figure: Any) -> None:
 
 def _calibrated(facts: Any, figure: Any) -> None:
     X, y = facts["data"]
-    second = np.clip(0.5 * (1 + facts["model"].predict(X)), 0, 1)
+    r, fit = facts["model"].predict(X), facts["found"].fit
+    log_odds = fit is not None and fit.family.link == "logit"
+    second = 1 / (1 + np.exp(-r)) if log_odds else np.clip(0.5 * (1 + r), 0, 1)
     plots.calibration(second, 0.5 * (1 + np.asarray(y)), ax=figure.subplots())
 
 

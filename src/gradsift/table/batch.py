@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit
 
 from ..fit import Family, Layout, Parameters
 from ..likelihood import CERTAINTY
@@ -22,7 +23,7 @@ _CACHE = 98_304  # numbers per temporary (float32): two of them fit in a megabyt
 class BatchLoss:
     """The objective of R students with k units each on the same rows.
 
-    A student is a flat row ``[A (k, d + offset), weights (k), intercept?]``; for labels the weights are the softmax of
+    A student is a flat row ``[A (k, d + offset), weights (k), intercept?]``; weights on the simplex are the softmax of
     the stored numbers. Rows are kept transposed and in blocks, so that one evaluation is, per block, one matrix
     product (R k, d)(d, block), the sigmoid, and one product back.
 
@@ -65,7 +66,7 @@ class BatchLoss:
         layout = self.layout
         A = np.ascontiguousarray(students[:, layout.units]).reshape(R * k, q)
         stored = students[:, layout.weights]
-        u = _softmax(stored) if self.family.labels else stored
+        u = _softmax(stored) if self.family.simplex else stored
         c = students[:, -1] if self.family.intercept else None
         losses = np.zeros(R)
         gA, gu, gc = np.zeros((R * k, q), np.float32), np.zeros((R, k), np.float32), np.zeros(R, np.float32)
@@ -89,7 +90,7 @@ class BatchLoss:
             back *= e[:, None, :]
             gA += slope @ self.X[block]
         gA.reshape(R, k, q)[...] *= u[:, :, None]
-        if self.family.labels:
+        if self.family.simplex:
             gu = u * (gu - (u * gu).sum(axis=1, keepdims=True))
         inputs = A.reshape(R, k, q)[:, :, : q - 1 if self.family.offsets else q]
         losses = losses / n + 0.5 * (self.ridge * inputs * inputs).sum(axis=(1, 2))
@@ -116,7 +117,11 @@ class BatchLoss:
     def _residual(self, r: Singles, block: slice) -> tuple[NDArray[np.float64], Singles]:
         """Return the summed losses (R,) and their derivatives in r (R, block)."""
         y = self.y[block]
-        if self.family.labels:
+        if self.family.labels and not self.family.simplex:
+            t = r * y
+            e = -y * expit(-t)
+            loss = np.logaddexp(np.float32(0), -t)
+        elif self.family.labels:
             p = r * y  # at least -1
             p += _ONE  # twice the probability of the label seen
             e = -y / p
@@ -131,14 +136,14 @@ class BatchLoss:
 
     def pack(self, students: list[Parameters]) -> Singles:
         """Return the flat rows of some students."""
-        if self.family.labels:
+        if self.family.simplex:
             students = [theta._replace(u=np.log(np.maximum(theta.u, 1e-6))) for theta in students]
         return np.array([self.layout.pack(theta) for theta in students], dtype=np.float32)
 
     def unpack(self, student: Singles) -> Parameters:
         """Return one flat row as parameters, in float64."""
         theta = self.layout.unpack(student.astype(np.float64))
-        return theta._replace(u=_softmax(theta.u[None])[0]) if self.family.labels else theta
+        return theta._replace(u=_softmax(theta.u[None])[0]) if self.family.simplex else theta
 
 
 def _softmax(stored: Any) -> Any:

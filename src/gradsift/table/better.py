@@ -67,7 +67,7 @@ def _scores(family: Family, theta: Parameters, rows: Rows) -> tuple[Floats, Floa
     z = rows.X @ theta.A.T + theta.b
     r = family.activation.value(z) @ theta.u + theta.c
     weight = np.ones(len(r)) if rows.weight is None else rows.weight
-    return rows.y - r, weight * family.rough.precision(r)
+    return family.rough.working(r, rows.y) - r, weight * family.rough.precision(r)
 
 
 def _candidates(family: Family, theta: Parameters, rows: Rows, rng: np.random.Generator) -> Better:

@@ -113,7 +113,7 @@ def coefficients(fit: Fit, feature_names: Sequence[str] | None = None) -> Coeffi
     flat = family.pack(from_model(model))[where]
     matrix = fit.standard_errors.covariance[np.ix_(where, where)]
     errors = np.sqrt(np.maximum(np.diag(matrix), 0))
-    if family.labels and model.n_units == 1:
+    if family.simplex and model.n_units == 1:
         errors[0] = 0.0  # one component has all the weight
     return Coefficients(tuple(names), flat, errors, matrix, _freedom(fit))
 

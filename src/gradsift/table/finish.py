@@ -12,6 +12,7 @@ from ..model import SigmoidCombination
 from ..sources import Source
 from .fit import Fit, Null
 from .frame import Framed
+from .pairs import pair_p_value
 from .problem import TableProblem
 from .separation import cost_of_steeper_units, separable
 from .settle import LOOSE, Settled
@@ -34,7 +35,8 @@ def finish(
 ) -> Fit:
     """Return the fit: polished on all rows, with the covariance of the rows of the search, scaled to all.
 
-    What would be certified is looked at once more, with rows weighted by the size of their noise.
+    What would be certified is looked at once more: with rows weighted by the size of their noise, and for units that
+    are two.
     """
     family, frame = problem.family, problem.frame
     best = _on_all_rows(source, problem, settled)
@@ -56,11 +58,14 @@ def finish(
         pull=_pull(problem, best, spread),
         most_units=len(settled.path) if settled.capped else 0,
         lines=not family.activation.saturates and bool(settled.path),
+        log_odds=family.labels and not family.simplex and bool(settled.path),
         over_more=settled.over_more,
     )
     judgement = judge_fit(errors.per_deviation(frame.spread), evidence)
     if judgement.certified:
         evidence = evidence._replace(over_more_weighted=gain_over_more(problem, best.theta, rng))
+        if settled.path and not family.labels:  # nobody said how many units there are; of labels it was not measured
+            evidence = evidence._replace(p_single=pair_p_value(problem, best.theta, rng))
         judgement = judge_fit(errors.per_deviation(frame.spread), evidence)
     return Fit(
         model=errors.model,

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
-from ..fit import Parameters, Prior, Refined
+from ..fit import Family, Parameters, Prior, Refined
 from .problem import TableProblem
 
-__all__ = ["convex", "copies", "one_component"]
+__all__ = ["convex", "copies", "logistic_regression", "one_component"]
 
 _CONVEX = ("tanh", "erf")  # activations for which the likelihood of one component has no second optimum
 _ITERATIONS = 60
@@ -16,7 +18,7 @@ _ITERATIONS = 60
 def convex(problem: TableProblem, n_units: int) -> bool:
     """Tell whether the fit has one optimum only."""
     family = problem.family
-    return family.labels and n_units == 1 and family.slopes == "each" and family.activation.name in _CONVEX
+    return family.simplex and n_units == 1 and family.slopes == "each" and family.activation.name in _CONVEX
 
 
 def one_component(problem: TableProblem, prior: Prior | None = None) -> Refined:
@@ -35,6 +37,11 @@ def one_component(problem: TableProblem, prior: Prior | None = None) -> Refined:
     return problem.polish(
         Parameters(slope[None], np.ones(1), np.array([b]), 0.0), max_iterations=_ITERATIONS, prior=prior
     )
+
+
+def logistic_regression(problem: TableProblem) -> Refined:
+    """Return the fit in which the log-odds of labels are linear: a mixture of one component, half as steep."""
+    return one_component(replace(problem, family=Family.of("tanh", labels=True, offsets=True)))
 
 
 def copies(theta: Parameters, n_units: int, rng: np.random.Generator, spread: float = 0.3) -> Parameters:

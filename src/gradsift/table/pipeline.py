@@ -34,6 +34,7 @@ def search(
     slopes: str | float = "each",
     offsets: bool | str = "auto",
     intercept: bool | str = "auto",
+    link: str = "identity",
     max_units: int = 10,
     n_starts: int | None = None,
     max_rounds: int = 4,
@@ -54,12 +55,16 @@ def search(
         k, or what chooses it: BIC (the default), AIC, or five-fold cross-validation (always with ``alpha="auto"``).
     activation : str
     labels : bool, optional
-        The target is -1/+1 with mean r(x), weights on the simplex. By default: when y holds nothing else.
+        The target is -1/+1. By default: when y holds nothing else.
     slopes : {"each", "common"} or float
         One slope per unit, one for all, or a known one. ReLU and leaky ReLU have no scale of their own: "each" is 1.
     offsets, intercept : bool or "auto"
         "auto" fits them when that lowers BIC: where a score test at level 0.001 asks for them (or the rows lie far
-        from the origin), both families are fitted and compared.
+        from the origin), both families are fitted and compared. With link="logit" it fits them.
+    link : {"identity", "logit", "auto"}
+        Of labels. "identity": their mean is r(x), weights on the simplex (a mixture of classifiers). "logit": their
+        log-odds are r(x), weights free. "auto" takes "logit" where it predicts left-out rows clearly better (if alpha
+        or the number of units is chosen by them), or has the lower BIC.
     max_units : int
         Where the choice of k ends, unless the criterion still falls there: then at three times as many.
     n_starts, max_rounds : int
@@ -97,15 +102,16 @@ def search(
             whole(name, value)
     rng = as_generator(rng)
     choices = Choices(alpha, weights, covariance, groups, criterion).checked(source.n_rows)
-    family = _first_family(source, activation, labels, slopes, offsets, intercept)
-    wider = _wider_family(family, offsets, intercept)
-    effort = Effort(n_starts or (6 if family.labels else 4), max_rounds, tuple(starts))
+    labels_taken = _looks_like_labels(source) if labels is None else labels
+    effort = Effort(n_starts or (6 if labels_taken else 4), max_rounds, tuple(starts))
     walk = _Walk(source, choices, effort, n_units, max_units, rng, progress)
-    found = walk.find(family, None if wider == family else wider)
-    if found.chosen.wider:
-        other = walk.find(wider, None)
-        found = other if other.chosen.score < found.chosen.score or found.partial else found
-    return finish(source, found.problem, found.chosen.settled, _notes(found.problem, labels), found.validation, rng)
+    found, state = [], rng.bit_generator.state
+    for one in _links(link, labels_taken):
+        rng.bit_generator.state = state  # so that all leave out the same rows
+        family = _first_family(source, activation, labels_taken, slopes, offsets, intercept, one)
+        found.append(walk.best(family, _wider_family(family, offsets, intercept)))
+    best = found[-1] if found[-1].beats(found[0]) else found[0]
+    return finish(source, best.problem, best.chosen.settled, _notes(best.problem, labels), best.validation, rng)
 
 
 class _Found(NamedTuple):
@@ -115,6 +121,12 @@ class _Found(NamedTuple):
     chosen: Chosen
     validation: CrossValidation | None
     partial: bool
+
+    def beats(self, other: _Found) -> bool:
+        """Tell whether it predicts left-out rows clearly better; where none were, whether its criterion is lower."""
+        if self.validation is not None and other.validation is not None:
+            return self.validation.beats(other.validation)
+        return self.chosen.score < other.chosen.score
 
 
 class _Walk(NamedTuple):
@@ -128,13 +140,23 @@ class _Walk(NamedTuple):
     rng: np.random.Generator
     progress: Progress | None
 
+    def best(self, family: Family, wider: Family) -> _Found:
+        """Fit a family and, where it asks for that, the wider one; return the better of the two."""
+        found = self.find(family, None if wider == family else wider)
+        if not found.chosen.wider:
+            return found
+        other = self.find(wider, None)
+        return other if other.chosen.score < found.chosen.score or found.partial else found
+
     def find(self, family: Family, wider: Family | None) -> _Found:
         """Fit one family; a score test may ask for the wider one."""
-        problem = prepare(self.source, family, self.rng, self.choices)
         validation, n_units = None, self.n_units
         by_folds = self.choices.alpha == "auto" or (self.choices.criterion == "cv" and n_units is None)
+        if by_folds and wider is not None:  # a ridge prefers neither family: take the one that holds the other
+            return self.find(wider, None)
+        problem = prepare(self.source, family, self.rng, self.choices)
         if by_folds or problem.room() < (n_units or 1):
-            if wider is not None:  # a ridge prefers neither family: take the one that holds the other
+            if wider is not None:
                 return self.find(wider, None)
             validation = cross_validate(problem, None if n_units is None else [n_units], self.rng, self.progress)
             n_units = validation.n_units
@@ -163,25 +185,33 @@ def _notes(problem: TableProblem, labels: bool | None) -> list[str]:
     return []
 
 
+def _links(link: str, labels: bool) -> tuple[str, ...]:
+    if link not in ("identity", "logit", "auto"):
+        raise ValueError(f"link must be 'identity', 'logit' or 'auto', got {link!r}.")
+    if link == "identity" or labels:
+        return ("identity", "logit") if link == "auto" else (link,)
+    raise ValueError(f"link={link!r} is for labels, but y is fitted by least squares.")
+
+
 def _first_family(
     source: Source,
     activation: str,
-    labels: bool | None,
+    labels: bool,
     slopes: str | float,
     offsets: bool | str,
     intercept: bool | str,
+    link: str,
 ) -> Family:
     moments = source.moments
-    if labels is None:
-        labels = _looks_like_labels(source)
     if not labels and moments.y_variance <= (1e-12 * abs(moments.y_mean)) ** 2:
         raise ValueError(f"y must vary, but all {source.n_rows} values are {moments.y_mean:g}.")
     for name, value in (("offsets", offsets), ("intercept", intercept)):
         if value not in (True, False, "auto"):
             raise ValueError(f"{name} must be True, False or 'auto', got {value!r}.")
     spread = np.sqrt(np.maximum(np.diag(moments.covariance), 0))
-    far = bool((np.abs(moments.mean) > 3 * spread).any())
-    record = get_activation(activation)
+    # without a prior guess of the log-odds at the origin there is no reason to leave them out
+    far = link == "logit" or bool((np.abs(moments.mean) > 3 * spread).any())
+    record, mixture = get_activation(activation), labels and link == "identity"
     # a logistic unit is odd only about 1/2: it needs the intercept to turn; units that grow have no mean of zero
     odd = record.odd_form is not None and record.center == 0
     return Family.of(
@@ -189,7 +219,8 @@ def _first_family(
         labels=labels,
         slopes=1.0 if record.homogeneous and slopes == "each" else slopes,
         offsets=far if offsets == "auto" else bool(offsets),
-        intercept=not labels and (far or not odd if intercept == "auto" else bool(intercept)),
+        intercept=not mixture and (far or not odd if intercept == "auto" else bool(intercept)),
+        link=link,
     )
 
 
@@ -199,7 +230,8 @@ def _wider_family(family: Family, offsets: bool | str, intercept: bool | str) ->
         family.labels,
         family.slopes,
         family.offsets or offsets == "auto",
-        family.intercept or (intercept == "auto" and not family.labels),
+        family.intercept or (intercept == "auto" and not family.simplex),
+        family.link,
     )
 
 

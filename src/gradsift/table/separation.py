@@ -26,7 +26,10 @@ def separable(problem: TableProblem, theta: Parameters) -> float:
     family, rows = problem.family, problem.rows
     if not family.labels:
         return 0.0
-    if not (np.abs(rows.X @ theta.A.T + theta.b) > _CERTAIN).any():
+    arguments = rows.X @ theta.A.T + theta.b
+    if not family.simplex:
+        arguments = 0.5 * (family.activation.value(arguments) @ theta.u + theta.c)  # of the one logistic unit
+    if not (np.abs(arguments) > _CERTAIN).any():
         return 0.0
     design = np.column_stack((rows.X, np.ones(len(rows.y))))
     signed = design * rows.y[:, None]

@@ -78,13 +78,13 @@ def settle(
         optima = Optima([one_component(problem)], TABLE.rival_hits)
         p = better_unit(problem, optima.best.theta, rng).p
         return _sharpened(problem, Settled(optima, p, 1))
-    if smaller is None and problem.family.labels and n_units > 1:
+    if smaller is None and problem.family.simplex and n_units > 1:
         smaller = one_component(problem).theta
     optima = race(problem, n_units, effort.n_starts, _SCALES[0], rng)
     suggested = [problem.frame.enter(from_model(m)) for m in effort.suggested if m.n_units == n_units]
     if suggested:
         optima = optima.merge(descend(problem, [Chart(problem.family).project(theta) for theta in suggested]))
-    if problem.family.labels and problem.family.slopes == "each" and spiky(optima.best.theta):
+    if problem.family.simplex and problem.family.slopes == "each" and spiky(optima.best.theta):
         optima = _pooled(optima, level(problem, optima.best.theta), bonus=0)
     better = better_unit(problem, optima.best.theta, rng)
     rounds = 1
@@ -103,7 +103,7 @@ def settle(
     if not problem.family.activation.saturates:
         optima = _turned(problem, optima)
     doubtful = optima.gap < _CLEAR or problem.rows.X.size * n_units < _CHEAP
-    if problem.family.labels and doubtful and effort.max_rounds > 1:
+    if problem.family.simplex and doubtful and effort.max_rounds > 1:
         optima = _pooled(optima, _look_harder(problem, n_units, rng), bonus=0)
     if smaller is not None:
         optima = _at_least_as_good(problem, optima, smaller, rng)

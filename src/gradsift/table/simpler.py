@@ -10,7 +10,7 @@ from ..fit import Family, NormalEquations, Parameters, Refined
 from ..fit.moves import prune
 from ..sources import ArraySource
 from .lbfgs import minimize_batch, start_batch
-from .one import one_component
+from .one import logistic_regression, one_component
 from .problem import TableProblem
 
 __all__ = ["Gains", "gains", "schwarz"]
@@ -19,8 +19,9 @@ __all__ = ["Gains", "gains", "schwarz"]
 class Gains(NamedTuple):
     """BIC of a simpler model minus BIC of the fit: positive where the fit is worth its parameters.
 
-    Infinite where the question does not arise: `over_linear` for labels (a linear mean may leave [-1, 1]), `over_one`
-    for anything else (the linear function stands in), and `over_one`, `over_fewer` for a single unit.
+    Infinite where the question does not arise: `over_linear` for a mixture (a linear mean may leave [-1, 1]),
+    `over_one` for anything else (the linear function stands in), and `over_one`, `over_fewer` for a single unit. For
+    log-odds the linear function is logistic regression.
     """
 
     over_constant: float
@@ -55,11 +56,11 @@ def gains(problem: TableProblem, best: Refined, price: float = 1.0) -> Gains:
     if k > 1:
         fewer = _descended_loss(problem, prune(best.theta, family, problem.first(4000), k - 1))
         over_fewer = bic(fewer, family.n_parameters(k - 1, d)) - own
-        if family.labels:
+        if family.simplex:
             one = one_component(problem).loss
             over_one = bic(one, family.n_parameters(1, d)) - own
     constant = bic(_constant_loss(problem), 1) - own
-    linear = np.inf if family.labels else bic(_linear_loss(problem), d + 1) - own
+    linear = np.inf if family.simplex else bic(_linear_loss(problem), d + 1) - own
     return Gains(constant, linear, over_one, over_fewer)
 
 
@@ -80,6 +81,8 @@ def _constant_loss(problem: TableProblem) -> float:
 
 
 def _linear_loss(problem: TableProblem) -> float:
+    if problem.family.labels:
+        return logistic_regression(problem).loss
     X, y, weight = problem.rows
     root = np.ones(len(y)) if weight is None else np.sqrt(weight)
     design = np.column_stack((X, np.ones(len(y)))) * root[:, None]

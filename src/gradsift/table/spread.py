@@ -177,4 +177,4 @@ def _scores(family: Family, theta: Parameters, rows: Rows) -> tuple[Floats, Floa
     J = NormalEquations(family, theta).jacobian(rows.X)
     r = family.activation.value(rows.X @ theta.A.T + theta.b) @ theta.u + theta.c
     information = family.likelihood.precision(r)
-    return J, (rows.y - r) * information, information
+    return J, (family.likelihood.working(r, rows.y) - r) * information, information

@@ -13,6 +13,7 @@ from .fit import Fit
 
 __all__ = ["facts", "summary"]
 
+_MODELS = {"identity": "mixture of classifiers, labels", "logit": "log-odds of labels"}
 _ERROR_KINDS = {
     "sandwich": "jackknife sandwich, HC3 (rows independent, noise of any size)",
     "model": "the noise model's",
@@ -24,7 +25,7 @@ def facts(fit: Fit) -> dict[str, Any]:
     """Return what describes the whole fit, by name; numbers that were not fitted are said so."""
     family = fit.family
     held: dict[str, Any] = {
-        "model": "mixture of classifiers, labels" if family.labels else "least squares",
+        "model": _MODELS[family.link] if family.labels else "least squares",
         "units": fit.n_units,
         "rows": fit.n_rows,
         "parameters": fit.n_parameters,
@@ -37,7 +38,7 @@ def facts(fit: Fit) -> dict[str, Any]:
     if not family.labels:
         held["noise sd"] = fit.noise
     held["offsets"] = "fitted" if family.offsets else "not fitted"
-    if not family.labels:
+    if not family.simplex:
         held["intercept"] = "fitted" if family.intercept else "not fitted"
     held["errors"] = _ERROR_KINDS[fit.choices.covariance]
     held["weights"] = fit.choices.weights

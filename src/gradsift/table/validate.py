@@ -16,12 +16,18 @@ from .settle import Effort, Progress, settle
 
 __all__ = ["CrossValidation", "cross_validate"]
 
-_FOLDS = 5
+_FOLDS, _FINE_FOLDS = 5, 10
+_FEW = 1000  # rows: below, finer folds choose the ridge (breast_cancer in real_tables.py, split 77)
 _PER_ROW = tuple(float(v) for v in np.geomspace(1e-5, 100.0, 15))  # precisions over the weight of the rows of a fit
 _MIDDLE = 5  # place in the path at which a search is made; its neighbours begin where it ended
 _STRONG = 9  # place in the path for tables too small for folds (guess)
 _NUMBERS = (1, 2, 3, 5, 8, 12)  # of units to be compared
-_WORTH = 1.0  # standard errors by which more units must predict better than fewer (guess)
+_WORSE_NUMBERS = (
+    2  # numbers of units in a row that may predict worse before no more are tried; real_tables.py, split 77
+)
+_ROWS_PER_PARAMETER = 2.0  # no more units are tried; the same
+_WORTH = 0.5  # standard errors by which more units must predict better than fewer; the same
+_WORTH_LABELS = 1.0  # the same for labels, few of which decide, and for log-odds against a mixture; the same
 
 
 @dataclass(frozen=True)
@@ -38,11 +44,20 @@ class CrossValidation:
     table : dict
         Mean loss of left-out rows by number of units, one entry per precision: squares of the target's standard
         deviation, or nats.
+    losses, share : (n,) arrays
+        The same for each row, with the chosen ridge and number of units, and its share of all weight.
     """
 
     alpha: float
     n_units: int
     table: dict[int, list[float]] = field(default_factory=dict)
+    losses: Floats = field(default_factory=lambda: np.zeros(1))
+    share: Floats = field(default_factory=lambda: np.ones(1))
+
+    def beats(self, other: CrossValidation) -> bool:
+        """Tell whether it predicts the same rows better than another family by more than their scatter explains."""
+        gain = other.losses - self.losses
+        return bool(_mean_over_error(gain, self.share) > _WORTH_LABELS)
 
 
 def cross_validate(
@@ -50,41 +65,71 @@ def cross_validate(
 ) -> CrossValidation:
     """Choose the ridge and, when `numbers` is None, the number of units.
 
-    Each number of units costs one small search and fourteen polishes per fold. More units are tried while the last
-    number did best. Equal rows, merged, are left out together.
+    Each number of units costs one small search and fourteen polishes per fold. More units are tried, as far as there
+    are rows for their parameters, until the last two numbers did worse. Where rows are few, ten folds choose the ridge.
+    Folds are alike in their targets; equal rows, merged, are left out together.
     """
     n = len(problem.rows.y)
-    folds = np.arange(n) % _FOLDS  # the rows are in random order
     precisions = np.array(_PER_ROW) * problem.mass * (1 - 1 / _FOLDS)
-    tried = _NUMBERS if numbers is None else numbers
+    tried = _affordable(problem) if numbers is None else numbers
     if n < 2 * _FOLDS:
         return CrossValidation(float(precisions[_STRONG]), tried[0])
     weight = np.ones(n) if problem.rows.weight is None else problem.rows.weight
+    share = weight / weight.sum()
+    folds = _folds(problem.rows.y, _FOLDS)
     losses: dict[int, Floats] = {}  # at the best precision, row by row
     table: dict[int, list[float]] = {}
     for k in tried:
         if progress is not None:
             progress("cross-validation", len(losses), len(tried))
-        each = np.empty((len(precisions), n))
-        for fold in range(_FOLDS):
-            each[:, folds == fold] = _path(problem, k, folds == fold, precisions, rng)
-        table[k] = (each @ weight / weight.sum()).tolist()
+        each = _left_out(problem, k, folds, precisions, rng)
+        table[k] = (each @ share).tolist()
         losses[k] = each[int(np.argmin(table[k]))]
-        if numbers is None and min(table, key=lambda number: min(table[number])) != k:
+        best = min(table, key=lambda number: min(table[number]))
+        if list(table).index(best) < len(table) - _WORSE_NUMBERS:
             break
-    chosen = _fewest(losses, weight / weight.sum())
-    return CrossValidation(_between(precisions, np.array(table[chosen])), chosen, table)
+    chosen = _fewest(losses, share, _WORTH_LABELS if problem.family.labels else _WORTH)
+    decisive = np.array(table[chosen])
+    if n < _FEW:
+        precisions = precisions * (1 - 1 / _FINE_FOLDS) / (1 - 1 / _FOLDS)
+        decisive = _left_out(problem, chosen, _folds(problem.rows.y, _FINE_FOLDS), precisions, rng) @ share
+    return CrossValidation(_between(precisions, decisive), chosen, table, losses[chosen], share)
 
 
-def _fewest(losses: dict[int, Floats], weight: Floats) -> int:
-    """Return the least number of units that no other one beats by more than the rows' scatter explains."""
-    best = min(losses, key=lambda k: float(weight @ losses[k]))
-    for k in sorted(losses):
-        behind = losses[k] - losses[best]
-        mean = float(weight @ behind)
-        if mean <= _WORTH * float(np.linalg.norm(weight * (behind - mean))):
-            return k
-    return best
+def _folds(y: Floats, n_folds: int) -> NDArray[np.intp]:
+    """Return the fold of each row, of rows in random order: those of like targets go to different ones."""
+    folds = np.empty(len(y), dtype=np.intp)
+    folds[np.argsort(y, kind="stable")] = np.arange(len(y)) % n_folds
+    return folds
+
+
+def _left_out(
+    problem: TableProblem, n_units: int, folds: NDArray[np.intp], precisions: Floats, rng: np.random.Generator
+) -> Floats:
+    """Return the losses of all rows, each left out of its fit, (precisions, n)."""
+    each = np.empty((len(precisions), len(folds)))
+    for fold in range(int(folds.max()) + 1):
+        each[:, folds == fold] = _path(problem, n_units, folds == fold, precisions, rng)
+    return each
+
+
+def _affordable(problem: TableProblem) -> list[int]:
+    """Return the numbers of units to be compared: as many as there are rows for, at least one."""
+    most = problem.mass / _ROWS_PER_PARAMETER
+    return [k for k in _NUMBERS if k == 1 or problem.family.n_parameters(k, problem.n_features) <= most]
+
+
+def _fewest(losses: dict[int, Floats], share: Floats, worth: float) -> int:
+    """Return the least number of units that no other one beats by more standard errors than that."""
+    best = min(losses, key=lambda k: float(share @ losses[k]))
+    return next((k for k in sorted(losses) if _mean_over_error(losses[k] - losses[best], share) <= worth), best)
+
+
+def _mean_over_error(values: Floats, share: Floats) -> float:
+    """Return the mean of the rows' values over its standard error; zero where all are zero."""
+    mean = float(share @ values)
+    error = float(np.linalg.norm(share * (values - mean)))
+    return mean / error if error > 0 else float(np.sign(mean)) * np.inf if mean else 0.0
 
 
 def _between(precisions: Floats, losses: Floats) -> float:

@@ -22,9 +22,11 @@ class FitEvidence(NamedTuple):
     least_cost : nats that the unit which minds least loses when it is made steeper
     pull : standard errors by which a ridge moves the worst coefficient
     lines : whether a criterion chose the number of units that grow, which look like lines where rows miss their kinks
+    log_odds : whether a criterion chose the number of units of log-odds
     most_units : the number of units at which the search ended though the criterion still fell; 0: it did not
     over_more : by how much a criterion milder than BIC prefers this number of units to larger ones; infinite: not asked
     over_more_weighted : the same, with rows weighted by the size of their noise
+    p_single : p-value of the test that every unit is a single one; one: not asked
     """
 
     over_constant: float
@@ -44,8 +46,10 @@ class FitEvidence(NamedTuple):
     pull: float = 0.0
     most_units: int = 0
     lines: bool = False
+    log_odds: bool = False
     over_more: float = np.inf
     over_more_weighted: float = np.inf
+    p_single: float = 1.0
 
 
 def judge_fit(errors: StandardErrors, evidence: FitEvidence) -> Verdict:
@@ -63,8 +67,10 @@ def judge_fit(errors: StandardErrors, evidence: FitEvidence) -> Verdict:
             rows.flat_inputs(evidence.n_flat, evidence.flat),
             rows.further_unit(evidence.p_better),
             rows.more_units(evidence.over_more, evidence.over_more_weighted),
+            rows.single_units(evidence.p_single),
             rows.most_units(evidence.most_units),
             *((rows.lines(evidence.lines),) if evidence.lines else ()),
+            *((rows.log_odds(evidence.log_odds),) if evidence.log_odds else ()),
             rows.shrinkage(evidence.pull),
             rows.rival_optimum(evidence.gap, evidence.hits),
             rows.converged(evidence.converged),
