@@ -137,11 +137,16 @@ class AssemblePolicy:
 
 @dataclass(frozen=True)
 class FarFitPolicy:
-    """The linear fit of all jumps in single precision."""
+    """The linear fit of all jumps."""
 
     most: int = 1500  # unknowns: the fit is dense; guess
-    misfit: float = 6.0  # root mean square of the misses over rounding, beyond which another path is better; guess
-    rows: float = 1.5  # answers per unknown; float32 rows
+    misfit: float = 0.6  # misses over rounding, beyond which another path is better; trained_kinked, "torch float32"
+    least: float = 0.03  # the least of these misses that is believed; the same rows
+    rows: float = 1.4  # answers per unknown; float32 rows
+    most_rows: float = 10.0  # the same where more answers make a bound small enough; guess
+    spare: int = 20  # answers beyond one per unknown, at least: they tell the scatter; guess
+    below: float = 0.7  # of a certificate's limit, for the bounds that more answers are to bring; guess
+    rounds: int = 4  # guess
     candidates: int = 4  # points over those that are asked; guess
     sure: float = 20.0  # errors of an argument, beyond which it is known on which side a point lies; guess
     prior: float = 3.0  # how much worse than thought the start may be; guess

@@ -41,6 +41,11 @@ class UnitBounds:
         """The largest for each unit, (k,)."""
         return np.asarray(np.max([self.jumps, self.offsets, self.weights], axis=0))
 
+    @property
+    def worst(self) -> float:
+        """The largest of all."""
+        return max(float(self.units.max(initial=0.0)), self.linear)
+
 
 def bounds_of(polished: Polished) -> UnitBounds:
     """Return what rounding leaves of every parameter."""
