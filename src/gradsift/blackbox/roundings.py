@@ -13,6 +13,9 @@ __all__ = ["DOUBLE", "SPACING", "Rounding", "grid_of", "rounding_of", "single_sp
 DOUBLE = 2.0**-52
 SPACING = {"bfloat16": 2.0**-7, "float16": 2.0**-10, "float32": 2.0**-23}  # of numbers, relative to their size
 _MOST_DECIMALS = 9
+_COMPLEMENT = 2.0**-53  # spacing of numbers just below one
+_BY_CHANCE = 12  # bits that are not zero by chance; guess
+_LEAST = 2.0**-1074  # spacing of the smallest numbers
 _FEW_ULPS = 4.0  # of an output: it is the sum of some terms
 
 
@@ -44,7 +47,7 @@ class Rounding(NamedTuple):
 
     def errors(self, outputs: Floats) -> Floats:
         """Return the size of the errors of such outputs, (n,)."""
-        return np.asarray(_FEW_ULPS * self.eps * np.abs(outputs) + 0.5 * self.grid)
+        return np.asarray(_FEW_ULPS * self.eps * np.abs(outputs) + 0.5 * self.grid + _LEAST)
 
 
 def rounding_of(y: Floats) -> Rounding:
@@ -56,7 +59,17 @@ def rounding_of(y: Floats) -> Rounding:
     if decimals:
         return Rounding("rounded", decimals, size)
     kind = next((kind for kind, spacing in SPACING.items() if _holds(y, spacing)), "exact")
-    return Rounding(kind, 0.0, size)
+    return Rounding(kind, _COMPLEMENT if kind == "exact" and _is_complement(y) else 0.0, size)
+
+
+def _is_complement(y: Floats) -> bool:
+    """Whether numbers below one are differences from one, as one of two probabilities is: its small values have lost
+    digits, which their own spacing does not tell."""
+    seen = np.unique(y)
+    steps = seen / _COMPLEMENT
+    if (np.abs(seen) > 1).any() or (steps != np.round(steps)).any():
+        return False
+    return bool(-np.minimum(np.frexp(seen[seen != 0])[1], 0).sum() >= _BY_CHANCE)  # bits that are all zero
 
 
 def grid_of(y: Floats) -> float:

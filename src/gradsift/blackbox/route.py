@@ -18,7 +18,7 @@ from .bounded import identify_bounded
 from .depth import NeitherOneNorSeveral, identify_exact, identify_fine
 from .exact import AlgebraicTails, WrongFamily, is_fine
 from .exact.families import GrowsBothWays
-from .kinked import KINKED, grain_of, open_kinked
+from .kinked import KINKED, grain_of, open_kinked, open_within
 from .links import link_of
 from .noisy import identify_beside_line, identify_imperfect
 from .result import Identification, Progress
@@ -90,7 +90,8 @@ def _identify(
     progress: Callable[[Progress], None] | None, n_verify: int, options: dict[str, Any],
 ) -> Identification:  # fmt: skip
     """Choose the pipeline by the first answers, and follow it."""
-    floor = choose_path(oracle, rng)
+    inside = activation in KINKED and (oracle.link is not None or oracle.bounds is not None)
+    floor = choose_path(oracle, rng, far=not (inside and oracle.link is not None))
     known = None if activation in (None, "auto", *KINKED) else link_of(activation)
     fine = is_fine(floor, known, oracle.n_features)
     if layers in (2, 3) and (oracle.bounds is not None or not (fine or floor.kind == "exact")):
@@ -101,7 +102,9 @@ def _identify(
         )
     if activation is None:
         activation = "auto" if floor.kind == "exact" and oracle.bounds is None else "tanh"
-    if oracle.bounds is not None:
+    if inside and activation is not None:
+        found = open_within(oracle, activation, floor, rng, progress=progress, **options)
+    elif oracle.bounds is not None:
         floor = with_roughness(floor, oracle, rng)
         found = identify_bounded(oracle, activation, rng, accuracy=accuracy, floor=floor, progress=progress, **options)
     elif activation in KINKED:

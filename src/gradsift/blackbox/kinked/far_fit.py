@@ -17,7 +17,7 @@ from .kinked_policy import FAR_FIT, GRAIN, VOUCH
 from .legs import PathFailed
 from .near_origin import offset_priors
 
-__all__ = ["fit_far_out"]
+__all__ = ["fit_far_out", "linear_rows"]
 
 
 class _FarFit(NamedTuple):
@@ -87,14 +87,13 @@ def _linear_fit(
     The scatter, of a fit that is not tied, is the error that is believed.
     """
     net, n = found.net, len(y)
-    ones = np.concatenate([np.ones((n, 1)), active], axis=1)  # (n, k + 1): the linear term first
     start = np.concatenate(
         [found.path.frame.coordinates(np.concatenate([net.g[None], net.jumps])), np.append(net.c, net.q)[:, None]],
         axis=1,
     )
     prior = _prior(found)
     p = prior.size
-    rows = (ones[:, :, None] * inputs[:, None, :]).reshape(n, p)
+    rows = linear_rows(inputs, active)
     misses = (y - rows @ start.ravel()) / noise
     q, r = qr(rows * prior.ravel() / noise[:, None], mode="economic", check_finite=False)
     heard = q.T @ misses
@@ -104,6 +103,13 @@ def _linear_fit(
     step = solve_triangular(r, q[:p].T @ heard / believed).reshape(prior.shape)
     errors = np.linalg.norm(solve_triangular(r, np.eye(p)), axis=1).reshape(prior.shape)
     return _FarFit(start + prior * step, prior * errors), scatter
+
+
+def linear_rows(inputs: Floats, active: NDArray[np.bool_]) -> Floats:
+    """Return the derivatives in linear term and jumps, each with its constant, at inputs (n, d + 1) whose last column
+    is one, where it is given which units are active, (n, k); shape (n, (k + 1)(d + 1))."""
+    ones = np.concatenate([np.ones((len(inputs), 1)), active], axis=1)  # the linear term first
+    return np.asarray((ones[:, :, None] * inputs[:, None, :]).reshape(len(inputs), -1))
 
 
 def _clear_points(found: Found, n: int, rng: np.random.Generator) -> Floats:

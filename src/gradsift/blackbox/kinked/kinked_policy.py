@@ -263,6 +263,30 @@ class OpeningPolicy:
     scatter: float = 1.3  # rounding error of one answer over the scatter of a leg's answers; guess
 
 
+@dataclass(frozen=True)
+class WithinPolicy:
+    """Sharp units inside bounds, or inside the range of a link."""
+
+    digits: float = 1e-10  # error that undoing a link may leave of an answer; trained_kinked, rows "probabilities"
+    inside: float = 0.85  # share of the bounds that rays end in; guess
+    start: float = 0.2  # distance of the rays' common start from the middle, over the bounds or one; guess
+    step: float = 1e-3  # longest step across a ray over the ray; guess
+    sd: float = 1e-15  # error of an answer on the first rays, over the largest; guess
+    beyond: float = 1e3  # the same where a network that is nearly known is taken off, over that; guess
+    foretold: float = 1e-6  # of the largest answer, by which one beside a ray may miss; guess
+    looked_at: int = 16  # answers that show whether all units are known; guess
+    most_paths: int = 60  # guess
+    most_failed: int = 20  # guess
+    tries: int = 4  # fits; guess
+    lengths: tuple[int, int] = (-4, 20)  # of rays that no bounds end, as powers of two; guess
+    spare: float = 0.6  # answers of the fit beyond one per unknown, over their number; guess
+    candidates: int = 20  # places over those that are asked; guess
+    mirrored: tuple[float, float] = (0.2, 1.5)  # distance beyond a hyperplane over that on this side; guess
+    rounds: int = 8  # guess
+    singular: float = 1e-13  # least pivot of the fit; guess
+    fresh: int = 24  # guess
+
+
 GRAIN = GrainPolicy()
 REACH = ReachPolicy()
 PIECE = PiecePolicy()
@@ -281,3 +305,4 @@ SIGNS = SignPolicy()
 BUMP = KinkBumpPolicy()
 ODD_PART = OddPartPolicy()
 OPENING = OpeningPolicy()
+WITHIN = WithinPolicy()
