@@ -11,7 +11,7 @@ import numpy as np
 from ..checking import Floats
 from ..oracle import Oracle
 from ..oracle.undo import OutputLink
-from .roundings import DOUBLE, SPACING, Rounding, grid_of, rounding_of, single_spacing
+from .roundings import DOUBLE, SPACING, Rounding, grid_of, rounding_of, rounding_of_share, single_spacing
 
 __all__ = ["Floor", "choose_path", "grid_of", "with_roughness"]
 
@@ -174,6 +174,8 @@ def _silent(oracle: Oracle, look: _Asked) -> Floor:
     if oracle.link is None:
         absolute = float(weights @ [r.grid for r in roundings])
     else:
+        if len(roundings) > 1:
+            roundings = tuple(map(rounding_of_share, look.outputs.T))
         errors = np.stack([r.errors(column) for r, column in zip(roundings, look.outputs.T)], axis=1)
         left = oracle.link.errors(look.outputs, errors) @ weights
         if len(roundings) == 1 and oracle.link.redo is not None:

@@ -8,13 +8,12 @@ import numpy as np
 
 from ..checking import Floats
 
-__all__ = ["DOUBLE", "SPACING", "Rounding", "grid_of", "rounding_of", "single_spacing"]
+__all__ = ["DOUBLE", "SPACING", "Rounding", "grid_of", "rounding_of", "rounding_of_share", "single_spacing"]
 
 DOUBLE = 2.0**-52
 SPACING = {"bfloat16": 2.0**-7, "float16": 2.0**-10, "float32": 2.0**-23}  # of numbers, relative to their size
 _MOST_DECIMALS = 9
-_COMPLEMENT = 2.0**-53  # spacing of numbers just below one
-_BY_CHANCE = 12  # bits that are not zero by chance; guess
+_BELOW_ONE = 2.0**-53  # spacing of numbers just below one
 _LEAST = 2.0**-1074  # spacing of the smallest numbers
 _FEW_ULPS = 4.0  # of an output: it is the sum of some terms
 
@@ -59,17 +58,18 @@ def rounding_of(y: Floats) -> Rounding:
     if decimals:
         return Rounding("rounded", decimals, size)
     kind = next((kind for kind, spacing in SPACING.items() if _holds(y, spacing)), "exact")
-    return Rounding(kind, _COMPLEMENT if kind == "exact" and _is_complement(y) else 0.0, size)
+    return Rounding(kind, 0.0, size)
 
 
-def _is_complement(y: Floats) -> bool:
-    """Whether numbers below one are differences from one, as one of two probabilities is: its small values have lost
-    digits, which their own spacing does not tell."""
-    seen = np.unique(y)
-    steps = seen / _COMPLEMENT
-    if (np.abs(seen) > 1).any() or (steps != np.round(steps)).any():
-        return False
-    return bool(-np.minimum(np.frexp(seen[seen != 0])[1], 0).sum() >= _BY_CHANCE)  # bits that are all zero
+def rounding_of_share(y: Floats) -> Rounding:
+    """The same for one of several probabilities.
+
+    It may be what others leave of one, as it is of two: its small values have lost digits, which their own spacing does
+    not tell. All of them are multiples of the spacing just below one.
+    """
+    rounding, steps = rounding_of(y), y / _BELOW_ONE
+    left = rounding.kind == "exact" and bool((np.abs(y) <= 1).all() and (steps == np.round(steps)).all())
+    return rounding._replace(grid=_BELOW_ONE) if left else rounding
 
 
 def grid_of(y: Floats) -> float:

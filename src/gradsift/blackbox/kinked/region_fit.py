@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from scipy.linalg import qr, solve_triangular
 
 from ...checking import Floats
+from ...geometry import normalize_rows
 from .far_fit import linear_rows
 from .kink_net import KinkNet
 from .kinked_policy import FAR_FIT, WITHIN
@@ -50,11 +51,20 @@ class RegionFit:
 
 
 def telling_places(candidates: Floats, net: KinkNet, n: int, rng: np.random.Generator) -> Floats:
-    """Return n of the candidates, (m, d), those on the rarer side of a unit's hyperplane first as often as they can."""
+    """Return n of the candidates, (m, d), on the rarer side of a hyperplane, or between two, as often as can be."""
     active = net.arguments(candidates) > 0
-    share = np.clip(active.mean(axis=0), 1 / len(candidates), 1 - 1 / len(candidates))
-    odds = (1 / np.where(active, share, 1 - share)).max(axis=1, initial=1.0)
+    odds = _rarity(active)
+    if net.k > 1:
+        units = normalize_rows(net.jumps)
+        nearest = np.argmax(np.abs(units @ units.T) - np.eye(net.k), axis=1)
+        odds = np.maximum(odds, _rarity(active != active[:, nearest]))
     return np.asarray(candidates[rng.choice(len(candidates), n, replace=False, p=odds / odds.sum())])
+
+
+def _rarity(yes: NDArray[np.bool_]) -> Floats:
+    """Return one over the share of rows that are like each in its rarest column; yes is (m, k)."""
+    share = np.clip(yes.mean(axis=0), 1 / len(yes), 1 - 1 / len(yes))
+    return np.asarray((1 / np.where(yes, share, 1 - share)).max(axis=1, initial=1.0))
 
 
 def mirrored(places: Floats, net: KinkNet, rng: np.random.Generator) -> Floats:
