@@ -162,6 +162,6 @@ def margins(places: Floats, normals: Floats, crossings: list[Crossing], flats: F
     flats : (k,) array
         Size of the arguments, times the weight, beyond which a unit is straight.
     """
-    met = np.array([crossing.place for crossing in crossings])
+    met = np.array([crossing.place for crossing in crossings]).reshape(-1, 2)
     sizes = np.abs(places @ normals.T - (normals * met).sum(axis=1))  # (cells, k)
     return np.asarray(sizes - flats)

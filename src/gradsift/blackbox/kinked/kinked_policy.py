@@ -276,6 +276,7 @@ class WithinPolicy:
     foretold: float = 1e-6  # of the largest answer, by which one beside a ray may miss; guess
     looked_at: int = 16  # answers that show whether all units are known; guess
     most_paths: int = 60  # guess
+    first_failed: int = 6  # rays in a row, before any unit is known; guess
     most_failed: int = 20  # guess
     tries: int = 4  # fits; guess
     lengths: tuple[int, int] = (-4, 20)  # of rays that no bounds end, as powers of two; guess

@@ -93,8 +93,7 @@ class _Within:
 
     def run(self) -> Identification:
         for number in range(WITHIN.tries):
-            self._collect()
-            fit = self._fit()
+            fit = self._fit(self._collect())
             if fit.scatter <= FAR_FIT.misfit:
                 return self._result(fit)
             self.notes.append(f"answers miss the {fit.net.k} units found by {fit.scatter:.2g} times their rounding")
@@ -109,7 +108,7 @@ class _Within:
             "another activation, a deeper network, units in nearly parallel pairs, or one too faint for these answers."
         )
 
-    def _collect(self) -> None:
+    def _collect(self) -> KinkNet:
         """Follow pairs of rays until they show no kink that is not known, and answers elsewhere no unit."""
         failed = 0
         for _ in range(WITHIN.most_paths):
@@ -119,14 +118,14 @@ class _Within:
             except PathFailed as failure:
                 self.notes.append(str(failure))
                 failed += 1
-                if failed > WITHIN.most_failed:
+                if failed > (WITHIN.most_failed if self.net is not None else WITHIN.first_failed):
                     raise self._refusal() from None
                 continue
             if self.net is None or new.k:
                 self.net = new if self.net is None else joined(self.net, new)
                 self.ledger.n_units = self.net.k
             elif aimed or self._look_around(self.net):  # no kink on the way to a miss: units are not exact yet
-                return
+                return self.net
         self.notes.append("every ray shows further kinks")
         raise self._refusal()
 
@@ -211,11 +210,13 @@ class _Within:
         lengths = self.rng.choice(np.linalg.norm(self.rays, axis=1), n) * self.rng.uniform(0.0, 1.0, n)
         return np.asarray(self.start + lengths[:, None] * np.stack([self.region.outwards(self.rng) for _ in range(n)]))
 
-    def _fit(self) -> RegionFit:
+    def _fit(self, net: KinkNet) -> RegionFit:
         """Ask all over the region and fit all parameters at once."""
-        net = self.net
-        if net is None:
-            raise self._refusal()
+        if not net.k:
+            raise NotIdentifiable(
+                f"No kink on {n_of(len(self.rays), 'ray')} inside {_where(self.ledger.oracle)} "
+                f"({self.ledger.n_queries} queries): the function looks linear, so there is no unit to find."
+            )
         p = (net.k + 1) * (self.ledger.n_features + 1)
         n = p + max(FAR_FIT.spare, int(WITHIN.spare * p))
         candidates = self._candidates(WITHIN.candidates * n)
