@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..checks import any_method
-from ..errors import BudgetSpent, NotIdentifiable
+from ..errors import BudgetSpent, NotIdentifiable, OracleFailure
 from ..oracle import Oracle
 from ..oracle.undo import likely_link
 from .answers import Floor, choose_path, with_roughness
@@ -90,8 +90,8 @@ def _identify(
     progress: Callable[[Progress], None] | None, n_verify: int, options: dict[str, Any],
 ) -> Identification:  # fmt: skip
     """Choose the pipeline by the first answers, and follow it."""
+    activation, floor = _first_look(oracle, activation, rng)
     inside = activation in KINKED and (oracle.link is not None or oracle.bounds is not None)
-    floor = choose_path(oracle, rng, far=not (inside and oracle.link is not None))
     known = None if activation in (None, "auto", *KINKED) else link_of(activation)
     fine = is_fine(floor, known, oracle.n_features)
     if layers in (2, 3) and (oracle.bounds is not None or not (fine or floor.kind == "exact")):
@@ -126,7 +126,14 @@ def _identify(
         except NotIdentifiable as refused:
             found, floor = _after_all(refused, oracle, activation, rng, accuracy, progress)
     elif fine:
-        found = identify_fine(oracle, activation, rng, floor, layers=layers, progress=progress)
+        try:
+            found = identify_fine(oracle, activation, rng, floor, layers=layers, progress=progress)
+        except GrowsBothWays as grows:
+            raise NotIdentifiable(
+                f"Far out the function grows as ReLU or similar units do, and {floor}: name the activation, which is "
+                "told only from answers of double precision ('relu', 'leaky_relu', 'softplus', 'silu', 'gelu' or "
+                "'gelu_tanh')."
+            ) from grows
     else:
         floor = with_roughness(floor, oracle, rng)
         found = identify_beside_line(
@@ -134,6 +141,17 @@ def _identify(
         )
     found = replace(found, floor=floor, diagnostics={**found.diagnostics, "answers": str(floor)})
     return found if found.verification is not None else verified(found, oracle, n_verify, rng)
+
+
+def _first_look(oracle: Oracle, activation: str | None, rng: np.random.Generator) -> tuple[str | None, Floor]:
+    """Return the activation and how good the answers are; what leaves the range of a link far out grows like ReLU."""
+    nearby = activation in KINKED and oracle.link is not None
+    try:
+        return activation, choose_path(oracle, rng, far=not nearby)
+    except OracleFailure:
+        if oracle.link is None or activation not in (None, "auto"):
+            raise
+        return "relu", choose_path(oracle, rng, far=False)
 
 
 def _after_all(

@@ -16,6 +16,7 @@ class GrainPolicy:
     single: float = 1e-12  # relative error from which answers count as single precision; guess
     far: float = 1e10  # size of answers on the path over their noise; noise rows
     grows: float = 1e3  # growth along a ray over its noise, from which it is a line; guess
+    more_paths: int = 2  # how often OPENING.factors are gone through in single precision; trained_kinked
     end: float = 2e-3  # of a leg, instead of LEG.end, in single precision; guess
     pair: float = 2e-2  # of a gap, instead of LEG.pair, in single precision; guess
     behind: float = 0.02  # instead of CELL.other, in single precision; guess
@@ -205,6 +206,8 @@ class VouchPolicy:
     around: tuple[float, float] = (1.0, 3.0)  # radii of fresh points over the median distance times sqrt(d); guess
     pairs_in_noise: int = 12  # guess
     scatter: float = 6.0  # limit of single misses over that of their root mean square; guess
+    faint: float = 0.5  # of the largest weight, below which a unit is called faint; guess
+    beside: float = 10.0  # degrees within which a unit is called another's neighbour; guess
     deviations: float = 6.0  # standard errors in a bound: one error in 2,752 was above three; guess
 
 
@@ -275,10 +278,10 @@ class WithinPolicy:
     beyond: float = 1e3  # the same where a network that is nearly known is taken off, over that; guess
     foretold: float = 1e-6  # of the largest answer, by which one beside a ray may miss; guess
     looked_at: int = 16  # answers that show whether all units are known; guess
-    most_paths: int = 60  # guess
-    first_failed: int = 6  # rays in a row, before any unit is known; guess
-    most_failed: int = 20  # guess
+    most_paths: int = 40  # pairs of rays; guess
+    most_failed: int = 6  # pairs of rays; guess
     tries: int = 4  # fits; guess
+    stuck: int = 2  # times that rays fail again and again; guess
     lengths: tuple[int, int] = (-4, 20)  # of rays that no bounds end, as powers of two; guess
     spare: float = 0.6  # answers of the fit beyond one per unknown, over their number; guess
     candidates: int = 20  # places over those that are asked; guess

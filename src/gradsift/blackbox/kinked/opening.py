@@ -124,7 +124,8 @@ class _Opening:
         if self.grain.sd and not self.shape.sharp:
             reach = replace(reach, radius=GRAIN.further * reach.radius)
         last: _Attempt | None = None
-        for number, factor in enumerate(OPENING.factors):
+        factors = OPENING.factors * (GRAIN.more_paths if self.grain.single else 1)
+        for number, factor in enumerate(factors):
             radius = factor * self._path_over_reach() * reach.radius
             radius = max(radius, factor * GRAIN.far * self.grain.sd / max(reach.slope, 1e-300))
             try:
@@ -136,11 +137,15 @@ class _Opening:
                 self._heed(failure, number, reach)
         if last is None:
             raise NotIdentifiable(
-                f"None of {len(OPENING.factors)} paths separates into single {self.shape.name} units "
-                f"({self.ledger.n_queries} queries; {self.notes[-1]}): a deeper network, an output link that is not "
-                "undone, or units in nearly parallel pairs."
+                f"None of {len(factors)} paths separates into single {self.shape.name} units "
+                f"({self.ledger.n_queries} queries; {self.notes[-1]}): {self._suspects()}."
             )
         return self._result(self._refined(last), number + 1)
+
+    def _suspects(self) -> str:
+        """Name what keeps paths from separating into units."""
+        coarse = "units that coarse answers do not separate, " if self.grain is not EXACT_ANSWERS else ""
+        return f"{coarse}a deeper network, an output link that is not undone, or units in nearly parallel pairs"
 
     def _path_over_reach(self) -> float:
         if self.shape.sharp:

@@ -92,12 +92,18 @@ class _Within:
         self.net: KinkNet | None = None
 
     def run(self) -> Identification:
+        stuck = 0
         for number in range(WITHIN.tries):
-            fit = self._fit(self._collect())
-            if fit.scatter <= FAR_FIT.misfit:
-                return self._result(fit)
-            self.notes.append(f"answers miss the {fit.net.k} units found by {fit.scatter:.2g} times their rounding")
-            if number % 2 or not np.isfinite(fit.scatter):  # some unit is none: from the beginning
+            net = self._collect()
+            stuck += net is None
+            if stuck == WITHIN.stuck:
+                break
+            if net is not None:
+                fit = self._fit(net)
+                if fit.scatter <= FAR_FIT.misfit:
+                    return self._result(fit)
+                self.notes.append(f"answers miss the {net.k} units found by {fit.scatter:.2g} times their rounding")
+            if net is None or number % 2 or not np.isfinite(fit.scatter):  # some unit is none: from the beginning
                 self.net, self.targets, self.start = None, [], self._middle()
         raise self._refusal()
 
@@ -108,8 +114,11 @@ class _Within:
             "another activation, a deeper network, units in nearly parallel pairs, or one too faint for these answers."
         )
 
-    def _collect(self) -> KinkNet:
-        """Follow pairs of rays until they show no kink that is not known, and answers elsewhere no unit."""
+    def _collect(self) -> KinkNet | None:
+        """Follow pairs of rays until they show no kink that is not known, and answers elsewhere no unit.
+
+        None if rays fail again and again after some unit was found: it may be none.
+        """
         failed = 0
         for _ in range(WITHIN.most_paths):
             aimed = bool(self.targets)
@@ -118,7 +127,9 @@ class _Within:
             except PathFailed as failure:
                 self.notes.append(str(failure))
                 failed += 1
-                if failed > (WITHIN.most_failed if self.net is not None else WITHIN.first_failed):
+                if failed > WITHIN.most_failed and self.net is not None:
+                    return None
+                if failed > WITHIN.most_failed:
                     raise self._refusal() from None
                 continue
             if self.net is None or new.k:
@@ -127,7 +138,7 @@ class _Within:
             elif aimed or self._look_around(self.net):  # no kink on the way to a miss: units are not exact yet
                 return self.net
         self.notes.append("every ray shows further kinks")
-        raise self._refusal()
+        return None
 
     def _look_around(self, net: KinkNet) -> bool:
         """Say whether answers all over the region are as foretold; rays to those that are not must cross a kink."""
