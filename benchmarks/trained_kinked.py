@@ -6,8 +6,9 @@ Networks are trained on diabetes, breast_cancer and digits (columns of unit vari
 its logits (all outputs) and by its probabilities with ``link=``; a torch module as float32 numbers. The number of units
 is not given; the activation is, for single precision only. Wrong: a direction of an active unit that misses the network
 by more than 1e-6 (1e-3 in single precision), or values at the training rows that miss by more than as much of their
-spread. A refusal names its cause where it says which unit the answers have too few digits for, and that unit is fainter
-than half the strongest or has a neighbour within ten degrees in the trained network, too.
+spread. A refusal names its cause where it says that a unit is faint (and some unit of the trained network has less than
+half the weight of the strongest, or a fiftieth where no unit is named), or that it has a neighbour (and there is a pair
+within ten degrees).
 """
 
 from __future__ import annotations
@@ -138,6 +139,7 @@ def cause_is_true(net: Trained, refused: str) -> bool:
     lengths = np.linalg.norm(jumps, axis=1)
     cosines = np.abs(jumps @ jumps.T) / np.outer(lengths, lengths) - np.eye(len(jumps))
     faint = "its weight is" in refused and lengths.min() < lengths.max() / 2
+    faint = faint or ("a unit too faint" in refused and lengths.min() < lengths.max() / 50)
     beside = "degrees beside it" in refused and cosines.max() > np.cos(np.radians(10))
     return bool(faint or beside)
 

@@ -144,7 +144,10 @@ class _Opening:
 
     def _suspects(self) -> str:
         """Name what keeps paths from separating into units."""
-        coarse = "units that coarse answers do not separate, " if self.grain is not EXACT_ANSWERS else ""
+        coarse = ""
+        if self.grain is not EXACT_ANSWERS:
+            digits = "single-precision" if self.grain.single else "coarse"
+            coarse = f"a unit too faint, or two too close, for {digits} answers; else "
         return f"{coarse}a deeper network, an output link that is not undone, or units in nearly parallel pairs"
 
     def _path_over_reach(self) -> float:
