@@ -63,6 +63,12 @@ class Region:
             net.grain,
         )
 
+    def errors_outside(self, errors: Floats) -> Floats:
+        """Return standard errors of linear term and jumps in u, the constants last, as those in the inputs."""
+        lines = errors[:, :-1] / self.half
+        moved = np.linalg.norm(lines * self.middle, axis=1)
+        return np.concatenate([lines, np.hypot(errors[:, -1], moved)[:, None]], axis=1)
+
 
 def region_of(oracle: Oracle) -> Region:
     """Return the region of a box with bounds, or with a link."""
@@ -121,8 +127,7 @@ class RegionLedger(Ledger):
 
     def ask_all(self, places: Floats, step: str) -> Heard:
         """Ask at these u, whatever is known, and return what has enough digits."""
-        if self.max_queries is not None:
-            places = places[: max(0, self.max_queries - self.n_queries)]
+        self._keep_to_budget(len(places), step)
         heard = self._heard(places)
         self.spent[step] = self.spent.get(step, 0) + len(places)
         kept = heard.errors <= WITHIN.digits

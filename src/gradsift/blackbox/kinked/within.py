@@ -59,7 +59,7 @@ def open_within(
 
     Notes
     -----
-    About 2.6 queries per unknown, for k units in dimension d of which there are (k + 1) (d + 1); O((k d)^3) flops.
+    Three to seven queries for each of the (k + 1) (d + 1) unknowns of k units in dimension d; O((k d)^3) flops.
     """
     if max_queries is not None:
         at_least("max_queries", max_queries, 1)
@@ -245,51 +245,51 @@ class _Within:
     def _result(self, fit: RegionFit) -> Identification:
         ledger = self.ledger
         fresh = ledger.ask_all(self._candidates(WITHIN.fresh), "fresh")
-        worst_fresh = float(fit.missed(fresh).max(initial=0.0))
-        net, d = fit.net, ledger.n_features
+        missed = float(fit.missed(fresh).max()) if len(fresh.answers) else np.inf
+        net, errors = self.region.outside(fit.net), self.region.errors_outside(fit.errors)  # (k + 1, d + 1)
         lengths = np.linalg.norm(net.jumps, axis=1)
-        errors = fit.errors
-        jumps = np.linalg.norm(errors[1:, :d], axis=1) / np.maximum(lengths, 1e-300)
-        offsets = errors[1:, d] / np.maximum(np.abs(net.q), lengths)
+        jumps = np.linalg.norm(errors[1:, :-1], axis=1) / lengths
+        offsets = fit.errors[1:, -1] / np.maximum(np.abs(fit.net.q), np.linalg.norm(fit.net.jumps, axis=1))
         bounds = VOUCH.deviations * np.maximum(jumps, offsets)
-        linear = VOUCH.deviations * float(np.linalg.norm(errors[0, :d])) / float(lengths.max(initial=1e-300))
-        worst = float(bounds.max(initial=0.0))
-        where = _where(ledger.oracle)
-        judgement = Verdict(
-            (
-                exact.residuals(fit.chi, ledger.n_queries, KINKS_WITHIN),
-                exact.fresh_kinks(worst_fresh, len(fresh.answers), KINKS_WITHIN),
-                exact.error_bound(worst, KINKS_WITHIN),
-                exact.linear_term_error(linear, KINKS_WITHIN),
-                exact.negligible_weight(
-                    float(lengths.min(initial=np.inf)), float(lengths.max(initial=0.0)), KINKS_WITHIN
-                ),
-            ),
-            found=f"{n_of(net.k, 'unit')} found inside {where}",
-            claim=f"inside {where} all {ledger.n_queries} answers agree with {n_of(net.k, self.shape.name + ' unit')} "
-            f"within {max(fit.chi, worst_fresh):.2g} times what rounding explains, {len(fresh.answers)} of them at "
-            f"fresh points, the last rays show no other, and rounding leaves a relative error of at "
-            f"most {worst:.1g}",
-        )
-        model, order = model_of(self.region.outside(net))
+        model, order = model_of(net)
         sizes = np.abs(model.weights)
-        scales = self.region.half
-        spread = float(scales.max() / scales.min())
         return Identification(
             model,
-            judgement,
+            _verdict(fit, net, errors, bounds, missed, len(fresh.answers), ledger),
             ledger.n_queries,
             {
-                "units": spread * jumps[order],
+                "units": jumps[order],
                 "slopes": np.zeros(net.k),
-                "offsets": errors[1:, d][order] / sizes,
-                "weights": sizes * spread * jumps[order],
-                "intercept": errors[:1, d],
-                "linear": errors[0, :d] / scales,
+                "offsets": errors[1:, -1][order] / sizes,
+                "weights": sizes * jumps[order],
+                "intercept": errors[:1, -1],
+                "linear": errors[0, :-1],
             },
-            spread * bounds[order],
-            {"chi": max(fit.chi, worst_fresh), "notes": list(self.notes), "spent": dict(ledger.spent)},
+            bounds[order],
+            {"chi": max(fit.chi, missed), "notes": list(self.notes), "spent": dict(ledger.spent)},
         )
+
+
+def _verdict(
+    fit: RegionFit, net: KinkNet, errors: Floats, bounds: Floats, missed: float, n_fresh: int, ledger: RegionLedger
+) -> Verdict:
+    """Return the verdict on a network with these errors, (k + 1, d + 1), and bounds, (k,)."""
+    lengths, where = np.linalg.norm(net.jumps, axis=1), _where(ledger.oracle)
+    longest, worst = float(lengths.max()), float(bounds.max())
+    linear = VOUCH.deviations * float(np.linalg.norm(errors[0, :-1])) / longest
+    return Verdict(
+        (
+            exact.residuals(fit.chi, ledger.n_queries, KINKS_WITHIN),
+            exact.fresh_kinks(missed, n_fresh, KINKS_WITHIN),
+            exact.error_bound(worst, KINKS_WITHIN),
+            exact.linear_term_error(linear, KINKS_WITHIN),
+            exact.negligible_weight(float(lengths.min()), longest, KINKS_WITHIN),
+        ),
+        found=f"{n_of(net.k, 'unit')} found inside {where}",
+        claim=f"inside {where} all {ledger.n_queries} answers agree with {n_of(net.k, net.shape.name + ' unit')} "
+        f"within {max(fit.chi, missed):.2g} times what rounding explains, {n_fresh} of them at fresh points, the last "
+        f"rays show no other, and rounding leaves a relative error of at most {worst:.1g}",
+    )
 
 
 def _through(first: Floats, second: Floats) -> Path:
