@@ -352,3 +352,15 @@ def test_units_that_grow_behind_float32_are_to_be_named():
     f = teacher("relu", 6, 3, seed=71)[0]
     with pytest.raises(gs.errors.NotIdentifiable, match=r"answers are float32 numbers: name the activation"):
         gs.recover(gs.Oracle(lambda X: f(X).astype(np.float32), 6), random_state=0)
+
+
+def test_relu_units_within_bounds_are_told_from_sigmoids():
+    f, jumps, distances = teacher("relu", 6, 3, seed=72)
+    found = gs.recover(gs.Oracle(f, 6, bounds=(-2, 2)), activation="auto", random_state=0)
+    assert found.certified, found.verdict
+    assert found.model.activation == "relu"
+    assert worst_error(found.model, jumps, distances) < 1e-8
+    smooth = teacher("tanh", 6, 2, seed=73)[0]
+    assert (
+        gs.recover(gs.Oracle(smooth, 6, bounds=(-2, 2)), activation="auto", random_state=0).model.activation == "tanh"
+    )

@@ -18,7 +18,7 @@ from .bounded import identify_bounded
 from .depth import NeitherOneNorSeveral, identify_exact, identify_fine
 from .exact import AlgebraicTails, WrongFamily, is_fine
 from .exact.families import GrowsBothWays
-from .kinked import KINKED, grain_of, open_kinked, open_within
+from .kinked import KINKED, grain_of, open_kinked, open_within, straight_in_parts
 from .links import link_of
 from .noisy import identify_beside_line, identify_imperfect
 from .result import Identification, Progress
@@ -100,13 +100,21 @@ def _identify(
             "Several hidden layers are read from precise answers far out, where all units of the first stand still: "
             f"{where} that is not possible."
         )
+    named = activation not in (None, "auto")
     if activation is None:
         activation = "auto" if floor.kind == "exact" and oracle.bounds is None else "tanh"
     if inside and activation is not None:
         found = open_within(oracle, activation, floor, rng, progress=progress, **options)
     elif oracle.bounds is not None:
         floor = with_roughness(floor, oracle, rng)
-        found = identify_bounded(oracle, activation, rng, accuracy=accuracy, floor=floor, progress=progress, **options)
+        try:
+            found = identify_bounded(
+                oracle, activation, rng, accuracy=accuracy, floor=floor, progress=progress, **options
+            )
+        except NotIdentifiable:
+            if named or floor.kind != "exact" or not straight_in_parts(oracle, rng):
+                raise
+            found = open_within(oracle, "relu", floor, rng, progress=progress, **options)
     elif activation in KINKED:
         if floor.kind == "labels":
             raise NotIdentifiable(
@@ -144,10 +152,16 @@ def _identify(
 
 
 def _first_look(oracle: Oracle, activation: str | None, rng: np.random.Generator) -> tuple[str | None, Floor]:
-    """Return the activation and how good the answers are; what leaves the range of a link far out grows like ReLU."""
+    """Return the activation, if it is known by now, and how good the answers are.
+
+    What leaves the range of a link far out grows like ReLU, and so does what is straight in parts inside bounds.
+    """
     nearby = activation in KINKED and oracle.link is not None
     try:
-        return activation, choose_path(oracle, rng, far=not nearby)
+        floor = choose_path(oracle, rng, far=not nearby)
+        if activation == "auto" and oracle.bounds is not None:
+            activation = "relu" if floor.kind == "exact" and straight_in_parts(oracle, rng) else None
+        return activation, floor
     except OracleFailure:
         if oracle.link is None or activation not in (None, "auto"):
             raise

@@ -11,6 +11,7 @@ import numpy as np
 from ...checking import Floats, as_generator, at_least
 from ...checks import KINKS_WITHIN, Verdict, exact, n_of
 from ...errors import NotIdentifiable
+from ...geometry import normalize_rows
 from ...oracle import Oracle
 from ..answers import Floor
 from ..asking import EPS
@@ -31,7 +32,7 @@ from .region_fit import RegionFit, fit_region, mirrored, telling_places
 from .shape import shape_of
 from .signs import model_of
 
-__all__ = ["open_within"]
+__all__ = ["open_within", "straight_in_parts"]
 
 
 def open_within(
@@ -73,6 +74,16 @@ def open_within(
         )
     ledger = RegionLedger(oracle, region_of(oracle), floor.outputs, max_queries, progress)
     return _Within(ledger, activation, as_generator(rng)).run()
+
+
+def straight_in_parts(oracle: Oracle, rng: np.random.Generator) -> bool:
+    """Say whether a function is a line on most short lines inside its bounds, as between sharp kinks; 12 queries."""
+    region, d = region_of(oracle), oracle.n_features
+    ways = WITHIN.step * normalize_rows(rng.standard_normal((4, d)))
+    middles = 0.5 * rng.uniform(-1, 1, (4, d))
+    y = oracle(region.middle + region.half * np.concatenate([middles - ways, middles, middles + ways])).reshape(3, 4)
+    bends = np.abs(y[0] - 2 * y[1] + y[2])
+    return bool((bends <= WITHIN.straight * EPS * np.abs(y).max(axis=0)).sum() >= 3)
 
 
 def _where(oracle: Oracle) -> str:
