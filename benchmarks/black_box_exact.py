@@ -1,6 +1,6 @@
 """Queries per unknown of the exact black-box method, refusals, wrong certificates, own time; a student beside it.
 
-python benchmarks/black_box_exact.py [--nets 1000] [--students 3] [--real] [--save]
+python benchmarks/black_box_exact.py [--nets 1000] [--students 3] [--jobs 1] [--real] [--save]
 
 Teachers have offsets, slopes 1 to 3, weights .2 to 1 in size, and an intercept; the number of units is not given.
 Median and worst are queries per unknown of the identification; fresh inputs asked to verify it are listed apart.
@@ -11,9 +11,14 @@ Levenberg-Marquardt (one start above 100 unknowns, L-BFGS alone above 10^4). Tun
 from __future__ import annotations
 
 import argparse
+import json
+import multiprocessing
 import time
 import warnings
+from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass
+from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
@@ -21,7 +26,7 @@ from scipy.optimize import linear_sum_assignment
 import gradsift as gs
 from gradsift.blackbox import train_student
 from real_networks import NotFetched, esa_networks, sklearn_networks
-from record import save
+from record import RESULTS, save
 
 _TEACHERS, _METHOD, _STUDENT = 801, 802, 803  # separate random streams for the reported run
 
@@ -101,34 +106,64 @@ def student_success(truth: gs.SigmoidCombination, n: int, number: int, starts: i
     return worst_error(student.model, truth) < 1e-8
 
 
-def run_cell(name: str, teachers, aim: float, n_students: int, starts: int) -> Row:
-    ratios, errors, seconds, refused, wrong, students, verify = [], [], [], 0, 0, [], []
-    for number, (function, truth) in enumerate(teachers):
-        timed, start = Timed(function), time.process_time()
-        oracle = gs.Oracle(timed, truth.n_features)
-        try:
+class Outcome(NamedTuple):
+    """One network; what a refusal leaves open is not a number."""
+
+    queries: float  # per unknown
+    refused: bool
+    wrong: bool = False
+    error: float = 0.0
+    seconds: float = float("nan")
+    verify: float = float("nan")
+    student: bool | None = None
+
+
+class Task(NamedTuple):
+    """A network to recover, its number in its row, and how many starts a student gets beside it (0: no student)."""
+
+    function: Callable
+    truth: gs.SigmoidCombination
+    number: int
+    starts: int
+
+
+def run_one(task: Task) -> Outcome:
+    function, truth, number, starts = task
+    timed, start = Timed(function), time.process_time()
+    oracle = gs.Oracle(timed, truth.n_features)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", gs.errors.UncertifiedWarning)  # refusals are counted
             found = gs.recover(
                 oracle, activation=truth.activation, random_state=np.random.default_rng([_METHOD, number])
             )
-        except gs.errors.GradsiftError:
-            refused += 1
-            ratios.append(oracle.n_queries / truth.n_parameters)
-            continue
-        verify.append(found.diagnostics["spent"].get("verify", 0))
-        seconds.append(time.process_time() - start - timed.seconds)
-        error = worst_error(found.model, truth)
-        refused += not found.certified
-        wrong += bool(found.certified and not error < 1e-8)
-        errors.append(error if found.certified else 0.0)
-        ratios.append((oracle.n_queries - verify[-1]) / truth.n_parameters)
-        if number < (n_students if truth.n_parameters <= 600 else min(1, n_students)):
-            fewer = max(1, starts * 100 // truth.n_parameters)  # a start costs the cube of the unknowns
-            students.append(student_success(truth, oracle.n_queries, number, min(starts, fewer)))
-    beside = f"{sum(students)}/{len(students)}" if students else "-"
+    except gs.errors.GradsiftError:
+        return Outcome(oracle.n_queries / truth.n_parameters, True)
+    seconds = time.process_time() - start - timed.seconds
+    verify = found.diagnostics["spent"].get("verify", 0)
+    error = worst_error(found.model, truth)
+    student = student_success(truth, oracle.n_queries, number, starts) if starts else None
+    return Outcome(
+        (oracle.n_queries - verify) / truth.n_parameters, not found.certified, found.certified and not error < 1e-8,
+        error if found.certified else 0.0, seconds, verify, student,
+    )  # fmt: skip
+
+
+def run_cell(name: str, teachers, aim: float, n_students: int, starts: int, jobs: int) -> Row:
+    tasks = []
+    for number, (function, truth) in enumerate(teachers):
+        taught = number < (n_students if truth.n_parameters <= 600 else min(1, n_students))
+        fewer = max(1, starts * 100 // truth.n_parameters)  # a start costs the cube of the unknowns
+        tasks.append(Task(function, truth, number, min(starts, fewer) if taught else 0))
+    with multiprocessing.get_context("spawn").Pool(jobs) if jobs > 1 else nullcontext() as pool:
+        done = list((pool.imap if pool else map)(run_one, tasks))
+    students = [one.student for one in done if one.student is not None]
+    ratios = [one.queries for one in done]
     return Row(
-        name, len(ratios), float(np.median(ratios)), float(np.max(ratios)), aim, refused, wrong,
-        float(np.max(errors, initial=0.0)), float(np.median(seconds)) if seconds else float("nan"), beside,
-        float(np.median(verify)) if verify else 0.0,
+        name, len(done), float(np.median(ratios)), float(np.max(ratios)), aim, sum(one.refused for one in done),
+        sum(one.wrong for one in done), max(one.error for one in done),
+        float(np.nanmedian([one.seconds for one in done])), f"{sum(students)}/{len(students)}" if students else "-",
+        float(np.nanmedian([one.verify for one in done])),
     )  # fmt: skip
 
 
@@ -142,14 +177,14 @@ def show(row: Row) -> None:
     )
 
 
-def real_rows(n_students: int, starts: int) -> list[Row]:
+def real_rows(n_students: int, starts: int, jobs: int) -> list[Row]:
     rows = []
     try:
         esa = [(network.model.predict, network.model) for network in esa_networks().values()]
-        rows.append(run_cell("ESA Sentinel-2, 11,5", esa, 4.6, n_students, starts))
+        rows.append(run_cell("ESA Sentinel-2, 11,5", esa, 4.6, n_students, starts, jobs))
     except NotFetched as problem:
         print(f"ESA networks left out: {problem}")
-    rows.append(run_cell("scikit-learn MLPs, k=8", sklearn_networks(2).values(), 4.0, n_students, starts))
+    rows.append(run_cell("scikit-learn MLPs, k=8", sklearn_networks(2).values(), 4.0, n_students, starts, jobs))
     return rows
 
 
@@ -158,11 +193,11 @@ def main() -> None:
     parser.add_argument("--nets", type=int, default=1000, help="random networks in all")
     parser.add_argument("--students", type=int, default=3, help="networks per row that a student tries too")
     parser.add_argument("--starts", type=int, default=5, help="starts of a student; fewer above 100 unknowns")
-    parser.add_argument("--cells", nargs="*", help="only rows of these sizes, such as 10,3")
+    parser.add_argument("--cells", nargs="*", help="only rows of these sizes, such as 10,3; the file keeps others")
+    parser.add_argument("--jobs", type=int, default=1, help="processes")
     parser.add_argument("--real", action="store_true", help="also the ESA and scikit-learn networks")
     parser.add_argument("--save", action="store_true", help="write results/black_box_exact.json")
     options = parser.parse_args()
-    warnings.simplefilter("ignore", gs.errors.UncertifiedWarning)  # refusals are counted
     print(
         f"{'network':24} {'nets':>5} {'median':>8} {'worst':>7} {'aim':>6} {'refused':>8} {'wrong':>6} {'error':>9} "
         f"{'seconds':>8} {'student':>8} {'verify':>6}"
@@ -173,10 +208,11 @@ def main() -> None:
         if options.cells and f"{d},{k}" not in options.cells:
             continue
         teachers = [teacher(activation, d, k, number) for number in range(max(1, round(share * options.nets)))]
-        rows.append(run_cell(name, [(t.predict, t) for t in teachers], aim, options.students, options.starts))
+        nets = [(t.predict, t) for t in teachers]
+        rows.append(run_cell(name, nets, aim, options.students, options.starts, options.jobs))
         show(rows[-1])
     if options.real:
-        for row in real_rows(options.students, options.starts):
+        for row in real_rows(options.students, options.starts, options.jobs):
             rows.append(row)
             show(row)
     total, refused = sum(row.nets for row in rows), sum(row.refused for row in rows)
@@ -186,7 +222,10 @@ def main() -> None:
         "queries per unknown"
     )
     if options.save:
-        save("black_box_exact", {"rows": [asdict(row) for row in rows], "starts": options.starts})
+        path = RESULTS / "black_box_exact.json"
+        kept = json.loads(path.read_text())["rows"] if options.cells and path.exists() else []
+        merged = {row["cell"]: row for row in kept} | {row.cell: asdict(row) for row in rows}
+        save("black_box_exact", {"rows": list(merged.values()), "starts": options.starts})
 
 
 if __name__ == "__main__":

@@ -127,6 +127,7 @@ class Run:
 
     queries: int
     cpu: float
+    verify: int = 0
     raised: bool = True
     same: bool = False
     right: bool = False
@@ -179,7 +180,9 @@ def run_once(cell: Cell, seed: int, run: int) -> Run:
             found = gs.recover(oracle, activation="tanh", random_state=run, **wish)
         except gs.errors.GradsiftError:
             return Run(oracle.n_queries, time.process_time() - started)
-    out = Run(oracle.n_queries, time.process_time() - started, raised=False, certified=found.certified)
+    verify = found.diagnostics["spent"].get("verify", 0)  # asked last, of nothing that the fit has used
+    spent = oracle.n_queries - verify
+    out = Run(spent, time.process_time() - started, verify, raised=False, certified=found.certified)
     match = gs.match_units(found.model.units, model.units)
     out.same = found.model.n_units == cell.k
     if out.same:
@@ -189,10 +192,10 @@ def run_once(cell: Cell, seed: int, run: int) -> Run:
         out.parameter_error = max(match.max_error, *(float(np.abs(gap).max()) for gap in gaps.values()))
         out.right = bool((out.parameter_error if cell.all_parameters else out.error) <= cell.target)
         if isinstance(cell.answers, float):
-            bounds = bounds_of(model, np.concatenate(asked), cell.answers)
+            bounds = bounds_of(model, np.concatenate(asked)[:spent], cell.answers)
             out.ratios = {name: (gaps[name] / bound).tolist() for name, bound in bounds.items()}
     if cell.passive:
-        out.passive = passive_error(cell, model, oracle.n_queries, run)
+        out.passive = passive_error(cell, model, spent, run)
     return out
 
 
@@ -212,7 +215,7 @@ def measure(cell: Cell, runs: int, seed: int, workers: int = 1) -> dict[str, Any
         "certified_wrong": sum(r.certified and not r.right for r in done),
         "wrong_number": sum(not (r.same or r.raised) for r in done), "raised": sum(r.raised for r in done),
         "median_queries": queries, "most_queries": max(r.queries for r in done),
-        "queries_per_unknown": queries / unknowns,
+        "queries_per_unknown": queries / unknowns, "verify": float(np.median([r.verify for r in done])),
         "median_error": _median([r.error for r in done if r.error is not None]),
         "median_parameter_error": _median([r.parameter_error for r in done if r.parameter_error is not None]),
         "bounds_held": sum(r.held for r in done), "bounds_given": sum(r.same for r in done),

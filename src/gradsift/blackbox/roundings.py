@@ -15,6 +15,8 @@ SPACING = {"bfloat16": 2.0**-7, "float16": 2.0**-10, "float32": 2.0**-23}  # of 
 _MOST_DECIMALS = 9
 _BELOW_ONE = 2.0**-53  # spacing of numbers just below one
 _LEAST = 2.0**-1074  # spacing of the smallest numbers
+_STEPS = (50, 25, 20, 5, 2)  # of the last decimal: quarters, halves, twentieths
+_LUCK = 1e-5  # chance that so many numbers are multiples of such a step
 _FEW_ULPS = 4.0  # of an output: it is the sum of some terms
 
 
@@ -92,8 +94,16 @@ def _decimal_grid(y: Floats) -> float:
         if step < finest:
             break
         if (np.abs(scaled - np.round(scaled)) <= 4e-16 * np.abs(scaled) + 1e-300).all():
-            return float(step)
+            return float(step) * _multiple(np.unique(np.round(scaled)))
     return 0.0
+
+
+def _multiple(whole: Floats) -> int:
+    """Return the coarsest of a few steps that holds these different whole numbers, unless that may be luck."""
+    for step in _STEPS:
+        if step ** -float(len(whole)) < _LUCK and (whole % step == 0).all():
+            return step
+    return 1
 
 
 def _holds(y: Floats, spacing: float) -> bool:

@@ -58,6 +58,7 @@ class NoisyBoxPolicy:
     first: int = 24  # random inputs, asked twice where answers are noisy; guess
     alike: int = 10  # rounds of one size, and how often it then doubles; guess
     most_doublings: int = 4  # guess
+    refuted: float = 1e-3  # level at which telling answers refute their units, round by round; box 5 k3d10 sd .1
     fresh: int = 4  # random answers per input, to confirm what was found; guess
 
 

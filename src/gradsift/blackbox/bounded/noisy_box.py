@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from scipy.stats import chi2
 
 from ...checking import Floats
 from ...errors import BudgetSpent
@@ -17,6 +16,7 @@ from ..noisy.cones import LEVELS
 from ..noisy.identify import misfit
 from ..noisy.learning import first_belief, learn, learn_more
 from ..noisy.levers import surprise
+from ..noisy.noise import Variance
 from ..noisy.outlook import by_averaging, outlook
 from ..noisy.policies import FOR_A_BOX, FOR_LABELS_IN_A_BOX
 from ..noisy.refit import least_noise, look_wider, refit, thin_out, widened
@@ -61,6 +61,8 @@ def ask_what_tells_most(belief: Belief, asker: Asker) -> tuple[Belief, Outcome]:
         n = max(len(fitted.information) // 3, asker.n_features) * growth
         points = telling_points(fitted, n, 1.0, asker.noise(belief), asker.g, asker.rng)
         belief = refit(_ask(belief, asker, points, "design"), asker)
+        if belief.refuted(NOISY_BOX.refuted):  # what tells most about wrong units tells little: learn anew
+            return belief, Outcome.REFUTED
     if float(belief.cones.max()) > asker.accuracy:
         reason = f"{asker.policy.sharpening.most_rounds} rounds of the most telling inputs were not enough"
         belief = replace(belief, shortage=_outlook(belief, asker, reason))
@@ -75,10 +77,11 @@ def _confirm(belief: Belief, asker: Asker) -> tuple[Belief, Outcome]:
     n = NOISY_BOX.fresh * (asker.n_features + 2)
     points = asker.draw(n, belief)
     fitted, noise = belief.known.fitted, least_noise(belief, asker)
+    freedom = min(belief.repeats.freedom, belief.variance.freedom)
     belief = _ask(belief, asker, points, "fresh")
     squares = surprise(fitted, points, asker.y[-n:], noise, asker.g)
     belief = refit(belief, asker)
-    foretold = bool(squares.sum() < chi2.isf(asker.policy.refuted, n))
+    foretold = not Variance(1.0, freedom).too_small(float(squares.sum()), n, asker.policy.refuted)
     wider = look_wider(belief, asker)
     if wider is not None:
         return widened(replace(belief, wider=wider), asker), Outcome.MISSING_UNIT

@@ -97,6 +97,8 @@ def learn(belief: Belief, asker: Asker) -> tuple[Belief, Outcome]:
                 f"A constant explains {len(belief.rows.near)} answers to random inputs as well as any units would: the "
                 "function looks constant under this noise."
             )
+        if lesson.saturated and belief.study.n_spare >= policy.most_spare:
+            break
         belief, accepted = _judged(belief, asker, lesson)
         if accepted:
             return _taken(belief, asker, lesson), Outcome.STANDS
@@ -109,9 +111,15 @@ def learn(belief: Belief, asker: Asker) -> tuple[Belief, Outcome]:
         wanted = int(np.ceil(policy.growth * len(belief.rows.near)))
     raise NotIdentifiable(
         f"No number of units up to {belief.study.n_spare} explains {len(belief.rows.near)} answers to random inputs: "
-        "the function is no sum of such sigmoids, or the noise is not what its repeats show.",
+        f"the function is no sum of such sigmoids, or {_other_cause(asker)}.",
         _model(lesson, asker),
     )
+
+
+def _other_cause(asker: Asker) -> str:
+    if asker.floor.step and not asker.noisy:
+        return f"answers rounded to {asker.floor.step:.2g} hide them"
+    return "the noise is not what its repeats show"
 
 
 def learn_more(belief: Belief, asker: Asker) -> tuple[Belief, Outcome]:

@@ -22,8 +22,9 @@ class Learning:
 
     Attributes
     ----------
-    n_spare : int
-        Units of the first student; it has this many at least, and grows by `grows` while it uses almost all.
+    n_spare, most_spare : int
+        Units of the first student; it has this many at least, and grows by `grows` while it uses almost all. Who needs
+        the most is no sum of sigmoids.
     per_feature : float
         First answers per input, over the squared ratio of signal and noise.
     growth : float
@@ -46,6 +47,7 @@ class Learning:
 
     n_spare: int = 8  # guess
     grows: int = 4  # guess
+    most_spare: int = 32  # guess; hostile_boxes, algebraic: time grows like the fourth power
     per_feature: float = 60.0  # guess
     growth: float = 1.35  # guess
     rows_per_spare: float = 1.9  # guess
