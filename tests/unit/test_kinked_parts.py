@@ -9,6 +9,7 @@ import pytest
 
 import gradsift as gs
 from gradsift.blackbox.asking import Ledger
+from gradsift.blackbox.kinked.cells import bases_of
 from gradsift.blackbox.kinked.kink_net import KinkNet
 from gradsift.blackbox.kinked.kinks import Kink
 from gradsift.blackbox.kinked.leg_fit import settle_leg
@@ -137,3 +138,18 @@ def test_places_moved_across_a_hyperplane_lie_on_its_other_side():
     moved = mirrored(places, net, rng)
     assert (net.arguments(places) * net.arguments(moved) < 0).all()
     np.testing.assert_allclose(np.cross(moved - places, net.jumps[0]), 0, atol=1e-12)
+
+
+def test_the_corner_is_known_no_better_than_the_leg_that_ends_right_behind_a_kink():
+    path = half_square(10.0, 0.0, 5, np.random.default_rng(3))
+    first, second = path.legs
+    end = first.length
+    legs = []
+    for leg, places in ((first, (end - 1e-3,)), (second, ())):
+        times = np.array([0.0, 2.0, end / 2, end - 2e-3, end - 5e-4, end])
+        kinks = tuple(Kink(place, 1.0, 0.0, 1.0) for place in places)
+        values = sum((np.maximum(times - place, 0.0) for place in places), np.zeros(6))
+        legs.append(settle_leg(shape_of("relu"), LegScan(leg, kinks, times, values), 1e-9))
+    corner = bases_of((legs[0], legs[1]), shape_of("relu"), 1e-9)[1]
+    assert corner.leg is second  # the roomier one
+    assert corner.slope_error >= legs[0].slope_errors()[-1] > 100 * legs[1].slope_errors()[0]
