@@ -1,13 +1,15 @@
 """Queries per unknown of the method for kinked units, refusals, wrong certificates; which activation; wrong names.
 
-python benchmarks/black_box_kinked.py [--nets 1.0] [--cells exact auto wrong large] [--jobs 1] [--journal FILE] [--save]
+python benchmarks/black_box_kinked.py [--nets 1.0] [--cells exact auto wrong within large] [--jobs 1]
+    [--journal FILE] [--save]
 
 Teachers have slopes 1 to 3, weights .5 to 1 in size, offsets and an intercept; every second one a linear term; the
 number of units is not given. An error is the largest of: relative error of a unit's jump of the gradient, error of its
 hyperplane's distance over one plus it, error of the function at 500 Gaussian points over its spread. Beyond 1e-8 it is
-wrong. Queries are those of the identification; fresh inputs asked to verify it (30) are not among them. Published:
-Carlini, Jagielski and Mironov (2020) open ReLU 784-32-1 with 2^19.2 queries, 784-128-1 with 2^21.5. With --journal a
-run that was stopped goes on where it was; --save keeps the saved tables of other cells. Tuning used other seeds.
+wrong. ReLU units within bounds (-2, 2), and behind a logistic link that is undone, have rows of their own. Queries are
+those of the identification; fresh inputs asked to verify it (30) are not among them. Published: Carlini, Jagielski and
+Mironov (2020) open ReLU 784-32-1 with 2^19.2 queries, 784-128-1 with 2^21.5. With --journal a run that was stopped goes
+on where it was; --save keeps the saved tables of other cells. Tuning used other seeds.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.special import expit
 
 import gradsift as gs
 from gradsift.activations import get_activation
@@ -49,6 +52,8 @@ NAMES = [
     ("softplus", "relu"), ("relu", "softplus"), ("silu", "gelu"), ("gelu", "silu"), ("elu", "mish"), ("mish", "elu"),
     ("tanh", "relu"), ("tanh", "softplus"), ("deep", "relu"), ("deep", "softplus"),
 ]  # fmt: skip
+WITHIN = [("bounds", 10, 3), ("bounds", 10, 8), ("bounds", 20, 10), ("bounds", 30, 16), ("logistic", 10, 8),
+          ("logistic", 20, 10)]  # fmt: skip
 SAME = {"logistic": ("logistic", "tanh")}  # one function in other units
 CAUSES = {"tanh": ("but sigmoids",), "deep": ("more than one hidden layer", "deeper network")}
 
@@ -121,15 +126,28 @@ class Teacher:
         return worst
 
 
+def box_of(teacher: Teacher, task: Task) -> gs.Oracle:
+    """Return the teacher as it may be asked."""
+    if task.kind != "within":
+        return gs.Oracle(teacher, task.d)
+    if task.declared == "bounds":
+        return gs.Oracle(teacher, task.d, bounds=(-2, 2))
+    return gs.Oracle(lambda X: expit(teacher(X)), task.d, link="logistic")
+
+
 def open_one(task: Task) -> Outcome:
     """Open one network."""
     teacher, begun = Teacher(task), time.process_time()
-    oracle = gs.Oracle(teacher, task.d)
+    oracle = box_of(teacher, task)
     named, error, certified, says, verified = "", None, False, "", 0
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            found = gs.recover(oracle, activation=task.declared, random_state=[_METHOD, task.number])
+            found = gs.recover(
+                oracle,
+                activation="relu" if task.kind == "within" else task.declared,
+                random_state=[_METHOD, task.number],
+            )
             named, certified, says = found.model.activation, found.certified, found.verdict
             error = float(min(teacher.error(found.model), 1e300))
             verified = found.diagnostics["spent"].get("verify", 0)
@@ -152,6 +170,9 @@ def tasks_of(cells: list[str], share: float) -> Iterator[Task]:
     if "wrong" in cells:
         for true, declared in NAMES:
             yield from (Task("wrong", true, declared, 20, 8, i) for i in range(max(1, round(share * 10))))
+    if "within" in cells:
+        for where, d, k in WITHIN:
+            yield from (Task("within", "relu", where, d, k, i) for i in range(max(1, round(share * 25))))
     if "large" in cells:
         yield from (Task("large", name, name, d, k, 0) for name, d, k, _ in LARGE)
 
@@ -262,6 +283,30 @@ def wrong_rows(outcomes: list[Outcome]) -> list[dict[str, Any]]:
     return rows
 
 
+def within_rows(outcomes: list[Outcome]) -> list[dict[str, Any]]:
+    """Return and print one row per size: ReLU units inside bounds, and behind probabilities."""
+    rows = []
+    for where, d, k in WITHIN:
+        mine = [o for o in outcomes if o.task[0] == "within" and o.task[2:5] == [where, d, k]]
+        if mine:
+            good = [o for o in mine if o.error is not None and o.error <= WRONG]
+            row = {
+                "cell": f"relu {d},{k} {where}", "nets": len(mine), "within": len(good),
+                "certified": sum(o.certified for o in good),
+                "certified_wrong": sum(o.certified and o not in good for o in mine),
+                "median": float(np.median([o.queries / o.unknowns for o in mine])),
+                "seconds": float(np.median([o.seconds for o in mine])),
+                "refusals": sorted({o.says[:200] for o in mine if not o.certified})[:3],
+            }  # fmt: skip
+            rows.append(row)
+            print(
+                f"{row['cell']}: {row['within']}/{row['nets']} within 1e-8, {row['certified']} certified, "
+                f"{row['certified_wrong']} certified wrong; queries per unknown {row['median']:.2f}, "
+                f"{row['seconds']:.2f} s"
+            )
+    return rows
+
+
 def large_rows(outcomes: list[Outcome]) -> list[dict[str, Any]]:
     """Return and print the networks that the published attack was shown on."""
     rows = []
@@ -284,6 +329,7 @@ def report(outcomes: list[Outcome]) -> dict[str, Any]:
         "exact": exact,
         "auto": auto_rows(outcomes),
         "wrong": wrong_rows(outcomes),
+        "within": within_rows(outcomes),
         "large": large_rows(outcomes),
     }
 
@@ -299,7 +345,7 @@ def save_tables(name: str, tables: dict[str, Any]) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--nets", type=float, default=1.0, help="share of the networks of every cell")
-    parser.add_argument("--cells", nargs="+", default=["exact", "auto", "wrong", "large"])
+    parser.add_argument("--cells", nargs="+", default=["exact", "auto", "wrong", "within", "large"])
     parser.add_argument("--largest", type=int, default=10**9, help="leave out sizes with more unknowns")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--journal", type=Path)

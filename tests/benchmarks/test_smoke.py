@@ -14,7 +14,7 @@ SMALL = {
         "the paper's value oracle",
     ),
     "black_box_deep": (["--rows", "random", "--share", "0.001", "--first", "1"], "exact_and_certified"),
-    "black_box_kinked": (["--nets", "0.01", "--largest", "60", "--cells", "exact", "large"], "within 1e-8"),
+    "black_box_kinked": (["--nets", "0.01", "--largest", "60", "--cells", "exact", "large", "within"], "within 1e-8"),
     "black_box_kinked_coarse": (
         ["--nets", "1", "--largest", "40", "--activations", "softplus", "--kinds", "decimals"],
         "1/1 right",

@@ -84,3 +84,16 @@ def test_a_classifier_is_read_from_its_probabilities_alone():
     found = gs.recover(oracle, random_state=1)
     assert found.certified
     np.testing.assert_allclose(softmax(found.network.predict(X), axis=1), net.predict_proba(X), atol=1e-8)
+
+
+def test_rows_that_a_softmax_has_swallowed_are_left_out_and_a_probability_of_one_is_not():
+    rows = np.array([[0.0], [50.0], [900.0]])
+    oracle = gs.Oracle(lambda r: np.stack([expit(-r[:, 0]), expit(r[:, 0])], axis=1), 1, link="softmax")
+    oracle.outputs(rows)
+    assert oracle.recorded().Y[1, 1] == 1.0
+    kept = oracle.answers()
+    np.testing.assert_array_equal(kept.X, rows[:2])
+    np.testing.assert_allclose(kept.Y[:, 1], rows[:2, 0] / 2, rtol=1e-14)
+    np.testing.assert_array_equal(oracle.undoable().X, rows[:2])
+    with pytest.raises(gs.errors.OracleFailure, match="strictly between 0 and 1"):
+        oracle(rows)

@@ -275,3 +275,92 @@ def test_the_papers_method_takes_no_units_that_grow_and_a_table_no_guess():
         gs.recover((X, X[:, 0]), 1, method="paper", activation="relu")
     with pytest.raises(ValueError, match="name one for a table"):
         gs.recover((X, X[:, 0]), 1, activation="auto")
+
+
+def test_a_faint_unit_is_known_to_eight_digits_too():
+    f, jumps, distances = teacher("relu", 10, 5, seed=44)
+    rng = np.random.default_rng(45)
+    a, b = rng.standard_normal(10), 0.4
+    faint = 2e-5
+
+    def box(X):
+        return f(X) + faint * np.maximum(X @ a + b, 0)
+
+    found = gs.recover(gs.Oracle(box, 10), activation="relu", random_state=1)
+    assert found.certified, found.verdict
+    jumps, distances = np.vstack([jumps, faint * a]), np.append(distances, b / np.linalg.norm(a))
+    assert worst_error(found.model, jumps, distances) < 1e-8
+    assert found.diagnostics["spent"]["far"] > 60  # the fit of all jumps at once was needed
+
+
+@pytest.mark.parametrize(("d", "k", "seed"), [(6, 3, 1), (10, 8, 2)])
+@pytest.mark.parametrize("where", ["bounds", "logistic", "softmax"])
+def test_relu_units_are_found_within_bounds_and_behind_links(where, d, k, seed):
+    f, jumps, distances = teacher("relu", d, k, seed=50 + seed)
+    boxes = {
+        "bounds": lambda: gs.Oracle(f, d, bounds=(-2, np.linspace(2, 3, d))),
+        "logistic": lambda: gs.Oracle(lambda X: expit(f(X)), d, link="logistic"),
+        "softmax": lambda: gs.Oracle(lambda X: np.stack([1 - expit(f(X)), expit(f(X))], axis=1), d, link="softmax"),
+    }
+    oracle = boxes[where]()
+    found = gs.recover(oracle, activation="relu", random_state=seed)
+    assert found.certified, found.verdict
+    model = found.outputs[1] if where == "softmax" else found.model
+    X = np.random.default_rng(1).uniform(-2, 2, (300, d))
+    scale = 2 if where == "softmax" else 1  # two centred logits are the two halves of their difference
+    np.testing.assert_allclose(scale * model.predict(X), f(X), atol=1e-8 * f(X).std())
+    if where == "softmax":
+        model = gs.SigmoidCombination(model.units, 2 * model.weights, model.slopes, model.offsets, 0.0, "relu")
+    assert worst_error(model, jumps, distances) < 1e-8
+    if where == "bounds":
+        assert oracle.n_queries < 9 * (k * (d + 2) + 1)
+
+
+@pytest.mark.parametrize("where", ["bounds", "logistic"])
+@pytest.mark.parametrize("activation", ["tanh", "softplus", "deep", "line"])
+def test_what_is_no_sum_of_relu_units_within_a_region_is_refused(activation, where):
+    d, rng = 8, np.random.default_rng(7)
+    f = teacher("relu" if activation in ("deep", "line") else activation, d, 4, seed=60)[0]
+    inner, b = rng.standard_normal((4, d)), rng.standard_normal(4)
+
+    def box(X):
+        if activation == "line":
+            return X @ inner[0] + 1.0
+        return (
+            np.maximum(np.maximum(X @ inner.T + b, 0) @ inner[:, :3] - 1, 0).sum(axis=1)
+            if activation == "deep"
+            else f(X)
+        )
+
+    oracle = (
+        gs.Oracle(box, d, bounds=(-2, 2)) if where == "bounds" else gs.Oracle(lambda X: expit(box(X)), d, link=where)
+    )
+    with pytest.raises(gs.errors.NotIdentifiable, match=r"(inside|Inside) (bounds|the range of link)"):
+        gs.recover(oracle, activation="relu", random_state=0)
+
+
+def test_smooth_units_within_bounds_and_float32_behind_a_link_are_refused_with_the_cause():
+    f = teacher("relu", 6, 3, seed=70)[0]
+    with pytest.raises(gs.errors.NotIdentifiable, match="only relu and leaky_relu units are found, got 'silu'"):
+        gs.recover(gs.Oracle(f, 6, bounds=(-2, 2)), activation="silu", random_state=0)
+    single = gs.Oracle(lambda X: expit(f(X)).astype(np.float32), 6, link="logistic")
+    with pytest.raises(gs.errors.NotIdentifiable, match=r"double precision, and answers are"):
+        gs.recover(single, activation="relu", random_state=0)
+
+
+def test_units_that_grow_behind_float32_are_to_be_named():
+    f = teacher("relu", 6, 3, seed=71)[0]
+    with pytest.raises(gs.errors.NotIdentifiable, match=r"answers are float32 numbers: name the activation"):
+        gs.recover(gs.Oracle(lambda X: f(X).astype(np.float32), 6), random_state=0)
+
+
+def test_relu_units_within_bounds_are_told_from_sigmoids():
+    f, jumps, distances = teacher("relu", 6, 3, seed=72)
+    found = gs.recover(gs.Oracle(f, 6, bounds=(-2, 2)), activation="auto", random_state=0)
+    assert found.certified, found.verdict
+    assert found.model.activation == "relu"
+    assert worst_error(found.model, jumps, distances) < 1e-8
+    smooth = teacher("tanh", 6, 2, seed=73)[0]
+    assert (
+        gs.recover(gs.Oracle(smooth, 6, bounds=(-2, 2)), activation="auto", random_state=0).model.activation == "tanh"
+    )

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import gradsift as gs
 from gradsift.blackbox.asking import Ledger
+from gradsift.blackbox.kinked.cells import bases_of
+from gradsift.blackbox.kinked.kink_net import KinkNet
 from gradsift.blackbox.kinked.kinks import Kink
 from gradsift.blackbox.kinked.leg_fit import settle_leg
 from gradsift.blackbox.kinked.legs import LegScan
 from gradsift.blackbox.kinked.path import half_square
 from gradsift.blackbox.kinked.pieces import Piece, meeting
 from gradsift.blackbox.kinked.reach import find_reach
+from gradsift.blackbox.kinked.region import Heard
+from gradsift.blackbox.kinked.region_fit import fit_region, mirrored, telling_places
 from gradsift.blackbox.kinked.shape import KINKED, shape_of
 from gradsift.errors import NotIdentifiable
 
@@ -99,3 +105,51 @@ def test_a_leg_is_settled_to_rounding_and_its_errors_are_of_the_right_size(name)
         misses.append((settled.slopes() - [0.2, 1.7, 1.0]) / (sigma * settled.slope_errors()))
         assert settled.chi < 5
     assert 0.8 < np.sqrt(np.mean(np.square(misses))) < 1.25  # 120 numbers: 0.065 is one standard error
+
+
+def test_a_fit_within_a_region_knows_its_own_errors():
+    rng = np.random.default_rng(8)
+    d, k = 4, 3
+    jumps, q, g = rng.standard_normal((k, d)), 0.3 * rng.standard_normal(k), rng.standard_normal(d)
+    true = KinkNet(shape_of("relu"), jumps, q, np.ones(k), np.ones(k), g, 0.7)
+    start = replace(true, jumps=jumps + 1e-3 * rng.standard_normal((k, d)), g=0 * g, c=0.0)
+    places = telling_places(rng.uniform(-1, 1, (2000, d)), start, 60, rng)
+    active = true.arguments(places) > 0
+    assert (active.mean(axis=0) > 0.2).all()
+    assert (active.mean(axis=0) < 0.8).all()
+    sd, off = 1e-9, []
+    for _ in range(20):
+        noise = sd * rng.standard_normal(60)
+        fit = fit_region(start, Heard(places, true.predict(places) + noise, np.full(60, sd)))
+        found = np.column_stack([np.vstack([fit.net.g, fit.net.jumps]), np.append(fit.net.c, fit.net.q)])
+        wanted = np.column_stack([np.vstack([g, jumps]), np.append(0.7, q)])
+        off.append(((found - wanted) / fit.errors).ravel())
+    assert 0.8 < np.std(off) < 1.25
+    assert 0.8 < fit.scatter < 1.25
+    assert fit.missed(Heard(places, true.predict(places) + 1e-7, np.full(60, sd))).min() > 12  # another function
+
+
+def test_places_moved_across_a_hyperplane_lie_on_its_other_side():
+    rng = np.random.default_rng(9)
+    net = KinkNet(
+        shape_of("relu"), np.array([[2.0, 1.0, 0.0]]), np.array([0.5]), np.ones(1), np.ones(1), np.zeros(3), 0.0
+    )
+    places = rng.standard_normal((40, 3))
+    moved = mirrored(places, net, rng)
+    assert (net.arguments(places) * net.arguments(moved) < 0).all()
+    np.testing.assert_allclose(np.cross(moved - places, net.jumps[0]), 0, atol=1e-12)
+
+
+def test_the_corner_is_known_no_better_than_the_leg_that_ends_right_behind_a_kink():
+    path = half_square(10.0, 0.0, 5, np.random.default_rng(3))
+    first, second = path.legs
+    end = first.length
+    legs = []
+    for leg, places in ((first, (end - 1e-3,)), (second, ())):
+        times = np.array([0.0, 2.0, end / 2, end - 2e-3, end - 5e-4, end])
+        kinks = tuple(Kink(place, 1.0, 0.0, 1.0) for place in places)
+        values = sum((np.maximum(times - place, 0.0) for place in places), np.zeros(6))
+        legs.append(settle_leg(shape_of("relu"), LegScan(leg, kinks, times, values), 1e-9))
+    corner = bases_of((legs[0], legs[1]), shape_of("relu"), 1e-9)[1]
+    assert corner.leg is second  # the roomier one
+    assert corner.slope_error >= legs[0].slope_errors()[-1] > 100 * legs[1].slope_errors()[0]

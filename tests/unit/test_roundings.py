@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.special import expit
 
 import gradsift as gs
 from gradsift.blackbox.answers import choose_path
-from gradsift.blackbox.roundings import rounding_of
+from gradsift.blackbox.roundings import rounding_of, rounding_of_share
+from gradsift.oracle.undo import LINKS
 
 Y = np.random.default_rng(0).standard_normal(12)
 
@@ -65,3 +67,15 @@ def test_each_output_has_its_own_rounding():
     floor = choose_path(gs.Oracle(box, 3).scalar(1), np.random.default_rng(0))
     assert [r.kind for r in floor.outputs] == ["rounded", "float32"]
     assert floor.absolute == pytest.approx(1e-6 * abs(np.random.default_rng(1).standard_normal(2)[0]))
+
+
+def test_what_another_probability_leaves_of_one_has_lost_digits_that_its_own_spacing_does_not_tell():
+    p = np.append(expit(np.random.default_rng(3).standard_normal(12)), expit(-16.0))
+    other = 1 - p[::-1]
+    assert rounding_of_share(p).grid == 0.0
+    assert rounding_of_share(other).grid == 2.0**-53
+    assert rounding_of_share(other[[0]]) == rounding_of(other[[0]])._replace(grid=2.0**-53)  # one number may be so
+    z = 16.0
+    lost = abs(np.log(expit(-z)) - np.log(1 - expit(z)))  # by undoing both
+    left = 1 - np.array([[expit(z)], [0.5]])
+    assert 0.1 * lost < LINKS["softmax"].errors(left, rounding_of_share(left[:, 0]).errors(left))[0, 0]

@@ -11,12 +11,13 @@ import numpy as np
 from ..checking import Floats
 from ..oracle import Oracle
 from ..oracle.undo import OutputLink
-from .roundings import DOUBLE, SPACING, Rounding, grid_of, rounding_of, single_spacing
+from .roundings import DOUBLE, SPACING, Rounding, grid_of, rounding_of, rounding_of_share, single_spacing
 
 __all__ = ["Floor", "choose_path", "grid_of", "with_roughness"]
 
 _LABELS_ASKED = 18  # equal repeats of +-1 may be luck: this many more points settle it
 _MORE_POINTS = 4  # a round answer may be luck too
+_POINTS_NEARBY = 16  # only so many tell a probability from one less another
 _REPEATS = 7
 _ULPS, _FLOAT_ULPS = 8.0, 32.0  # between answers to the same question, in double precision and in shorter floats
 _TINY = 1e-10  # noise over the answer, below which it may be rounding after all
@@ -123,10 +124,11 @@ class _Asked(NamedTuple):
         return all(r.kind in SPACING for r in self.roundings)
 
 
-def choose_path(oracle: Oracle, rng: np.random.Generator) -> Floor:
+def choose_path(oracle: Oracle, rng: np.random.Generator, *, far: bool = True) -> Floor:
     """Find out what limits the answers of an oracle with one output, or of a view of several.
 
     Two queries (one point, twice) if the answers are exact, about ten if they are not; none if ``oracle.noise`` says.
+    Without `far` a link is looked at nearby only: what grows behind it leaves its range far out.
     """
     if oracle.noise == "labels":
         return Floor("labels", 1.0)
@@ -144,8 +146,10 @@ def choose_path(oracle: Oracle, rng: np.random.Generator) -> Floor:
         if np.isin(look.beside, (-1.0, 1.0)).all():
             return Floor("labels", 1.0, 0.0, oracle.n_answered - before)
     if look.repeats or look.short:  # on a grid, unless a round answer was luck
-        look = look.further(oracle, _points(oracle, _MORE_POINTS, rng))
-        if (look.short or oracle.link is not None) and oracle.bounds is None:  # rounding is worst at large answers
+        look = look.further(oracle, _points(oracle, _MORE_POINTS if far else _POINTS_NEARBY, rng))
+        if (
+            (look.short or oracle.link is not None) and oracle.bounds is None and far
+        ):  # rounding is worst at large answers
             look = look.further(oracle, _FAR * _points(oracle, _FAR_POINTS, rng))
         if look.repeats:
             return replace(_silent(oracle, look), n_queries=oracle.n_answered - before)
@@ -170,6 +174,8 @@ def _silent(oracle: Oracle, look: _Asked) -> Floor:
     if oracle.link is None:
         absolute = float(weights @ [r.grid for r in roundings])
     else:
+        if len(roundings) > 1:
+            roundings = tuple(map(rounding_of_share, look.outputs.T))
         errors = np.stack([r.errors(column) for r, column in zip(roundings, look.outputs.T)], axis=1)
         left = oracle.link.errors(look.outputs, errors) @ weights
         if len(roundings) == 1 and oracle.link.redo is not None:

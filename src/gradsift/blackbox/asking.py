@@ -216,11 +216,7 @@ class Ledger:
 
     def ask_blocks(self, n: int, rows_of: Callable[[slice], Array], step: str) -> Floats:
         """Ask for n rows that are generated block by block, here or beside the box, and not stored."""
-        if self.max_queries is not None and self.n_queries + n > self.max_queries:
-            raise BudgetSpent(
-                f"{self.n_queries} of {self.max_queries} queries are spent and the step '{step}' needs {n}: "
-                "raise max_queries."
-            )
+        self._keep_to_budget(n, step)
         self._stop_at_patience(n)
         size = max(1, self.arrays.block // self.n_features)  # bounds memory where there are millions of rows
         parts = []
@@ -233,6 +229,13 @@ class Ledger:
                 left = None if self.max_queries is None else self.max_queries - self.n_queries
                 self.progress(Progress(step, self.n_queries, self.n_units, left))
         return np.concatenate(parts) if parts else np.empty(0)
+
+    def _keep_to_budget(self, n: int, step: str) -> None:
+        if self.max_queries is not None and self.n_queries + n > self.max_queries:
+            raise BudgetSpent(
+                f"{self.n_queries} of {self.max_queries} queries are spent and the step '{step}' needs {n}: "
+                "raise max_queries."
+            )
 
     def _asked(self, rows: Array) -> Floats:
         with all_threads():

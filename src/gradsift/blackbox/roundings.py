@@ -8,11 +8,13 @@ import numpy as np
 
 from ..checking import Floats
 
-__all__ = ["DOUBLE", "SPACING", "Rounding", "grid_of", "rounding_of", "single_spacing"]
+__all__ = ["DOUBLE", "SPACING", "Rounding", "grid_of", "rounding_of", "rounding_of_share", "single_spacing"]
 
 DOUBLE = 2.0**-52
 SPACING = {"bfloat16": 2.0**-7, "float16": 2.0**-10, "float32": 2.0**-23}  # of numbers, relative to their size
 _MOST_DECIMALS = 9
+_BELOW_ONE = 2.0**-53  # spacing of numbers just below one
+_LEAST_RESULT = 2.0**-1074  # spacing of the smallest numbers
 _STEPS = (50, 25, 20, 5, 2)  # of the last decimal: quarters, halves, twentieths
 _LUCK = 1e-5  # chance that so many numbers are multiples of such a step
 _FEW_ULPS = 4.0  # of an output: it is the sum of some terms
@@ -46,7 +48,7 @@ class Rounding(NamedTuple):
 
     def errors(self, outputs: Floats) -> Floats:
         """Return the size of the errors of such outputs, (n,)."""
-        return np.asarray(_FEW_ULPS * self.eps * np.abs(outputs) + 0.5 * self.grid)
+        return np.asarray(_FEW_ULPS * self.eps * np.abs(outputs) + 0.5 * self.grid + _LEAST_RESULT)
 
 
 def rounding_of(y: Floats) -> Rounding:
@@ -59,6 +61,17 @@ def rounding_of(y: Floats) -> Rounding:
         return Rounding("rounded", decimals, size)
     kind = next((kind for kind, spacing in SPACING.items() if _holds(y, spacing)), "exact")
     return Rounding(kind, 0.0, size)
+
+
+def rounding_of_share(y: Floats) -> Rounding:
+    """The same for one of several probabilities.
+
+    It may be what others leave of one, as it is of two: its small values have lost digits, which their own spacing does
+    not tell. All of them are multiples of the spacing just below one.
+    """
+    rounding, steps = rounding_of(y), y / _BELOW_ONE
+    left = rounding.kind == "exact" and bool((np.abs(y) <= 1).all() and (steps == np.round(steps)).all())
+    return rounding._replace(grid=_BELOW_ONE) if left else rounding
 
 
 def grid_of(y: Floats) -> float:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..checks import any_method
-from ..errors import BudgetSpent, NotIdentifiable
+from ..errors import BudgetSpent, NotIdentifiable, OracleFailure
 from ..oracle import Oracle
 from ..oracle.undo import likely_link
 from .answers import Floor, choose_path, with_roughness
@@ -18,7 +18,7 @@ from .bounded import identify_bounded
 from .depth import NeitherOneNorSeveral, identify_exact, identify_fine
 from .exact import AlgebraicTails, WrongFamily, is_fine
 from .exact.families import GrowsBothWays
-from .kinked import KINKED, grain_of, open_kinked
+from .kinked import KINKED, grain_of, open_kinked, open_within, straight_in_parts
 from .links import link_of
 from .noisy import identify_beside_line, identify_imperfect
 from .result import Identification, Progress
@@ -90,7 +90,8 @@ def _identify(
     progress: Callable[[Progress], None] | None, n_verify: int, options: dict[str, Any],
 ) -> Identification:  # fmt: skip
     """Choose the pipeline by the first answers, and follow it."""
-    floor = choose_path(oracle, rng)
+    activation, floor = _first_look(oracle, activation, rng)
+    inside = activation in KINKED and (oracle.link is not None or oracle.bounds is not None)
     known = None if activation in (None, "auto", *KINKED) else link_of(activation)
     fine = is_fine(floor, known, oracle.n_features)
     if layers in (2, 3) and (oracle.bounds is not None or not (fine or floor.kind == "exact")):
@@ -99,11 +100,21 @@ def _identify(
             "Several hidden layers are read from precise answers far out, where all units of the first stand still: "
             f"{where} that is not possible."
         )
+    named = activation not in (None, "auto")
     if activation is None:
         activation = "auto" if floor.kind == "exact" and oracle.bounds is None else "tanh"
-    if oracle.bounds is not None:
+    if inside and activation is not None:
+        found = open_within(oracle, activation, floor, rng, progress=progress, **options)
+    elif oracle.bounds is not None:
         floor = with_roughness(floor, oracle, rng)
-        found = identify_bounded(oracle, activation, rng, accuracy=accuracy, floor=floor, progress=progress, **options)
+        try:
+            found = identify_bounded(
+                oracle, activation, rng, accuracy=accuracy, floor=floor, progress=progress, **options
+            )
+        except NotIdentifiable:
+            if named or floor.kind != "exact" or not straight_in_parts(oracle, rng):
+                raise
+            found = open_within(oracle, "relu", floor, rng, progress=progress, **options)
     elif activation in KINKED:
         if floor.kind == "labels":
             raise NotIdentifiable(
@@ -123,7 +134,14 @@ def _identify(
         except NotIdentifiable as refused:
             found, floor = _after_all(refused, oracle, activation, rng, accuracy, progress)
     elif fine:
-        found = identify_fine(oracle, activation, rng, floor, layers=layers, progress=progress)
+        try:
+            found = identify_fine(oracle, activation, rng, floor, layers=layers, progress=progress)
+        except GrowsBothWays as grows:
+            raise NotIdentifiable(
+                f"Far out the function grows as ReLU or similar units do, and {floor}: name the activation, which is "
+                "told only from answers of double precision ('relu', 'leaky_relu', 'softplus', 'silu', 'gelu' or "
+                "'gelu_tanh')."
+            ) from grows
     else:
         floor = with_roughness(floor, oracle, rng)
         found = identify_beside_line(
@@ -131,6 +149,23 @@ def _identify(
         )
     found = replace(found, floor=floor, diagnostics={**found.diagnostics, "answers": str(floor)})
     return found if found.verification is not None else verified(found, oracle, n_verify, rng)
+
+
+def _first_look(oracle: Oracle, activation: str | None, rng: np.random.Generator) -> tuple[str | None, Floor]:
+    """Return the activation, if it is known by now, and how good the answers are.
+
+    What leaves the range of a link far out grows like ReLU, and so does what is straight in parts inside bounds.
+    """
+    nearby = activation in KINKED and oracle.link is not None
+    try:
+        floor = choose_path(oracle, rng, far=not nearby)
+        if activation == "auto" and oracle.bounds is not None:
+            activation = "relu" if floor.kind == "exact" and straight_in_parts(oracle, rng) else None
+        return activation, floor
+    except OracleFailure:
+        if oracle.link is None or activation not in (None, "auto"):
+            raise
+        return "relu", choose_path(oracle, rng, far=False)
 
 
 def _after_all(

@@ -52,8 +52,11 @@ class Allowance:
             return VERIFY.errors * max(self.relative, VERIFY.rounding * EPS) * _sensitivity(model, X)
         return VERIFY.errors * _standard_error(model, self.errors, X)
 
-    def differs(self, model: SigmoidCombination | Network, X: Floats, y: Floats) -> Floats:
-        """Say which answers (n,) differ from the network at the rows of X, beyond its errors and theirs."""
+    def differs(self, model: SigmoidCombination | Network, X: Floats, y: Floats, lost: Floats | float = 0.0) -> Floats:
+        """Say which answers (n,) differ from the network at the rows of X, beyond its errors and theirs.
+
+        `lost` is what undoing the link of several outputs has done to each.
+        """
         off = np.abs(y - model.predict(X))
         n, kind = len(y), self.floor.kind
         if kind == "labels":
@@ -62,7 +65,8 @@ class Allowance:
         known = self.of_function(model, X)
         if kind == "noisy":
             return np.asarray(off > self.unseen(n) + known)
-        rounded = 0.25 * VERIFY.rounding * self.floor.eps * _sensitivity(model, X) + VERIFY.steps * self.floor.own(y)
+        rounded = 0.25 * VERIFY.rounding * self.floor.eps * _sensitivity(model, X)
+        rounded = rounded + VERIFY.steps * (self.floor.own(y) + lost)
         return np.asarray(off > known + VERIFY.steps * self.floor.step + rounded)
 
     def unseen(self, n: int) -> float:
@@ -143,13 +147,17 @@ def allowance_of(found: Identification, frame: InputFrame | None = None) -> Allo
 
 
 def compare(
-    models: tuple[SigmoidCombination | Network, ...], allowance: Allowance, X: Floats, answers: Floats
+    models: tuple[SigmoidCombination | Network, ...],
+    allowance: Allowance,
+    X: Floats,
+    answers: Floats,
+    lost: Floats | float = 0.0,
 ) -> Verification:
     """Compare answers, (n,) or one column for each model, with what was foretold at the rows of X."""
     columns = answers.reshape(len(X), -1).T
     pairs = list(zip(models, columns))
     off = np.max([np.abs(y - model.predict(X)) for model, y in pairs], axis=0)
-    different = np.any([allowance.differs(model, X, y) for model, y in pairs], axis=0)
+    different = np.any([allowance.differs(model, X, y, lost) for model, y in pairs], axis=0)
     n, m = len(X), int(different.sum())
     at = int(np.argmax(np.where(different, off, -1.0) if m else off))
     share = 1.0 if m == n else float(beta.ppf(0.95, m + 1, n - m))
@@ -190,9 +198,22 @@ def verified(found: Identification, oracle: Oracle, n: int, rng: np.random.Gener
         return with_verification(found, None, oracle.frame)
     points = fresh_inputs(found.model, oracle, n, rng)
     spent: dict[str, Any] = {**found.diagnostics.get("spent", {}), "verify": n}
-    checked = compare((found.model,), allowance_of(found), points, oracle(points))
+    points, answers, lost = _answered(oracle, points, found.floor)
+    checked = compare((found.model,), allowance_of(found), points, answers, lost) if len(points) else None
     found = replace(found, n_queries=found.n_queries + n, diagnostics={**found.diagnostics, "spent": spent})
     return with_verification(found, checked, oracle.frame)
+
+
+def _answered(oracle: Oracle, points: Floats, floor: Floor | None) -> tuple[Floats, Floats, Floats | float]:
+    """Return the points whose answers a link has not swallowed, the answers, and what it has done to each."""
+    if oracle.link is None or floor is None or len(floor.outputs) < 2:
+        return points, oracle(points), 0.0
+    outputs = oracle.outputs(points)
+    kept = oracle.link.keeps(outputs)
+    points, outputs = points[kept], outputs[kept]
+    sizes = np.stack([r.errors(column) for r, column in zip(floor.outputs, outputs.T)], axis=1)
+    lost = oracle.link.errors(outputs, sizes) @ np.abs(oracle.weights)
+    return points, oracle.seen(outputs, points), lost
 
 
 def with_verification(found: Identification, checked: Verification | None, frame: InputFrame | None) -> Identification:

@@ -16,6 +16,7 @@ from .limits import (
     EXACT_IN_A_BOX,
     KINKED_UNITS,
     KINKS_IN_NOISE,
+    KINKS_WITHIN,
     LABELS,
     NOISY,
     OUTPUTS,
@@ -29,6 +30,7 @@ from .record import Check, Judged, Verdict, failed_first, lines, n_of
 
 __all__ = [
     "COARSE", "COARSE_KINKS", "DEEP", "DEEP_COARSE", "EXACT", "EXACT_IN_A_BOX", "KINKED_UNITS", "KINKS_IN_NOISE",
+    "KINKS_WITHIN",
     "LABELS", "NOISY", "OUTPUTS", "PAPER", "TABLE", "VERIFY", "Check", "DeepLimits", "ExactLimits", "Judged", "Verdict",
     "failed_first", "lines", "n_of",
 ]  # fmt: skip

@@ -76,12 +76,13 @@ def fresh_kinks(chi: float, n: int, limits: ExactLimits) -> Check:
     )  # fmt: skip
 
 
-def error_bound(worst: float, limits: ExactLimits) -> Check:
-    """Whether rounding leaves enough digits of every parameter; `worst` is the largest relative error."""
+def error_bound(worst: float, limits: ExactLimits, why: str = "") -> Check:
+    """Whether rounding leaves enough digits of every parameter; `worst` is the largest relative error, and `why` says
+    what is special about that unit."""
     return make(
         "error bound", worst, "<=", limits.error_bound,
         f"rounding explains a relative error of at most {worst:.1g}",
-        f"rounding in the answers leaves a relative error of up to {worst:.2g} in a unit (precision limit)",
+        f"rounding in the answers leaves a relative error of up to {worst:.2g} in a unit (precision limit{why})",
         "Rescale the inputs, or accept the standard errors.",
     )  # fmt: skip
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 __all__ = [
     "COARSE", "COARSE_KINKS", "DEEP", "DEEP_COARSE", "EXACT", "EXACT_IN_A_BOX", "KINKED_UNITS", "KINKS_IN_NOISE",
+    "KINKS_WITHIN",
     "LABELS", "NOISY", "OUTPUTS", "PAPER", "TABLE", "VERIFY", "DeepLimits", "ExactLimits", "NoisyLimits",
     "OutputLimits", "UnitLimits", "VerifyLimits",
 ]  # fmt: skip
@@ -65,6 +66,8 @@ COARSE_KINKS = CoarseKinkLimits(
     negligible_weight=1e-3,  # guess: fainter units may be made of rounding
     offsets=3.0,  # guess; trained_kinked, rows "torch float32"
 )
+# Inside bounds, or the range of a link, a ray is short, and an answer may have lost digits.
+KINKS_WITHIN = replace(KINKED_UNITS, error_bound=1e-6)  # what trained_kinked counts as wrong; six standard errors
 # Inside a box the fit has one rounding error for all answers (no argument is large there), in units of 16 eps times the
 # largest answer, and fresh points come before the last fit; so all three are wider, and here only.
 EXACT_IN_A_BOX = ExactLimits(

@@ -246,12 +246,23 @@ class Oracle:
         return None if self.journal is None else int(self.journal.header()["seed"])
 
     def answers(self) -> Answers:
-        """Return all rows asked or replayed so far and their full answers, in order, with the link undone."""
-        X, Y = self.recorded()
+        """Return all rows asked or replayed so far and their full answers, in order, with the link undone.
+
+        Rows whose answers the link has swallowed (probabilities of zero or one) are left out.
+        """
+        X, Y = self.undoable()
         return Answers(X, Y if self.link is None else self._undone(np.atleast_2d(Y.T).T, X).reshape(Y.shape))
 
+    def undoable(self) -> Answers:
+        """Return the same rows with the function's own outputs."""
+        X, Y = self.recorded()
+        if self.link is None:
+            return Answers(X, Y)
+        kept = self.link.keeps(np.atleast_2d(Y.T).T)
+        return Answers(X[kept], Y[kept])
+
     def recorded(self) -> Answers:
-        """Return the same with the function's own outputs."""
+        """Return all rows asked or replayed so far with the function's own outputs."""
         ledger = self._ledger
         if not self._remembers(ledger.n_outputs):
             raise ValueError("An oracle with one output keeps no answers unless it was made with remember=True.")

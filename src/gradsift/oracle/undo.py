@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import expit
 
 from ..checking import Floats
@@ -47,7 +48,7 @@ class OutputLink(NamedTuple):
             Some output is at an end of the range, with the input.
         """
         low, high = self.inside
-        lost = ~((outputs > low) & (outputs < high)).all(axis=1)
+        lost = ~self.keeps(outputs)
         if lost.any():
             i = int(np.argmax(lost))
             raise OracleFailure(
@@ -57,6 +58,11 @@ class OutputLink(NamedTuple):
                 rows[i],
             )
         return self.undo(outputs)
+
+    def keeps(self, outputs: Floats) -> NDArray[np.bool_]:
+        """Say which rows of outputs (n, m) lie inside the range, so that their sums are not lost; (n,)."""
+        low, high = self.inside
+        return np.asarray(((outputs > low) & (outputs < high)).all(axis=1))
 
     def errors(self, outputs: Floats, sizes: Floats) -> Floats:
         """Return the errors of the sums if those of the outputs have these sizes, both (n, m)."""
@@ -88,7 +94,9 @@ _LOG_ODDS = OutputLink("logistic", _log_odds, _of_log_odds, (0.0, 1.0), expit)
 LINKS = {
     "logistic": _LOG_ODDS,
     "logit": _LOG_ODDS,
-    "softmax": OutputLink("softmax", lambda p: _centered(np.log(p)), lambda p, s: _with_mean(s / p), (0.0, 1.0)),
+    "softmax": OutputLink(  # a probability that rounds to one is known well enough, one that rounds to zero is lost
+        "softmax", lambda p: _centered(np.log(p)), lambda p, s: _with_mean(s / p), (0.0, float(np.nextafter(1.0, 2.0)))
+    ),
     "log_softmax": OutputLink("log_softmax", _centered, lambda y, s: _with_mean(s), (-np.inf, np.inf)),
     "tanh": OutputLink("tanh", np.arctanh, lambda y, s: s / (1 - y * y), (-1.0, 1.0), np.tanh),
 }

@@ -49,7 +49,7 @@ def turn_units(problem: TableProblem, theta: Parameters) -> Optima:
     starts = [turned(theta, unit, carrier) for unit, carrier in pairs]
     if not problem.family.offsets:
         starts = [start._replace(b=np.zeros(k)) for start in starts]
-    return descend(problem, starts)
+    return descend(problem, [theta, *starts])  # beside the optimum itself, what ends clearly worse is not polished
 
 
 def spiky(theta: Parameters) -> bool:

@@ -2,7 +2,8 @@
 
 Far out the network is linear in cells, and the gradient jumps where the path crosses a unit's hyperplane. The order:
 reach (how far out), path, legs and kinks (where), cells and their gradients (which directions), near the origin
-(offsets and widths), vouching (the certificate), signs (the public model).
+(offsets and widths), vouching (the certificate), signs (the public model). Where a box must not be asked far out, sharp
+units are found within its region: rays from the middle, and one fit of all parameters.
 """
 
 from __future__ import annotations
@@ -10,5 +11,6 @@ from __future__ import annotations
 from .grain import grain_of
 from .opening import open_kinked
 from .shape import KINKED
+from .within import open_within, straight_in_parts
 
-__all__ = ["KINKED", "grain_of", "open_kinked"]
+__all__ = ["KINKED", "grain_of", "open_kinked", "open_within", "straight_in_parts"]

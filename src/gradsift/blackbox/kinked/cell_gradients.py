@@ -66,14 +66,21 @@ def measure_gradients(
     shape: Shape,
     sigma: float,
     grain: Grain = EXACT_ANSWERS,
+    *,
+    behind: bool = True,
 ) -> CellGradients:
     """Measure the gradient of every cell; d - 1 queries each, one less in the corner's cell.
 
     A step that leaves its cell would read the neighbour's gradient. The jumps themselves tell: a step h along
     direction i changes the argument of unit l by ``jumps[l, i] h``, and a step that did cross reads a jump whose
     change is just the margin. Such steps are repeated, shorter.
+
+    Parameters
+    ----------
+    behind : bool
+        Foretell the function behind the path, too, which shows whether it crosses all units.
     """
-    return _Measuring(ledger, path, bases, crossings, shape, sigma).run(grain)
+    return _Measuring(ledger, path, bases, crossings, shape, sigma).run(grain, behind)
 
 
 class _Measuring:
@@ -90,12 +97,13 @@ class _Measuring:
         self.values = np.array([base.value for base in bases])
         self.places = np.array([base.place for base in bases])
 
-    def run(self, grain: Grain) -> CellGradients:
+    def run(self, grain: Grain, behind: bool) -> CellGradients:
         rooms = np.array([base.room for base in self.bases])
         if (rooms <= 0).any():
             raise PathFailed("two kinks lie within each other's transition")
         self._measure_aside(min(CELL.first_step[0], CELL.first_step[1] / max(1, len(self.crossings))) * rooms)
-        self._check_other_half(grain)
+        if behind:
+            self._check_other_half(grain)
         self._measure_first_again()
         d = self.across.shape[1]
         lengths = np.linalg.norm(self._normals(), axis=1) / np.sqrt(2)

@@ -126,12 +126,14 @@ def bases_of(legs: tuple[SettledLeg, SettledLeg], shape: Shape, sigma: float) ->
 
 
 def _at_corner(before: Base, after: Base) -> Base:
-    """Return the roomier of two bases in one cell, with both slopes in the plane."""
+    """Return the roomier of two bases in one cell, with both slopes in the plane, and the worse error of them: the leg
+    with less room may end right behind a kink."""
     base, other = (before, after) if before.room >= after.room else (after, before)
     across = base.leg.aside
     # slope of the other leg = slope * <way, other way> + aside * <across, other way>
-    aside = (other.slope - base.slope * float(base.leg.way @ other.leg.way)) / float(across @ other.leg.way)
-    return replace(base, aside=float(aside))
+    slanted = float(across @ other.leg.way)
+    aside = (other.slope - base.slope * float(base.leg.way @ other.leg.way)) / slanted
+    return replace(base, aside=float(aside), slope_error=max(base.slope_error, other.slope_error / abs(slanted)))
 
 
 def crossed_once(jumps: Floats, tolerances: Floats) -> NDArray[np.bool_]:
@@ -162,6 +164,6 @@ def margins(places: Floats, normals: Floats, crossings: list[Crossing], flats: F
     flats : (k,) array
         Size of the arguments, times the weight, beyond which a unit is straight.
     """
-    met = np.array([crossing.place for crossing in crossings])
+    met = np.array([crossing.place for crossing in crossings]).reshape(-1, 2)
     sizes = np.abs(places @ normals.T - (normals * met).sum(axis=1))  # (cells, k)
     return np.asarray(sizes - flats)

@@ -11,7 +11,7 @@ from ...checking import Floats
 from .grain import EXACT_ANSWERS, Grain
 from .shape import Shape
 
-__all__ = ["KinkNet"]
+__all__ = ["KinkNet", "joined"]
 
 
 @dataclass(frozen=True)
@@ -93,6 +93,19 @@ class KinkNet:
             size = size + np.abs(self.w).max(initial=0.0)
         return np.asarray(np.hypot(2 * self.grain.relative * size, self.grain.sd))
 
+    def moved(self, by: Floats) -> KinkNet:
+        """Return the network of inputs x + by, (d,), as one of x."""
+        return replace(self, q=self.q + self.jumps @ by, c=self.c + float(self.g @ by))
+
     def only(self, keep: NDArray[np.bool_]) -> KinkNet:
         """Return the network with the units selected by a mask."""
         return replace(self, jumps=self.jumps[keep], q=self.q[keep], w=self.w[keep], turns=self.turns[keep])
+
+
+def joined(one: KinkNet, other: KinkNet) -> KinkNet:
+    """Return the sum of two networks of the same shape."""
+    jumps, q, w, turns = (
+        np.concatenate(pair)
+        for pair in ((one.jumps, other.jumps), (one.q, other.q), (one.w, other.w), (one.turns, other.turns))
+    )
+    return replace(one, jumps=jumps, q=q, w=w, turns=turns, g=one.g + other.g, c=one.c + other.c)

@@ -16,6 +16,7 @@ class GrainPolicy:
     single: float = 1e-12  # relative error from which answers count as single precision; guess
     far: float = 1e10  # size of answers on the path over their noise; noise rows
     grows: float = 1e3  # growth along a ray over its noise, from which it is a line; guess
+    more_paths: int = 2  # how often OPENING.factors are gone through in single precision; trained_kinked
     end: float = 2e-3  # of a leg, instead of LEG.end, in single precision; guess
     pair: float = 2e-2  # of a gap, instead of LEG.pair, in single precision; guess
     behind: float = 0.02  # instead of CELL.other, in single precision; guess
@@ -137,11 +138,16 @@ class AssemblePolicy:
 
 @dataclass(frozen=True)
 class FarFitPolicy:
-    """The linear fit of all jumps in single precision."""
+    """The linear fit of all jumps."""
 
     most: int = 1500  # unknowns: the fit is dense; guess
-    misfit: float = 6.0  # root mean square of the misses over rounding, beyond which another path is better; guess
-    rows: float = 1.5  # answers per unknown; float32 rows
+    misfit: float = 0.6  # misses over rounding, beyond which another path is better; trained_kinked, "torch float32"
+    least: float = 0.03  # the least of these misses that is believed; the same rows
+    rows: float = 1.4  # answers per unknown; float32 rows
+    most_rows: float = 10.0  # the same where more answers make a bound small enough; guess
+    spare: int = 20  # answers beyond one per unknown, at least: they tell the scatter; guess
+    below: float = 0.7  # of a certificate's limit, for the bounds that more answers are to bring; guess
+    rounds: int = 4  # guess
     candidates: int = 4  # points over those that are asked; guess
     sure: float = 20.0  # errors of an argument, beyond which it is known on which side a point lies; guess
     prior: float = 3.0  # how much worse than thought the start may be; guess
@@ -200,6 +206,8 @@ class VouchPolicy:
     around: tuple[float, float] = (1.0, 3.0)  # radii of fresh points over the median distance times sqrt(d); guess
     pairs_in_noise: int = 12  # guess
     scatter: float = 6.0  # limit of single misses over that of their root mean square; guess
+    faint: float = 0.5  # of the largest weight, below which a unit is called faint; guess
+    beside: float = 10.0  # degrees within which a unit is called another's neighbour; guess
     deviations: float = 6.0  # standard errors in a bound: one error in 2,752 was above three; guess
 
 
@@ -258,6 +266,32 @@ class OpeningPolicy:
     scatter: float = 1.3  # rounding error of one answer over the scatter of a leg's answers; guess
 
 
+@dataclass(frozen=True)
+class WithinPolicy:
+    """Sharp units inside bounds, or inside the range of a link."""
+
+    digits: float = 1e-10  # error that undoing a link may leave of an answer; trained_kinked, rows "probabilities"
+    inside: float = 0.85  # share of the bounds that rays end in; guess
+    start: float = 0.2  # distance of the rays' common start from the middle, over the bounds or one; guess
+    step: float = 1e-3  # longest step across a ray over the ray; guess
+    straight: float = 64.0  # ulps of an answer by which three on a line may miss it; guess
+    sd: float = 1e-15  # error of an answer on the first rays, over the largest; guess
+    beyond: float = 1e3  # the same where a network that is nearly known is taken off, over that; guess
+    foretold: float = 1e-6  # of the largest answer, by which one beside a ray may miss; guess
+    looked_at: int = 16  # answers that show whether all units are known; guess
+    most_paths: int = 40  # pairs of rays; guess
+    most_failed: int = 6  # pairs of rays; guess
+    tries: int = 4  # fits; guess
+    stuck: int = 2  # times that rays fail again and again; guess
+    lengths: tuple[int, int] = (-4, 20)  # of rays that no bounds end, as powers of two; guess
+    spare: float = 0.6  # answers of the fit beyond one per unknown, over their number; guess
+    candidates: int = 20  # places over those that are asked; guess
+    mirrored: tuple[float, float] = (0.2, 1.5)  # distance beyond a hyperplane over that on this side; guess
+    rounds: int = 8  # guess
+    singular: float = 1e-13  # least pivot of the fit; guess
+    fresh: int = 24  # guess
+
+
 GRAIN = GrainPolicy()
 REACH = ReachPolicy()
 PIECE = PiecePolicy()
@@ -276,3 +310,4 @@ SIGNS = SignPolicy()
 BUMP = KinkBumpPolicy()
 ODD_PART = OddPartPolicy()
 OPENING = OpeningPolicy()
+WITHIN = WithinPolicy()

@@ -10,7 +10,7 @@ from scipy.linalg import lstsq, qr, solve_triangular
 from ...checking import Floats
 from .kinked_policy import LEG_FIT
 from .kinks import Kink
-from .legs import LegScan
+from .legs import LegScan, PathFailed
 from .shape import Shape
 
 __all__ = ["SettledLeg", "settle_leg"]
@@ -69,7 +69,12 @@ class SettledLeg:
 
 
 def settle_leg(shape: Shape, scan: LegScan, sigma: float) -> SettledLeg:
-    """Fit line and kinks jointly to all answers on a leg by Gauss-Newton; O(n k^2) for n answers."""
+    """Fit line and kinks jointly to all answers on a leg by Gauss-Newton; O(n k^2) for n answers.
+
+    Raises
+    ------
+    PathFailed
+    """
     line = _first_line(shape, scan)
     kinks = scan.kinks
     for _ in range(LEG_FIT.rounds):
@@ -82,6 +87,8 @@ def settle_leg(shape: Shape, scan: LegScan, sigma: float) -> SettledLeg:
     misses = scan.values - values
     free = max(1, len(misses) - jacobian.shape[1])
     scale = np.linalg.norm(jacobian, axis=0)
+    if not (np.isfinite(scale).all() and scale.all()):
+        raise PathFailed("a kink leaves the leg when all answers on it are fitted")
     triangle = qr(jacobian / scale, mode="r")[0][: len(scale)]
     root = solve_triangular(triangle, np.eye(len(scale))) / scale[:, None]
     return SettledLeg(

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...checking import Floats, as_generator, at_least
-from ...checks import KINKED_UNITS
+from ...checks import COARSE_KINKS, KINKED_UNITS
 from ...errors import NotIdentifiable
 from ...model import SigmoidCombination
 from ...oracle import Oracle
@@ -124,7 +124,8 @@ class _Opening:
         if self.grain.sd and not self.shape.sharp:
             reach = replace(reach, radius=GRAIN.further * reach.radius)
         last: _Attempt | None = None
-        for number, factor in enumerate(OPENING.factors):
+        factors = OPENING.factors * (GRAIN.more_paths if self.grain.single else 1)
+        for number, factor in enumerate(factors):
             radius = factor * self._path_over_reach() * reach.radius
             radius = max(radius, factor * GRAIN.far * self.grain.sd / max(reach.slope, 1e-300))
             try:
@@ -136,11 +137,18 @@ class _Opening:
                 self._heed(failure, number, reach)
         if last is None:
             raise NotIdentifiable(
-                f"None of {len(OPENING.factors)} paths separates into single {self.shape.name} units "
-                f"({self.ledger.n_queries} queries; {self.notes[-1]}): a deeper network, an output link that is not "
-                "undone, or units in nearly parallel pairs."
+                f"None of {len(factors)} paths separates into single {self.shape.name} units "
+                f"({self.ledger.n_queries} queries; {self.notes[-1]}): {self._suspects()}."
             )
-        return self._result(last, number + 1)
+        return self._result(self._refined(last), number + 1)
+
+    def _suspects(self) -> str:
+        """Name what keeps paths from separating into units."""
+        coarse = ""
+        if self.grain is not EXACT_ANSWERS:
+            digits = "single-precision" if self.grain.single else "coarse"
+            coarse = f"a unit too faint, or two too close, for {digits} answers; else "
+        return f"{coarse}a deeper network, an output link that is not undone, or units in nearly parallel pairs"
 
     def _path_over_reach(self) -> float:
         if self.shape.sharp:
@@ -188,10 +196,14 @@ class _Opening:
         )
 
     def _along_a_path(self, radius: float, reach: LinearReach) -> _Attempt:
-        """Find a network along one path and test it, near the origin again if only the polish is at fault."""
-        ledger = self.ledger
+        """Find a network along one path and test it."""
         found = self._find(radius, reach)
-        ledger.n_units = found.net.k
+        self.ledger.n_units = found.net.k
+        return self._tested(found)
+
+    def _tested(self, found: Found) -> _Attempt:
+        """Polish a network and test it, near the origin again if only the polish is at fault."""
+        ledger = self.ledger
         polished = self._polish(found)
         found = polished.found
         fresh, near = self._fresh_near(polished)
@@ -201,6 +213,19 @@ class _Opening:
         far = far_pair(polished.found, self.rng)
         misses = max(near, foretold(polished, far, ledger.ask(far, "fresh")))
         return _Attempt(polished, foretold(polished, polished.X, polished.y), misses, fresh + len(far))
+
+    def _refined(self, attempt: _Attempt) -> _Attempt:
+        """Fit all jumps at once where rounding leaves too few digits of one: faint units, and those in narrow cells."""
+        if self.grain is not EXACT_ANSWERS or bounds_of(attempt.polished).worst <= KINKED_UNITS.error_bound:
+            return attempt
+        try:
+            found = fit_far_out(attempt.polished.found, self.ledger, self.rng, KINKED_UNITS.error_bound)
+        except PathFailed as failure:
+            self.notes.append(str(failure))
+            return attempt
+        refined = self._tested(found)
+        better = bounds_of(refined.polished).worst < bounds_of(attempt.polished).worst
+        return refined if better and max(refined.chi, refined.fresh) < KINKED_UNITS.residuals else attempt
 
     def _polish(self, found: Found) -> Polished:
         """Offsets and widths from near the origin; through coarse answers first where all units are straight."""
@@ -251,7 +276,7 @@ class _Opening:
         gradients = measure_gradients(ledger, path, bases, crossings, shape, sigma, self.grain)
         gradients = measure_again(ledger, path, gradients, crossings, shape, sigma, self.grain)
         found = assemble(path, bases, crossings, gradients, shape, sigma, self.grain)
-        return fit_far_out(found, ledger, self.rng) if self.grain.single else found
+        return fit_far_out(found, ledger, self.rng, COARSE_KINKS.error_bound) if self.grain.single else found
 
     def _settle(self, shape: Shape, scan: LegScan, sigma: float) -> SettledLeg:
         """Fit all answers on a leg. A smooth kink leaves the lines beside it free to move together with its width:

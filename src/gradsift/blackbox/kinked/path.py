@@ -11,7 +11,7 @@ from ...checking import Floats
 from ...geometry import orthonormal_rows
 from ..exact.frames import PlaneFrame, frame_through
 
-__all__ = ["Leg", "Path", "half_square"]
+__all__ = ["Leg", "Path", "half_square", "joined_legs"]
 
 
 @dataclass(frozen=True)
@@ -59,8 +59,13 @@ def half_square(radius: float, near: float, n_features: int, rng: np.random.Gene
     """
     frame = frame_through(*orthonormal_rows(2, n_features, rng))
     corners = np.array([[radius, 0.0], [0.0, radius], [-radius, -near]])
+    return Path(frame, joined_legs(frame, corners), radius)
+
+
+def joined_legs(frame: PlaneFrame, corners: Floats) -> tuple[Leg, Leg]:
+    """Return the legs between three places (3, 2) of a plane."""
     legs = []
     for start, end in pairwise(corners):
         length = float(np.linalg.norm(end - start))
         legs.append(Leg(frame, start, (end - start) / length, length))
-    return Path(frame, (legs[0], legs[1]), radius)
+    return legs[0], legs[1]

@@ -41,6 +41,11 @@ class UnitBounds:
         """The largest for each unit, (k,)."""
         return np.asarray(np.max([self.jumps, self.offsets, self.weights], axis=0))
 
+    @property
+    def worst(self) -> float:
+        """The largest of all."""
+        return max(float(self.units.max(initial=0.0)), self.linear)
+
 
 def bounds_of(polished: Polished) -> UnitBounds:
     """Return what rounding leaves of every parameter."""
@@ -118,7 +123,7 @@ def certify_kinks(
     checks: tuple[Check, ...] = (
         exact.residuals(chi, ledger.n_queries, KINKED_UNITS),
         exact.fresh_kinks(fresh, n_fresh, KINKED_UNITS),
-        exact.error_bound(worst, limits),
+        exact.error_bound(worst, limits, _why(net, bounds)),
         exact.linear_term_error(bounds.linear, limits),
         exact.negligible_weight(float(lengths.min(initial=np.inf)), float(lengths.max(initial=0.0)), KINKED_UNITS),
     )
@@ -136,6 +141,21 @@ def certify_kinks(
         f"{max(chi, fresh):.2g} times what rounding explains, {n_fresh} of them at fresh points near and far, and "
         f"rounding leaves {kept} of at most {worst:.1g}{_untold(net, rivals)}",
     )
+
+
+def _why(net: KinkNet, bounds: UnitBounds) -> str:
+    """Say what makes the unit that is known worst hard to know: a faint weight, a neighbour, answers of few digits."""
+    if not net.k:
+        return ""
+    lengths = np.linalg.norm(net.jumps, axis=1)
+    at = int(np.argmax(bounds.units if net.grain is EXACT_ANSWERS else bounds.jumps))
+    cosines = np.abs(net.jumps @ net.jumps[at]) / (lengths * lengths[at])
+    angle = float(np.degrees(np.arccos(min(1.0, np.delete(cosines, at).max(initial=0.0)))))
+    faint = lengths[at] / lengths.max()
+    reasons = [f"its weight is {faint:.1g} of the largest"] if faint < VOUCH.faint else []
+    reasons += [f"another unit is {angle:.2g} degrees beside it"] if angle < VOUCH.beside else []
+    reasons += ["answers are single precision"] if net.grain.single else []
+    return f": {', '.join(reasons)}" if reasons else ""
 
 
 def _untold(net: KinkNet, rivals: Rivals | None) -> str:
