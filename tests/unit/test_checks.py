@@ -116,6 +116,7 @@ SIDES = [
     (lambda x: rows.more_units(9.0, x), 0.1, 0.0),
     (rows.most_units, 0, 30),
     (rows.single_units, 0.1, 0.09),
+    (rows.half_as_strong, 2.3, 2.1),
     (rows.log_odds, False, True),
     (rows.lines, False, True),
     (rows.shrinkage, 0.5, 0.51),
@@ -248,7 +249,7 @@ def test_every_limit_says_where_it_comes_from():
     assert len(stated) == sum(len(fields(limits)) for limits in RECORDS)
     for name, comment in stated:
         assert re.search(
-            "guess|black_box|real_boxes|hostile_boxes|data_fit|table_certificates|level|BIC|not asked|same rows",
+            "guess|black_box|real_boxes|hostile_boxes|data_fit|table_certificates|phase_table|level|BIC|not asked|same rows",
             comment,
         ), name
 
@@ -440,8 +441,8 @@ def test_every_kind_of_run_rests_on_the_checks_that_its_method_names(found):
     ]  # fmt: skip
     assert names["table"] == [
         "rows per parameter", "separation", "finite slopes", "simpler models", "directions", "faint weights", "overlap",
-        "flat inputs", "another unit", "more units", "single units", "most units", "shrinkage", "rival optimum",
-        "converged",
+        "flat inputs", "another unit", "more units", "single units", "half as strong", "most units",
+        "shrinkage", "rival optimum", "converged",
     ]  # fmt: skip
     assert names["paper"] == ["certificate", "support", "scatter", "contradicted weights", "slope"]
     assert [check.name for check in found["wrong number"].judgement.failed] == ["number of units"]

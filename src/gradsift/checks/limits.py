@@ -193,6 +193,7 @@ class TableLimits:
     same_place: float  # standard errors up to which two offsets may be one
     further_unit: float  # level of the cross-fitted test
     pairs: float  # level of the test that every unit is a single one
+    half_as_strong: float  # what a unit of half the strength would explain, over BIC's price of a unit
     rival_gap: float  # nats: another optimum this close fits practically as well
     rival_hits: int  # starts that ended in the best one, from which on no rival matters
     rows_per_parameter: float  # fewer: the fit is regularised, and nothing is claimed
@@ -209,6 +210,7 @@ TABLE = TableLimits(
     same_place=2.0,  # guess
     further_unit=0.01,  # a level
     pairs=0.1,  # table_certificates.py, seeds below 10,000
+    half_as_strong=2.2,  # phase_table.py, seeds 100 to 109
     rival_gap=3.0,  # guess
     rival_hits=3,  # guess
     rows_per_parameter=3.0,  # guess

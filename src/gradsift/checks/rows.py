@@ -20,6 +20,7 @@ __all__ = [
     "faint_weights",
     "flat_inputs",
     "further_unit",
+    "half_as_strong",
     "lines",
     "log_odds",
     "maximum",
@@ -169,6 +170,17 @@ def single_units(p_value: float) -> Check:
         f"no unit looks like two close ones (p = {p_value:.2g})",
         f"a unit looks like two close ones (p = {p_value:.2g}), which the rows are too few to tell apart",
         "Use more rows, or one unit more.",
+    )  # fmt: skip
+
+
+def half_as_strong(explained: float) -> Check:
+    """Whether a unit half as strong as a typical one would have shown; infinite where the number of units was given."""
+    return make(
+        "half as strong", explained, ">=", TABLE.half_as_strong,
+        f"a unit half as strong as these would explain {explained:.2g} times what it costs",
+        f"the rows are too few to tell how many units there are: one half as strong as these would explain only "
+        f"{explained:.2g} times what it costs",
+        "Use more rows, or give the number of units.",
     )  # fmt: skip
 
 

@@ -60,6 +60,7 @@ def finish(
         lines=not family.activation.saturates and bool(settled.path),
         log_odds=family.labels and not family.simplex and bool(settled.path),
         over_more=settled.over_more,
+        half_as_strong=_half_as_strong(problem, best) if settled.path and not family.labels else np.inf,
     )
     judgement = judge_fit(errors.per_deviation(frame.spread), evidence)
     if judgement.certified:
@@ -138,6 +139,21 @@ def _null(source: Source, problem: TableProblem) -> Null:
         return Null(mass * float(share @ np.log(share)), moments.y_variance, logs)
     variance = max(moments.y_variance, np.finfo(np.float64).tiny)
     return Null(-0.5 * mass * (float(np.log(2 * np.pi * variance)) + 1), moments.y_variance, logs)
+
+
+def _half_as_strong(problem: TableProblem, best: Refined) -> float:
+    """Return the deviance that a unit of half the strength would explain, over BIC's price of its parameters.
+
+    As if nothing of it were in the span of the others. Where many units look like one, none of them is worth its price.
+    """
+    family, n = problem.family, problem.mass
+    theta, X, weight = best.theta, problem.rows.X, problem.rows.weight
+    values = family.activation.value(X @ theta.A.T + theta.b)
+    spread = np.average((values - np.average(values, axis=0, weights=weight)) ** 2, axis=0, weights=weight)
+    n_parameters = family.n_parameters(len(theta.u), problem.n_features)
+    noise = 2 * best.loss / best.mass * n / max(n - n_parameters, 1)
+    price = (n_parameters - family.n_parameters(len(theta.u) - 1, problem.n_features)) * np.log(n)
+    return float(n * np.median(0.25 * theta.u**2 * spread) / max(noise, 1e-300) / price)
 
 
 def _on_all_rows(source: Source, problem: TableProblem, settled: Settled) -> Refined:

@@ -27,6 +27,7 @@ class FitEvidence(NamedTuple):
     over_more : by how much a criterion milder than BIC prefers this number of units to larger ones; infinite: not asked
     over_more_weighted : the same, with rows weighted by the size of their noise
     p_single : p-value of the test that every unit is a single one; one: not asked
+    half_as_strong : what a unit of half the strength would explain, over its price; infinite: the number was given
     """
 
     over_constant: float
@@ -50,6 +51,7 @@ class FitEvidence(NamedTuple):
     over_more: float = np.inf
     over_more_weighted: float = np.inf
     p_single: float = 1.0
+    half_as_strong: float = np.inf
 
 
 def judge_fit(errors: StandardErrors, evidence: FitEvidence) -> Verdict:
@@ -68,6 +70,7 @@ def judge_fit(errors: StandardErrors, evidence: FitEvidence) -> Verdict:
             rows.further_unit(evidence.p_better),
             rows.more_units(evidence.over_more, evidence.over_more_weighted),
             rows.single_units(evidence.p_single),
+            rows.half_as_strong(evidence.half_as_strong),
             rows.most_units(evidence.most_units),
             *((rows.lines(evidence.lines),) if evidence.lines else ()),
             *((rows.log_odds(evidence.log_odds),) if evidence.log_odds else ()),
