@@ -249,7 +249,8 @@ def test_every_limit_says_where_it_comes_from():
     assert len(stated) == sum(len(fields(limits)) for limits in RECORDS)
     for name, comment in stated:
         assert re.search(
-            "guess|black_box|real_boxes|hostile_boxes|data_fit|table_certificates|phase_table|level|BIC|not asked|same rows",
+            "guess|black_box|real_boxes|hostile_boxes|data_fit|table_certificates|phase_table|level|BIC|not asked|"
+            "same rows",
             comment,
         ), name
 

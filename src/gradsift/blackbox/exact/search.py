@@ -156,8 +156,10 @@ class Search:
         last: Identification | None = None
         idle = 0
         radius = self.policy.circle * rays.scale
-        for attempt in range(self.policy.most_attempts):
+        for attempt in range(self.policy.most_attempts + self.policy.beside_many):
             before = self.known.k
+            if attempt >= self.policy.most_attempts and before < self.policy.very_many:
+                break
             self._look(rays, attempt, radius)
             if not self.known.k and not self.further_out and last is None:
                 raise_if_shapeless(self.scans[-1], self.link, self.ledger.n_queries)

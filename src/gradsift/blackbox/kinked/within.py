@@ -237,7 +237,7 @@ class _Within:
         if not net.k:
             raise NotIdentifiable(
                 f"No kink on {n_of(len(self.rays), 'ray')} inside {_where(self.ledger.oracle)} "
-                f"({self.ledger.n_queries} queries): the function looks linear, so there is no unit to find."
+                f"({self.ledger.n_queries} queries): the function looks constant or linear: no unit."
             )
         p = (net.k + 1) * (self.ledger.n_features + 1)
         n = p + max(FAR_FIT.spare, int(WITHIN.spare * p))
