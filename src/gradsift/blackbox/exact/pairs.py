@@ -15,6 +15,7 @@ from scipy.optimize import least_squares
 
 from ...activations import Activation
 from ...checking import Floats
+from ...fit import Parameters, predict, value_jacobian
 from ..asking import Ledger
 from ..links import Link
 from .arcs import Arc, ArcSamples
@@ -167,24 +168,26 @@ class _ArcProfile:
         The weights of both sum to `half`; this and the first weight are in the units of the box, `scale` of which
         is one of the values.
         """
-        n_free = len(p)
+        places = np.column_stack([self.along, self.grown])
 
-        def arguments(p: Floats) -> tuple[Floats, Floats]:
-            turned = np.outer(self.along, np.exp(np.clip(p[:2], -60, 60)))
-            return turned, turned + p[2:4] + np.outer(self.grown, p[5:]) if n_free > 5 else turned + p[2:4]
-
-        def weights(p: Floats) -> Floats:
-            return np.array([p[4], half - p[4]]) / scale
+        def units(p: Floats) -> Parameters:
+            rates = np.exp(np.clip(p[:2], -60, 60))
+            radials = p[5:] if len(p) > 5 else np.zeros(2)
+            return Parameters(np.column_stack([rates, radials]), np.array([p[4], half - p[4]]) / scale, p[2:4], 0.0)
 
         def residuals(p: Floats) -> Floats:
-            return np.asarray(self.odd.value(arguments(p)[1]) @ weights(p) - self.values)
+            return predict(units(p), places, self.odd) - self.values
 
         def jacobian(p: Floats) -> Floats:
-            turned, z = arguments(p)
-            slopes = self.odd.derivative(z) * weights(p)
-            levels = self.odd.value(z)
-            columns = [slopes * turned, slopes, (levels[:, :1] - levels[:, 1:]) / scale, slopes * self.grown[:, None]]
-            return np.concatenate(columns, axis=1)[:, :n_free]
+            theta = units(p)
+            layout, J = theta.layout, value_jacobian(theta, places, self.odd)
+            first = [layout.a(unit).start for unit in (0, 1)]
+            weights = J[:, layout.weights]
+            columns = [
+                J[:, first] * theta.A[:, 0], J[:, layout.b], (weights[:, :1] - weights[:, 1:]) / scale,
+                J[:, [at + 1 for at in first]],
+            ]  # fmt: skip
+            return np.concatenate(columns, axis=1)[:, : len(p)]
 
         fit = least_squares(
             residuals, p, jacobian, method="lm", xtol=1e-15, ftol=1e-15, gtol=1e-15, max_nfev=PAIRS.most_steps
