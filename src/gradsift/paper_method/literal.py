@@ -110,15 +110,7 @@ def paper_method(
     """
     if n_units is None:
         raise ValueError("method='paper' needs n_units: the paper takes the number of units as known.")
-    # Everything is checked before anything is asked: queries may cost money.
-    whole("n_units", n_units)
-    get_activation(activation)
-    if slope is not None:
-        at_least("slope", slope, 0, strict=True)
-    if not 0 <= trim < 1:
-        raise ValueError(f"trim must lie in [0, 1), got {trim!r}.")
-    if not isinstance(mixture, bool):
-        raise TypeError(f"mixture must be True or False, got {mixture!r}.")
+    _check(n_units, activation, slope, trim, mixture)
     rng = as_generator(rng)
     way = _reach(source, n_units, access, n_queries_per_point, design, subspace_share)
     m0 = n_points if n_points is not None else way.n_points
@@ -157,6 +149,18 @@ def paper_method(
         **way.diagnostics,
     }
     return PaperRun(model, candidates, clusters.labels_, fit.standard_errors, diagnostics)
+
+
+def _check(n_units: int, activation: str, slope: float | None, trim: float, mixture: bool) -> None:
+    """Refuse bad settings before anything is asked: queries may cost money."""
+    whole("n_units", n_units)
+    get_activation(activation)
+    if slope is not None:
+        at_least("slope", slope, 0, strict=True)
+    if not 0 <= trim < 1:
+        raise ValueError(f"trim must lie in [0, 1), got {trim!r}.")
+    if not isinstance(mixture, bool):
+        raise TypeError(f"mixture must be True or False, got {mixture!r}.")
 
 
 def _reach(source: Any, k: int, access: str | None, n_queries: int, design: str, share: float) -> _Access:

@@ -52,7 +52,6 @@ class SearchPolicy:
     circle: float = 20.0  # radius of the circle over the radius at which a ray is flat; all rows
     growth: float = 2.0  # of the circle from one attempt to the next; guess
     most_attempts: int = 6  # guess
-    beside_many: int = 3  # further ones beside very many units; black_box_large, 10000x1000: the seventh shows the last
     fine_attempts: int = 3  # circles on which only units that can be read finely are read; guess
     most_idle: int = 2  # circles in a row on which all units overlap by chance, before any is known; guess
     mends: bool = True  # looks for what cancels far out where only rows near the origin are missed
@@ -63,7 +62,6 @@ class SearchPolicy:
     n_fresh: int = 3  # guess
     most_pairs: int = 3  # unresolved arcs beside units that were found; more are another kind of function; guess
     most_for_pairs: int = 4000  # unknowns: pairs need the dense joint fit; guess
-    very_many: int = 200  # units whose inaccuracies hide a small one; black_box_large, 10000x1000
     complete: float = 1e-3  # residuals of a complete network are far below this share of its smallest weight; guess
 
 

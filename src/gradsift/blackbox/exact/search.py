@@ -156,10 +156,8 @@ class Search:
         last: Identification | None = None
         idle = 0
         radius = self.policy.circle * rays.scale
-        for attempt in range(self.policy.most_attempts + self.policy.beside_many):
+        for attempt in range(self.policy.most_attempts):
             before = self.known.k
-            if attempt >= self.policy.most_attempts and before < self.policy.very_many:
-                break
             self._look(rays, attempt, radius)
             if not self.known.k and not self.further_out and last is None:
                 raise_if_shapeless(self.scans[-1], self.link, self.ledger.n_queries)
@@ -248,12 +246,7 @@ class Search:
         return np.asarray(1e-7 * rows.sensitivity)
 
     def complete(self, rows: AtRows, idle: int) -> bool:
-        """Say whether the units seem to be all: no answer is off by more than their own inaccuracy.
-
-        Beside very many a circle that shows nothing new is better evidence: their inaccuracies add up.
-        """
-        if idle and self.known.k >= self.policy.very_many:
-            return True
+        """Say whether the units seem to be all: no answer is off by more than their own inaccuracy."""
         most = self.policy.complete * np.abs(self.known.u).min() + self.inaccuracy(rows)
         return not (np.abs(rows.residuals) > most).any()
 
