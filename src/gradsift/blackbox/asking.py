@@ -40,12 +40,13 @@ class _Grain(NamedTuple):
 
 @dataclass
 class _Stored:
-    """Rows and answers as they came, and the rows beside the box once they were needed there."""
+    """Rows and answers as they came, what is known of their errors, and the rows beside the box once needed there."""
 
     arrays: Arrays
     rows: list[Floats] = field(default_factory=list)
     answers: list[Floats] = field(default_factory=list)
     there: Array = None
+    factors: Floats | None = None
 
 
 class Ledger:
@@ -153,10 +154,17 @@ class Ledger:
         part.largest, part.linear, part.far = self.largest, self.linear, self.far
         return part
 
+    def doubting(self, factors: Floats) -> Ledger:
+        """Return a ledger that holds the stored rows with these factors of their rounding errors, and asks nobody."""
+        part = self.only(slice(None))
+        part._stored.factors = factors
+        return part
+
     @property
     def doubts(self) -> Floats:
         """Factor of each stored row's rounding error in a fit: one, or so large that a row set aside has no say."""
-        factors = np.ones(len(self.X))
+        known = self._stored.factors
+        factors = np.ones(len(self.X)) if known is None else known.copy()
         factors[list(self.aside)] = 1e30
         return factors
 

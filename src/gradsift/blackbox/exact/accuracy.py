@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.optimize import nnls
 
 from ...checking import Floats
 from ..asking import EPS, Ledger
-from .net import Net
+from .net import GRID, Net
 
-__all__ = ["Changes", "Errors", "noise_level", "summarise"]
+__all__ = ["Changes", "Errors", "noise_level", "shown_rounding", "summarise"]
 
 
 @dataclass(frozen=True)
@@ -68,6 +69,24 @@ def noise_level(residuals: Floats, noise: Floats, ledger: Ledger, n_units: int) 
     if freedom < 10:
         return 1.0
     return max(0.1, 3 * float(np.sqrt((residuals[shows] ** 2).sum() / freedom)))
+
+
+def shown_rounding(net: Net, ledger: Ledger) -> Floats:
+    """Return the size of each stored answer's rounding error as the residuals show it, (m,).
+
+    What is rounded is the answer itself, sums as large as the largest, or arguments: their shares are least squares of
+    the squared residuals.
+    """
+    X, y = ledger.X, ledger.y
+    fixed = GRID * ledger.step + ledger.own(net.predict(X))
+    parts = np.stack([np.abs(y), np.full(len(y), ledger.largest), net.rounded_terms(X), fixed], axis=1)
+    parts[:, :3] *= ledger.eps
+    squares, wanted = parts**2, (y - net.predict(X)) ** 2
+    shown = squares.sum(axis=1)
+    for _ in range(3):  # weights follow the sizes
+        shares = nnls(squares / shown[:, None], wanted / shown)[0]
+        shown = np.maximum(squares @ shares, 1e-6 * squares.sum(axis=1))
+    return np.asarray(np.sqrt(shown))
 
 
 def summarise(net: Net, changes: Changes, level: float) -> Errors:

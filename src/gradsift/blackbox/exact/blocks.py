@@ -208,10 +208,14 @@ class BlockSystem:
             cores.append(self.xp.join([rows[block.in_rows], across], axis=1))
         return self.solve(rows[self.xp.put(self.extra)], cores)
 
-    def errors(self, seen: NetSeen, rng: np.random.Generator, n_draws: int = 6) -> Errors:
-        """Push draws of noise through the equations, of the size that the residuals of a network close by show."""
+    def draws(self, seen: NetSeen, rng: np.random.Generator, n_draws: int) -> Changes:
+        """Push draws of noise of its standard size through the equations."""
         put, d = self.xp.put, seen.at.net.a.shape[1]
         cores = [put(rng.standard_normal((len(block.stack.units), d + 1, n_draws))) for block in self.cores]
-        changes = self.solve(put(rng.standard_normal((len(self.extra), n_draws))), cores)
+        return self.solve(put(rng.standard_normal((len(self.extra), n_draws))), cores)
+
+    def errors(self, seen: NetSeen, rng: np.random.Generator, n_draws: int = 6) -> Errors:
+        """Return what draws of noise do, of the size that the residuals of a network close by show."""
+        changes = self.draws(seen, rng, n_draws)
         residuals, noise = self.xp.get(seen.rows / seen.noise), self.xp.get(seen.noise)
         return summarise(seen.at.net, changes, noise_level(residuals, noise, self.ledger, seen.at.net.k))

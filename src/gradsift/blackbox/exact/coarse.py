@@ -21,11 +21,11 @@ from ..answers import Floor
 from ..asking import Ledger
 from ..links import Link
 from ..result import Identification, Progress
-from .accuracy import Errors
+from .accuracy import Errors, shown_rounding
 from .certificate import vouch_for
 from .circle import tolerances
 from .exact_policy import COARSE_SEARCH, NEARBY, SearchPolicy, digits_of
-from .joint import Solution, parameter_errors, solve_jointly
+from .joint import Solution, measure, parameter_errors, prediction_errors, solve_jointly
 from .net import Net
 from .replies import AtRows
 from .search import Search
@@ -155,19 +155,33 @@ class CoarseSearch(Search):
         net = self._near_origin(fit.net)
         fit = solve_jointly(net, self.ledger)
         held = near_points(net, 10 + int(NEARBY.held_out * net.n_unknowns), self.rng)
-        fresh = (self.ledger.ask(held, "fresh") - fit.net.predict(held)) / fit.net.noise(held, self.ledger)
-        fit = solve_jointly(fit.net, self.ledger)
-        errors = parameter_errors(fit, self.ledger, self.rng)
-        return self.result(fit, errors, _certify(fit, errors, self.ledger, fresh))
+        errors = prediction_errors(fit, self.ledger, held, self.rng)
+        expected = np.hypot(fit.net.noise(held, self.ledger), errors)
+        fresh = (self.ledger.ask(held, "fresh") - fit.net.predict(held)) / expected
+        fit = self._weighed(solve_jointly(fit.net, self.ledger))
+        known = parameter_errors(fit, self.ledger, self.rng)
+        return self.result(fit, known, _certify(fit, known, self.ledger, fresh))
+
+    def _weighed(self, fit: Solution) -> Solution:
+        """Fit once more, with rounding errors of the sizes that the residuals show, unless answers then are missed."""
+        sizes = shown_rounding(fit.net, self.ledger)
+        again = solve_jointly(fit.net, self.ledger.doubting(sizes / fit.net.noise(self.ledger.X, self.ledger)))
+        met = measure(again.net, self.ledger)
+        return met if met.chi < self.limits.residuals else fit
 
 
 def near_points(net: Net, n: int, rng: np.random.Generator) -> Floats:
-    """Return random inputs where one unit after the other is active, at the scale of the units; (n, d)."""
+    """Return random inputs where one unit after the other is active, at the scale of the units; (n, d).
+
+    A direction is known in proportion to the room across it. There is more of it where no unit turns.
+    """
     d = net.a.shape[1]
     squares = (net.a**2).sum(axis=1)
     units = np.arange(n) % net.k
     radii = NEARBY.spread / np.sqrt(np.median(squares))
     points = radii * rng.standard_normal((n, d))
+    across = points - (points @ net.a.T) @ np.linalg.pinv(net.a).T
+    points += (NEARBY.room / NEARBY.spread - 1.0) * across
     wanted = NEARBY.spread * rng.standard_normal(n)
     off = wanted - (points * net.a[units]).sum(axis=1) - net.b[units]
     return np.asarray(points + (off / squares[units])[:, None] * net.a[units])

@@ -44,9 +44,13 @@ class DenseSystem:
         """Return the Gauss-Newton change of the parameters."""
         return self.solve(self.residuals[:, None])
 
+    def draws(self, rng: np.random.Generator, n_draws: int) -> Changes:
+        """Push draws of noise of its standard size through the equations."""
+        return self.solve(rng.standard_normal((len(self.residuals), n_draws)))
+
     def errors(self, rng: np.random.Generator, n_draws: int = 6) -> Errors:
-        """Push draws of noise through the equations."""
-        changes = self.solve(rng.standard_normal((len(self.residuals), n_draws)))
+        """Return what draws of noise do, of the size that the residuals show."""
+        changes = self.draws(rng, n_draws)
         stored = slice(self.n_stored)
         level = noise_level(self.residuals[stored], self.noise[stored], self.ledger, self.net.k)
         return summarise(self.net, changes, level)

@@ -212,9 +212,10 @@ class TailStudentPolicy:
 class NearPolicy:
     """Random inputs near the origin, where arguments are small and all digits of the answers count."""
 
-    per_unknown: float = 1.85  # real_boxes, torch rows; black_box_noisy, 6 decimals k10d50
+    per_unknown: float = 1.9  # real_boxes, torch rows; black_box_noisy, 6 decimals k10d50
     held_out: float = 0.15  # further ones per unknown, which the fit must foretell; the same rows
-    spread: float = 1.5  # of a unit's argument; guess
+    spread: float = 3.0  # of a unit's argument; the same rows
+    room: float = 5.0  # the same, orthogonal to all units; black_box_noisy, 6 decimals and float32
     better: float = 0.3  # largest residual there over that of the units as they were read; guess
     misread: float = 5.0  # change of a unit over what is expected of its reading; guess
     most_searches: int = 2  # guess

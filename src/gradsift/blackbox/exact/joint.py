@@ -20,7 +20,7 @@ from .exact_policy import JOINT
 from .net import Net
 from .replies import AllReplies, NetSeen, compare, replies_to
 
-__all__ = ["Solution", "parameter_errors", "solve_jointly"]
+__all__ = ["Solution", "measure", "parameter_errors", "prediction_errors", "solve_jointly"]
 
 
 class _Factored(NamedTuple):
@@ -85,20 +85,46 @@ def solve_jointly(net: Net, ledger: Ledger) -> Solution:
     return best
 
 
+def measure(net: Net, ledger: Ledger) -> Solution:
+    """Return how well a network meets all replies, as it is."""
+    return _measured(net, replies_to(net, ledger))[0]
+
+
 def parameter_errors(fit: Solution, ledger: Ledger, rng: np.random.Generator) -> Errors:
     """Return what rounding of the answers does to the parameters; infinite where replies leave them open."""
     net = fit.net
     try:
         if _is_small(net, ledger):
             return DenseSystem(net, ledger).errors(rng)
-        if fit.factored is not None:
-            return fit.factored.system.errors(fit.factored.seen, rng)
-        replies = replies_to(net, ledger)
-        seen = compare(net, replies)
-        return BlockSystem(seen, replies).errors(seen, rng)
+        factored = _factored_at(fit, ledger)
+        return factored.system.errors(factored.seen, rng)
     except np.linalg.LinAlgError:
         unknown = np.full(net.k, np.inf)
         return Errors(unknown, unknown, unknown, unknown, np.inf, unknown, unknown, np.full(net.a.shape[1], np.inf))
+
+
+def prediction_errors(fit: Solution, ledger: Ledger, X: Floats, rng: np.random.Generator, n_draws: int = 20) -> Floats:
+    """Return what rounding of the answers does to the network's values at the rows of X, (n,): root mean squares."""
+    net = fit.net
+    try:
+        if _is_small(net, ledger):
+            changes = DenseSystem(net, ledger).draws(rng, n_draws)
+        else:
+            factored = _factored_at(fit, ledger)
+            changes = factored.system.draws(factored.seen, rng, n_draws)
+    except np.linalg.LinAlgError:
+        return np.full(len(X), np.inf)
+    moved = [_moved(net, Changes(changes.own[..., [i]], changes.shared[:, [i]])).predict(X) for i in range(n_draws)]
+    return np.asarray(np.sqrt(np.mean((np.array(moved) - net.predict(X)) ** 2, axis=0)))
+
+
+def _factored_at(fit: Solution, ledger: Ledger) -> _Factored:
+    """Return the equations at a solution, factored in blocks."""
+    if fit.factored is not None:
+        return fit.factored
+    replies = replies_to(fit.net, ledger)
+    seen = compare(fit.net, replies)
+    return _Factored(BlockSystem(seen, replies), seen)
 
 
 def _is_small(net: Net, ledger: Ledger) -> bool:

@@ -114,6 +114,10 @@ class Net:
         rounded = 4 * ledger.sizes(np.linalg.norm(X, axis=1)) + terms
         return np.asarray(ledger.eps * rounded + GRID * ledger.step + ledger.own(self.predict(X)))
 
+    def rounded_terms(self, X: Floats) -> Floats:
+        """Return how much the values at the rows of X change if each argument's terms change by their size, (n,)."""
+        return self._argument_terms(X, 1.0)
+
     def sensitivity(self, X: Floats) -> Floats:
         """Return how much the values at the rows of X change if every parameter changes by its own size, shape (n,)."""
         growth = 0.0 if self.linear is None else np.linalg.norm(self.linear) * np.linalg.norm(X, axis=1)
