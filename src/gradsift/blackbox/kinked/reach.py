@@ -44,17 +44,25 @@ def find_reach(
         Ask along the opposite ray, too, and take the larger radius: units that are not even differ at their ends.
     """
     ways = orthonormal_rows(2, ledger.n_features, rng)
-    reaches = [_along(ledger, ways[0], grain)]
-    radius = reaches[0].radius
-    if radius > REACH.suspicious:
-        reaches.append(_along(ledger, ways[1], grain))
-        radius = min(radius, reaches[1].radius)
+    reaches, radius = _least(ledger, ways, grain)
     if both_ways or not any(reach.grows for reach in reaches):  # all units may be idle on one side, but not on both
-        reaches.append(_along(ledger, -ways[0], grain))
-        radius = max(radius, reaches[-1].radius) if both_ways else radius
+        opposite, other_radius = _least(ledger, -ways, grain)
+        reaches += opposite
+        radius = max(radius, other_radius) if both_ways else radius
     if grain.sd:  # in noise a flat ray has no reach of its own
         radius = min((reach.radius for reach in reaches if reach.grows), default=radius)
     return LinearReach(radius, any(reach.grows for reach in reaches), max(reach.slope for reach in reaches))
+
+
+def _least(ledger: Ledger, ways: Floats, grain: Grain) -> tuple[list[LinearReach], float]:
+    """Return the reach of a ray, and of another one if that is suspiciously large; and the smaller radius.
+
+    A ray almost within a kink goes far; one on which units cancel drowns in their rounding.
+    """
+    reaches = [_along(ledger, ways[0], grain)]
+    if reaches[0].radius > REACH.suspicious:
+        reaches.append(_along(ledger, ways[1], grain))
+    return reaches, min(reach.radius for reach in reaches)
 
 
 def _along(ledger: Ledger, way: Floats, grain: Grain) -> LinearReach:
