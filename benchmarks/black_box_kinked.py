@@ -346,12 +346,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--nets", type=float, default=1.0, help="share of the networks of every cell")
     parser.add_argument("--cells", nargs="+", default=["exact", "auto", "wrong", "within", "large"])
+    parser.add_argument(
+        "--first", type=int, default=0, help="number of the first network, even: other ones are other networks"
+    )
     parser.add_argument("--largest", type=int, default=10**9, help="leave out sizes with more unknowns")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--journal", type=Path)
     parser.add_argument("--save", action="store_true")
     how = parser.parse_args()
-    tasks = [task for task in tasks_of(how.cells, how.nets) if task.k * (task.d + 2) <= how.largest]
+    tasks = [
+        task._replace(number=task.number + how.first)
+        for task in tasks_of(how.cells, how.nets)
+        if task.k * (task.d + 2) <= how.largest
+    ]
     result = report(run(tasks, open_one, Outcome, how.jobs, how.journal))
     if how.save:
         save_tables("black_box_kinked", result)

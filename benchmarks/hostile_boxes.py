@@ -87,7 +87,7 @@ def judged(found: gs.recovery.Recovery, box: Box, oracle: gs.Oracle, rng: np.ran
     if box.truth is None or box.truth.n_units != found.n_units:
         return ""
     bounds = np.asarray(found.diagnostics["error_bounds"])
-    if "directions_within" in found.diagnostics:  # what the certificate says of imperfect answers, at 99%
+    if "directions_within" in found.diagnostics:  # what the certificate says of imperfect answers, at 99.9%
         bounds = np.full(found.n_units, found.diagnostics["directions_within"])
     match = gs.match_units(found.model.units, box.truth.units)
     errors = np.empty(found.n_units)

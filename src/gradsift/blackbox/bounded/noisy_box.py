@@ -143,12 +143,12 @@ def _result(belief: Belief, asker: Asker, box: Box, n_queries: int) -> Identific
     evidence = Evidence(
         asker.floor, belief.variance, belief.study.gap, None, asker.asked_for, belief.shortage,
         misfit(belief, asker), bounded=True, lacking=belief.wider is not None, n_stray=len(belief.rows.stray),
-        rival=best_rival(belief, asker) if asker.noisy else None,
+        rival=best_rival(belief, asker) if asker.noisy else None, surely=belief.surely,
     )  # fmt: skip
     studentised = fitted.studentised(joint.replies.X, joint.noise, asker.g)
     judgement = judge(joint.settled, belief.cones, evidence, joint.replies.y - fitted.residuals, studentised)
     facts = {
-        "widening": belief.widening.report, "bounds_hold": LEVELS[1], "directions_within": float(belief.cones.max()),
+        "widening": belief.widening.report, "bounds_hold": LEVELS[1], "directions_within": belief.surely,
         "spent": dict(asker.ledger.spent),
     }  # fmt: skip
     bounds = belief.widening.report * joint.cones(LEVELS[1])

@@ -127,7 +127,7 @@ class Belief:
     rows: RowNumbers = field(default_factory=RowNumbers)
     joint: JointFit | None = None
     reach: Reach = field(default_factory=Reach)
-    widening: Widening = field(default=Widening(1.5, 1.5))  # before it is calibrated
+    widening: Widening = field(default=Widening(1.5, 1.5, 1.5))  # before it is calibrated
     another: CircleTest | None = None
     wider: Fitted | None = None
     read: bool = False
@@ -144,6 +144,11 @@ class Belief:
     def cones(self) -> Floats:
         """(k,) calibrated cones of 99%."""
         return np.asarray(self.widening.stop * self.known.cones())
+
+    @property
+    def surely(self) -> float:
+        """Widest calibrated cone of 99.9%."""
+        return float(self.widening.surely * self.known.cones(LEVELS[2]).max())
 
     @property
     def radius(self) -> float:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.stats import norm
+from scipy.stats import t as student
 
 from ...activations import Activation
 from ...checking import Floats
@@ -15,7 +16,7 @@ from ...likelihood import Noise
 
 __all__ = ["LEVELS", "Widening", "calibrate", "cones"]
 
-LEVELS = (0.99, 0.95)  # of the cones that end a campaign, and of those that are reported
+LEVELS = (0.99, 0.95, 0.999)  # of the cones that end a campaign, of the error bounds, and of the surest claim
 
 
 def cones(fitted: Fitted, level: float = LEVELS[0]) -> Floats:
@@ -47,10 +48,11 @@ def _scale_errors(fitted: Fitted) -> Floats:
 
 
 class Widening(NamedTuple):
-    """Factors by which cones of two levels must widen: `stop` those of 99%, `report` those of 95%."""
+    """Factors by which cones must widen: `stop` those of 99%, `report` those of 95%, `surely` those of 99.9%."""
 
     stop: float
     report: float
+    surely: float
 
 
 def calibrate(
@@ -60,9 +62,10 @@ def calibrate(
     """Return the factors by which cones must widen to hold what they promise: a studentised parametric bootstrap.
 
     New answers are drawn from the fitted network at the same points and fitted again, noise included; a factor is
-    the quantile of the largest error over its cone, from a Gaussian with the mean and spread of the draws. Few
-    replies per unknown make slopes too steep and noise too small, and this is what it mends. `settle` is what was done
-    to the fit after fitting, for a fit and its answers. `n_draws` joint fits.
+    the quantile of the largest error over its cone, from a Gaussian with the mean and spread of the draws, and for the
+    surest claim from Student's distribution, since so high a quantile of a few draws is itself uncertain. Few replies
+    per unknown make slopes too steep and noise too small, and this is what it mends. `settle` is what was done to the
+    fit after fitting, for a fit and its answers. `n_draws` joint fits.
     """
     truth = fitted.theta
     r = predict(truth, X, g)
@@ -75,7 +78,9 @@ def calibrate(
         if not noise.labels:
             errors = errors / (np.sqrt((again.residuals**2).sum() / freedom) / noise.sd)
         ratios[:, draw] = [(errors / np.maximum(cones(again, level), 1e-300)).max() for level in LEVELS]
-    return Widening(*np.maximum(1.0, ratios.mean(axis=1) + norm.ppf(LEVELS) * ratios.std(axis=1, ddof=1)).tolist())
+    surely = np.sqrt(1 + 1 / n_draws) * student.ppf(LEVELS[2], n_draws - 1)
+    quantiles = np.append(norm.ppf(LEVELS[:2]), surely)
+    return Widening(*np.maximum(1.0, ratios.mean(axis=1) + quantiles * ratios.std(axis=1, ddof=1)).tolist())
 
 
 def _angles(A: Floats, B: Floats) -> Floats:

@@ -106,13 +106,14 @@ def _result(belief: Belief, asker: Asker, n_queries: int) -> Identification:
         n_stray=len(belief.rows.stray),
         uneven=np.ndim(joint.noise.relative) > 0,
         rival=best_rival(belief, asker) if asker.noisy else None,
+        surely=belief.surely,
     )
     studentised = fitted.studentised(joint.replies.X, joint.noise, asker.g)
     judgement = judge(joint.settled, belief.cones, evidence, joint.replies.y - fitted.residuals, studentised)
     facts = {
         "widening": belief.widening.report,
         "bounds_hold": LEVELS[1],
-        "directions_within": float(belief.cones.max()),
+        "directions_within": belief.surely,
         "spent": dict(asker.ledger.spent),
     }
     bounds = belief.widening.report * joint.cones(LEVELS[1])

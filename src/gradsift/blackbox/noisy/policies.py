@@ -105,7 +105,9 @@ class Sharpening:
     sure: float = 0.15  # guess
     patience_when_rough: float = float("inf")
     patience: float = float("inf")
-    least_widening: Widening = field(default=Widening(1.3, 1.3))  # rounded: stopping favours cones that are too narrow
+    least_widening: Widening = field(
+        default=Widening(1.3, 1.3, 1.3)
+    )  # rounded: stopping favours cones that are too narrow
     spare: float = 0.0
     most_calibrations: int = 6  # guess
     most_rounds: int = 200  # guess
@@ -134,7 +136,7 @@ FOR_ROUNDING = Policy(Learning(), LookForAnother(), Sharpening(), accuracy=float
 FOR_NOISE = replace(
     FOR_ROUNDING,
     # Bias is taken off instead; stopping still favours narrow cones a little. All rows with sd .1.
-    sharpening=Sharpening(least_widening=Widening(1.0, 1.05)),
+    sharpening=Sharpening(least_widening=Widening(1.0, 1.05, 1.0)),
     accuracy=0.1,
 )
 FOR_LABELS = Policy(
@@ -145,7 +147,7 @@ FOR_LABELS = Policy(
         patience_when_rough=0.5,  # labels, k3d20
         patience=1.0,  # labels, k3d20
         # What labels say far from the fit is less than next to it. Labels, k2d10 and k3d20.
-        least_widening=Widening(1.8, 1.4),
+        least_widening=Widening(1.8, 1.4, 1.8),
         spare=0.05,  # guess
     ),
 )

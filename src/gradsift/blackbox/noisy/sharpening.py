@@ -63,7 +63,7 @@ def calibrated(belief: Belief, asker: Asker) -> Belief:
     """Find by how much cones must widen to hold what they promise."""
     joint = belief.known
     if belief.read and float(cones(joint.settled).max()) < SHARPENING.linear:
-        return replace(belief, widening=Widening(1.3, 1.3))
+        return replace(belief, widening=Widening(1.3, 1.3, 1.3))
     n_draws = 16 if len(joint.fitted.information) < 200 else 8
     X, noise, g = joint.replies.X, joint.noise, asker.g
     if asker.noisy:

@@ -31,6 +31,7 @@ class Evidence(NamedTuple):
     misfit : mean square of the residuals over the noise's
     lacking, n_stray : whether one more unit explains more, and answers set aside (None: not looked at)
     rival : another activation, for additive noise
+    surely : widest cone of the surest claim
     """
 
     floor: Floor
@@ -45,6 +46,7 @@ class Evidence(NamedTuple):
     n_stray: int | None = None
     uneven: bool = False
     rival: Rival | None = None
+    surely: float = np.inf
 
 
 def judge(fitted: Fitted, cones: Floats, evidence: Evidence, predictions: Floats, studentised: Floats) -> Verdict:
@@ -74,8 +76,8 @@ def judge(fitted: Fitted, cones: Floats, evidence: Evidence, predictions: Floats
     return Verdict(
         tuple(checks),
         found=f"{parts} fitted",
-        claim=f"{parts}, directions within {widest:.2g} (99% for all at once); {_floor(evidence)}; {unseen}"
-        f"{_undecided(evidence)}",
+        claim=f"{parts}, directions within {widest:.2g} (99% for all at once) and {evidence.surely:.2g} (99.9%); "
+        f"{_floor(evidence)}; {unseen}{_undecided(evidence)}",
     )
 
 
