@@ -226,3 +226,26 @@ def test_a_noisy_box_says_what_an_accuracy_would_take_unless_it_is_reached(accur
     assert found.certified == certified
     assert ("more queries would reach an accuracy of 1e-12" in found.verdict) != certified
     assert (oracle.n_queries > 0.85 * most) != certified
+
+
+def test_a_linear_term_beside_fewer_units_than_inputs_is_found_inside_bounds():
+    rng = np.random.default_rng(31)
+    inside = gs.simulate.random_combination(8, 3, slope=2.0, rng=rng)
+    linear = rng.standard_normal(8)
+    low, high = -np.ones(8), np.linspace(1.0, 3.0, 8)
+    seen = []
+
+    def box(X):
+        seen.append(X)
+        return inside.predict(X) + X @ linear
+
+    found = gs.recover(gs.Oracle(box, 8, bounds=(low, high)), random_state=0)
+    asked = np.concatenate(seen)
+    assert found.certified
+    assert gs.match_units(found.model.units, inside.units).max_error < 1e-10
+    np.testing.assert_allclose(found.model.linear, linear, atol=1e-10)
+    np.testing.assert_allclose(found.model.predict(asked), inside.predict(asked) + asked @ linear, atol=1e-9)
+    assert ((asked >= low) & (asked <= high)).all()
+    plain = gs.recover(gs.Oracle(inside.predict, 8, bounds=(low, high)), random_state=0)
+    assert plain.certified
+    assert not plain.model.has_linear_term

@@ -64,7 +64,11 @@ class Box:
     def outside(self, theta: Parameters) -> Parameters:
         """Return parameters in the oracle's coordinates."""
         A = theta.A / self.half
-        return theta._replace(A=A, b=theta.b - A @ self.middle)
+        theta = theta._replace(A=A, b=theta.b - A @ self.middle)
+        if theta.linear is None:
+            return theta
+        linear = theta.linear / self.half
+        return theta._replace(c=theta.c - float(linear @ self.middle), linear=linear)
 
 
 def box_of(oracle: Oracle, ledger: Ledger) -> Box:

@@ -66,7 +66,10 @@ def exact_result(fitted: Fitted, box: Box, link: Link, fresh: Floats, n_queries:
         "weights": weight[order] / link.gain,
         "intercept": np.array([intercept]),
     }
-    model = link.to_model(theta.A, theta.b, theta.u, theta.c)
+    if theta.linear is not None:
+        spread = np.diag(fitted.covariance)[fitted.theta.layout.linear_term]
+        errors["linear"] = max(1.0, found.chi) * np.sqrt(spread) / box.half
+    model = link.to_model(theta.A, theta.b, theta.u, theta.c, 0.0 if theta.linear is None else theta.linear)
     facts = {"chi": found.chi, "spent": dict(box.ledger.spent), "floor": "exact"}
     judgement = _verdict(found, fitted, np.abs(fresh) / max(largest, 1e-300))
     return Identification(model, judgement, n_queries, errors, bounds[order], facts)

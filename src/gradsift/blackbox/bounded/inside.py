@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...checking import Floats, as_generator, at_least
+from ...checking import as_generator, at_least
 from ...checks import EXACT_IN_A_BOX
 from ...errors import BudgetSpent, NotIdentifiable
 from ...fit import Fitted, Layout, Parameters, fit_jointly, predict
@@ -24,7 +24,7 @@ from ..result import Identification, Progress
 from .box import Box, box_of
 from .box_policy import INSIDE
 from .box_verdict import box_errors, exact_result
-from .near_field import look_near
+from .near_field import NearField, look_near
 from .noisy_box import identify_noisy_box
 
 __all__ = ["identify_bounded"]
@@ -104,13 +104,13 @@ class _ExactInside:
         k, d = near.basis.shape
         if k == d:  # as many units as inputs, or more
             return False
-        self.n_unknowns = Layout(k, d).size
+        self.n_unknowns = Layout(k, d, linear=near.line is not None).size
         self._draw(int(INSIDE.per_unknown * self.n_unknowns) - near.worth)
         near.bend_again(self.rng)
         for _ in range(INSIDE.most_bends):
             near.bend_again(self.rng)
             start = near.start(self.g, self.rng)
-            if start is not None and self._settles(start, near.basis):
+            if start is not None and self._settles(start, near):
                 self._sharpen()
                 return True
         return False
@@ -124,16 +124,23 @@ class _ExactInside:
             self._draw(len(fitted.information) // 6)
             self.fitted = fit_jointly(fitted.theta, self.box.X, self.box.y, Noise(16 * EPS * largest), self.g)
 
-    def _settles(self, start: Parameters, basis: Floats) -> bool:
+    def _settles(self, start: Parameters, near: NearField) -> bool:
         """Fit a start first in the units' span, where unknowns are few, and then everywhere."""
-        X, y = self.box.X, self.box.y
+        X, y, basis, line = self.box.X, self.box.y, near.basis, near.line
         rough = Noise(INSIDE.rough * max(self.box.ledger.largest, 1e-300))
-        inner = X @ basis.T
-        start = start._replace(c=float(np.median(y - predict(start, inner, self.g))))
-        fitted = fit_jointly(start, inner, y, rough, self.g)
+        inner, curved = X @ basis.T, y if line is None else y - X @ line
+        if line is None:
+            start = start._replace(c=float(np.median(y - predict(start, inner, self.g))))
+        else:
+            left = curved - predict(start, inner, self.g)
+            c, *linear = np.linalg.lstsq(np.column_stack([np.ones(len(X)), inner]), left)[0]
+            start = start._replace(c=float(c), linear=np.array(linear))
+        fitted = fit_jointly(start, inner, curved, rough, self.g)
         if 2 * fitted.loss > INSIDE.missed**2 * len(y):
             return False
         theta = fitted.theta._replace(A=fitted.theta.A @ basis)
+        if theta.linear is not None and line is not None:
+            theta = theta._replace(linear=theta.linear @ basis + line)
         fitted = fit_jointly(theta, X, y, self.noise, self.g, damping=1e-6)
         return 2 * fitted.loss < len(y) and self._agrees(fitted.theta)
 
@@ -151,7 +158,8 @@ class _ExactInside:
             wanted = int(np.ceil(INSIDE.growth * self.n_taught))
         raise NotIdentifiable(
             f"No number of units up to {self.n_spare} explains {len(self.box.y)} answers inside the box: the "
-            "function is not a sum of such sigmoids, or the box is too small for its units to bend (or far too large)."
+            "function is not a sum of such sigmoids, it has a linear term beside as many units as inputs, or the box "
+            "is too small for its units to bend (or far too large)."
         )
 
     @property

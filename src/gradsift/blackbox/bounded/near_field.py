@@ -2,12 +2,14 @@
 
 A gradient is ``sum_l s_l a_l``, so a few of them span the units and one more adds nothing. In that span a matrix of
 second derivatives is ``A' D A`` with diagonal D, so that the units are the eigenvectors of one such matrix times the
-inverse of another. How each coefficient s_l changes along its own unit then gives slope, offset and weight.
+inverse of another. How each coefficient s_l changes along its own unit then gives slope, offset and weight. A linear
+term beside the units adds the same to all gradients, so that their differences span less than they do.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +37,8 @@ class NearField:
         Orthonormal rows that span the units.
     points, gradients : (m, d) and (m, k) arrays
         Gradients in coordinates of the basis.
+    line : (d,) array or None
+        Part of a linear term that is orthogonal to the units; None where none shows.
     worth : int
         Independent equations among the answers kept so far.
     centers : list of (d,) arrays
@@ -47,6 +51,7 @@ class NearField:
     basis: Floats
     points: Floats
     gradients: Floats
+    line: Floats | None
     worth: int
     centers: list[Floats]
     bends: list[Floats]
@@ -88,9 +93,10 @@ class NearField:
         bent_at = np.array(self.centers) @ self.basis.T @ units.T
         A, u, b = np.empty((self.k, self.k)), np.empty(self.k), np.empty(self.k)
         for l in range(self.k):  # noqa: E741
-            slope, b[l], u[l] = _one_unit(at[:, l], strengths[:, l], bent_at[:, l], bends[:, l], g)
+            along = _Along(at[:, l], strengths[:, l], bent_at[:, l], bends[:, l], self.line is not None)
+            slope, b[l], u[l] = _one_unit(along, g)
             A[l] = slope * units[l]
-        return Parameters(A, u, b, 0.0)
+        return Parameters(A, u, b, 0.0, None if self.line is None else np.zeros(self.k))
 
 
 def look_near(box: Box, rng: np.random.Generator) -> NearField:
@@ -123,8 +129,13 @@ def look_near(box: Box, rng: np.random.Generator) -> NearField:
             f"All gradients at {len(points)} points inside the box vanish ({box.ledger.n_queries} queries): the "
             "function looks constant there."
         )
+    _, values, apart = np.linalg.svd(rows - rows.mean(axis=0), full_matrices=False)
+    n_apart = int((values > NEAR_FIELD.negligible * np.linalg.norm(rows, 2)).sum())
+    line = None
+    if 0 < n_apart < k:
+        k, basis, line = n_apart, apart, rows[0] - rows[0] @ apart[:n_apart].T @ apart[:n_apart]
     worth = len(points) + min(n_along, k * len(ways) + 2 * k + 1)
-    return NearField(box, share, basis[:k], points, rows @ basis[:k].T, worth, [], [])
+    return NearField(box, share, basis[:k], points, rows @ basis[:k].T, line, worth, [], [])
 
 
 def _refuse_steps(box: Box, point: Floats, still: NDArray[np.intp]) -> None:
@@ -171,14 +182,32 @@ def _bending_share(box: Box, ways: Floats) -> float:
     return share
 
 
-def _one_unit(at: Floats, strengths: Floats, bent_at: Floats, bends: Floats, g: Activation) -> tuple[float, ...]:
-    """Return slope, offset and weight from ``slope u g'`` and ``slope^2 u g''`` along one unit's direction."""
+class _Along(NamedTuple):
+    """Places along one unit's direction and ``slope u g'`` there, and the same for ``slope^2 u g''``.
+
+    Beside a linear term the former are known up to a constant.
+    """
+
+    at: Floats
+    strengths: Floats
+    bent_at: Floats
+    bends: Floats
+    beside_line: bool
+
+
+def _one_unit(along: _Along, g: Activation) -> tuple[float, ...]:
+    """Return slope, offset and weight of one unit."""
+    at, strengths, bent_at, bends, beside_line = along
+
+    def known(values: Floats) -> Floats:
+        return values - values.mean(axis=-1, keepdims=True) if beside_line else values
+
     spread = max(float(np.std(np.concatenate([at, bent_at]))), 1e-300)
-    seen = np.concatenate([strengths, spread * bends])
+    seen = np.concatenate([known(strengths), spread * bends])
 
     def shape(slope: Floats, center: Floats) -> Floats:
         z, bent = slope[..., None] * (at - center[..., None]), slope[..., None] * (bent_at - center[..., None])
-        return np.concatenate([g.derivative(z), spread * slope[..., None] * g.second_derivative(bent)], axis=-1)
+        return np.concatenate([known(g.derivative(z)), spread * slope[..., None] * g.second_derivative(bent)], axis=-1)
 
     slopes = np.geomspace(0.1, 12.0, 40) / spread
     centers = float(np.mean(at)) + spread * np.linspace(-6, 6, 121)
