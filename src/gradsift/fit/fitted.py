@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.linalg import LinAlgError, cho_factor, cho_solve, solve_triangular
 from scipy.stats import chi2
 
 from ..activations import Activation
@@ -16,7 +16,7 @@ from ..likelihood import Noise
 from .jacobian import value_jacobian
 from .layout import Parameters
 
-__all__ = ["Fitted", "covariance_of", "half_angles"]
+__all__ = ["Fitted", "covariance_of", "covariance_root", "half_angles"]
 
 
 @dataclass(frozen=True)
@@ -71,17 +71,32 @@ class Fitted:
 def covariance_of(information: Floats) -> Floats:
     """Invert an information matrix in its own scale: by its Cholesky factor, or by its eigenvectors where it is nearly
     singular; directions without information get a variance that looks infinite."""
-    scale = 1 / np.sqrt(np.maximum(np.diag(information), 1e-30))  # what no row tells stays finite
-    scaled = information * scale[:, None] * scale
-    try:
-        factor = cho_factor(scaled, lower=True, check_finite=False)
-        if float(np.diag(factor[0]).min(initial=1.0)) > 1e-5:
-            return np.asarray(cho_solve(factor, np.eye(len(scaled))) * scale[:, None] * scale)
-    except (LinAlgError, ValueError):
-        pass
-    values, vectors = np.linalg.eigh(scaled)
+    scale, factor = _factor(information)
+    if factor is not None:
+        return np.asarray(cho_solve((factor, True), np.eye(len(factor))) * scale[:, None] * scale)
+    values, vectors = np.linalg.eigh(information * scale[:, None] * scale)
     inverse = (vectors / np.maximum(values, 1e-15)) @ vectors.T
     return np.asarray(inverse * scale[:, None] * scale)
+
+
+def covariance_root(information: Floats) -> Floats:
+    """Return a matrix that, times its transpose, is :func:`covariance_of` the same information."""
+    scale, factor = _factor(information)
+    if factor is not None:
+        return np.asarray(solve_triangular(factor, np.diag(scale), lower=True, check_finite=False).T)
+    values, vectors = np.linalg.eigh(information * scale[:, None] * scale)
+    return np.asarray(scale[:, None] * vectors / np.sqrt(np.maximum(values, 1e-15)))
+
+
+def _factor(information: Floats) -> tuple[Floats, Floats | None]:
+    """Return what scales a matrix to a diagonal of ones, and the lower Cholesky factor of that; None if it is nearly
+    singular."""
+    scale = 1 / np.sqrt(np.maximum(np.diag(information), 1e-30))  # what no row tells stays finite
+    try:
+        factor = cho_factor(information * scale[:, None] * scale, lower=True, check_finite=False)[0]
+    except (LinAlgError, ValueError):
+        return scale, None
+    return scale, factor if float(np.diag(factor).min(initial=1.0)) > 1e-5 else None
 
 
 def half_angles(spectra: Floats, level: Any) -> Floats:

@@ -104,20 +104,26 @@ class NormalEquations(Summary[Equations, Equations]):
 
     def jacobian(self, X: Floats) -> Floats:
         """Return the derivatives of r at the rows of X in the flat parameters, (rows, size): for blocks, not tables."""
+        return self.linearised(X)[1]
+
+    def linearised(self, X: Floats) -> tuple[Floats, Floats]:
+        """Return r at the rows of X, (rows,), and its derivatives as :meth:`jacobian` does."""
         values, active = self._units(X)
+        r = self.theta.u @ values + self.theta.c
         if self.family.simplex:
-            values -= self.theta.u @ values
-        return np.asarray(self._jacobian(X, values, active, np.ones(len(X))).T)
+            values -= r
+        return r, np.asarray(self._jacobian(X, values, active, None).T)
 
     def _matrix(self, X: Floats, values: Floats, active: Floats, scale: Floats) -> Floats:
         """Return J' diag(scale^2) J."""
         J = self._jacobian(X, values, active, scale)
         return np.asarray(J @ J.T, dtype=np.float64)
 
-    def _jacobian(self, X: Floats, values: Floats, active: Floats, scale: Floats) -> Any:
+    def _jacobian(self, X: Floats, values: Floats, active: Floats, scale: Floats | None) -> Any:
         """Return the derivatives times `scale`, (size, rows)."""
         layout = self.family.layout(len(values), X.shape[1])
         inputs = np.ascontiguousarray(X.T, dtype=self.matrix_type)
+        active = active if scale is not None else active.astype(self.matrix_type)
         return layer_jacobian(layout, inputs, values, active, scale=scale, dtype=self.matrix_type)
 
     def merge(self, left: Equations, right: Equations) -> Equations:

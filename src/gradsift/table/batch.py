@@ -35,6 +35,11 @@ class BatchLoss:
     n_units : int
     ridge : float or (d,) array
         Adds ``ridge / (2 mass) a^2`` to the mean loss, for each entry a of A.
+
+    Attributes
+    ----------
+    layout : Layout
+        Where a student's parameters sit in its flat row.
     """
 
     def __init__(self, rows: Rows, family: Family, n_units: int, ridge: Any = 0.04) -> None:
@@ -48,12 +53,7 @@ class BatchLoss:
         self.weight = None if rows.weight is None else (rows.weight / rows.weight.mean()).astype(np.float32)
         mass = float(len(self.y)) if rows.weight is None else float(rows.weight.sum())
         self.ridge: Any = np.asarray(ridge / max(mass, 1.0), dtype=np.float32)
-
-    @property
-    def layout(self) -> Layout:
-        """Where a student's parameters sit in its flat row."""
-        family = self.family
-        return Layout(self.n_units, self.X.shape[1] - family.offsets, family.offsets, family.intercept)
+        self.layout = Layout(n_units, rows.X.shape[1], family.offsets, family.intercept)
 
     @property
     def width(self) -> int:
@@ -63,42 +63,42 @@ class BatchLoss:
     def __call__(self, students: Singles) -> tuple[NDArray[np.float64], Singles]:
         """Return the mean losses (R,) and gradients (R, P). O(R k d n) flops, temporaries of one block."""
         R, k, q, n = len(students), self.n_units, self.X.shape[1], len(self.y)
-        layout = self.layout
-        A = np.ascontiguousarray(students[:, layout.units]).reshape(R * k, q)
-        stored = students[:, layout.weights]
-        u = _softmax(stored) if self.family.simplex else stored
-        c = students[:, -1] if self.family.intercept else None
+        units, weights = self.layout.units, self.layout.weights
+        A = np.ascontiguousarray(students[:, units]).reshape(R * k, q)
+        u = _softmax(students[:, weights]) if self.family.simplex else students[:, weights]
+        c = students[:, -1:] if self.family.intercept else None
         losses = np.zeros(R)
-        gA, gu, gc = np.zeros((R * k, q), np.float32), np.zeros((R, k), np.float32), np.zeros(R, np.float32)
+        gradient = np.zeros((R, self.width), np.float32)
+        gA, gu = np.zeros((R * k, q), np.float32), gradient[:, weights]
         size = min(n, max(256, _CACHE // (R * k)))
         space: Any = np.empty((2, R * k, size), np.float32)
         for start in range(0, n, size):
             block = slice(start, min(start + size, n))
-            z, slope = (s[:, : block.stop - start] for s in space)
+            z, slope = space[:, :, : block.stop - start]
             np.matmul(A, self.XT[:, block], out=z)
             values, slope = self._activate(z, slope)
             stacked = values.reshape(R, k, -1)
             r = np.matmul(u[:, None, :], stacked)[:, 0]
             if c is not None:
-                r += c[:, None]
+                r += c
             loss, e = self._residual(r, block)
             losses += loss
             if c is not None:
-                gc += e.sum(axis=1)
+                gradient[:, -1] += e.sum(axis=1)
             gu += np.matmul(stacked, e[:, :, None])[..., 0]
             back = slope.reshape(R, k, -1)
             back *= e[:, None, :]
             gA += slope @ self.X[block]
-        gA.reshape(R, k, q)[...] *= u[:, :, None]
+        by_unit = gA.reshape(R, k, q)
+        by_unit *= u[:, :, None]
         if self.family.simplex:
-            gu = u * (gu - (u * gu).sum(axis=1, keepdims=True))
-        inputs = A.reshape(R, k, q)[:, :, : q - 1 if self.family.offsets else q]
-        losses = losses / n + 0.5 * (self.ridge * inputs * inputs).sum(axis=(1, 2))
-        parts = [gA.reshape(R, -1) / np.float32(n), gu / np.float32(n)]
-        if c is not None:
-            parts.append(gc[:, None] / np.float32(n))
-        gradient = np.hstack(parts)
-        gradient[:, layout.units].reshape(R, k, q)[:, :, : inputs.shape[2]] += self.ridge * inputs
+            gu[...] = u * (gu - (u * gu).sum(axis=1, keepdims=True))
+        gradient[:, units] = gA.reshape(R, -1)
+        gradient /= np.float32(n)
+        inputs = A.reshape(R, k, q)[:, :, : self.layout.n_features]
+        pull = self.ridge * inputs
+        losses = losses / n + 0.5 * np.einsum("rkd,rkd->r", pull, inputs)
+        gradient[:, units].reshape(R, k, q)[:, :, : self.layout.n_features] += pull
         return losses, gradient
 
     def _activate(self, z: Any, slope: Any) -> tuple[Singles, Singles]:

@@ -45,9 +45,9 @@ def better_unit(problem: TableProblem, theta: Parameters, rng: np.random.Generat
     cut = len(rows.y) // 2
     k, d = theta.A.shape
     if cut < 2 * problem.family.size(k, d):
-        return Better(float("nan"), *_candidates(problem.family, theta, rows, rng)[1:])
-    halves = [_part(rows, slice(0, cut)), _part(rows, slice(cut, None))]
-    candidates = [_candidates(problem.family, theta, half, rng) for half in halves]
+        return Better(float("nan"), *_candidates(problem.family, _fitted(problem.family, theta, rows), rng)[1:])
+    halves = [_fitted(problem.family, theta, _part(rows, some)) for some in (slice(0, cut), slice(cut, None))]
+    candidates = [_candidates(problem.family, half, rng) for half in halves]
     largest, n_tests = 0.0, 0
     for half, found in zip(halves, reversed(candidates)):
         statistics = _standardised(problem.family, theta, half, found)
@@ -62,16 +62,26 @@ def _part(rows: Rows, which: slice) -> Rows:
     return Rows(rows.X[which], rows.y[which], None if rows.weight is None else rows.weight[which])
 
 
-def _scores(family: Family, theta: Parameters, rows: Rows) -> tuple[Floats, Floats]:
-    """Return the residuals and the weight of each row's information."""
+class _Fitted(NamedTuple):
+    """Some rows, what a fit leaves of them, how much each row tells, (n,) both, and f'' of the arguments, (n, k)."""
+
+    rows: Rows
+    residual: Floats
+    information: Floats
+    bend: Floats
+
+
+def _fitted(family: Family, theta: Parameters, rows: Rows) -> _Fitted:
     z = rows.X @ theta.A.T + theta.b
     r = family.activation.value(z) @ theta.u + theta.c
-    weight = np.ones(len(r)) if rows.weight is None else rows.weight
-    return family.rough.working(r, rows.y) - r, weight * family.rough.precision(r)
+    information = family.rough.precision(r)
+    if rows.weight is not None:
+        information = information * rows.weight
+    return _Fitted(rows, family.rough.working(r, rows.y) - r, information, family.activation.second_derivative(z))
 
 
-def _candidates(family: Family, theta: Parameters, rows: Rows, rng: np.random.Generator) -> Better:
-    residual, information = _scores(family, theta, rows)
+def _candidates(family: Family, half: _Fitted, rng: np.random.Generator) -> Better:
+    rows, residual, information, bend = half
     additive = Family(family.activation, offsets=family.offsets)
     scale = float(np.sqrt(np.average(residual**2, weights=information)))
     loss = BatchLoss(Rows(rows.X, residual / max(scale, 1e-300), information), additive, 1)
@@ -79,27 +89,28 @@ def _candidates(family: Family, theta: Parameters, rows: Rows, rng: np.random.Ge
     starts = [s._replace(u=s.u * 0.3) for s in glorot_starts(additive, 1, d, _NEW, 1.5, rng)]
     found = minimize_batch(loss, start_batch(loss, loss.pack(starts)), 15, tolerance=1e-6)
     students = [loss.unpack(point) for point in found.points]
-    bend = family.activation.second_derivative(rows.X @ theta.A.T + theta.b) * (residual * information)[:, None]
-    bend = bend.astype(np.float32)
-    splits = np.empty_like(theta.A)
-    for unit in range(len(theta.u)):
-        splits[unit] = bending_direction(loss.X[:, :d], bend[:, unit])
+    weighted = (bend * (residual * information)[:, None]).astype(np.float32)
+    splits = np.array([bending_direction(loss.X[:, :d], column) for column in weighted.T], dtype=np.float64)
     return Better(1.0, np.array([s.A[0] for s in students]), np.array([s.b[0] for s in students]), splits)
 
 
-def _standardised(family: Family, theta: Parameters, rows: Rows, found: Better) -> Floats:
-    """Return one statistic per candidate, standard Gaussian when the fit is right."""
-    residual, information = _scores(family, theta, rows)
-    z = rows.X @ theta.A.T + theta.b
+def _standardised(family: Family, theta: Parameters, half: _Fitted, found: Better) -> Floats:
+    """Return one statistic per candidate, standard Gaussian when the fit is right.
+
+    In single precision but for the sums: a statistic needs three digits, not sixteen.
+    """
+    rows, residual, information, bend = half
     new = family.activation.value(rows.X @ found.units.T + found.offsets)
-    split = family.activation.second_derivative(z) * (rows.X @ found.splits.T) ** 2
-    features = np.hstack((new, split))  # (rows, m)
+    split = bend * (rows.X @ found.splits.T) ** 2
     J = NormalEquations(family, theta).jacobian(rows.X)
-    J *= np.sqrt(information)[:, None].astype(J.dtype)  # float32: a statistic needs three digits, not sixteen
-    features *= np.sqrt(information)[:, None]
+    features = np.hstack((new, split), dtype=J.dtype, casting="same_kind")  # (rows, m)
+    root = np.sqrt(information)
+    if family.labels or rows.weight is not None:
+        J *= root[:, None].astype(J.dtype)
+        features *= root[:, None].astype(J.dtype)
     gram = (J.T @ J).astype(np.float64)
     diagonal = np.diag(gram)
     gram[np.diag_indices_from(gram)] += 1e-6 * diagonal + 1e-12 * diagonal.max() + 1e-300
-    features = features - J @ np.linalg.solve(gram, J.T @ features)
-    scores = features * (residual * np.sqrt(information))[:, None]
+    features -= J @ np.linalg.solve(gram, J.T @ features).astype(J.dtype)
+    scores = features * (residual * root)[:, None]
     return np.asarray(scores.sum(axis=0) / np.maximum(np.sqrt((scores**2).sum(axis=0)), 1e-300))

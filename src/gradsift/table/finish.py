@@ -44,14 +44,14 @@ def finish(
     move = frame.leave_matrix(family, len(best.theta.u))
     errors = _canonical_errors(frame.leave(best.theta), family, move @ spread @ move.T)
     evidence = FitEvidence(
-        **gains(problem, best, price)._asdict(),
+        **gains(problem, best, price, settled.one)._asdict(),
         p_better=settled.p_better,
         hits=settled.optima.hits,
         gap=settled.optima.gap,
         converged=best.converged,
         flat=_flat_columns(source, problem),
         n_flat=frame.basis.shape[0] - frame.basis.shape[1],
-        separated=separable(problem, best.theta),
+        separated=separable(problem),
         bounded=settled.bounded,
         least_cost=float(cost_of_steeper_units(problem, best.theta, TABLE.steeper).min()),
         rows_per_parameter=problem.mass / family.n_parameters(len(best.theta.u), problem.n_features),
@@ -62,12 +62,14 @@ def finish(
         over_more=settled.over_more,
         half_as_strong=_half_as_strong(problem, best) if settled.path and not family.labels else np.inf,
     )
-    judgement = judge_fit(errors.per_deviation(frame.spread), evidence)
+    standardised = errors.per_deviation(frame.spread)
+    judgement = judge_fit(standardised, evidence)
     if judgement.certified:
-        evidence = evidence._replace(over_more_weighted=gain_over_more(problem, best.theta, rng))
+        closer = evidence._replace(over_more_weighted=gain_over_more(problem, best.theta, rng))
         if settled.path and not family.labels:  # nobody said how many units there are; of labels it was not measured
-            evidence = evidence._replace(p_single=pair_p_value(problem, best.theta, rng))
-        judgement = judge_fit(errors.per_deviation(frame.spread), evidence)
+            closer = closer._replace(p_single=pair_p_value(problem, best.theta, rng))
+        if closer != evidence:
+            evidence, judgement = closer, judge_fit(standardised, closer)
     return Fit(
         model=errors.model,
         family=family,

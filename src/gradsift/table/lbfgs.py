@@ -63,14 +63,21 @@ def _minimize(objective: Objective, state: Descent, max_evaluations: int, tolera
         trial = x + (step[:, None] * direction).astype(x.dtype)
         value, gradient = objective(trial)
         good = value <= f + 1e-4 * step * slope + _ROUNDING * np.abs(f)  # NaN counts as bad
-        if good.any():
-            idle = np.where(good, np.where(f - value > tolerance, 0, idle + 1), idle)
+        if good.all():  # as a rule; what follows would do the same, at twice the cost
+            idle = np.where(f - value > tolerance, 0, idle + 1)
             memory.push(good, trial - x, gradient - g)
-            x, g = np.where(good[:, None], trial, x), np.where(good[:, None], gradient, g)
-            f = np.where(good, value, f)
+            x, f, g = trial, value, gradient
             direction, slope = _downhill(g, memory)
-        step = np.where(good, 1.0, step * 0.35)
-        idle = np.where(step < 1e-8, 3, idle)
+            step = np.ones(len(x))
+        else:
+            if good.any():
+                idle = np.where(good, np.where(f - value > tolerance, 0, idle + 1), idle)
+                memory.push(good, trial - x, gradient - g)
+                x, g = np.where(good[:, None], trial, x), np.where(good[:, None], gradient, g)
+                f = np.where(good, value, f)
+                direction, slope = _downhill(g, memory)
+            step = np.where(good, 1.0, step * 0.35)
+            idle = np.where(step < 1e-8, 3, idle)
         done = idle >= 3
         if tolerance > 0 and done.any():
             here = Descent(x, f, g)
@@ -140,22 +147,22 @@ class _Memory:
 
     def push(self, good: Any, s: Any, y: Any) -> None:
         """Remember the pairs (s, y) of the accepted starts, unless their curvature is not positive."""
-        curvature = np.einsum("rp,rp->r", s, y).astype(np.float64)
-        length = np.einsum("rp,rp->r", y, y).astype(np.float64)
-        kept = good & (curvature > 1e-10 * length)
-        if not kept.all():
-            s, y = np.where(kept[:, None], s, 0), np.where(kept[:, None], y, 0)
-            curvature = np.where(kept, curvature, 1.0)
         slot, self.oldest = self.oldest, (self.oldest + 1) % _PAIRS
         self.pairs[:, slot], self.pairs[:, _PAIRS + slot] = s, y
         products = np.matmul(self.pairs, y[:, :, None]).astype(np.float64)  # (R, 2 M, 1)
+        curvature, length = products[:, slot, 0].copy(), products[:, _PAIRS + slot, 0].copy()
+        kept = good & (curvature > 1e-10 * length)
+        if not kept.all():
+            self.pairs[~kept, slot] = self.pairs[~kept, _PAIRS + slot] = products[~kept] = 0
+            curvature[~kept] = 1.0
         self.YY[:, :, slot] = self.YY[:, slot, :] = products[:, _PAIRS:, 0]
         products[:, slot] = 0  # so that the old column of T^-1 drops out
         self.inverse[:, slot] = 0
         self.inverse[:, :, slot] = -np.matmul(self.inverse, products[:, :_PAIRS])[..., 0] / curvature[:, None]
         self.inverse[:, slot, slot] = 1 / curvature
         self.curvatures[:, slot] = curvature
-        self.gamma = np.where(kept, curvature / np.maximum(length, 1e-300), self.gamma)
+        gamma = curvature / np.maximum(length, 1e-300)
+        self.gamma = gamma if kept.all() else np.where(kept, gamma, self.gamma)
 
     def direction(self, g: Any) -> Any:
         """Return -H g by the compact representation (Byrd, Nocedal and Schnabel 1994), all starts at once."""

@@ -25,7 +25,6 @@ class Chosen(NamedTuple):
     """The fit whose number of units the criterion prefers, and whether a score test asked for a wider family."""
 
     settled: Settled
-    score: float
     wider: bool
 
 
@@ -101,7 +100,7 @@ def choose_units(
         else:
             waited += 1
         if wider is not None and offsets_needed(problem, wider, settled.optima.best):
-            return Chosen(best, lowest, True)
+            return Chosen(best, True)
         if waited and (waited >= _PATIENCE or not settled.p_better < TABLE.further_unit):
             break
     assert best is not None  # one unit is always tried
@@ -109,4 +108,4 @@ def choose_units(
     chosen = len(best.optima.best.theta.u)
     doubt = over_more(problem, scores[chosen - 1], scores[chosen:])
     path = tuple((number + 1, score.at(price)) for number, score in enumerate(scores))
-    return Chosen(best._replace(path=path, over_more=doubt, capped=capped), lowest, False)
+    return Chosen(best._replace(path=path, over_more=doubt, capped=capped), False)

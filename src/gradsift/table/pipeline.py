@@ -110,7 +110,7 @@ def search(
         rng.bit_generator.state = state  # so that all leave out the same rows
         family = _first_family(source, activation, labels_taken, slopes, offsets, intercept, one)
         found.append(walk.best(family, _wider_family(family, offsets, intercept)))
-    best = found[-1] if found[-1].beats(found[0]) else found[0]
+    best = found[-1] if len(found) > 1 and found[-1].beats(found[0]) else found[0]
     return finish(source, best.problem, best.chosen.settled, _notes(best.problem, labels), best.validation, rng)
 
 
@@ -126,7 +126,11 @@ class _Found(NamedTuple):
         """Tell whether it predicts left-out rows clearly better; where none were, whether its criterion is lower."""
         if self.validation is not None and other.validation is not None:
             return self.validation.beats(other.validation)
-        return self.chosen.score < other.chosen.score
+        return self.score() < other.score()
+
+    def score(self) -> float:
+        """Return its criterion, comparable between families. One pass with curvature."""
+        return score_of(self.problem, self.chosen.settled).at(price_of(self.problem))
 
 
 class _Walk(NamedTuple):
@@ -146,7 +150,7 @@ class _Walk(NamedTuple):
         if not found.chosen.wider:
             return found
         other = self.find(wider, None)
-        return other if other.chosen.score < found.chosen.score or found.partial else found
+        return other if found.partial or other.score() < found.score() else found
 
     def find(self, family: Family, wider: Family | None) -> _Found:
         """Fit one family; a score test may ask for the wider one."""
@@ -167,9 +171,7 @@ class _Walk(NamedTuple):
             return _Found(problem, chosen, validation, chosen.wider)
         settled = settle(problem, n_units, self.effort, self.rng, self.progress)
         asked = wider is not None and offsets_needed(problem, wider, settled.optima.best)
-        return _Found(
-            problem, Chosen(settled, score_of(problem, settled).at(price_of(problem)), asked), validation, False
-        )
+        return _Found(problem, Chosen(settled, asked), validation, False)
 
 
 def _notes(problem: TableProblem, labels: bool | None) -> list[str]:

@@ -101,10 +101,20 @@ class TableProblem:
         precision = np.broadcast_to(self.prior.products, self.n_features)  # as if weights were one
         return BatchLoss(self.first(m), self.family, n_units, 0.04 + share * noise * precision)
 
+    def objective(self, theta: Parameters) -> float:
+        """Return what a polish would lower: nats on all rows of the search, with its prior."""
+        return self.polish(theta, max_iterations=0).objective
+
     def polish(
-        self, theta: Parameters, *, tolerance: float = 1e-4, max_iterations: int = 30, prior: Prior | None = None
+        self,
+        theta: Parameters,
+        *,
+        tolerance: float = 1e-4,
+        max_iterations: int = 30,
+        prior: Prior | None = None,
+        curvature: Floats | None = None,
     ) -> Refined:
-        """Run Levenberg-Marquardt on all rows of the search."""
+        """Run Levenberg-Marquardt on all rows of the search; what an earlier polish left near by saves a pass."""
         source = ArraySource(*self.rows)
         return refine(
             lambda point, curvature: source.reduce(NormalEquations(self.family, point, curvature=curvature)),
@@ -112,6 +122,7 @@ class TableProblem:
             theta,
             prior=self.prior if prior is None else prior,
             metric=self.frame.metric,
+            curvature=curvature,
             tolerance=tolerance,
             max_iterations=max_iterations,
         )
@@ -122,9 +133,11 @@ def prepare(source: Source, family: Family, rng: np.random.Generator, choices: C
     choices = choices or Choices()
     n = source.n_rows
     drawn = np.arange(n) if n <= MAX_ROWS else np.sort(rng.choice(n, MAX_ROWS, replace=False))
-    raw = rows = source.take(drawn)
+    rows = source.take(drawn)
+    groups = None if choices.groups is None else choices.groups[drawn]
     scale = weight_scale(source, choices.weights)
-    if rows.X.size <= _CANONICAL:
+    raw = rows if rows.X.size <= _CANONICAL else None
+    if raw is not None:
         # Sorted and with equal rows merged: then order, repetition and integer weights give the same bits.
         rows = _canonical(rows)
         summary = MomentSummary()
@@ -140,10 +153,13 @@ def prepare(source: Source, family: Family, rng: np.random.Generator, choices: C
     framed = frame.rows(Rows(rows.X[order], rows.y[order], weight))
     share = _linear_share(moments.covariance, moments.cross, moments.y_variance)
     alpha = 0.0 if isinstance(choices.alpha, str) else choices.alpha
-    groups = None if choices.groups is None else choices.groups[drawn]
+    if raw is None:  # none was merged with its equals
+        observed = Observed(framed, None if groups is None else groups[order])
+    else:
+        observed = Observed(frame.rows(raw), groups)
     return TableProblem(
-        framed, family, frame, search_prior(alpha, frame), final_prior(alpha, frame), share, n,
-        Observed(frame.rows(raw), groups), replace(choices, alpha=alpha),
+        framed, family, frame, search_prior(alpha, frame), final_prior(alpha, frame), share, n, observed,
+        replace(choices, alpha=alpha),
     )  # fmt: skip
 
 

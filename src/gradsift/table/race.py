@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -25,9 +26,11 @@ _TWINS = 0.1  # the same between two starts that are still on their way
 _SURVIVING = 0.75  # share of the starts of a race on few rows
 _MANY = 10_000  # rows of their last descent: forty float32 evaluations cost less than two Gauss-Newton matrices
 _GLANCE = 6  # iterations of a polish after which it may prove to be on its way to a known optimum
-_ROUGH = 0.03  # nats: enough to compare optima; only the one that is kept is polished further
+ROUGH = 0.03  # nats: enough to compare optima; only the one that is kept is polished further
 _HOPELESS = 150.0  # nats behind the leader on few rows
 _CLEARLY_WORSE = 30.0  # nats behind the leader on many: not worth a polish
+_HOPELESS_RIVAL, _WORSE_RIVAL = 60.0, 15.0  # the same where an optimum is known, to which others are rivals
+_AHEAD = 0.1  # nats: what is this far ahead of an optimum is on its way to another
 
 
 class Optima(NamedTuple):
@@ -50,8 +53,11 @@ class Optima(NamedTuple):
         """Pool two sets, counting hits of the better best."""
         found = list(self.found)
         for refined in other.found:
-            if not any(same_optimum(refined, known) for known in found):
+            same = next((i for i, known in enumerate(found) if same_optimum(refined, known)), None)
+            if same is None:
                 found.append(refined)
+            elif refined.objective < found[same].objective:
+                found[same] = refined
         found.sort(key=lambda refined: refined.objective)
         hits = sum(o.hits for o in (self, other) if same_optimum(o.best, found[0]))
         return Optima(found, hits)
@@ -65,7 +71,21 @@ class Contender(NamedTuple):
     hits: int
 
 
-def race(problem: TableProblem, n_units: int, n_starts: int, scale: float, rng: np.random.Generator) -> Optima:
+class Known(NamedTuple):
+    """An optimum that was found before, and how many nats it is behind the leader."""
+
+    optimum: Refined
+    behind: float
+
+
+def race(
+    problem: TableProblem,
+    n_units: int,
+    n_starts: int,
+    scale: float,
+    rng: np.random.Generator,
+    known: Sequence[Refined] = (),
+) -> Optima:
     """Descend from random starts with units to spare, drop the least useful, and polish what differs.
 
     Spare units make the landscape kinder: with correlated units, a race of exact size ends in a wrong optimum more
@@ -86,39 +106,54 @@ def race(problem: TableProblem, n_units: int, n_starts: int, scale: float, rng: 
     state = minimize_batch(wide, state, 300 if crowded else 60, tolerance=0.5 * _nat(problem, state.values))
     rows = problem.first(min(few, 4000))
     pruned = [prune(wide.unpack(student), problem.family, rows, n_units) for student in state.points]
-    return descend(problem, pruned, 200 if crowded else 40)
+    nats = 0.1 * len(problem.rows.y) / few  # so many rows say no more about the others
+    return descend(problem, pruned, known, 200 if crowded else 40, nats)
 
 
-def descend(problem: TableProblem, starts: list[Parameters], max_evaluations: int = 120) -> Optima:
-    """Descend from starts that already have the right number of units: on few rows, the best on many, then polished."""
+def descend(
+    problem: TableProblem,
+    starts: list[Parameters],
+    known: Sequence[Refined] = (),
+    max_evaluations: int = 120,
+    nats: float = 0.1,
+) -> Optima:
+    """Descend from starts that already have the right number of units: on few rows, the best on many, then polished.
+
+    What arrives at one of the `known` optima (best first) is not polished again, nor what ends clearly worse than the
+    best of them; they are part of the result. A start stops on few rows once its steps gain less than `nats` on all.
+    """
     n_units, n = len(starts[0].u), len(problem.rows.y)
     sample = _few(problem, n_units)
     loss = problem.batch(n_units, sample)
     state = start_batch(loss, loss.pack(starts))
     nat = _nat(problem, state.values)
-    state = minimize_batch(loss, state, max_evaluations, tolerance=0.1 * nat)
+    state = minimize_batch(loss, state, max_evaluations, tolerance=nats * nat)
     state = state.keep(np.argsort(state.values)[: max(1, round(_SURVIVING * len(starts)))])
     if sample >= min(n, _MANY):
-        return _polish_ends(problem, loss, state, np.ones(len(state.values), dtype=np.intp))
-    near = (state.values - state.values[0]) / nat < _HOPELESS
-    return descend_on_many(problem, [loss.unpack(point) for point in state.points[near]])
+        return _polish_ends(problem, loss, state, np.ones(len(state.values), dtype=np.intp), known)
+    near = (state.values - state.values[0]) / nat < (_HOPELESS_RIVAL if known else _HOPELESS)
+    return descend_on_many(problem, [loss.unpack(point) for point in state.points[near]], known)
 
 
-def descend_on_many(problem: TableProblem, starts: list[Parameters]) -> Optima:
+def descend_on_many(problem: TableProblem, starts: list[Parameters], known: Sequence[Refined] = ()) -> Optima:
     """Descend on many rows from starts for which few rows say nothing more, from twins once; then polish."""
     chosen, hits = _distinct(starts)
     loss = problem.batch(len(starts[0].u), min(len(problem.rows.y), _MANY))
     state = start_batch(loss, loss.pack([starts[i] for i in chosen]))
     state = minimize_batch(loss, state, 100, tolerance=0.05 * _nat(problem, state.values))
-    return _polish_ends(problem, loss, state, hits)
+    return _polish_ends(problem, loss, state, hits, known)
 
 
-def _polish_ends(problem: TableProblem, loss: BatchLoss, state: Descent, hits: NDArray[np.intp]) -> Optima:
+def _polish_ends(
+    problem: TableProblem, loss: BatchLoss, state: Descent, hits: NDArray[np.intp], known: Sequence[Refined]
+) -> Optima:
     order = np.argsort(state.values)
-    behind = (state.values[order] - state.values[order[0]]) / _nat(problem, state.values)  # nats on all rows
+    values = loss(loss.pack([one.theta for one in known]))[0] if known else np.empty(0)
+    leader, nat = min(state.values[order[0]], values.min(initial=np.inf)), _nat(problem, state.values)
     chart = Chart(problem.family, problem.frame.metric)
     ends = [chart.project(loss.unpack(state.points[i])) for i in order]
-    return polish_distinct(problem, [Contender(*end) for end in zip(ends, behind, hits[order])])
+    contenders = [Contender(*end) for end in zip(ends, (state.values[order] - leader) / nat, hits[order])]
+    return polish_distinct(problem, contenders, [Known(*one) for one in zip(known, (values - leader) / nat)])
 
 
 def _distinct(students: list[Parameters]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
@@ -147,25 +182,33 @@ def _nat(problem: TableProblem, losses: Floats) -> float:
     return 1.0 / n if problem.family.labels else float(2 * losses.min()) / n
 
 
-def polish_distinct(problem: TableProblem, contenders: list[Contender]) -> Optima:
+def polish_distinct(problem: TableProblem, contenders: list[Contender], known: Sequence[Known] = ()) -> Optima:
     """Polish the contenders, except those that sit, or soon arrive, where another polish began or ended."""
-    found: list[Refined] = []
-    begun: list[list[Parameters]] = []  # where the polishes that ended in each optimum began
-    hits: list[int] = []
+    found = [one.optimum for one in known]
+    begun: list[list[Parameters]] = [[] for _ in known]  # where the polishes that ended in each optimum began
+    hits = [0 for _ in known]
 
     def basin(theta: Parameters) -> int | None:
-        places = ((i, place) for i, known in enumerate(found) for place in (known.theta, *begun[i]))
-        return next((i for i, place in places if _distance(theta, place) < _SAME_BASIN), None)
+        for i, one in enumerate(found):
+            # An optimum that was known before has rivals close by, which differ in slopes.
+            places = begun[i] if i < len(known) else [one.theta, *begun[i]]
+            if any(_distance(theta, place) < _SAME_BASIN for place in places):
+                return i
+        return None
 
     for theta, behind, n_starts in contenders:
-        near = basin(theta)
-        if near is None and behind < _CLEARLY_WORSE:
-            refined = problem.polish(theta, tolerance=_ROUGH, max_iterations=_GLANCE)
+        twins = (i for i, one in enumerate(known) if behind > one.behind - _AHEAD)
+        near = next((i for i in twins if _distance(theta, found[i].theta) < _TWINS), None)
+        near = basin(theta) if near is None else near
+        if near is None and behind < (_WORSE_RIVAL if known else _CLEARLY_WORSE):
+            refined = problem.polish(theta, tolerance=ROUGH, max_iterations=_GLANCE)
             near = None if refined.converged else basin(refined.theta)
             if near is None and not refined.converged:
-                refined = problem.polish(refined.theta, tolerance=_ROUGH)
+                refined = problem.polish(refined.theta, tolerance=ROUGH, curvature=refined.equations.curvature)
             if near is None:
-                near = next((i for i, known in enumerate(found) if same_optimum(refined, known)), None)
+                near = next((i for i, one in enumerate(found) if same_optimum(refined, one)), None)
+                if near is not None and refined.objective < found[near].objective:
+                    found[near] = refined
             if near is None:
                 found.append(refined)
                 begun.append([theta])

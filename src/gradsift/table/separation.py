@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from scipy.optimize import linprog
+from scipy.special import expit
 
 from ..checking import Floats
 from ..fit import Family, Parameters
@@ -12,27 +13,26 @@ from .problem import TableProblem
 
 __all__ = ["cost_of_steeper_units", "separable"]
 
-_CERTAIN = 6.0  # arguments beyond which a label is sure: where none of a fit's is, classes overlap
+_NEWTON_STEPS = 8  # beyond, classes overlap so little that a linear program has to look
+_ZERO_SUM = 1e-9  # of a sum that is zero, over that of its sizes
+_CLEARLY_POSITIVE = 0.9  # share of a row that may be taken off
 
 
-def separable(problem: TableProblem, theta: Parameters) -> float:
+def separable(problem: TableProblem) -> float:
     """Return the share of rows whose class some plane decides without a single error; 0 where classes overlap.
 
     If it is one, a plane parts the classes. If it is less, the other rows lie on the plane (as with a level of a factor
     that only one class has). Either way no slope is the most likely one. Planes need not pass through the origin: a
     fit without offsets may be finite where one with them is not, and says no more about the slope. One or two linear
-    programs, O(n d) numbers; solved only where the fit calls some row sure.
+    programs, O(n d) numbers; solved only where a few steps of logistic regression do not prove that classes overlap.
     """
-    family, rows = problem.family, problem.rows
-    if not family.labels:
-        return 0.0
-    arguments = rows.X @ theta.A.T + theta.b
-    if not family.simplex:
-        arguments = 0.5 * (family.activation.value(arguments) @ theta.u + theta.c)  # of the one logistic unit
-    if not (np.abs(arguments) > _CERTAIN).any():
+    rows = problem.rows
+    if not problem.family.labels:
         return 0.0
     design = np.column_stack((rows.X, np.ones(len(rows.y))))
     signed = design * rows.y[:, None]
+    if _overlap(signed):
+        return 0.0
     found = linprog(-signed.mean(axis=0), A_ub=-signed, b_ub=np.zeros(len(signed)), bounds=(-1, 1), method="highs")
     if found.x is None or not (signed @ found.x > 1e-7).any():
         return 0.0
@@ -43,6 +43,27 @@ def separable(problem: TableProblem, theta: Parameters) -> float:
     )
     parted = widest.x is not None and widest.x[-1] > 1e-9
     return 1.0 if parted else float(np.mean(signed @ found.x > 1e-7))
+
+
+def _overlap(signed: Floats) -> bool:
+    """Tell whether classes are proved to overlap, given the rows times their labels; False says nothing.
+
+    No plane leaves all rows on their side, or on it, if and only if some positive shares of all rows sum to zero
+    (Stiemke's lemma). At the maximum of logistic regression the chances p of the other label are such shares. On the
+    way there they sum to some g, and ``p (1 - (1 - p) s)`` sum to zero, s being what Newton's step adds to the rows'
+    arguments; where these are positive, they prove the same. O(n d^2) flops a step.
+    """
+    w = np.zeros(signed.shape[1])
+    for _ in range(_NEWTON_STEPS):
+        chance = expit(-(signed @ w))
+        information = (signed * (chance * (1 - chance))[:, None]).T @ signed
+        step = np.linalg.lstsq(information, chance @ signed, rcond=None)[0]
+        taken = (1 - chance) * (signed @ step)
+        if float(taken.max()) < _CLEARLY_POSITIVE:
+            shares = chance * (1 - taken)
+            return bool((np.abs(shares @ signed) <= _ZERO_SUM * (shares @ np.abs(signed))).all())
+        w = w + step
+    return False
 
 
 def cost_of_steeper_units(problem: TableProblem, theta: Parameters, times: float) -> Floats:

@@ -15,7 +15,7 @@ from .better import better_unit
 from .escape import escape, level, spiky, turn_units
 from .one import convex, copies, one_component
 from .problem import TableProblem
-from .race import Optima, descend, race, same_optimum
+from .race import ROUGH, Optima, descend, race, same_optimum
 
 __all__ = ["Effort", "Progress", "Settled", "settle"]
 
@@ -25,11 +25,13 @@ _CONTESTED = 60.0  # nats: another optimum this close might be the right one
 _CLEAR = 15.0  # nats: a rival this far behind does not contest an optimum that two starts found
 _LEVEL = 0.05
 _UNDISPUTED = 5  # hits of the best optimum against which the test for a better unit is not believed
+_NEAR = 14  # steps: a maximum that takes more is at the end of a valley (data_fit.py, seeds from 1000: at most 10)
 _RUNAWAY = 3.0  # times: a unit that grows as much once the weak prior is lifted has no end (guess)
 _COMPARED = 5  # optima for labels that are compared without the prior of the search
 LOOSE = Prior(32.0**-2, 32.0**-2, 30.0**-2, 0.0)  # of a fit whose likelihood has no maximum (guess)
 _CHEAP = 100_000  # numbers: so small a table is looked at harder whatever was found
 _EXTRA = 24  # random starts more for labels whose best optimum is contested
+_LOOKS = 2  # times that so many more are tried (24 of 28 fits to two codings of Ecdat's Train end best; with 1, 21)
 _TURNED = 4  # times that all units which grow are turned round (guess)
 _SCALES = (1.0, 0.5, 2.0, 1.0)  # of the starts, round by round
 
@@ -49,6 +51,7 @@ class Settled(NamedTuple):
     over_more : by how much a mild criterion prefers this number to larger ones, where they were compared
     bounded : whether the likelihood has a maximum near here
     capped : whether more units might have been wanted than were allowed
+    one : the fit of one component to labels, where it was made on the way
     """
 
     optima: Optima
@@ -58,6 +61,7 @@ class Settled(NamedTuple):
     over_more: float = np.inf
     bounded: bool = True
     capped: bool = False
+    one: Refined | None = None
 
 
 def settle(
@@ -78,14 +82,13 @@ def settle(
         optima = Optima([one_component(problem)], TABLE.rival_hits)
         p = better_unit(problem, optima.best.theta, rng).p
         return _sharpened(problem, Settled(optima, p, 1))
-    if smaller is None and problem.family.simplex and n_units > 1:
-        smaller = one_component(problem).theta
+    one = one_component(problem) if smaller is None and problem.family.simplex and n_units > 1 else None
     optima = race(problem, n_units, effort.n_starts, _SCALES[0], rng)
     suggested = [problem.frame.enter(from_model(m)) for m in effort.suggested if m.n_units == n_units]
     if suggested:
         optima = optima.merge(descend(problem, [Chart(problem.family).project(theta) for theta in suggested]))
     if problem.family.simplex and problem.family.slopes == "each" and spiky(optima.best.theta):
-        optima = _pooled(optima, level(problem, optima.best.theta), bonus=0)
+        optima = _pooled(optima, level(problem, optima), bonus=0)
     better = better_unit(problem, optima.best.theta, rng)
     rounds = 1
     max_rounds = 1 if np.isnan(better.p) else effort.max_rounds  # too few rows to test: more rounds only fit noise
@@ -93,49 +96,66 @@ def settle(
         if progress is not None:
             progress(f"{n_units} units", rounds, max_rounds)
         before = optima.best
-        optima = _pooled(optima, escape(problem, before.theta, better, rng), bonus=1)
+        optima = _pooled(optima, escape(problem, optima, better, rng), bonus=1)
         if same_optimum(before, optima.best) and not _stands(optima, better.p):
             scale = _SCALES[rounds % len(_SCALES)]
-            optima = optima.merge(race(problem, n_units, effort.n_starts, scale, rng))
+            optima = optima.merge(race(problem, n_units, effort.n_starts, scale, rng, optima.found))
         if not same_optimum(before, optima.best):
             better = better_unit(problem, optima.best.theta, rng)
         rounds += 1
     if not problem.family.activation.saturates:
         optima = _turned(problem, optima)
-    doubtful = optima.gap < _CLEAR or problem.rows.X.size * n_units < _CHEAP
-    if problem.family.simplex and doubtful and effort.max_rounds > 1:
-        optima = _pooled(optima, _look_harder(problem, n_units, rng), bonus=0)
-    if smaller is not None:
-        optima = _at_least_as_good(problem, optima, smaller, rng)
-    return _sharpened(problem, Settled(optima, better.p, rounds))
+    if problem.family.simplex and effort.max_rounds > 1:
+        optima = _looked_at_harder(problem, optima, rng)
+    if smaller is not None and len(smaller.u) < n_units:
+        optima = _at_least_as_good(problem, optima, smaller, problem.objective(smaller), rng)
+    elif one is not None:
+        optima = _at_least_as_good(problem, optima, one.theta, one.objective, rng)
+    return _sharpened(problem, Settled(optima, better.p, rounds, one=one))
 
 
 def _turned(problem: TableProblem, optima: Optima) -> Optima:
     """Turn units that grow round as long as that helps."""
     for _ in range(_TURNED):
         before = optima.best
-        optima = _pooled(optima, turn_units(problem, before.theta), bonus=0)
+        optima = _pooled(optima, turn_units(problem, optima), bonus=0)
         if same_optimum(before, optima.best):
             break
     return optima
 
 
-def _look_harder(problem: TableProblem, n_units: int, rng: np.random.Generator) -> Optima:
+def _looked_at_harder(problem: TableProblem, optima: Optima, rng: np.random.Generator) -> Optima:
+    """Look harder where rivals are close or that is cheap; once more where it paid, or both."""
+    cheap = problem.rows.X.size * len(optima.best.theta.u) < _CHEAP
+    paid = False
+    for look in range(_LOOKS):
+        contested = optima.gap < _CLEAR
+        if not (paid or (contested and cheap) or (look == 0 and (contested or cheap))):
+            break
+        before = optima.best
+        optima = _pooled(optima, _look_harder(problem, optima, rng), bonus=0)
+        paid = not same_optimum(before, optima.best)
+    return optima
+
+
+def _look_harder(problem: TableProblem, optima: Optima, rng: np.random.Generator) -> Optima:
     """Descend from more starts, of all steepnesses and with weights far from equal: labels have optima without number,
-    and those with a rare or a steep component are easily missed."""
-    starts = []
+    and those with a rare or a steep component are easily missed. Beside the best optimum so far, what ends clearly
+    worse is not polished."""
+    n_units, starts = len(optima.best.theta.u), [optima.best.theta]
     for turn in range(_EXTRA):
         start = glorot_starts(problem.family, n_units, problem.n_features, 1, 2.0 ** (turn % 4), rng)[0]
         starts.append(start._replace(u=rng.dirichlet(np.full(n_units, 2.0))))
-    return descend(problem, starts)
+    return descend(problem, starts, optima.found)
 
 
-def _at_least_as_good(problem: TableProblem, optima: Optima, smaller: Parameters, rng: np.random.Generator) -> Optima:
+def _at_least_as_good(
+    problem: TableProblem, optima: Optima, smaller: Parameters, objective: float, rng: np.random.Generator
+) -> Optima:
     """Go on from the smaller fit where it is the likelier one: that the larger one is not is no finding."""
-    n_units = len(optima.best.theta.u)
-    if len(smaller.u) >= n_units or problem.polish(smaller, max_iterations=1).objective > optima.best.objective:
+    if objective > optima.best.objective:
         return optima
-    starts = [copies(smaller, n_units, rng, spread) for spread in (0.3, 0.02)]
+    starts = [copies(smaller, len(optima.best.theta.u), rng, spread) for spread in (0.3, 0.02)]
     return optima.merge(Optima([min((problem.polish(t) for t in starts), key=_objective)], 1))
 
 
@@ -153,18 +173,23 @@ def _sharpened(problem: TableProblem, settled: Settled) -> Settled:
     if problem.choices.alpha != 0:
         return settled._replace(optima=optima._replace(found=[problem.polish(optima.best.theta), *optima.found[1:]]))
     close = [o for o in optima.found[:_COMPARED] if o.objective - optima.best.objective < _CLEAR]
-    ends = [_likeliest(problem, o.theta) for o in (close if problem.family.labels else optima.found[:1])]
+    ends = [_likeliest(problem, o) for o in (close if problem.family.labels else optima.found[:1])]
     best, bounded = min(ends, key=lambda end: end[0].loss)
     rivals = [o for o in optima.found[1:] if not same_optimum(o, best)]
     return settled._replace(optima=optima._replace(found=[best, *rivals]), bounded=bounded)
 
 
-def _likeliest(problem: TableProblem, theta: Parameters) -> tuple[Refined, bool]:
+def _likeliest(problem: TableProblem, found: Refined) -> tuple[Refined, bool]:
     """Return the maximum of the likelihood near by; or, where there is none, what a loose prior keeps finite."""
-    last = problem.polish(theta, prior=problem.last_prior)
-    if last.converged and _same_size(theta, last.theta):
+    last = problem.polish(
+        found.theta, prior=problem.last_prior, max_iterations=_NEAR, curvature=found.equations.curvature
+    )
+    same_size = _same_size(found.theta, last.theta)
+    if last.converged and same_size:
         return last, True
-    return problem.polish(theta, prior=LOOSE, max_iterations=60), False
+    if same_size:
+        return problem.polish(last.theta, prior=LOOSE, tolerance=ROUGH, max_iterations=60), False
+    return problem.polish(found.theta, prior=LOOSE, max_iterations=60), False
 
 
 def _same_size(first: Parameters, last: Parameters) -> bool:

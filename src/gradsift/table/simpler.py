@@ -36,13 +36,15 @@ def schwarz(family: Family, loss: float, mass: float, n_parameters: float, *, ai
     return deviance + n_parameters * (2.0 if aic else float(np.log(mass)))
 
 
-def gains(problem: TableProblem, best: Refined, price: float = 1.0) -> Gains:
+def gains(problem: TableProblem, best: Refined, price: float = 1.0, one: Refined | None = None) -> Gains:
     """Compare on the rows of the search. The smaller sums of sigmoids get one descent each, not a search.
 
     Parameters
     ----------
     price : float
         Of a parameter, over that of BIC.
+    one : Refined, optional
+        The fit of one component, where it is known.
     """
     family, mass, d = problem.family, problem.mass, problem.n_features
 
@@ -57,8 +59,8 @@ def gains(problem: TableProblem, best: Refined, price: float = 1.0) -> Gains:
         fewer = _descended_loss(problem, prune(best.theta, family, problem.first(4000), k - 1))
         over_fewer = bic(fewer, family.n_parameters(k - 1, d)) - own
         if family.simplex:
-            one = one_component(problem).loss
-            over_one = bic(one, family.n_parameters(1, d)) - own
+            one = one or one_component(problem)
+            over_one = bic(one.loss, family.n_parameters(1, d)) - own
     constant = bic(_constant_loss(problem), 1) - own
     linear = np.inf if family.simplex else bic(_linear_loss(problem), d + 1) - own
     return Gains(constant, linear, over_one, over_fewer)

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..checking import Floats
-from ..fit import Chart, Family, NormalEquations, Parameters, Refined, covariance_of
-from ..sources import Rows
+from ..fit import Chart, NormalEquations, Parameters, Refined, covariance_root
+from ..sources import ArraySource
 from .problem import TableProblem
 
 __all__ = ["Spread", "inflation_of", "spread_of"]
 
-_ROWS_AT_ONCE = 4096
+_ILL_KNOWN = 1e6  # of a direction's squared length: rounding of single numbers would pass for what rows tell about it
 _MOST_LEVERAGE = 0.9  # of a row on its own fit, beyond which leaving it out says more about rounding than about noise
 
 
@@ -29,28 +30,28 @@ class Spread(NamedTuple):
     inflation: float
 
 
-class _NoiseSums(NamedTuple):
-    """Sums over rows, in the flat parameters: information and scatter of the scores."""
-
-    curvature: Floats
-    scatter: Floats
-
-
 class _Bread(NamedTuple):
     """What a sandwich is made around.
 
-    tangent : (size, free) directions in which the parameters may move
-    inverse : (free, free) inverse of the information there, a ridge counted
+    root : (size, free) times its transpose is the covariance by the noise model, a ridge counted
+    known : (size, known) those of its directions that are known beyond rounding, in single precision as rows are
+    curvature : (size, size) sum over the rows of what they tell
     variance : of the noise, with its degrees of freedom; one for labels
     left : degrees of freedom
-    sums : over the rows
     """
 
-    tangent: Floats
-    inverse: Floats
+    root: Floats
+    known: Any
+    curvature: Floats
     variance: float
     left: float
-    sums: _NoiseSums
+
+
+class _Scatter(NamedTuple):
+    """Sum over rows (or clusters) of the squared scores, and what it is along the known directions, all in all."""
+
+    matrix: Floats
+    along: float
 
 
 def inflation_of(problem: TableProblem, best: Refined) -> float:
@@ -58,9 +59,12 @@ def inflation_of(problem: TableProblem, best: Refined) -> float:
 
     Noise whose size depends on the row, and rows of unequal weight, make units that are not there look better; BIC
     stays right where a parameter costs as many times more (the trace that replaces the count in information criteria
-    for wrong models). O(n size^2) flops, blocks of 4096 rows.
+    for wrong models). O(n size^2) flops, one block of rows after another.
     """
-    return _inflation(problem, _bread(problem, best))
+    if _by_the_model(problem):
+        return 1.0  # without a pass
+    bread = _bread(problem, best)
+    return _inflation(problem, bread, _scattered(problem, best.theta, bread))
 
 
 def spread_of(problem: TableProblem, best: Refined) -> Spread:
@@ -69,18 +73,17 @@ def spread_of(problem: TableProblem, best: Refined) -> Spread:
     "model" trusts the noise model; "sandwich" only that rows are independent; "cluster" only that groups are. The last
     two are those of the jackknife: every row's (or group's) score is what it would be, to first order, had the fit not
     seen it (HC3, CR3), as rows of much leverage have small residuals. Whatever the kind, a ridge counts as information.
-    O(n size^2) flops; blocks of 4096 rows, or one group after another.
+    O(n size^2) flops; one block of rows, or one group, after another.
     """
     bread = _bread(problem, best)
-    middle = bread.tangent @ bread.inverse @ bread.tangent.T
-    kind = problem.choices.covariance
-    if kind == "model":
-        matrix = middle @ (bread.sums.curvature / bread.variance) @ middle
+    middle = bread.root @ bread.root.T
+    if problem.choices.covariance == "model":
+        matrix = middle @ (bread.curvature / bread.variance) @ middle
+        along = 0.0 if _by_the_model(problem) else _scattered(problem, best.theta, bread)
     else:
-        values, vectors = np.linalg.eigh(middle / bread.variance)
-        scatter = _jackknifed(problem, best.theta, vectors * np.sqrt(np.maximum(values, 0)))
+        scatter, along = _jackknifed(problem, best.theta, bread)
         matrix = middle @ (scatter / bread.variance**2) @ middle
-    return Spread(np.asarray(matrix * (problem.mass / best.mass)), _inflation(problem, bread))
+    return Spread(np.asarray(matrix * (problem.mass / best.mass)), _inflation(problem, bread, along))
 
 
 def _bread(problem: TableProblem, best: Refined) -> _Bread:
@@ -89,92 +92,110 @@ def _bread(problem: TableProblem, best: Refined) -> _Bread:
     left = max(problem.mass - G.shape[1], 1.0)
     # The loss may stem from more rows than those of the search.
     variance = 1.0 if family.labels else max(2 * best.loss * problem.mass / best.mass / left, 1e-300)
-    sums = _sums(problem, theta)
+    equations = ArraySource(*problem.observed.rows).reduce(NormalEquations(family, theta))
+    assert equations.curvature is not None  # asked for by default
     prior = problem.last_prior.within(family).curvature(theta, family.layout(*theta.A.shape))
-    return _Bread(G, covariance_of(G.T @ (sums.curvature / variance + prior) @ G), variance, left, sums)
+    information = equations.curvature / variance + prior
+    root = G @ covariance_root(G.T @ information @ G)
+    # Squared lengths over those that single parameters would have alone.
+    known = np.diag(information) @ root**2 < _ILL_KNOWN
+    return _Bread(root, root[:, known].astype(np.float32), equations.curvature, variance, left)
 
 
-def _inflation(problem: TableProblem, bread: _Bread) -> float:
-    if problem.family.labels and problem.observed.rows.weight is None and problem.choices.covariance != "cluster":
+def _by_the_model(problem: TableProblem) -> bool:
+    """Tell whether rows cannot scatter otherwise than their noise model says: labels, one by one."""
+    return problem.family.labels and problem.observed.rows.weight is None and problem.choices.covariance != "cluster"
+
+
+def _inflation(problem: TableProblem, bread: _Bread, along: float) -> float:
+    if _by_the_model(problem):
         return 1.0
-    G = bread.tangent
-    scatter = G.T @ (bread.sums.scatter / bread.variance**2) @ G
-    counted = float((bread.inverse * scatter).sum()) * problem.mass / bread.left
-    return max(1.0, counted / float(max(G.shape[1], 1)))
+    free, known = bread.root.shape[1], bread.known.shape[1]
+    counted = along / bread.variance**2 * problem.mass / bread.left + free - known
+    return float(max(1.0, counted / max(free, 1)))
 
 
-def _sums(problem: TableProblem, theta: Parameters) -> _NoiseSums:
-    rows, groups = problem.observed.rows, _clusters(problem)
-    size = problem.family.size(*theta.A.shape)
-    curvature, scatter = np.zeros((size, size)), np.zeros((size, size))
-    totals = np.zeros((0 if groups is None else int(groups.max()) + 1, size))
-    for start in range(0, len(rows.y), _ROWS_AT_ONCE):
-        part = slice(start, start + _ROWS_AT_ONCE)
-        weight = np.ones(len(rows.y[part])) if rows.weight is None else rows.weight[part]
-        J, slope, information = _scores(problem.family, theta, Rows(rows.X[part], rows.y[part]))
-        curvature += _product(J, np.sqrt(weight * information))
-        if groups is not None:
-            np.add.at(totals, groups[part], J * (slope * weight)[:, None])
-        else:
-            scatter += _product(J, slope * (np.sqrt(weight) if problem.choices.weights == "frequency" else weight))
-    return _NoiseSums(curvature, scatter if groups is None else totals.T @ totals)
+def _scattered(problem: TableProblem, theta: Parameters, bread: _Bread) -> float:
+    """Return the squared scores along the known directions, all in all."""
+    groups = _clusters(problem)
+    if groups is None:
+        return sum(float(part.scores**2 @ _squares(part.J, bread.known)) for part in _parts(problem, theta))
+    totals = np.zeros((int(groups.max()) + 1, len(bread.root)))
+    for part in _parts(problem, theta):
+        np.add.at(totals, groups[part.which], part.J * part.scores[:, None])
+    return float(((totals @ bread.known) ** 2).sum())
 
 
-def _jackknifed(problem: TableProblem, theta: Parameters, root: Floats) -> Floats:
+def _jackknifed(problem: TableProblem, theta: Parameters, bread: _Bread) -> _Scatter:
     """Return the scatter of the scores that rows, or clusters of them, have in a fit that did not see them.
 
-    `root` times its transpose is the inverse of the information.
+    What it is along the known directions is that of the scores as they are.
     """
-    rows, groups = problem.observed.rows, _clusters(problem)
-    size = problem.family.size(*theta.A.shape)
-    scatter = np.zeros((size, size))
-    counted = problem.choices.weights == "frequency"
-    for part in _blocks(len(rows.y)) if groups is None else _members(groups):
-        weight = np.ones(len(rows.y[part])) if rows.weight is None else rows.weight[part]
-        J, slope, information = _scores(problem.family, theta, Rows(rows.X[part], rows.y[part]))
-        if groups is None:
-            once = information if counted else information * weight
-            leverage = np.minimum(once * ((J @ root) ** 2).sum(axis=1), _MOST_LEVERAGE)
-            scatter += _product(J, slope * (np.sqrt(weight) if counted else weight) / (1 - leverage))
-        else:
-            total = _without_itself(J, slope * weight, information * weight, root)
-            scatter += np.outer(total, total)
-    return scatter
+    groups = _clusters(problem)
+    scatter, along = np.zeros_like(bread.curvature), 0.0
+    if groups is None:
+        for part in _parts(problem, theta):
+            squares = _squares(part.J, bread.known)
+            along += float(part.scores**2 @ squares)
+            leverage = np.minimum(part.once / bread.variance * squares, _MOST_LEVERAGE)
+            scaled = part.J * (part.scores / (1 - leverage))[:, None].astype(part.J.dtype)
+            scatter += scaled.T @ scaled
+        return _Scatter(scatter, along)
+    for part in _parts(problem, theta, _members(groups)):
+        along += float(((part.scores @ part.J @ bread.known) ** 2).sum())
+        total = _without_itself(part, bread)
+        scatter += np.outer(total, total)
+    return _Scatter(scatter, along)
 
 
-def _without_itself(J: Floats, scores: Floats, information: Floats, root: Floats) -> Floats:
+def _without_itself(part: _Part, bread: _Bread) -> Floats:
     """Return the score (size,) of a group of rows in a fit that did not see them, to first order."""
-    scale = np.sqrt(information)
-    directions, sizes, _ = np.linalg.svd((J * scale[:, None]) @ root, full_matrices=False)
+    scale = np.sqrt(part.once)
+    J = part.J * scale[:, None]
+    directions, sizes, _ = np.linalg.svd(J @ (bread.known / np.sqrt(bread.variance)), full_matrices=False)
     leverage = np.minimum(sizes**2, _MOST_LEVERAGE)  # of the group on itself
-    residual = scores / np.maximum(scale, 1e-300)
+    residual = part.scores / np.maximum(scale, 1e-300)
     residual = residual + directions @ (leverage / (1 - leverage) * (directions.T @ residual))
-    return np.asarray((J * scale[:, None]).T @ residual)
+    return np.asarray(J.T @ residual)
+
+
+class _Part(NamedTuple):
+    """Some rows: which, the derivatives of r (n, size) in single precision, their weighted scores, and what each tells
+    about r if it was seen once, (n,) both."""
+
+    which: slice | NDArray[np.intp]
+    J: Floats
+    scores: Floats
+    once: Floats
+
+
+def _parts(problem: TableProblem, theta: Parameters, members: list[NDArray[np.intp]] | None = None) -> Iterator[_Part]:
+    """Go through the rows in blocks that stay in cache, or group by group."""
+    (X, y, weight), family = problem.observed.rows, problem.family
+    equations = NormalEquations(family, theta)
+    size = equations.block_rows(X.shape[1])
+    seen_often = problem.choices.weights == "frequency" and _clusters(problem) is None
+    blocks = [slice(start, start + size) for start in range(0, len(y), size)]
+    for which in blocks if members is None else members:
+        r, J = equations.linearised(X[which])
+        scores, once = family.likelihood.score(r, y[which]), family.likelihood.precision(r)
+        if weight is not None:
+            scores = scores * (np.sqrt(weight[which]) if seen_often else weight[which])
+            once = once if seen_often else once * weight[which]
+        yield _Part(which, J, scores, once)
+
+
+def _squares(J: Any, root: Any) -> Floats:
+    """Return the squared lengths (n,) of the rows of J times root."""
+    along = J @ root
+    return np.asarray(np.einsum("np,np->n", along, along), dtype=np.float64)
 
 
 def _clusters(problem: TableProblem) -> NDArray[np.intp] | None:
     return problem.observed.groups if problem.choices.covariance == "cluster" else None
 
 
-def _blocks(n: int) -> list[slice]:
-    return [slice(start, start + _ROWS_AT_ONCE) for start in range(0, n, _ROWS_AT_ONCE)]
-
-
 def _members(groups: NDArray[np.intp]) -> list[NDArray[np.intp]]:
     """Return the rows of each group."""
     order = np.argsort(groups, kind="stable")
     return np.split(order, np.flatnonzero(np.diff(groups[order])) + 1)
-
-
-def _product(J: Floats, scale: Floats) -> Floats:
-    """Return J' diag(scale^2) J, from single precision as everywhere."""
-    scaled = J * scale[:, None].astype(J.dtype)
-    return np.asarray(scaled.T @ scaled, dtype=np.float64)
-
-
-def _scores(family: Family, theta: Parameters, rows: Rows) -> tuple[Floats, Floats, Floats]:
-    """Return derivatives of r (n, size), and of the log-likelihood in r and the information about r, (n,) each."""
-    J = NormalEquations(family, theta).jacobian(rows.X)
-    r = family.activation.value(rows.X @ theta.A.T + theta.b) @ theta.u + theta.c
-    information = family.likelihood.precision(r)
-    return J, (family.likelihood.working(r, rows.y) - r) * information, information

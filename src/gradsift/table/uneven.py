@@ -54,7 +54,7 @@ def _log_variance(problem: TableProblem, theta: Parameters) -> Floats | None:
     design, residual = _design(problem, theta, problem.rows)
     squares = residual**2
     logs = np.log(squares + _LEAST_SQUARE * squares.mean() + 1e-300)
-    slopes = np.linalg.lstsq(design, logs, rcond=1e-10)[0]
+    slopes = np.linalg.lstsq(design.T @ design, design.T @ logs, rcond=1e-10)[0]
     left, all_of_it = ((logs - design @ slopes) ** 2).sum(), ((logs - logs.mean()) ** 2).sum()
     statistic = len(logs) * (1 - left / max(all_of_it, 1e-300))
     return slopes if chi2.sf(statistic, design.shape[1] - 1) < _UNEVEN else None
