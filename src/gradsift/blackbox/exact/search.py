@@ -26,11 +26,12 @@ from .arcs import suspected_arcs
 from .bumps import read_bump
 from .certificate import certify, far_points, fresh_points, smallest_angle
 from .circle import CircleScan, scan_circle
-from .exact_policy import BUMPS, SEARCH, SearchPolicy
+from .exact_policy import BUMPS, JOINT, SEARCH, SearchPolicy
 from .families import AlgebraicTails, WrongFamily
 from .frames import PlaneFrame, frame_through
 from .joint import Solution, parameter_errors, solve_jointly
 from .net import Net, empty_net
+from .outwards import doubtful_rows, solve_outwards
 from .pairs import read_pairs
 from .plane import settle_in_plane
 from .polish import polish
@@ -154,14 +155,17 @@ class Search:
         self.known = empty_net(self.link, self.ledger.n_features, rays.intercept, self.ledger.linear)
         raise_if_drowned(self.ledger, self.policy.circle * rays.scale)
         last: Identification | None = None
-        idle = 0
+        idle = n_leaving = 0
         radius = self.policy.circle * rays.scale
-        for attempt in range(self.policy.most_attempts):
+        for attempt in range(self.policy.most_attempts + self.policy.fine_attempts):
+            if attempt - n_leaving == self.policy.most_attempts:
+                break
             before = self.known.k
             self._look(rays, attempt, radius)
             if not self.known.k and not self.further_out and last is None:
                 raise_if_shapeless(self.scans[-1], self.link, self.ledger.n_queries)
             if self.n_left:  # seen, and left to another plane: there is nothing to fit or to mend before that
+                n_leaving += 1
                 continue
             idle = idle + 1 if self.known.k <= before else 0
             rows = at_rows(self.known, self.ledger)
@@ -234,8 +238,9 @@ class Search:
         return frame, angles[:n_flat], answers[:n_flat]
 
     def joint(self) -> Solution:
-        """Fit all answers."""
-        return solve_jointly(self.known, self.ledger)
+        """Fit all answers, the furthest of them last if that fails."""
+        fit = solve_jointly(self.known, self.ledger)
+        return fit if fit.chi < self.limits.residuals else solve_outwards(fit, self.ledger, self.limits.residuals)
 
     def after_a_misfit(self, fit: Solution) -> Net:
         """Return what is still believed when a joint fit does not meet all answers."""
@@ -248,7 +253,8 @@ class Search:
     def complete(self, rows: AtRows, idle: int) -> bool:
         """Say whether the units seem to be all: no answer is off by more than their own inaccuracy."""
         most = self.policy.complete * np.abs(self.known.u).min() + self.inaccuracy(rows)
-        return not (np.abs(rows.residuals) > most).any()
+        off = np.abs(rows.residuals) > most
+        return not off.any() or not (off & ~doubtful_rows(self.known, self.ledger, JOINT.shares[0])).any()
 
     def _only_far_rows_missed(self, rows: AtRows, radius: float) -> bool:
         """Say whether what is missing lies far out: all rows up to the circle are met up to a constant."""
