@@ -238,7 +238,7 @@ class Ledger:
             )
 
     def _asked(self, rows: Array) -> Floats:
-        with all_threads():
+        with all_threads(float(rows.shape[0]) * rows.shape[1] * max(self.n_units, 1)):
             if self.arrays is IN_MEMORY:
                 return self.oracle(rows)
             return np.asarray(self.arrays.get(self.oracle.ask_there(self.arrays.put(rows))))
