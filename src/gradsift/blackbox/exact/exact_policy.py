@@ -172,6 +172,14 @@ class JointPolicy:
 
 
 @dataclass(frozen=True)
+class PrunePolicy:
+    """Units that a joint fit speaks against."""
+
+    many: int = 100  # units, from which on dropping all of them helps nobody; guess
+    share: float = 1e-3  # of the largest miss: rows that say which unit is wrong, where all are missed; guess
+
+
+@dataclass(frozen=True)
 class PolishPolicy:
     """One more query where a bound is too large."""
 
@@ -236,6 +244,7 @@ PAIRS = PairPolicy()
 BUMPS = BumpPolicy()
 FAMILY = FamilyPolicy()
 JOINT = JointPolicy()
+PRUNE = PrunePolicy()
 POLISH = PolishPolicy()
 FAR_LOOK = FarPolicy()
 REFUSAL = RefusalPolicy()

@@ -32,6 +32,8 @@ def doubtful_rows(net: Net, ledger: Ledger, share: float) -> NDArray[np.bool_]:
 def solve_outwards(fit: Solution, ledger: Ledger, most: float) -> Solution:
     """Return a joint fit that misses no row by `most` rounding errors, where doubtful rows alone stood in its way.
 
+    Else return the one that failed, in which rows further out count for nothing: what it misses tells what is wrong.
+
     Parameters
     ----------
     fit : Solution
@@ -53,9 +55,7 @@ def solve_outwards(fit: Solution, ledger: Ledger, most: float) -> Solution:
         ledger.aside = frozenset(np.flatnonzero(aside).tolist())
         closer = solve_jointly(net, ledger)
         ledger.aside = frozenset()
-        if not closer.chi < most:
-            return fit
-        net = closer.net
-        if not aside.any():
+        if not closer.chi < most or not aside.any():
             return closer
+        net = closer.net
     return fit

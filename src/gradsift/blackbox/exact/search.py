@@ -12,7 +12,7 @@ from ...activations import get_activation
 from ...checking import Floats, as_generator, at_least
 from ...checks import EXACT, ExactLimits, Verdict, any_method, exact, n_of
 from ...errors import BudgetSpent, NotIdentifiable
-from ...forecasting import most_without_asking
+from ...forecasting import Pace
 from ...geometry import orthonormal_rows
 from ...oracle import Oracle
 from ..asking import Ledger
@@ -93,7 +93,7 @@ def identify(
         get_activation(activation)
     if oracle.n_features < 2:
         raise NotIdentifiable("In one dimension all units are parallel and cannot be separated; fit samples instead.")
-    ledger = ledger or Ledger(oracle, max_queries, progress, patience=most_without_asking("exact", False))
+    ledger = ledger or Ledger(oracle, max_queries, progress, pace=Pace("exact"))
     search = Search(ledger, as_generator(rng))
     try:
         with one_thread():
@@ -176,7 +176,10 @@ class Search:
             if fit is None or not fit.chi < self.limits.residuals:
                 others = self.known if fit is None else self.after_a_misfit(fit)
                 if fit is not None:
-                    self.notes.append(f"attempt {attempt + 1}: joint fit misses by {fit.chi:.3g} rounding errors")
+                    self.notes.append(
+                        f"attempt {attempt + 1}: joint fit misses by {fit.chi:.3g} rounding errors, "
+                        f"{n_of(fit.net.k - others.k, 'unit')} of {fit.net.k} suspected"
+                    )
                 fit = self._mended(self.policy.circle * rays.scale) if self.policy.mends else None
             if fit is None:
                 self.known = others
@@ -192,9 +195,8 @@ class Search:
             return last
         if self.close is not None:
             return self._nearly(self.close)
-        raise NotIdentifiable(
-            why_incomplete(self.known.k, self.scans, self.link, self.ledger.n_queries), self.partial()
-        )
+        why = why_incomplete(self.known.k, self.scans, self.link, self.ledger.n_queries)
+        raise NotIdentifiable(" ".join([why, *(f"Last {note}." for note in self.notes[-1:])]), self.partial())
 
     def seen(self, link: Link) -> Link:
         """Return the sigmoid as the answers show it."""
