@@ -167,7 +167,7 @@ class JointPolicy:
     most_iterations: int = 8  # guess
     same: float = 1e-3  # change of arguments up to which factored equations still hold; guess
     dense: int = 450  # unknowns up to which one dense factorisation is fast enough; guess
-    shares: tuple[float, ...] = (1e-7, 1e-9, 1e-11, 0.0)  # errors of units in fits from near to far rows; (300, 500)
+    shares: tuple[float, ...] = (1e-5, 1e-7, 1e-9, 1e-11, 0.0)  # errors of units in fits from near to far; (300, 500)
     dense_if_coarse: int = 2000  # the same where many rows lie near the origin and all units move on them; guess
 
 
@@ -175,7 +175,7 @@ class JointPolicy:
 class PrunePolicy:
     """Units that a joint fit speaks against."""
 
-    many: int = 100  # units, from which on dropping all of them helps nobody; guess
+    many: int = 100  # units, from which on dropping all of them, or fitting all but a missing one, helps nobody; guess
     share: float = 1e-3  # of the largest miss: rows that say which unit is wrong, where all are missed; guess
 
 
