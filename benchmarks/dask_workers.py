@@ -1,11 +1,11 @@
-"""The kernel pass on a Dask cluster of one and of two worker processes, on the same rows.
+"""The kernel pass on Dask clusters of one, two and more worker processes of one thread each, on the same rows.
 
-python benchmarks/dask_workers.py [--rows 3145728] [--points 200] [--save]
+python benchmarks/dask_workers.py [--rows 3145728] [--points 200] [--workers 1 2 4 8] [--save]
 
-Rows are drawn in the workers that summarise them, so that none travel. Both clusters are up at once and take turns,
+Rows are drawn in the workers that summarise them, so that none travel. All clusters are up at once and take turns,
 one pass each; the ratio is that of the best times, since on a shared machine the others are its neighbours' work.
-Where the neighbours never rest, the ratio of CPU seconds (one worker's over the busier of two) says what free cores
-would give.
+Where the neighbours never rest, the ratio of CPU seconds (one worker's over the busiest of several) says what free
+cores would give.
 """
 
 from __future__ import annotations
@@ -46,23 +46,25 @@ def busiest(client: Client, before: dict) -> float:
     return max(now - before[worker] for worker, now in client.run(time.process_time).items())
 
 
-def measure(n: int, summary: KernelSummary, seed: int, repeats: int) -> tuple[dict, dict, dict]:
-    """Return the seconds of every pass, the busier worker's CPU seconds, and the gradients, for one and two workers."""
-    seconds, cpu, values = {1: [], 2: []}, {1: [], 2: []}, {}
+def measure(
+    n: int, summary: KernelSummary, seed: int, repeats: int, sizes: list[int]
+) -> tuple[dict[int, list[float]], dict[int, list[float]], dict[int, np.ndarray]]:
+    """Return the seconds of every pass, the busiest worker's CPU seconds, and the gradients, by number of workers."""
+    seconds, cpu, values = {size: [] for size in sizes}, {size: [] for size in sizes}, {}
     with contextlib.ExitStack() as stack:
-        clients = {workers: cluster(stack, workers) for workers in seconds}
+        clients = {size: cluster(stack, size) for size in sizes}
         sources = {}
-        for workers, client in clients.items():
+        for size, client in clients.items():
             with client.as_current():
-                sources[workers] = rows(n, seed)
-                sources[workers].require_spread()  # imports gradsift in the workers and computes the rows
+                sources[size] = rows(n, seed)
+                sources[size].require_spread()  # imports gradsift in the workers and computes the rows
         for _ in range(repeats):
-            for workers, client in clients.items():
+            for size, client in clients.items():
                 with client.as_current():
                     before, start = client.run(time.process_time), time.perf_counter()
-                    values[workers] = sources[workers].reduce(summary).values
-                    seconds[workers].append(time.perf_counter() - start)
-                    cpu[workers].append(busiest(client, before))
+                    values[size] = sources[size].reduce(summary).values
+                    seconds[size].append(time.perf_counter() - start)
+                    cpu[size].append(busiest(client, before))
     return seconds, cpu, values
 
 
@@ -72,30 +74,26 @@ def main() -> None:
     parser.add_argument("--points", type=int, default=200)
     parser.add_argument("--repeats", type=int, default=8)
     parser.add_argument("--seed", type=int, default=2026)
+    parser.add_argument(
+        "--workers", type=int, nargs="+", default=[1, 2], help="the first is what others are compared with"
+    )
     parser.add_argument("--save", action="store_true", help="write results/dask_workers.json")
     options = parser.parse_args()
     points = np.random.default_rng([options.seed, 1]).standard_normal((options.points, D)) * 0.3
-    times, cpu, values = measure(options.rows, KernelSummary(points), options.seed, options.repeats)
-    best = {workers: min(taken) for workers, taken in times.items()}
-    same = bool(np.array_equal(values[1], values[2]))
+    summary, first = KernelSummary(points), options.workers[0]
+    times, cpu, values = measure(options.rows, summary, options.seed, options.repeats, options.workers)
+    speedup = {size: min(times[first]) / min(times[size]) for size in options.workers}
+    free = {size: min(cpu[first]) / min(cpu[size]) for size in options.workers}
+    same = all(bool(np.array_equal(values[first], value)) for value in values.values())
     load = os.getloadavg()[0]
-    print(f"{options.rows} rows x {D}, {options.points} points: {best[1]:.2f} s on one worker, {best[2]:.2f} s on two")
-    free = min(cpu[1]) / min(cpu[2])
-    print(f"{best[1] / best[2]:.2f}x (asked 1.6x), {free:.2f}x in CPU seconds; same bits: {same}")
-    print(f"{os.cpu_count()} cores under load {load:.1f}")
+    print(f"{options.rows} rows x {D}, {options.points} points, {os.cpu_count()} cores under load {load:.1f}")
+    for size in options.workers:
+        print(f"{size} workers: {min(times[size]):.2f} s, {speedup[size]:.2f}x, {free[size]:.2f}x in CPU seconds")
+    print(f"same bits: {same}")
     if options.save:
         facts = {"n": options.rows, "points": options.points, "cores": os.cpu_count(), "load_average": load}
-        save(
-            "dask_workers",
-            {
-                **facts,
-                "seconds": times,
-                "cpu_seconds": cpu,
-                "speedup": best[1] / best[2],
-                "cpu_speedup": free,
-                "same_bits": same,
-            },
-        )
+        measured = {"seconds": times, "cpu_seconds": cpu, "speedup": speedup, "cpu_speedup": free, "same_bits": same}
+        save("dask_workers", facts | measured)
 
 
 if __name__ == "__main__":

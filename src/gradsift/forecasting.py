@@ -6,7 +6,6 @@ The formulas are fits to the medians of ``benchmarks/results/black_box_exact.jso
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -14,7 +13,7 @@ import numpy as np
 
 from .checking import at_least, whole
 
-__all__ = ["HASTE", "PATIENCE", "Forecast", "Patience", "forecast", "most_without_asking"]
+__all__ = ["HASTE", "PATIENCE", "Forecast", "Pace", "Patience", "forecast"]
 
 _KINDS = ("exact", "float32", "noise", "labels")
 
@@ -114,12 +113,23 @@ def _median(d: int, k: int, answers: str, noise: float, accuracy: float, bounded
     return exact if answers == "exact" else 23 + exact + 2.2 * unknowns  # rows "float32" and "decimals"
 
 
-def most_without_asking(answers: str, bounded: bool, patience: Patience = PATIENCE) -> Callable[[int, int], int]:
-    """Return the function (inputs, units seen so far) -> rows after which a run without a budget stops."""
-    least = 20 if bounded else 1  # inside a box units are not seen one by one
+class Pace(NamedTuple):
+    """What a run should cost by the units seen so far, and when one without a budget stops."""
 
-    def most(n_features: int, n_units: int) -> int:
-        expected = _median(n_features, max(n_units, least), answers, 0.1, 1e-3, bounded)
-        return max(patience.least, int(patience.times * expected))
+    answers: str
+    bounded: bool = False
+    patience: Patience = PATIENCE
 
-    return most
+    def expected(self, n_features: int, n_units: int) -> int | None:
+        """Return the queries in all that these units should cost; None where that depends on more than them."""
+        if not n_units or self.bounded or self.answers not in ("exact", "float32"):
+            return None
+        return round(self._median(n_features, n_units))
+
+    def most(self, n_features: int, n_units: int) -> int:
+        """Return the rows after which a run without a budget stops."""
+        least = 20 if self.bounded else 1  # inside a box units are not seen one by one
+        return max(self.patience.least, int(self.patience.times * self._median(n_features, max(n_units, least))))
+
+    def _median(self, n_features: int, n_units: int) -> float:
+        return _median(n_features, n_units, self.answers, 0.1, 1e-3, self.bounded)

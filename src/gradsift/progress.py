@@ -108,9 +108,12 @@ class _Bar:
         pause = _SILENCE
         while not self.closed.wait(pause):
             stage, done, total = self.latest
+            elapsed = time.monotonic() - self.started
             of = "" if total is None else f", {done:,.6g} of {total:,.6g}"
+            if total is not None and 0 < done < total:
+                of += f", about {elapsed * (total / done - 1):.0f} s left"
             with contextlib.suppress(OSError, ValueError, AttributeError):  # nobody reads stderr any more
-                sys.stderr.write(f"gradsift: at work for {time.monotonic() - self.started:.0f} s: {stage}{of}\n")
+                sys.stderr.write(f"gradsift: at work for {elapsed:.0f} s: {stage}{of}\n")
                 sys.stderr.flush()
             pause *= 2
 

@@ -344,7 +344,7 @@ def _with_first_look(found: Recovery) -> Recovery:
 
 
 def _report_queries(progress: Progress) -> None:
-    report(f"{progress.step} ({progress.n_units} units)", progress.n_queries)
+    report(f"{progress.step} ({progress.n_units} units)", progress.n_queries, progress.expected)
 
 
 def _with_outputs(found: Recovery, source: Oracle, roundings: tuple[Rounding, ...]) -> Recovery:

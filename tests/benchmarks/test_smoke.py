@@ -24,6 +24,8 @@ SMALL = {
     "cpu_kernel": (["--rows", "2000", "--points", "20", "--repeats", "1"], "(asked 40%)"),
     "dask_workers": (["--rows", "20000", "--points", "5", "--repeats", "1"], "same bits: True"),
     "fuzz": (["--seeds", "1", "--share", "0.002"], " runs, 0 defects"),
+    "journal_rate": (["--rows", "2000", "--batch", "500"], "answers read back"),
+    "gpu_fit": (["--rows", "2000", "--device", "cpu", "--repeats", "1"], "after loading"),
     "gpu_kernel": (["--rows", "5000", "--points", "50", "--repeats", "1"], "CUDA device"),
     "out_of_core": (["--rows", "3000"], "moments at"),
     "kernel_gradients": (["--rows", "2000", "--points", "20"], "x the literal loop"),

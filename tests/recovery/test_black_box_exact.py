@@ -133,6 +133,15 @@ def test_progress_counts_up_to_the_final_number():
     assert heard[-1].budget_left == 500 - found.n_queries
 
 
+def test_progress_foretells_the_end_once_units_are_seen():
+    truth, heard = teacher(40, 10), []
+    found = identify(gs.Oracle(truth.predict, 40), rng=0, progress=heard.append)
+    assert heard[0].expected is None
+    probing = [h.expected for h in heard if h.step == "probe" and h.expected is not None]
+    assert probing
+    assert max(abs(expected - found.n_queries) for expected in probing) < 0.2 * found.n_queries
+
+
 def test_diagnostics_hold_the_scan_for_a_figure():
     truth = teacher(5, 3)
     found = identify(gs.Oracle(truth.predict, 5), rng=0)

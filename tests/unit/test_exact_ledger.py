@@ -41,4 +41,4 @@ def test_progress_hears_of_every_batch():
     ledger.ask(np.zeros((2, 2)), "rays")
     ledger.n_units = 4
     ledger.ask(np.zeros((3, 2)), "scan")
-    assert [tuple(h) for h in heard] == [("rays", 2, 0, 8), ("scan", 5, 4, 5)]
+    assert [tuple(h) for h in heard] == [("rays", 2, 0, 8, None), ("scan", 5, 4, 5, None)]

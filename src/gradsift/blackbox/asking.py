@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ..checking import Floats
 from ..errors import BudgetSpent
+from ..forecasting import Pace
 from ..oracle import Oracle
 from .arrays import IN_MEMORY, Array, Arrays, arrays_beside
 from .result import Progress
@@ -78,10 +79,10 @@ class Ledger:
         step: float = 0.0,
         eps: float = EPS,
         own: Callable[[Floats], Floats] | None = None,
-        patience: Callable[[int, int], int] | None = None,
+        pace: Pace | None = None,
     ) -> None:
         self.oracle, self.max_queries, self.progress = oracle, max_queries, progress
-        self._grain, self._patience = _Grain(step, eps, own), patience
+        self._grain, self._pace = _Grain(step, eps, own), pace
         self.spent: dict[str, int] = {}
         self.largest = 0.0
         self.linear: Floats | None = None
@@ -234,9 +235,14 @@ class Ledger:
             self._note_size(rows, parts[-1])
             self.spent[step] = self.spent.get(step, 0) + len(parts[-1])
             if self.progress is not None:
-                left = None if self.max_queries is None else self.max_queries - self.n_queries
-                self.progress(Progress(step, self.n_queries, self.n_units, left))
+                self.progress(self._progress(step))
         return np.concatenate(parts) if parts else np.empty(0)
+
+    def _progress(self, step: str) -> Progress:
+        left = None if self.max_queries is None else self.max_queries - self.n_queries
+        expected = None if self._pace is None else self._pace.expected(self.n_features, self.n_units)
+        ahead = expected is not None and expected > self.n_queries
+        return Progress(step, self.n_queries, self.n_units, left, expected if ahead else None)
 
     def _keep_to_budget(self, n: int, step: str) -> None:
         if self.max_queries is not None and self.n_queries + n > self.max_queries:
@@ -246,20 +252,20 @@ class Ledger:
             )
 
     def _asked(self, rows: Array) -> Floats:
-        with all_threads():
+        with all_threads(float(rows.shape[0]) * rows.shape[1] * max(self.n_units, 1)):
             if self.arrays is IN_MEMORY:
                 return self.oracle(rows)
             return np.asarray(self.arrays.get(self.oracle.ask_there(self.arrays.put(rows))))
 
     def lose_no_patience(self) -> None:
         """Go on as long as budgets allow."""
-        self._patience = None
+        self._pace = None
 
     def _stop_at_patience(self, n: int) -> None:
         """Raise where nobody set a budget and a step leads far beyond what the units seen so far should cost."""
-        if self._patience is None or self.max_queries is not None or self.oracle.max_queries is not None:
+        if self._pace is None or self.max_queries is not None or self.oracle.max_queries is not None:
             return
-        most = self._patience(self.n_features, self.n_units)
+        most = self._pace.most(self.n_features, self.n_units)
         if self.n_queries + n > most:
             raise BudgetSpent(
                 f"{self.n_queries} queries are spent without an end in sight, and the next step leads beyond {most}, "

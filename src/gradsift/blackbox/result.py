@@ -13,12 +13,17 @@ __all__ = ["Identification", "Progress", "Verification"]
 
 
 class Progress(NamedTuple):
-    """What a progress callback receives after each batch of queries."""
+    """What a progress callback receives after each batch of queries.
+
+    `expected` is how many queries the units seen so far should cost in all; None before there are any, once that many
+    are asked, and where it depends on more than them.
+    """
 
     step: str
     n_queries: int
     n_units: int
     budget_left: int | None
+    expected: int | None = None
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,12 @@ from contextvars import ContextVar
 from functools import cache
 from typing import Any
 
+import numpy as np
 from threadpoolctl import ThreadpoolController
 
 __all__ = ["all_threads", "one_thread"]
+
+_WORTH_A_THREAD = 2**24  # products of a matrix product; black_box_large, 784x64 and 784x256 with 4 and 16 threads
 
 _usual: ContextVar[int] = ContextVar("_usual", default=0)  # threads outside of `one_thread`; 0 outside of it
 
@@ -39,10 +42,11 @@ def one_thread() -> Iterator[None]:
 
 
 @contextmanager
-def all_threads() -> Iterator[None]:
-    """Inside :func:`one_thread`, let linear algebra use as many as before."""
-    if not _usual.get():
+def all_threads(products: float = np.inf) -> Iterator[None]:
+    """Inside :func:`one_thread`, let linear algebra use as many as before, or as this many products are worth."""
+    n_threads = int(min(_usual.get(), products / _WORTH_A_THREAD))
+    if n_threads < 2:
         yield
         return
-    with _controller().limit(limits=_usual.get()):
+    with _controller().limit(limits=n_threads):
         yield

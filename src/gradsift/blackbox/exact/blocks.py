@@ -156,7 +156,7 @@ class BlockSystem:
             xp.add_rows(design, cores.rows, -cores.times_shared(self.shared_rows))
         # Rows that are a million times more precise than the cores foretell would drown the unit matrix in rounding.
         spread[diagonal, diagonal] *= 1 + 1e-12
-        with all_threads():
+        with all_threads(float(m) ** 3 / 3):
             self.factor, self.design = xp.cholesky(spread), design
             white = xp.divide_lower(self.factor, design)
             self.scale = xp.columns_lengths(white)

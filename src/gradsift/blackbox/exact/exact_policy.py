@@ -51,7 +51,7 @@ class SearchPolicy:
 
     circle: float = 20.0  # radius of the circle over the radius at which a ray is flat; all rows
     growth: float = 2.0  # of the circle from one attempt to the next; guess
-    most_attempts: int = 6  # guess
+    most_attempts: int = 6  # circles beside those that left units to the next one; guess
     fine_attempts: int = 3  # circles on which only units that can be read finely are read; guess
     most_idle: int = 2  # circles in a row on which all units overlap by chance, before any is known; guess
     mends: bool = True  # looks for what cancels far out where only rows near the origin are missed
@@ -167,7 +167,16 @@ class JointPolicy:
     most_iterations: int = 8  # guess
     same: float = 1e-3  # change of arguments up to which factored equations still hold; guess
     dense: int = 450  # unknowns up to which one dense factorisation is fast enough; guess
+    shares: tuple[float, ...] = (1e-5, 1e-7, 1e-9, 1e-11, 0.0)  # errors of units in fits from near to far; (300, 500)
     dense_if_coarse: int = 2000  # the same where many rows lie near the origin and all units move on them; guess
+
+
+@dataclass(frozen=True)
+class PrunePolicy:
+    """Units that a joint fit speaks against."""
+
+    many: int = 100  # units, from which on dropping all of them, or fitting all but a missing one, helps nobody; guess
+    share: float = 1e-3  # of the largest miss: rows that say which unit is wrong, where all are missed; guess
 
 
 @dataclass(frozen=True)
@@ -236,6 +245,7 @@ PAIRS = PairPolicy()
 BUMPS = BumpPolicy()
 FAMILY = FamilyPolicy()
 JOINT = JointPolicy()
+PRUNE = PrunePolicy()
 POLISH = PolishPolicy()
 FAR_LOOK = FarPolicy()
 REFUSAL = RefusalPolicy()

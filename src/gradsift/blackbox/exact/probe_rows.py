@@ -36,7 +36,7 @@ def placed(net: Net, xp: Arrays) -> Placed:
 
 def values_at(at: Placed, rows: Array, xp: Arrays) -> Array:
     """Return what a network says at rows (n, d) among the same arrays."""
-    with all_threads():
+    with all_threads(float(rows.shape[0]) * at.net.a.size):
         values = xp.value(at.net.link.odd)(rows @ at.a.T + at.b) @ at.u + at.net.c
         return values if at.linear is None else values + rows @ at.linear
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..asking import Ledger
-from .exact_policy import digits_of
+from .exact_policy import PRUNE, digits_of
 from .joint import Solution
 from .net import Net
 from .probe_rows import evaluate, placed, stack_probes
@@ -47,10 +48,21 @@ def without_contaminated(net: Net, ledger: Ledger) -> Net:
 
 
 def without_suspects(fit: Solution, ledger: Ledger, most: float) -> Net:
-    """Return the network without the units that are most active on the rows it misses by `most` times the rounding."""
-    net = fit.net
-    missed = fit.row_chi > most
+    """Return the network without the units that are most active on the rows it misses by `most` times the rounding.
+
+    A few bad units can keep a large fit from its first step, so that every row is missed: then only those count that
+    are missed by far more than the others.
+    """
+    suspects = _most_active(fit, ledger, most)
+    if suspects.all() and fit.net.k >= PRUNE.many:
+        suspects = _most_active(fit, ledger, max(most, PRUNE.share * fit.chi))
+    return fit.net.only(~suspects)
+
+
+def _most_active(fit: Solution, ledger: Ledger, most: float) -> NDArray[np.bool_]:
+    """Say which units are the most active ones on a row that is missed by this much, or miss a probe of their own."""
+    net, missed = fit.net, fit.row_chi > most
     active = np.abs(net.u) * net.link.odd.derivative(net.arguments(ledger.X[missed]))  # (n, k)
     suspects = fit.probe_chi > most
     suspects[np.argmax(active, axis=1)] = True
-    return net.only(~suspects)
+    return suspects

@@ -108,7 +108,7 @@ def compare(net: Net, replies: AllReplies) -> NetSeen:
     """Evaluate a network at all replies; O(k d (m + k)) flops."""
     xp, ledger, link = replies.xp, replies.ledger, net.link
     at = placed(net, xp)
-    with all_threads():
+    with all_threads(float(len(replies.X)) * net.a.size):
         arguments = replies.X @ at.a.T + at.b
     values = xp.value(link.odd)(arguments)
     slopes = xp.derivative(link.odd)(arguments) * at.u

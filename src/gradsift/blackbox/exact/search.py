@@ -7,12 +7,13 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...activations import get_activation
 from ...checking import Floats, as_generator, at_least
 from ...checks import EXACT, ExactLimits, Verdict, any_method, exact, n_of
 from ...errors import BudgetSpent, NotIdentifiable
-from ...forecasting import most_without_asking
+from ...forecasting import Pace
 from ...geometry import orthonormal_rows
 from ...oracle import Oracle
 from ..asking import Ledger
@@ -26,11 +27,12 @@ from .arcs import suspected_arcs
 from .bumps import read_bump
 from .certificate import certify, far_points, fresh_points, smallest_angle
 from .circle import CircleScan, scan_circle
-from .exact_policy import BUMPS, SEARCH, SearchPolicy
+from .exact_policy import BUMPS, JOINT, PRUNE, SEARCH, SearchPolicy
 from .families import AlgebraicTails, WrongFamily
 from .frames import PlaneFrame, frame_through
 from .joint import Solution, parameter_errors, solve_jointly
 from .net import Net, empty_net
+from .outwards import doubtful_rows, solve_outwards
 from .pairs import read_pairs
 from .plane import settle_in_plane
 from .polish import polish
@@ -92,7 +94,7 @@ def identify(
         get_activation(activation)
     if oracle.n_features < 2:
         raise NotIdentifiable("In one dimension all units are parallel and cannot be separated; fit samples instead.")
-    ledger = ledger or Ledger(oracle, max_queries, progress, patience=most_without_asking("exact", False))
+    ledger = ledger or Ledger(oracle, max_queries, progress, pace=Pace("exact"))
     search = Search(ledger, as_generator(rng))
     try:
         with one_thread():
@@ -154,26 +156,32 @@ class Search:
         self.known = empty_net(self.link, self.ledger.n_features, rays.intercept, self.ledger.linear)
         raise_if_drowned(self.ledger, self.policy.circle * rays.scale)
         last: Identification | None = None
-        idle = 0
+        idle = n_leaving = 0
         radius = self.policy.circle * rays.scale
-        for attempt in range(self.policy.most_attempts):
+        for attempt in range(self.policy.most_attempts + self.policy.fine_attempts):
+            if attempt - n_leaving == self.policy.most_attempts:
+                break
             before = self.known.k
             self._look(rays, attempt, radius)
             if not self.known.k and not self.further_out and last is None:
                 raise_if_shapeless(self.scans[-1], self.link, self.ledger.n_queries)
             if self.n_left:  # seen, and left to another plane: there is nothing to fit or to mend before that
+                n_leaving += 1
                 continue
             idle = idle + 1 if self.known.k <= before else 0
             rows = at_rows(self.known, self.ledger)
-            far_out = self._only_far_rows_missed(rows, radius) or (self.further_out and not self.known.k)
-            radius *= self.policy.leap if far_out else self.policy.growth
             missing = not self.known.k or not self.complete(rows, idle)
+            far_out = missing and (self._only_far_rows_missed(rows, radius) or (self.further_out and not self.known.k))
+            radius *= self.policy.leap if far_out else self.policy.growth
             fit = None if missing else self.joint()
             if fit is None or not fit.chi < self.limits.residuals:
                 others = self.known if fit is None else self.after_a_misfit(fit)
                 if fit is not None:
-                    self.notes.append(f"attempt {attempt + 1}: joint fit misses by {fit.chi:.3g} rounding errors")
-                fit = self._mended(self.policy.circle * rays.scale) if self.policy.mends else None
+                    self.notes.append(
+                        f"attempt {attempt + 1}: joint fit misses by {fit.chi:.3g} rounding errors, "
+                        f"{n_of(fit.net.k - others.k, 'unit')} of {fit.net.k} suspected"
+                    )
+                fit = self._mended(rows, self.policy.circle * rays.scale) if self.policy.mends else None
             if fit is None:
                 self.known = others
                 given_up = idle > (self.policy.patience if self.known.k else self.policy.most_idle) and not far_out
@@ -188,9 +196,8 @@ class Search:
             return last
         if self.close is not None:
             return self._nearly(self.close)
-        raise NotIdentifiable(
-            why_incomplete(self.known.k, self.scans, self.link, self.ledger.n_queries), self.partial()
-        )
+        why = why_incomplete(self.known.k, self.scans, self.link, self.ledger.n_queries)
+        raise NotIdentifiable(" ".join([why, *(f"Last {note}." for note in self.notes[-1:])]), self.partial())
 
     def seen(self, link: Link) -> Link:
         """Return the sigmoid as the answers show it."""
@@ -234,8 +241,9 @@ class Search:
         return frame, angles[:n_flat], answers[:n_flat]
 
     def joint(self) -> Solution:
-        """Fit all answers."""
-        return solve_jointly(self.known, self.ledger)
+        """Fit all answers, the furthest of them last if that fails."""
+        fit = solve_jointly(self.known, self.ledger)
+        return fit if fit.chi < self.limits.residuals else solve_outwards(fit, self.ledger, self.limits.residuals)
 
     def after_a_misfit(self, fit: Solution) -> Net:
         """Return what is still believed when a joint fit does not meet all answers."""
@@ -247,8 +255,13 @@ class Search:
 
     def complete(self, rows: AtRows, idle: int) -> bool:
         """Say whether the units seem to be all: no answer is off by more than their own inaccuracy."""
+        return not self._off(rows).any()
+
+    def _off(self, rows: AtRows) -> NDArray[np.bool_]:
+        """Say which answers speak of a unit that is missing: off, and not for the last digits of a unit, (n,)."""
         most = self.policy.complete * np.abs(self.known.u).min() + self.inaccuracy(rows)
-        return not (np.abs(rows.residuals) > most).any()
+        off = np.asarray(np.abs(rows.residuals) > most)
+        return off & ~doubtful_rows(self.known, self.ledger, JOINT.shares[0]) if off.any() else off
 
     def _only_far_rows_missed(self, rows: AtRows, radius: float) -> bool:
         """Say whether what is missing lies far out: all rows up to the circle are met up to a constant."""
@@ -258,11 +271,13 @@ class Search:
         spread = np.abs(residuals[near] - np.median(residuals[near])).max()
         return bool(spread < wrong < np.abs(residuals).max())
 
-    def _mended(self, radius: float) -> Solution | None:
+    def _mended(self, rows: AtRows, radius: float) -> Solution | None:
         """Where only rows near the origin are missed, read what cancels far out, and return a fit that misses none.
 
-        Costs nothing where rows further out are missed, too: then a unit is lacking.
+        Costs no query where rows further out are missed, too: then a unit is lacking.
         """
+        if self.known.k >= PRUNE.many and (self._off(rows) & ~self._near(radius)).any():  # a joint fit would be vain
+            return None
         for _ in range(BUMPS.most_rounds):
             if not self.known.k or self.n_vain == BUMPS.most_in_vain:
                 return None
@@ -282,9 +297,13 @@ class Search:
                 return fit
         return None
 
+    def _near(self, radius: float) -> NDArray[np.bool_]:
+        """Say which rows are so near the origin that they may lie on a bump, (n,)."""
+        return np.asarray(np.linalg.norm(self.ledger.X, axis=1) < BUMPS.near * radius)
+
     def _fit_without_near_rows(self, radius: float) -> Solution | None:
         """Return the joint fit to all rows but those near the origin, if it misses none of these."""
-        near = np.flatnonzero(np.linalg.norm(self.ledger.X, axis=1) < BUMPS.near * radius)
+        near = np.flatnonzero(self._near(radius))
         probed = [probe.rows for probe in self.known.all_probes()]
         self.ledger.aside = frozenset(np.setdiff1d(near, np.concatenate([np.empty(0), *probed])).tolist())
         fit = solve_jointly(self.known, self.ledger)

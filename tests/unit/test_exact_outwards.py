@@ -1,0 +1,84 @@
+"""Fits from near rows to far ones, where the last digits of a unit decide on which side of it a row is."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import gradsift as gs
+from gradsift.blackbox.asking import Ledger
+from gradsift.blackbox.exact.joint import solve_jointly
+from gradsift.blackbox.exact.outwards import doubtful_rows, solve_outwards
+from gradsift.blackbox.exact.prune import without_suspects
+from gradsift.blackbox.exact.search import Search
+from gradsift.checks import EXACT
+
+ERROR, FAR = 3e-9, 1e10  # the first times the second is an argument of some 30
+
+
+def found_net(d, k, seed):
+    """Return a network as it was found, and the ledger of its search, whose answers the teacher gives."""
+    truth = gs.simulate.random_combination(d, k, slope=2.0, rng=np.random.default_rng([seed, 1]))
+    search = Search(Ledger(gs.Oracle(truth.predict, d)), np.random.default_rng([seed, 2]))
+    search.family("tanh")
+    return search.known, search.ledger
+
+
+def ask_far_out(net, ledger, seed):
+    """Ask at a distance of 1e10 and of 1e8 on the hyperplane of every unit, and return the rows' numbers."""
+    rng, rows = np.random.default_rng([seed, 3]), []
+    for a, b in zip(net.a, net.b):
+        along = rng.standard_normal(len(a))
+        along -= (along @ a) / (a @ a) * a
+        rows += [r * along / np.linalg.norm(along) + (rng.uniform(-1, 1) - b) / (a @ a) * a for r in (FAR, FAR / 100)]
+    return ledger.ask_numbered(np.array(rows), "scan").rows
+
+
+def blurred(net, seed):
+    """Change every coordinate of every unit by about 3e-9 of the unit's length."""
+    rng = np.random.default_rng([seed, 4])
+    sizes = ERROR * np.linalg.norm(net.a, axis=1, keepdims=True)
+    return replace(net, a=net.a + sizes * rng.standard_normal(net.a.shape))
+
+
+@pytest.mark.parametrize(("d", "k"), [(6, 4), (60, 9)])  # factored as one, and in blocks
+def test_far_rows_that_tiny_errors_turn_over_are_met_after_nearer_ones(d, k):
+    net, ledger = found_net(d, k, seed=1)
+    far, start = ask_far_out(net, ledger, seed=1), blurred(net, seed=1)
+    stuck = solve_jointly(start, ledger)
+    assert stuck.chi > 1e6
+    assert doubtful_rows(start, ledger, 1e-7)[far].all()
+    fit = solve_outwards(stuck, ledger, EXACT.residuals)
+    assert fit.chi < EXACT.residuals
+    assert fit.row_chi[far].max() < EXACT.residuals
+    assert not ledger.aside
+    np.testing.assert_allclose(fit.net.a, net.a, atol=1e-9)
+
+
+def test_rows_near_the_origin_are_never_doubtful():
+    net, ledger = found_net(6, 4, seed=2)
+    first = ledger.n_stored
+    ledger.ask(np.random.default_rng(5).standard_normal((200, 6)), "scan")
+    assert not doubtful_rows(net, ledger, 1e-7)[first:].any()
+    assert not doubtful_rows(net, ledger, 0.0).any()
+
+
+def test_a_unit_with_a_wrong_weight_is_not_excused_by_doubtful_rows():
+    net, ledger = found_net(6, 4, seed=3)
+    ask_far_out(net, ledger, seed=3)
+    start = blurred(net.only(np.arange(4) != 2), seed=3)  # one unit is missing
+    fit = solve_outwards(solve_jointly(start, ledger), ledger, EXACT.residuals)
+    assert fit.chi > 1e6
+    assert not ledger.aside
+
+
+def test_one_badly_read_unit_of_many_is_suspected_with_few_others():
+    net, ledger = found_net(12, 110, seed=4)
+    a = net.a.copy()
+    a[7] *= 1.5
+    start = replace(net, a=a)
+    fit = solve_jointly(start, ledger)
+    assert fit.chi > 1e6
+    left = without_suspects(fit, ledger, EXACT.residuals)
+    assert 100 <= left.k < 110
+    assert fit.net.u[7] not in left.u
