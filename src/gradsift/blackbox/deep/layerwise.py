@@ -156,6 +156,7 @@ def _finish(ledger: Ledger, link: Link, rng: np.random.Generator, radius: float,
     g, eps, limits = link.odd, ledger.eps, DEEP if ledger.eps == EPS else DEEP_COARSE
     layers = _assembled(ledger, link, rng, radius, state)
     n_near = int(POLICY.near_per_unit * len(state.first)) + POLICY.near_points
+    n_near = max(n_near, int(POLICY.near_per_unknown * sum(W.size + b.size for W, b in layers)))
     fit: Whole | None = None
     for spread in POLICY.spreads:
         n_offered = n_near if fit is None else POLICY.offered * n_near

@@ -44,7 +44,9 @@ class DeepPolicy:
     most_margins: int = 5  # guess
 
     # Students.
-    rows_per_unknown: float = 1.5  # "20; 20,8": at 1.4 and 2 students finish as often
+    # Vertices, then more where that does not suffice; "20; 20,8": a student of 10 units finishes in 0 of 65 runs at
+    # 1.5, in 17 of 47 at 2.5; CANYON-B "CT8" with 12 units: in 2 of 28 at 4, in 4 of 20 at 7.
+    rows_per_unknown: tuple[float, ...] = (2.0, 5.0)
     patience: float = 3e-2  # least gain of 15 steps together; "20; 20,8": at 1e-3 none more finishes, in twice the time
     near_rows: float = 4.0  # the same near the origin, where slopes and offsets are unknowns, too; "10; 8,6,4"
     near_floor: float = 1e-7  # of the spread: what the planes' own errors leave there; "10; 8,6,4": 4e-8
@@ -70,12 +72,12 @@ class DeepPolicy:
     longest_raised: float = 6.0  # of their rows in small students; CANYON-B "AT18"; "20; 20,20": too long in large ones
     hopes: int = 3  # units that an unfinished student may do without, tried at a time (guess)
     step_work: float = 5e7  # multiplications in the time that a step costs anyway (guess)
-    most_work: float = 1e12  # multiplications of all students together: a minute or two (guess)
+    most_work: float = 3e12  # multiplications of all students together: a minute or two; CANYON-B x 10 (guess)
     runs_small: int = 8  # of sizes below `small` in sum
     small: int = 9
     runs_unlikely: int = 2  # of several layers above the first, as long as one may do (guess)
     last_resort: int = 28  # units, from which on several layers are also tried near the origin (guess)
-    hopeless: float = 0.03  # of the spread, left by the best of all students up to `large` units (guess)
+    hopeless: float = 0.12  # of the spread, left by the best of all students up to `large` units; CANYON-B "NO313"
     large: int = 18  # and at least `beyond` more than the first layer has
     beyond: int = 6  # guess
     widest: tuple[float, float] = (4.0, 2.5)  # units above: so many, and so many for each of the first layer (guess)
@@ -86,6 +88,7 @@ class DeepPolicy:
     # All layers at once.
     near_per_unit: float = 2.0  # near points for each unit of the first layer, in each round (guess)
     near_points: int = 16  # and beside these (guess)
+    near_per_unknown: float = 0.06  # and at least so many; "100; 20,10": at 0.03, three of ten are left to doubt
     spreads: tuple[float, ...] = (
         1.5,
         3.0,

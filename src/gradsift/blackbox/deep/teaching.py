@@ -16,7 +16,7 @@ from .crossings import reading_of
 from .nearby import near_points
 from .planes import FirstLayer
 from .policy import POLICY
-from .upper import Front, Pupil, grow_student, n_unknowns, thin_out
+from .upper import Front, Pupil, grow_student, judged_by, n_unknowns, start_student, thin_out
 from .vertices import ask_vertices, known_vertices, n_patterns
 
 __all__ = ["Taught", "teach"]
@@ -60,12 +60,17 @@ class _Class:
         self.work = 0.0
 
     def on_vertices(self, widths: tuple[int, ...], n_runs: int) -> bool:
-        """Train students of these widths on vertices; True if one explains them."""
-        wanted = int(POLICY.rows_per_unknown * n_unknowns(len(self.first), widths) + 20)
-        missing = min(wanted, self.n_patterns) - len(self.vertices)
-        if missing > 0:
-            self.vertices = ask_vertices(self.ledger, self.first, self.radius, missing, self.vertices, self.rng)
-        return self._runs(self.vertices.signs, self.vertices.answers, widths, n_runs, None)
+        """Train students of these widths on vertices, with more of these if need be; True if one explains them."""
+        for share in POLICY.rows_per_unknown if sum(widths) >= POLICY.small else POLICY.rows_per_unknown[:1]:
+            wanted = int(share * n_unknowns(len(self.first), widths) + 20)
+            missing = min(wanted, self.n_patterns) - len(self.vertices)
+            if missing > 0:
+                self.vertices = ask_vertices(self.ledger, self.first, self.radius, missing, self.vertices, self.rng)
+            if self._runs(self.vertices.signs, self.vertices.answers, widths, n_runs, None):
+                return True
+            if missing <= 0 or self.tired:
+                break
+        return False
 
     @property
     def n_patterns(self) -> int:
@@ -118,8 +123,12 @@ class _Class:
         if front is not None or len(widths) > 1:
             yield from (grow_student(X, y, widths, self.g, target, self.rng, front) for _ in range(n_runs))
             return
-        for _ in range(POLICY.fresh_runs):
-            yield self._remembered(grow_student(X, y, widths, self.g, target, self.rng))
+        self.pool = sorted((judged_by(p, X, y, self.g) for p in self.pool), key=lambda p: p.rms)
+        for number in range(POLICY.fresh_runs):
+            start = (
+                start_student if number % 2 else grow_student
+            )  # nearly linear units are found by those started whole
+            yield self._remembered(start(X, y, widths, self.g, target, self.rng))
         idle, best = 0, min(p.rms for p in self.pool)
         for _ in range(POLICY.most_raised):
             if idle >= POLICY.raised:

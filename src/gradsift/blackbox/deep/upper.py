@@ -20,7 +20,10 @@ from .descent import descend
 from .policy import POLICY
 from .tower import Layers, jacobian, pass_through, to_vector, with_vector
 
-__all__ = ["Front", "Pupil", "grow_student", "n_unknowns", "thin_out", "train", "widened", "with_output"]
+__all__ = [
+    "Front", "Pupil", "grow_student", "judged_by", "n_unknowns", "start_student", "thin_out", "train", "widened",
+    "with_output",
+]  # fmt: skip
 
 
 class Front(NamedTuple):
@@ -116,6 +119,21 @@ def grow_student(
         pupil = train(grown, X, y, g, steps, target, pupil.front)
         pupil = replace(pupil, work=pupil.work + spent)
     return pupil
+
+
+def start_student(
+    X: Floats, y: Floats, widths: tuple[int, ...], g: Activation, target: float, rng: np.random.Generator
+) -> Pupil:
+    """Train a student on the (n, k) rows with all its units from the start."""
+    layers = [_random_units(n, n_inputs, rng) for n_inputs, n in pairwise((X.shape[1], *widths))]
+    return train(with_output(layers, X, y, g), X, y, g, POLICY.last_steps, target)
+
+
+def judged_by(pupil: Pupil, X: Floats, y: Floats, g: Activation) -> Pupil:
+    """Return a student without a front with the best output for other rows, and what it leaves there."""
+    layers = with_output(pupil.layers[:-1], X, y, g)
+    left = pass_through(layers, X, g).values - y
+    return Pupil(layers, float(np.sqrt(np.mean(left**2))), None, pupil.work)
 
 
 def _inside(pupil: Pupil, X: Floats, g: Activation) -> Floats:

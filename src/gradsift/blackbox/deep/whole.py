@@ -100,7 +100,7 @@ def fit_whole(layers: Layers, X: Floats, y: Floats, g: Activation, eps: float = 
             new = (seen.values - y) * new_weights
             value = float(new @ new)
         if not (np.isfinite(value) and value < loss):
-            settled = value < (1 + _SETTLED) * loss
+            settled = value < (1 + _SETTLED) * loss or loss < len(left)  # below rounding only chance decides
             if settled or damping > 1:
                 break
             damping = max(10 * damping, 1e-6)
