@@ -23,14 +23,18 @@ class Corrupted(ValueError):
 
 def save(name: str, result: dict[str, Any]) -> Path:
     """Write ``results/NAME.json``, sealed with a checksum."""
+    return write_sealed(RESULTS / f"{name}.json", {"context": context(), **result})
+
+
+def context() -> dict[str, Any]:
+    """Return what a result was measured on."""
     packages = ("numpy", "scipy", "scikit-learn")
-    context = {
+    return {
         "date": datetime.date.today().isoformat(),
         "machine": machine(),
         "python": platform.python_version(),
         "versions": {"gradsift": gradsift.__version__, **{p: version(p) for p in packages}},
     }
-    return write_sealed(RESULTS / f"{name}.json", {"context": context, **result})
 
 
 def write_sealed(path: Path, content: dict[str, Any]) -> Path:
