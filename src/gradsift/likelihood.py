@@ -138,12 +138,17 @@ class Labels:
 
     def losses(self, r: Floats, y: Floats) -> Floats:
         p, least = 0.5 * (1 + y * r), 0.25 * self.certain
-        beyond = np.maximum(np.abs(r) - 1, 0.0) / self.wall
-        steep = np.maximum(least - p, 0.0) / least  # the tangent at the least probability
-        return np.asarray(steep - np.log(np.maximum(p, least)) + 0.5 * beyond**2)
+        losses = -np.log(np.maximum(p, least))
+        if p.min(initial=least) < least:
+            losses += np.maximum(least - p, 0.0) / least  # the tangent at the least probability
+        if np.isfinite(self.wall):
+            losses += 0.5 * (np.maximum(np.abs(r) - 1, 0.0) / self.wall) ** 2
+        return np.asarray(losses)
 
     def score(self, r: Floats, y: Floats) -> Floats:
         inside = y / np.maximum(1 + y * r, 0.5 * self.certain)
+        if np.isinf(self.wall):
+            return np.asarray(inside)
         return np.asarray(inside - np.sign(r) * np.maximum(np.abs(r) - 1, 0.0) / self.wall**2)
 
     def curvature(self, r: Floats, y: Floats) -> Floats:

@@ -362,12 +362,12 @@ def test_overlap_is_proved_only_where_a_linear_program_finds_no_plane():
         plane = linprog(-signed.mean(axis=0), -signed, np.zeros(25), bounds=(-1, 1)).x
         separable = bool((signed @ plane > 1e-7).any())
         seen[separable] += 1
-        assert not (separable and _overlap(signed))
+        assert not (separable and _overlap(signed, np.zeros(d + 1)))
         if not separable:
-            seen["proved"] = seen.get("proved", 0) + _overlap(signed)
+            seen["proved"] = seen.get("proved", 0) + _overlap(signed, np.zeros(d + 1))
     assert seen[True] > 10
     assert seen["proved"] > 0.8 * seen[False] > 10
     column = np.zeros((40, 1))
     column[3] = 1.0  # a level that one row has, and with it one class: no maximum
     y = np.where(np.arange(40) % 2, 1.0, -1.0)
-    assert not _overlap(np.column_stack((column, np.ones(40))) * y[:, None])
+    assert not _overlap(np.column_stack((column, np.ones(40))) * y[:, None], np.zeros(2))

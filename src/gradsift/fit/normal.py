@@ -61,8 +61,9 @@ class NormalEquations(Summary[Equations, Equations]):
         r = self.theta.u @ values + self.theta.c
         weight = np.ones(len(r)) if rows.weight is None else rows.weight
         likelihood = self.family.likelihood
-        information, loss = weight * likelihood.precision(r), likelihood.loss(r, rows.y, weight)
-        score = weight * likelihood.score(r, rows.y)
+        loss, score = likelihood.loss(r, rows.y, weight), likelihood.score(r, rows.y)
+        if rows.weight is not None:
+            score = weight * score
         if self.family.simplex:
             # Weights move on the simplex, where a shift common to a row's values has no effect; this one keeps rows
             # that all units call certain (information 1e9) from drowning the rest in rounding.
@@ -70,7 +71,7 @@ class NormalEquations(Summary[Equations, Equations]):
         gradient = self._gradient(rows.X, values, active, -score)
         curvature = scatter = None
         if self.curvature:
-            curvature = self._matrix(rows.X, values, active, np.sqrt(information))
+            curvature = self._matrix(rows.X, values, active, np.sqrt(weight * likelihood.precision(r)))
         if self.scatter:
             scatter = self._matrix(rows.X, values, active, score)
         return Equations(float(weight.sum()), loss, gradient, curvature, scatter)

@@ -51,7 +51,7 @@ def finish(
         converged=best.converged,
         flat=_flat_columns(source, problem),
         n_flat=frame.basis.shape[0] - frame.basis.shape[1],
-        separated=separable(problem),
+        separated=separable(problem, settled.one),
         bounded=settled.bounded,
         least_cost=float(cost_of_steeper_units(problem, best.theta, TABLE.steeper).min()),
         rows_per_parameter=problem.mass / family.n_parameters(len(best.theta.u), problem.n_features),

@@ -21,7 +21,7 @@ def convex(problem: TableProblem, n_units: int) -> bool:
     return family.simplex and n_units == 1 and family.slopes == "each" and family.activation.name in _CONVEX
 
 
-def one_component(problem: TableProblem, prior: Prior | None = None) -> Refined:
+def one_component(problem: TableProblem, prior: Prior | None = None, tolerance: float = 1e-4) -> Refined:
     """Return the fit of one component, from a start at which no row looks certain yet.
 
     From there Newton's method cannot stall: the rows that look certain of the wrong label, whose score is rounded to
@@ -34,9 +34,8 @@ def one_component(problem: TableProblem, prior: Prior | None = None) -> Refined:
     if not slope.any():
         slope[0] = 1e-3
     b = np.arctanh(mean) if problem.family.offsets else 0.0
-    return problem.polish(
-        Parameters(slope[None], np.ones(1), np.array([b]), 0.0), max_iterations=_ITERATIONS, prior=prior
-    )
+    theta = Parameters(slope[None], np.ones(1), np.array([b]), 0.0)
+    return problem.polish(theta, tolerance=tolerance, max_iterations=_ITERATIONS, prior=prior)
 
 
 def logistic_regression(problem: TableProblem) -> Refined:

@@ -7,7 +7,7 @@ from scipy.optimize import linprog
 from scipy.special import expit
 
 from ..checking import Floats
-from ..fit import Family, Parameters
+from ..fit import Family, Parameters, Refined
 from ..sources import Rows
 from .problem import TableProblem
 
@@ -18,20 +18,22 @@ _ZERO_SUM = 1e-9  # of a sum that is zero, over that of its sizes
 _CLEARLY_POSITIVE = 0.9  # share of a row that may be taken off
 
 
-def separable(problem: TableProblem) -> float:
+def separable(problem: TableProblem, one: Refined | None = None) -> float:
     """Return the share of rows whose class some plane decides without a single error; 0 where classes overlap.
 
     If it is one, a plane parts the classes. If it is less, the other rows lie on the plane (as with a level of a factor
     that only one class has). Either way no slope is the most likely one. Planes need not pass through the origin: a
     fit without offsets may be finite where one with them is not, and says no more about the slope. One or two linear
     programs, O(n d) numbers; solved only where a few steps of logistic regression do not prove that classes overlap.
+    They begin at the fit of `one` component, where it is known.
     """
     rows = problem.rows
     if not problem.family.labels:
         return 0.0
     design = np.column_stack((rows.X, np.ones(len(rows.y))))
     signed = design * rows.y[:, None]
-    if _overlap(signed):
+    start = np.zeros(design.shape[1]) if one is None else 2 * np.append(one.theta.A[0], one.theta.b)
+    if _overlap(signed, start):
         return 0.0
     found = linprog(-signed.mean(axis=0), A_ub=-signed, b_ub=np.zeros(len(signed)), bounds=(-1, 1), method="highs")
     if found.x is None or not (signed @ found.x > 1e-7).any():
@@ -45,15 +47,15 @@ def separable(problem: TableProblem) -> float:
     return 1.0 if parted else float(np.mean(signed @ found.x > 1e-7))
 
 
-def _overlap(signed: Floats) -> bool:
-    """Tell whether classes are proved to overlap, given the rows times their labels; False says nothing.
+def _overlap(signed: Floats, w: Floats) -> bool:
+    """Tell whether classes are proved to overlap, given the rows times their labels, and where to begin; False says
+    nothing.
 
     No plane leaves all rows on their side, or on it, if and only if some positive shares of all rows sum to zero
     (Stiemke's lemma). At the maximum of logistic regression the chances p of the other label are such shares. On the
     way there they sum to some g, and ``p (1 - (1 - p) s)`` sum to zero, s being what Newton's step adds to the rows'
     arguments; where these are positive, they prove the same. O(n d^2) flops a step.
     """
-    w = np.zeros(signed.shape[1])
     for _ in range(_NEWTON_STEPS):
         chance = expit(-(signed @ w))
         information = (signed * (chance * (1 - chance))[:, None]).T @ signed

@@ -82,7 +82,8 @@ def settle(
         optima = Optima([one_component(problem)], TABLE.rival_hits)
         p = better_unit(problem, optima.best.theta, rng).p
         return _sharpened(problem, Settled(optima, p, 1))
-    one = one_component(problem) if smaller is None and problem.family.simplex and n_units > 1 else None
+    alone = smaller is None and problem.family.simplex and n_units > 1
+    one = one_component(problem, tolerance=ROUGH) if alone else None
     optima = race(problem, n_units, effort.n_starts, _SCALES[0], rng)
     suggested = [problem.frame.enter(from_model(m)) for m in effort.suggested if m.n_units == n_units]
     if suggested:
@@ -189,7 +190,13 @@ def _likeliest(problem: TableProblem, found: Refined) -> tuple[Refined, bool]:
         return last, True
     if same_size:
         return problem.polish(last.theta, prior=LOOSE, tolerance=ROUGH, max_iterations=60), False
-    return problem.polish(found.theta, prior=LOOSE, max_iterations=60), False
+    return problem.polish(_shorter(last.theta), prior=LOOSE, tolerance=0.3 * ROUGH, max_iterations=60), False
+
+
+def _shorter(theta: Parameters) -> Parameters:
+    """Return the units as steep as the loose prior expects them at most."""
+    scale = np.minimum(1.0, LOOSE.arguments**-0.5 / np.maximum(np.linalg.norm(theta.A, axis=1), 1e-300))
+    return theta._replace(A=theta.A * scale[:, None], b=theta.b * scale)
 
 
 def _same_size(first: Parameters, last: Parameters) -> bool:
