@@ -182,9 +182,11 @@ def _sharpened(problem: TableProblem, settled: Settled) -> Settled:
 
 def _likeliest(problem: TableProblem, found: Refined) -> tuple[Refined, bool]:
     """Return the maximum of the likelihood near by; or, where there is none, what a loose prior keeps finite."""
-    last = problem.polish(
-        found.theta, prior=problem.last_prior, max_iterations=_NEAR, curvature=found.equations.curvature
-    )
+    if problem.family.activation.saturates:
+        known = found.equations.curvature
+        last = problem.polish(found.theta, prior=problem.last_prior, max_iterations=_NEAR, curvature=known)
+    else:  # rows change sides of kinks on the way: many steps, and an old curvature misleads
+        last = problem.polish(found.theta, prior=problem.last_prior)
     same_size = _same_size(found.theta, last.theta)
     if last.converged and same_size:
         return last, True
