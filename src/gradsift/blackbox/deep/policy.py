@@ -42,6 +42,7 @@ class DeepPolicy:
     asked_again: int = 3  # known signs elsewhere, per unit; CANYON-B: with 1, a unit is missed in 7 of 64
     most_missing: int = 30  # rounds of looking between equal signs with different answers (guess)
     most_margins: int = 5  # guess
+    first_layer_queries: tuple[int, int] = (6000, 150)  # at most, and for each unit beside two per input (guess)
 
     # Students.
     # Vertices, then more where that does not suffice; "20; 20,8": a student of 10 units finishes in 0 of 65 runs at
