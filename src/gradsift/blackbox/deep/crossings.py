@@ -71,7 +71,7 @@ def reading_of(ledger: Ledger) -> ReadingPolicy:
 
 
 def find_planes(ledger: Ledger, known: FirstLayer, radius: float, rng: np.random.Generator) -> FirstLayer:
-    """Find the hyperplanes of the first layer on half circles of this radius, until two in a row show nothing new.
+    """Find the hyperplanes of the first layer on half circles of this radius, until three in a row show nothing new.
 
     Notes
     -----
@@ -83,9 +83,15 @@ def find_planes(ledger: Ledger, known: FirstLayer, radius: float, rng: np.random
         looked = _look(ledger, circle, known, rng)
         quiet = quiet + 1 if looked.complete and len(looked.known) == len(known) and len(known) else 0
         known = looked.known
-        if quiet >= POLICY.quiet_circles:
+        if quiet >= POLICY.quiet_circles or _spent(ledger, known):
             break
     return known
+
+
+def _spent(ledger: Ledger, known: FirstLayer) -> bool:
+    """Say whether more was asked for the first layer than its units can explain: it is something else."""
+    fixed, each = POLICY.first_layer_queries
+    return ledger.spent.get("first layer", 0) > fixed + (each + 2 * ledger.n_features) * len(known)
 
 
 def find_between(
@@ -126,7 +132,7 @@ def _look(ledger: Ledger, circle: _Circle, known: FirstLayer, rng: np.random.Gen
         _ask(ledger, circle, _missing_edges(circle, known))
         unexplained = _unexplained(ledger, circle, known)
         gaps = _apart([g for g in unexplained if failed.get(g.low, 0) < _TRIES])
-        if not gaps:
+        if not gaps or _spent(ledger, known):
             return _Looked(known, not unexplained)
         planes = search_together(ledger, [_search(circle, gap, reading_of(ledger), rng) for gap in gaps], "first layer")
         for gap, plane in zip(gaps, planes):

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from ...activations import Activation
 from ...checking import Floats
-from ...checks import DEEP, DEEP_COARSE, Verdict, any_method
+from ...checks import DEEP, DEEP_COARSE, DeepLimits, Verdict, any_method
 from ...errors import BudgetSpent, NotIdentifiable
 from ..asking import EPS, Ledger
 from ..exact.rays import cast_rays
@@ -16,6 +17,7 @@ from ..links import Link
 from ..result import Identification
 from .crossings import find_between, find_planes, reading_of
 from .edges import read_edges
+from .leaner import leaner
 from .nearby import near_points
 from .planes import FirstLayer, no_planes
 from .policy import POLICY
@@ -165,7 +167,7 @@ def _finish(ledger: Ledger, link: Link, rng: np.random.Generator, radius: float,
         if fit is None:  # rows far beyond the circles magnify errors of directions: they come second
             within = np.linalg.norm(ledger.X, axis=1) <= 2 * radius
             layers = fit_whole(layers, ledger.X[within], ledger.y[within], g, eps).layers
-        fit = fit_whole(layers, ledger.X, ledger.y, g, eps)
+        fit = _without_spare_units(fit_whole(layers, ledger.X, ledger.y, g, eps), ledger, g, limits)
         layers = state.layers = fit.layers
         worst = max(float(e.max()) for e in fit.relative_errors)
         if worst < POLICY.known_well * limits.error_bound or not fit.worst < limits.residuals:
@@ -178,6 +180,18 @@ def _finish(ledger: Ledger, link: Link, rng: np.random.Generator, radius: float,
     fit = fit_whole(fit.layers, ledger.X, ledger.y, g, eps)
     state.layers = fit.layers
     return _result(ledger, link, fit, judge(fit, off, len(points), ledger, limits), state)
+
+
+def _without_spare_units(fit: Whole, ledger: Ledger, g: Activation, limits: DeepLimits) -> Whole:
+    """Drop units above the first layer as long as the answers do not determine all, and are met by fewer."""
+    for _ in range(POLICY.most_spare):
+        if fit.worst >= limits.residuals or max(float(e.max()) for e in fit.relative_errors) < POLICY.undetermined:
+            break
+        fewer = leaner(fit, ledger.X, ledger.y, g, ledger.eps, limits.residuals)
+        if fewer is None:
+            break
+        fit = fewer
+    return fit
 
 
 def _result(ledger: Ledger, link: Link, fit: Whole, verdict: Verdict, state: _State) -> Identification:

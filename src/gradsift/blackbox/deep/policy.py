@@ -42,6 +42,7 @@ class DeepPolicy:
     asked_again: int = 3  # known signs elsewhere, per unit; CANYON-B: with 1, a unit is missed in 7 of 64
     most_missing: int = 30  # rounds of looking between equal signs with different answers (guess)
     most_margins: int = 5  # guess
+    first_layer_queries: tuple[int, int] = (6000, 150)  # at most, and for each unit beside two per input (guess)
 
     # Students.
     # Vertices, then more where that does not suffice; "20; 20,8": a student of 10 units finishes in 0 of 65 runs at
@@ -56,6 +57,8 @@ class DeepPolicy:
     first_steps: int = 40  # of a student that is not fully grown (guess)
     last_steps: int = 250  # "20; 20,8": many students finish only after 100
     thin_steps: int = 60  # guess
+    thin_steps_deep: int = 400  # of a student with several layers that explains all; "10; 8,6,4" of logistic units
+    patience_deep: float = 3e-3  # the same there
     candidates: int = 16  # random units for each one that is added (guess)
     lengths: tuple[float, float] = (0.8, 2.0)  # of the rows of random units (guess)
     stalled: float = 1e-9  # of the spread: the same, left where steps are too ill conditioned to go on (guess)
@@ -101,6 +104,9 @@ class DeepPolicy:
     )  # arguments of the first layer, in the rounds (guess)
     offered: int = 6  # places for each point of a later round, of which those that tell most are asked (guess)
     known_well: float = 0.5  # share of the certificate's error bound that ends these rounds (guess)
+    undetermined: float = 1e-2  # relative error from which a unit may be one too many (guess)
+    mergers: int = 6  # ways to do without one unit, tried at a time (guess)
+    most_spare: int = 6  # units too many (guess)
     fresh: int = 6  # points of each of five kinds (guess)
 
 

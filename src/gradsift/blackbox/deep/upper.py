@@ -61,8 +61,9 @@ def n_unknowns(n_inputs: int, widths: tuple[int, ...]) -> int:
 
 
 def train(
-    layers: Layers, X: Floats, y: Floats, g: Activation, most_steps: int, target: float, front: Front | None = None
-) -> Pupil:
+    layers: Layers, X: Floats, y: Floats, g: Activation, most_steps: int, target: float, front: Front | None = None,
+    patience: float = POLICY.patience,
+) -> Pupil:  # fmt: skip
     """Fit all parameters from this start; X are signs, or heights where there is a front."""
 
     def problem(theta: Floats) -> tuple[Floats, Callable[[], Floats]]:
@@ -83,9 +84,9 @@ def train(
         return passed.values - y, derivatives
 
     if front is None:
-        found = descend(problem, to_vector(layers), most_steps, target)
+        found = descend(problem, to_vector(layers), most_steps, target, patience)
         return Pupil(with_vector(layers, found.parameters), found.rms, None, found.work)
-    found = descend(with_front, np.concatenate([*front, to_vector(layers)]), most_steps, target)
+    found = descend(with_front, np.concatenate([*front, to_vector(layers)]), most_steps, target, patience)
     k = X.shape[1]
     after = Front(np.clip(found.parameters[:k], -30, 30), found.parameters[k : 2 * k])
     return Pupil(with_vector(layers, found.parameters[2 * k :]), found.rms, after, found.work)
@@ -173,10 +174,12 @@ def _one_fewer(pupil: Pupil, X: Floats, y: Floats, g: Activation, target: float,
             active = passed.inputs[number + 1]
             effect = np.linalg.norm(pupil.layers[number + 1][0], axis=0) * active.std(axis=0)
             order += [(float(e), number, unit) for unit, e in enumerate(effect)]
-    work = pupil.work
+    work, steps, patience = pupil.work, POLICY.thin_steps, POLICY.patience
+    if len(pupil.widths) > 1 and pupil.rms <= target:
+        steps, patience = POLICY.thin_steps_deep, POLICY.patience_deep
     for _, number, unit in sorted(order)[:most]:
         layers = _without(pupil.layers, number, unit, passed.inputs[number + 1][:, unit].mean())
-        fewer = train(with_output(layers[:-1], inside, y, g), X, y, g, POLICY.thin_steps, target, pupil.front)
+        fewer = train(with_output(layers[:-1], inside, y, g), X, y, g, steps, target, pupil.front, patience)
         work += fewer.work
         if fewer.rms <= limit:
             return replace(fewer, work=work)
