@@ -6,7 +6,7 @@ A size is inputs x units. Each run has a process of its own, whose peak memory i
 `--device` that network is a torch module there, and so is the solver. The evaluation is that of the network at as many
 points as were asked; own time is what is left of the CPU time (on an accelerator: of the wall time) without it. A
 million unknowns take minutes of one CPU thread, ten million need an accelerator. `--curve` is the list of sizes in
-the docs, 1e3 to 1e6 unknowns. Of several repeats, numbers of threads taking turns, the one with the least wall time counts.
+the docs, 1e3 to 1e6 unknowns. Numbers of threads take turns; of several repeats the one of the least wall time counts.
 """
 
 from __future__ import annotations
