@@ -167,8 +167,17 @@ class JointPolicy:
     most_iterations: int = 8  # guess
     same: float = 1e-3  # change of arguments up to which factored equations still hold; guess
     dense: int = 450  # unknowns up to which one dense factorisation is fast enough; guess
-    shares: tuple[float, ...] = (1e-5, 1e-7, 1e-9, 1e-11, 0.0)  # errors of units in fits from near to far; (300, 500)
     dense_if_coarse: int = 2000  # the same where many rows lie near the origin and all units move on them; guess
+
+
+@dataclass(frozen=True)
+class OutwardsPolicy:
+    """Far rows fitted last."""
+
+    excusable: float = 1e-5  # share of its size by which a unit may be misread; (300, 500)
+    margin: float = 4.0  # of such a share; guess
+    errors: tuple[float, ...] = (1e-9, 1e-10, 0.0)  # of units that are read well, one fit after the other; (300, 500)
+    crowd: int = 20  # active units: such rows are left out as long as one is misread; guess
 
 
 @dataclass(frozen=True)
@@ -245,6 +254,7 @@ PAIRS = PairPolicy()
 BUMPS = BumpPolicy()
 FAMILY = FamilyPolicy()
 JOINT = JointPolicy()
+OUTWARDS = OutwardsPolicy()
 PRUNE = PrunePolicy()
 POLISH = PolishPolicy()
 FAR_LOOK = FarPolicy()

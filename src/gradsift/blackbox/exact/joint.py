@@ -12,11 +12,12 @@ from typing import NamedTuple
 import numpy as np
 
 from ...checking import Floats
+from ...checks import EXACT
 from ..asking import EPS, Ledger
 from .accuracy import Changes, Errors
 from .blocks import BlockSystem
 from .dense import DenseSystem
-from .exact_policy import JOINT
+from .exact_policy import JOINT, PRUNE
 from .net import Net
 from .replies import AllReplies, NetSeen, compare, replies_to
 
@@ -74,9 +75,9 @@ def solve_jointly(net: Net, ledger: Ledger) -> Solution:
         if not (np.isfinite(change.own).all() and np.isfinite(change.shared).all()):
             break
         trial, looked = _measured(_moved(best.net, change), replies)
-        if not trial.chi < best.chi:
+        if not (trial.chi < best.chi or _meets_more(trial, best)):
             break
-        settled = trial.chi > 0.5 * best.chi
+        settled = trial.chi > 0.5 * best.chi and (trial.chi < EXACT.residuals or trial.net.k < PRUNE.many)
         best, seen = trial, looked
         if settled:
             break
@@ -143,6 +144,12 @@ def _moved(net: Net, change: Changes) -> Net:
         c=net.c + float(shared[net.k]),
         linear=None if net.linear is None else net.linear + shared[net.k + 1 :],
     )
+
+
+def _meets_more(trial: Solution, best: Solution) -> bool:
+    """Say whether a step of many units meets far more replies than it loses: among so many, a few turn late."""
+    missed = [int((s.row_chi > EXACT.residuals).sum() + (s.probe_chi > EXACT.residuals).sum()) for s in (trial, best)]
+    return trial.net.k >= PRUNE.many and missed[0] < 0.5 * missed[1]
 
 
 def _measured(net: Net, replies: AllReplies) -> tuple[Solution, NetSeen]:

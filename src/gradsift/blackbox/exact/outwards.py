@@ -10,52 +10,73 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from ...checking import Floats
 from ..asking import Ledger
-from .exact_policy import JOINT
+from .exact_policy import OUTWARDS
 from .joint import Solution, solve_jointly
 from .net import Net
 from .probe_rows import placed
 
-__all__ = ["doubtful_rows", "solve_outwards"]
+__all__ = ["excused", "misread", "solve_outwards"]
 
 
-def doubtful_rows(net: Net, ledger: Ledger, share: float) -> NDArray[np.bool_]:
-    """Say on which stored rows a unit may be active whose argument changes by more than one if the unit changes by
-    `share` of its size, (m,). O(m k d) flops."""
-    xp, X = ledger.arrays, ledger.placed_rows()
-    at = placed(net, xp)
-    changes = share * (xp.lengths(X)[:, None] * at.lengths + abs(at.b))
-    near = abs(X @ at.a.T + at.b) < net.link.flat + changes
-    return np.asarray(xp.get((near & (changes > 1)).any(1)))
+def excused(net: Net, ledger: Ledger, off: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Say which rows that are off, of (m,), may be so for a unit that is wrong by a tiny share of its size."""
+    return off & _doubtful(net, ledger, np.full(net.k, OUTWARDS.excusable), crowds=False)
 
 
-def solve_outwards(fit: Solution, ledger: Ledger, most: float) -> Solution:
-    """Return a joint fit that misses no row by `most` rounding errors, where doubtful rows alone stood in its way.
+def misread(net: Net, ledger: Ledger, off: NDArray[np.bool_]) -> Floats:
+    """Return by which share of its size each unit must be wrong, (k,), if every row that is off, of (m,), is due to
+    the unit that explains it by the smallest change."""
+    needed, errors = _needed(net, ledger, off), np.zeros(net.k)
+    np.maximum.at(errors, np.argmin(needed, axis=1), needed.min(axis=1))
+    return errors
 
-    Else return the one that failed, in which rows further out count for nothing: what it misses tells what is wrong.
+
+def _needed(net: Net, ledger: Ledger, off: NDArray[np.bool_]) -> Floats:
+    """Return by which share of its size each unit must change to meet the rows that are off, (n, k): by its slope
+    where that does, else to the other side."""
+    X, y = ledger.X[off], ledger.y[off]
+    arguments, sizes = net.arguments(X), np.linalg.norm(X, axis=1)[:, None] * np.linalg.norm(net.a, axis=1)
+    slopes = np.maximum(np.abs(net.u) * net.link.odd.derivative(arguments), 1e-300)
+    changes = np.minimum(np.abs(y - net.predict(X))[:, None] / slopes, np.abs(arguments) + 2)
+    return np.asarray(changes / (sizes + np.abs(net.b)))
+
+
+def solve_outwards(fit: Solution, ledger: Ledger, off: NDArray[np.bool_]) -> Solution:
+    """Return a joint fit to all rows that comes from fits without those on which a unit may be on the wrong side.
 
     Parameters
     ----------
     fit : Solution
         One that misses some.
+    off : (m,) bool array
+        Rows missed by more than what units that are read well leave.
 
     Notes
     -----
-    At most one joint fit for every power of ten in distance; none where no row is doubtful.
+    At most three joint fits.
     """
-    net, probed = fit.net, np.zeros(len(ledger.X), dtype=bool)
-    for probe in net.all_probes():  # these rows settle a unit and are near it by construction
+    probed = np.zeros(len(ledger.X), dtype=bool)
+    for probe in fit.net.all_probes():  # these rows settle a unit and are near it by construction
         probed[probe.rows] = True
-    aside: NDArray[np.bool_] | None = None
-    for share in JOINT.shares:
-        doubtful = doubtful_rows(net, ledger, share) & ~probed
-        if not doubtful.any() if aside is None else np.array_equal(doubtful, aside):
-            continue
-        aside = doubtful
-        ledger.aside = frozenset(np.flatnonzero(aside).tolist())
-        closer = solve_jointly(net, ledger)
-        ledger.aside = frozenset()
-        if not closer.chi < most or not aside.any():
-            return closer
-        net = closer.net
-    return fit
+    errors, closer = OUTWARDS.margin * misread(fit.net, ledger, off), fit
+    for floor in OUTWARDS.errors:
+        doubtful = _doubtful(closer.net, ledger, np.maximum(errors, floor), crowds=bool(errors.any()))
+        ledger.aside = frozenset(np.flatnonzero(doubtful & ~probed).tolist())
+        closer = solve_jointly(closer.net, ledger)
+        ledger.aside, errors = frozenset(), np.zeros(len(errors))
+    return closer
+
+
+def _doubtful(net: Net, ledger: Ledger, errors: Floats, crowds: bool) -> NDArray[np.bool_]:
+    """Say on which stored rows a unit may be active whose argument changes by more than one if the unit changes by its
+    share of its size, (m,); with `crowds` also where many units are active, on which every error counts."""
+    xp, X = ledger.arrays, ledger.placed_rows()
+    at = placed(net, xp)
+    changes = xp.put(errors) * (xp.lengths(X)[:, None] * at.lengths + abs(at.b))
+    arguments = abs(X @ at.a.T + at.b)
+    doubtful = ((arguments < net.link.flat + changes) & (changes > 1)).any(1)
+    if crowds:
+        doubtful = doubtful | ((arguments < net.link.flat).sum(1) > OUTWARDS.crowd)
+    return np.asarray(xp.get(doubtful))

@@ -27,12 +27,12 @@ from .arcs import suspected_arcs
 from .bumps import read_bump
 from .certificate import certify, far_points, fresh_points, smallest_angle
 from .circle import CircleScan, scan_circle
-from .exact_policy import BUMPS, JOINT, PRUNE, SEARCH, SearchPolicy
+from .exact_policy import BUMPS, PRUNE, SEARCH, SearchPolicy
 from .families import AlgebraicTails, WrongFamily
 from .frames import PlaneFrame, frame_through
 from .joint import Solution, parameter_errors, solve_jointly
 from .net import Net, empty_net
-from .outwards import doubtful_rows, solve_outwards
+from .outwards import excused, solve_outwards
 from .pairs import read_pairs
 from .plane import settle_in_plane
 from .polish import polish
@@ -243,7 +243,9 @@ class Search:
     def joint(self) -> Solution:
         """Fit all answers, the furthest of them last if that fails."""
         fit = solve_jointly(self.known, self.ledger)
-        return fit if fit.chi < self.limits.residuals else solve_outwards(fit, self.ledger, self.limits.residuals)
+        if fit.chi < self.limits.residuals or self.known.k < PRUNE.many:
+            return fit
+        return solve_outwards(fit, self.ledger, self._missed(at_rows(self.known, self.ledger)))
 
     def after_a_misfit(self, fit: Solution) -> Net:
         """Return what is still believed when a joint fit does not meet all answers."""
@@ -259,9 +261,13 @@ class Search:
 
     def _off(self, rows: AtRows) -> NDArray[np.bool_]:
         """Say which answers speak of a unit that is missing: off, and not for the last digits of a unit, (n,)."""
+        off = self._missed(rows)
+        return off & ~excused(self.known, self.ledger, off) if off.any() and self.known.k >= PRUNE.many else off
+
+    def _missed(self, rows: AtRows) -> NDArray[np.bool_]:
+        """Say which answers are off by more than the units' own inaccuracy, (n,)."""
         most = self.policy.complete * np.abs(self.known.u).min() + self.inaccuracy(rows)
-        off = np.asarray(np.abs(rows.residuals) > most)
-        return off & ~doubtful_rows(self.known, self.ledger, JOINT.shares[0]) if off.any() else off
+        return np.asarray(np.abs(rows.residuals) > most)
 
     def _only_far_rows_missed(self, rows: AtRows, radius: float) -> bool:
         """Say whether what is missing lies far out: all rows up to the circle are met up to a constant."""
