@@ -168,14 +168,15 @@ def _sharpened(problem: TableProblem, settled: Settled) -> Settled:
     """Polish the best optimum to the end, with the prior that was asked for.
 
     Where that is none and the likelihood has no maximum near by, a loose one keeps the fit finite. Among labels, optima
-    that the prior of the search calls close are compared once more without it.
+    that the prior of the search calls close are compared once more without it; one that is no maximum must be clearly
+    the likeliest, since a component that runs away with few rows often is.
     """
     optima = settled.optima
     if problem.choices.alpha != 0:
         return settled._replace(optima=optima._replace(found=[problem.polish(optima.best.theta), *optima.found[1:]]))
     close = [o for o in optima.found[:_COMPARED] if o.objective - optima.best.objective < _CLEAR]
     ends = [_likeliest(problem, o) for o in (close if problem.family.labels else optima.found[:1])]
-    best, bounded = min(ends, key=lambda end: end[0].loss)
+    best, bounded = min(ends, key=lambda end: end[0].loss + (0.0 if end[1] else _CLEAR))
     rivals = [o for o in optima.found[1:] if not same_optimum(o, best)]
     return settled._replace(optima=optima._replace(found=[best, *rivals]), bounded=bounded)
 
