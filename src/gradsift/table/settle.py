@@ -30,7 +30,7 @@ _RUNAWAY = 3.0  # times: a unit that grows as much once the weak prior is lifted
 _COMPARED = 5  # optima for labels that are compared without the prior of the search
 LOOSE = Prior(32.0**-2, 32.0**-2, 30.0**-2, 0.0)  # of a fit whose likelihood has no maximum (guess)
 _CHEAP = 100_000  # numbers: so small a table is looked at harder whatever was found
-_EXTRA = 24  # random starts more for labels whose best optimum is contested
+_EXTRA = 24  # random starts more for labels whose best optimum is contested; half of them for tables that cost more
 _LOOKS = 2  # times that so many more are tried (24 of 28 fits to two codings of Ecdat's Train end best; with 1, 21)
 _TURNED = 4  # times that all units which grow are turned round (guess)
 _SCALES = (1.0, 0.5, 2.0, 1.0)  # of the starts, round by round
@@ -134,17 +134,17 @@ def _looked_at_harder(problem: TableProblem, optima: Optima, rng: np.random.Gene
         if not (paid or (contested and cheap) or (look == 0 and (contested or cheap))):
             break
         before = optima.best
-        optima = _pooled(optima, _look_harder(problem, optima, rng), bonus=0)
+        optima = _pooled(optima, _look_harder(problem, optima, _EXTRA if cheap else _EXTRA // 2, rng), bonus=0)
         paid = not same_optimum(before, optima.best)
     return optima
 
 
-def _look_harder(problem: TableProblem, optima: Optima, rng: np.random.Generator) -> Optima:
+def _look_harder(problem: TableProblem, optima: Optima, n_starts: int, rng: np.random.Generator) -> Optima:
     """Descend from more starts, of all steepnesses and with weights far from equal: labels have optima without number,
     and those with a rare or a steep component are easily missed. Beside the best optimum so far, what ends clearly
     worse is not polished."""
     n_units, starts = len(optima.best.theta.u), [optima.best.theta]
-    for turn in range(_EXTRA):
+    for turn in range(n_starts):
         start = glorot_starts(problem.family, n_units, problem.n_features, 1, 2.0 ** (turn % 4), rng)[0]
         starts.append(start._replace(u=rng.dirichlet(np.full(n_units, 2.0))))
     return descend(problem, starts, optima.found)
