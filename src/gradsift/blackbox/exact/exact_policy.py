@@ -185,7 +185,8 @@ class PrunePolicy:
     """Units that a joint fit speaks against."""
 
     many: int = 100  # units, from which on dropping all of them, or fitting all but a missing one, helps nobody; guess
-    share: float = 1e-3  # of the largest miss: rows that say which unit is wrong, where all are missed; guess
+    most: float = 0.1  # share of the units, beyond which not all of them can be wrong; guess
+    share: float = 1e-3  # of the largest miss: rows that say which unit is wrong, where most are missed; guess
 
 
 @dataclass(frozen=True)

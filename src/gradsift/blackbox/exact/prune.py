@@ -50,11 +50,11 @@ def without_contaminated(net: Net, ledger: Ledger) -> Net:
 def without_suspects(fit: Solution, ledger: Ledger, most: float) -> Net:
     """Return the network without the units that are most active on the rows it misses by `most` times the rounding.
 
-    A few bad units can keep a large fit from its first step, so that every row is missed: then only those count that
+    A few bad units can keep a large fit from its first step, so that most rows are missed: then only those count that
     are missed by far more than the others.
     """
     suspects = _most_active(fit, ledger, most)
-    if suspects.all() and fit.net.k >= PRUNE.many:
+    if fit.net.k >= PRUNE.many and suspects.mean() > PRUNE.most:
         suspects = _most_active(fit, ledger, max(most, PRUNE.share * fit.chi))
     return fit.net.only(~suspects)
 

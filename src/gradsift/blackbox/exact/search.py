@@ -245,7 +245,8 @@ class Search:
         fit = solve_jointly(self.known, self.ledger)
         if fit.chi < self.limits.residuals or self.known.k < PRUNE.many:
             return fit
-        return solve_outwards(fit, self.ledger, self._missed(at_rows(self.known, self.ledger)))
+        rows = at_rows(self.known, self.ledger)
+        return solve_outwards(fit, self.ledger, np.abs(rows.residuals) > self.inaccuracy(rows))
 
     def after_a_misfit(self, fit: Solution) -> Net:
         """Return what is still believed when a joint fit does not meet all answers."""
