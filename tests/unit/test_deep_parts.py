@@ -5,17 +5,27 @@ import pytest
 
 import gradsift as gs
 from gradsift.activations import get_activation
-from gradsift.blackbox.asking import Ledger
+from gradsift.blackbox.asking import EPS, Ledger
 from gradsift.blackbox.deep.agreeing import agreed_units
 from gradsift.blackbox.deep.crossings import find_planes
 from gradsift.blackbox.deep.descent import descend
 from gradsift.blackbox.deep.edges import read_edges
+from gradsift.blackbox.deep.leaner import leaner
 from gradsift.blackbox.deep.nearby import near_points
 from gradsift.blackbox.deep.planes import no_planes, read_plane
 from gradsift.blackbox.deep.policy import EXACT_READING
 from gradsift.blackbox.deep.together import search_together
 from gradsift.blackbox.deep.tower import jacobian, pass_through, to_network, to_vector, with_vector
-from gradsift.blackbox.deep.upper import Front, Pupil, grow_student, n_unknowns, thin_out, train
+from gradsift.blackbox.deep.upper import (
+    Front,
+    Pupil,
+    grow_student,
+    judged_by,
+    n_unknowns,
+    start_student,
+    thin_out,
+    train,
+)
 from gradsift.blackbox.deep.vertices import ask_vertices, known_vertices
 from gradsift.blackbox.deep.whole import factored, fit_whole, most_telling, roundings, standard_errors_at
 from gradsift.blackbox.links import link_of
@@ -220,3 +230,32 @@ def test_the_points_that_tell_most_shrink_the_errors_more_than_any_others():
 
     told = volume(most_telling(fit, offered, 15, TANH, eps))
     assert told < min(volume(offered[rng.permutation(120)[:15]]) for _ in range(5))
+
+
+def test_a_unit_too_many_is_merged_away_and_one_that_is_needed_is_not():
+    net = two_layers(4, (5, 3))
+    layers = [(W.copy(), b.copy()) for W, b in net.layers]
+    X = np.random.default_rng(3).standard_normal((400, 4)) * 2
+    y = net.predict(X)
+    (W, b), (v, c) = layers[1], layers[2]
+    twice = [
+        layers[0],
+        (np.concatenate([W, -W[:1]]), np.append(b, -b[0])),
+        (np.concatenate([v, -0.3 * v[:, :1]], axis=1) - 0.3 * np.eye(1, 4) * v[0, 0], c),
+    ]
+    assert np.abs(pass_through(twice, X, TANH).values - y).max() < 1e-14
+    fewer = leaner(fit_whole(twice, X, y, TANH), X, y, TANH, EPS, 100.0)
+    assert [len(b) for _, b in fewer.layers] == [5, 3, 1]
+    assert np.abs(to_vector(fewer.layers)).sum() == pytest.approx(np.abs(to_vector(layers)).sum(), rel=1e-9)
+    assert leaner(fewer, X, y, TANH, EPS, 100.0) is None
+
+
+def test_a_student_started_whole_is_judged_by_other_rows():
+    rng = np.random.default_rng(4)
+    X, Z = np.sign(rng.standard_normal((80, 4))), np.sign(rng.standard_normal((60, 4)))
+    f = lambda rows: np.tanh(rows @ [0.3, -0.2, 0.1, 0.2])
+    pupil = start_student(X, f(X), (2,), TANH, 1e-12, rng)
+    assert pupil.rms < 1e-6
+    judged = judged_by(pupil, Z, f(Z), TANH)
+    assert judged.rms == pytest.approx(np.sqrt(np.mean((pass_through(judged.layers, Z, TANH).values - f(Z)) ** 2)))
+    assert judged_by(pupil, Z, np.sign(f(Z)), TANH).rms > 1e-3

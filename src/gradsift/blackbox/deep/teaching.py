@@ -16,7 +16,7 @@ from .crossings import reading_of
 from .nearby import near_points
 from .planes import FirstLayer
 from .policy import POLICY
-from .upper import Front, Pupil, grow_student, judged_by, n_unknowns, start_student, thin_out
+from .upper import Front, Pupil, grow_student, judged_by, n_unknowns, start_student, thin_out, train
 from .vertices import ask_vertices, known_vertices, n_patterns
 
 __all__ = ["Taught", "teach"]
@@ -104,6 +104,11 @@ class _Class:
         target = max(rounding / spread, 1e-13 if front is None else POLICY.near_floor)
         self.tried.append(widths)
         for pupil in self._students(X, y, widths, n_runs, target, front):
+            if len(widths) > 1 and target < pupil.rms < POLICY.nearly:
+                more = train(
+                    pupil.layers, X, y, self.g, POLICY.thin_steps_deep, target, pupil.front, POLICY.patience_deep
+                )
+                pupil = replace(more, work=more.work + pupil.work)
             if target < pupil.rms < POLICY.nearly:
                 pupil = thin_out(pupil, X, y, self.g, target, loose=3.0)
             self.work += pupil.work
