@@ -90,11 +90,12 @@ def run_step(step: Step, full: bool, folder: Path) -> dict[str, object]:
         done = json.loads(mark.read_text(encoding="utf-8"))
         if done["code"] == 0 and done["command"] == command[1:]:
             return done | {"seconds": 0.0}
-    began = time.monotonic()
+    began, commit = time.monotonic(), _commit()
     environment = os.environ | {"GRADSIFT_RESULTS": str(folder / "results"), "OMP_NUM_THREADS": "1"}
     with mark.with_suffix(".txt").open("w", encoding="utf-8") as log:
         code = subprocess.run(command, env=environment, stdout=log, stderr=log, check=False).returncode
     done = {"name": step.name, "code": code, "command": command[1:], "seconds": round(time.monotonic() - began, 1)}
+    done["commit"] = commit
     mark.write_text(json.dumps(done) + "\n", encoding="utf-8")
     return done
 
@@ -120,16 +121,25 @@ def run(steps: list[Step], full: bool, folder: Path, jobs: int) -> list[dict[str
 
 
 def publish(folder: Path, ended: list[dict[str, object]]) -> None:
-    """Copy the results of a full run to where they are kept, with its commit and what each step took."""
+    """Copy the results of a full run to where they are kept, with the commit and the time of each step."""
     from record import context, write_sealed
 
     KEPT.mkdir(exist_ok=True)
     for path in (folder / "results").glob("*.json"):
         shutil.copy(path, KEPT)
     marks = [json.loads((folder / f"{str(done['name']).replace(' ', '_')}.json").read_text()) for done in ended]
-    commit = subprocess.run(["git", "rev-parse", "HEAD"], cwd=HERE, capture_output=True, text=True, check=False).stdout
-    steps = [{"step": mark["name"], "seconds": mark["seconds"], "command": mark["command"][1:]} for mark in marks]
-    write_sealed(KEPT / "run.json", {"context": context(), "commit": commit.strip(), "steps": steps})
+    kept = ("name", "seconds", "commit")
+    write_sealed(
+        KEPT / "run.json", {"context": context(), "steps": [{key: mark[key] for key in kept} for mark in marks]}
+    )
+
+
+def _commit() -> str:
+    """Return the commit that is checked out, or nothing."""
+    told = subprocess.run(
+        ["git", "rev-parse", "--short", "HEAD"], cwd=HERE, capture_output=True, text=True, check=False
+    )
+    return told.stdout.strip()
 
 
 def main() -> None:
