@@ -13,7 +13,7 @@ import numpy as np
 
 from .checking import at_least, whole
 
-__all__ = ["HASTE", "PATIENCE", "Forecast", "Pace", "Patience", "forecast"]
+__all__ = ["HASTE", "PATIENCE", "Allotment", "Forecast", "Patience", "forecast"]
 
 _KINDS = ("exact", "float32", "noise", "labels")
 
@@ -113,7 +113,7 @@ def _median(d: int, k: int, answers: str, noise: float, accuracy: float, bounded
     return exact if answers == "exact" else 23 + exact + 2.2 * unknowns  # rows "float32" and "decimals"
 
 
-class Pace(NamedTuple):
+class Allotment(NamedTuple):
     """What a run should cost by the units seen so far, and when one without a budget stops."""
 
     answers: str

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..checking import Floats
 from ..errors import BudgetSpent
-from ..forecasting import Pace
+from ..forecasting import Allotment
 from ..oracle import Oracle
 from .arrays import IN_MEMORY, Array, Arrays, arrays_beside
 from .result import Progress
@@ -79,10 +79,10 @@ class Ledger:
         step: float = 0.0,
         eps: float = EPS,
         own: Callable[[Floats], Floats] | None = None,
-        pace: Pace | None = None,
+        allotment: Allotment | None = None,
     ) -> None:
         self.oracle, self.max_queries, self.progress = oracle, max_queries, progress
-        self._grain, self._pace = _Grain(step, eps, own), pace
+        self._grain, self._allotment = _Grain(step, eps, own), allotment
         self.spent: dict[str, int] = {}
         self.largest = 0.0
         self.linear: Floats | None = None
@@ -240,7 +240,7 @@ class Ledger:
 
     def _progress(self, step: str) -> Progress:
         left = None if self.max_queries is None else self.max_queries - self.n_queries
-        expected = None if self._pace is None else self._pace.expected(self.n_features, self.n_units)
+        expected = None if self._allotment is None else self._allotment.expected(self.n_features, self.n_units)
         ahead = expected is not None and expected > self.n_queries
         return Progress(step, self.n_queries, self.n_units, left, expected if ahead else None)
 
@@ -259,13 +259,13 @@ class Ledger:
 
     def lose_no_patience(self) -> None:
         """Go on as long as budgets allow."""
-        self._pace = None
+        self._allotment = None
 
     def _stop_at_patience(self, n: int) -> None:
         """Raise where nobody set a budget and a step leads far beyond what the units seen so far should cost."""
-        if self._pace is None or self.max_queries is not None or self.oracle.max_queries is not None:
+        if self._allotment is None or self.max_queries is not None or self.oracle.max_queries is not None:
             return
-        most = self._pace.most(self.n_features, self.n_units)
+        most = self._allotment.most(self.n_features, self.n_units)
         if self.n_queries + n > most:
             raise BudgetSpent(
                 f"{self.n_queries} queries are spent without an end in sight, and the next step leads beyond {most}, "

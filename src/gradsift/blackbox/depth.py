@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from ..errors import BudgetSpent, NotIdentifiable
-from ..forecasting import HASTE, Pace
+from ..forecasting import HASTE, Allotment
 from ..oracle import Oracle
 from .answers import Floor
 from .asking import EPS, Ledger
@@ -44,7 +44,7 @@ def identify_exact(
         "auto" looks for one layer first, at no cost beyond that of one layer if there is one; if its units are refuted,
         sixteen queries tell whether there can be several, which are then read with all answers asked so far.
     """
-    ledger = Ledger(oracle, max_queries, progress, pace=Pace("exact"))
+    ledger = Ledger(oracle, max_queries, progress, allotment=Allotment("exact"))
     return _one_or_several(
         ledger, activation, rng, layers, lambda: identify(oracle, activation, rng, n_verify=n_verify, ledger=ledger)
     )

@@ -12,7 +12,7 @@ from ...checking import as_generator, at_least
 from ...checks import EXACT_IN_A_BOX
 from ...errors import BudgetSpent, NotIdentifiable
 from ...fit import Fitted, Layout, Parameters, fit_jointly, predict
-from ...forecasting import Pace
+from ...forecasting import Allotment
 from ...likelihood import Noise
 from ...oracle import Oracle
 from ..answers import Floor, choose_path
@@ -62,7 +62,7 @@ def identify_bounded(
     link = link_of(activation)
     rng = as_generator(rng)
     before = oracle.n_answered
-    box = box_of(oracle, Ledger(oracle, None, progress, pace=Pace("noise", bounded=True)))
+    box = box_of(oracle, Ledger(oracle, None, progress, allotment=Allotment("noise", bounded=True)))
     floor = choose_path(oracle, rng) if floor is None else floor
     if floor.kind != "exact":
         found = identify_noisy_box(box, link, floor, accuracy, rng)

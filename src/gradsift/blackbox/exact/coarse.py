@@ -15,7 +15,7 @@ import numpy as np
 from ...checking import Floats, as_generator
 from ...checks import COARSE, ExactLimits, Verdict, exact
 from ...errors import BudgetSpent, NotIdentifiable
-from ...forecasting import PATIENCE, Pace, Patience
+from ...forecasting import PATIENCE, Allotment, Patience
 from ...oracle import Oracle
 from ..answers import Floor
 from ..asking import Ledger
@@ -47,8 +47,8 @@ def coarse_ledger(
     oracle: Oracle, floor: Floor, progress: Callable[[Progress], None] | None = None, patience: Patience = PATIENCE
 ) -> Ledger:
     """Return an empty ledger for answers that are rounded like this."""
-    pace = Pace("float32", patience=patience)
-    return Ledger(oracle, None, progress, floor.absolute, floor.eps, floor.own, pace)
+    allotment = Allotment("float32", patience=patience)
+    return Ledger(oracle, None, progress, floor.absolute, floor.eps, floor.own, allotment)
 
 
 def identify_coarse(

@@ -13,7 +13,7 @@ from ...activations import get_activation
 from ...checking import Floats, as_generator, at_least
 from ...checks import EXACT, ExactLimits, Verdict, any_method, exact, n_of
 from ...errors import BudgetSpent, NotIdentifiable
-from ...forecasting import Pace
+from ...forecasting import Allotment
 from ...geometry import orthonormal_rows
 from ...oracle import Oracle
 from ..asking import Ledger
@@ -94,7 +94,7 @@ def identify(
         get_activation(activation)
     if oracle.n_features < 2:
         raise NotIdentifiable("In one dimension all units are parallel and cannot be separated; fit samples instead.")
-    ledger = ledger or Ledger(oracle, max_queries, progress, pace=Pace("exact"))
+    ledger = ledger or Ledger(oracle, max_queries, progress, allotment=Allotment("exact"))
     search = Search(ledger, as_generator(rng))
     try:
         with one_thread():

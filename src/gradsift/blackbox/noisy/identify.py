@@ -10,7 +10,7 @@ import numpy as np
 
 from ...checking import as_generator, at_least
 from ...errors import BudgetSpent, NotIdentifiable
-from ...forecasting import Pace
+from ...forecasting import Allotment
 from ...oracle import Oracle
 from ..answers import Floor, choose_path
 from ..asking import Ledger
@@ -67,8 +67,8 @@ def identify_imperfect(
     rng = as_generator(rng)
     before = oracle.n_answered
     floor = choose_path(oracle, rng) if floor is None else floor
-    pace = Pace("labels" if floor.kind == "labels" else "noise")
-    ledger = Ledger(oracle, None, progress, floor.step, pace=pace)
+    allotment = Allotment("labels" if floor.kind == "labels" else "noise")
+    ledger = Ledger(oracle, None, progress, floor.step, allotment=allotment)
     asker = Asker(Anywhere(ledger), link, floor, accuracy, rng, _POLICIES.get(floor.kind, FOR_ROUNDING))
     try:
         belief = walk(LABEL_STAGES if asker.labels else ADDITIVE_STAGES, first_belief(asker), asker)
