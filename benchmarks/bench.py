@@ -130,7 +130,7 @@ def publish(folder: Path, ended: list[dict[str, object]]) -> None:
     marks = [json.loads((folder / f"{str(done['name']).replace(' ', '_')}.json").read_text()) for done in ended]
     kept = ("name", "seconds", "commit")
     write_sealed(
-        KEPT / "run.json", {"context": context(), "steps": [{key: mark[key] for key in kept} for mark in marks]}
+        KEPT / "run.json", {"context": context(), "steps": [{key: mark.get(key, "") for key in kept} for mark in marks]}
     )
 
 

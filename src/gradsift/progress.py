@@ -74,6 +74,7 @@ class _Bar:
     def __call__(self, stage: str, done: float, total: float | None) -> None:
         with self.lock:
             self.latest = stage, done, total
+            self.began.setdefault(stage, (time.monotonic(), done))
             if self.display is not None or time.monotonic() - self.started >= _BAR_AFTER:
                 self._show()
 
@@ -83,7 +84,6 @@ class _Bar:
             self._open()
         if stage not in self.tasks:
             self.tasks[stage] = self.display.add_task(stage, total=total, rate="")
-            self.began[stage] = time.monotonic(), done
         start, before = self.began[stage]
         elapsed = time.monotonic() - start
         # Counts have a rate worth reading; shares of one have not.
@@ -110,8 +110,9 @@ class _Bar:
             stage, done, total = self.latest
             elapsed = time.monotonic() - self.started
             of = "" if total is None else f", {done:,.6g} of {total:,.6g}"
-            if total is not None and 0 < done < total:
-                of += f", about {elapsed * (total / done - 1):.0f} s left"
+            start, before = self.began.get(stage, (self.started, 0.0))
+            if total is not None and before < done < total:
+                of += f", about {(time.monotonic() - start) * (total - done) / (done - before):.0f} s left"
             with contextlib.suppress(OSError, ValueError, AttributeError):  # nobody reads stderr any more
                 sys.stderr.write(f"gradsift: at work for {elapsed:.0f} s: {stage}{of}\n")
                 sys.stderr.flush()

@@ -377,3 +377,17 @@ def test_a_unit_that_much_noise_drowns_forbids_a_certificate_of_fewer():
     assert even.certified
     assert even.n_units == 3
     assert even.diagnostics["over_more"] > 0
+
+
+@pytest.mark.parametrize("seed", [239, 293])
+def test_a_likelier_optimum_that_runs_away_stays_a_rival_of_the_maximum_that_is_returned(seed):
+    rng = np.random.default_rng([seed, 78])
+    n, d = (1000, 2000, 3000, 600)[seed % 4], 2 + seed % 2
+    X, A, b = rng.standard_normal((n, d)), 2 * rng.standard_normal((2, d)), 0.5 * rng.standard_normal(2)
+    first = rng.random(n) < 0.85
+    odds = np.exp(-2 * np.where(first, X @ A[0] + b[0], X @ A[1] + b[1]))
+    y = np.where(rng.random(n) < 1 / (1 + odds), 1.0, -1.0)
+    fit = search(ArraySource(X, y), 2, offsets=True, rng=0)
+    assert [check.name for check in fit.judgement.failed] == ["rival optimum"]
+    assert fit.diagnostics["bounded"]
+    assert fit.diagnostics["gap"] < 3

@@ -29,6 +29,7 @@ from gradsift.blackbox.deep.upper import (
 from gradsift.blackbox.deep.vertices import ask_vertices, known_vertices
 from gradsift.blackbox.deep.whole import factored, fit_whole, most_telling, roundings, standard_errors_at
 from gradsift.blackbox.links import link_of
+from gradsift.checks import DEEP_COARSE
 
 TANH = get_activation("tanh")
 
@@ -248,6 +249,18 @@ def test_a_unit_too_many_is_merged_away_and_one_that_is_needed_is_not():
     assert [len(b) for _, b in fewer.layers] == [5, 3, 1]
     assert np.abs(to_vector(fewer.layers)).sum() == pytest.approx(np.abs(to_vector(layers)).sum(), rel=1e-9)
     assert leaner(fewer, X, y, TANH, EPS, 100.0) is None
+
+
+@pytest.mark.parametrize("faint", [3e-6, 1e-5])
+def test_a_faint_unit_that_answers_show_is_not_one_too_many(faint):
+    rng = np.random.default_rng(1)
+    first = rng.standard_normal((5, 4)), 0.3 * rng.standard_normal(5)
+    second = rng.standard_normal((4, 5)), 0.3 * rng.standard_normal(4)
+    layers = [first, second, (np.array([[1.0, -0.8, 0.7, faint]]), np.array([0.1]))]
+    X = 1.5 * rng.standard_normal((400, 4))
+    y = pass_through(layers, X, TANH).values.astype(np.float32).astype(float)
+    whole = fit_whole(layers, X, y, TANH, 2.0**-24)
+    assert leaner(whole, X, y, TANH, 2.0**-24, DEEP_COARSE.residuals) is None
 
 
 def test_a_student_started_whole_is_judged_by_other_rows():

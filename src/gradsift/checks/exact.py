@@ -56,11 +56,11 @@ def fresh_answers(worst: float, n: int, limits: ExactLimits) -> Check:
 
 
 def foretold(worst: float, n: int, limits: ExactLimits) -> Check:
-    """Whether answers that were not fitted yet are as foretold; `worst` is over the rounding error."""
+    """Whether answers that were not fitted yet are as foretold; `worst` is over what all rounding explains."""
     return make(
         "fresh points", worst, "<=", limits.fresh_points,
-        f"{n_of(n, 'fresh point')} are met within {worst:.2g} times the rounding error",
-        f"fresh points are missed by {worst:.3g} times the rounding error",
+        f"{n_of(n, 'fresh point')} are met within {worst:.2g} times what rounding explains",
+        f"fresh points are missed by {worst:.3g} times what rounding explains",
         "Try another seed.",
     )  # fmt: skip
 

@@ -44,7 +44,7 @@ EXACT = ExactLimits(
 # Where answers carry seven digits or less, as in single precision, fewer are left of the parameters.
 COARSE = ExactLimits(
     residuals=3.0,  # guess; real_boxes, all rows
-    fresh_points=4.0,  # guess; over the rounding error
+    fresh_points=4.0,  # guess; over what rounding of all answers explains there
     error_bound=1e-2,  # guess; real_boxes, all rows
     spare_answers=3,  # guess
     negligible_weight=1e-5,  # guess

@@ -31,6 +31,7 @@ _HOPELESS = 150.0  # nats behind the leader on few rows
 _CLEARLY_WORSE = 30.0  # nats behind the leader on many: not worth a polish
 _HOPELESS_RIVAL, _WORSE_RIVAL = 60.0, 15.0  # the same where an optimum is known, to which others are rivals
 _AHEAD = 0.1  # nats: what is this far ahead of an optimum is on its way to another
+_SOON = 5.0  # nats: what is this far behind may have other slopes or offsets, whatever its directions (guess)
 
 
 class Optima(NamedTuple):
@@ -197,7 +198,7 @@ def polish_distinct(problem: TableProblem, contenders: list[Contender], known: S
         return None
 
     for theta, behind, n_starts in contenders:
-        twins = (i for i, one in enumerate(known) if behind > one.behind - _AHEAD)
+        twins = (i for i, one in enumerate(known) if -_AHEAD < behind - one.behind < _SOON)
         near = next((i for i in twins if _distance(theta, found[i].theta) < _TWINS), None)
         near = basin(theta) if near is None else near
         if near is None and behind < (_WORSE_RIVAL if known else _CLEARLY_WORSE):

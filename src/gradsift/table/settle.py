@@ -176,9 +176,11 @@ def _sharpened(problem: TableProblem, settled: Settled) -> Settled:
         return settled._replace(optima=optima._replace(found=[problem.polish(optima.best.theta), *optima.found[1:]]))
     close = [o for o in optima.found[:_COMPARED] if o.objective - optima.best.objective < _CLEAR]
     ends = [_likeliest(problem, o) for o in (close if problem.family.labels else optima.found[:1])]
-    best, bounded = min(ends, key=lambda end: end[0].loss + (0.0 if end[1] else _CLEAR))
-    rivals = [o for o in optima.found[1:] if not same_optimum(o, best)]
-    return settled._replace(optima=optima._replace(found=[best, *rivals]), bounded=bounded)
+    chosen = min(range(len(ends)), key=lambda i: ends[i][0].loss + (0.0 if ends[i][1] else _CLEAR))
+    best, bounded = ends[chosen]
+    rivals = [o for i, o in enumerate(optima.found) if i != chosen and not same_optimum(o, best)]
+    hits = optima.hits if chosen == 0 else 1  # of the first: what led there did not lead here
+    return settled._replace(optima=Optima([best, *rivals], hits), bounded=bounded)
 
 
 def _likeliest(problem: TableProblem, found: Refined) -> tuple[Refined, bool]:

@@ -18,7 +18,10 @@ __all__ = ["box_errors", "exact_result"]
 
 
 class BoxErrors(NamedTuple):
-    """Largest residual over the rounding; standard errors of each unit, relative for a; and bounds on all of it."""
+    """Largest residual over the rounding; standard errors of each unit, relative for a; and bounds on all of it.
+
+    linear : relative error of the linear term, where there is one
+    """
 
     chi: float
     across: Floats
@@ -27,6 +30,7 @@ class BoxErrors(NamedTuple):
     weight: Floats
     intercept: float
     bounds: Floats
+    linear: float = 0.0
 
 
 def box_errors(fitted: Fitted, largest: float) -> BoxErrors:
@@ -39,8 +43,11 @@ def box_errors(fitted: Fitted, largest: float) -> BoxErrors:
     across = np.sqrt(np.array([C[layout.a(unit)].sum() for unit in range(layout.n_units)])) / lengths
     offset, weight = np.sqrt(C[layout.b]), np.sqrt(C[layout.weights])
     bounds = 4 * np.maximum(across, np.maximum(offset / (1 + np.abs(theta.b)), weight / np.abs(theta.u)))
+    linear = 0.0
+    if theta.linear is not None:
+        linear = 4 * float(np.sqrt(C[layout.linear_term].sum()) / max(np.linalg.norm(theta.linear), 1e-300))
     return BoxErrors(
-        chi, across, np.sqrt(C[layout.first]) / lengths, offset, weight, float(np.sqrt(C[layout.c][0])), bounds
+        chi, across, np.sqrt(C[layout.first]) / lengths, offset, weight, float(np.sqrt(C[layout.c][0])), bounds, linear
     )
 
 
@@ -57,7 +64,7 @@ def exact_result(fitted: Fitted, box: Box, link: Link, fresh: Floats, n_queries:
     theta = box.outside(fitted.theta)
     largest = box.ledger.largest
     found = box_errors(fitted, largest)
-    _, across, along, offset, weight, intercept, bounds = found
+    _, across, along, offset, weight, intercept, bounds, _ = found
     order = np.argsort(-np.abs(theta.u), kind="stable")
     errors = {
         "units": across[order],
@@ -67,8 +74,11 @@ def exact_result(fitted: Fitted, box: Box, link: Link, fresh: Floats, n_queries:
         "intercept": np.array([intercept]),
     }
     if theta.linear is not None:
-        spread = np.diag(fitted.covariance)[fitted.theta.layout.linear_term]
-        errors["linear"] = max(1.0, found.chi) * np.sqrt(spread) / box.half
+        layout, C, widened = fitted.theta.layout, fitted.covariance, max(1.0, found.chi)
+        errors["linear"] = widened * np.sqrt(np.diag(C)[layout.linear_term]) / box.half
+        moved = np.zeros(layout.size)  # the intercept outside, by the parameters inside
+        moved[layout.c], moved[layout.linear_term] = 1.0, -box.middle / box.half
+        errors["intercept"] = np.array([widened * np.sqrt(max(float(moved @ C @ moved), 0.0))])
     model = link.to_model(theta.A, theta.b, theta.u, theta.c, 0.0 if theta.linear is None else theta.linear)
     facts = {"chi": found.chi, "spent": dict(box.ledger.spent), "floor": "exact"}
     judgement = _verdict(found, fitted, np.abs(fresh) / max(largest, 1e-300))
@@ -78,12 +88,16 @@ def exact_result(fitted: Fitted, box: Box, link: Link, fresh: Floats, n_queries:
 def _verdict(found: BoxErrors, fitted: Fitted, fresh: Floats) -> Verdict:
     """Weigh the evidence; `fresh` is relative to the largest answer."""
     n_answers, worst, parts = len(fitted.residuals), float(found.bounds.max()), n_of(len(fitted.theta.u), "unit")
+    checks = [
+        exact.residuals(found.chi, n_answers, EXACT_IN_A_BOX),
+        exact.fresh_answers(float(fresh.max()), len(fresh), EXACT_IN_A_BOX),
+        exact.error_bound(worst, EXACT_IN_A_BOX),
+    ]
+    if fitted.theta.linear is not None:
+        checks.append(exact.linear_term_error(found.linear, EXACT_IN_A_BOX))
+        parts = f"{parts} and a linear term"
     return Verdict(
-        (
-            exact.residuals(found.chi, n_answers, EXACT_IN_A_BOX),
-            exact.fresh_answers(float(fresh.max()), len(fresh), EXACT_IN_A_BOX),
-            exact.error_bound(worst, EXACT_IN_A_BOX),
-        ),
+        tuple(checks),
         found=f"{parts} fitted inside the box",
         claim=f"inside the box {n_answers} answers agree with {parts} within {found.chi:.2g} times the rounding error, "
         f"{len(fresh)} of them fresh, and rounding explains a relative error of at most {worst:.1g}; units that are "

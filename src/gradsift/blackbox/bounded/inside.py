@@ -133,7 +133,7 @@ class _ExactInside:
             start = start._replace(c=float(np.median(y - predict(start, inner, self.g))))
         else:
             left = curved - predict(start, inner, self.g)
-            c, *linear = np.linalg.lstsq(np.column_stack([np.ones(len(X)), inner]), left)[0]
+            c, *linear = np.linalg.lstsq(np.column_stack([np.ones(len(X)), inner]), left, rcond=None)[0]
             start = start._replace(c=float(c), linear=np.array(linear))
         fitted = fit_jointly(start, inner, curved, rough, self.g)
         if 2 * fitted.loss > INSIDE.missed**2 * len(y):

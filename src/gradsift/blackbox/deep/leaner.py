@@ -27,13 +27,14 @@ class _Merger(NamedTuple):
 
 
 def leaner(fit: Whole, X: Floats, y: Floats, g: Activation, eps: float, limit: float) -> Whole | None:
-    """Return a network with one unit fewer above the first layer that meets all answers within `limit` roundings.
+    """Return a network with one unit fewer above the first layer that meets all answers within `limit` roundings, and
+    as well as before: a faint unit is not one too many.
 
     None if there is none among those that change least. At most `POLICY.mergers` fits.
     """
     for merger in sorted(_mergers(fit.layers, X, g))[: POLICY.mergers]:
         fewer = fit_whole(_merged(fit.layers, merger), X, y, g, eps)
-        if fewer.worst < limit:
+        if fewer.worst < limit and fewer.chi < POLICY.as_well * max(fit.chi, POLICY.rounding):
             return fewer
     return None
 

@@ -75,7 +75,7 @@ class DeepPolicy:
     longest_raised: float = 6.0  # of their rows in small students; CANYON-B "AT18"; "20; 20,20": too long in large ones
     hopes: int = 3  # units that an unfinished student may do without, tried at a time (guess)
     step_work: float = 5e7  # multiplications in the time that a step costs anyway (guess)
-    most_work: float = 3e12  # multiplications of all students together: a minute or two; CANYON-B x 10 (guess)
+    most_work: float = 3e12  # multiplications of all students together: some minutes; CANYON-B x 10 (guess)
     runs_small: int = 8  # of sizes below `small` in sum
     small: int = 9
     runs_unlikely: int = 2  # of several layers above the first, as long as one may do (guess)
@@ -106,6 +106,8 @@ class DeepPolicy:
     known_well: float = 0.5  # share of the certificate's error bound that ends these rounds (guess)
     undetermined: float = 1e-2  # relative error from which a unit may be one too many (guess)
     mergers: int = 6  # ways to do without one unit, tried at a time (guess)
+    as_well: float = 2.0  # misfit without a unit over that with it, up to which it is one too many (guess)
+    rounding: float = 0.05  # misfit that rounding leaves of right networks (guess)
     most_spare: int = 6  # units too many (guess)
     fresh: int = 6  # points of each of five kinds (guess)
 

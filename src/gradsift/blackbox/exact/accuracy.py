@@ -78,7 +78,7 @@ def shown_rounding(net: Net, ledger: Ledger) -> Floats:
     the squared residuals.
     """
     X, y = ledger.X, ledger.y
-    fixed = GRID * ledger.step + ledger.own(net.predict(X))
+    fixed = np.broadcast_to(GRID * ledger.step + ledger.own(net.predict(X)), y.shape)
     parts = np.stack([np.abs(y), np.full(len(y), ledger.largest), net.rounded_terms(X), fixed], axis=1)
     parts[:, :3] *= ledger.eps
     squares, wanted = parts**2, (y - net.predict(X)) ** 2

@@ -156,7 +156,8 @@ class CoarseSearch(Search):
         fit = solve_jointly(net, self.ledger)
         held = near_points(net, 10 + int(NEARBY.held_out * net.n_unknowns), self.rng)
         errors = prediction_errors(fit, self.ledger, held, self.rng)
-        expected = np.hypot(fit.net.noise(held, self.ledger), errors)
+        noise = fit.net.noise(held, self.ledger)
+        expected = np.hypot(noise, np.minimum(errors, NEARBY.most_foretold * noise))
         fresh = (self.ledger.ask(held, "fresh") - fit.net.predict(held)) / expected
         fit = self._weighed(solve_jointly(fit.net, self.ledger))
         known = parameter_errors(fit, self.ledger, self.rng)

@@ -235,6 +235,7 @@ class NearPolicy:
     held_out: float = 0.15  # further ones per unknown, which the fit must foretell; the same rows
     spread: float = 3.0  # of a unit's argument; the same rows
     room: float = 5.0  # the same, orthogonal to all units; black_box_noisy, 6 decimals and float32
+    most_foretold: float = 10.0  # error of a foretold answer over its rounding that may excuse a miss; guess
     better: float = 0.3  # largest residual there over that of the units as they were read; guess
     misread: float = 5.0  # change of a unit over what is expected of its reading; guess
     most_searches: int = 2  # guess

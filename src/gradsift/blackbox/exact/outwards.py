@@ -64,9 +64,11 @@ def solve_outwards(fit: Solution, ledger: Ledger, off: NDArray[np.bool_]) -> Sol
     for floor in OUTWARDS.errors:
         doubtful = _doubtful(closer.net, ledger, np.maximum(errors, floor), crowds=bool(errors.any()))
         ledger.aside = frozenset(np.flatnonzero(doubtful & ~probed).tolist())
-        closer = solve_jointly(closer.net, ledger)
-        ledger.aside, errors = frozenset(), np.zeros(len(errors))
-    return closer
+        try:
+            closer = solve_jointly(closer.net, ledger)
+        finally:
+            ledger.aside, errors = frozenset(), np.zeros(len(errors))
+    return closer if closer.chi < fit.chi else fit
 
 
 def _doubtful(net: Net, ledger: Ledger, errors: Floats, crowds: bool) -> NDArray[np.bool_]:
