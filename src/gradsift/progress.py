@@ -84,7 +84,7 @@ class _Bar:
             self._open()
         if stage not in self.tasks:
             self.tasks[stage] = self.display.add_task(stage, total=total, rate="")
-        start, before = self.began[stage]
+        start, before = self.began.setdefault(stage, (time.monotonic(), done))
         elapsed = time.monotonic() - start
         # Counts have a rate worth reading; shares of one have not.
         rate = f"{(done - before) / elapsed:,.0f}/s" if elapsed > 0 and (total or 0) > 1 else ""
