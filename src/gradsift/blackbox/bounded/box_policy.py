@@ -41,6 +41,7 @@ class NearFieldPolicy:
     second_step: float = 1e-4  # guess
     negligible: float = 3e-6  # singular value over the largest; guess
     least_gradients: int = 3  # guess
+    sure_of_line: int = 2  # gradients more where their differences span less; box 5 k32d100
     inner: float = 0.5  # of the gradients' distances, for second derivatives: units bend there; guess
 
 

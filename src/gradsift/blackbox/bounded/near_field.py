@@ -111,31 +111,49 @@ def look_near(box: Box, rng: np.random.Generator) -> NearField:
     step = NEAR_FIELD.first_step * share * np.sqrt(d)
     points, rows = np.empty((0, d)), np.empty((0, d))
     while len(points) <= d:
-        n = NEAR_FIELD.least_gradients if not len(points) else 1
-        new = box.draw(n, share, rng)
-        inwards = np.where(new > 0, -step, step)
-        base = box.ask(new, "start").answers
-        moved = np.concatenate([x + np.diag(h) for x, h in zip(new, inwards)])
-        changes = box.peek(moved, "differences").reshape(n, d) - base[:, None]
-        points, rows = np.concatenate([points, new]), np.concatenate([rows, changes / inwards])
-        scaled = rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-300)
-        _, values, basis = np.linalg.svd(scaled, full_matrices=False)
-        k = int((values > NEAR_FIELD.negligible * values[0]).sum())
-        if k < len(points):
+        new = box.draw(1 if len(points) else NEAR_FIELD.least_gradients, share, rng)
+        points, rows = np.concatenate([points, new]), np.concatenate([rows, _gradients(box, new, step)])
+        span = _span(rows)
+        if len(span) < len(points):
             break
     _refuse_steps(box, points[0], np.flatnonzero(~rows.any(axis=0)))
-    if k == 0:
+    if not len(span):
         raise NotIdentifiable(
             f"All gradients at {len(points)} points inside the box vanish ({box.ledger.n_queries} queries): the "
             "function looks constant there."
         )
-    _, values, apart = np.linalg.svd(rows - rows.mean(axis=0), full_matrices=False)
-    n_apart = int((values > NEAR_FIELD.negligible * np.linalg.norm(rows, 2)).sum())
-    line = None
-    if 0 < n_apart < k:
-        k, basis, line = n_apart, apart, rows[0] - rows[0] @ apart[:n_apart].T @ apart[:n_apart]
+    if len(_span_of_differences(rows)) < len(span):  # a line, or luck: the last of as many differences is often small
+        new = box.draw(NEAR_FIELD.sure_of_line, share, rng)
+        points, rows = np.concatenate([points, new]), np.concatenate([rows, _gradients(box, new, step)])
+        span = _span(rows)
+    apart, line = _span_of_differences(rows), None
+    if 0 < len(apart) < len(span):
+        span, line = apart, rows[0] - rows[0] @ apart.T @ apart
+    k = len(span)
     worth = len(points) + min(n_along, k * len(ways) + 2 * k + 1)
-    return NearField(box, share, basis[:k], points, rows @ basis[:k].T, line, worth, [], [])
+    return NearField(box, share, span, points, rows @ span.T, line, worth, [], [])
+
+
+def _gradients(box: Box, points: Floats, step: float) -> Floats:
+    """Return the gradients at some points, (n, d), by forward differences; n (d + 1) queries."""
+    inwards = np.where(points > 0, -step, step)
+    base = box.ask(points, "start").answers
+    moved = np.concatenate([x + np.diag(h) for x, h in zip(points, inwards)])
+    return np.asarray((box.peek(moved, "differences").reshape(points.shape) - base[:, None]) / inwards)
+
+
+def _span(rows: Floats) -> Floats:
+    """Return an orthonormal basis of what the gradients span, whatever their lengths."""
+    _, values, basis = np.linalg.svd(
+        rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-300), full_matrices=False
+    )
+    return np.asarray(basis[values > NEAR_FIELD.negligible * values[0]])
+
+
+def _span_of_differences(rows: Floats) -> Floats:
+    """Return the same for their differences."""
+    _, values, basis = np.linalg.svd(rows - rows.mean(axis=0), full_matrices=False)
+    return np.asarray(basis[values > NEAR_FIELD.negligible * np.linalg.norm(rows, 2)])
 
 
 def _refuse_steps(box: Box, point: Floats, still: NDArray[np.intp]) -> None:
