@@ -149,7 +149,7 @@ def _result(belief: Belief, asker: Asker, box: Box, n_queries: int) -> Identific
     judgement = judge(joint.settled, belief.cones, evidence, joint.replies.y - fitted.residuals, studentised)
     facts = {
         "widening": belief.widening.report, "bounds_hold": LEVELS[1], "directions_within": belief.surely,
-        "spent": dict(asker.ledger.spent),
+        "directions_within_99": float(belief.cones.max()), "spent": dict(asker.ledger.spent),
     }  # fmt: skip
     bounds = belief.widening.report * joint.cones(LEVELS[1])
     outside = box.outside(joint.settled.theta)

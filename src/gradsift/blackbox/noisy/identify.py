@@ -114,6 +114,7 @@ def _result(belief: Belief, asker: Asker, n_queries: int) -> Identification:
         "widening": belief.widening.report,
         "bounds_hold": LEVELS[1],
         "directions_within": belief.surely,
+        "directions_within_99": float(belief.cones.max()),
         "spent": dict(asker.ledger.spent),
     }
     bounds = belief.widening.report * joint.cones(LEVELS[1])
