@@ -261,3 +261,13 @@ def test_a_box_that_answers_nan_far_out_is_told_about_bounds():
         gs.recover(gs.Oracle(box, 3, retry=gs.oracle.Retry(attempts=1)), random_state=0)
     found = gs.recover(gs.Oracle(box, 3, bounds=(-5, 5)), random_state=0)
     assert found.certified
+
+
+@pytest.mark.parametrize("seed", [1, 4])
+def test_decisions_without_chance_are_not_certified_as_labels_of_a_sum(seed):
+    inner = gs.simulate.random_combination(3, 2, slope=2.0, rng=[seed, 1])
+    oracle = gs.Oracle(lambda X: np.where(inner.predict(X) > 0, 1.0, -1.0), 3)
+    with pytest.warns(gs.errors.UncertifiedWarning, match="decisions without chance: of 12 inputs"):
+        found = gs.recover(oracle, random_state=3, max_queries=20_000)
+    assert not found.certified
+    assert oracle.n_queries == found.n_queries

@@ -69,6 +69,7 @@ SIDES = [
     (lambda x: imperfect.activation("erf", x, NOISY), 3.0, 3.1),
     (imperfect.rounded_kinks, 0.0, 0.1),
     (imperfect.known_offsets, 3.0, 3.1),
+    (lambda p: imperfect.labels_by_chance(12, 1, p), 1e-3, 9e-4),
     (lambda x: exact.residuals(x, 60, EXACT), 1.99, 2.0),
     (lambda x: exact.residuals(x, 60, EXACT_IN_A_BOX), 7.99, 8.01),
     (lambda x: exact.fresh_answers(x, 3, EXACT), 1e-8, 1.01e-8),

@@ -11,12 +11,13 @@ from scipy.stats import beta, norm
 
 from ..activations import get_activation
 from ..checking import Floats, as_generator, finite_matrix, whole
-from ..checks import VERIFY, Verdict, any_method
+from ..checks import VERIFY, Verdict, any_method, imperfect
 from ..model import SigmoidCombination
 from ..network import Network
 from ..oracle import InputFrame, Oracle
 from .answers import Floor
 from .asking import EPS, Ledger
+from .chance import asked_twice
 from .fresh_inputs import column_scales, fresh_inputs
 from .result import Identification, Verification
 
@@ -201,7 +202,23 @@ def verified(found: Identification, oracle: Oracle, n: int, rng: np.random.Gener
     points, answers, lost = _answered(oracle, points, found.floor)
     checked = compare((found.model,), allowance_of(found), points, answers, lost) if len(points) else None
     found = replace(found, n_queries=found.n_queries + n, diagnostics={**found.diagnostics, "spent": spent})
-    return with_verification(found, checked, oracle.frame)
+    return _with_chance(with_verification(found, checked, oracle.frame), oracle, rng)
+
+
+def _with_chance(found: Identification, oracle: Oracle, rng: np.random.Generator) -> Identification:
+    """Ask some inputs of a box of labels twice, where that could take a certificate back."""
+    n = n_affordable(oracle, 2 * VERIFY.asked_twice) // 2
+    if found.floor is None or found.floor.kind != "labels" or not (found.certified and n):
+        return found
+    twice = asked_twice(found.model, oracle, n, rng)
+    spent = dict(found.diagnostics["spent"])
+    spent["verify"] += 2 * n
+    judgement = found.judgement
+    checks = (*judgement.checks, imperfect.labels_by_chance(twice.n, twice.n_different, twice.chance))
+    return replace(
+        found, n_queries=found.n_queries + 2 * n, judgement=replace(judgement, checks=checks),
+        diagnostics={**found.diagnostics, "spent": spent},
+    )  # fmt: skip
 
 
 def _answered(oracle: Oracle, points: Floats, floor: Floor | None) -> tuple[Floats, Floats, Floats | float]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from .limits import COARSE_KINKS, NoisyLimits, UnitLimits
+from .limits import COARSE_KINKS, VERIFY, NoisyLimits, UnitLimits
 from .record import Check, make, n_of
 
 __all__ = [
@@ -17,6 +17,7 @@ __all__ = [
     "drift",
     "even_noise",
     "known_offsets",
+    "labels_by_chance",
     "misfit",
     "one_more_unit",
     "rounded_kinks",
@@ -33,6 +34,16 @@ def accuracy(widest: float, wanted: float) -> Check:
         f"directions are known to {widest:.2g}, and {wanted:.2g} was asked for",
         f"directions are known to {widest:.2g}, not to the {wanted:.2g} asked for",
         "Allow more queries (max_queries), or ask for a lower accuracy.",
+    )  # fmt: skip
+
+
+def labels_by_chance(n: int, n_different: int, chance: float) -> Check:
+    """Whether labels change when a question is repeated, as often as the fitted means say."""
+    seen = f"of {n} inputs at even odds that were asked twice, {n_different} had two labels"
+    return make(
+        "labels by chance", chance, ">=", VERIFY.level, seen,
+        f"the labels are decisions without chance: {seen}, and their units are steps",
+        "If the box can return a score or a probability, ask for that.",
     )  # fmt: skip
 
 

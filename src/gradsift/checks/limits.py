@@ -172,6 +172,7 @@ class VerifyLimits:
     errors: float  # of the function, over what the errors of all parameters make of it
     rounding: float  # least relative error of a parameter that is allowed for, in units of double precision
     steps: float  # of the grid that answers are rounded to
+    asked_twice: int  # inputs of a box of labels
 
 
 VERIFY = VerifyLimits(
@@ -179,6 +180,7 @@ VERIFY = VerifyLimits(
     errors=4.0,  # guess; hostile_boxes, rows of honest networks
     rounding=64.0,  # guess; the same rows
     steps=4.0,  # guess; the same rows
+    asked_twice=12,  # even odds make 12 equal pairs once in 4,096 boxes; hostile_boxes, decisions without noise
 )
 
 
