@@ -14,6 +14,7 @@ import numpy as np
 from ...checking import Floats
 from ...checks import EXACT
 from ..asking import EPS, Ledger
+from ..threads import all_threads
 from .accuracy import Changes, Errors
 from .blocks import BlockSystem
 from .dense import DenseSystem
@@ -75,7 +76,11 @@ def solve_jointly(net: Net, ledger: Ledger) -> Solution:
         if not (np.isfinite(change.own).all() and np.isfinite(change.shared).all()):
             break
         trial, looked = _measured(_moved(best.net, change), replies)
-        if not (trial.chi < best.chi or _meets_more(trial, best)):
+        if not trial.chi < best.chi and best.net.k >= PRUNE.many:  # a few units may have gone too far
+            shorter = _measured(_moved(best.net, _within_reach(change, seen, replies)), replies)
+            if _is_better(shorter[0], best) and shorter[0].chi < trial.chi:
+                trial, looked = shorter
+        if not _is_better(trial, best):
             break
         settled = trial.chi > 0.5 * best.chi and (trial.chi < EXACT.residuals or trial.net.k < PRUNE.many)
         best, seen = trial, looked
@@ -146,10 +151,26 @@ def _moved(net: Net, change: Changes) -> Net:
     )
 
 
-def _meets_more(trial: Solution, best: Solution) -> bool:
-    """Say whether a step of many units meets far more replies than it loses: among so many, a few turn late."""
-    missed = [int((s.row_chi > EXACT.residuals).sum() + (s.probe_chi > EXACT.residuals).sum()) for s in (trial, best)]
-    return trial.net.k >= PRUNE.many and missed[0] < 0.5 * missed[1]
+def _within_reach(change: Changes, seen: NetSeen, replies: AllReplies) -> Changes:
+    """Return the step with each unit's own part so short that none of its arguments changes by more than one on stored
+    rows where the unit bends, before or after: further than that, its slopes there say nothing."""
+    own = replies.xp.put(change.own[:, :, 0])
+    with all_threads(float(len(replies.X)) * seen.at.net.a.size):
+        moves = replies.X @ own[:, :-1].T + own[:, -1]  # (m, k)
+    before, after = seen.arguments, seen.arguments + moves
+    flat = seen.at.net.link.flat
+    bends = (abs(before) < flat) | (abs(after) < flat) | (before * after < 0)
+    longest = replies.xp.get(replies.xp.widest((moves * bends).T))
+    return Changes(change.own / np.maximum(longest, 1.0)[:, None, None], change.shared)
+
+
+def _is_better(trial: Solution, best: Solution) -> bool:
+    """Say whether a step brings the network nearer to the replies: among many units a few may turn late, and what
+    spoils most replies for the worst one leads astray."""
+    if trial.net.k < PRUNE.many:
+        return trial.chi < best.chi
+    now, before = (float(np.median(np.maximum(s.row_chi, EXACT.residuals))) for s in (trial, best))
+    return now < 0.5 * before or (trial.chi < best.chi and now <= before)
 
 
 def _measured(net: Net, replies: AllReplies) -> tuple[Solution, NetSeen]:

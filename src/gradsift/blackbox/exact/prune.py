@@ -62,7 +62,8 @@ def without_suspects(fit: Solution, ledger: Ledger, most: float) -> Net:
 def _most_active(fit: Solution, ledger: Ledger, most: float) -> NDArray[np.bool_]:
     """Say which units are the most active ones on a row that is missed by this much, or miss a probe of their own."""
     net, missed = fit.net, fit.row_chi > most
-    active = np.abs(net.u) * net.link.odd.derivative(net.arguments(ledger.X[missed]))  # (n, k)
-    suspects = fit.probe_chi > most
-    suspects[np.argmax(active, axis=1)] = True
+    xp, suspects = ledger.arrays, fit.probe_chi > most
+    at, rows = placed(net, xp), ledger.placed_rows()[xp.put(np.flatnonzero(missed))]
+    active = abs(at.u) * xp.derivative(net.link.odd)(rows @ at.a.T + at.b)  # (n, k)
+    suspects[xp.get(active.argmax(1))] = True
     return suspects

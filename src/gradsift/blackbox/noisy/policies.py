@@ -110,7 +110,7 @@ class Sharpening:
     )  # rounded: stopping favours cones that are too narrow
     spare: float = 0.0
     most_calibrations: int = 6  # guess
-    most_rounds: int = 200  # guess
+    most_rounds: int = 40  # honest boxes take up to 10, hostile ones take all there are: hostile_boxes
 
 
 @dataclass(frozen=True)
@@ -159,5 +159,5 @@ _IN_A_BOX = Learning(
     narrow=0.0,
     most_lessons=3,  # guess
 )
-FOR_A_BOX = Policy(_IN_A_BOX, LookForAnother(), Sharpening(most_rounds=60), refuted=0.02)
+FOR_A_BOX = Policy(_IN_A_BOX, LookForAnother(), Sharpening(), refuted=0.02)
 FOR_LABELS_IN_A_BOX = replace(FOR_A_BOX, learning=replace(_IN_A_BOX, per_feature=75.0))  # guess
