@@ -271,3 +271,18 @@ def test_decisions_without_chance_are_not_certified_as_labels_of_a_sum(seed):
         found = gs.recover(oracle, random_state=3, max_queries=20_000)
     assert not found.certified
     assert oracle.n_queries == found.n_queries
+
+
+def test_dropout_is_named_by_answers_that_repeat_to_the_last_digit():
+    truth = gs.simulate.random_combination(4, 3, slope=2.0, rng=[21, 1])
+    coins = np.random.default_rng(22)
+
+    def box(X):
+        kept = (coins.random((len(X), 3)) > 0.1) / 0.9
+        return (np.tanh(truth.arguments(X)) * kept) @ truth.weights + truth.intercept
+
+    with pytest.warns(gs.errors.UncertifiedWarning, match="switched at random"):
+        found = gs.recover(gs.Oracle(box, 4), random_state=3, max_queries=3000)
+    assert not found.certified
+    noisy = gs.Oracle(lambda X: (truth.predict(X) + 0.05 * coins.standard_normal(len(X))).astype(np.float32), 4)
+    assert gs.recover(noisy, random_state=3).certified

@@ -70,6 +70,7 @@ SIDES = [
     (imperfect.rounded_kinks, 0.0, 0.1),
     (imperfect.known_offsets, 3.0, 3.1),
     (lambda p: imperfect.labels_by_chance(12, 1, p), 1e-3, 9e-4),
+    (imperfect.switching, 0, 1),
     (lambda x: exact.residuals(x, 60, EXACT), 1.99, 2.0),
     (lambda x: exact.residuals(x, 60, EXACT_IN_A_BOX), 7.99, 8.01),
     (lambda x: exact.fresh_answers(x, 3, EXACT), 1e-8, 1.01e-8),
@@ -438,8 +439,8 @@ def test_every_kind_of_run_rests_on_the_checks_that_its_method_names(found):
     assert names["wrong number"] == [*expected, fresh, "number of units"]
     assert names["box"] == [*expected[:3], fresh]
     assert names["noise"] == [
-        "finished", "another unit", "weight shown", "cancelling pair", "strays", "one more unit", "noise tails",
-        "noise drift", "even noise", "activation", "misfit", fresh,
+        "finished", "another unit", "weight shown", "cancelling pair", "strays", "one more unit", "switching",
+        "noise tails", "noise drift", "even noise", "activation", "misfit", fresh,
     ]  # fmt: skip
     assert names["table"] == [
         "rows per parameter", "separation", "finite slopes", "simpler models", "directions", "faint weights", "overlap",

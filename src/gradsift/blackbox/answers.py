@@ -24,6 +24,7 @@ _TINY = 1e-10  # noise over the answer, below which it may be rounding after all
 _ON_LINE = 16
 _SHORT = 1e-3
 _FAR, _FAR_POINTS = 1e3, 4
+_NO_LUCK = 1e-3  # equal pairs expected of noise added to the answers
 _GROWING = 3.0  # errors of single-precision arithmetic grow with the inputs
 
 
@@ -52,6 +53,8 @@ class Floor:
         Answers -> what else rounding does to each of them, where one output's link is undone.
     outputs : tuple of Rounding
         How each output is rounded before links are undone and outputs projected; empty where noise limits the answers.
+    n_equal : int
+        Answers to one question that are equal to the last digit though others differ, where that is no luck.
     """
 
     kind: str
@@ -62,6 +65,7 @@ class Floor:
     absolute: float = 0.0
     own: Callable[[Floats], Floats] = _no_more
     outputs: tuple[Rounding, ...] = ()
+    n_equal: int = 0
 
     @property
     def eps(self) -> float:
@@ -161,7 +165,14 @@ def choose_path(oracle: Oracle, rng: np.random.Generator, *, far: bool = True) -
         elsewhere = oracle(_points(oracle, _MORE_POINTS, rng))
         if sd <= _ULPS * DOUBLE * np.abs(elsewhere).max():
             return Floor("exact", 0.0, 0.0, oracle.n_answered - before, outputs=look.roundings)
-    return Floor("noisy", sd, 0.0, oracle.n_answered - before)
+    return Floor("noisy", sd, 0.0, oracle.n_answered - before, n_equal=_n_equal(repeated, sd))
+
+
+def _n_equal(repeated: Floats, sd: float) -> int:
+    """Return how many answers to one question are equal to an earlier one, unless their grid makes that likely."""
+    n = len(repeated)
+    expected = 0.5 * n * (n - 1) * grid_of(repeated) / (2 * np.sqrt(np.pi) * sd)  # pairs, of Gaussian noise
+    return n - len(np.unique(repeated)) if expected < _NO_LUCK else 0
 
 
 def _silent(oracle: Oracle, look: _Asked) -> Floor:

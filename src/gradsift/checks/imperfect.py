@@ -22,6 +22,7 @@ __all__ = [
     "one_more_unit",
     "rounded_kinks",
     "strays",
+    "switching",
     "tails",
     "weight_shown",
 ]
@@ -146,6 +147,18 @@ def tails(found: Tails, limits: NoisyLimits) -> Check:
         f"the noise has heavy tails or outliers ({found.outside} of {found.n} residuals beyond {found.beyond:.1f} "
         f"standard deviations, excess kurtosis {found.kurtosis:.2f})",
         "Average a few answers inside the oracle, or clip what cannot be true.",
+    )  # fmt: skip
+
+
+def switching(n_equal: int) -> Check:
+    """Whether noise is added to all answers; one that is there or not leaves some of them equal."""
+    return make(
+        "switching", n_equal, "<=", 0,
+        "no two answers to one question are equal",
+        f"{n_of(n_equal, 'repeated answer')} to one question {'is' if n_equal == 1 else 'are'} equal to the last digit "
+        "though others differ: parts of the box are switched at random (dropout, stray answers), and errors are not "
+        "those of added noise",
+        "Switch dropout off (`eval()` in torch), or answer with the mean of many calls.",
     )  # fmt: skip
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...checking import Floats
 from ...checks import EXACT
@@ -22,7 +23,7 @@ from .exact_policy import JOINT, PRUNE
 from .net import Net
 from .replies import AllReplies, NetSeen, compare, replies_to
 
-__all__ = ["Solution", "measure", "parameter_errors", "prediction_errors", "solve_jointly"]
+__all__ = ["Solution", "few_astray", "measure", "parameter_errors", "prediction_errors", "solve_jointly"]
 
 
 class _Factored(NamedTuple):
@@ -47,6 +48,8 @@ class Solution:
         Largest over each unit's probes.
     factored : optional
         The equations there, where they were factored in blocks.
+    astray : (k,) bool array, optional
+        Units that the last step would have led off the rows on which they bend, where that had to be prevented.
     """
 
     net: Net
@@ -54,6 +57,12 @@ class Solution:
     row_chi: Floats
     probe_chi: Floats
     factored: _Factored | None = None
+    astray: NDArray[np.bool_] | None = None
+
+
+def few_astray(fit: Solution) -> bool:
+    """Say whether some units went astray, and so few of them that the others can be trusted."""
+    return fit.astray is not None and bool(0 < fit.astray.mean() < PRUNE.most) and fit.chi > EXACT.residuals
 
 
 def solve_jointly(net: Net, ledger: Ledger) -> Solution:
@@ -77,9 +86,11 @@ def solve_jointly(net: Net, ledger: Ledger) -> Solution:
             break
         trial, looked = _measured(_moved(best.net, change), replies)
         if not trial.chi < best.chi and best.net.k >= PRUNE.many:  # a few units may have gone too far
-            shorter = _measured(_moved(best.net, _within_reach(change, seen, replies)), replies)
-            if _is_better(shorter[0], best) and shorter[0].chi < trial.chi:
-                trial, looked = shorter
+            change, astray = _within_reach(change, seen, replies)
+            shorter, looked_then = _measured(_moved(best.net, change), replies)
+            if _is_better(shorter, best) and shorter.chi < trial.chi:
+                trial, looked = replace(shorter, astray=astray), looked_then
+            best = replace(best, astray=astray)
         if not _is_better(trial, best):
             break
         settled = trial.chi > 0.5 * best.chi and (trial.chi < EXACT.residuals or trial.net.k < PRUNE.many)
@@ -151,9 +162,10 @@ def _moved(net: Net, change: Changes) -> Net:
     )
 
 
-def _within_reach(change: Changes, seen: NetSeen, replies: AllReplies) -> Changes:
+def _within_reach(change: Changes, seen: NetSeen, replies: AllReplies) -> tuple[Changes, NDArray[np.bool_]]:
     """Return the step with each unit's own part so short that none of its arguments changes by more than one on stored
-    rows where the unit bends, before or after: further than that, its slopes there say nothing."""
+    rows where the unit bends, before or after: further than that, its slopes there say nothing. Say also which parts
+    were shortened, (k,)."""
     own = replies.xp.put(change.own[:, :, 0])
     with all_threads(float(len(replies.X)) * seen.at.net.a.size):
         moves = replies.X @ own[:, :-1].T + own[:, -1]  # (m, k)
@@ -161,7 +173,7 @@ def _within_reach(change: Changes, seen: NetSeen, replies: AllReplies) -> Change
     flat = seen.at.net.link.flat
     bends = (abs(before) < flat) | (abs(after) < flat) | (before * after < 0)
     longest = replies.xp.get(replies.xp.widest((moves * bends).T))
-    return Changes(change.own / np.maximum(longest, 1.0)[:, None, None], change.shared)
+    return Changes(change.own / np.maximum(longest, 1.0)[:, None, None], change.shared), longest > 1
 
 
 def _is_better(trial: Solution, best: Solution) -> bool:

@@ -52,6 +52,7 @@ class ReachPolicy:
     """Rays outwards until the answers lie on a line."""
 
     factor: float = 8.0  # guess
+    first: float = 8.0  # radius asked first behind exact answers; leaky ReLU (10, 3), tuning networks
     most: int = 16  # radii per ray; guess
     collinear: float = 64 * 2.0**-52  # guess
     noise: float = 12.0  # standard deviations; guess

@@ -68,8 +68,9 @@ def _least(ledger: Ledger, ways: Floats, grain: Grain) -> tuple[list[LinearReach
 def _along(ledger: Ledger, way: Floats, grain: Grain) -> LinearReach:
     radii: list[float] = []
     values: list[float] = []
+    nearest = REACH.first if grain == EXACT_ANSWERS else 1.0  # a larger reach would leave less of what noise lets show
     for number in range(REACH.most):
-        radii.append(REACH.factor**number)
+        radii.append(nearest * REACH.factor**number)
         values.append(float(ledger.ask(radii[-1] * way[None], "reach")[0]))
         if number < 2:
             continue

@@ -64,7 +64,7 @@ def judge(fitted: Fitted, cones: Floats, evidence: Evidence, predictions: Floats
     if evidence.lacking is not None:
         checks.append(imperfect.one_more_unit(evidence.lacking))
     if evidence.floor.kind == "noisy":
-        checks += behaviour(studentised, predictions)
+        checks += [imperfect.switching(evidence.floor.n_equal), *behaviour(studentised, predictions)]
     if evidence.rival is not None:
         checks.append(imperfect.activation(evidence.rival.name, evidence.rival.gain, NOISY))
     if not labels:
