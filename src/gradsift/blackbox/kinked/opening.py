@@ -112,7 +112,7 @@ class _Opening:
         self.seen = ""  # what a kink told about the activation
 
     def run(self) -> Identification:
-        reach = find_reach(self.ledger, self.rng, both_ways=not (self.told and self.shape.even), grain=self.grain)
+        reach = self._find_reach()
         self.reach = reach.radius
         if not reach.grows:
             raise NotIdentifiable(
@@ -126,6 +126,8 @@ class _Opening:
         last: _Attempt | None = None
         factors = OPENING.factors * (GRAIN.more_paths if self.grain.single else 1)
         for number, factor in enumerate(factors):
+            if number == OPENING.look_again:  # a ray almost within a kink goes too far out
+                reach = min(reach, self._find_reach(), key=lambda found: found.radius)
             radius = factor * self._path_over_reach() * reach.radius
             radius = max(radius, factor * GRAIN.far * self.grain.sd / max(reach.slope, 1e-300))
             try:
@@ -141,6 +143,10 @@ class _Opening:
                 f"({self.ledger.n_queries} queries; {self.notes[-1]}): {self._suspects()}."
             )
         return self._result(self._refined(last), number + 1)
+
+    def _find_reach(self) -> LinearReach:
+        both_ways = not (self.told and self.shape.even)
+        return find_reach(self.ledger, self.rng, both_ways=both_ways, grain=self.grain)
 
     def _suspects(self) -> str:
         """Name what keeps paths from separating into units."""

@@ -55,32 +55,43 @@ def find_reach(
 
 
 def _least(ledger: Ledger, ways: Floats, grain: Grain) -> tuple[list[LinearReach], float]:
-    """Return the reach of a ray, and of another one if that is suspiciously large; and the smaller radius.
+    """Return the reach of a ray, and of another one if that is suspiciously large or has none; and the smaller radius.
 
     A ray almost within a kink goes far; one on which units cancel drowns in their rounding.
     """
-    reaches = [_along(ledger, ways[0], grain)]
-    if reaches[0].radius > REACH.suspicious:
-        reaches.append(_along(ledger, ways[1], grain))
+    reaches = []
+    for way in ways:
+        reach = _along(ledger, way, grain)
+        if reach is not None:
+            reaches.append(reach)
+            if reach.radius <= REACH.suspicious:
+                break
+    if not reaches:
+        farthest = _radii(grain)[-1]
+        raise NotIdentifiable(
+            f"Along two rays the function is not straight even at radius {farthest:.2g} ({ledger.n_queries} queries): "
+            "it is no sum of units that end in straight lines, or its answers are rounded or noisy."
+        )
     return reaches, min(reach.radius for reach in reaches)
 
 
-def _along(ledger: Ledger, way: Floats, grain: Grain) -> LinearReach:
-    radii: list[float] = []
-    values: list[float] = []
+def _radii(grain: Grain) -> Floats:
     nearest = REACH.first if grain == EXACT_ANSWERS else 1.0  # a larger reach would leave less of what noise lets show
-    for number in range(REACH.most):
-        radii.append(nearest * REACH.factor**number)
-        values.append(float(ledger.ask(radii[-1] * way[None], "reach")[0]))
+    return np.asarray(nearest * REACH.factor ** np.arange(REACH.most))
+
+
+def _along(ledger: Ledger, way: Floats, grain: Grain) -> LinearReach | None:
+    """Return the reach of one ray, or None where it never gets straight."""
+    radii, values = _radii(grain), np.empty(REACH.most)
+    for number, radius in enumerate(radii):
+        values[number] = ledger.ask(radius * way[None], "reach")[0]
         if number < 2:
             continue
-        first, second = np.diff(values[-3:])
-        largest = float(np.abs(values[-3:]).max())
+        first, second = np.diff(values[number - 2 : number + 1])
+        largest = float(np.abs(values[number - 2 : number + 1]).max())
         error = REACH.factor * (REACH.collinear / EPS * grain.relative * largest + REACH.noise * grain.sd)
         grows = bool(abs(second) > max(REACH.grows * largest, GRAIN.grows * grain.sd))
         if abs(second - REACH.factor * first) <= error and (grows or grain.sd == 0 or number == REACH.most - 1):
-            return LinearReach(radii[-3], grows, abs(float(second)) / (radii[-1] - radii[-2]))
-    raise NotIdentifiable(
-        f"Along a ray the function is not straight even at radius {radii[-1]:.2g} ({ledger.n_queries} queries): it is "
-        "no sum of units that end in straight lines, or its answers are rounded or noisy."
-    )
+            slope = abs(float(second)) / float(radius - radii[number - 1])
+            return LinearReach(float(radii[number - 2]), grows, slope)
+    return None
