@@ -165,6 +165,7 @@ class NearOriginPolicy:
     loose: float = 100.0  # prior of a fit that is hardly tied, over the size of a parameter; guess
     pool: tuple[int, int] = (40, 8)  # candidates: at least, and per unit; guess
     least_gain: float = 1e-3  # of the worst variance, by one more answer; guess
+    inside: float = 0.02  # radius over that of the path, within which answers that are there are used; guess
     along: tuple[float, float] = (
         -1.0,
         1.7,

@@ -10,6 +10,7 @@ from scipy.linalg import qr, solve_triangular
 from ...checking import Floats
 from ..asking import Ledger
 from .assemble import Found, pulled_by_far_kinks
+from .grain import EXACT_ANSWERS
 from .kink_net import KinkNet
 from .kinked_policy import GRAIN, NEAR_ORIGIN
 
@@ -82,11 +83,21 @@ def _another_round(
     """Design points from what is known by now, ask, and fit all answers."""
     trust = GRAIN.trust if found.net.grain.sd else NEAR_ORIGIN.prior
     net, known = (found.net, prior) if earlier is None else (earlier.found.net, trust * earlier.errors)
-    points = _design(replace(found, net=net), np.minimum(known, prior), rng)
-    y = ledger.ask(points, "polish")
-    if earlier is not None:
-        points, y = np.concatenate([earlier.X, points]), np.concatenate([earlier.y, y])
-    return _polished(found, net, prior, points, y)
+    seen = replace(found, net=net)
+    X, y = _asked_before(seen, prior, ledger) if earlier is None else (earlier.X, earlier.y)
+    points = _design(seen, np.minimum(known, prior), rng, X if earlier is None else X[:0])
+    return _polished(found, net, prior, np.concatenate([X, points]), np.concatenate([y, ledger.ask(points, "polish")]))
+
+
+def _asked_before(found: Found, prior: Floats, ledger: Ledger) -> tuple[Floats, Floats]:
+    """Return exact answers from nearer the origin than the path, on rows where every unit's side is known."""
+    net, X = found.net, ledger.X
+    near = np.linalg.norm(X, axis=1) < NEAR_ORIGIN.inside * found.path.radius
+    if net.grain != EXACT_ANSWERS or not near.any():
+        return X[:0], ledger.y[:0]
+    X, y = X[near], ledger.y[near]
+    sure = _doubts(net, prior, X) < near_noise(found, X)
+    return X[sure], y[sure]
 
 
 def _polished(found: Found, net: KinkNet, prior: Floats, points: Floats, y: Floats) -> Polished:
@@ -160,10 +171,10 @@ def _pool(found: Found, rng: np.random.Generator) -> Floats:
     return np.asarray(feet[units] + shifts[:, None] * normals + along)
 
 
-def _design(found: Found, prior: Floats, rng: np.random.Generator) -> Floats:
-    """Choose points one by one for the parameter that is known worst; shape (n, d)."""
+def _design(found: Found, prior: Floats, rng: np.random.Generator, asked: Floats) -> Floats:
+    """Choose points one by one for the parameter that is known worst, beside those asked already; shape (n, d)."""
     net = found.net
-    pool = _pool(found, rng)
+    pool = np.concatenate([asked, _pool(found, rng)])
     derivatives = net.near_derivatives(pool)
     noise = np.hypot(near_noise(found, pool), _doubts(net, prior, pool))
     wanted = _wanted(net)
@@ -172,24 +183,26 @@ def _design(found: Found, prior: Floats, rng: np.random.Generator) -> Floats:
     root, seen = np.eye(len(prior)), scaled.copy()  # seen = scaled @ root
     chosen: list[int] = []
     least, per_unknown = _most(net)
-    for _ in range(least + per_unknown * len(prior)):
-        errors = np.linalg.norm(root, axis=1)
-        worst = int(np.argmax(errors * prior / wanted))
-        if errors[worst] * prior[worst] <= wanted[worst]:
-            break
-        gains = (seen @ root[worst]) ** 2 / (1 + (seen**2).sum(axis=1))
-        if net.grain.sd:  # not the same few points over and over: on which side of a kink they lie may be wrong
-            gains[np.bincount(chosen, minlength=len(gains)) >= GRAIN.repeats] = 0.0
-        pick = int(np.argmax(gains))
-        if gains[pick] < NEAR_ORIGIN.least_gain * errors[worst] ** 2:
-            break
+    for number in range(len(asked) + least + per_unknown * len(prior)):
+        pick = number
+        if number >= len(asked):
+            errors = np.linalg.norm(root, axis=1)
+            worst = int(np.argmax(errors * prior / wanted))
+            if errors[worst] * prior[worst] <= wanted[worst]:
+                break
+            gains = (seen @ root[worst]) ** 2 / (1 + (seen**2).sum(axis=1))
+            if net.grain.sd:  # not the same few points over and over: on which side of a kink they lie may be wrong
+                gains[np.bincount(chosen, minlength=len(gains)) >= GRAIN.repeats] = 0.0
+            pick = int(np.argmax(gains))
+            if gains[pick] < NEAR_ORIGIN.least_gain * errors[worst] ** 2:
+                break
         chosen.append(pick)
         heard = seen[pick].copy()
         total = 1 + float(heard @ heard)
         share = heard / (total + np.sqrt(total))
         root = root - np.outer(root @ heard, share)
         seen = seen - np.outer(seen @ heard, share)
-    return np.asarray(pool[chosen])
+    return np.asarray(pool[chosen[len(asked) :]])
 
 
 def _most(net: KinkNet) -> tuple[int, int]:
