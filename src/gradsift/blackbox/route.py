@@ -28,6 +28,7 @@ from .verify import n_affordable, verified
 __all__ = ["identify_box"]
 
 _LOOKED_AT = 16  # inputs that tell whether outputs look like probabilities
+_MOST_TAUGHT = 64  # units beyond which no student is trained to come close to the box; guess
 
 
 @contextlib.contextmanager
@@ -168,6 +169,11 @@ def _first_look(oracle: Oracle, activation: str | None, rng: np.random.Generator
         return "relu", choose_path(oracle, rng, far=False)
 
 
+def _n_units(refused: NotIdentifiable) -> int:
+    """Return how many units were found before a refusal."""
+    return refused.partial.model.n_units if isinstance(refused.partial, Identification) else 0
+
+
 def _after_all(
     refused: NotIdentifiable, oracle: Oracle, activation: str, rng: np.random.Generator, accuracy: float | None,
     progress: Callable[[Progress], None] | None,
@@ -177,7 +183,8 @@ def _after_all(
     if another or n_affordable(oracle, LOOK_COST) < LOOK_COST:
         raise refused
     seen = look_again(oracle, rng)
-    if seen is None or (isinstance(refused, NeitherOneNorSeveral) and not seen.is_noise):
+    beyond = isinstance(refused, NeitherOneNorSeveral) or _n_units(refused) > _MOST_TAUGHT
+    if seen is None or (beyond and not seen.is_noise):
         raise refused
     try:
         family = "tanh" if activation == "auto" else activation
