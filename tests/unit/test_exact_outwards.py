@@ -7,9 +7,11 @@ import pytest
 
 import gradsift as gs
 from gradsift.blackbox.asking import Ledger
-from gradsift.blackbox.exact.joint import solve_jointly
+from gradsift.blackbox.exact.accuracy import Changes
+from gradsift.blackbox.exact.joint import Solution, _within_reach, few_astray, solve_jointly
 from gradsift.blackbox.exact.outwards import excused, misread, solve_outwards
 from gradsift.blackbox.exact.prune import without_suspects
+from gradsift.blackbox.exact.replies import compare, replies_to
 from gradsift.blackbox.exact.search import Search
 from gradsift.checks import EXACT
 
@@ -83,3 +85,20 @@ def test_one_badly_read_unit_of_many_is_suspected_with_few_others():
     left = without_suspects(fit, ledger, EXACT.residuals)
     assert 100 <= left.k < 110
     assert fit.net.u[7] not in left.u
+
+
+def test_only_the_unit_that_would_leave_its_rows_is_held_back_and_dropped():
+    net, ledger = found_net(12, 110, seed=4)
+    own = 1e-12 * np.random.default_rng(5).standard_normal((110, 13))
+    own[7] += np.append(net.a[7], net.b[7])  # twice as steep: on the rows where it bends arguments change by up to 18
+    replies = replies_to(net, ledger)
+    change, astray = _within_reach(Changes(own[:, :, None], np.zeros((111, 1))), compare(net, replies), replies)
+    assert np.flatnonzero(astray).tolist() == [7]
+    np.testing.assert_array_equal(np.delete(change.own, 7, axis=0)[:, :, 0], np.delete(own, 7, axis=0))
+    before = net.arguments(ledger.X)[:, 7]
+    moved = ledger.X @ change.own[7, :-1, 0] + change.own[7, -1, 0]
+    assert 0.5 < np.abs(moved[np.abs(before) < net.link.flat]).max() <= 1.0 + 1e-9
+    fit = Solution(net, 1e6, np.zeros(len(ledger.X)), np.zeros(110), astray=astray)
+    assert few_astray(fit)
+    assert without_suspects(fit, ledger, EXACT.residuals).k == 109
+    assert not few_astray(replace(fit, astray=np.ones(110, dtype=bool)))
