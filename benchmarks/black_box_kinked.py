@@ -52,8 +52,11 @@ NAMES = [
     ("softplus", "relu"), ("relu", "softplus"), ("silu", "gelu"), ("gelu", "silu"), ("elu", "mish"), ("mish", "elu"),
     ("tanh", "relu"), ("tanh", "softplus"), ("deep", "relu"), ("deep", "softplus"),
 ]  # fmt: skip
-WITHIN = [("bounds", 10, 3), ("bounds", 10, 8), ("bounds", 20, 10), ("bounds", 30, 16), ("logistic", 10, 8),
-          ("logistic", 20, 10)]  # fmt: skip
+WITHIN = [
+    ("relu", "bounds", 10, 3), ("relu", "bounds", 10, 8), ("relu", "bounds", 20, 10), ("relu", "bounds", 30, 16),
+    ("relu", "logistic", 10, 8), ("relu", "logistic", 20, 10),
+    *((name, "bounds", d, k) for name in ("softplus", "silu", "gelu", "mish", "elu") for d, k in ((10, 3), (20, 10))),
+]  # fmt: skip
 SAME = {"logistic": ("logistic", "tanh")}  # one function in other units
 CAUSES = {"tanh": ("but sigmoids",), "deep": ("more than one hidden layer", "deeper network")}
 
@@ -145,7 +148,7 @@ def open_one(task: Task) -> Outcome:
         try:
             found = gs.recover(
                 oracle,
-                activation="relu" if task.kind == "within" else task.declared,
+                activation=task.activation if task.kind == "within" else task.declared,
                 random_state=[_METHOD, task.number],
             )
             named, certified, says = found.model.activation, found.certified, found.verdict
@@ -171,8 +174,8 @@ def tasks_of(cells: list[str], share: float) -> Iterator[Task]:
         for true, declared in NAMES:
             yield from (Task("wrong", true, declared, 20, 8, i) for i in range(max(1, round(share * 10))))
     if "within" in cells:
-        for where, d, k in WITHIN:
-            yield from (Task("within", "relu", where, d, k, i) for i in range(max(1, round(share * 25))))
+        for name, where, d, k in WITHIN:
+            yield from (Task("within", name, where, d, k, i) for i in range(max(1, round(share * 25))))
     if "large" in cells:
         yield from (Task("large", name, name, d, k, 0) for name, d, k, _ in LARGE)
 
@@ -284,14 +287,14 @@ def wrong_rows(outcomes: list[Outcome]) -> list[dict[str, Any]]:
 
 
 def within_rows(outcomes: list[Outcome]) -> list[dict[str, Any]]:
-    """Return and print one row per size: ReLU units inside bounds, and behind probabilities."""
+    """Return and print one row per size: units inside bounds, and behind probabilities."""
     rows = []
-    for where, d, k in WITHIN:
-        mine = [o for o in outcomes if o.task[0] == "within" and o.task[2:5] == [where, d, k]]
+    for name, where, d, k in WITHIN:
+        mine = [o for o in outcomes if o.task[:5] == ["within", name, where, d, k]]
         if mine:
             good = [o for o in mine if o.error is not None and o.error <= WRONG]
             row = {
-                "cell": f"relu {d},{k} {where}", "nets": len(mine), "within": len(good),
+                "cell": f"{name} {d},{k} {where}", "nets": len(mine), "within": len(good),
                 "certified": sum(o.certified for o in good),
                 "certified_wrong": sum(o.certified and o not in good for o in mine),
                 "median": float(np.median([o.queries / o.unknowns for o in mine])),

@@ -316,6 +316,27 @@ def test_relu_units_are_found_within_bounds_and_behind_links(where, d, k, seed):
         assert oracle.n_queries < 9 * (k * (d + 2) + 1)
 
 
+@pytest.mark.parametrize(("activation", "named"), [("softplus", True), ("gelu", False), ("mish", True)])
+def test_smooth_units_are_found_within_bounds_and_told_apart(activation, named):
+    f, jumps, distances = teacher(activation, 8, 4, seed=51)
+    oracle = gs.Oracle(f, 8, bounds=(-2, np.linspace(2, 3, 8)))
+    found = gs.recover(oracle, activation=activation if named else None, random_state=1)
+    assert found.certified, found.verdict
+    assert found.model.activation == activation
+    assert worst_error(found.model, jumps, distances) < 1e-8
+    assert oracle.n_queries < 6 * (4 * (8 + 2) + 1)
+    with pytest.raises(gs.errors.NotIdentifiable, match="do not separate into silu units"):
+        gs.recover(gs.Oracle(f, 8, bounds=(-2, 2)), activation="silu", random_state=1)
+
+
+def test_smooth_units_within_bounds_need_all_digits_and_fewer_of_them_than_inputs():
+    f = teacher("softplus", 6, 8, seed=52)[0]
+    with pytest.raises(gs.errors.NotIdentifiable, match="as many units as inputs"):
+        gs.recover(gs.Oracle(f, 6, bounds=(-2, 2)), activation="softplus", random_state=1)
+    with pytest.raises(gs.errors.NotIdentifiable, match="answers of double precision"):
+        gs.recover(gs.Oracle(lambda X: f(X).astype(np.float32), 6, bounds=(-2, 2)), activation="softplus")
+
+
 @pytest.mark.parametrize("where", ["bounds", "logistic"])
 @pytest.mark.parametrize("activation", ["tanh", "softplus", "deep", "line"])
 def test_what_is_no_sum_of_relu_units_within_a_region_is_refused(activation, where):
@@ -339,10 +360,10 @@ def test_what_is_no_sum_of_relu_units_within_a_region_is_refused(activation, whe
         gs.recover(oracle, activation="relu", random_state=0)
 
 
-def test_smooth_units_within_bounds_and_float32_behind_a_link_are_refused_with_the_cause():
+def test_smooth_units_and_float32_behind_a_link_are_refused_with_the_cause():
     f = teacher("relu", 6, 3, seed=70)[0]
     with pytest.raises(gs.errors.NotIdentifiable, match="only relu and leaky_relu units are found, got 'silu'"):
-        gs.recover(gs.Oracle(f, 6, bounds=(-2, 2)), activation="silu", random_state=0)
+        gs.recover(gs.Oracle(lambda X: expit(f(X)), 6, link="logistic"), activation="silu", random_state=0)
     single = gs.Oracle(lambda X: expit(f(X)).astype(np.float32), 6, link="logistic")
     with pytest.raises(gs.errors.NotIdentifiable, match=r"double precision, and answers are"):
         gs.recover(single, activation="relu", random_state=0)

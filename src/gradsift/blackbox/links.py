@@ -11,7 +11,7 @@ from ..activations import ACTIVATIONS, Activation, OddForm, get_activation
 from ..checking import Floats
 from ..model import SigmoidCombination
 
-__all__ = ["Link", "link_of", "with_algebraic_tails", "with_plateaus"]
+__all__ = ["Link", "as_it_is", "link_of", "with_algebraic_tails", "with_plateaus"]
 
 
 @dataclass(frozen=True)
@@ -67,9 +67,8 @@ class Link:
 
     def to_model(self, a: Floats, b: Floats, u: Floats, c: float, linear: ArrayLike = 0.0) -> SigmoidCombination:
         """Return ``c + <linear, x> + sum u g(a x + b)`` as a canonical model of the activation asked for."""
-        center = self.activation.center
         weights = u / self.gain
-        intercept = c - center * float(weights.sum())
+        intercept = c - self.form.center * float(weights.sum())
         slopes = np.linalg.norm(a, axis=1) / self.stretch
         units = a / np.linalg.norm(a, axis=1, keepdims=True)
         model = SigmoidCombination(units, weights, slopes, b / self.stretch, intercept, self.activation, linear)
@@ -86,6 +85,12 @@ def link_of(activation: str | Activation) -> Link:
             "samples instead."
         )
     return Link(f, form, form.flat, form.usable)
+
+
+def as_it_is(activation: str | Activation) -> Link:
+    """Return units read with the activation itself, odd or not: without plateaus, and near the origin only."""
+    f = get_activation(activation)
+    return Link(f, OddForm(f, 0.0, 1.0, 1.0, np.inf, np.inf), np.inf, np.inf)
 
 
 def with_plateaus() -> list[Link]:

@@ -18,7 +18,7 @@ from .bounded import identify_bounded
 from .depth import NeitherOneNorSeveral, identify_exact, identify_fine
 from .exact import AlgebraicTails, WrongFamily, is_fine
 from .exact.families import GrowsBothWays
-from .kinked import KINKED, grain_of, open_kinked, open_within, straight_in_parts
+from .kinked import KINKED, SMOOTH, grain_of, open_kinked, open_within, straight_in_parts
 from .links import link_of
 from .noisy import identify_beside_line, identify_imperfect
 from .result import Identification, Progress
@@ -104,14 +104,15 @@ def _identify(
     named = activation not in (None, "auto")
     if activation is None:
         activation = "auto" if floor.kind == "exact" and oracle.bounds is None else "tanh"
-    if inside and activation is not None:
+    if inside and activation is not None and not (oracle.bounds is not None and activation in SMOOTH):
         found = open_within(oracle, activation, floor, rng, progress=progress, **options)
     elif oracle.bounds is not None:
         floor = with_roughness(floor, oracle, rng)
         try:
             found = identify_bounded(
-                oracle, activation, rng, accuracy=accuracy, floor=floor, progress=progress, **options
-            )
+                oracle, activation, rng, others=() if named else SMOOTH, accuracy=accuracy, floor=floor,
+                progress=progress, **options,
+            )  # fmt: skip
         except NotIdentifiable:
             if named or floor.kind != "exact" or not straight_in_parts(oracle, rng):
                 raise

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ...activations import Activation, get_activation
 from ...checking import as_generator, at_least
 from ...checks import EXACT_IN_A_BOX
 from ...errors import BudgetSpent, NotIdentifiable
@@ -17,7 +18,7 @@ from ...likelihood import Noise
 from ...oracle import Oracle
 from ..answers import Floor, choose_path
 from ..asking import EPS, Ledger
-from ..links import Link, link_of
+from ..links import Link, as_it_is, link_of
 from ..noisy.cones import cones
 from ..noisy.student import Lesson, study
 from ..result import Identification, Progress
@@ -35,6 +36,7 @@ def identify_bounded(
     activation: str = "tanh",
     rng: Any = None,
     *,
+    others: tuple[str, ...] = (),
     accuracy: float | None = None,
     floor: Floor | None = None,
     progress: Callable[[Progress], None] | None = None,
@@ -45,8 +47,11 @@ def identify_bounded(
     ----------
     oracle : Oracle
         With one output and finite bounds.
-    activation : {"tanh", "logistic", "erf"}
+    activation : {"tanh", "logistic", "erf", "softplus", "silu", "gelu", "gelu_tanh", "elu", "mish"}
+        Those that grow are found behind exact answers, and only fewer units than inputs.
     rng : None, int or Generator
+    others : tuple of str
+        Activations to try where the derivatives of exact answers are not those of such units; costs no query.
     accuracy : float, optional
         Direction error wanted where answers are noisy.
     floor : Floor, optional
@@ -59,15 +64,20 @@ def identify_bounded(
     """
     if accuracy is not None:
         at_least("accuracy", accuracy, 0, strict=True)
-    link = link_of(activation)
+    f = get_activation(activation)
+    link = link_of(f) if f.saturates else as_it_is(f)
     rng = as_generator(rng)
     before = oracle.n_answered
     box = box_of(oracle, Ledger(oracle, None, progress, allotment=Allotment("noise", bounded=True)))
     floor = choose_path(oracle, rng) if floor is None else floor
+    if floor.kind != "exact" and not f.saturates:
+        raise NotIdentifiable(
+            f"Inside bounds {f.name} units are found through answers of double precision, and {floor}."
+        )
     if floor.kind != "exact":
         found = identify_noisy_box(box, link, floor, accuracy, rng)
         return replace(found, n_queries=oracle.n_answered - before)
-    search = _ExactInside(box, link, rng)
+    search = _ExactInside(box, [link, *map(as_it_is, others)], rng)
     try:
         search.run()
     except BudgetSpent as spent:
@@ -80,9 +90,9 @@ def identify_bounded(
 class _ExactInside:
     """One identification with exact answers while it runs; all parameters are those of the box's coordinates."""
 
-    def __init__(self, box: Box, link: Link, rng: np.random.Generator) -> None:
-        self.box, self.rng, self.link = box, rng, link
-        self.g = self.link.odd
+    def __init__(self, box: Box, links: list[Link], rng: np.random.Generator) -> None:
+        self.box, self.rng, self.links = box, rng, links
+        self.link = links[0]
         self.share = 1.0  # of the box that random inputs fill
         self.n_spare = INSIDE.spare
         self.fitted: Fitted | None = None
@@ -91,9 +101,21 @@ class _ExactInside:
         self.n_unknowns = 0  # as far as the span of the units tells
         self.fresh = np.empty(0)
 
+    @property
+    def g(self) -> Activation:
+        """What units are read with."""
+        return self.link.odd
+
     def run(self) -> None:
         """Algebra near the origin where units are no more than inputs, else a student."""
-        if not self._look_near():
+        found = self._look_near()
+        if not (found or self.g.saturates):
+            raise NotIdentifiable(
+                f"Derivatives inside the box do not separate into {self.g.name} units ({self.box.ledger.n_queries} "
+                "queries): another activation, a deeper network, or as many units as inputs, which are found only "
+                "without bounds."
+            )
+        if not found:
             self.fitted, self.share = None, 1.0
             self.n_untaught = len(self.box.y)
             self._teach()
@@ -109,10 +131,13 @@ class _ExactInside:
         near.bend_again(self.rng)
         for _ in range(INSIDE.most_bends):
             near.bend_again(self.rng)
-            start = near.start(self.g, self.rng)
-            if start is not None and self._settles(start, near):
-                self._sharpen()
-                return True
+            for link in self.links:
+                self.link = link
+                start = near.start(self.g, self.rng)
+                if start is not None and self._settles(start, near):
+                    self._sharpen()
+                    return True
+        self.link = self.links[0]
         return False
 
     def _sharpen(self) -> None:

@@ -228,6 +228,8 @@ def _one_unit(along: _Along, g: Activation) -> tuple[float, ...]:
         return np.concatenate([known(g.derivative(z)), spread * slope[..., None] * g.second_derivative(bent)], axis=-1)
 
     slopes = np.geomspace(0.1, 12.0, 40) / spread
+    if not g.saturates:  # an odd g may be turned round, others rise one way only
+        slopes = np.concatenate([slopes, -slopes])
     centers = float(np.mean(at)) + spread * np.linspace(-6, 6, 121)
     all_slopes, all_centers = (part.ravel() for part in np.meshgrid(slopes, centers))
     shapes = shape(all_slopes, all_centers)
@@ -235,10 +237,12 @@ def _one_unit(along: _Along, g: Activation) -> tuple[float, ...]:
     best = int(np.argmax((shapes @ seen) ** 2 / size))
     scale = float(np.linalg.norm(seen))
 
-    def misfit(p: Floats) -> Floats:
-        return np.asarray((p[2] * shape(np.exp(p[0]), p[1] * np.ones(())) * scale - seen) / scale)
+    sign = np.sign(all_slopes[best])
 
-    begin = np.array([np.log(all_slopes[best]), all_centers[best], shapes[best] @ seen / size[best] / scale])
+    def misfit(p: Floats) -> Floats:
+        return np.asarray((p[2] * shape(sign * np.exp(p[0]), p[1] * np.ones(())) * scale - seen) / scale)
+
+    begin = np.array([np.log(abs(all_slopes[best])), all_centers[best], shapes[best] @ seen / size[best] / scale])
     log_slope, center, height = least_squares(misfit, begin, x_scale=(1.0, spread, 1.0), max_nfev=60).x
-    slope = float(np.exp(log_slope))
+    slope = float(sign * np.exp(log_slope))
     return slope, -slope * float(center), float(height * scale / slope)

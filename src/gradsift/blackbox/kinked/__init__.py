@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from .grain import grain_of
 from .opening import open_kinked
-from .shape import KINKED
+from .shape import KINKED, SMOOTH
 from .within import open_within, straight_in_parts
 
-__all__ = ["KINKED", "grain_of", "open_kinked", "open_within", "straight_in_parts"]
+__all__ = ["KINKED", "SMOOTH", "grain_of", "open_kinked", "open_within", "straight_in_parts"]

@@ -13,7 +13,8 @@ from ...checking import Floats
 
 __all__ = ["KINKED", "Shape", "shape_of"]
 
-KINKED = ("relu", "leaky_relu", "softplus", "silu", "gelu", "gelu_tanh", "elu", "mish")
+SMOOTH = ("softplus", "silu", "gelu", "gelu_tanh", "elu", "mish")
+KINKED = ("relu", "leaky_relu", *SMOOTH)
 _BEYOND = 60.0  # arguments beyond which nothing but the two lines is left in double precision
 
 
