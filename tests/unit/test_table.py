@@ -15,7 +15,7 @@ from gradsift.table import expectation_maximization, search
 from gradsift.table.batch import BatchLoss
 from gradsift.table.better import better_unit
 from gradsift.table.escape import escape, level, spiky
-from gradsift.table.frame import Framed, frame_of
+from gradsift.table.frame import Framed, FramedGradient, frame_of
 from gradsift.table.lbfgs import _PAIRS, _Memory, minimize_batch, start_batch
 from gradsift.table.offsets import offsets_p_value, wider_positions
 from gradsift.table.pairs import pair_p_value
@@ -171,6 +171,34 @@ def test_a_framed_summary_is_the_summary_of_framed_rows():
     frame = frame_of(source.moments, FAMILIES[0])
     framed = source.reduce(Framed(MomentSummary(), frame))
     np.testing.assert_allclose(framed.covariance, np.eye(5), atol=1e-9)
+
+
+@pytest.mark.parametrize("offset", [0.0, 30.0, 1e5], ids=["centred", "near", "far"])
+@pytest.mark.parametrize("family", FAMILIES)
+def test_units_turned_out_of_the_frame_have_the_gradient_of_rows_turned_into_it(family, offset):
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((900, 4)) @ rng.standard_normal((4, 4)) + offset * np.arange(4)
+    X = np.column_stack((X, X[:, 1] - X[:, 2]))  # the frame has a dimension less than the rows
+    y = np.sign(rng.standard_normal(900)) if family.labels else rng.normal(7, 3, 900)
+    source = ArraySource(X, y, rng.uniform(0.5, 2, 900))
+    frame = frame_of(source.moments, family, weight_scale=1.5)
+    theta = glorot_starts(family, 2, frame.basis.shape[1], 1, 1.0, rng)[0]
+    ours = source.reduce(FramedGradient(family, theta, frame))
+    peer = source.reduce(Framed(NormalEquations(family, theta, curvature=False), frame))
+    assert ours.loss == pytest.approx(peer.loss, rel=1e-9)
+    assert ours.mass == pytest.approx(peer.mass)
+    np.testing.assert_allclose(ours.gradient, peer.gradient, rtol=0, atol=1e-8 * np.abs(peer.gradient).max())
+
+
+def test_a_gradient_does_not_depend_on_the_layout_of_the_rows_in_any_bit():
+    _, source = _table(700)
+    family, X = FAMILIES[1], source.X
+    theta = glorot_starts(family, 3, 5, 1, 1.0, np.random.default_rng(2))[0]
+    summary = FramedGradient(family, theta, frame_of(source.moments, family))
+    by_row, by_column = (summary.chunk(Rows(x, source.y)) for x in (np.ascontiguousarray(X), np.asfortranarray(X)))
+    np.testing.assert_array_equal(by_row.gradient, by_column.gradient)
+    other = summary.chunk(Rows(X + 1e-9, source.y))  # the comparison can fail
+    assert (other.gradient != by_row.gradient).any()
 
 
 # Finding and judging optima

@@ -6,12 +6,12 @@ import numpy as np
 
 from ..checking import Floats
 from ..checks import TABLE
-from ..fit import Family, NormalEquations, Parameters, Refined, covariance_of, refine
+from ..fit import Equations, Family, NormalEquations, Parameters, Refined, covariance_of, refine
 from ..inference import StandardErrors
 from ..model import SigmoidCombination
 from ..sources import Source
 from .fit import Fit, Null
-from .frame import Framed
+from .frame import Framed, FramedGradient
 from .pairs import pair_p_value
 from .problem import TableProblem
 from .separation import cost_of_steeper_units, separable
@@ -166,14 +166,19 @@ def _on_all_rows(source: Source, problem: TableProblem, settled: Settled) -> Ref
         return found
     family = problem.family
     assert found.equations.curvature is not None  # a polished optimum carries one
+    frame = problem.frame
+
+    def equations(theta: Parameters, curvature: bool) -> Equations:
+        return source.reduce(
+            Framed(NormalEquations(family, theta), frame) if curvature else FramedGradient(family, theta, frame)
+        )
+
     return refine(
-        lambda theta, curvature: source.reduce(
-            Framed(NormalEquations(family, theta, curvature=curvature), problem.frame)
-        ),
+        equations,
         family,
         found.theta,
         prior=problem.last_prior if settled.bounded else LOOSE,
-        metric=problem.frame.metric,
+        metric=frame.metric,
         curvature=found.equations.curvature * (mass / problem.mass),
         tolerance=1e-3,
     )
