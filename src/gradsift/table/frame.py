@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -11,10 +11,7 @@ from ..checking import Floats
 from ..fit import Equations, Family, NormalEquations, Parameters
 from ..sources import Moments, Rows, Summary
 
-__all__ = ["Frame", "Framed", "FramedGradient", "frame_of"]
-
-State = TypeVar("State")
-Result = TypeVar("Result")
+__all__ = ["Frame", "FramedGradient", "frame_of"]
 
 _RANK_TOLERANCE = 1e-10  # of the correlation matrix: directions with less spread carry nothing
 _FAR = 1e3  # standard deviations: arguments of columns this far from zero would lose three digits
@@ -114,32 +111,8 @@ def frame_of(moments: Moments, family: Family, weight_scale: float = 1.0) -> Fra
     return Frame(shift, basis, y_shift, scale if scale > 0 else 1.0, spread, weight_scale)
 
 
-class Framed(Summary[State, Result]):
-    """Another summary, taken of the rows in a frame; works wherever the rows live."""
-
-    def __init__(self, inner: Summary[State, Result], frame: Frame) -> None:
-        self.inner, self.frame = inner, frame
-
-    def block_rows(self, n_features: int) -> int:
-        return self.inner.block_rows(self.frame.basis.shape[1])
-
-    def chunk(self, rows: Rows) -> State:
-        return self.inner.chunk(self.frame.rows(rows))
-
-    def chunk_on_device(self, rows: Any) -> State:
-        centred = _centred_on_device(self.frame, rows)
-        framed = centred.X @ centred.X.new_tensor(self.frame.basis)
-        return self.inner.chunk_on_device(centred._replace(X=framed))
-
-    def merge(self, left: Any, right: Any) -> State:
-        return self.inner.merge(left, right)
-
-    def finalize(self, state: State) -> Result:
-        return self.inner.finalize(state)
-
-
 class FramedGradient(Summary[Equations, Equations]):
-    """Loss and gradient at a point of a frame: what ``Framed(NormalEquations(...), frame)`` gives without a matrix.
+    """Loss and gradient at a point of a frame, summed over rows outside of it, wherever they live.
 
     Turning every row into the frame would cost more than all the rest, so that the units are turned out of it and in
     the end the sum is turned back. O(n k d) flops, no copy of a block that comes column by column.
