@@ -13,8 +13,9 @@ import numpy as np
 
 from ..checking import at_least
 from ..extras import load_extra
+from ..threads import one_thread
 from .base import Source, check_block, check_weight
-from .summary import Rows
+from .summary import Rows, Summary
 
 __all__ = ["ParquetSource"]
 
@@ -102,10 +103,14 @@ class ParquetSource(Source):
         check_block(rows.X, rows.y, 0)
         return rows._replace(X=np.ascontiguousarray(rows.X))
 
+    def _collect(self, summary: Summary[Any, Any]) -> Any:
+        np.empty(_LARGE, np.uint8)  # freed untouched
+        with one_thread():  # for each block, as they are summarised side by side
+            return super()._collect(summary)
+
     def _each(self, function: Callable[[Rows], Any], block_rows: int) -> Iterator[Any]:
         """Fill and summarise blocks on all cores while the next ones are decoded; results come in the order of the
         rows."""
-        np.empty(_LARGE, np.uint8)  # freed untouched
         workers = os.cpu_count() or 1
         waiting: deque[Any] = deque()
         with ThreadPoolExecutor(workers) as pool:

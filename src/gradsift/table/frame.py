@@ -14,7 +14,7 @@ from ..sources import Moments, Rows, Summary
 __all__ = ["Frame", "FramedGradient", "frame_of"]
 
 _RANK_TOLERANCE = 1e-10  # of the correlation matrix: directions with less spread carry nothing
-_FAR = 1e3  # standard deviations: arguments of columns this far from zero would lose three digits
+_FAR_COLUMN = 1e3  # standard deviations: arguments of columns this far from zero would lose three digits
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,7 @@ class FramedGradient(Summary[Equations, Equations]):
 
     def __init__(self, family: Family, theta: Parameters, frame: Frame) -> None:
         A = theta.A @ frame.basis.T
-        far = (np.abs(frame.shift) > _FAR * frame.spread).any()
+        far = (np.abs(frame.shift) > _FAR_COLUMN * frame.spread).any()
         self.moved: Floats = np.zeros_like(frame.shift) if far else frame.shift  # by the offsets, not row by row
         self.basis, self.frame = frame.basis, replace(frame, shift=frame.shift - self.moved)
         self.inner = NormalEquations(family, theta._replace(A=A, b=theta.b - A @ self.moved), curvature=False)
