@@ -128,7 +128,7 @@ class FramedGradient(Summary[Equations, Equations]):
         self.inner = NormalEquations(family, theta._replace(A=A, b=theta.b - A @ self.moved), curvature=False)
 
     def block_rows(self, n_features: int) -> int:
-        return self.inner.block_rows(n_features)
+        return 2 * self.inner.block_rows(n_features)  # out_of_core: where blocks go to threads, fewer cost less
 
     def chunk(self, rows: Rows) -> Equations:
         by_column = rows._replace(X=np.asfortranarray(rows.X))  # whatever the layout was: the same products, equal bits
