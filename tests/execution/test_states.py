@@ -13,7 +13,7 @@ from gradsift.paper_method.gradients.projected import ProjectedSummary
 from gradsift.paper_method.subspace import MirrorSummary
 from gradsift.paper_method.weights import GramSummary
 from gradsift.sources import ArraySource, MomentSummary
-from gradsift.table.frame import Frame, Framed
+from gradsift.table.frame import Frame, FramedGradient
 
 D = 3
 RNG = np.random.default_rng(5)
@@ -39,7 +39,7 @@ SUMMARIES = [
     GramSummary(MODEL.units, np.array([1.0, 2.0]), get_activation("tanh")),
     equations(),
     equations(curvature=False),
-    Framed(equations(), Frame(np.zeros(D), np.eye(D), 0.0, 1.0, np.ones(D))),
+    FramedGradient(equations().family, equations().theta, Frame(np.zeros(D), np.eye(D), 0.0, 1.0, np.ones(D))),
 ]
 
 

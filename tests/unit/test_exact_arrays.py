@@ -15,8 +15,8 @@ from gradsift.blackbox.exact import joint, plane
 from gradsift.blackbox.exact.frames import frame_through
 from gradsift.blackbox.exact.polish import _opposite_point
 from gradsift.blackbox.exact.search import Search
-from gradsift.blackbox.threads import all_threads, one_thread
 from gradsift.geometry import orthonormal_rows
+from gradsift.threads import all_threads, one_thread
 
 torch = pytest.importorskip("torch")
 D, K = 40, 14  # 589 unknowns: solved in blocks

@@ -8,14 +8,14 @@ from scipy.optimize import linprog, minimize
 from scipy.special import expit
 
 import gradsift as gs
-from gradsift.fit import Family, NormalEquations, Parameters, Prior, from_model
+from gradsift.fit import Chart, Family, NormalEquations, Parameters, Prior, from_model
 from gradsift.fit.moves import glorot_starts, prune
-from gradsift.sources import ArraySource, MomentSummary, Rows
+from gradsift.sources import ArraySource, Rows
 from gradsift.table import expectation_maximization, search
 from gradsift.table.batch import BatchLoss
 from gradsift.table.better import better_unit
 from gradsift.table.escape import escape, level, spiky
-from gradsift.table.frame import Framed, frame_of
+from gradsift.table.frame import FramedGradient, frame_of
 from gradsift.table.lbfgs import _PAIRS, _Memory, minimize_batch, start_batch
 from gradsift.table.offsets import offsets_p_value, wider_positions
 from gradsift.table.pairs import pair_p_value
@@ -166,11 +166,42 @@ def test_collinear_and_constant_columns_shrink_the_frame():
     assert frame.basis.shape == (5, 3)
 
 
-def test_a_framed_summary_is_the_summary_of_framed_rows():
+def test_framed_rows_are_white():
     _, source = _table(700)
     frame = frame_of(source.moments, FAMILIES[0])
-    framed = source.reduce(Framed(MomentSummary(), frame))
-    np.testing.assert_allclose(framed.covariance, np.eye(5), atol=1e-9)
+    np.testing.assert_allclose(_framed(source, frame).moments.covariance, np.eye(5), atol=1e-9)
+
+
+def _framed(source, frame):
+    return ArraySource(*frame.rows(source.take(np.arange(source.n_rows))))
+
+
+@pytest.mark.parametrize("offset", [0.0, 30.0, 1e5], ids=["centred", "near", "far"])
+@pytest.mark.parametrize("family", FAMILIES)
+def test_units_turned_out_of_the_frame_have_the_gradient_of_rows_turned_into_it(family, offset):
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((900, 4)) @ rng.standard_normal((4, 4)) + offset * np.arange(4)
+    X = np.column_stack((X, X[:, 1] - X[:, 2]))  # the frame has a dimension less than the rows
+    y = np.sign(rng.standard_normal(900)) if family.labels else rng.normal(7, 3, 900)
+    source = ArraySource(X, y, rng.uniform(0.5, 2, 900))
+    frame = frame_of(source.moments, family, weight_scale=1.5)
+    theta = glorot_starts(family, 2, frame.basis.shape[1], 1, 1.0, rng)[0]
+    ours = source.reduce(FramedGradient(family, theta, frame))
+    peer = _framed(source, frame).reduce(NormalEquations(family, theta, curvature=False))
+    assert ours.loss == pytest.approx(peer.loss, rel=1e-9)
+    assert ours.mass == pytest.approx(peer.mass)
+    np.testing.assert_allclose(ours.gradient, peer.gradient, rtol=0, atol=1e-8 * np.abs(peer.gradient).max())
+
+
+def test_a_gradient_does_not_depend_on_the_layout_of_the_rows_in_any_bit():
+    _, source = _table(700)
+    family, X = FAMILIES[1], source.X
+    theta = glorot_starts(family, 3, 5, 1, 1.0, np.random.default_rng(2))[0]
+    summary = FramedGradient(family, theta, frame_of(source.moments, family))
+    by_row, by_column = (summary.chunk(Rows(x, source.y)) for x in (np.ascontiguousarray(X), np.asfortranarray(X)))
+    np.testing.assert_array_equal(by_row.gradient, by_column.gradient)
+    other = summary.chunk(Rows(X + 1e-9, source.y))  # the comparison can fail
+    assert (other.gradient != by_row.gradient).any()
 
 
 # Finding and judging optima
@@ -292,17 +323,19 @@ def test_the_number_of_units_is_found(k):
     assert search(source, rng=0).n_units == k
 
 
-def test_many_rows_are_polished_beyond_the_sample():
-    truth, source = _table(60_000, d=6, k=2, seed=2)
-    fit = search(source, 2, rng=0)
+@pytest.mark.parametrize("labels", [False, True])
+def test_many_rows_are_polished_beyond_the_sample(labels):
+    truth, source = _table(60_000, d=6, k=2, seed=2, labels=labels)
+    fit = search(source, 2, rng=0, labels=labels)
     problem = prepare(source, fit.family, np.random.default_rng(0))
     sampled = problem.polish(problem.frame.enter(from_model(truth)))
-    everything = source.reduce(Framed(NormalEquations(fit.family, fit.refined.theta, curvature=False), fit.frame))
-    prior = fit.family.pack(Prior().gradient(fit.refined.theta))
-    scaled = everything.gradient / (2 * everything.loss / everything.mass) + prior
+    everything = _framed(source, fit.frame).reduce(NormalEquations(fit.family, fit.refined.theta, curvature=False))
+    variance = 1.0 if labels else 2 * everything.loss / everything.mass
+    scaled = everything.gradient / variance + fit.family.pack(Prior().gradient(fit.refined.theta))
+    G = Chart(fit.family, fit.frame.metric).tangent(fit.refined.theta)  # weights of a mixture add up to one
     # At the optimum over all rows the gradient vanishes, up to the 1e-3 nats that end the polish.
-    H = sampled.equations.curvature * 3 / (2 * everything.loss / everything.mass)
-    assert scaled @ np.linalg.solve(H, scaled) < 2e-2
+    H = sampled.equations.curvature * 3 / variance
+    assert G.T @ scaled @ np.linalg.solve(G.T @ H @ G, G.T @ scaled) < 2e-2
     assert fit.refined.mass == 60_000
     standardised = gs.match_units(fit.model.units, truth.units).errors / fit.standard_errors.angles
     assert standardised.max() < 3

@@ -13,9 +13,9 @@ from ..checking import Floats
 from ..errors import BudgetSpent
 from ..forecasting import Allotment
 from ..oracle import Oracle
+from ..threads import all_threads
 from .arrays import IN_MEMORY, Array, Arrays, arrays_beside
 from .result import Progress
-from .threads import all_threads
 
 __all__ = ["EPS", "FAR", "NEAR", "Asked", "Ledger"]
 

@@ -18,6 +18,7 @@ from .prior import Prior
 __all__ = ["Refined", "refine"]
 
 Evaluate = Callable[[Parameters, bool], Equations]  # (point, with curvature?) -> equations
+Renew = Callable[[Parameters], Floats]  # point -> curvature
 
 
 @dataclass(frozen=True)
@@ -74,8 +75,10 @@ class _Curved(NamedTuple):
 class _Sums:
     """The objective as a sum over rows, with one pass for loss and gradient and another for the curvature."""
 
-    def __init__(self, evaluate: Evaluate, family: Family, prior: Prior, metric: Floats | None) -> None:
-        self.evaluate, self.family, self.prior = evaluate, family, prior.within(family)
+    def __init__(
+        self, evaluate: Evaluate, family: Family, prior: Prior, metric: Floats | None, renew: Renew | None
+    ) -> None:
+        self.evaluate, self.family, self.prior, self.renew = evaluate, family, prior.within(family), renew
         self.chart = Chart(family, metric)
 
     def look(self, theta: Parameters, *, curvature: bool = False) -> _SummedPoint:
@@ -94,7 +97,7 @@ class _Sums:
         if curvature is None:
             curvature = here.equations.curvature
         if curvature is None:
-            curvature = self.evaluate(here.theta, True).curvature
+            curvature = self.evaluate(here.theta, True).curvature if self.renew is None else self.renew(here.theta)
         assert curvature is not None  # for the type checker: it was asked for
         matrix = curvature / here.variance + self.prior.curvature(here.theta, self.family.layout(*here.theta.A.shape))
         return self._at(here, curvature, matrix, stale)
@@ -124,6 +127,7 @@ def refine(
     prior: Prior,
     metric: Floats | None = None,
     curvature: Floats | None = None,
+    renew: Renew | None = None,
     tolerance: float = 1e-4,
     max_iterations: int = 30,
 ) -> Refined:
@@ -137,10 +141,12 @@ def refine(
     curvature : (size, size) array, optional
         A stand-in for the Gauss-Newton matrix at `start` (say, that of a sample of the rows, scaled up): with it most
         iterations cost a gradient only.
+    renew : callable, optional
+        Returns such a stand-in at a point, where steps are not as predicted; instead of a pass with curvature.
     tolerance : float
         Nats: stop when the predicted decrease is below it.
     """
-    problem = _Sums(evaluate, family, prior, metric)
+    problem = _Sums(evaluate, family, prior, metric, renew)
     first = problem.look(problem.chart.project(start), curvature=curvature is None)
     end = minimise(problem, first, problem.model(first, curvature), Limits(tolerance, max_iterations))
     here: _SummedPoint = end.here

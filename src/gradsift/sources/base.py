@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ..checking import SMALLEST, Floats, moderate_columns
+from ..checking import LARGEST, SMALLEST, Floats, moderate_columns
 from ..progress import report
 from .moments import Moments, MomentSummary
 from .summary import Rows, Summary, tree_merge
@@ -93,7 +93,7 @@ class Source(ABC):
             return summary.chunk(block), len(block.y)
 
         done, stage = 0, self._stage
-        for state, n in self._in_order(counted, self.blocks(summary.block_rows(self.n_features))):
+        for state, n in self._each(counted, summary.block_rows(self.n_features)):
             done += n
             report(stage, done, self.n_rows)
             yield state
@@ -102,8 +102,9 @@ class Source(ABC):
     def _stage(self) -> str:
         return f"pass {int(self.n_passes) + 1}, rows"
 
-    def _in_order(self, function: Callable[[Rows], Any], blocks: Iterator[Rows]) -> Iterator[Any]:
-        return map(function, blocks)
+    def _each(self, function: Callable[[Rows], Any], block_rows: int) -> Iterator[Any]:
+        """Yield what a function makes of every block, in the order of the rows."""
+        return map(function, self.blocks(block_rows))
 
     def subsample(self, n: int, rng: np.random.Generator) -> Rows:
         """Return `n` rows drawn without replacement (all of them when there are no more)."""
@@ -151,8 +152,11 @@ class Source(ABC):
 def check_block(X: Floats, y: Floats, first_row: int) -> None:
     """Refuse NaN and infinity, naming the row in the whole table."""
     for name, array in (("X", X), ("y", y)):
-        # A sum is finite unless an entry is not (or overflows): one cheap look before the careful one.
-        if not np.isfinite(array.sum()) and not np.isfinite(array).all():
+        with np.errstate(invalid="ignore"):
+            low, high = float(array.min()), float(array.max())
+        if low >= -LARGEST and high <= LARGEST:  # one cheap look before the careful ones, which NaN fails
+            continue
+        if not np.isfinite(array).all():
             row = first_row + int(np.argwhere(~np.isfinite(array))[0][0])
             raise ValueError(f"{name} must be finite, but row {row} holds NaN or inf.")
         moderate_columns(name, "column", array)

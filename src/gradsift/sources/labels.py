@@ -18,6 +18,8 @@ class LabelState(NamedTuple):
 class LabelSummary(Summary[LabelState, bool]):
     """True where y is -1 or +1 in all rows."""
 
+    any_layout = True
+
     def chunk(self, rows: Rows) -> LabelState:
         return LabelState(bool((np.abs(rows.y) == 1).all()))
 

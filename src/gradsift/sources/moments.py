@@ -53,11 +53,13 @@ class MomentSummary(Summary[MomentState, Moments]):
     def chunk(self, rows: Rows) -> MomentState:
         n, d = rows.X.shape
         both = np.empty((d + 1, n))  # a variable per line: means and differences then run along memory
-        both[:d], both[d] = rows.X.T, rows.y
         if rows.weight is None:
-            mean = both.mean(axis=1)
-            both -= mean[:, None]
+            X = np.ascontiguousarray(rows.X.T)  # no copy where it comes column by column
+            mean = np.append(X.mean(axis=1), rows.y.mean())
+            np.subtract(X, mean[:d, None], out=both[:d])
+            np.subtract(rows.y, mean[d], out=both[d])
             return MomentState(n, float(n), mean, both @ both.T)
+        both[:d], both[d] = rows.X.T, rows.y
         mass = float(rows.weight.sum())
         mean = both @ rows.weight / mass if mass > 0 else both.mean(axis=1)
         both -= mean[:, None]

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, TypeVar
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from ..checking import Floats
-from ..fit import Family, Parameters
+from ..fit import Equations, Family, NormalEquations, Parameters
 from ..sources import Moments, Rows, Summary
 
-__all__ = ["Frame", "Framed", "frame_of"]
-
-State = TypeVar("State")
-Result = TypeVar("Result")
+__all__ = ["Frame", "FramedGradient", "frame_of"]
 
 _RANK_TOLERANCE = 1e-10  # of the correlation matrix: directions with less spread carry nothing
+_FAR_COLUMN = 1e3  # standard deviations: arguments of columns this far from zero would lose three digits
 
 
 @dataclass(frozen=True)
@@ -44,9 +42,14 @@ class Frame:
 
     def rows(self, rows: Rows) -> Rows:
         """Return a block in these coordinates."""
+        centred = self.centred(rows)
+        return centred._replace(X=centred.X @ self.basis)
+
+    def centred(self, rows: Rows) -> Rows:
+        """Return a block on the way to these coordinates: target and weights are there, X is shifted but not turned."""
         X = rows.X - self.shift if self.shift.any() else rows.X
         weight = rows.weight if rows.weight is None or self.weight_scale == 1 else rows.weight * self.weight_scale
-        return Rows(X @ self.basis, (rows.y - self.y_shift) / self.y_scale, weight)
+        return Rows(X, (rows.y - self.y_shift) / self.y_scale, weight)
 
     @property
     def metric(self) -> Floats:
@@ -108,27 +111,47 @@ def frame_of(moments: Moments, family: Family, weight_scale: float = 1.0) -> Fra
     return Frame(shift, basis, y_shift, scale if scale > 0 else 1.0, spread, weight_scale)
 
 
-class Framed(Summary[State, Result]):
-    """Another summary, taken of the rows in a frame; works wherever the rows live."""
+class FramedGradient(Summary[Equations, Equations]):
+    """Loss and gradient at a point of a frame, summed over rows outside of it, wherever they live.
 
-    def __init__(self, inner: Summary[State, Result], frame: Frame) -> None:
-        self.inner, self.frame = inner, frame
+    Turning every row into the frame would cost more than all the rest, so that the units are turned out of it and in
+    the end the sum is turned back. O(n k d) flops, no copy of a block that comes column by column.
+    """
+
+    any_layout = True
+
+    def __init__(self, family: Family, theta: Parameters, frame: Frame) -> None:
+        A = theta.A @ frame.basis.T
+        far = (np.abs(frame.shift) > _FAR_COLUMN * frame.spread).any()
+        self.moved: Floats = np.zeros_like(frame.shift) if far else frame.shift  # by the offsets, not row by row
+        self.basis, self.frame = frame.basis, replace(frame, shift=frame.shift - self.moved)
+        self.inner = NormalEquations(family, theta._replace(A=A, b=theta.b - A @ self.moved), curvature=False)
 
     def block_rows(self, n_features: int) -> int:
-        return self.inner.block_rows(self.frame.basis.shape[1])
+        return 2 * self.inner.block_rows(n_features)  # out_of_core: where blocks go to threads, fewer cost less
 
-    def chunk(self, rows: Rows) -> State:
-        return self.inner.chunk(self.frame.rows(rows))
+    def chunk(self, rows: Rows) -> Equations:
+        by_column = rows._replace(X=np.asfortranarray(rows.X))  # whatever the layout was: the same products, equal bits
+        return self.inner.chunk(self.frame.centred(by_column))
 
-    def chunk_on_device(self, rows: Any) -> State:
-        x, y, frame = rows.X.double(), rows.y.double(), self.frame
-        framed = (x - x.new_tensor(frame.shift)) @ x.new_tensor(frame.basis)
-        weight = None if rows.weight is None else rows.weight * frame.weight_scale
-        framed_y = (y - frame.y_shift) / frame.y_scale
-        return self.inner.chunk_on_device(rows._replace(X=framed, y=framed_y, weight=weight))
+    def chunk_on_device(self, rows: Any) -> Equations:
+        return self.inner.chunk_on_device(_centred_on_device(self.frame, rows))
 
-    def merge(self, left: Any, right: Any) -> State:
+    def merge(self, left: Equations, right: Equations) -> Equations:
         return self.inner.merge(left, right)
 
-    def finalize(self, state: State) -> Result:
-        return self.inner.finalize(state)
+    def finalize(self, state: Equations) -> Equations:
+        layout = self.inner.family.layout(*self.inner.theta.A.shape)
+        units = layout.rows(state.gradient)
+        if self.moved.any():
+            units = units - np.outer(state.gradient[layout.b], self.moved)
+        others = state.gradient[layout.units.stop :]
+        return state._replace(gradient=np.concatenate(((units @ self.basis).ravel(), others)))
+
+
+def _centred_on_device(frame: Frame, rows: Any) -> Any:
+    """The twin of :meth:`Frame.centred` for tensors."""
+    x = rows.X.double()
+    weight = None if rows.weight is None else rows.weight * frame.weight_scale
+    y = (rows.y.double() - frame.y_shift) / frame.y_scale
+    return rows._replace(X=x - x.new_tensor(frame.shift), y=y, weight=weight)

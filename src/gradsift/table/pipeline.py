@@ -13,6 +13,7 @@ from ..fit import Family
 from ..model import SigmoidCombination
 from ..sources import Source
 from ..sources.labels import LabelSummary
+from ..threads import one_thread
 from .choices import Choices
 from .finish import finish
 from .fit import Fit
@@ -25,6 +26,7 @@ from .validate import CrossValidation, cross_validate
 __all__ = ["search"]
 
 
+@one_thread()  # its products are small
 def search(
     source: Source,
     n_units: int | str | None = None,

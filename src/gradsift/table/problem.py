@@ -105,6 +105,12 @@ class TableProblem:
         """Return what a polish would lower: nats on all rows of the search, with its prior."""
         return self.polish(theta, max_iterations=0).objective
 
+    def curvature(self, theta: Parameters) -> Floats:
+        """Return the Gauss-Newton matrix of the rows of the search at a point."""
+        matrix = ArraySource(*self.rows).reduce(NormalEquations(self.family, theta)).curvature
+        assert matrix is not None  # asked for by default
+        return matrix
+
     def polish(
         self,
         theta: Parameters,

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...checking import Floats
+from ...threads import all_threads
 from ..arrays import Array
-from ..threads import all_threads
 from .accuracy import Changes, Errors, noise_level, summarise
 from .probe_rows import ProbeRows
 from .replies import AllReplies, NetSeen

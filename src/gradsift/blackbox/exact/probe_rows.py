@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...threads import all_threads
 from ..arrays import Array, Arrays
 from ..asking import Ledger
-from ..threads import all_threads
 from .frames import PlaneFrame
 from .net import GRID, Net, Probe
 

@@ -8,9 +8,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ...checking import Floats
+from ...threads import all_threads
 from ..arrays import Array, Arrays
 from ..asking import Ledger
-from ..threads import all_threads
 from .net import GRID, Net
 from .probe_rows import Placed, ProbeRows, ProbeStack, evaluate, placed, stack_probes
 

@@ -16,11 +16,11 @@ from ...errors import BudgetSpent, NotIdentifiable
 from ...forecasting import Allotment
 from ...geometry import orthonormal_rows
 from ...oracle import Oracle
+from ...threads import one_thread
 from ..asking import Ledger
 from ..fresh_inputs import fresh_inputs
 from ..links import Link, link_of, with_algebraic_tails
 from ..result import Identification, Progress
-from ..threads import one_thread
 from ..verify import allowance_of, compare, n_affordable, with_verification
 from .accuracy import Errors
 from .arcs import suspected_arcs

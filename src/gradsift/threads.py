@@ -1,4 +1,5 @@
-"""How many threads linear algebra may use: one for the many small steps of a search, all for boxes and large products.
+"""How many threads linear algebra may use: one for the many small steps of a search and for blocks of rows that are
+summarised side by side, all for boxes and large products.
 
 Threads that wait for the next small product cost more than they bring.
 """
