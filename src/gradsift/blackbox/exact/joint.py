@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from ...checking import Floats
 from ...checks import EXACT
+from ...threads import all_threads
 from ..asking import EPS, Ledger
-from ..threads import all_threads
 from .accuracy import Changes, Errors
 from .blocks import BlockSystem
 from .dense import DenseSystem
