@@ -143,7 +143,7 @@ def descend_on_many(problem: TableProblem, starts: list[Parameters], known: Sequ
     chosen, hits = _distinct(starts)
     loss = problem.batch(len(starts[0].u), min(len(problem.rows.y), _MANY))
     state = start_batch(loss, loss.pack([starts[i] for i in chosen]))
-    still = _STILL_RIVAL if known else _STILL
+    still = _STILL_RIVAL if known and problem.family.labels else _STILL
     state = minimize_batch(loss, state, 100, tolerance=still * _nat(problem, state.values))
     return _polish_ends(problem, loss, state, hits, known)
 
