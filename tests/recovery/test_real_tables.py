@@ -83,7 +83,7 @@ def test_a_ridge_is_that_of_logistic_regression_and_zero_is_none():
         assert not ours.recovery_.certified or ours.fit_.diagnostics["pull"] <= 0.5
 
 
-def test_a_ridge_chosen_for_labels_leans_to_the_usual_one_where_left_out_rows_say_little():
+def test_a_ridge_chosen_for_one_component_leans_to_the_usual_one_where_left_out_rows_say_little():
     rng = np.random.default_rng(12)
     X = rng.standard_normal((1200, 3))
     y = rng.uniform(size=1200) < 1 / (1 + np.exp(-0.3 * X[:, 0]))

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..checking import Floats
-from ..fit import Family, Parameters
+from ..fit import Parameters
 from ..sources import Rows
+from .one import convex
 from .problem import TableProblem
 from .settle import Effort, Progress, settle
 
@@ -28,9 +29,9 @@ _WORSE_NUMBERS = (
 _ROWS_PER_PARAMETER = 2.0  # no more units are tried; the same
 _WORTH = 0.5  # standard errors by which more units must predict better than fewer; the same
 _WORTH_LABELS = 1.0  # the same for labels, few of which decide, and for log-odds against a mixture; the same
-# Precision that slopes of log-odds usually need, and a factor that it is off by: the few labels that decide mislead
-# folds (breast_cancer, Pima and birthwt of real_tables.py, shuffled folds of seeds 100 to 111).
-_USUAL, _OFF = 3.0, 2.0
+# Precision that one component usually needs, and a factor that it is off by: the few labels that decide mislead folds
+# (breast_cancer, Pima and birthwt of real_tables.py, shuffled folds of seeds 100 to 111).
+_USUAL, _OFF = 12.0, 2.0
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ class CrossValidation:
     ----------
     alpha : float
         The best precision, between those of the path: a prior does not know how many rows there are, so that what is
-        best for four fifths of them is taken for all. For labels one that is usual is preferred, by a few nats.
+        best for four fifths of them is taken for all. Of one component for labels it has a prior.
     n_units : int
         The least number of units that no other one clearly beats.
     table : dict
@@ -96,8 +97,8 @@ def cross_validate(
     if n < _FEW:
         precisions = precisions * (1 - 1 / _FINE_FOLDS) / (1 - 1 / _FOLDS)
         decisive = _left_out(problem, chosen, _folds(problem.rows.y, _FINE_FOLDS), precisions, rng) @ share
-    if problem.family.labels:
-        decisive = decisive + _unusual(precisions, problem.family) / problem.mass
+    if convex(problem, chosen):  # of more components, or of log-odds, nothing is usual
+        decisive = decisive + 0.5 * (np.log(precisions / _USUAL) / np.log(_OFF)) ** 2 / problem.mass
     return CrossValidation(_between(precisions, decisive), chosen, table, losses[chosen], share)
 
 
@@ -146,12 +147,6 @@ def _between(precisions: Floats, losses: Floats) -> float:
     bend = before - 2 * here + after
     step = 0.5 * (before - after) / bend if bend > 0 else 0.0
     return float(precisions[place] * (precisions[1] / precisions[0]) ** step)
-
-
-def _unusual(precisions: Floats, family: Family) -> Floats:
-    """Return minus the log of a lognormal prior of the precisions for labels, in nats."""
-    usual = _USUAL * 4 if family.simplex else _USUAL  # log-odds of a mixture rise twice as fast as its mean
-    return np.asarray(0.5 * (np.log(precisions / usual) / np.log(_OFF)) ** 2)
 
 
 def _path(
