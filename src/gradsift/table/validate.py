@@ -29,9 +29,9 @@ _WORSE_NUMBERS = (
 _ROWS_PER_PARAMETER = 2.0  # no more units are tried; the same
 _WORTH = 0.5  # standard errors by which more units must predict better than fewer; the same
 _WORTH_LABELS = 1.0  # the same for labels, few of which decide, and for log-odds against a mixture; the same
-# Precision that one component usually needs, and a factor that it is off by: the few labels that decide mislead folds
-# (breast_cancer, Pima and birthwt of real_tables.py, shuffled folds of seeds 100 to 111).
-_USUAL, _OFF = 12.0, 2.0
+# One component whose ridge is weaker than this by a factor must predict better by 0.5 nats, by its square by 2: without
+# the few labels that decide, folds ask for too weak a one (breast_cancer, shuffled folds of seeds 100 to 111).
+_USUAL, _FACTOR = 12.0, 2.0
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class CrossValidation:
     ----------
     alpha : float
         The best precision, between those of the path: a prior does not know how many rows there are, so that what is
-        best for four fifths of them is taken for all. Of one component for labels it has a prior.
+        best for four fifths of them is taken for all. For one component of labels a weak one must be worth it.
     n_units : int
         The least number of units that no other one clearly beats.
     table : dict
@@ -98,7 +98,8 @@ def cross_validate(
         precisions = precisions * (1 - 1 / _FINE_FOLDS) / (1 - 1 / _FOLDS)
         decisive = _left_out(problem, chosen, _folds(problem.rows.y, _FINE_FOLDS), precisions, rng) @ share
     if convex(problem, chosen):  # of more components, or of log-odds, nothing is usual
-        decisive = decisive + 0.5 * (np.log(precisions / _USUAL) / np.log(_OFF)) ** 2 / problem.mass
+        weaker = np.maximum(0.0, np.log(_USUAL / precisions) / np.log(_FACTOR))
+        decisive = decisive + 0.5 * weaker**2 / problem.mass
     return CrossValidation(_between(precisions, decisive), chosen, table, losses[chosen], share)
 
 
