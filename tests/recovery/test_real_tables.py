@@ -83,6 +83,18 @@ def test_a_ridge_is_that_of_logistic_regression_and_zero_is_none():
         assert not ours.recovery_.certified or ours.fit_.diagnostics["pull"] <= 0.5
 
 
+def test_a_ridge_for_one_component_is_not_weak_where_left_out_rows_say_little():
+    rng = np.random.default_rng(12)
+    X = rng.standard_normal((1200, 3))
+    y = rng.uniform(size=1200) < 1 / (1 + np.exp(-0.3 * X[:, 0]))
+    fit = gs.SigmoidMixtureClassifier(1, alpha="auto", random_state=0).fit(X, y).fit_
+    losses = 1200 * np.array(fit.diagnostics["cross_validation"][1])
+    path = np.geomspace(1e-5, 100.0, 15) * 1200 * 0.8
+    chosen = path[np.argmin(losses + 0.5 * np.maximum(0, np.log2(12 / path)) ** 2)]
+    assert path[np.argmin(losses)] < 3 < 12 <= 1.5 * chosen
+    assert abs(np.log(fit.choices.alpha / chosen)) < 0.5 * np.log(path[1] / path[0])
+
+
 def test_a_noise_column_of_another_scale_changes_neither_verdict_nor_errors():
     X, y = _one_unit()
     noise = np.random.default_rng(5).standard_normal(len(y))

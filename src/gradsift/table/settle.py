@@ -29,6 +29,7 @@ _NEAR = 14  # steps: a maximum that takes more is at the end of a valley (data_f
 _RUNAWAY = 3.0  # times: a unit that grows as much once the weak prior is lifted has no end (guess)
 _COMPARED = 5  # optima for labels that are compared without the prior of the search
 LOOSE = Prior(32.0**-2, 32.0**-2, 30.0**-2, 0.0)  # of a fit whose likelihood has no maximum (guess)
+_PAYS = 9.0  # nats: looking harder seldom pays where the next optimum is further behind (240 tables like data_fit.py's)
 _CHEAP = 100_000  # numbers: so small a table is looked at harder whatever was found
 _EXTRA = 24  # random starts more for labels whose best optimum is contested; half of them for tables that cost more
 _LOOKS = 2  # times that so many more are tried (24 of 28 fits to two codings of Ecdat's Train end best; with 1, 21)
@@ -130,7 +131,7 @@ def _looked_at_harder(problem: TableProblem, optima: Optima, rng: np.random.Gene
     cheap = problem.rows.X.size * len(optima.best.theta.u) < _CHEAP
     paid = False
     for look in range(_LOOKS):
-        contested = optima.gap < _CLEAR
+        contested = optima.gap < _PAYS
         if not (paid or (contested and cheap) or (look == 0 and (contested or cheap))):
             break
         before = optima.best
@@ -174,28 +175,44 @@ def _sharpened(problem: TableProblem, settled: Settled) -> Settled:
     optima = settled.optima
     if problem.choices.alpha != 0:
         return settled._replace(optima=optima._replace(found=[problem.polish(optima.best.theta), *optima.found[1:]]))
-    close = [o for o in optima.found[:_COMPARED] if o.objective - optima.best.objective < _CLEAR]
-    ends = [_likeliest(problem, o) for o in (close if problem.family.labels else optima.found[:1])]
-    chosen = min(range(len(ends)), key=lambda i: ends[i][0].loss + (0.0 if ends[i][1] else _CLEAR))
-    best, bounded = ends[chosen]
-    rivals = [o for i, o in enumerate(optima.found) if i != chosen and not same_optimum(o, best)]
+    chosen, end = 0, _likeliest(problem, optima.best)
+    close = TABLE.rival_gap if end.bounded else _CLEAR
+    for i, rival in enumerate(optima.found[1:_COMPARED] if problem.family.labels else (), 1):
+        if rival.objective - optima.best.objective < close:
+            other = _likeliest(problem, rival, end.cost)
+            chosen, end = (i, other) if other.cost < end.cost else (chosen, end)
+    rivals = [o for i, o in enumerate(optima.found) if i != chosen and not same_optimum(o, end.fit)]
     hits = optima.hits if chosen == 0 else 1  # of the first: what led there did not lead here
-    return settled._replace(optima=Optima([best, *rivals], hits), bounded=bounded)
+    return settled._replace(optima=Optima([end.fit, *rivals], hits), bounded=end.bounded)
 
 
-def _likeliest(problem: TableProblem, found: Refined) -> tuple[Refined, bool]:
-    """Return the maximum of the likelihood near by; or, where there is none, what a loose prior keeps finite."""
+class _End(NamedTuple):
+    """A fit without the prior of the search, and whether it is a maximum of the likelihood."""
+
+    fit: Refined
+    bounded: bool
+
+    @property
+    def cost(self) -> float:
+        """Minus the log-likelihood, and what one that is no maximum must be ahead."""
+        return self.fit.loss + (0.0 if self.bounded else _CLEAR)
+
+
+def _likeliest(problem: TableProblem, found: Refined, least: float = np.inf) -> _End:
+    """Return the maximum of the likelihood near by; or, where there is none, what a loose prior keeps finite, if that
+    can cost less than `least`."""
     if problem.family.activation.saturates:
         known = found.equations.curvature
         last = problem.polish(found.theta, prior=problem.last_prior, max_iterations=_NEAR, curvature=known)
     else:  # rows change sides of kinks on the way: many steps, and an old curvature misleads
         last = problem.polish(found.theta, prior=problem.last_prior)
     same_size = _same_size(found.theta, last.theta)
-    if last.converged and same_size:
-        return last, True
+    end = _End(last, last.converged and same_size)
+    if end.bounded or end.cost > least:  # a prior makes it no likelier
+        return end
     if same_size:
-        return problem.polish(last.theta, prior=LOOSE, tolerance=ROUGH, max_iterations=60), False
-    return problem.polish(_shorter(last.theta), prior=LOOSE, tolerance=0.3 * ROUGH, max_iterations=60), False
+        return _End(problem.polish(last.theta, prior=LOOSE, tolerance=ROUGH, max_iterations=60), False)
+    return _End(problem.polish(_shorter(last.theta), prior=LOOSE, tolerance=0.3 * ROUGH, max_iterations=60), False)
 
 
 def _shorter(theta: Parameters) -> Parameters:
