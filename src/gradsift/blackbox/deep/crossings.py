@@ -18,6 +18,7 @@ __all__ = ["find_between", "find_planes", "reading_of"]
 
 _MOST_HALVINGS = 60
 _MOST_ROUNDS = 12
+_LEAST_SINE = 0.05  # angle between circle and hyperplane below which a crossing is not kept clear of
 _TRIES = 2  # readings of an interval that give nothing, before it is left to another circle
 
 
@@ -41,15 +42,17 @@ class _Circle:
         self.values = np.append(self.values, values)[order]
 
     def crossings(self, known: FirstLayer) -> Floats:
-        """Return the angles at which known hyperplanes meet the half circle, sorted."""
+        """Return where known hyperplanes meet the half circle, (n, 2): sorted angles, and the turns to either side
+        within which the unit moves."""
         found = []
         for normal, level in zip(known.normals, known.levels):
             flat = self.frame @ normal
             size = float(np.hypot(*flat)) * self.radius
             if abs(level) < size:
                 both = np.arctan2(flat[1], flat[0]) + np.array([-1, 1]) * np.arccos(level / size)
-                found += [a % (2 * np.pi) for a in both if a % (2 * np.pi) < np.pi]
-        return np.sort(found)
+                turn = 2 * known.margin / max(size, _LEAST_SINE * self.radius)
+                found += [(a % (2 * np.pi), turn) for a in both if a % (2 * np.pi) < np.pi]
+        return np.array(sorted(found)).reshape(-1, 2)
 
 
 class _Gap(NamedTuple):
@@ -150,15 +153,11 @@ def _ask(ledger: Ledger, circle: _Circle, angles: Floats) -> None:
 
 def _edges(circle: _Circle, known: FirstLayer) -> list[tuple[float, float]]:
     """Return the arcs between known crossings, shortened so that all known units stand still on them."""
-    bounds = np.concatenate([[0.0], circle.crossings(known), [np.pi]])
-    sizes = np.linalg.norm(known.normals @ circle.frame.T, axis=1) if len(known) else np.empty(0)
-    turn = 2 * known.margin / (circle.radius * max(float(sizes.min(initial=1.0)), 0.05))
-    arcs = []
-    for i in range(len(bounds) - 1):
-        low = bounds[i] + (turn if i else 0.0)
-        high = bounds[i + 1] - (turn if i < len(bounds) - 2 else 0.0)
-        if low < high:
-            arcs.append((float(low), float(high)))
+    bounds = np.concatenate([[[0.0, 0.0]], circle.crossings(known), [[np.pi, 0.0]]])
+    lows, highs = bounds[:, 0] + bounds[:, 1], bounds[:, 0] - bounds[:, 1]
+    lows = np.maximum.accumulate(lows)  # a unit that moves slowly may do so beyond the next crossing
+    highs = np.minimum.accumulate(highs[::-1])[::-1]
+    arcs = [(float(low), float(high)) for low, high in zip(lows[:-1], highs[1:]) if low < high]
     return arcs
 
 

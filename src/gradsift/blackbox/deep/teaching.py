@@ -21,6 +21,8 @@ from .vertices import ask_vertices, known_vertices, n_patterns
 
 __all__ = ["Taught", "teach"]
 
+_STILL = 2.0  # growth of what is left by which a student without a unit is as good as before
+
 
 @dataclass(frozen=True)
 class Taught:
@@ -61,14 +63,17 @@ class _Class:
 
     def on_vertices(self, widths: tuple[int, ...], n_runs: int) -> bool:
         """Train students of these widths on vertices, with more of these if need be; True if one explains them."""
-        for share in POLICY.rows_per_unknown if sum(widths) >= POLICY.small else POLICY.rows_per_unknown[:1]:
+        shares = POLICY.rows_per_unknown if sum(widths) >= POLICY.small else POLICY.rows_per_unknown[:1]
+        for number, share in enumerate(shares):
             wanted = int(share * n_unknowns(len(self.first), widths) + 20)
             missing = min(wanted, self.n_patterns) - len(self.vertices)
+            if number and missing <= 0:
+                break
             if missing > 0:
                 self.vertices = ask_vertices(self.ledger, self.first, self.radius, missing, self.vertices, self.rng)
             if self._runs(self.vertices.signs, self.vertices.answers, widths, n_runs, None):
                 return True
-            if missing <= 0 or self.tired:
+            if self.tired:
                 break
         return False
 
@@ -114,8 +119,9 @@ class _Class:
             self.work += pupil.work
             if self.best is None or pupil.rms < self.best.rms:
                 self.best = _scaled(pupil, mean, spread)
-            if pupil.rms <= 3 * target:
-                self.best = _scaled(thin_out(pupil, X, y, self.g, 3 * target), mean, spread)
+            if pupil.rms <= max(3 * target, POLICY.stalled):
+                limit = max(3 * target, _STILL * pupil.rms)
+                self.best = _scaled(thin_out(pupil, X, y, self.g, limit), mean, spread)
                 return True
             if self.tired:
                 break
