@@ -25,7 +25,7 @@ from .teaching import Taught, teach
 from .tower import Layers, to_network
 from .vertices import ask_again, known_vertices
 from .vouch import fresh_points, how_far_off, judge
-from .whole import Whole, fit_whole, most_telling
+from .whole import Whole, fit_whole, follow_valley, most_telling
 
 __all__ = ["identify_deep"]
 
@@ -166,7 +166,9 @@ def _finish(ledger: Ledger, link: Link, rng: np.random.Generator, radius: float,
         ledger.ask(offered if fit is None else most_telling(fit, offered, n_near, g, eps), "all layers")
         if fit is None:  # rows far beyond the circles magnify errors of directions: they come second
             within = np.linalg.norm(ledger.X, axis=1) <= 2 * radius
-            layers = fit_whole(layers, ledger.X[within], ledger.y[within], g, eps).layers
+            rows = (ledger.X[within], ledger.y[within], g, eps)
+            begun = fit_whole(layers, *rows)
+            layers = begun.layers if begun.worst < limits.residuals else follow_valley(begun.layers, *rows)
         fit = _without_spare_units(fit_whole(layers, ledger.X, ledger.y, g, eps), ledger, g, limits)
         layers = state.layers = fit.layers
         worst = max(float(e.max()) for e in fit.relative_errors)
