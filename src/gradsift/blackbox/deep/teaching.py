@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -50,9 +50,15 @@ class _Class:
     """The answers at hand and the best student so far."""
 
     def __init__(
-        self, ledger: Ledger, first: FirstLayer, radius: float, g: Activation, rng: np.random.Generator
+        self,
+        ledger: Ledger,
+        first: FirstLayer,
+        radius: float,
+        g: Activation,
+        passes: Callable[[Pupil], bool],
+        rng: np.random.Generator,
     ) -> None:
-        self.ledger, self.first, self.radius, self.g, self.rng = ledger, first, radius, g, rng
+        self.ledger, self.first, self.radius, self.g, self.passes, self.rng = ledger, first, radius, g, passes, rng
         self.vertices = known_vertices(ledger, first, 0.5 * radius)
         self.near: Floats = np.empty((0, ledger.n_features))
         self.near_answers: Floats = np.empty(0)
@@ -121,8 +127,11 @@ class _Class:
                 self.best = _scaled(pupil, mean, spread)
             if pupil.rms <= max(3 * target, POLICY.stalled):
                 limit = max(3 * target, _STILL * pupil.rms)
-                self.best = _scaled(thin_out(pupil, X, y, self.g, limit), mean, spread)
-                return True
+                thinned = _scaled(thin_out(pupil, X, y, self.g, limit), mean, spread)
+                self.work += thinned.work - pupil.work
+                if self.passes(thinned):
+                    self.best = thinned
+                    return True
             if self.tired:
                 break
         return False
@@ -166,6 +175,7 @@ def teach(
     radius: float,
     g: Activation,
     n_layers: int | None,
+    passes: Callable[[Pupil], bool],
     rng: np.random.Generator,
 ) -> Taught:
     """Find the layers above the first by students of growing size.
@@ -174,8 +184,10 @@ def teach(
     ----------
     n_layers : int or None
         Hidden layers of the whole network, if they are given.
+    passes : callable
+        Says of a student that explains its rows whether it is the one; else others are tried.
     """
-    room = _Class(ledger, first, radius, g, rng)
+    room = _Class(ledger, first, radius, g, passes, rng)
     explained, widest = False, max(POLICY.small, POLICY.widest[0] + POLICY.widest[1] * len(first))
     for sizes in POLICY.students:
         if (n_layers is not None and len(sizes) != n_layers - 1) or sum(sizes) > widest:

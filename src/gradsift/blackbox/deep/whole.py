@@ -127,7 +127,7 @@ def follow_valley(layers: Layers, X: Floats, y: Floats, g: Activation, eps: floa
         passed = pass_through(with_vector(layers, theta), X, g)
         return (passed.values - y) * weights, lambda: jacobian(passed) * weights[:, None]
 
-    found = descend(problem, to_vector(layers), POLICY.valley_steps, 1.0, POLICY.patience_deep)
+    found = descend(problem, to_vector(layers), POLICY.valley_steps, 1.0, POLICY.valley_patience)
     return with_vector(layers, found.parameters)
 
 
