@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -18,6 +18,7 @@ __all__ = ["find_between", "find_planes", "reading_of"]
 
 _MOST_HALVINGS = 60
 _MOST_ROUNDS = 12
+_FAINT = 1e-6  # jump over the largest answer from which a step is more than the tail of one
 _LEAST_SINE = 0.05  # angle between circle and hyperplane below which a crossing is not kept clear of
 _TRIES = 2  # readings of an interval that give nothing, before it is left to another circle
 
@@ -129,6 +130,7 @@ class _Looked(NamedTuple):
 def _look(ledger: Ledger, circle: _Circle, known: FirstLayer, rng: np.random.Generator) -> _Looked:
     """Find all hyperplanes that a circle crosses and that are not known yet."""
     failed: dict[float, int] = {}
+    n_wider = 0
     if not len(known):
         _ask(ledger, circle, np.linspace(0, np.pi, POLICY.intervals + 1))
     for _ in range(_MOST_ROUNDS):
@@ -142,6 +144,9 @@ def _look(ledger: Ledger, circle: _Circle, known: FirstLayer, rng: np.random.Gen
             if plane is None or known.knows(plane):
                 failed[gap.low] = failed.get(gap.low, 0) + 1
         known = known.joined([p for p in planes if p is not None])
+        tails = [p is None and g.jump < _FAINT * ledger.largest for g, p in zip(gaps, planes)]
+        if any(tails) and n_wider < POLICY.most_margins:  # a slow unit still moves where it was to stand still
+            known, n_wider = replace(known, margin=2 * known.margin), n_wider + 1
         ledger.n_units = len(known)
     return _Looked(known, False)
 
