@@ -73,7 +73,7 @@ class _Class:
         for number, share in enumerate(shares):
             wanted = int(share * n_unknowns(len(self.first), widths) + 20)
             missing = min(wanted, self.n_patterns) - len(self.vertices)
-            if number and missing <= 0:
+            if number and (missing <= 0 or (self.best is not None and self.best.rms > POLICY.promising)):
                 break
             if missing > 0:
                 self.vertices = ask_vertices(self.ledger, self.first, self.radius, missing, self.vertices, self.rng)
