@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -146,7 +146,7 @@ def _look(ledger: Ledger, circle: _Circle, known: FirstLayer, rng: np.random.Gen
         known = known.joined([p for p in planes if p is not None])
         tails = [p is None and g.jump < _FAINT * ledger.largest for g, p in zip(gaps, planes)]
         if any(tails) and n_wider < POLICY.most_margins:  # a slow unit still moves where it was to stand still
-            known, n_wider = replace(known, margin=2 * known.margin), n_wider + 1
+            known, n_wider = known.wider(), n_wider + 1
         ledger.n_units = len(known)
     return _Looked(known, False)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -139,7 +139,7 @@ def _at_rest(ledger: Ledger, radius: float, state: _State, rng: np.random.Genera
             break
         found = find_between(ledger, state.first, vertices.between, radius, rng)
         if len(found) == len(state.first):
-            found, n_wider = replace(found, margin=2 * found.margin), n_wider + 1
+            found, n_wider = found.wider(), n_wider + 1
         state.first = found
     return apart
 
