@@ -174,7 +174,7 @@ def _begun(ledger: Ledger, radius: float, layers: Layers, g: Activation, limits:
     within = np.linalg.norm(ledger.X, axis=1) <= 2 * radius
     rows = (ledger.X[within], ledger.y[within], g, ledger.eps)
     fit = fit_whole(layers, *rows)
-    return fit if fit.worst < limits.residuals else fit_whole(follow_valley(fit.layers, *rows), *rows)
+    return fit if fit.worst < limits.residuals else fit_whole(follow_valley(layers, *rows), *rows)
 
 
 def _finish(ledger: Ledger, link: Link, rng: np.random.Generator, radius: float, state: _State) -> Identification:
