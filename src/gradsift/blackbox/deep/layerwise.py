@@ -174,7 +174,11 @@ def _begun(ledger: Ledger, radius: float, layers: Layers, g: Activation, limits:
     within = np.linalg.norm(ledger.X, axis=1) <= 2 * radius
     rows = (ledger.X[within], ledger.y[within], g, ledger.eps)
     fit = fit_whole(layers, *rows)
-    return fit if fit.worst < limits.residuals else fit_whole(follow_valley(layers, *rows), *rows)
+    for start in (layers, fit.layers):  # undamped steps may have led away, or nearer
+        if fit.worst < limits.residuals:
+            break
+        fit = min(fit, fit_whole(follow_valley(start, *rows), *rows), key=lambda f: f.chi)
+    return fit
 
 
 def _finish(ledger: Ledger, link: Link, rng: np.random.Generator, radius: float, state: _State) -> Identification:

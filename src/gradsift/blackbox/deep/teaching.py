@@ -21,8 +21,6 @@ from .vertices import ask_vertices, known_vertices, n_patterns
 
 __all__ = ["Taught", "teach"]
 
-_STILL = 2.0  # growth of what is left by which a student without a unit is as good as before
-
 
 @dataclass(frozen=True)
 class Taught:
@@ -125,9 +123,8 @@ class _Class:
             self.work += pupil.work
             if self.best is None or pupil.rms < self.best.rms:
                 self.best = _scaled(pupil, mean, spread)
-            if pupil.rms <= max(3 * target, POLICY.stalled):
-                limit = max(3 * target, _STILL * pupil.rms)
-                thinned = _scaled(thin_out(pupil, X, y, self.g, limit), mean, spread)
+            if pupil.rms <= 3 * target:
+                thinned = _scaled(thin_out(pupil, X, y, self.g, 3 * target), mean, spread)
                 self.work += thinned.work - pupil.work
                 if self.passes(thinned):
                     self.best = thinned
