@@ -1,5 +1,7 @@
 """The parts of the method for several layers, each against a second way of getting its numbers."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -27,7 +29,7 @@ from gradsift.blackbox.deep.upper import (
     train,
 )
 from gradsift.blackbox.deep.vertices import ask_vertices, known_vertices
-from gradsift.blackbox.deep.whole import factored, fit_whole, most_telling, roundings, standard_errors_at
+from gradsift.blackbox.deep.whole import factored, fit_whole, follow_valley, most_telling, roundings, standard_errors_at
 from gradsift.blackbox.links import link_of
 from gradsift.checks import DEEP_COARSE
 
@@ -74,6 +76,15 @@ def test_descent_reaches_what_linear_least_squares_reaches():
     assert found.rms == pytest.approx(np.sqrt(np.mean((A @ found.parameters - y) ** 2)))
 
 
+def test_descent_follows_a_bent_valley_to_its_end():
+    def valley(theta):  # Rosenbrock's, ten times as narrow
+        x, y = theta
+        return np.array([100 * (y - x**2), 1 - x]), lambda: np.array([[-200 * x, 100.0], [-1.0, 0.0]])
+
+    found = descend(valley, np.array([-1.2, 1.0]), 100, 1e-10)
+    np.testing.assert_allclose(found.parameters, [1.0, 1.0], atol=1e-8)
+
+
 def test_searches_that_run_together_get_the_answers_they_asked_for():
     ledger = Ledger(gs.Oracle(lambda X: X[:, 0], 2))
 
@@ -96,6 +107,28 @@ def test_all_planes_of_the_first_layer_are_found_and_no_others(widths):
     match = gs.match_units(first.normals, net.layers[0].weights)
     assert match.max_error < 1e-6
     assert ledger.n_queries < 75 * widths[0]
+
+
+def test_a_unit_between_many_known_crossings_is_found():
+    net = two_layers(30, (30, 4), seed=4)
+    first, ledger, radius = first_layer(net)
+    assert len(first) == 30
+    for seed in range(3):  # each unit in turn is unknown at first
+        fewer = replace(first, planes=first.planes[:seed] + first.planes[seed + 1 :], margin=30.0)
+        again = find_planes(ledger, fewer, radius, np.random.default_rng(seed))
+        assert gs.match_units(again.normals, net.layers[0].weights).max_error < 1e-6
+
+
+def test_planes_of_one_unit_become_one_where_it_stands_still_only_further_away():
+    first, _, _ = first_layer(two_layers())
+    plane = first.planes[0]
+    tilt = plane.normal + 2e-4 * np.roll(plane.normal, 1)
+    aside = replace(plane, normal=tilt / np.linalg.norm(tilt), point=plane.point + 1.5 * first.margin * plane.normal)
+    both = replace(first, planes=(*first.planes, aside))
+    assert len(both.joined([aside])) == len(both)  # known by now
+    assert len(first.joined([aside])) == len(first) + 1
+    assert len(both.wider()) == len(first)
+    assert both.wider().margin == 2 * first.margin
 
 
 def test_a_bent_level_set_is_no_plane():
@@ -174,6 +207,17 @@ def test_the_whole_fit_ends_at_rounding_and_says_what_it_does_not_know():
     passed = pass_through(fit.layers, fresh, TANH)
     allowed = 10 * roundings(passed, fit.layers) + 6 * standard_errors_at(fit, fresh, TANH)
     assert (np.abs(passed.values - net.predict(fresh)) < allowed).all()
+
+
+def test_the_valley_leads_to_the_answers_from_where_gauss_newton_stops():
+    truth = [(W.copy(), b.copy()) for W, b in two_layers(4, (4, 3), seed=1).layers]
+    X = near_points(truth, 200, 1.5, np.random.default_rng(10))
+    y = pass_through(truth, X, TANH).values
+    start = with_vector(truth, to_vector(truth) + 0.1 * np.random.default_rng(6).standard_normal(len(to_vector(truth))))
+    assert fit_whole(start, X, y, TANH).worst > 1e6
+    fit = fit_whole(follow_valley(start, X, y, TANH), X, y, TANH)
+    assert fit.worst < 2
+    np.testing.assert_allclose(to_vector(fit.layers), to_vector(truth), atol=1e-9)
 
 
 def test_a_superfluous_unit_has_an_infinite_or_huge_error():

@@ -18,6 +18,8 @@ __all__ = ["find_between", "find_planes", "reading_of"]
 
 _MOST_HALVINGS = 60
 _MOST_ROUNDS = 12
+_FAINT = 1e-6  # jump over the largest answer from which a step is more than the tail of one
+_LEAST_SINE = 0.05  # angle between circle and hyperplane below which a crossing is not kept clear of
 _TRIES = 2  # readings of an interval that give nothing, before it is left to another circle
 
 
@@ -41,15 +43,17 @@ class _Circle:
         self.values = np.append(self.values, values)[order]
 
     def crossings(self, known: FirstLayer) -> Floats:
-        """Return the angles at which known hyperplanes meet the half circle, sorted."""
+        """Return where known hyperplanes meet the half circle, (n, 2): sorted angles, and the turns to either side
+        within which the unit moves."""
         found = []
         for normal, level in zip(known.normals, known.levels):
             flat = self.frame @ normal
             size = float(np.hypot(*flat)) * self.radius
             if abs(level) < size:
                 both = np.arctan2(flat[1], flat[0]) + np.array([-1, 1]) * np.arccos(level / size)
-                found += [a % (2 * np.pi) for a in both if a % (2 * np.pi) < np.pi]
-        return np.sort(found)
+                turn = 2 * known.margin / max(size, _LEAST_SINE * self.radius)
+                found += [(a % (2 * np.pi), turn) for a in both if a % (2 * np.pi) < np.pi]
+        return np.array(sorted(found)).reshape(-1, 2)
 
 
 class _Gap(NamedTuple):
@@ -126,6 +130,7 @@ class _Looked(NamedTuple):
 def _look(ledger: Ledger, circle: _Circle, known: FirstLayer, rng: np.random.Generator) -> _Looked:
     """Find all hyperplanes that a circle crosses and that are not known yet."""
     failed: dict[float, int] = {}
+    n_wider = 0
     if not len(known):
         _ask(ledger, circle, np.linspace(0, np.pi, POLICY.intervals + 1))
     for _ in range(_MOST_ROUNDS):
@@ -139,6 +144,9 @@ def _look(ledger: Ledger, circle: _Circle, known: FirstLayer, rng: np.random.Gen
             if plane is None or known.knows(plane):
                 failed[gap.low] = failed.get(gap.low, 0) + 1
         known = known.joined([p for p in planes if p is not None])
+        tails = [p is None and g.jump < _FAINT * ledger.largest for g, p in zip(gaps, planes)]
+        if any(tails) and n_wider < POLICY.most_margins:  # a slow unit still moves where it was to stand still
+            known, n_wider = known.wider(), n_wider + 1
         ledger.n_units = len(known)
     return _Looked(known, False)
 
@@ -150,15 +158,11 @@ def _ask(ledger: Ledger, circle: _Circle, angles: Floats) -> None:
 
 def _edges(circle: _Circle, known: FirstLayer) -> list[tuple[float, float]]:
     """Return the arcs between known crossings, shortened so that all known units stand still on them."""
-    bounds = np.concatenate([[0.0], circle.crossings(known), [np.pi]])
-    sizes = np.linalg.norm(known.normals @ circle.frame.T, axis=1) if len(known) else np.empty(0)
-    turn = 2 * known.margin / (circle.radius * max(float(sizes.min(initial=1.0)), 0.05))
-    arcs = []
-    for i in range(len(bounds) - 1):
-        low = bounds[i] + (turn if i else 0.0)
-        high = bounds[i + 1] - (turn if i < len(bounds) - 2 else 0.0)
-        if low < high:
-            arcs.append((float(low), float(high)))
+    bounds = np.concatenate([[[0.0, 0.0]], circle.crossings(known), [[np.pi, 0.0]]])
+    lows, highs = bounds[:, 0] + bounds[:, 1], bounds[:, 0] - bounds[:, 1]
+    lows = np.maximum.accumulate(lows)  # a unit that moves slowly may do so beyond the next crossing
+    highs = np.minimum.accumulate(highs[::-1])[::-1]
+    arcs = [(float(low), float(high)) for low, high in zip(lows[:-1], highs[1:]) if low < high]
     return arcs
 
 

@@ -16,6 +16,9 @@ __all__ = ["Lowest", "Problem", "descend"]
 # Parameters (p,) -> residuals (n,), and a function that returns their Jacobian (n, p).
 Problem = Callable[[Floats], tuple[Floats, Callable[[], Floats]]]
 
+_AHEAD = 0.1  # share of a step over which the second derivative is seen
+_MOST_BENT = 1.5  # bend over step from which it is not believed
+
 
 class Lowest(NamedTuple):
     """Parameters at the end, the root mean square of the residuals there, and about how many multiplications it was."""
@@ -32,7 +35,7 @@ def descend(
     target: float = 0.0,
     patience: float = POLICY.patience,
 ) -> Lowest:
-    """Minimise a sum of squares (Levenberg and Marquardt, Nielsen's damping).
+    """Minimise a sum of squares (Levenberg and Marquardt, Nielsen's damping, steps bent along the valley).
 
     Parameters
     ----------
@@ -44,7 +47,9 @@ def descend(
 
     Notes
     -----
-    O(n p^2 + p^3) flops per step.
+    O(n p^2 + p^3) flops per step. Columns are scaled by the longest that they have been: a unit that saturates on the
+    way would be free to run off. Bent steps (geodesic acceleration) cost one more evaluation; both were chosen on the
+    row "10; 8,6,4" with the seed 900, where most students stopped halfway down before.
     """
     theta = start
     residuals, make = problem(theta)
@@ -53,21 +58,29 @@ def descend(
     history = [loss]
     J = make()
     A, gradient = J.T @ J, J.T @ residuals
+    longest = np.diag(A).copy()
     n = len(residuals)
     for _ in range(most_steps):
-        scale = np.diag(A) + 1e-12 * np.diag(A).max() + 1e-300
+        longest = np.maximum(longest, np.diag(A))
+        scale = longest + 1e-12 * longest.max() + 1e-300
         try:
-            step = cho_solve(cho_factor(A + np.diag(damping * scale), lower=True, check_finite=False), gradient)
+            factor = cho_factor(A + np.diag(damping * scale), lower=True, check_finite=False)
         except LinAlgError:
             damping, growth = damping * growth, 2 * growth
             continue
+        step = cho_solve(factor, gradient)
         with np.errstate(over="ignore", invalid="ignore"):
-            trial, make = problem(theta - step)
+            ahead = problem(theta - _AHEAD * step)[0]
+            second = 2 / _AHEAD * ((ahead - residuals) / _AHEAD + J @ step)
+            bend = cho_solve(factor, J.T @ second, check_finite=False)
+            small = scale @ bend**2 <= _MOST_BENT**2 * (scale @ step**2)
+            after = theta - step - 0.5 * bend if small else theta - step
+            trial, make = problem(after)
             value = float(trial @ trial)
         expected = float(step @ (gradient + damping * scale * step))
         if np.isfinite(value) and value < loss:
             gain = (loss - value) / max(expected, 1e-300)
-            theta, residuals, loss = theta - step, trial, value
+            theta, residuals, loss = after, trial, value
             damping, growth = max(damping * max(1 / 3, 1 - (2 * gain - 1) ** 3), 1e-15), 2.0
             J = make()
             A, gradient = J.T @ J, J.T @ residuals

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,9 +24,10 @@ from .planes import FirstLayer, no_planes
 from .policy import POLICY
 from .teaching import Taught, teach
 from .tower import Layers, to_network
+from .upper import Front, Pupil
 from .vertices import ask_again, known_vertices
 from .vouch import fresh_points, how_far_off, judge
-from .whole import Whole, fit_whole, most_telling
+from .whole import Whole, fit_whole, follow_valley, most_telling
 
 __all__ = ["identify_deep"]
 
@@ -98,7 +100,8 @@ def _identify(
         if apart > ledger.tolerance(radius):
             state.notes.append(f"attempt {attempt + 1}: equal signs with answers {apart:.2g} apart")
             continue
-        state.lesson = teach(ledger, state.first, radius, link.odd, n_layers, rng)
+        passes = partial(_passes, ledger, state.first, radius, link.odd)
+        state.lesson = teach(ledger, state.first, radius, link.odd, n_layers, passes, rng)
         if state.lesson.explained:
             return _finish(ledger, link, rng, radius, state)
         n_units = len(state.first)
@@ -136,9 +139,23 @@ def _at_rest(ledger: Ledger, radius: float, state: _State, rng: np.random.Genera
             break
         found = find_between(ledger, state.first, vertices.between, radius, rng)
         if len(found) == len(state.first):
-            found, n_wider = replace(found, margin=2 * found.margin), n_wider + 1
+            found, n_wider = found.wider(), n_wider + 1
         state.first = found
     return apart
+
+
+def _passes(ledger: Ledger, first: FirstLayer, radius: float, g: Activation, pupil: Pupil) -> bool:
+    """Say whether a student is right: with a front it may explain its rows to the digits that directions are known to,
+    and lead to nothing once these may move, too."""
+    if pupil.front is None:
+        return True
+    limits = DEEP if ledger.eps == EPS else DEEP_COARSE
+    return _begun(ledger, radius, _joined(first, pupil.front, pupil.layers), g, limits).worst < limits.residuals
+
+
+def _joined(first: FirstLayer, front: Front, upper: Layers) -> Layers:
+    slopes = np.exp(front.log_slopes)
+    return [(slopes[:, None] * first.normals, front.offsets - slopes * first.levels), *upper]
 
 
 def _assembled(ledger: Ledger, link: Link, rng: np.random.Generator, radius: float, state: _State) -> Layers:
@@ -149,8 +166,19 @@ def _assembled(ledger: Ledger, link: Link, rng: np.random.Generator, radius: flo
     front = lesson.pupil.front
     if front is None:
         front = read_edges(ledger, first, lesson.pupil.layers, link.odd, 0.3 * radius, rng)
-    slopes = np.exp(front.log_slopes)
-    return [(slopes[:, None] * first.normals, front.offsets - slopes * first.levels), *lesson.pupil.layers]
+    return _joined(first, front, lesson.pupil.layers)
+
+
+def _begun(ledger: Ledger, radius: float, layers: Layers, g: Activation, limits: DeepLimits) -> Whole:
+    """Fit all layers to the answers but for those far beyond the circles, which magnify errors of directions."""
+    within = np.linalg.norm(ledger.X, axis=1) <= 2 * radius
+    rows = (ledger.X[within], ledger.y[within], g, ledger.eps)
+    fit = fit_whole(layers, *rows)
+    for start in (layers, fit.layers):  # undamped steps may have led away, or nearer
+        if fit.worst < limits.residuals:
+            break
+        fit = min(fit, fit_whole(follow_valley(start, *rows), *rows), key=lambda f: f.chi)
+    return fit
 
 
 def _finish(ledger: Ledger, link: Link, rng: np.random.Generator, radius: float, state: _State) -> Identification:
@@ -164,9 +192,8 @@ def _finish(ledger: Ledger, link: Link, rng: np.random.Generator, radius: float,
         n_offered = n_near if fit is None else POLICY.offered * n_near
         offered = near_points(layers, n_offered, spread, rng)
         ledger.ask(offered if fit is None else most_telling(fit, offered, n_near, g, eps), "all layers")
-        if fit is None:  # rows far beyond the circles magnify errors of directions: they come second
-            within = np.linalg.norm(ledger.X, axis=1) <= 2 * radius
-            layers = fit_whole(layers, ledger.X[within], ledger.y[within], g, eps).layers
+        if fit is None:
+            layers = _begun(ledger, radius, layers, g, limits).layers
         fit = _without_spare_units(fit_whole(layers, ledger.X, ledger.y, g, eps), ledger, g, limits)
         layers = state.layers = fit.layers
         worst = max(float(e.max()) for e in fit.relative_errors)
@@ -215,13 +242,9 @@ def _partial(ledger: Ledger, link: Link, state: _State, reason: str) -> Identifi
     """Return the best network so far, uncertified; None before the planes and a student are known. No queries."""
     layers = state.layers
     if layers is None and state.lesson is not None and len(state.first):
-        front = state.lesson.pupil.front
         slopes = np.array([2 / p.width for p in state.first.planes])
-        offsets = np.zeros(len(slopes))
-        if front is not None:
-            slopes, offsets = np.exp(front.log_slopes), front.offsets
-        below = (slopes[:, None] * state.first.normals, offsets - slopes * state.first.levels)
-        layers = [below, *state.lesson.pupil.layers]
+        front = state.lesson.pupil.front or Front(np.log(slopes), np.zeros(len(slopes)))
+        layers = _joined(state.first, front, state.lesson.pupil.layers)
     if layers is None:
         return None
     network = to_network(layers, link)

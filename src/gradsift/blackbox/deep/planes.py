@@ -18,7 +18,7 @@ __all__ = ["FirstLayer", "Plane", "no_planes", "read_plane"]
 _ON_TANGENT = 11
 _MOST_WINDOWS = 4
 _MOST_SHORTER = 6
-_SAME_PLANE = 1e-3  # sine of the angle up to which two planes at the same place are one
+_SAME_PLANE = 5e-3  # sine of the angle up to which two planes at the same place are one
 _PARALLEL = 1e-5  # the same where they are as good as parallel
 
 
@@ -86,6 +86,10 @@ class FirstLayer:
         apart = np.abs(self.heights(plane.point[None])[0])
         room = np.where(sines < _PARALLEL, 5.0, 1.0) * self.margin  # a slow unit has steps far from its middle, too
         return bool(((sines < _SAME_PLANE) & (apart < room)).any())
+
+    def wider(self) -> FirstLayer:
+        """Return the first layer of units that stand still only at twice the distance; some planes become one."""
+        return replace(self, planes=(), margin=2 * self.margin).joined(list(self.planes))
 
     def joined(self, planes: list[Plane]) -> FirstLayer:
         """Return these planes and the new ones among the others."""

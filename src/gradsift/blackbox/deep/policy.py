@@ -48,6 +48,7 @@ class DeepPolicy:
     # Vertices, then more where that does not suffice; "20; 20,8": a student of 10 units finishes in 0 of 65 runs at
     # 1.5, in 17 of 47 at 2.5; CANYON-B "CT8" with 12 units: in 2 of 28 at 4, in 4 of 20 at 7.
     rows_per_unknown: tuple[float, ...] = (2.0, 5.0)
+    promising: float = 0.05  # of the spread: left by the best, for which more vertices are worth asking (guess)
     patience: float = 3e-2  # least gain of 15 steps together; "20; 20,8": at 1e-3 none more finishes, in twice the time
     near_rows: float = 4.0  # the same near the origin, where slopes and offsets are unknowns, too; "10; 8,6,4"
     near_floor: float = 1e-7  # of the spread: what the planes' own errors leave there; "10; 8,6,4": 4e-8
@@ -89,6 +90,8 @@ class DeepPolicy:
     )  # fmt: skip
 
     # All layers at once.
+    valley_steps: int = 400  # where Gauss-Newton stops on the way (guess)
+    valley_patience: float = 1e-4  # "trained logistic" 8,6,4 on wine, seed 880: 3e-3 stops on the way, too
     near_per_unit: float = 2.0  # near points for each unit of the first layer, in each round (guess)
     near_points: int = 16  # and beside these (guess)
     near_per_unknown: float = 0.06  # and at least so many; "100; 20,10": at 0.03, three of ten are left to doubt

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -48,9 +48,15 @@ class _Class:
     """The answers at hand and the best student so far."""
 
     def __init__(
-        self, ledger: Ledger, first: FirstLayer, radius: float, g: Activation, rng: np.random.Generator
+        self,
+        ledger: Ledger,
+        first: FirstLayer,
+        radius: float,
+        g: Activation,
+        passes: Callable[[Pupil], bool],
+        rng: np.random.Generator,
     ) -> None:
-        self.ledger, self.first, self.radius, self.g, self.rng = ledger, first, radius, g, rng
+        self.ledger, self.first, self.radius, self.g, self.passes, self.rng = ledger, first, radius, g, passes, rng
         self.vertices = known_vertices(ledger, first, 0.5 * radius)
         self.near: Floats = np.empty((0, ledger.n_features))
         self.near_answers: Floats = np.empty(0)
@@ -61,14 +67,17 @@ class _Class:
 
     def on_vertices(self, widths: tuple[int, ...], n_runs: int) -> bool:
         """Train students of these widths on vertices, with more of these if need be; True if one explains them."""
-        for share in POLICY.rows_per_unknown if sum(widths) >= POLICY.small else POLICY.rows_per_unknown[:1]:
+        shares = POLICY.rows_per_unknown if sum(widths) >= POLICY.small else POLICY.rows_per_unknown[:1]
+        for number, share in enumerate(shares):
             wanted = int(share * n_unknowns(len(self.first), widths) + 20)
             missing = min(wanted, self.n_patterns) - len(self.vertices)
+            if number and (missing <= 0 or (self.best is not None and self.best.rms > POLICY.promising)):
+                break
             if missing > 0:
                 self.vertices = ask_vertices(self.ledger, self.first, self.radius, missing, self.vertices, self.rng)
             if self._runs(self.vertices.signs, self.vertices.answers, widths, n_runs, None):
                 return True
-            if missing <= 0 or self.tired:
+            if self.tired:
                 break
         return False
 
@@ -115,8 +124,11 @@ class _Class:
             if self.best is None or pupil.rms < self.best.rms:
                 self.best = _scaled(pupil, mean, spread)
             if pupil.rms <= 3 * target:
-                self.best = _scaled(thin_out(pupil, X, y, self.g, 3 * target), mean, spread)
-                return True
+                thinned = _scaled(thin_out(pupil, X, y, self.g, 3 * target), mean, spread)
+                self.work += thinned.work - pupil.work
+                if self.passes(thinned):
+                    self.best = thinned
+                    return True
             if self.tired:
                 break
         return False
@@ -160,6 +172,7 @@ def teach(
     radius: float,
     g: Activation,
     n_layers: int | None,
+    passes: Callable[[Pupil], bool],
     rng: np.random.Generator,
 ) -> Taught:
     """Find the layers above the first by students of growing size.
@@ -168,8 +181,10 @@ def teach(
     ----------
     n_layers : int or None
         Hidden layers of the whole network, if they are given.
+    passes : callable
+        Says of a student that explains its rows whether it is the one; else others are tried.
     """
-    room = _Class(ledger, first, radius, g, rng)
+    room = _Class(ledger, first, radius, g, passes, rng)
     explained, widest = False, max(POLICY.small, POLICY.widest[0] + POLICY.widest[1] * len(first))
     for sizes in POLICY.students:
         if (n_layers is not None and len(sizes) != n_layers - 1) or sum(sizes) > widest:

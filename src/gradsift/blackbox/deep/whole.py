@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -11,9 +12,11 @@ from scipy.linalg import LinAlgError, cholesky, qr, solve_triangular
 from ...activations import Activation
 from ...checking import Floats
 from ..asking import EPS
+from .descent import descend
+from .policy import POLICY
 from .tower import Layers, Passed, jacobian, pass_through, to_vector, with_vector
 
-__all__ = ["Whole", "factored", "fit_whole", "most_telling", "roundings", "standard_errors_at"]
+__all__ = ["Whole", "factored", "fit_whole", "follow_valley", "most_telling", "roundings", "standard_errors_at"]
 
 _MOST_WHOLE_STEPS = 40
 _CORRECTIONS = 3
@@ -113,6 +116,19 @@ def fit_whole(layers: Layers, X: Floats, y: Floats, g: Activation, eps: float = 
     if damping > 0 or not settled:
         factor = factored(passed, weights, 0.0)
     return _judged(layers, factor, left)
+
+
+def follow_valley(layers: Layers, X: Floats, y: Floats, g: Activation, eps: float = EPS) -> Layers:
+    """Go down to the answers where Gauss-Newton stopped on the way: a unit at rest nearly everywhere shows one
+    combination of its output weight and its offset, and the others only along a bent valley."""
+    weights = 1 / roundings(pass_through(layers, X, g), layers, eps)
+
+    def problem(theta: Floats) -> tuple[Floats, Callable[[], Floats]]:
+        passed = pass_through(with_vector(layers, theta), X, g)
+        return (passed.values - y) * weights, lambda: jacobian(passed) * weights[:, None]
+
+    found = descend(problem, to_vector(layers), POLICY.valley_steps, 1.0, POLICY.valley_patience)
+    return with_vector(layers, found.parameters)
 
 
 def factored(passed: Passed, weights: Floats, damping: float) -> _Factor:
