@@ -13,6 +13,7 @@ from ...checking import Floats
 from ...fit import Fitted, Layout, Parameters, Prior, fit_jointly, predict
 from ...fit.moves import removal_prices, without
 from ...likelihood import Noise
+from ...threads import one_thread
 from .tuning import STUDENT
 
 __all__ = ["Lesson", "study"]
@@ -37,6 +38,7 @@ class Lesson:
     saturated: bool
 
 
+@one_thread()
 def study(
     X: Floats, y: Floats, noise: Noise, g: Activation, n_spare: int, scale: float, rng: np.random.Generator,
     at_least: int = 0,
