@@ -55,7 +55,7 @@ NAMES = [
 WITHIN = [
     ("relu", "bounds", 10, 3), ("relu", "bounds", 10, 8), ("relu", "bounds", 20, 10), ("relu", "bounds", 30, 16),
     ("relu", "logistic", 10, 8), ("relu", "logistic", 20, 10),
-    *((name, "bounds", d, k) for name in ("softplus", "silu", "gelu", "mish", "elu") for d, k in ((10, 3), (20, 10))),
+    *((name, "bounds", d, k) for name in ("softplus", "silu", "gelu", "mish") for d, k in ((10, 3), (20, 10))),
 ]  # fmt: skip
 SAME = {"logistic": ("logistic", "tanh")}  # one function in other units
 CAUSES = {"tanh": ("but sigmoids",), "deep": ("more than one hidden layer", "deeper network")}

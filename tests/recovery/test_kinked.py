@@ -329,6 +329,14 @@ def test_smooth_units_are_found_within_bounds_and_told_apart(activation, named):
         gs.recover(gs.Oracle(f, 8, bounds=(-2, 2)), activation="silu", random_state=1)
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_an_exponential_within_bounds_is_no_unit_of_known_weight(seed):
+    w = np.array([0.5, -0.3, 0.2, 0.4])
+    oracle = gs.Oracle(lambda X: 3 * np.exp(X @ w - 0.5), 4, bounds=(-np.ones(4), np.ones(4)))
+    with pytest.raises(gs.errors.NotIdentifiable):
+        gs.recover(oracle, activation="elu", random_state=seed)
+
+
 def test_smooth_units_within_bounds_need_all_digits_and_fewer_of_them_than_inputs():
     f = teacher("softplus", 6, 8, seed=52)[0]
     with pytest.raises(gs.errors.NotIdentifiable, match="as many units as inputs"):

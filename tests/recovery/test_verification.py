@@ -8,6 +8,7 @@ from numpy.testing import assert_allclose
 from scipy.stats import beta
 
 import gradsift as gs
+from gradsift.blackbox.answers import _n_equal
 from gradsift.blackbox.fresh_inputs import fresh_inputs
 from gradsift.errors import UncertifiedWarning
 
@@ -286,3 +287,22 @@ def test_dropout_is_named_by_answers_that_repeat_to_the_last_digit():
     assert not found.certified
     noisy = gs.Oracle(lambda X: (truth.predict(X) + 0.05 * coins.standard_normal(len(X))).astype(np.float32), 4)
     assert gs.recover(noisy, random_state=3).certified
+
+
+@pytest.mark.parametrize(
+    ("options", "says"), [({"n_verify": 0}, "decisions without chance"), ({"max_queries": 440}, "too few")]
+)
+def test_decisions_are_not_certified_without_fresh_inputs_or_queries_either(options, says):
+    w = np.array([1.0, 0.5, -0.3])
+    oracle = gs.Oracle(lambda X: np.where(X @ w + 0.2 > 0, 1.0, -1.0), 3, noise="labels")
+    with pytest.warns(gs.errors.UncertifiedWarning, match=says):
+        assert not gs.recover(oracle, random_state=0, **options).certified
+
+
+def test_answers_on_a_grid_of_their_own_are_no_dropout():
+    coins = np.random.default_rng(5)
+    for m in (7, 30, 300):
+        means = np.array([(2 * coins.binomial(m, 0.6, 9) - m) / m for _ in range(40)])
+        assert np.mean([_n_equal(row) > 0 for row in means]) < 0.05
+    switched = [np.where(coins.random(9) < 0.7, 0.4, coins.choice([0.13, -0.6, 0.9], 9)) for _ in range(40)]
+    assert np.mean([_n_equal(row) > 0 for row in switched]) > 0.7

@@ -24,7 +24,6 @@ _TINY = 1e-10  # noise over the answer, below which it may be rounding after all
 _ON_LINE = 16
 _SHORT = 1e-3
 _FAR, _FAR_POINTS = 1e3, 4
-_NO_LUCK = 1e-3  # equal pairs expected of noise added to the answers
 _GROWING = 3.0  # errors of single-precision arithmetic grow with the inputs
 
 
@@ -53,8 +52,8 @@ class Floor:
         Answers -> what else rounding does to each of them, where one output's link is undone.
     outputs : tuple of Rounding
         How each output is rounded before links are undone and outputs projected; empty where noise limits the answers.
-    n_equal : int
-        Answers to one question that are equal to the last digit though others differ, where that is no luck.
+    n_equal : int, optional
+        Answers to one question that are equal to the last digit, though others differ; None where none was repeated.
     """
 
     kind: str
@@ -65,7 +64,7 @@ class Floor:
     absolute: float = 0.0
     own: Callable[[Floats], Floats] = _no_more
     outputs: tuple[Rounding, ...] = ()
-    n_equal: int = 0
+    n_equal: int | None = None
 
     @property
     def eps(self) -> float:
@@ -165,14 +164,16 @@ def choose_path(oracle: Oracle, rng: np.random.Generator, *, far: bool = True) -
         elsewhere = oracle(_points(oracle, _MORE_POINTS, rng))
         if sd <= _ULPS * DOUBLE * np.abs(elsewhere).max():
             return Floor("exact", 0.0, 0.0, oracle.n_answered - before, outputs=look.roundings)
-    return Floor("noisy", sd, 0.0, oracle.n_answered - before, n_equal=_n_equal(repeated, sd))
+    return Floor("noisy", sd, 0.0, oracle.n_answered - before, n_equal=_n_equal(repeated))
 
 
-def _n_equal(repeated: Floats, sd: float) -> int:
-    """Return how many answers to one question are equal to an earlier one, unless their grid makes that likely."""
-    n = len(repeated)
-    expected = 0.5 * n * (n - 1) * grid_of(repeated) / (2 * np.sqrt(np.pi) * sd)  # pairs, of Gaussian noise
-    return n - len(np.unique(repeated)) if expected < _NO_LUCK else 0
+def _n_equal(repeated: Floats) -> int:
+    """Return how many answers to one question are equal to the commonest one, if these are most; 0 on a grid."""
+    values, counts = np.unique(repeated, return_counts=True)
+    gaps = np.diff(values)
+    steps = np.arange(1, 5)[:, None] * gaps / gaps.min(initial=np.inf)  # of the grid the smallest gap is 1 to 4 steps
+    on_grid = len(values) > 2 and bool((np.abs(steps - np.round(steps)) < 1e-6 * steps).all(axis=1).any())
+    return 0 if on_grid or 2 * counts.max() <= len(repeated) else int(counts.max()) - 1
 
 
 def _silent(oracle: Oracle, look: _Asked) -> Floor:

@@ -15,7 +15,7 @@ from ..model import SigmoidCombination
 from ..oracle import Oracle
 from .fresh_inputs import fresh_inputs
 
-__all__ = ["Repeats", "asked_twice"]
+__all__ = ["NOT_ASKED", "Repeats", "asked_twice"]
 
 _HALVINGS = 40  # of the way between two inputs whose means have different signs
 
@@ -26,6 +26,9 @@ class Repeats(NamedTuple):
     n: int
     n_different: int  # inputs with two labels
     chance: float  # that a sum as found would change so few labels
+
+
+NOT_ASKED = Repeats(0, 0, 0.0)  # no evidence that there is any chance
 
 
 def asked_twice(model: SigmoidCombination, oracle: Oracle, n: int, rng: np.random.Generator) -> Repeats:

@@ -17,7 +17,7 @@ from ..network import Network
 from ..oracle import InputFrame, Oracle
 from .answers import Floor
 from .asking import EPS, Ledger
-from .chance import asked_twice
+from .chance import NOT_ASKED, asked_twice
 from .fresh_inputs import column_scales, fresh_inputs
 from .result import Identification, Verification
 
@@ -194,29 +194,31 @@ def n_affordable(oracle: Oracle, n: int, ledger: Ledger | None = None) -> int:
 
 def verified(found: Identification, oracle: Oracle, n: int, rng: np.random.Generator) -> Identification:
     """Ask n fresh inputs, or as many as the budget allows, and let the result say how they were answered."""
+    found = _with_chance(found, oracle, rng)
     n = n_affordable(oracle, n)
     if not n:
         return with_verification(found, None, oracle.frame)
     points = fresh_inputs(found.model, oracle, n, rng)
-    spent: dict[str, Any] = {**found.diagnostics.get("spent", {}), "verify": n}
+    spent: dict[str, Any] = dict(found.diagnostics.get("spent", {}))
+    spent["verify"] = spent.get("verify", 0) + n
     points, answers, lost = _answered(oracle, points, found.floor)
     checked = compare((found.model,), allowance_of(found), points, answers, lost) if len(points) else None
     found = replace(found, n_queries=found.n_queries + n, diagnostics={**found.diagnostics, "spent": spent})
-    return _with_chance(with_verification(found, checked, oracle.frame), oracle, rng)
+    return with_verification(found, checked, oracle.frame)
 
 
 def _with_chance(found: Identification, oracle: Oracle, rng: np.random.Generator) -> Identification:
     """Ask some inputs of a box of labels twice, where that could take a certificate back."""
-    n = n_affordable(oracle, 2 * VERIFY.asked_twice) // 2
-    if found.floor is None or found.floor.kind != "labels" or not (found.certified and n):
+    if found.floor is None or found.floor.kind != "labels" or not found.certified:
         return found
-    twice = asked_twice(found.model, oracle, n, rng)
-    spent = dict(found.diagnostics["spent"])
-    spent["verify"] += 2 * n
+    enough = n_affordable(oracle, 2 * VERIFY.asked_twice) == 2 * VERIFY.asked_twice
+    twice = asked_twice(found.model, oracle, VERIFY.asked_twice, rng) if enough else NOT_ASKED
+    spent = dict(found.diagnostics.get("spent", {}))
+    spent["verify"] = spent.get("verify", 0) + 2 * twice.n
     judgement = found.judgement
     checks = (*judgement.checks, imperfect.labels_by_chance(twice.n, twice.n_different, twice.chance))
     return replace(
-        found, n_queries=found.n_queries + 2 * n, judgement=replace(judgement, checks=checks),
+        found, n_queries=found.n_queries + 2 * twice.n, judgement=replace(judgement, checks=checks),
         diagnostics={**found.diagnostics, "spent": spent},
     )  # fmt: skip
 

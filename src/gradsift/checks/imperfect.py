@@ -41,10 +41,11 @@ def accuracy(widest: float, wanted: float) -> Check:
 def labels_by_chance(n: int, n_different: int, chance: float) -> Check:
     """Whether labels change when a question is repeated, as often as the fitted means say."""
     seen = f"of {n} inputs at even odds that were asked twice, {n_different} had two labels"
+    says = f"the labels are decisions without chance: {seen}, and their units are steps"
     return make(
         "labels by chance", chance, ">=", VERIFY.level, seen,
-        f"the labels are decisions without chance: {seen}, and their units are steps",
-        "If the box can return a score or a probability, ask for that.",
+        says if n else "too few queries are left to see whether the labels are drawn by chance",
+        "If the box can return a score or a probability, ask for that." if n else "Raise max_queries.",
     )  # fmt: skip
 
 
@@ -154,7 +155,7 @@ def switching(n_equal: int) -> Check:
     """Whether noise is added to all answers; one that is there or not leaves some of them equal."""
     return make(
         "switching", n_equal, "<=", 0,
-        "no two answers to one question are equal",
+        "repeated answers to one question differ, or lie on a grid",
         f"{n_of(n_equal, 'repeated answer')} to one question {'is' if n_equal == 1 else 'are'} equal to the last digit "
         "though others differ: parts of the box are switched at random (dropout, stray answers), and errors are not "
         "those of added noise",

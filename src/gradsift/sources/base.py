@@ -152,6 +152,8 @@ class Source(ABC):
 def check_block(X: Floats, y: Floats, first_row: int) -> None:
     """Refuse NaN and infinity, naming the row in the whole table."""
     for name, array in (("X", X), ("y", y)):
+        if not array.size:
+            continue
         with np.errstate(invalid="ignore"):
             low, high = float(array.min()), float(array.max())
         if low >= -LARGEST and high <= LARGEST:  # one cheap look before the careful ones, which NaN fails

@@ -81,12 +81,13 @@ def exact_result(fitted: Fitted, box: Box, link: Link, fresh: Floats, n_queries:
         errors["intercept"] = np.array([widened * np.sqrt(max(float(moved @ C @ moved), 0.0))])
     model = link.to_model(theta.A, theta.b, theta.u, theta.c, 0.0 if theta.linear is None else theta.linear)
     facts = {"chi": found.chi, "spent": dict(box.ledger.spent), "floor": "exact"}
-    judgement = _verdict(found, fitted, np.abs(fresh) / max(largest, 1e-300))
+    unseen = "flat" if link.activation.saturates else "flat or straight"
+    judgement = _verdict(found, fitted, np.abs(fresh) / max(largest, 1e-300), unseen)
     return Identification(model, judgement, n_queries, errors, bounds[order], facts)
 
 
-def _verdict(found: BoxErrors, fitted: Fitted, fresh: Floats) -> Verdict:
-    """Weigh the evidence; `fresh` is relative to the largest answer."""
+def _verdict(found: BoxErrors, fitted: Fitted, fresh: Floats, unseen: str) -> Verdict:
+    """Weigh the evidence; `fresh` is relative to the largest answer, `unseen` says how a unit hides."""
     n_answers, worst, parts = len(fitted.residuals), float(found.bounds.max()), n_of(len(fitted.theta.u), "unit")
     checks = [
         exact.residuals(found.chi, n_answers, EXACT_IN_A_BOX),
@@ -101,5 +102,5 @@ def _verdict(found: BoxErrors, fitted: Fitted, fresh: Floats) -> Verdict:
         found=f"{parts} fitted inside the box",
         claim=f"inside the box {n_answers} answers agree with {parts} within {found.chi:.2g} times the rounding error, "
         f"{len(fresh)} of them fresh, and rounding explains a relative error of at most {worst:.1g}; units that are "
-        "flat inside the box cannot be seen",
+        f"{unseen} inside the box cannot be seen",
     )

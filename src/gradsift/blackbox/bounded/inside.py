@@ -47,11 +47,12 @@ def identify_bounded(
     ----------
     oracle : Oracle
         With one output and finite bounds.
-    activation : {"tanh", "logistic", "erf", "softplus", "silu", "gelu", "gelu_tanh", "elu", "mish"}
+    activation : {"tanh", "logistic", "erf", "softplus", "silu", "gelu", "gelu_tanh", "mish"}
         Those that grow are found behind exact answers, and only fewer units than inputs.
     rng : None, int or Generator
     others : tuple of str
-        Activations to try where the derivatives of exact answers are not those of such units; costs no query.
+        Activations to try where the derivatives of exact answers are not those of such units; a few queries for each
+        that fits.
     accuracy : float, optional
         Direction error wanted where answers are noisy.
     floor : Floor, optional

@@ -177,7 +177,7 @@ def _begun(ledger: Ledger, radius: float, layers: Layers, g: Activation, limits:
     for start in (layers, fit.layers):  # undamped steps may have led away, or nearer
         if fit.worst < limits.residuals:
             break
-        fit = min(fit, fit_whole(follow_valley(start, *rows), *rows), key=lambda f: f.chi)
+        fit = min(fit, fit_whole(follow_valley(start, *rows), *rows), key=lambda f: np.nan_to_num(f.chi, nan=np.inf))
     return fit
 
 

@@ -126,8 +126,8 @@ class _Opening:
         last: _Attempt | None = None
         factors = OPENING.factors * (GRAIN.more_paths if self.grain.single else 1)
         for number, factor in enumerate(factors):
-            if number == OPENING.look_again:  # a ray almost within a kink goes too far out
-                reach = min(reach, self._find_reach(), key=lambda found: found.radius)
+            if number == OPENING.look_again and self.grain is EXACT_ANSWERS:
+                reach = self._nearer(reach)
             radius = factor * self._path_over_reach() * reach.radius
             radius = max(radius, factor * GRAIN.far * self.grain.sd / max(reach.slope, 1e-300))
             try:
@@ -147,6 +147,14 @@ class _Opening:
     def _find_reach(self) -> LinearReach:
         both_ways = not (self.told and self.shape.even)
         return find_reach(self.ledger, self.rng, both_ways=both_ways, grain=self.grain)
+
+    def _nearer(self, reach: LinearReach) -> LinearReach:
+        """Measure the reach again, for a ray almost within a kink goes too far out; return the smaller one."""
+        try:
+            again = self._find_reach()
+        except NotIdentifiable:
+            return reach
+        return again if again.grows and again.radius < reach.radius else reach
 
     def _suspects(self) -> str:
         """Name what keeps paths from separating into units."""

@@ -36,7 +36,7 @@ class LinearReach:
 def find_reach(
     ledger: Ledger, rng: np.random.Generator, *, both_ways: bool, grain: Grain = EXACT_ANSWERS
 ) -> LinearReach:
-    """Ask along a ray at radii growing by 8 until three answers lie on a line; 3 to 9 queries.
+    """Ask along a ray at radii growing by 8 until three answers lie on a line; 3 to 32 queries.
 
     Parameters
     ----------

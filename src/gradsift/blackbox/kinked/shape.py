@@ -11,10 +11,10 @@ from scipy.optimize import brentq
 from ...activations import Activation, get_activation
 from ...checking import Floats
 
-__all__ = ["KINKED", "Shape", "shape_of"]
+__all__ = ["KINKED", "SMOOTH", "Shape", "shape_of"]
 
-SMOOTH = ("softplus", "silu", "gelu", "gelu_tanh", "elu", "mish")
-KINKED = ("relu", "leaky_relu", *SMOOTH)
+KINKED = ("relu", "leaky_relu", "softplus", "silu", "gelu", "gelu_tanh", "elu", "mish")
+SMOOTH = ("softplus", "silu", "gelu", "gelu_tanh", "mish")  # one formula everywhere: any part of a unit shows all of it
 _BEYOND = 60.0  # arguments beyond which nothing but the two lines is left in double precision
 
 

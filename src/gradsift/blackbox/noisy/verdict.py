@@ -64,7 +64,9 @@ def judge(fitted: Fitted, cones: Floats, evidence: Evidence, predictions: Floats
     if evidence.lacking is not None:
         checks.append(imperfect.one_more_unit(evidence.lacking))
     if evidence.floor.kind == "noisy":
-        checks += [imperfect.switching(evidence.floor.n_equal), *behaviour(studentised, predictions)]
+        if evidence.floor.n_equal is not None:
+            checks.append(imperfect.switching(evidence.floor.n_equal))
+        checks += behaviour(studentised, predictions)
     if evidence.rival is not None:
         checks.append(imperfect.activation(evidence.rival.name, evidence.rival.gain, NOISY))
     if not labels:
