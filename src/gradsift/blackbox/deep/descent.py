@@ -16,7 +16,7 @@ __all__ = ["Lowest", "Problem", "descend"]
 # Parameters (p,) -> residuals (n,), and a function that returns their Jacobian (n, p).
 Problem = Callable[[Floats], tuple[Floats, Callable[[], Floats]]]
 
-_AHEAD = 0.1  # share of a step over which the second derivative is seen
+_SEEN_AT = 0.1  # share of a step over which the second derivative is seen
 _MOST_BENT = 1.5  # bend over step from which it is not believed
 
 
@@ -70,8 +70,8 @@ def descend(
             continue
         step = cho_solve(factor, gradient)
         with np.errstate(over="ignore", invalid="ignore"):
-            ahead = problem(theta - _AHEAD * step)[0]
-            second = 2 / _AHEAD * ((ahead - residuals) / _AHEAD + J @ step)
+            ahead = problem(theta - _SEEN_AT * step)[0]
+            second = 2 / _SEEN_AT * ((ahead - residuals) / _SEEN_AT + J @ step)
             bend = cho_solve(factor, J.T @ second, check_finite=False)
             small = scale @ bend**2 <= _MOST_BENT**2 * (scale @ step**2)
             after = theta - step - 0.5 * bend if small else theta - step

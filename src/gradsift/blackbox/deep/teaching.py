@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -44,6 +45,13 @@ class Taught:
     tried: tuple[tuple[int, ...], ...]
 
 
+class _Near(NamedTuple):
+    """Inputs near the origin, (n, d), and their answers."""
+
+    X: Floats
+    y: Floats
+
+
 class _Class:
     """The answers at hand and the best student so far."""
 
@@ -58,8 +66,7 @@ class _Class:
     ) -> None:
         self.ledger, self.first, self.radius, self.g, self.passes, self.rng = ledger, first, radius, g, passes, rng
         self.vertices = known_vertices(ledger, first, 0.5 * radius)
-        self.near: Floats = np.empty((0, ledger.n_features))
-        self.near_answers: Floats = np.empty(0)
+        self.near = _Near(np.empty((0, ledger.n_features)), np.empty(0))
         self.best: Pupil | None = None
         self.tried: list[tuple[int, ...]] = []
         self.pool: list[Pupil] = []  # the best with one hidden layer, on vertices
@@ -96,14 +103,14 @@ class _Class:
         k = len(self.first)
         slopes = 2 / np.array([plane.width for plane in self.first.planes])
         wanted = int(POLICY.near_rows * (2 * k + n_unknowns(k, widths)))
-        if wanted > len(self.near):
+        if wanted > len(self.near.X):
             guess = [(slopes[:, None] * self.first.normals, -slopes * self.first.levels)]
-            more = near_points(guess, wanted - len(self.near), 2.0, self.rng)
+            more = near_points(guess, wanted - len(self.near.X), 2.0, self.rng)
             answers = self.ledger.ask(more, "upper layers")
-            self.near, self.near_answers = np.concatenate([self.near, more]), np.append(self.near_answers, answers)
+            self.near = _Near(np.concatenate([self.near.X, more]), np.append(self.near.y, answers))
         far = 40.0 / slopes.min()
-        heights = np.concatenate([self.first.heights(self.near), far * self.vertices.signs])
-        answers = np.append(self.near_answers, self.vertices.answers)
+        heights = np.concatenate([self.first.heights(self.near.X), far * self.vertices.signs])
+        answers = np.append(self.near.y, self.vertices.answers)
         return self._runs(heights, answers, widths, n_runs, Front(np.log(slopes), np.zeros(k)))
 
     def _runs(self, X: Floats, answers: Floats, widths: tuple[int, ...], n_runs: int, front: Front | None) -> bool:
