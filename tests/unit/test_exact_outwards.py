@@ -8,7 +8,7 @@ import pytest
 import gradsift as gs
 from gradsift.blackbox.asking import Ledger
 from gradsift.blackbox.exact.accuracy import Changes
-from gradsift.blackbox.exact.joint import Solution, _within_reach, few_astray, solve_jointly
+from gradsift.blackbox.exact.joint import Solution, _within_reach, solve_jointly
 from gradsift.blackbox.exact.outwards import excused, misread, solve_outwards
 from gradsift.blackbox.exact.prune import without_suspects
 from gradsift.blackbox.exact.replies import compare, replies_to
@@ -99,6 +99,6 @@ def test_only_the_unit_that_would_leave_its_rows_is_held_back_and_dropped():
     moved = ledger.X @ change.own[7, :-1, 0] + change.own[7, -1, 0]
     assert 0.5 < np.abs(moved[np.abs(before) < net.link.flat]).max() <= 1.0 + 1e-9
     fit = Solution(net, 1e6, np.zeros(len(ledger.X)), np.zeros(110), astray=astray)
-    assert few_astray(fit)
+    assert fit.few_astray
     assert without_suspects(fit, ledger, EXACT.residuals).k == 109
-    assert not few_astray(replace(fit, astray=np.ones(110, dtype=bool)))
+    assert not replace(fit, astray=np.ones(110, dtype=bool)).few_astray

@@ -93,6 +93,7 @@ def _identify(
     """Choose the pipeline by the first answers, and follow it."""
     activation, floor = _first_look(oracle, activation, rng)
     inside = activation in KINKED and (oracle.link is not None or oracle.bounds is not None)
+    by_derivatives = activation in SMOOTH and oracle.bounds is not None
     known = None if activation in (None, "auto", *KINKED) else link_of(activation)
     fine = is_fine(floor, known, oracle.n_features)
     if layers in (2, 3) and (oracle.bounds is not None or not (fine or floor.kind == "exact")):
@@ -104,7 +105,7 @@ def _identify(
     named = activation not in (None, "auto")
     if activation is None:
         activation = "auto" if floor.kind == "exact" and oracle.bounds is None else "tanh"
-    if inside and activation is not None and not (oracle.bounds is not None and activation in SMOOTH):
+    if inside and not by_derivatives:
         found = open_within(oracle, activation, floor, rng, progress=progress, **options)
     elif oracle.bounds is not None:
         floor = with_roughness(floor, oracle, rng)

@@ -29,7 +29,7 @@ _GLANCE = 6  # iterations of a polish after which it may prove to be on its way 
 ROUGH = 0.03  # nats: enough to compare optima; only the one that is kept is polished further
 _HOPELESS = 150.0  # nats behind the leader on few rows
 _CLEARLY_WORSE = 30.0  # nats behind the leader on many: not worth a polish
-# the same where an optimum is known, to which others are rivals; 60 cost the labels of data_fit.py 4% more CPU
+# the same where an optimum is known, to which others are rivals; data_fit, labels
 _HOPELESS_RIVAL, _WORSE_RIVAL = 30.0, 15.0
 _STILL, _STILL_RIVAL = 0.05, 0.5  # nats on many rows: what gains less stops; the same row, seeds from 20,000
 _AHEAD = 0.1  # nats: what is this far ahead of an optimum is on its way to another

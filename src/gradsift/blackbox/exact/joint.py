@@ -23,7 +23,7 @@ from .exact_policy import JOINT, PRUNE
 from .net import Net
 from .replies import AllReplies, NetSeen, compare, replies_to
 
-__all__ = ["Solution", "few_astray", "measure", "parameter_errors", "prediction_errors", "solve_jointly"]
+__all__ = ["Solution", "measure", "parameter_errors", "prediction_errors", "solve_jointly"]
 
 
 class _Factored(NamedTuple):
@@ -59,10 +59,11 @@ class Solution:
     factored: _Factored | None = None
     astray: NDArray[np.bool_] | None = None
 
-
-def few_astray(fit: Solution) -> bool:
-    """Say whether some units went astray, and so few of them that the others can be trusted."""
-    return fit.astray is not None and bool(0 < fit.astray.mean() < PRUNE.most) and fit.chi > EXACT.residuals
+    @property
+    def few_astray(self) -> bool:
+        """Whether some units went astray, and so few of them that the others can be trusted."""
+        missed = self.chi > EXACT.residuals
+        return missed and self.astray is not None and bool(0 < self.astray.mean() < PRUNE.most)
 
 
 def solve_jointly(net: Net, ledger: Ledger) -> Solution:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ...checking import Floats
 from ..asking import Ledger
 from .exact_policy import OUTWARDS
-from .joint import Solution, few_astray, solve_jointly
+from .joint import Solution, solve_jointly
 from .net import Net
 from .probe_rows import placed
 
@@ -68,7 +68,7 @@ def solve_outwards(fit: Solution, ledger: Ledger, off: NDArray[np.bool_]) -> Sol
             closer = solve_jointly(closer.net, ledger)
         finally:
             ledger.aside, errors = frozenset(), np.zeros(len(errors))
-        if few_astray(closer):  # these were misread by more: without them the others are right already
+        if closer.few_astray:  # these were misread by more: without them the others are right already
             return closer
     return closer if closer.chi < fit.chi else fit
 

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from ..asking import Ledger
 from .exact_policy import PRUNE, digits_of
-from .joint import Solution, few_astray
+from .joint import Solution
 from .net import Net
 from .probe_rows import evaluate, placed, stack_probes
 
@@ -53,7 +53,7 @@ def without_suspects(fit: Solution, ledger: Ledger, most: float) -> Net:
     A few bad units can keep a large fit from its first step, so that most rows are missed: then only those count that
     are missed by far more than the others.
     """
-    if fit.astray is not None and few_astray(fit):
+    if fit.astray is not None and fit.few_astray:
         return fit.net.only(~fit.astray)
     suspects = _most_active(fit, ledger, most)
     if fit.net.k >= PRUNE.many and suspects.mean() > PRUNE.most:

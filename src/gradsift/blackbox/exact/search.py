@@ -30,7 +30,7 @@ from .circle import CircleScan, scan_circle
 from .exact_policy import BUMPS, PRUNE, SEARCH, SearchPolicy
 from .families import AlgebraicTails, WrongFamily
 from .frames import PlaneFrame, frame_through
-from .joint import Solution, few_astray, parameter_errors, solve_jointly
+from .joint import Solution, parameter_errors, solve_jointly
 from .net import Net, empty_net
 from .outwards import excused, solve_outwards
 from .pairs import read_pairs
@@ -181,7 +181,7 @@ class Search:
                         f"attempt {attempt + 1}: joint fit misses by {fit.chi:.3g} rounding errors, "
                         f"{n_of(fit.net.k - others.k, 'unit')} of {fit.net.k} suspected"
                     )
-                mends = self.policy.mends and not (fit is not None and few_astray(fit))
+                mends = self.policy.mends and not (fit is not None and fit.few_astray)
                 fit = self._mended(rows, self.policy.circle * rays.scale) if mends else None
             if fit is None:
                 self.known = others

@@ -29,7 +29,7 @@ from .legs import PathFailed, ask_ends, scan_leg
 from .path import Path, joined_legs
 from .region import OutOfRange, Region, RegionLedger, region_of
 from .region_fit import RegionFit, fit_region, mirrored, telling_places
-from .shape import shape_of
+from .shape import SMOOTH, shape_of
 from .signs import model_of
 
 __all__ = ["open_within", "straight_in_parts"]
@@ -65,7 +65,8 @@ def open_within(
     if max_queries is not None:
         at_least("max_queries", max_queries, 1)
     if not shape_of(activation).sharp:
-        raise NotIdentifiable(f"Inside {_where(oracle)} only relu and leaky_relu units are found, got {activation!r}.")
+        names = "relu and leaky_relu" if oracle.bounds is None else f"relu, leaky_relu, {', '.join(SMOOTH)}"
+        raise NotIdentifiable(f"Inside {_where(oracle)} only {names} units are found, got {activation!r}.")
     if oracle.n_features < 3:
         raise NotIdentifiable(f"Units with kinks are found in three dimensions and more, got {oracle.n_features}.")
     if any(r.kind != "exact" for r in floor.outputs) or not floor.outputs:

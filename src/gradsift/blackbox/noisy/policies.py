@@ -110,7 +110,7 @@ class Sharpening:
     )  # rounded: stopping favours cones that are too narrow
     spare: float = 0.0
     most_calibrations: int = 6  # guess
-    most_rounds: int = 40  # honest boxes take up to 10, hostile ones take all there are: hostile_boxes
+    most_rounds: int = 40  # guess; hostile_boxes, two layers with noise and heavy tails: these take all there are
 
 
 @dataclass(frozen=True)
