@@ -9,7 +9,7 @@ import pytest
 from scipy.special import erf
 
 from gradsift.blackbox.exact.families import Slope, likely_family
-from gradsift.blackbox.exact.scan import Samples, _judge, scan_steps
+from gradsift.blackbox.exact.scan import Samples, _between_units, _judge, scan_steps
 from gradsift.blackbox.links import link_of
 
 TANH = link_of("tanh")
@@ -97,3 +97,27 @@ def test_a_sample_that_leads_nowhere_leads_to_no_angle_out_of_this_world(middle,
     angle = _judge(held, np.arange(3), link).angle
     assert angle is not None
     assert 0 < angle < 1
+
+
+def test_two_samples_that_agree_by_chance_are_no_overlap_among_very_many_units():
+    angles, rng = np.linspace(1, 2, 40), np.random.default_rng(5)
+    values = rng.standard_normal(40)
+    values[20] = values[19] + 1e-6
+    assert angles[19] < _between_units(angles, values) < angles[20]  # looked at first
+    values[[3, 8, 13, 26, 33]] = values[[2, 7, 12, 25, 32]]
+    assert _between_units(angles, values) is None
+
+
+def test_a_step_tells_how_much_its_worse_plateau_may_be_off():
+    f = steps_at([1.1], [3000.0], [-2.0])
+
+    def spoilt_beyond(edge):
+        def ask(angles, known=False):
+            plain = samples_of(f, angles, known)
+            return replace(plain, tolerances=np.where(angles > edge, 1e-9, 1e-13))
+
+        start = ask(np.array([0.0, np.pi]), True).extended(ask(np.linspace(0.4, 2.8, 7)))
+        (step,) = scan_steps(lambda new, _: ask(new), start, 1.0, TANH).steps
+        return step.doubt
+
+    np.testing.assert_allclose([spoilt_beyond(1.105), spoilt_beyond(4.0)], [5e-10, 5e-14])

@@ -15,6 +15,7 @@ from .families import Slope, likely_family
 from .frames import PlaneFrame
 from .net import Net
 from .scan import Samples, Scan, Step, scan_steps
+from .shadow import Shadow, shadow_on
 
 __all__ = ["CircleScan", "scan_circle", "tolerances"]
 
@@ -60,17 +61,16 @@ def scan_circle(
         To begin with; steps that cancel within one are overlooked.
     """
 
+    shadow = shadow_on(frame, known)
+
     def ask_at(arc_radius: float, new: Floats, n_steps: int) -> Samples:
         ledger.n_units = known.k + n_steps
-        points = frame.on_circle(arc_radius, new)
-        asked = ledger.ask_numbered(points, "scan")
-        values, slack = asked.answers - known.predict(points), tolerances(ledger, known, points, asked.answers)
+        asked = ledger.ask_numbered(frame.on_circle(arc_radius, new), "scan")
+        values, slack = _unexplained(ledger, shadow, arc_radius, new, asked.answers)
         none = np.zeros(len(new), dtype=bool)
         return Samples(new, values, slack, none, none, asked.rows)
 
-    points = frame.on_circle(radius, angles)
-    slack = tolerances(ledger, known, points, answers)
-    free = _free_samples(angles, answers - known.predict(points), slack)
+    free = _free_samples(angles, *_unexplained(ledger, shadow, radius, angles, answers))
     grid = np.arange(1, n_intervals) * np.pi / n_intervals
     grid = grid[np.abs(grid[:, None] - angles).min(axis=1) > 1e-9]
 
@@ -94,15 +94,23 @@ def scan_circle(
     return CircleScan(frame, radius, tuple(steps), lost, sharp, _slopes(scan), scan.samples.angles, scan.samples.values)
 
 
-def tolerances(ledger: Ledger, known: Net, points: Floats, answers: Floats) -> Floats:
-    """Return what known units and rounding may leave of the answers at these points, (n,).
+def _unexplained(
+    ledger: Ledger, shadow: Shadow, radius: float, angles: Floats, answers: Floats
+) -> tuple[Floats, Floats]:
+    """Return what known units leave of the answers on a circle, (n,), and how much of that says nothing, (n,)."""
+    arguments = shadow.arguments(radius, angles)
+    slack = tolerances(ledger, shadow.known, np.full(len(angles), radius), arguments, answers)
+    return answers - shadow.predict(radius, angles, arguments), slack
+
+
+def tolerances(ledger: Ledger, known: Net, lengths: Floats, arguments: Floats, answers: Floats) -> Floats:
+    """Return what known units and rounding may leave of the answers at points of these lengths, (n,), where known
+    units have these arguments, (n, k).
 
     Known units are known to about nine digits, which shows where they are active; beside a linear term also
     elsewhere, by what rounding did to the furthest rows from which they were read.
     """
-    lengths = np.linalg.norm(points, axis=1)
-    size = lengths[:, None] * np.linalg.norm(known.a, axis=1)
-    arguments, share = known.arguments(points), digits_of(ledger.resolution).known  # (n, k)
+    size, share = lengths[:, None] * np.linalg.norm(known.a, axis=1), digits_of(ledger.resolution).known
     if ledger.resolution > EPS:  # so few digits that a unit may be active where it is thought to be flat
         size = size * (1 + 2 * ledger.tolerance(0.0) / (share * np.abs(known.u)))
         arguments = np.maximum(np.abs(arguments) - share * size, 0.0)

@@ -114,7 +114,9 @@ class CoarseSearch(Search):
     def inaccuracy(self, rows: AtRows) -> Floats:
         """Return what the units' own inaccuracy, before the joint fit, may leave of the stored answers, (n,)."""
         levels = 0.1 * digits_of(self.ledger.resolution).known * np.abs(self.known.u).sum()
-        return np.asarray(tolerances(self.ledger, self.known, self.ledger.X, self.ledger.y) + levels)
+        X, y = self.ledger.X, self.ledger.y
+        lengths, arguments = np.linalg.norm(X, axis=1), self.known.arguments(X)
+        return np.asarray(tolerances(self.ledger, self.known, lengths, arguments, y) + levels)
 
     def joint(self) -> Solution:
         """Fit all answers, beginning near the origin if that fails: far out a unit read badly is off by its all."""

@@ -52,7 +52,7 @@ class SearchPolicy:
     circle: float = 20.0  # radius of the circle over the radius at which a ray is flat; all rows
     growth: float = 2.0  # of the circle from one attempt to the next; guess
     most_attempts: int = 6  # circles beside those that left units to the next one; guess
-    fine_attempts: int = 3  # circles on which only units that can be read finely are read; guess
+    fine_attempts: int = 5  # circles on which only units that can be read finely are read; guess
     most_idle: int = 2  # circles in a row on which all units overlap by chance, before any is known; guess
     mends: bool = True  # looks for what cancels far out where only rows near the origin are missed
     patience: int = 1  # circles in a row that show nothing new beside known units; guess
@@ -80,6 +80,7 @@ class ScanPolicy:
     most_inner: int = 9  # samples between two plateaus before units there are said to overlap; guess
     most_units_apart: int = 400  # the same if every sample seems to lie on a plateau of its own; guess
     quiet: float = 1e-3  # jumps below this share of the largest one are tails; guess
+    by_chance: float = 0.1  # share of such jumps between units that are apart; (2000, 1000)
     most_rounds: int = 500  # guess
     finest: float = 3e-14  # radians: a jump across less than this is a discontinuity; guess
     pilots: int = 2  # intervals refined at once until one shows a unit: wrong functions cost little; guess
@@ -90,9 +91,10 @@ class PlanePolicy:
     """A unit in the plane of the circle."""
 
     most_tries: int = 8  # guess
-    many: int = 100  # units, from which on the next two count; guess
+    many: int = 100  # units, from which on the next three count; guess
     vague: float = 3e-11  # of the usable range: error of an argument worth a query; (784, 256), (2000, 500)
     coarse: float = 1.5e-10  # the same beyond which probes say too little; (784, 256), (2000, 500)
+    spoilt: float = 1e-11  # doubt of a step's plateaus, of the weight, beyond which its unit is misread; (1000, 1000)
     worth_another: int = 250  # inputs, from which on finding a unit again costs far less than probing it again; guess
     pure: float = 20.0  # a sum of two units misses the line by far more than this many times the rounding; guess
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ...checking import Floats
 from ..arrays import IN_MEMORY, Array, Arrays
 
-__all__ = ["PlaneFrame", "frame_through"]
+__all__ = ["PlaneFrame", "frame_through", "from_polar"]
 
 
 @dataclass(frozen=True)
@@ -34,8 +34,7 @@ class PlaneFrame:
 
     def on_circle(self, radius: float | Floats, angles: Floats) -> Floats:
         """Return the points of the plane at these polar coordinates, shape (n, d)."""
-        flat = np.stack([np.cos(angles), np.sin(angles)], axis=1) * np.reshape(radius, (-1, 1))
-        return np.asarray(flat @ self.plane)
+        return np.asarray(from_polar(radius, angles) @ self.plane)
 
     def coordinates(self, rows: Array) -> Array:
         """Return the coordinates of the rows in the basis, shape (n, d)."""
@@ -65,6 +64,11 @@ class PlaneFrame:
         rows -= in_second[:, None] * second
         rows[xp.numbers(len(rows)), indices + 2] += steps
         return rows
+
+
+def from_polar(radius: float | Floats, angles: Floats) -> Floats:
+    """Return the coordinates in their plane of points at these polar ones, shape (n, 2)."""
+    return np.asarray(np.stack([np.cos(angles), np.sin(angles)], axis=1) * np.reshape(radius, (-1, 1)))
 
 
 def _reflected(rows: Array, mirror: Array) -> Array:

@@ -14,6 +14,7 @@ from .circle import CircleScan
 from .exact_policy import PLANE, digits_of
 from .net import Net
 from .scan import Step
+from .shadow import Shadow, shadow_on
 
 __all__ = ["InPlane", "PlaneUnit", "settle_in_plane"]
 
@@ -75,6 +76,16 @@ class PlaneUnit:
         inner = 2 * self.step.steepness * self.fullness * radius + abs(argument) + 1.0
         return float(output + self.link.eps * inner)
 
+    @property
+    def is_pure(self) -> bool:
+        """Whether no known unit has spoilt the plateaus from which arguments are counted."""
+        return self.step.doubt < PLANE.spoilt
+
+    @property
+    def is_fine(self) -> bool:
+        """Whether probes from the base say enough."""
+        return self.rounding(float(self.base[0])) < PLANE.coarse * self.link.usable
+
     def solve(self) -> None:
         """Weighted least squares for the plane part and the offset."""
         radius, angle = np.array(self.polar).T
@@ -118,10 +129,10 @@ def settle_in_plane(ledger: Ledger, scan: CircleScan, known: Net, others_to_come
     known : Net
         Units whose contribution was taken off the scanned values.
     others_to_come : bool
-        Whether units that stand alone only where rounding is coarse may be left to another plane.
-
+        Whether units that cannot be read finely here may be left to another plane.
     """
-    units = [_start(ledger, scan, step, known) for step in scan.steps]
+    shadow = shadow_on(scan.frame, known)
+    units = [_start(ledger, scan, step, shadow) for step in scan.steps]
     # Among many units some stand alone only far out, where rounding is coarse; beside a linear term it is everywhere.
     many = known.k + len(units) >= PLANE.many and ledger.resolution <= EPS and ledger.linear is None
     vague = PLANE.vague * known.link.usable if many else np.inf
@@ -130,40 +141,37 @@ def settle_in_plane(ledger: Ledger, scan: CircleScan, known: Net, others_to_come
         if not active:
             break
         radii, angles = np.array([u.ask_at for u in active]).T
-        points = scan.frame.on_circle(radii, angles)
-        asked = ledger.ask_numbered(points, "offset")
-        answers = asked.answers - known.predict(points)
+        asked = ledger.ask_numbered(scan.frame.on_circle(radii, angles), "offset")
+        answers = asked.answers - shadow.predict(radii, angles)
         for unit, answer, row in zip(active, answers, asked.rows):
             _take(unit, float(answer), int(row), vague)
     good = [unit for unit in units if unit.settled and unit.misfit < PLANE.pure]
     impure = [unit.step for unit in units if not (unit.settled and unit.misfit < PLANE.pure)]
     fine = good
     if many and ledger.n_features > PLANE.worth_another:
-        if others_to_come:
-            fine = [unit for unit in good if unit.rounding(float(unit.base[0])) < PLANE.coarse * known.link.usable]
-        _ask_where_alone(ledger, scan, known, fine)
-    return InPlane(_distinct(fine, digits_of(ledger.resolution).same), impure, len(good) - len(fine))
+        fine = [unit for unit in good if unit.is_pure and (unit.is_fine or not others_to_come)]
+        _ask_where_alone(ledger, scan, shadow, fine)
+    n_left = len(good) - len(fine) if others_to_come else 0
+    return InPlane(_distinct(fine, digits_of(ledger.resolution).same), impure, n_left)
 
 
-def _ask_where_alone(ledger: Ledger, scan: CircleScan, known: Net, units: list[PlaneUnit]) -> None:
+def _ask_where_alone(ledger: Ledger, scan: CircleScan, shadow: Shadow, units: list[PlaneUnit]) -> None:
     """Give units fewer than three of whose samples are precise and free of known units two more: in large joint fits,
     a unit's own rows must settle its part in the plane."""
-    short = []
-    for unit in units if known.k else []:
-        points = scan.frame.on_circle(*np.array(unit.polar).T)
-        alone = (np.abs(known.arguments(points)) > known.link.flat).all(axis=1)
-        if (alone & (np.abs(unit.arguments) < 0.5 * known.link.usable)).sum() < 3:
+    short, link = [], shadow.known.link
+    for unit in units if shadow.known.k else []:
+        alone = (np.abs(shadow.arguments(*np.array(unit.polar).T)) > link.flat).all(axis=1)
+        if (alone & (np.abs(unit.arguments) < 0.5 * link.usable)).sum() < 3:
             short.append(unit)
     for unit in short:
         radius, angle = (float(part) for part in unit.base)
-        aside = 0.1 * known.link.usable / (unit.step.steepness * radius)
+        aside = 0.1 * link.usable / (unit.step.steepness * radius)
         further = unit.crossing(2 * radius)
         polar = np.array([(radius, angle + aside), (2 * radius, angle if further is None else further)])
-        points = scan.frame.on_circle(*polar.T)
-        asked = ledger.ask_numbered(points, "offset")
-        ratios = (asked.answers - known.predict(points) - unit.step.level) / unit.step.weight
-        for (r, at), argument, row in zip(polar, known.link.invert(ratios), asked.rows):
-            if abs(argument) < known.link.usable:
+        asked = ledger.ask_numbered(scan.frame.on_circle(*polar.T), "offset")
+        ratios = (asked.answers - shadow.predict(*polar.T) - unit.step.level) / unit.step.weight
+        for (r, at), argument, row in zip(polar, link.invert(ratios), asked.rows):
+            if abs(argument) < link.usable:
                 unit.add(float(r), float(at), float(argument), int(row))
         unit.solve()
 
@@ -180,17 +188,18 @@ def _distinct(units: list[PlaneUnit], same: float) -> list[PlaneUnit]:
     return [units[number] for number in kept]
 
 
-def _start(ledger: Ledger, scan: CircleScan, step: Step, known: Net) -> PlaneUnit:
-    unit = PlaneUnit(step, known.link, _isolated_radius(scan, step, known), ledger, np.sqrt(0.5 * ledger.n_features))
-    for angle, argument, row in zip(step.angles, known.link.invert(step.ratios), step.rows):
+def _start(ledger: Ledger, scan: CircleScan, step: Step, shadow: Shadow) -> PlaneUnit:
+    link = shadow.known.link
+    unit = PlaneUnit(step, link, _isolated_radius(scan, step, shadow), ledger, np.sqrt(0.5 * ledger.n_features))
+    for angle, argument, row in zip(step.angles, link.invert(step.ratios), step.rows):
         unit.add(step.radius, float(angle), float(argument), int(row))
     unit.ask_at = (unit.wanted, step.center)
     return unit
 
 
-def _isolated_radius(scan: CircleScan, step: Step, known: Net) -> float:
+def _isolated_radius(scan: CircleScan, step: Step, shadow: Shadow) -> float:
     """Return the smallest worthwhile radius at which every other unit is saturated beside this one."""
-    link = known.link
+    link = shadow.known.link
     others = [s for s in scan.steps if s is not step]
     centers, steepness = np.array([s.center for s in others]), np.array([s.steepness for s in others])
     if len(scan.unresolved):
@@ -200,8 +209,8 @@ def _isolated_radius(scan: CircleScan, step: Step, known: Net) -> float:
     clearance = steepness * np.abs(np.sin(step.center - centers))
     needed = 1.9 * link.flat / clearance.min(initial=np.inf)
     radii = _FRACTIONS[_FRACTIONS != 1] * step.radius
-    points = scan.frame.on_circle(radii, np.full(len(radii), step.center))
-    fits = (radii >= needed) & (np.abs(known.arguments(points)) > 1.2 * link.flat).all(axis=1)
+    known = shadow.arguments(radii, np.full(len(radii), step.center))
+    fits = (radii >= needed) & (np.abs(known) > 1.2 * link.flat).all(axis=1)
     return float(radii[np.argmax(fits)]) if fits.any() else 2 * step.radius
 
 

@@ -65,6 +65,8 @@ class Step:
         Half the jump and the mean of the two plateaus.
     angles, ratios, rows : (n,) arrays
         Samples on the slope: where, value of g, number in the ledger.
+    doubt : float
+        How much the plateaus may be off, over the weight: known units end near some of them.
     """
 
     radius: float
@@ -75,6 +77,7 @@ class Step:
     angles: Floats
     ratios: Floats
     rows: NDArray[np.intp]
+    doubt: float
 
     @property
     def steepness(self) -> float:
@@ -183,9 +186,10 @@ def _as_step(samples: Samples, numbers: NDArray[np.intp], line: _Line, radius: f
     inner, ratios = numbers[1:-1], _ratios(samples, numbers)
     keep = (np.abs(link.invert(ratios)) < link.usable) & (samples.rows[inner] >= 0)
     inner, ratios = inner[keep], ratios[keep]
+    doubt = float(samples.tolerances[numbers[[0, -1]]].max() / (0.5 * abs(last - first)))
     return Step(
         radius, line.center, line.rate, 0.5 * (last - first), 0.5 * (last + first),
-        samples.angles[inner], ratios, samples.rows[inner],
+        samples.angles[inner], ratios, samples.rows[inner], doubt,
     )  # fmt: skip
 
 
@@ -217,7 +221,8 @@ def _between_units(angles: Floats, values: Floats) -> float | None:
     """
     jumps, gaps = np.abs(np.diff(values)), np.diff(angles)
     quiet = jumps < SCAN.quiet * jumps.max()
-    overlapping = quiet[1:-1].any() or quiet[[0, -1]].all()
+    # Among very many units apart, two samples agree by chance.
+    overlapping = quiet[1:-1].sum() > SCAN.by_chance * len(quiet[1:-1]) or quiet[[0, -1]].all()
     if len(gaps) > (SCAN.most_inner if overlapping else SCAN.most_units_apart):
         return None
     loud = np.where(quiet, 0.0, gaps)

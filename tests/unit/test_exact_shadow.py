@@ -1,0 +1,42 @@
+"""Known units on the plane of a circle: their values there, and what they spoil."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gradsift import Oracle
+from gradsift.blackbox.asking import Ledger
+from gradsift.blackbox.exact.circle import scan_circle
+from gradsift.blackbox.exact.exact_policy import PLANE
+from gradsift.blackbox.exact.frames import frame_through
+from gradsift.blackbox.exact.net import Net, empty_net
+from gradsift.blackbox.exact.shadow import shadow_on
+from gradsift.blackbox.links import link_of
+from gradsift.geometry import orthonormal_rows
+
+TANH = link_of("tanh")
+
+
+def net_of(a, linear=None):
+    k = len(a)
+    return Net(TANH, np.asarray(a), np.linspace(-1, 1, k), np.linspace(0.5, 1, k), 0.3, (None,) * k, linear)
+
+
+def test_a_shadow_says_what_the_network_says_at_the_points_of_its_plane():
+    rng = np.random.default_rng(3)
+    frame = frame_through(*orthonormal_rows(2, 40, rng))
+    radius, angles = rng.uniform(1, 5, 30), rng.uniform(0, np.pi, 30)
+    for linear in (None, rng.standard_normal(40)):
+        net = net_of(rng.standard_normal((6, 40)), linear)
+        shadow, points = shadow_on(frame, net), frame.on_circle(radius, angles)
+        np.testing.assert_allclose(shadow.arguments(radius, angles), net.arguments(points), atol=1e-12)
+        np.testing.assert_allclose(shadow.predict(radius, angles), net.predict(points), atol=1e-12)
+
+
+def test_a_first_circle_has_no_doubt_but_rounding():
+    ledger = Ledger(Oracle(net_of([[1.0, 0.5, 0.2]]).predict, 3))
+    frame = frame_through(np.array([1.0, 0.0, 0.0]), np.array([0.0, 1.0, 0.0]))
+    angles = np.array([0.0, np.pi])
+    answers = ledger.ask(frame.on_circle(1e4, angles), "scan")
+    (step,) = scan_circle(ledger, frame, 1e4, empty_net(TANH, 3, 0.3), angles, answers, 8).steps
+    assert step.doubt < PLANE.spoilt
