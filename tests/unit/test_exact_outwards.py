@@ -9,10 +9,12 @@ import gradsift as gs
 from gradsift.blackbox.asking import Ledger
 from gradsift.blackbox.exact.accuracy import Changes
 from gradsift.blackbox.exact.joint import Solution, _within_reach, solve_jointly
+from gradsift.blackbox.exact.net import empty_net
 from gradsift.blackbox.exact.outwards import excused, misread, solve_outwards
 from gradsift.blackbox.exact.prune import without_suspects
-from gradsift.blackbox.exact.replies import compare, replies_to
+from gradsift.blackbox.exact.replies import at_rows, compare, replies_to
 from gradsift.blackbox.exact.search import Search
+from gradsift.blackbox.links import link_of
 from gradsift.checks import EXACT
 
 ERROR, FAR = 3e-9, 1e10  # the first times the second is an argument of some 30
@@ -102,3 +104,21 @@ def test_only_the_unit_that_would_leave_its_rows_is_held_back_and_dropped():
     assert fit.few_astray
     assert without_suspects(fit, ledger, EXACT.residuals).k == 109
     assert not replace(fit, astray=np.ones(110, dtype=bool)).few_astray
+
+
+def test_the_one_unit_that_was_misread_is_dropped_before_all_are_fitted_and_none_for_its_last_digits():
+    d, k = 12, 100  # so many that a joint fit cannot tell who spoils it
+    truth = gs.simulate.random_combination(d, k, slope=2.0, rng=np.random.default_rng([6, 1]))
+    search = Search(Ledger(gs.Oracle(truth.predict, d)), np.random.default_rng([6, 2]))
+    net = replace(
+        empty_net(link_of("tanh"), d, float(truth.intercept)),
+        a=truth.units * truth.slopes[:, None], b=truth.offsets, u=truth.weights, probes=(None,) * k,
+    )  # fmt: skip
+    ask_far_out(net, search.ledger, seed=6)
+    for error, left in ((1e-11, 100), (1e-6, 99)):
+        a = net.a.copy()
+        a[17] += error * np.linalg.norm(a[17]) * np.random.default_rng([6, 5]).standard_normal(d)
+        search.known = replace(net, a=a)
+        assert search._drop_misread(at_rows(search.known, search.ledger)) == (left < k)
+        assert search.known.k == left
+    assert not (search.known.u == net.u[17]).any()

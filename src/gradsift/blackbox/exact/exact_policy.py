@@ -60,6 +60,7 @@ class SearchPolicy:
     intervals: int = 8  # of the first half circle; twice as many each time; all rows
     most_doublings: int = 6  # of them; guess
     n_fresh: int = 3  # guess
+    most_again: int = 2  # circles for units that were misread on others; guess
     most_pairs: int = 3  # unresolved arcs beside units that were found; more are another kind of function; guess
     most_for_pairs: int = 4000  # unknowns: pairs need the dense joint fit; guess
     complete: float = 1e-3  # residuals of a complete network are far below this share of its smallest weight; guess
@@ -188,6 +189,7 @@ class PrunePolicy:
 
     many: int = 100  # units, from which on dropping all of them, or fitting all but a missing one, helps nobody; guess
     most: float = 0.1  # share of the units, beyond which not all of them can be wrong; guess
+    misread: float = 2e-8  # of its size: an error that a unit does not come by through rounding; (300, 1000)
     share: float = 1e-3  # of the largest miss: rows that say which unit is wrong, where most are missed; guess
 
 

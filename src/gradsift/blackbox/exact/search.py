@@ -32,7 +32,7 @@ from .families import AlgebraicTails, WrongFamily
 from .frames import PlaneFrame, frame_through
 from .joint import Solution, parameter_errors, solve_jointly
 from .net import Net, empty_net
-from .outwards import excused, solve_outwards
+from .outwards import excused, misread, solve_outwards
 from .pairs import read_pairs
 from .plane import settle_in_plane
 from .polish import polish
@@ -156,7 +156,7 @@ class Search:
         self.known = empty_net(self.link, self.ledger.n_features, rays.intercept, self.ledger.linear)
         raise_if_drowned(self.ledger, self.policy.circle * rays.scale)
         last: Identification | None = None
-        idle = n_leaving = 0
+        idle = n_leaving = n_again = 0
         radius = self.policy.circle * rays.scale
         for attempt in range(self.policy.most_attempts + self.policy.fine_attempts):
             if attempt - n_leaving == self.policy.most_attempts:
@@ -173,6 +173,9 @@ class Search:
             missing = not self.known.k or not self.complete(rows, idle)
             far_out = missing and (self._only_far_rows_missed(rows, radius) or (self.further_out and not self.known.k))
             radius *= self.policy.leap if far_out else self.policy.growth
+            if not missing and n_again < self.policy.most_again and self._drop_misread(rows):
+                n_again += 1
+                continue
             fit = None if missing else self.joint()
             if fit is None or not fit.chi < self.limits.residuals:
                 others = self.known if fit is None else self.after_a_misfit(fit)
@@ -256,6 +259,19 @@ class Search:
     def inaccuracy(self, rows: AtRows) -> Floats:
         """Return what the units' own inaccuracy, before the joint fit, may leave of the stored answers, (n,)."""
         return np.asarray(1e-7 * rows.sensitivity)
+
+    def _drop_misread(self, rows: AtRows) -> bool:
+        """Drop units that must be wrong by more than their last digits, if these are few: now that all others are
+        known, the next circle reads them better. Say whether there are any."""
+        off = np.abs(rows.residuals) > self.inaccuracy(rows)
+        if self.known.k < PRUNE.many or not off.any():
+            return False
+        wrong = misread(self.known, self.ledger, off) > PRUNE.misread
+        if not 0 < wrong.mean() < PRUNE.most:
+            return False
+        self.known = self.known.only(~wrong)
+        self.ledger.n_units = self.known.k
+        return True
 
     def complete(self, rows: AtRows, idle: int) -> bool:
         """Say whether the units seem to be all: no answer is off by more than their own inaccuracy."""
