@@ -17,7 +17,7 @@ from threadpoolctl import ThreadpoolController
 
 __all__ = ["all_threads", "one_thread"]
 
-_WORTH_A_THREAD = 2**24  # products of a matrix product; black_box_large, 784x64 and 784x256 with 4 and 16 threads
+_WORTH_A_THREAD = 2**27  # products of a matrix product; black_box_large, 784x64 and 784x256 with 4 and 16 threads
 
 _usual: ContextVar[int] = ContextVar("_usual", default=0)  # threads outside of `one_thread`; 0 outside of it
 

@@ -17,7 +17,7 @@ from ...forecasting import Allotment
 from ...geometry import orthonormal_rows
 from ...oracle import Oracle
 from ...threads import one_thread
-from ..asking import Ledger
+from ..asking import EPS, Ledger
 from ..fresh_inputs import fresh_inputs
 from ..links import Link, link_of, with_algebraic_tails
 from ..result import Identification, Progress
@@ -263,8 +263,8 @@ class Search:
     def _drop_misread(self, rows: AtRows) -> bool:
         """Drop units that must be wrong by more than their last digits, if these are few: now that all others are
         known, the next circle reads them better. Say whether there are any."""
-        off = np.abs(rows.residuals) > self.inaccuracy(rows)
-        if self.known.k < PRUNE.many or not off.any():
+        off, fine = np.abs(rows.residuals) > self.inaccuracy(rows), self.ledger.resolution <= EPS
+        if self.known.k < PRUNE.many or not fine or self.ledger.linear is not None or not off.any():
             return False
         wrong = misread(self.known, self.ledger, off) > PRUNE.misread
         if not 0 < wrong.mean() < PRUNE.most:
