@@ -22,7 +22,7 @@ __all__ = ["read_edges"]
 _SLOPE_STARTS = np.array([0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0])  # starts, over what the width of the step suggests
 _OFFSET_STARTS = np.array([-2.5, -1.5, -0.5, 0.5, 1.5, 2.5])
 _PLACES = np.array([-15.0, -6.0, -3.0, -1.8, -1.0, -0.5, 0.0, 0.5, 1.0, 1.8, 3.0, 6.0, 15.0])  # over half its width
-_MOST_EDGES = 3  # asked for one unit
+_REACHES = (1.0, 1.0, 4.0, 10.0)  # radii at which edges of a unit are asked for, over that given; guess
 _SLOPES_ALLOWED = (0.02, 50.0)  # over what the width of the step suggests
 _PLACES_SEEN = 200  # from which the best edge is taken
 _LEAST_HEIGHTS = 8
@@ -67,10 +67,10 @@ def read_edges(
     for unit in range(len(first)):
         edge = _known_edge(ledger, first, unit)
         found = _fit(edge, upper, g, first.planes[unit].width) if len(edge.heights) >= _LEAST_HEIGHTS else None
-        for _ in range(_MOST_EDGES):
+        for reach in _REACHES:
             if found is not None and found.good:
                 break
-            asked = _asked_edge(ledger, first, unit, upper, g, radius, rng)
+            asked = _asked_edge(ledger, first, unit, upper, g, reach * radius, rng)
             again = None if asked is None else _fit(asked, upper, g, first.planes[unit].width)
             found = _better(found, again)
         log_slopes[unit] = np.log(2 / first.planes[unit].width)

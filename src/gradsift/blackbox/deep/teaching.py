@@ -193,8 +193,11 @@ def teach(
     """
     room = _Class(ledger, first, radius, g, passes, rng)
     explained, widest = False, max(POLICY.small, POLICY.widest[0] + POLICY.widest[1] * len(first))
+    hopeless = False  # of one layer above the first
     for sizes in POLICY.students:
         if (n_layers is not None and len(sizes) != n_layers - 1) or sum(sizes) > widest:
+            continue
+        if hopeless and len(sizes) == 1:
             continue
         n_runs = POLICY.runs_small if sum(sizes) < POLICY.small else POLICY.runs
         needed = POLICY.few * n_unknowns(len(first), sizes)
@@ -205,11 +208,12 @@ def teach(
         else:
             unlikely = len(sizes) > 1 and n_layers is None
             explained = room.on_vertices(sizes, POLICY.runs_unlikely if unlikely else n_runs)
-            if not explained and len(sizes) > 1 and sum(sizes) >= POLICY.last_resort:
+            if not (explained or hopeless) and len(sizes) > 1 and sum(sizes) >= POLICY.last_resort:
                 explained = room.on_points(sizes, n_runs)
-        hopeless = room.best is not None and room.best.rms > POLICY.hopeless
-        if explained or room.tired or (hopeless and sum(sizes) >= max(POLICY.large, len(first) + POLICY.beyond)):
+        if explained or room.tired:
             break
+        large = sum(sizes) >= max(POLICY.large, len(first) + POLICY.beyond)
+        hopeless = large and room.best is not None and room.best.rms > POLICY.hopeless
     if room.best is not None and room.best.rms < POLICY.stalled:
         explained = True  # all layers at once will tell
     if room.best is None:
