@@ -33,7 +33,7 @@ import numpy as np
 import gradsift as gs
 from deep_networks import canyon_networks, random_deep, single_precision, trained, use_wheel
 from record import RESULTS, save
-from zoo.specimen import without_dead
+from zoo.specimen import without_dead, without_resting
 
 _TEACHERS, _METHOD = 971, 972
 _EXACT, _COARSE = 1e-8, 1e-4
@@ -103,7 +103,7 @@ def run_case(case: Case) -> dict[str, Any]:
             warnings.simplefilter("ignore")
             found = gs.recover(oracle, activation=truth.activation, random_state=_seed_of(case))
         certified, cause = found.certified, "" if found.certified else found.verdict
-        error = match(found.network, truth)
+        error = match(found, truth)
     except gs.errors.GradsiftError as refused:
         cause, partial = str(refused), refused.partial
     exact = error <= (_COARSE if case.kind == "float32" else _EXACT)
@@ -111,6 +111,7 @@ def run_case(case: Case) -> dict[str, Any]:
         unknowns=truth.n_parameters, queries=oracle.n_queries, seconds=round(time.process_time() - began, 2),
         certified=bool(certified), exact=bool(exact), error=float(error) if np.isfinite(error) else None,
         cause=cause, first_layer=_first_layer(truth, found, partial),
+        at_rest=[] if found is None else list(found.diagnostics.get("at_rest", [])),
     )  # fmt: skip
     if case.kind == "one":
         alone = gs.Oracle(truth.predict, truth.n_features)
@@ -119,19 +120,31 @@ def run_case(case: Case) -> dict[str, Any]:
     return record
 
 
-def _match(found: gs.Network, truth: gs.Network) -> float:
-    """Return the largest relative error of a row of a layer; infinite if the widths are others."""
-    return float(gs.match_networks(found, without_dead(truth)).max_error)
+def _match(found: Any, truth: gs.Network) -> float:
+    """Return the largest relative error of a row of a layer; infinite if the widths are others.
+
+    Units that the verdict names as at rest count as a constant; the function has to be right with them.
+    """
+    network, right = found.network, without_dead(truth)
+    at_rest = found.diagnostics.get("at_rest", [])
+    if not at_rest or network.widths != right.widths:
+        return float(gs.match_networks(network, right).max_error)
+    X = np.random.default_rng(_TEACHERS).standard_normal((2000, truth.n_features))
+    values = truth.predict(X)
+    off = float(np.abs(network.predict(X) - values).max() / values.std())
+    moving = gs.match_networks(without_resting(network, at_rest), without_resting(right, len(at_rest)))
+    return max(off, float(moving.max_error))
 
 
-def _match_coarsely(found: gs.Network, truth: gs.Network) -> float:
+def _match_coarsely(found: Any, truth: gs.Network) -> float:
     """Return the larger of the first layer's error and that of the function over its standard deviation."""
-    if found.widths != truth.widths:
+    network = found.network
+    if network.widths != truth.widths:
         return np.inf
     X = np.random.default_rng(_TEACHERS).standard_normal((2000, truth.n_features))
     values = truth.predict(X)
-    off = float(np.abs(found.predict(X) - values).max() / values.std())
-    return max(off, float(gs.match_networks(found, truth).errors[0].max()))
+    off = float(np.abs(network.predict(X) - values).max() / values.std())
+    return max(off, float(gs.match_networks(network, truth).errors[0].max()))
 
 
 def _seed_of(case: Case) -> int:

@@ -19,7 +19,7 @@ from .result import Identification, Progress
 __all__ = ["NeitherOneNorSeveral", "identify_exact", "identify_fine", "looks_deeper"]
 
 _OPPOSITE_PAIRS = 8  # with 2, small networks show equal signs on both in every tenth case
-_WAYS_SEEN = 4  # of these in directions whose answers differ; "trained logistic" (8,4): at random, all signs turn at once
+_WAYS_SEEN = 4  # of these where answers differ; "trained logistic" (8,4): at random, all signs turn at once
 _WHY = "opposite points far out do not cancel, as they do with one hidden layer"
 
 

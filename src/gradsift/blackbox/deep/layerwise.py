@@ -23,7 +23,7 @@ from .nearby import near_points
 from .planes import FirstLayer, no_planes
 from .policy import POLICY
 from .teaching import Taught, teach
-from .tower import Layers, to_network
+from .tower import Layers, canonical, to_network
 from .upper import Front, Pupil
 from .vertices import ask_again, known_vertices
 from .vouch import fresh_points, how_far_off, judge
@@ -196,7 +196,8 @@ def _finish(ledger: Ledger, link: Link, rng: np.random.Generator, radius: float,
             layers = _begun(ledger, radius, layers, g, limits).layers
         fit = _without_spare_units(fit_whole(layers, ledger.X, ledger.y, g, eps), ledger, g, limits)
         layers = state.layers = fit.layers
-        worst = max(float(e.max()) for e in fit.relative_errors)
+        aside = fit.undetermined(limits.error_bound)
+        worst = max(float(e.max()) for e in fit.errors_beside(aside))
         if worst < POLICY.known_well * limits.error_bound or not fit.worst < limits.residuals:
             break
     if fit is None:
@@ -204,9 +205,9 @@ def _finish(ledger: Ledger, link: Link, rng: np.random.Generator, radius: float,
     points = fresh_points(fit.layers, radius, POLICY.fresh, rng)
     answers = ledger.ask(points, "fresh")
     off = how_far_off(fit, points, answers, g, eps)
-    fit = fit_whole(fit.layers, ledger.X, ledger.y, g, eps)
+    fit = fit_whole(canonical(fit.layers), ledger.X, ledger.y, g, eps)
     state.layers = fit.layers
-    return _result(ledger, link, fit, judge(fit, off, len(points), ledger, limits), state)
+    return _result(ledger, link, fit, judge(fit, off, len(points), ledger, limits), limits, state)
 
 
 def _without_spare_units(fit: Whole, ledger: Ledger, g: Activation, limits: DeepLimits) -> Whole:
@@ -221,16 +222,21 @@ def _without_spare_units(fit: Whole, ledger: Ledger, g: Activation, limits: Deep
     return fit
 
 
-def _result(ledger: Ledger, link: Link, fit: Whole, verdict: Verdict, state: _State) -> Identification:
+def _result(
+    ledger: Ledger, link: Link, fit: Whole, verdict: Verdict, limits: DeepLimits, state: _State
+) -> Identification:
     network = to_network(fit.layers, link)
-    relative = np.concatenate(fit.relative_errors)
-    errors = {f"layer {i + 1}": e for i, e in enumerate(fit.relative_errors)}
+    aside = fit.undetermined(limits.error_bound)
+    relative = fit.errors_beside(aside)
+    relative[-2][aside] = np.inf
+    errors = {f"layer {i + 1}": e for i, e in enumerate(relative)}
     diagnostics: dict[str, Any] = {
         "chi": fit.chi, "layers": len(network.widths), "widths": list(network.widths), "spent": dict(ledger.spent),
         "notes": list(state.notes), "smallest_angle": _smallest_angle(state.first.normals),
+        "at_rest": aside,
         "students": [] if state.lesson is None else [list(t) for t in state.lesson.tried],
     }  # fmt: skip
-    return Identification(network, verdict, ledger.n_queries, errors, relative, diagnostics)
+    return Identification(network, verdict, ledger.n_queries, errors, np.concatenate(relative), diagnostics)
 
 
 def _smallest_angle(normals: Floats) -> float:

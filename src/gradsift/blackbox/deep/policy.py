@@ -50,6 +50,7 @@ class DeepPolicy:
     rows_per_unknown: tuple[float, ...] = (2.0, 5.0)
     promising: float = 0.05  # of the spread: left by the best, for which more vertices are worth asking (guess)
     patience: float = 3e-2  # least gain of 15 steps together; "20; 20,8": at 1e-3 none more finishes, in twice the time
+    single: float = 5e-3  # of the spread: left by a student that goes on in double precision (guess)
     near_rows: float = 4.0  # the same near the origin, where slopes and offsets are unknowns, too; "10; 8,6,4"
     near_floor: float = 1e-7  # of the spread: what the planes' own errors leave there; "10; 8,6,4": 4e-8
     few: float = 1.4  # sign patterns per unknown below which near points stand in for vertices (guess)
@@ -76,7 +77,7 @@ class DeepPolicy:
     longest_raised: float = 6.0  # of their rows in small students; CANYON-B "AT18"; "20; 20,20": too long in large ones
     hopes: int = 3  # units that an unfinished student may do without, tried at a time (guess)
     step_work: float = 5e7  # multiplications in the time that a step costs anyway (guess)
-    most_work: float = 3e12  # multiplications of all students together: some minutes; CANYON-B x 10 (guess)
+    most_work: float = 1.5e12  # multiplications of all students together, in single precision half: a minute (guess)
     runs_small: int = 8  # of sizes below `small` in sum
     small: int = 9
     runs_unlikely: int = 2  # of several layers above the first, as long as one may do (guess)

@@ -35,7 +35,8 @@ def how_far_off(fit: Whole, X: Floats, answers: Floats, g: Activation, eps: floa
 
 def judge(fit: Whole, off: float, n_fresh: int, ledger: Ledger, limits: DeepLimits) -> Verdict:
     """Check a fitted network against all answers, fresh ones, and its own conditioning."""
-    worst, where = _least_determined(fit)
+    aside = fit.undetermined(limits.error_bound)
+    worst, where = _least_determined(fit, aside)
     widths = [len(b) for _, b in fit.layers[:-1]]
     shown = " and ".join(map(str, widths))
     n = sum(W.size + b.size for W, b in fit.layers)
@@ -51,14 +52,25 @@ def judge(fit: Whole, off: float, n_fresh: int, ledger: Ledger, limits: DeepLimi
         found=f"{layers} of {shown} units found",
         claim=f"all {ledger.n_stored} answers agree with {layers} of {shown} units within {fit.worst:.2g} times the "
         f"rounding error, {n_of(n_fresh, 'fresh one')} among them, and rounding explains a relative error of at most "
-        f"{worst:.1g} in any unit",
+        f"{worst:.1g} in any unit{_but_for(aside, len(widths))}",
     )
 
 
-def _least_determined(fit: Whole) -> tuple[float, str]:
-    """Return the largest relative standard error of a unit, and which unit it is."""
+def _but_for(aside: list[int], layer: int) -> str:
+    """Name the units of the last hidden layer that are at rest."""
+    if not aside:
+        return ""
+    units = ("units " if len(aside) > 1 else "unit ") + ", ".join(str(unit + 1) for unit in aside)
+    return (
+        f" but {units} of hidden layer {layer}, at rest everywhere: of that only what it adds to the answers is "
+        "determined in double precision, not its parameters"
+    )
+
+
+def _least_determined(fit: Whole, aside: list[int]) -> tuple[float, str]:
+    """Return the largest relative standard error of a unit, and which unit it is; those set aside do not count."""
     worst, where = 0.0, ""
-    for number, errors in enumerate(fit.relative_errors):
+    for number, errors in enumerate(fit.errors_beside(aside)):
         if np.isnan(errors).any() or errors.max() > worst:
             unit = int(np.argmax(np.where(np.isnan(errors), np.inf, errors)))
             worst = float(np.inf if np.isnan(errors).any() else errors.max())
