@@ -27,7 +27,7 @@ from .tower import Layers, canonical, to_network
 from .upper import Front, Pupil
 from .vertices import ask_again, known_vertices
 from .vouch import fresh_points, how_far_off, judge
-from .whole import Whole, fit_whole, follow_valley, most_telling
+from .whole import Whole, fit_whole, follow_valley, most_telling, with_faint_raised
 
 __all__ = ["identify_deep"]
 
@@ -174,6 +174,11 @@ def _begun(ledger: Ledger, radius: float, layers: Layers, g: Activation, limits:
     within = np.linalg.norm(ledger.X, axis=1) <= 2 * radius
     rows = (ledger.X[within], ledger.y[within], g, ledger.eps)
     fit = fit_whole(layers, *rows)
+    for factor in POLICY.raised_weights:
+        start = with_faint_raised(fit.layers, *rows[:3], factor)
+        if fit.worst < limits.residuals or start is None:
+            break
+        fit = min(fit, fit_whole(start, *rows), key=lambda f: np.nan_to_num(f.chi, nan=np.inf))
     for start in (layers, fit.layers):  # undamped steps may have led away, or nearer
         if fit.worst < limits.residuals:
             break

@@ -91,6 +91,8 @@ class DeepPolicy:
     )  # fmt: skip
 
     # All layers at once.
+    faint: float = 1e-3  # of the spread: what a unit adds that may be at rest with a larger weight (guess)
+    raised_weights: tuple[float, ...] = (10.0, 1000.0)  # factors of that weight; CANYON-B "AT12"
     valley_steps: int = 400  # where Gauss-Newton stops on the way (guess)
     valley_patience: float = 1e-4  # "trained logistic" 8,6,4 on wine, seed 880: 3e-3 stops on the way, too
     near_per_unit: float = 2.0  # near points for each unit of the first layer, in each round (guess)

@@ -16,7 +16,16 @@ from .descent import descend
 from .policy import POLICY
 from .tower import Layers, Passed, jacobian, pass_through, to_vector, with_vector
 
-__all__ = ["Whole", "factored", "fit_whole", "follow_valley", "most_telling", "roundings", "standard_errors_at"]
+__all__ = [
+    "Whole",
+    "factored",
+    "fit_whole",
+    "follow_valley",
+    "most_telling",
+    "roundings",
+    "standard_errors_at",
+    "with_faint_raised",
+]
 
 _MOST_WHOLE_STEPS = 40
 _CORRECTIONS = 3
@@ -179,6 +188,22 @@ def follow_valley(layers: Layers, X: Floats, y: Floats, g: Activation, eps: floa
 
     found = descend(problem, to_vector(layers), POLICY.valley_steps, 1.0, POLICY.valley_patience)
     return with_vector(layers, found.parameters)
+
+
+def with_faint_raised(layers: Layers, X: Floats, y: Floats, g: Activation, factor: float) -> Layers | None:
+    """Return the layers with larger output weights of faint units, nearer to rest in the same tails; None if none is.
+
+    A faint unit was fitted to the tail of one at rest, which tells nothing of its weight; one that is too small is a
+    local minimum, and one that is too large is not.
+    """
+    active = pass_through(layers, X, g).inputs[-1]
+    *below, (W, b), (V, c) = layers
+    faint = np.abs(V[0]) * np.ptp(active, axis=0) < POLICY.faint * y.std()
+    if not faint.any():
+        return None
+    signs = np.where(faint, np.sign(np.median(active, axis=0)), 0.0)
+    larger = np.where(faint, factor, 1.0)
+    return [*below, (W, b + 0.5 * signs * np.log(larger)), (V * larger, c + (V * (1 - larger)) @ signs)]
 
 
 def factored(passed: Passed, weights: Floats, damping: float) -> _Factor:
