@@ -77,7 +77,9 @@ class DeepPolicy:
     longest_raised: float = 6.0  # of their rows in small students; CANYON-B "AT18"; "20; 20,20": too long in large ones
     hopes: int = 3  # units that an unfinished student may do without, tried at a time (guess)
     step_work: float = 5e7  # multiplications in the time that a step costs anyway (guess)
-    most_work: float = 1.5e12  # multiplications of all students together, in single precision half: a minute (guess)
+    most_work: float = 1.2e12  # multiplications of all students together, in single precision half: a minute (guess)
+    most_work_near: float = 2.4e12  # the same, where the best leaves less than `near_end`; CANYON-B "NO325"
+    near_end: float = 0.01  # guess
     runs_small: int = 8  # of sizes below `small` in sum
     small: int = 9
     runs_unlikely: int = 2  # of several layers above the first, as long as one may do (guess)

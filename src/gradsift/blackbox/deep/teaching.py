@@ -96,7 +96,8 @@ class _Class:
     @property
     def tired(self) -> bool:
         """Whether all students together have worked enough."""
-        return self.work > POLICY.most_work
+        near = self.best is not None and self.best.rms < POLICY.near_end
+        return self.work > (POLICY.most_work_near if near else POLICY.most_work)
 
     def on_points(self, widths: tuple[int, ...], n_runs: int) -> bool:
         """Train students with a front on points near the origin and on vertices; True if one explains them."""
