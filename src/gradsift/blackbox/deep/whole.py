@@ -32,6 +32,7 @@ _CORRECTIONS = 3
 _WELL_CONDITIONED = 1e-6  # smallest diagonal entry of the factor, columns of length one
 _AT_REST = 0.96  # output of a unit that has only tails
 _SETTLED = 1e-3  # relative gain below which another step is not worth it
+_ROUNDED = 0.15  # root mean square over rounding errors at which nothing else is left
 
 
 @dataclass(frozen=True)
@@ -144,7 +145,7 @@ def fit_whole(layers: Layers, X: Floats, y: Floats, g: Activation, eps: float = 
                 break
             damping = max(10 * damping, 1e-6)
         else:
-            settled = value > (1 - _SETTLED) * loss
+            settled = value > (1 - _SETTLED) * loss or value < _ROUNDED**2 * len(new)
             layers, passed, weights, left, loss, damping = trial, seen, new_weights, new, value, damping / 10
             if settled:
                 break
