@@ -8,7 +8,7 @@ within 1e-8 of the true one, relative to its length; units that are constant in 
 float32 answers the first layer has to be within 1e-4, and the function within 1e-4 of its standard deviation.
 ``--resume FILE`` keeps each network's line in a file and skips those that are there, so that a run may be stopped;
 ``--seconds`` starts no network later than that. ``--wheel`` names the wheel of CANYON-B where it cannot be fetched.
-``--save`` adds to the networks saved before with the same seeds. Teachers and the method draw from streams of their own;
+``--save`` adds to the networks saved before with the same seeds. Teachers and method draw from streams of their own;
 tuning used the seeds 900 and 901 of random and float32 networks, seed 880 of trained networks, and then, of earlier
 versions, what was refused of all rows with the teachers' seed 971; those of 981 were drawn once, for what is saved. Of
 CANYON-B every sixth network was used for tuning, and AT12, AT18, CT8, CT10, NO318, NO319, SiOH423, PO40, PO45, PO46,
