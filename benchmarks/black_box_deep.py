@@ -130,16 +130,18 @@ def run_case(case: Case) -> dict[str, Any]:
 def _match(found: Any, truth: gs.Network) -> float:
     """Return the largest relative error of a row of a layer; infinite if the widths are others.
 
-    Units that the verdict names as at rest count as a constant; the function has to be right with them.
+    Units that the verdict names as at rest count as a constant, and as many of the true ones as there are more of them;
+    the function has to be right with them.
     """
     network, right = found.network, without_dead(truth)
     at_rest = found.diagnostics.get("at_rest", [])
-    if not at_rest or network.widths != right.widths:
+    n_resting = right.widths[-1] - (network.widths[-1] - len(at_rest))
+    if not at_rest or n_resting < 0 or len(network.widths) != len(right.widths):
         return float(gs.match_networks(network, right).max_error)
     X = np.random.default_rng(_TEACHERS).standard_normal((2000, truth.n_features))
     values = truth.predict(X)
     off = float(np.abs(network.predict(X) - values).max() / values.std())
-    moving = gs.match_networks(without_resting(network, at_rest), without_resting(right, len(at_rest)))
+    moving = gs.match_networks(without_resting(network, at_rest), without_resting(right, n_resting))
     return max(off, float(moving.max_error))
 
 
@@ -183,6 +185,7 @@ def table(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
             "largest_error": max((r["error"] for r in good), default=None),
             "queries_per_unknown": float(np.median([r["queries"] / r["unknowns"] for r in mine])),
             "seconds": float(np.median([r["seconds"] for r in mine])),
+            "units_at_rest": sum(bool(r.get("at_rest")) for r in good),
             "first_layer": sum(r["first_layer"] is True for r in mine),
         }  # fmt: skip
         if any("queries_with_one" in r for r in mine):

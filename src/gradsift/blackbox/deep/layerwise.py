@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from .leaner import leaner
 from .nearby import near_points
 from .planes import FirstLayer, no_planes
 from .policy import POLICY
-from .teaching import Taught, teach
+from .teaching import Judges, Taught, teach
 from .tower import Layers, canonical, to_network
 from .upper import Front, Pupil
 from .vertices import ask_again, known_vertices
@@ -100,8 +100,11 @@ def _identify(
         if apart > ledger.tolerance(radius):
             state.notes.append(f"attempt {attempt + 1}: equal signs with answers {apart:.2g} apart")
             continue
-        passes = partial(_passes, ledger, state.first, radius, link.odd)
-        state.lesson = teach(ledger, state.first, radius, link.odd, n_layers, passes, rng)
+        judges = Judges(
+            partial(_passes, ledger, state.first, radius, link.odd),
+            partial(_leads_on, ledger, state.first, radius, link.odd, rng),
+        )
+        state.lesson = teach(ledger, state.first, radius, link.odd, n_layers, judges, rng)
         if state.lesson.explained:
             return _finish(ledger, link, rng, radius, state)
         n_units = len(state.first)
@@ -153,6 +156,16 @@ def _passes(ledger: Ledger, first: FirstLayer, radius: float, g: Activation, pup
     return _begun(ledger, radius, _joined(first, pupil.front, pupil.layers), g, limits).worst < limits.residuals
 
 
+def _leads_on(
+    ledger: Ledger, first: FirstLayer, radius: float, g: Activation, rng: np.random.Generator, pupil: Pupil
+) -> bool:
+    """Say whether a student of the vertices that stopped short of their rounding meets all answers in the end."""
+    limits = DEEP if ledger.eps == EPS else DEEP_COARSE
+    front = read_edges(ledger, first, pupil.layers, g, 0.3 * radius, rng)
+    rows = _within(ledger, radius, g)
+    return _fitted(_joined(first, front, pupil.layers), rows, limits).worst < limits.residuals
+
+
 def _joined(first: FirstLayer, front: Front, upper: Layers) -> Layers:
     slopes = np.exp(front.log_slopes)
     return [(slopes[:, None] * first.normals, front.offsets - slopes * first.levels), *upper]
@@ -169,21 +182,45 @@ def _assembled(ledger: Ledger, link: Link, rng: np.random.Generator, radius: flo
     return _joined(first, front, lesson.pupil.layers)
 
 
-def _begun(ledger: Ledger, radius: float, layers: Layers, g: Activation, limits: DeepLimits) -> Whole:
-    """Fit all layers to the answers but for those far beyond the circles, which magnify errors of directions."""
+class _Rows(NamedTuple):
+    """What a fit of all layers is given: inputs, answers, the odd sigmoid, and the rounding of the answers."""
+
+    X: Floats
+    y: Floats
+    g: Activation
+    eps: float
+
+
+def _within(ledger: Ledger, radius: float, g: Activation) -> _Rows:
+    """Return the answers but for those far beyond the circles, which magnify errors of directions."""
     within = np.linalg.norm(ledger.X, axis=1) <= 2 * radius
-    rows = (ledger.X[within], ledger.y[within], g, ledger.eps)
+    return _Rows(ledger.X[within], ledger.y[within], g, ledger.eps)
+
+
+def _fitted(layers: Layers, rows: _Rows, limits: DeepLimits) -> Whole:
+    """Fit all layers; where that fails, from larger weights of faint units, too."""
     fit = fit_whole(layers, *rows)
     for factor in POLICY.raised_weights:
-        start = with_faint_raised(fit.layers, *rows[:3], factor)
+        start = with_faint_raised(fit.layers, rows.X, rows.y, rows.g, factor)
         if fit.worst < limits.residuals or start is None:
             break
-        fit = min(fit, fit_whole(start, *rows), key=lambda f: np.nan_to_num(f.chi, nan=np.inf))
+        fit = _closer(fit, fit_whole(start, *rows))
+    return fit
+
+
+def _begun(ledger: Ledger, radius: float, layers: Layers, g: Activation, limits: DeepLimits) -> Whole:
+    """Fit all layers to the answers within the circles, by all means."""
+    rows = _within(ledger, radius, g)
+    fit = _fitted(layers, rows, limits)
     for start in (layers, fit.layers):  # undamped steps may have led away, or nearer
         if fit.worst < limits.residuals:
             break
-        fit = min(fit, fit_whole(follow_valley(start, *rows), *rows), key=lambda f: np.nan_to_num(f.chi, nan=np.inf))
+        fit = _closer(fit, fit_whole(follow_valley(start, *rows), *rows))
     return fit
+
+
+def _closer(one: Whole, other: Whole) -> Whole:
+    return min(one, other, key=lambda fit: np.nan_to_num(fit.chi, nan=np.inf))
 
 
 def _finish(ledger: Ledger, link: Link, rng: np.random.Generator, radius: float, state: _State) -> Identification:

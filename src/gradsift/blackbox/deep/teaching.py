@@ -52,6 +52,14 @@ class _Near(NamedTuple):
     y: Floats
 
 
+class Judges(NamedTuple):
+    """Say of a student that explains its rows whether it is the one, and of one that stalled just above rounding
+    whether it leads to the answers all the same."""
+
+    passes: Callable[[Pupil], bool]
+    leads_on: Callable[[Pupil], bool]
+
+
 class _Class:
     """The answers at hand and the best student so far."""
 
@@ -61,10 +69,10 @@ class _Class:
         first: FirstLayer,
         radius: float,
         g: Activation,
-        passes: Callable[[Pupil], bool],
+        judges: Judges,
         rng: np.random.Generator,
     ) -> None:
-        self.ledger, self.first, self.radius, self.g, self.passes, self.rng = ledger, first, radius, g, passes, rng
+        self.ledger, self.first, self.radius, self.g, self.judges, self.rng = ledger, first, radius, g, judges, rng
         self.vertices = known_vertices(ledger, first, 0.5 * radius)
         self.near = _Near(np.empty((0, ledger.n_features)), np.empty(0))
         self.best: Pupil | None = None
@@ -129,13 +137,19 @@ class _Class:
             if target < pupil.rms < POLICY.nearly:
                 pupil = thin_out(pupil, X, y, self.g, target, loose=3.0)
             self.work += pupil.work
-            if self.best is None or pupil.rms < self.best.rms:
+            before = np.inf if self.best is None else self.best.rms
+            if pupil.rms < before:
                 self.best = _scaled(pupil, mean, spread)
             if pupil.rms <= 3 * target:
                 thinned = _scaled(thin_out(pupil, X, y, self.g, 3 * target), mean, spread)
                 self.work += thinned.work - pupil.work
-                if self.passes(thinned):
+                if self.judges.passes(thinned):
                     self.best = thinned
+                    return True
+            elif front is None and pupil.rms < min(POLICY.stalled, POLICY.surer * before):
+                stalled = _scaled(pupil, mean, spread)
+                if self.judges.leads_on(stalled):
+                    self.best = stalled
                     return True
             if self.tired:
                 break
@@ -180,7 +194,7 @@ def teach(
     radius: float,
     g: Activation,
     n_layers: int | None,
-    passes: Callable[[Pupil], bool],
+    judges: Judges,
     rng: np.random.Generator,
 ) -> Taught:
     """Find the layers above the first by students of growing size.
@@ -189,10 +203,10 @@ def teach(
     ----------
     n_layers : int or None
         Hidden layers of the whole network, if they are given.
-    passes : callable
-        Says of a student that explains its rows whether it is the one; else others are tried.
+    judges : Judges
+        Others are tried where these say no.
     """
-    room = _Class(ledger, first, radius, g, passes, rng)
+    room = _Class(ledger, first, radius, g, judges, rng)
     explained, widest = False, max(POLICY.small, POLICY.widest[0] + POLICY.widest[1] * len(first))
     hopeless = False  # of one layer above the first
     for sizes in POLICY.students:

@@ -60,10 +60,11 @@ def _but_for(aside: list[int], layer: int) -> str:
     """Name the units of the last hidden layer that are at rest."""
     if not aside:
         return ""
-    units = ("units " if len(aside) > 1 else "unit ") + ", ".join(str(unit + 1) for unit in aside)
+    several = len(aside) > 1
+    units = ("units " if several else "unit ") + ", ".join(str(unit + 1) for unit in aside)
     return (
-        f" but {units} of hidden layer {layer}, at rest everywhere: of that only what it adds to the answers is "
-        "determined in double precision, not its parameters"
+        f" but {units} of hidden layer {layer}, at rest everywhere: only what {'they add' if several else 'it adds'} to "
+        "the answers is determined in double precision, neither parameters nor how many such units there are"
     )
 
 
