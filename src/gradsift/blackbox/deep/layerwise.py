@@ -119,11 +119,13 @@ def _identify(
             _partial(ledger, link, state, "The first layer is not complete"),
         )
     tried = ", ".join("x".join(map(str, t)) for t in dict.fromkeys(state.lesson.tried))
+    cause = "more or steeper units above, nearly equal ones, or another kind of function"
+    if state.lesson.left < POLICY.faint_left:
+        cause = "units above that are at rest almost everywhere, or nearly equal ones"
     reason = (
         f"{len(state.first)} units of the first layer were found, but no student of its {len(state.first)} signs "
         f"explains the answers ({ledger.n_queries} queries; tried {tried} units; the best leaves "
-        f"{state.lesson.left:.2g} of their spread): more or steeper units above, nearly equal ones, or another kind of "
-        "function."
+        f"{state.lesson.left:.2g} of their spread): {cause}."
     )
     raise NotIdentifiable(reason, _partial(ledger, link, state, reason))
 
@@ -249,7 +251,7 @@ def _finish(ledger: Ledger, link: Link, rng: np.random.Generator, radius: float,
     off = how_far_off(fit, points, answers, g, eps)
     fit = fit_whole(canonical(fit.layers), ledger.X, ledger.y, g, eps)
     state.layers = fit.layers
-    return _result(ledger, link, fit, judge(fit, off, len(points), ledger, limits), limits, state)
+    return _result(ledger, link, fit, judge(fit, off, len(points), ledger, g, limits), limits, state)
 
 
 def _without_spare_units(fit: Whole, ledger: Ledger, g: Activation, limits: DeepLimits) -> Whole:

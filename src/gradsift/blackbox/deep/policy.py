@@ -65,6 +65,7 @@ class DeepPolicy:
     lengths: tuple[float, float] = (0.8, 2.0)  # of the rows of random units (guess)
     stalled: float = 1e-9  # of the spread: the same, left where steps are too ill conditioned to go on (guess)
     surer: float = 0.1  # of what the best before leaves: left by a stalled one that all layers at once judge (guess)
+    faint_left: float = 1e-6  # the same, left by the best of all, that only faint units explain (guess)
     nearly: float = 3e-4  # of the spread: left by an unfinished student that thinning may finish (guess)
     runs: int = 6  # of each size with several layers (guess)
     fresh_runs: int = 3  # of each size with one layer, before students are raised on what these agree on (guess)

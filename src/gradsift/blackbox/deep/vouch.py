@@ -33,15 +33,17 @@ def how_far_off(fit: Whole, X: Floats, answers: Floats, g: Activation, eps: floa
     return float((np.abs(passed.values - answers) / allowed).max())
 
 
-def judge(fit: Whole, off: float, n_fresh: int, ledger: Ledger, limits: DeepLimits) -> Verdict:
+def judge(fit: Whole, off: float, n_fresh: int, ledger: Ledger, g: Activation, limits: DeepLimits) -> Verdict:
     """Check a fitted network against all answers, fresh ones, and its own conditioning."""
+    missed = float(np.abs(pass_through(fit.layers, ledger.X, g).values - ledger.y).max())
+    share = missed / max(float(ledger.y.std()), 1e-300)
     aside = fit.undetermined(limits.error_bound)
     worst, where = _least_determined(fit, aside)
     widths = [len(b) for _, b in fit.layers[:-1]]
     shown = " and ".join(map(str, widths))
     n = sum(W.size + b.size for W, b in fit.layers)
     checks = [
-        deep.answers_met(fit.chi, fit.worst, ledger.n_stored, limits),
+        deep.answers_met(fit.chi, fit.worst, share, ledger.n_stored, limits),
         deep.foretold(off, n_fresh, limits),
         deep.every_row(worst, where, limits),
         deep.spare_answers(ledger.n_stored - n, limits),
