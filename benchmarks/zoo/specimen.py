@@ -10,7 +10,7 @@ import numpy as np
 import gradsift as gs
 from gradsift.activations import get_activation
 
-__all__ = ["Specimen", "comparable", "exact_box", "without_dead"]
+__all__ = ["Specimen", "comparable", "exact_box", "without_dead", "without_resting"]
 
 
 class Specimen(NamedTuple):
@@ -77,3 +77,18 @@ def without_dead(network: gs.Network) -> gs.Network:
         layers[i] = (W[~dead], b[~dead])
         layers[i + 1] = (V[:, ~dead], c + V[:, dead] @ active[0, dead])
     return gs.Network(layers, network.activation, network.linear)
+
+
+def without_resting(network: gs.Network, units: list[int] | int) -> gs.Network:
+    """Return the network without some units of its last hidden layer, whose value at rest moves into the constant.
+
+    `units` are their numbers, or how many: then those whose value changes least over many inputs near and far.
+    """
+    X = np.random.default_rng(971).standard_normal((20_000, network.n_features))
+    active = get_activation(network.activation).value(network.arguments(np.concatenate([X, 1e6 * X]))[-1])
+    if isinstance(units, int):
+        units = [int(u) for u in np.argsort(np.ptp(active, axis=0))[:units]]
+    *below, (W, b), (V, c) = network.layers
+    kept = np.delete(np.arange(len(b)), units)
+    last = (V[:, kept], c + V[:, units] @ np.round(active[0, units]))
+    return gs.Network([*below, (W[kept], b[kept]), last], network.activation, network.linear)

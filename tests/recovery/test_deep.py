@@ -118,6 +118,39 @@ def test_nearly_equal_units_of_the_second_layer_are_one_unit_or_not_certified():
     np.testing.assert_allclose(found.network.predict(X), copies.predict(X), atol=1e-6)
 
 
+@pytest.mark.parametrize(("offset", "rests"), [(9.0, True), (1.0, False)])
+def test_a_unit_at_rest_is_named_and_all_else_certified(offset, rests):
+    (W, b), (V, c), (v, k) = network(6, (6, 3), 39).layers
+    unit = int(np.argsort(-np.abs(v[0]))[1])
+    c = c.copy()
+    c[unit] = offset
+    truth = gs.Network([(W, b), (V, c), (v, k)]).canonical()
+    found = gs.recover(gs.Oracle(truth.predict, 6), random_state=1)
+    assert found.certified, found.verdict
+    assert ("at rest" in found.verdict) == rests
+    at_rest = found.diagnostics["at_rest"]
+    assert len(at_rest) == rests
+    assert np.isinf(found.diagnostics["error_bounds"]).sum() == rests
+    X = np.random.default_rng(4).standard_normal((200, 6))
+    np.testing.assert_allclose(found.network.predict(X), truth.predict(X), atol=1e-12)
+    right, seen = ([*n.layers[1], n.layers[2].weights[0]] for n in (truth, found.network))
+    for number in range(3):  # every other row is right; the one named need not be
+        closest = min(range(3), key=lambda i: float(np.linalg.norm(seen[0][i] - right[0][number])))
+        error = np.linalg.norm(seen[0][closest] - right[0][number]) + abs(seen[1][closest] - right[1][number])
+        assert error < 1e-8 or closest in at_rest
+    assert gs.match_units(found.network.layers[0].weights, truth.layers[0].weights).max_error < 1e-8
+
+
+def test_several_layers_are_seen_where_all_units_of_the_first_turn_together():
+    rng = np.random.default_rng(40)
+    way = rng.standard_normal(30)
+    (_, b), *above = network(30, (5, 3), 40).layers
+    truth = gs.Network([(0.3 * way + 0.02 * rng.standard_normal((5, 30)), b), *above])
+    found = gs.recover(gs.Oracle(truth.predict, 30), random_state=1)
+    assert found.certified, found.verdict
+    assert found.network.widths == (5, 3)
+
+
 def test_several_layers_inside_bounds_or_behind_noise_are_refused_with_the_reason():
     truth = network(4, (3, 2), 37)
     with pytest.raises(NotIdentifiable, match="inside bounds"):

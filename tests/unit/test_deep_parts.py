@@ -17,7 +17,7 @@ from gradsift.blackbox.deep.nearby import near_points
 from gradsift.blackbox.deep.planes import no_planes, read_plane
 from gradsift.blackbox.deep.policy import EXACT_READING
 from gradsift.blackbox.deep.together import search_together
-from gradsift.blackbox.deep.tower import jacobian, pass_through, to_network, to_vector, with_vector
+from gradsift.blackbox.deep.tower import canonical, jacobian, pass_through, to_network, to_vector, with_vector
 from gradsift.blackbox.deep.upper import (
     Front,
     Pupil,
@@ -29,7 +29,15 @@ from gradsift.blackbox.deep.upper import (
     train,
 )
 from gradsift.blackbox.deep.vertices import ask_vertices, known_vertices
-from gradsift.blackbox.deep.whole import factored, fit_whole, follow_valley, most_telling, roundings, standard_errors_at
+from gradsift.blackbox.deep.whole import (
+    factored,
+    fit_whole,
+    follow_valley,
+    most_telling,
+    roundings,
+    standard_errors_at,
+    with_faint_raised,
+)
 from gradsift.blackbox.links import link_of
 from gradsift.checks import DEEP_COARSE
 
@@ -169,6 +177,22 @@ def test_slopes_and_offsets_are_read_on_edges():
     np.testing.assert_allclose(shifts, offsets, atol=1e-2)  # planes are read 2e4 away: the joint fit does the rest
 
 
+def test_rows_that_leave_a_slope_open_are_not_trusted():
+    net = two_layers(seed=5)
+    first, _, radius = first_layer(net)
+    match = gs.match_units(net.layers[0].weights, first.normals)
+    aligned = net.rearranged(0, match.order, match.signs)
+    ledger = Ledger(gs.Oracle(net.predict, net.n_features))
+    for plane in first.planes:  # one answer in the middle of each step, the others on a plateau
+        heights = plane.width * np.append(0.0, np.linspace(40, 60, 9))
+        ledger.ask(plane.point + heights[:, None] * plane.normal, "test")
+    n_before = ledger.n_queries
+    front = read_edges(ledger, first, [*aligned.layers[1:]], TANH, 0.3 * radius, np.random.default_rng(2))
+    assert ledger.n_queries > n_before
+    lengths = np.linalg.norm(aligned.layers[0].weights, axis=1)
+    np.testing.assert_allclose(np.exp(front.log_slopes), lengths, rtol=1e-5)
+
+
 def test_a_student_with_units_to_spare_thins_out_to_the_network():
     rng = np.random.default_rng(6)
     upper = [(W.copy(), b.copy()) for W, b in two_layers(7, (3,), seed=7).layers]
@@ -218,6 +242,60 @@ def test_the_valley_leads_to_the_answers_from_where_gauss_newton_stops():
     fit = fit_whole(follow_valley(start, X, y, TANH), X, y, TANH)
     assert fit.worst < 2
     np.testing.assert_allclose(to_vector(fit.layers), to_vector(truth), atol=1e-9)
+
+
+def resting(offset):
+    """Return layers whose second upper unit has this offset, answers, and where they were given."""
+    (W, b), (V, c), last = ((a.copy(), e.copy()) for a, e in two_layers(4, (4, 3), seed=1).layers)
+    c[1] = offset
+    layers = [(W, b), (V, c), last]
+    rng = np.random.default_rng(12)
+    X = np.concatenate([near_points(layers, 400, spread, rng) for spread in (1.5, 20.0)])
+    return layers, X, pass_through(layers, X, TANH).values
+
+
+def test_a_unit_at_rest_is_set_aside_and_the_others_keep_their_errors():
+    layers, X, y = resting(9.0)
+    fit = fit_whole(layers, X, y, TANH)
+    assert fit.undetermined(1e-8) == [1]
+    assert max(e.max() for e in fit.relative_errors) > 1e-8
+    assert max(e.max() for e in fit.errors_beside([1])) < 1e-8
+    moving = fit_whole(*resting(1.0), TANH)
+    assert moving.undetermined(1e-8) == []
+    for one, other in zip(moving.errors_beside([]), moving.relative_errors):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_errors_beside_a_unit_at_rest_are_those_of_the_network_in_which_it_is_known():
+    layers, X, y = resting(9.0)
+    fit = fit_whole(layers, X, y, TANH)
+    passed = pass_through(layers, X, TANH)
+    J = jacobian(passed) / roundings(passed, layers)[:, None]
+    kept = np.delete(np.arange(J.shape[1]), [20 + 4 + 1, 20 + 4 + 5, 20 + 12 + 1, 35 + 1])  # some of its own parameters
+    fixed = np.sqrt(np.diag(np.linalg.inv(J[:, kept].T @ J[:, kept])))
+    assert (fit.errors[kept][:20] >= 0.99 * fixed[:20]).all()
+    assert (fit.errors[kept][:20] <= 10 * fixed[:20]).all()
+
+
+def test_a_faint_unit_with_too_small_a_weight_is_raised_to_its_tail():
+    layers, X, y = resting(9.0)
+    (W, b), (V, c), (v, k) = layers
+    less = 1e-6
+    offsets = c + np.array([0.0, 0.5 * np.log(less), 0.0])
+    start = [(W, b), (V, offsets), (v * [1.0, less, 1.0], k + v[0, 1] * (1 - less))]
+    missed = fit_whole(start, X, y, TANH)
+    raised = with_faint_raised(start, X, y, TANH, 1e6)
+    np.testing.assert_allclose(pass_through(raised, X, TANH).values, y, atol=1e-12)
+    assert fit_whole(raised, X, y, TANH).worst < 2 < missed.worst
+    assert with_faint_raised(resting(1.0)[0], X, y, TANH, 1000.0) is None
+
+
+def test_layers_in_canonical_order_are_those_of_the_canonical_network():
+    net = two_layers(5, (4, 3, 2), seed=3)
+    layers = canonical([(W.copy(), b.copy()) for W, b in net.layers])
+    for (W, b), right in zip(layers, net.canonical().layers):
+        np.testing.assert_allclose(W, right.weights)
+        np.testing.assert_allclose(b, right.offsets)
 
 
 def test_a_superfluous_unit_has_an_infinite_or_huge_error():

@@ -144,7 +144,9 @@ def allowance_of(found: Identification, frame: InputFrame | None = None) -> Allo
     noise = found.diagnostics.get("noise")
     if floor.kind == "noisy" and noise:
         floor = replace(floor, sd=max(float(noise), floor.sd if found.diagnostics.get("uneven") else 0.0))
-    return Allowance(floor, float(np.max(found.error_bounds, initial=0.0)), found.standard_errors, frame)
+    known = found.error_bounds[np.isfinite(found.error_bounds)]  # of a unit at rest, only its output
+    relative = float(known.max()) if len(known) else float(np.max(found.error_bounds, initial=0.0))
+    return Allowance(floor, relative, found.standard_errors, frame)
 
 
 def compare(

@@ -8,13 +8,19 @@ from .record import Check, make, n_of
 __all__ = ["answers_met", "every_row", "foretold", "spare_answers"]
 
 
-def answers_met(chi: float, worst: float, n_answers: int, limits: DeepLimits) -> Check:
-    """Whether all answers agree with the network; `worst` is the largest residual over its rounding error."""
+_FAINT = 1e-6  # of the spread of the answers: misses that no kind of unit but one at rest leaves
+
+
+def answers_met(chi: float, worst: float, share: float, n_answers: int, limits: DeepLimits) -> Check:
+    """Whether all answers agree with the network; `worst` is the largest residual over its rounding error, `share` the
+    largest over the spread of the answers."""
+    cause = "another activation, another number of layers, or units that were not separated"
+    if share < _FAINT:
+        cause = f"by {share:.1g} of their spread: a further unit that is at rest almost everywhere, or nearly a copy"
     return make(
         "residuals", worst, "<", limits.residuals,
         f"all {n_answers} answers agree within {worst:.2g} times the rounding error ({chi:.2g} in the mean square)",
-        f"the worst of {n_answers} answers misses the network by {worst:.3g} times the rounding error (another "
-        "activation, another number of layers, or units that were not separated)",
+        f"the worst of {n_answers} answers misses the network by {worst:.3g} times the rounding error ({cause})",
         "Try another seed or activation; if answers are noisy or rounded, say so with noise=.",
     )  # fmt: skip
 

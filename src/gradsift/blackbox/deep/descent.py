@@ -53,18 +53,21 @@ def descend(
     """
     theta = start
     residuals, make = problem(theta)
-    loss = float(residuals @ residuals)
+    loss, n = float(residuals @ residuals), len(residuals)
+    if loss <= n * target**2:
+        return Lowest(theta, float(np.sqrt(loss / n)), 0.0)
     damping, growth = 1e-2, 2.0
     history = [loss]
     J = make()
     A, gradient = J.T @ J, J.T @ residuals
     longest = np.diag(A).copy()
-    n = len(residuals)
     for _ in range(most_steps):
         longest = np.maximum(longest, np.diag(A))
         scale = longest + 1e-12 * longest.max() + 1e-300
+        damped = A.copy()
+        damped.flat[:: len(A) + 1] += damping * scale
         try:
-            factor = cho_factor(A + np.diag(damping * scale), lower=True, check_finite=False)
+            factor = cho_factor(damped, lower=True, overwrite_a=True, check_finite=False)
         except LinAlgError:
             damping, growth = damping * growth, 2 * growth
             continue

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from ...activations import Activation
 from ...checking import Floats
 from ...geometry import normalize_rows
 from ..asking import Ledger
-from .descent import Lowest, descend
+from .descent import descend
 from .planes import FirstLayer
 from .tower import Layers, pass_through
 from .upper import Front
@@ -21,11 +22,12 @@ __all__ = ["read_edges"]
 _SLOPE_STARTS = np.array([0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0])  # starts, over what the width of the step suggests
 _OFFSET_STARTS = np.array([-2.5, -1.5, -0.5, 0.5, 1.5, 2.5])
 _PLACES = np.array([-15.0, -6.0, -3.0, -1.8, -1.0, -0.5, 0.0, 0.5, 1.0, 1.8, 3.0, 6.0, 15.0])  # over half its width
-_MOST_EDGES = 3  # asked for one unit
+_REACHES = (1.0, 1.0, 4.0, 10.0)  # radii at which edges of a unit are asked for, over that given; guess
 _SLOPES_ALLOWED = (0.02, 50.0)  # over what the width of the step suggests
 _PLACES_SEEN = 200  # from which the best edge is taken
 _LEAST_HEIGHTS = 8
 _FITS = 1e-4  # of the spread of the answers
+_SHOWN = 1e-3  # the same, that slope and offset each change in the mean square where the rows determine both
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,19 @@ class _Edge:
     signs: Floats
     heights: Floats
     answers: Floats
+
+
+class _Fitted(NamedTuple):
+    """Logarithm of the slope and offset, (2,), what they leave over the spread of the answers, and whether the rows
+    determine both: on plateaus and in the middle of the slope any slope will do."""
+
+    parameters: Floats
+    rms: float
+    determined: bool
+
+    @property
+    def good(self) -> bool:
+        return self.determined and self.rms <= _FITS
 
 
 def read_edges(
@@ -52,17 +67,23 @@ def read_edges(
     for unit in range(len(first)):
         edge = _known_edge(ledger, first, unit)
         found = _fit(edge, upper, g, first.planes[unit].width) if len(edge.heights) >= _LEAST_HEIGHTS else None
-        for _ in range(_MOST_EDGES):
-            if found is not None and found.rms <= _FITS:
+        for reach in _REACHES:
+            if found is not None and found.good:
                 break
-            asked = _asked_edge(ledger, first, unit, upper, g, radius, rng)
+            asked = _asked_edge(ledger, first, unit, upper, g, reach * radius, rng)
             again = None if asked is None else _fit(asked, upper, g, first.planes[unit].width)
-            found = again if found is None or (again is not None and again.rms < found.rms) else found
+            found = _better(found, again)
         log_slopes[unit] = np.log(2 / first.planes[unit].width)
         if found is not None and np.isfinite(found.parameters).all():
             low, high = log_slopes[unit] + np.log(_SLOPES_ALLOWED)
             log_slopes[unit], offsets[unit] = np.clip(found.parameters[0], low, high), found.parameters[1]
     return Front(log_slopes, offsets)
+
+
+def _better(one: _Fitted | None, other: _Fitted | None) -> _Fitted | None:
+    """Return the fit that determines slope and offset, or else leaves less."""
+    fits = [fit for fit in (one, other) if fit is not None]
+    return min(fits, key=lambda fit: (not fit.determined, fit.rms), default=None)
 
 
 def _known_edge(ledger: Ledger, first: FirstLayer, unit: int) -> _Edge:
@@ -99,7 +120,7 @@ def _asked_edge(
     return _Edge(unit, np.sign(heights), heights[:, unit], answers)
 
 
-def _fit(edge: _Edge, upper: Layers, g: Activation, width: float) -> Lowest:
+def _fit(edge: _Edge, upper: Layers, g: Activation, width: float) -> _Fitted:
     spread = float(edge.answers.std()) or 1.0
     inputs = edge.signs.copy()
 
@@ -123,4 +144,6 @@ def _fit(edge: _Edge, upper: Layers, g: Activation, width: float) -> Lowest:
         if best.rms < 1e-6:
             break
         best = min(best, descend(problem, start, 60, 1e-12), key=lambda d: d.rms)
-    return best
+    J = problem(best.parameters)[1]()
+    least = float(np.linalg.norm(J, ord=-2)) / np.sqrt(len(J)) if np.isfinite(J).all() else 0.0
+    return _Fitted(best.parameters, best.rms, least > _SHOWN)

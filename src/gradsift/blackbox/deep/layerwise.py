@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,12 +22,12 @@ from .leaner import leaner
 from .nearby import near_points
 from .planes import FirstLayer, no_planes
 from .policy import POLICY
-from .teaching import Taught, teach
-from .tower import Layers, to_network
+from .teaching import Judges, Taught, teach
+from .tower import Layers, canonical, to_network
 from .upper import Front, Pupil
 from .vertices import ask_again, known_vertices
 from .vouch import fresh_points, how_far_off, judge
-from .whole import Whole, fit_whole, follow_valley, most_telling
+from .whole import Whole, fit_whole, follow_valley, most_telling, with_faint_raised
 
 __all__ = ["identify_deep"]
 
@@ -100,8 +100,11 @@ def _identify(
         if apart > ledger.tolerance(radius):
             state.notes.append(f"attempt {attempt + 1}: equal signs with answers {apart:.2g} apart")
             continue
-        passes = partial(_passes, ledger, state.first, radius, link.odd)
-        state.lesson = teach(ledger, state.first, radius, link.odd, n_layers, passes, rng)
+        judges = Judges(
+            partial(_passes, ledger, state.first, radius, link.odd),
+            partial(_leads_on, ledger, state.first, radius, link.odd, rng),
+        )
+        state.lesson = teach(ledger, state.first, radius, link.odd, n_layers, judges, rng)
         if state.lesson.explained:
             return _finish(ledger, link, rng, radius, state)
         n_units = len(state.first)
@@ -116,11 +119,13 @@ def _identify(
             _partial(ledger, link, state, "The first layer is not complete"),
         )
     tried = ", ".join("x".join(map(str, t)) for t in dict.fromkeys(state.lesson.tried))
+    cause = "more or steeper units above, nearly equal ones, or another kind of function"
+    if state.lesson.left < POLICY.faint_left:
+        cause = "units above that are at rest almost everywhere, or nearly equal ones"
     reason = (
         f"{len(state.first)} units of the first layer were found, but no student of its {len(state.first)} signs "
         f"explains the answers ({ledger.n_queries} queries; tried {tried} units; the best leaves "
-        f"{state.lesson.left:.2g} of their spread): more or steeper units above, nearly equal ones, or another kind of "
-        "function."
+        f"{state.lesson.left:.2g} of their spread): {cause}."
     )
     raise NotIdentifiable(reason, _partial(ledger, link, state, reason))
 
@@ -153,6 +158,16 @@ def _passes(ledger: Ledger, first: FirstLayer, radius: float, g: Activation, pup
     return _begun(ledger, radius, _joined(first, pupil.front, pupil.layers), g, limits).worst < limits.residuals
 
 
+def _leads_on(
+    ledger: Ledger, first: FirstLayer, radius: float, g: Activation, rng: np.random.Generator, pupil: Pupil
+) -> bool:
+    """Say whether a student of the vertices that stopped short of their rounding meets all answers in the end."""
+    limits = DEEP if ledger.eps == EPS else DEEP_COARSE
+    front = read_edges(ledger, first, pupil.layers, g, 0.3 * radius, rng)
+    rows = _within(ledger, radius, g)
+    return _fitted(_joined(first, front, pupil.layers), rows, limits).worst < limits.residuals
+
+
 def _joined(first: FirstLayer, front: Front, upper: Layers) -> Layers:
     slopes = np.exp(front.log_slopes)
     return [(slopes[:, None] * first.normals, front.offsets - slopes * first.levels), *upper]
@@ -169,16 +184,45 @@ def _assembled(ledger: Ledger, link: Link, rng: np.random.Generator, radius: flo
     return _joined(first, front, lesson.pupil.layers)
 
 
-def _begun(ledger: Ledger, radius: float, layers: Layers, g: Activation, limits: DeepLimits) -> Whole:
-    """Fit all layers to the answers but for those far beyond the circles, which magnify errors of directions."""
+class _Rows(NamedTuple):
+    """What a fit of all layers is given: inputs, answers, the odd sigmoid, and the rounding of the answers."""
+
+    X: Floats
+    y: Floats
+    g: Activation
+    eps: float
+
+
+def _within(ledger: Ledger, radius: float, g: Activation) -> _Rows:
+    """Return the answers but for those far beyond the circles, which magnify errors of directions."""
     within = np.linalg.norm(ledger.X, axis=1) <= 2 * radius
-    rows = (ledger.X[within], ledger.y[within], g, ledger.eps)
+    return _Rows(ledger.X[within], ledger.y[within], g, ledger.eps)
+
+
+def _fitted(layers: Layers, rows: _Rows, limits: DeepLimits) -> Whole:
+    """Fit all layers; where that fails, from larger weights of faint units, too."""
     fit = fit_whole(layers, *rows)
+    for factor in POLICY.raised_weights:
+        start = with_faint_raised(fit.layers, rows.X, rows.y, rows.g, factor)
+        if fit.worst < limits.residuals or start is None:
+            break
+        fit = _closer(fit, fit_whole(start, *rows))
+    return fit
+
+
+def _begun(ledger: Ledger, radius: float, layers: Layers, g: Activation, limits: DeepLimits) -> Whole:
+    """Fit all layers to the answers within the circles, by all means."""
+    rows = _within(ledger, radius, g)
+    fit = _fitted(layers, rows, limits)
     for start in (layers, fit.layers):  # undamped steps may have led away, or nearer
         if fit.worst < limits.residuals:
             break
-        fit = min(fit, fit_whole(follow_valley(start, *rows), *rows), key=lambda f: np.nan_to_num(f.chi, nan=np.inf))
+        fit = _closer(fit, fit_whole(follow_valley(start, *rows), *rows))
     return fit
+
+
+def _closer(one: Whole, other: Whole) -> Whole:
+    return min(one, other, key=lambda fit: np.nan_to_num(fit.chi, nan=np.inf))
 
 
 def _finish(ledger: Ledger, link: Link, rng: np.random.Generator, radius: float, state: _State) -> Identification:
@@ -196,7 +240,8 @@ def _finish(ledger: Ledger, link: Link, rng: np.random.Generator, radius: float,
             layers = _begun(ledger, radius, layers, g, limits).layers
         fit = _without_spare_units(fit_whole(layers, ledger.X, ledger.y, g, eps), ledger, g, limits)
         layers = state.layers = fit.layers
-        worst = max(float(e.max()) for e in fit.relative_errors)
+        aside = fit.undetermined(limits.error_bound)
+        worst = max(float(e.max()) for e in fit.errors_beside(aside))
         if worst < POLICY.known_well * limits.error_bound or not fit.worst < limits.residuals:
             break
     if fit is None:
@@ -204,9 +249,9 @@ def _finish(ledger: Ledger, link: Link, rng: np.random.Generator, radius: float,
     points = fresh_points(fit.layers, radius, POLICY.fresh, rng)
     answers = ledger.ask(points, "fresh")
     off = how_far_off(fit, points, answers, g, eps)
-    fit = fit_whole(fit.layers, ledger.X, ledger.y, g, eps)
+    fit = fit_whole(canonical(fit.layers), ledger.X, ledger.y, g, eps)
     state.layers = fit.layers
-    return _result(ledger, link, fit, judge(fit, off, len(points), ledger, limits), state)
+    return _result(ledger, link, fit, judge(fit, off, len(points), ledger, g, limits), limits, state)
 
 
 def _without_spare_units(fit: Whole, ledger: Ledger, g: Activation, limits: DeepLimits) -> Whole:
@@ -221,16 +266,21 @@ def _without_spare_units(fit: Whole, ledger: Ledger, g: Activation, limits: Deep
     return fit
 
 
-def _result(ledger: Ledger, link: Link, fit: Whole, verdict: Verdict, state: _State) -> Identification:
+def _result(
+    ledger: Ledger, link: Link, fit: Whole, verdict: Verdict, limits: DeepLimits, state: _State
+) -> Identification:
     network = to_network(fit.layers, link)
-    relative = np.concatenate(fit.relative_errors)
-    errors = {f"layer {i + 1}": e for i, e in enumerate(fit.relative_errors)}
+    aside = fit.undetermined(limits.error_bound)
+    relative = fit.errors_beside(aside)
+    relative[-2][aside] = np.inf
+    errors = {f"layer {i + 1}": e for i, e in enumerate(relative)}
     diagnostics: dict[str, Any] = {
         "chi": fit.chi, "layers": len(network.widths), "widths": list(network.widths), "spent": dict(ledger.spent),
         "notes": list(state.notes), "smallest_angle": _smallest_angle(state.first.normals),
+        "at_rest": aside,
         "students": [] if state.lesson is None else [list(t) for t in state.lesson.tried],
     }  # fmt: skip
-    return Identification(network, verdict, ledger.n_queries, errors, relative, diagnostics)
+    return Identification(network, verdict, ledger.n_queries, errors, np.concatenate(relative), diagnostics)
 
 
 def _smallest_angle(normals: Floats) -> float:

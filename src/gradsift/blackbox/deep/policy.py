@@ -50,6 +50,7 @@ class DeepPolicy:
     rows_per_unknown: tuple[float, ...] = (2.0, 5.0)
     promising: float = 0.05  # of the spread: left by the best, for which more vertices are worth asking (guess)
     patience: float = 3e-2  # least gain of 15 steps together; "20; 20,8": at 1e-3 none more finishes, in twice the time
+    single: float = 5e-3  # of the spread: left by a student that goes on in double precision (guess)
     near_rows: float = 4.0  # the same near the origin, where slopes and offsets are unknowns, too; "10; 8,6,4"
     near_floor: float = 1e-7  # of the spread: what the planes' own errors leave there; "10; 8,6,4": 4e-8
     few: float = 1.4  # sign patterns per unknown below which near points stand in for vertices (guess)
@@ -63,6 +64,8 @@ class DeepPolicy:
     candidates: int = 16  # random units for each one that is added (guess)
     lengths: tuple[float, float] = (0.8, 2.0)  # of the rows of random units (guess)
     stalled: float = 1e-9  # of the spread: the same, left where steps are too ill conditioned to go on (guess)
+    surer: float = 0.1  # of what the best before leaves: left by a stalled one that all layers at once judge (guess)
+    faint_left: float = 1e-6  # the same, left by the best of all, that only faint units explain (guess)
     nearly: float = 3e-4  # of the spread: left by an unfinished student that thinning may finish (guess)
     runs: int = 6  # of each size with several layers (guess)
     fresh_runs: int = 3  # of each size with one layer, before students are raised on what these agree on (guess)
@@ -76,7 +79,9 @@ class DeepPolicy:
     longest_raised: float = 6.0  # of their rows in small students; CANYON-B "AT18"; "20; 20,20": too long in large ones
     hopes: int = 3  # units that an unfinished student may do without, tried at a time (guess)
     step_work: float = 5e7  # multiplications in the time that a step costs anyway (guess)
-    most_work: float = 3e12  # multiplications of all students together: some minutes; CANYON-B x 10 (guess)
+    most_work: float = 1.2e12  # multiplications of all students together, in single precision half: a minute (guess)
+    most_work_near: float = 2.4e12  # the same, where the best leaves less than `near_end`; CANYON-B "NO325"
+    near_end: float = 0.01  # guess
     runs_small: int = 8  # of sizes below `small` in sum
     small: int = 9
     runs_unlikely: int = 2  # of several layers above the first, as long as one may do (guess)
@@ -90,6 +95,8 @@ class DeepPolicy:
     )  # fmt: skip
 
     # All layers at once.
+    faint: float = 1e-3  # of the spread: what a unit adds that may be at rest with a larger weight (guess)
+    raised_weights: tuple[float, ...] = (10.0, 1000.0)  # factors of that weight; CANYON-B "AT12"
     valley_steps: int = 400  # where Gauss-Newton stops on the way (guess)
     valley_patience: float = 1e-4  # "trained logistic" 8,6,4 on wine, seed 880: 3e-3 stops on the way, too
     near_per_unit: float = 2.0  # near points for each unit of the first layer, in each round (guess)

@@ -52,6 +52,14 @@ class _Near(NamedTuple):
     y: Floats
 
 
+class Judges(NamedTuple):
+    """Say of a student that explains its rows whether it is the one, and of one that stalled just above rounding
+    whether it leads to the answers all the same."""
+
+    passes: Callable[[Pupil], bool]
+    leads_on: Callable[[Pupil], bool]
+
+
 class _Class:
     """The answers at hand and the best student so far."""
 
@@ -61,10 +69,10 @@ class _Class:
         first: FirstLayer,
         radius: float,
         g: Activation,
-        passes: Callable[[Pupil], bool],
+        judges: Judges,
         rng: np.random.Generator,
     ) -> None:
-        self.ledger, self.first, self.radius, self.g, self.passes, self.rng = ledger, first, radius, g, passes, rng
+        self.ledger, self.first, self.radius, self.g, self.judges, self.rng = ledger, first, radius, g, judges, rng
         self.vertices = known_vertices(ledger, first, 0.5 * radius)
         self.near = _Near(np.empty((0, ledger.n_features)), np.empty(0))
         self.best: Pupil | None = None
@@ -96,7 +104,8 @@ class _Class:
     @property
     def tired(self) -> bool:
         """Whether all students together have worked enough."""
-        return self.work > POLICY.most_work
+        near = self.best is not None and self.best.rms < POLICY.near_end
+        return self.work > (POLICY.most_work_near if near else POLICY.most_work)
 
     def on_points(self, widths: tuple[int, ...], n_runs: int) -> bool:
         """Train students with a front on points near the origin and on vertices; True if one explains them."""
@@ -128,13 +137,19 @@ class _Class:
             if target < pupil.rms < POLICY.nearly:
                 pupil = thin_out(pupil, X, y, self.g, target, loose=3.0)
             self.work += pupil.work
-            if self.best is None or pupil.rms < self.best.rms:
+            before = np.inf if self.best is None else self.best.rms
+            if pupil.rms < before:
                 self.best = _scaled(pupil, mean, spread)
             if pupil.rms <= 3 * target:
                 thinned = _scaled(thin_out(pupil, X, y, self.g, 3 * target), mean, spread)
                 self.work += thinned.work - pupil.work
-                if self.passes(thinned):
+                if self.judges.passes(thinned):
                     self.best = thinned
+                    return True
+            elif front is None and pupil.rms < min(POLICY.stalled, POLICY.surer * before):
+                stalled = _scaled(pupil, mean, spread)
+                if self.judges.leads_on(stalled):
+                    self.best = stalled
                     return True
             if self.tired:
                 break
@@ -179,7 +194,7 @@ def teach(
     radius: float,
     g: Activation,
     n_layers: int | None,
-    passes: Callable[[Pupil], bool],
+    judges: Judges,
     rng: np.random.Generator,
 ) -> Taught:
     """Find the layers above the first by students of growing size.
@@ -188,13 +203,16 @@ def teach(
     ----------
     n_layers : int or None
         Hidden layers of the whole network, if they are given.
-    passes : callable
-        Says of a student that explains its rows whether it is the one; else others are tried.
+    judges : Judges
+        Others are tried where these say no.
     """
-    room = _Class(ledger, first, radius, g, passes, rng)
+    room = _Class(ledger, first, radius, g, judges, rng)
     explained, widest = False, max(POLICY.small, POLICY.widest[0] + POLICY.widest[1] * len(first))
+    hopeless = False  # of one layer above the first
     for sizes in POLICY.students:
         if (n_layers is not None and len(sizes) != n_layers - 1) or sum(sizes) > widest:
+            continue
+        if hopeless and len(sizes) == 1:
             continue
         n_runs = POLICY.runs_small if sum(sizes) < POLICY.small else POLICY.runs
         needed = POLICY.few * n_unknowns(len(first), sizes)
@@ -205,11 +223,12 @@ def teach(
         else:
             unlikely = len(sizes) > 1 and n_layers is None
             explained = room.on_vertices(sizes, POLICY.runs_unlikely if unlikely else n_runs)
-            if not explained and len(sizes) > 1 and sum(sizes) >= POLICY.last_resort:
+            if not (explained or hopeless) and len(sizes) > 1 and sum(sizes) >= POLICY.last_resort:
                 explained = room.on_points(sizes, n_runs)
-        hopeless = room.best is not None and room.best.rms > POLICY.hopeless
-        if explained or room.tired or (hopeless and sum(sizes) >= max(POLICY.large, len(first) + POLICY.beyond)):
+        if explained or room.tired:
             break
+        large = sum(sizes) >= max(POLICY.large, len(first) + POLICY.beyond)
+        hopeless = large and room.best is not None and room.best.rms > POLICY.hopeless
     if room.best is not None and room.best.rms < POLICY.stalled:
         explained = True  # all layers at once will tell
     if room.best is None:

@@ -11,7 +11,7 @@ from ...checking import Floats
 from ...network import Network
 from ..links import Link
 
-__all__ = ["Layers", "Passed", "jacobian", "pass_through", "to_network", "to_vector", "with_vector"]
+__all__ = ["Layers", "Passed", "canonical", "jacobian", "pass_through", "to_network", "to_vector", "with_vector"]
 
 # (W (out, in), b (out,)) of every layer, the output with one row last.
 Layers = list[tuple[Floats, Floats]]
@@ -57,7 +57,7 @@ def jacobian(passed: Passed) -> Floats:
     blocks = []
     for inputs, slopes in zip(passed.inputs, passed.slopes):
         blocks += [(slopes[:, :, None] * inputs[:, None, :]).reshape(n, -1), slopes]
-    return np.concatenate([*blocks, passed.inputs[-1], np.ones((n, 1))], axis=1)
+    return np.concatenate([*blocks, passed.inputs[-1], np.ones((n, 1), passed.values.dtype)], axis=1)
 
 
 def to_vector(layers: Layers) -> Floats:
@@ -73,6 +73,18 @@ def with_vector(layers: Layers, vector: Floats) -> Layers:
         at += weights.size
         found.append((W, vector[at : at + offsets.size]))
         at += offsets.size
+    return found
+
+
+def canonical(layers: Layers) -> Layers:
+    """Return the layers in the order and with the signs of a canonical network, so that errors go with its units."""
+    found = list(layers)
+    for number in reversed(range(len(layers) - 1)):
+        (W, b), (V, c) = found[number], found[number + 1]
+        signs = np.where(V[np.abs(V).argmax(axis=0), np.arange(V.shape[1])] < 0, -1.0, 1.0)
+        order = np.argsort(-np.linalg.norm(V, axis=0), kind="stable")
+        found[number] = (signs[order, None] * W[order], signs[order] * b[order])
+        found[number + 1] = (V[:, order] * signs[order], c)
     return found
 
 

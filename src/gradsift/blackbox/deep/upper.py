@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -64,7 +64,30 @@ def train(
     layers: Layers, X: Floats, y: Floats, g: Activation, most_steps: int, target: float, front: Front | None = None,
     patience: float = POLICY.patience,
 ) -> Pupil:  # fmt: skip
-    """Fit all parameters from this start; X are signs, or heights where there is a front."""
+    """Fit all parameters from this start; X are signs, or heights where there is a front.
+
+    On signs, the first part of the way down goes in single precision, which takes half the time.
+    """
+    if front is not None:
+        return _trained(layers, X, y, g, most_steps, target, front, patience)
+    x32, y32 = np.asarray(X, dtype="f4"), np.asarray(y, dtype="f4")
+    begun = _trained(_in(np.float32, layers), x32, y32, g, most_steps, max(POLICY.single, target), None, patience)
+    begun = replace(begun, layers=_in(np.float64, begun.layers), work=0.5 * begun.work)
+    if not target < begun.rms <= POLICY.single:
+        return begun
+    found = _trained(begun.layers, X, y, g, most_steps, target, None, patience)
+    return replace(found, work=found.work + begun.work)
+
+
+def _in(precision: type[np.floating[Any]], layers: Layers) -> Layers:
+    return [(W.astype(precision), b.astype(precision)) for W, b in layers]
+
+
+def _trained(
+    layers: Layers, X: Floats, y: Floats, g: Activation, most_steps: int, target: float, front: Front | None,
+    patience: float,
+) -> Pupil:  # fmt: skip
+    """Fit all parameters in the precision of the rows."""
 
     def problem(theta: Floats) -> tuple[Floats, Callable[[], Floats]]:
         passed = pass_through(with_vector(layers, theta), X, g)

@@ -33,14 +33,17 @@ def how_far_off(fit: Whole, X: Floats, answers: Floats, g: Activation, eps: floa
     return float((np.abs(passed.values - answers) / allowed).max())
 
 
-def judge(fit: Whole, off: float, n_fresh: int, ledger: Ledger, limits: DeepLimits) -> Verdict:
+def judge(fit: Whole, off: float, n_fresh: int, ledger: Ledger, g: Activation, limits: DeepLimits) -> Verdict:
     """Check a fitted network against all answers, fresh ones, and its own conditioning."""
-    worst, where = _least_determined(fit)
+    missed = float(np.abs(pass_through(fit.layers, ledger.X, g).values - ledger.y).max())
+    share = missed / max(float(ledger.y.std()), 1e-300)
+    aside = fit.undetermined(limits.error_bound)
+    worst, where = _least_determined(fit, aside)
     widths = [len(b) for _, b in fit.layers[:-1]]
     shown = " and ".join(map(str, widths))
     n = sum(W.size + b.size for W, b in fit.layers)
     checks = [
-        deep.answers_met(fit.chi, fit.worst, ledger.n_stored, limits),
+        deep.answers_met(fit.chi, fit.worst, share, ledger.n_stored, limits),
         deep.foretold(off, n_fresh, limits),
         deep.every_row(worst, where, limits),
         deep.spare_answers(ledger.n_stored - n, limits),
@@ -51,14 +54,26 @@ def judge(fit: Whole, off: float, n_fresh: int, ledger: Ledger, limits: DeepLimi
         found=f"{layers} of {shown} units found",
         claim=f"all {ledger.n_stored} answers agree with {layers} of {shown} units within {fit.worst:.2g} times the "
         f"rounding error, {n_of(n_fresh, 'fresh one')} among them, and rounding explains a relative error of at most "
-        f"{worst:.1g} in any unit",
+        f"{worst:.1g} in any unit{_but_for(aside, len(widths))}",
     )
 
 
-def _least_determined(fit: Whole) -> tuple[float, str]:
-    """Return the largest relative standard error of a unit, and which unit it is."""
+def _but_for(aside: list[int], layer: int) -> str:
+    """Name the units of the last hidden layer that are at rest."""
+    if not aside:
+        return ""
+    several = len(aside) > 1
+    units = ("units " if several else "unit ") + ", ".join(str(unit + 1) for unit in aside)
+    return (
+        f" but {units} of hidden layer {layer}, at rest everywhere: only what {'they add' if several else 'it adds'} "
+        "to the answers is determined in double precision, neither parameters nor how many such units there are"
+    )
+
+
+def _least_determined(fit: Whole, aside: list[int]) -> tuple[float, str]:
+    """Return the largest relative standard error of a unit, and which unit it is; those set aside do not count."""
     worst, where = 0.0, ""
-    for number, errors in enumerate(fit.relative_errors):
+    for number, errors in enumerate(fit.errors_beside(aside)):
         if np.isnan(errors).any() or errors.max() > worst:
             unit = int(np.argmax(np.where(np.isnan(errors), np.inf, errors)))
             worst = float(np.inf if np.isnan(errors).any() else errors.max())

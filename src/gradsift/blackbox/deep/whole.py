@@ -16,12 +16,23 @@ from .descent import descend
 from .policy import POLICY
 from .tower import Layers, Passed, jacobian, pass_through, to_vector, with_vector
 
-__all__ = ["Whole", "factored", "fit_whole", "follow_valley", "most_telling", "roundings", "standard_errors_at"]
+__all__ = [
+    "Whole",
+    "factored",
+    "fit_whole",
+    "follow_valley",
+    "most_telling",
+    "roundings",
+    "standard_errors_at",
+    "with_faint_raised",
+]
 
 _MOST_WHOLE_STEPS = 40
 _CORRECTIONS = 3
 _WELL_CONDITIONED = 1e-6  # smallest diagonal entry of the factor, columns of length one
+_AT_REST = 0.96  # output of a unit that has only tails
 _SETTLED = 1e-3  # relative gain below which another step is not worth it
+_ROUNDED = 0.15  # root mean square over rounding errors at which nothing else is left
 
 
 @dataclass(frozen=True)
@@ -37,6 +48,9 @@ class Whole:
         Inverse of the triangular factor of the weighted Jacobian, columns scaled: covariance = inverse @ inverse.T.
     errors : (p,) array
         Standard errors of the parameters; infinite where the answers do not determine one.
+    resting : (k,) array
+        Of each unit of the last hidden layer that is at rest at all answers, its sign there; else 0. Their parameters
+        are taken to be known to their own size beforehand: else none could be told where these are not determined.
     """
 
     layers: Layers
@@ -44,6 +58,7 @@ class Whole:
     worst: float
     inverse: Floats
     errors: Floats
+    resting: Floats
 
     @property
     def relative_errors(self) -> list[Floats]:
@@ -57,6 +72,28 @@ class Whole:
             size = np.sqrt((weights**2).sum(axis=1) + offsets**2)
             with np.errstate(invalid="ignore"):
                 found.append(np.sqrt((W**2).sum(axis=1) + b**2) / size)
+        return found
+
+    def undetermined(self, bound: float) -> list[int]:
+        """Return the units of the last hidden layer that are at rest, and whose parameters are not known within a
+        relative error of `bound`: the answers show little more than one combination of them."""
+        weights = np.abs(self.layers[-1][0][0])
+        own = self.errors[-len(weights) - 1 : -1] / (weights + 1e-300)
+        open_ = np.maximum(self.relative_errors[-2], own) > bound
+        return [int(unit) for unit in np.flatnonzero((self.resting != 0) & open_)]
+
+    def errors_beside(self, aside: list[int]) -> list[Floats]:
+        """Return `relative_errors`, but for these units of the last hidden layer, whose errors are given as 0: what
+        they add to the output counts as a part of its constant."""
+        found, weights, constant = self.relative_errors, self.layers[-1][0][0], float(self.layers[-1][1][0])
+        if not aside:
+            return found
+        found[-2][aside] = 0.0
+        of_weights = self.inverse[-len(weights) - 1 : -1]
+        together = self.inverse[-1] + self.resting[aside] @ of_weights[aside]
+        kept = np.delete(np.arange(len(weights)), aside)
+        size = np.sqrt((weights[kept] ** 2).sum() + (constant + self.resting[aside] @ weights[aside]) ** 2)
+        found[-1] = np.array([np.sqrt((of_weights[kept] ** 2).sum() + (together**2).sum()) / size])
         return found
 
 
@@ -96,7 +133,7 @@ def fit_whole(layers: Layers, X: Floats, y: Floats, g: Activation, eps: float = 
     loss = float(left @ left)
     factor = factored(passed, weights, damping)
     for _ in range(_MOST_WHOLE_STEPS):
-        trial = with_vector(layers, to_vector(layers) - factor.step(left))
+        trial = _moved(layers, -factor.step(left), _at_rest(passed))
         seen = pass_through(trial, X, g)
         new_weights = 1 / roundings(seen, trial, eps)
         with np.errstate(over="ignore", invalid="ignore"):
@@ -108,14 +145,37 @@ def fit_whole(layers: Layers, X: Floats, y: Floats, g: Activation, eps: float = 
                 break
             damping = max(10 * damping, 1e-6)
         else:
-            settled = value > (1 - _SETTLED) * loss
+            settled = value > (1 - _SETTLED) * loss or value < _ROUNDED**2 * len(new)
             layers, passed, weights, left, loss, damping = trial, seen, new_weights, new, value, damping / 10
             if settled:
                 break
         factor = factored(passed, weights, damping)
     if damping > 0 or not settled:
         factor = factored(passed, weights, 0.0)
-    return _judged(layers, factor, left)
+    return _judged(layers, factor, left, _at_rest(passed))
+
+
+def _at_rest(passed: Passed) -> Floats:
+    """Return for every unit of the last hidden layer the sign that it has at all rows, far from zero; else 0, (k,)."""
+    active = passed.inputs[-1]
+    signs = np.sign(active[0])
+    return np.asarray(np.where((active * signs > _AT_REST).all(axis=0), signs, 0.0))
+
+
+def _moved(layers: Layers, step: Floats, resting: Floats) -> Layers:
+    """Return the layers after a step, bent where a unit is at rest, so that it changes what shows of such a unit as far
+    as it would change in the tangent: the output that it adds, and the logarithm of its tail v exp(-2 |b|)."""
+    moved = with_vector(layers, to_vector(layers) + step)
+    if not resting.any():
+        return moved
+    change = with_vector(layers, step)
+    v, more = layers[-1][0][0], np.where(resting != 0, change[-1][0][0], 0.0)
+    rate = np.divide(more, v, out=np.zeros_like(v), where=v != 0)
+    grown = np.clip(rate, -1, 1)  # of log |v|
+    lost = more - v * np.expm1(grown)
+    W, b = moved[-2]
+    V, c = moved[-1]
+    return [*moved[:-2], (W, b + 0.5 * resting * (grown - rate)), (V - lost, c + resting @ lost)]
 
 
 def follow_valley(layers: Layers, X: Floats, y: Floats, g: Activation, eps: float = EPS) -> Layers:
@@ -129,6 +189,22 @@ def follow_valley(layers: Layers, X: Floats, y: Floats, g: Activation, eps: floa
 
     found = descend(problem, to_vector(layers), POLICY.valley_steps, 1.0, POLICY.valley_patience)
     return with_vector(layers, found.parameters)
+
+
+def with_faint_raised(layers: Layers, X: Floats, y: Floats, g: Activation, factor: float) -> Layers | None:
+    """Return the layers with larger output weights of faint units, nearer to rest in the same tails; None if none is.
+
+    A faint unit was fitted to the tail of one at rest, which tells nothing of its weight; one that is too small is a
+    local minimum, and one that is too large is not.
+    """
+    active = pass_through(layers, X, g).inputs[-1]
+    *below, (W, b), (V, c) = layers
+    faint = np.abs(V[0]) * np.ptp(active, axis=0) < POLICY.faint * y.std()
+    if not faint.any():
+        return None
+    signs = np.where(faint, np.sign(np.median(active, axis=0)), 0.0)
+    larger = np.where(faint, factor, 1.0)
+    return [*below, (W, b + 0.5 * signs * np.log(larger)), (V * larger, c + (V * (1 - larger)) @ signs)]
 
 
 def factored(passed: Passed, weights: Floats, damping: float) -> _Factor:
@@ -153,14 +229,48 @@ def factored(passed: Passed, weights: Floats, damping: float) -> _Factor:
     return _Factor(R, scale, J)
 
 
-def _judged(layers: Layers, factor: _Factor, left: Floats) -> Whole:
+def _judged(layers: Layers, factor: _Factor, left: Floats, resting: Floats) -> Whole:
     """Return the fit with its standard errors; the factor may be that of the last step before."""
-    R, scale = factor.R, factor.scale
+    R, scale, turned = factor.R, factor.scale, None
+    if resting.any():
+        turned = _turned(layers, resting)
+        R, scale = _with_sizes_known(factor.J * scale @ turned, layers, resting)
     inverse, errors = np.full(R.shape, np.inf), np.full(len(scale), np.inf)
     if not (np.abs(np.diag(R)) < 1e-13).any() and np.isfinite(R).all():
         inverse = solve_triangular(R, np.eye(len(R)), check_finite=False) / scale[:, None]
+        inverse = inverse if turned is None else turned @ inverse
         errors = np.sqrt((inverse**2).sum(axis=1))
-    return Whole(layers, float(np.sqrt(np.mean(left**2))), float(np.abs(left).max()), inverse, errors)
+    return Whole(layers, float(np.sqrt(np.mean(left**2))), float(np.abs(left).max()), inverse, errors, resting)
+
+
+def _turned(layers: Layers, resting: Floats) -> Floats:
+    """Return the parameters by other ones (p, p): where the output weight v of a unit at rest changes, its offset and
+    the constant change so that v exp(-2 |b|) and what it adds to the output stay as they are."""
+    v = layers[-1][0][0]
+    p, k = sum(W.size + b.size for W, b in layers), len(v)
+    found = np.eye(p)
+    for unit in np.flatnonzero((resting != 0) & (v != 0)):
+        at = p - 1 - k + unit
+        found[p - 1, at] = -resting[unit]
+        found[p - 1 - 2 * k + unit, at] = 0.5 * resting[unit] / v[unit]
+    return found
+
+
+def _with_sizes_known(J: Floats, layers: Layers, resting: Floats) -> tuple[Floats, Floats]:
+    """Return the triangular factor of J with scaled columns, and a row more for each parameter of units at rest, which
+    is known to the size of its unit; and the scale."""
+    (W, b), (V, _) = layers[-2:]
+    known = np.zeros(J.shape[1])
+    still = resting != 0
+    of_unit = still / (np.sqrt((W**2).sum(axis=1) + b**2) + 1e-300)
+    above = V.shape[1] + 1
+    known[-above:-1] = still / (np.abs(V[0]) + 1e-300)
+    known[-above - len(b) : -above] = of_unit
+    known[-above - len(b) - W.size : -above - len(b)] = np.repeat(of_unit, W.shape[1])
+    J = np.concatenate([J, np.diag(known)[known > 0]])
+    scale = np.linalg.norm(J, axis=0)
+    scale[scale == 0] = 1.0
+    return np.asarray(qr(J / scale, mode="r", check_finite=False)[0][: J.shape[1]]), scale
 
 
 def standard_errors_at(fit: Whole, X: Floats, g: Activation) -> Floats:
