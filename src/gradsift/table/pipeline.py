@@ -79,8 +79,9 @@ def search(
         ``alpha ** -0.5``; for labels ``slope_l w_lj sd_j`` has it. On a straight line that is ridge regression, with
         one component logistic regression with a ridge.
         0 is maximum likelihood; where no maximum exists (separable classes), a standard deviation of 32 keeps the fit
-        finite, and nothing is certified. "auto" takes what predicts left-out rows best (one component for labels
-        needs a reason for less than 12, log-odds for less than 6 per unit and for another number of units than 5).
+        finite, and nothing is certified. "auto" takes what predicts left-out rows best (labels need a reason for
+        less than 12, several components for less than 1, log-odds for less than 12 per unit and for another number of
+        units than 5).
         Tables with fewer than three rows per parameter get "auto" where 0 was asked for, and are never certified.
     weights : {"sampling", "frequency", "precision"}
         What row weights mean: how many others a row stands for (they are scaled to mean one), how often it was seen, or

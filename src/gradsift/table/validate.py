@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from ..checking import Floats
 from ..fit import Parameters, Refined
 from ..sources import Rows
-from .one import convex
 from .problem import TableProblem
 from .settle import Effort, Progress, settle
 
@@ -32,14 +31,16 @@ _WORTH = 0.5  # standard errors by which more units must predict better than few
 _WORTH_LABELS = 1.0  # the same for labels, few of which decide; the same
 # What follows was tuned on Default, HMDA, HealthInsurance, Pima, birthwt, breast_cancer and the mixture in
 # real_tables.py, splits 11 to 13. Log-odds with a ridge, which makes spare units cheap, get five units unless another
-# number predicts better by the above: by few labels a best number is left to chance. A mixture must beat them by more.
+# number, or a mixture, predicts better by so many standard errors: by few labels a best one is left to chance.
 _USUAL_UNITS = 5
-_WORTH_MIXTURE = 2.0
+_WORTH_UNUSUAL = 2.0
+_RARER_PER_PARAMETER = 2.0  # rows of the rarer class: no more components are tried, which are too sure of themselves
 _CLEARLY_WORSE = 2.0  # standard errors: where a path of ridges is left (guess)
-# One component whose ridge is weaker than this by a factor must predict better by 0.5 nats, by its square by 2: without
-# the few labels that decide, folds ask for too weak a one (breast_cancer, shuffled folds of seeds 100 to 111). Log-odds
-# have more of a ridge the more units share them (as above).
-_USUAL, _USUAL_PER_UNIT, _FACTOR = 12.0, 6.0, 2.0
+# Labels whose ridge is weaker than this by a factor of two must be predicted better by 0.5 nats, by four by 2, and by 2
+# more for each further one: without the few labels that decide, folds ask for too weak a ridge (breast_cancer, shuffled
+# folds of seeds 100 to 111, and as above). The units of log-odds share the slopes of one: it counts once for each.
+# Several components of a mixture are steeper.
+_USUAL, _USUAL_SEVERAL, _FAR = 12.0, 1.0, 2.0
 
 
 @dataclass(frozen=True)
@@ -50,8 +51,7 @@ class CrossValidation:
     ----------
     alpha : float
         The best precision, between those of the path: a prior does not know how many rows there are, so that what is
-        best for four fifths of them is taken for all. For one component of labels, and for log-odds, a weak one must be
-        worth it.
+        best for four fifths of them is taken for all. For labels a weak one must be worth it.
     n_units : int
         The least number of units that no other one clearly beats; for log-odds with a ridge the usual one unless
         another one does.
@@ -71,7 +71,7 @@ class CrossValidation:
     def beats(self, other: CrossValidation) -> bool:
         """Tell whether it predicts the same rows better than another family by more than their scatter explains."""
         gain = other.losses - self.losses
-        return bool(_mean_over_error(gain, self.share) > _WORTH_MIXTURE)
+        return bool(_mean_over_error(gain, self.share) > _WORTH_UNUSUAL)
 
 
 def cross_validate(
@@ -110,10 +110,10 @@ def cross_validate(
             best = min(table, key=lambda number: min(table[number]))
             enough = list(table).index(best) < len(table) - _WORSE_NUMBERS
         else:
-            enough = k >= usual and k != _fewest(losses, share, worth)
+            enough = k >= usual and k != _fewest(losses, share, _WORTH_UNUSUAL)
         if enough:
             break
-    chosen = _fewest(losses, share, worth) if usual is None else _unless_beaten(usual, losses, share, worth)
+    chosen = _fewest(losses, share, worth) if usual is None else _unless_beaten(usual, losses, share)
     decisive = np.array(table[chosen])
     if n < _FEW:
         fine = _left_out(problem, chosen, _folds(problem.rows.y, _FINE_FOLDS), precisions, rng).means
@@ -123,16 +123,12 @@ def cross_validate(
 
 
 def _price_of_weakness(problem: TableProblem, n_units: int, precisions: Floats) -> Floats:
-    """Return what each ridge must predict better by than the usual one; nothing for values, and for mixtures of several
-    components, which are as steep as they like."""
-    if convex(problem, n_units):
-        usual = _USUAL
-    elif _of_log_odds(problem):
-        usual = _USUAL_PER_UNIT * n_units
-    else:
+    """Return what each ridge must predict better by than the usual one; nothing for values, whose rows all decide."""
+    if not problem.family.labels:
         return np.zeros(len(precisions))
-    weaker = np.maximum(0.0, np.log(usual / precisions) / np.log(_FACTOR))
-    return np.asarray(0.5 * weaker**2 / problem.mass)
+    usual = _USUAL * n_units if _of_log_odds(problem) or n_units == 1 else _USUAL_SEVERAL
+    halvings = np.maximum(0.0, np.log2(usual / precisions))
+    return np.asarray(np.where(halvings < _FAR, 0.5 * halvings**2, _FAR * (halvings - 0.5 * _FAR)) / problem.mass)
 
 
 def _of_log_odds(problem: TableProblem) -> bool:
@@ -209,6 +205,10 @@ class _Part:
 def _affordable(problem: TableProblem) -> list[int]:
     """Return the numbers of units to be compared: as many as there are rows for, at least one."""
     most = problem.mass / _ROWS_PER_PARAMETER
+    if problem.family.simplex:
+        share = _shares(problem)
+        rarer = min(float(share[problem.rows.y > 0].sum()), float(share[problem.rows.y < 0].sum()))
+        most = rarer * problem.mass / _RARER_PER_PARAMETER
     return [k for k in _NUMBERS if k == 1 or problem.family.n_parameters(k, problem.n_features) <= most]
 
 
@@ -225,10 +225,10 @@ def _usual(problem: TableProblem, tried: Sequence[int]) -> int | None:
     return max((k for k in tried if k <= _USUAL_UNITS), default=tried[0])
 
 
-def _unless_beaten(usual: int, losses: dict[int, Floats], share: Floats, worth: float) -> int:
-    """Return the usual number of units, or the best one where that beats it by more standard errors than that."""
+def _unless_beaten(usual: int, losses: dict[int, Floats], share: Floats) -> int:
+    """Return the usual number of units, or the best one where that clearly beats it."""
     best = min(losses, key=lambda k: float(share @ losses[k]))
-    return best if _mean_over_error(losses[usual] - losses[best], share) > worth else usual
+    return best if _mean_over_error(losses[usual] - losses[best], share) > _WORTH_UNUSUAL else usual
 
 
 def _mean_over_error(values: Floats, share: Floats) -> float:
