@@ -90,7 +90,8 @@ def test_a_ridge_for_one_component_is_not_weak_where_left_out_rows_say_little():
     fit = gs.SigmoidMixtureClassifier(1, alpha="auto", random_state=0).fit(X, y).fit_
     losses = 1200 * np.array(fit.diagnostics["cross_validation"][1])
     path = np.geomspace(1e-5, 100.0, 15) * 1200 * 0.8
-    chosen = path[np.argmin(losses + 0.5 * np.maximum(0, np.log2(12 / path)) ** 2)]
+    halvings = np.maximum(0, np.log2(12 / path))
+    chosen = path[np.argmin(losses + np.where(halvings < 2, 0.5 * halvings**2, 2 * (halvings - 1)))]
     assert path[np.argmin(losses)] < 3 < 12 <= 1.5 * chosen
     assert abs(np.log(fit.choices.alpha / chosen)) < 0.5 * np.log(path[1] / path[0])
 
@@ -239,6 +240,37 @@ def test_left_out_rows_or_bic_choose_the_link():
     mixture = gs.SigmoidCombination([[1, 0, 0], [0, 1, 0]], [0.6, 0.4], 4.0)
     for table, link in (((X, y), "logit"), (mixture.sample(1000, noise="labels", rng=1), "identity")):
         assert gs.SigmoidMixtureClassifier(2, link="auto", random_state=0).fit(*table).link_ == link
+
+
+def test_log_odds_with_a_chosen_ridge_have_five_units_unless_another_number_clearly_predicts_better():
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((150, 3))
+    y = rng.uniform(size=150) < 1 / (1 + np.exp(-X[:, 0]))
+    straight = gs.SigmoidMixtureClassifier(link="logit", alpha="auto", random_state=0).fit(X, y).fit_
+    assert straight.n_units == 5
+    assert straight.choices.alpha > 12  # so strong that all are one line
+    best = {k: min(losses) for k, losses in straight.diagnostics["cross_validation"].items()}
+    assert sorted(best) == [1, 2, 3, 5]
+    assert max(best.values()) - min(best.values()) < 0.02  # nothing tells them apart
+    # Without a ridge spare units are no bargain: the fewest that no other number clearly beats.
+    fewest = gs.SigmoidMixtureClassifier("cv", link="logit", random_state=0).fit(X, y).fit_
+    assert fewest.n_units == 1
+    bump, classes, _ = _bump(1, 250)
+    assert gs.SigmoidMixtureClassifier(link="logit", alpha="auto", random_state=0).fit(bump, classes).fit_.n_units == 2
+
+
+def test_a_path_of_ridges_that_is_left_early_ends_where_the_whole_one_does(monkeypatch):
+    X, y, _ = _bump(2, 200)
+    left = gs.SigmoidMixtureClassifier(2, link="logit", alpha="auto", random_state=0).fit(X, y).fit_
+    monkeypatch.setattr("gradsift.table.validate._CLEARLY_WORSE", np.inf)
+    whole = gs.SigmoidMixtureClassifier(2, link="logit", alpha="auto", random_state=0).fit(X, y).fit_
+    assert whole.choices.alpha == left.choices.alpha
+    some, every = (np.array(fit.diagnostics["cross_validation"][2]) for fit in (left, whole))
+    tried = np.isfinite(some)
+    assert 3 <= tried.sum() < len(every)
+    np.testing.assert_array_equal(some[tried], every[tried])
+    assert np.isfinite(every).all()
+    assert every[~tried].min() > every.min() + 0.01
 
 
 def test_straight_log_odds_are_those_of_logistic_regression_and_no_unit_is_claimed():

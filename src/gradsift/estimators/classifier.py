@@ -37,8 +37,8 @@ class SigmoidMixtureClassifier(ClassifierMixin, SigmoidEstimator):
         "auto" fits them when that lowers BIC, and always with ``link="logit"``.
     link : {"identity", "logit", "auto"}
         Whether r(x) is the mean of the labels -1 and +1 (a mixture), or their log-odds, with an intercept and free
-        weights. "auto" takes log-odds where they predict left-out rows clearly better (``alpha="auto"``), or have the
-        lower BIC.
+        weights. "auto" takes log-odds unless a mixture predicts left-out rows clearly better (``alpha="auto"``), or has
+        the lower BIC. Log-odds with ``alpha="auto"`` get five units unless another number predicts clearly better.
     max_units : int
         Where the choice of a number ends, unless the criterion still falls there: then at three times as many.
     alpha : float or "auto"

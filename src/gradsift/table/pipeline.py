@@ -65,8 +65,8 @@ def search(
         from the origin), both families are fitted and compared. With link="logit" it fits them.
     link : {"identity", "logit", "auto"}
         Of labels. "identity": their mean is r(x), weights on the simplex (a mixture of classifiers). "logit": their
-        log-odds are r(x), weights free. "auto" takes "logit" where it predicts left-out rows clearly better (if alpha
-        or the number of units is chosen by them), or has the lower BIC.
+        log-odds are r(x), weights free. "auto" takes "logit" unless a mixture predicts left-out rows clearly better (if
+        alpha or the number of units is chosen by them), or has the lower BIC.
     max_units : int
         Where the choice of k ends, unless the criterion still falls there: then at three times as many.
     n_starts, max_rounds : int
@@ -79,9 +79,10 @@ def search(
         ``alpha ** -0.5``; for labels ``slope_l w_lj sd_j`` has it. On a straight line that is ridge regression, with
         one component logistic regression with a ridge.
         0 is maximum likelihood; where no maximum exists (separable classes), a standard deviation of 32 keeps the fit
-        finite, and nothing is certified. "auto" takes what predicts left-out rows best (one component for labels
-        needs a reason for less than 12). Tables with fewer than three rows per parameter get "auto" where 0 was asked
-        for, and are never certified.
+        finite, and nothing is certified. "auto" takes what predicts left-out rows best (labels need a reason for
+        less than 12, several components for less than 1, log-odds for less than 12 per unit and for another number of
+        units than 5).
+        Tables with fewer than three rows per parameter get "auto" where 0 was asked for, and are never certified.
     weights : {"sampling", "frequency", "precision"}
         What row weights mean: how many others a row stands for (they are scaled to mean one), how often it was seen, or
         one over its variance (scaled to mean one too).
@@ -113,7 +114,7 @@ def search(
         rng.bit_generator.state = state  # so that all leave out the same rows
         family = _first_family(source, activation, labels_taken, slopes, offsets, intercept, one)
         found.append(walk.best(family, _wider_family(family, offsets, intercept)))
-    best = found[-1] if len(found) > 1 and found[-1].beats(found[0]) else found[0]
+    best = found[0] if len(found) == 1 or found[0].beats(found[1]) else found[1]
     return finish(source, best.problem, best.chosen.settled, _notes(best.problem, labels), best.validation, rng)
 
 
@@ -126,10 +127,10 @@ class _Found(NamedTuple):
     partial: bool
 
     def beats(self, other: _Found) -> bool:
-        """Tell whether it predicts left-out rows clearly better; where none were, whether its criterion is lower."""
+        """Tell whether it predicts left-out rows clearly better; where none were, whether its criterion is as low."""
         if self.validation is not None and other.validation is not None:
             return self.validation.beats(other.validation)
-        return self.score() < other.score()
+        return self.score() <= other.score()
 
     def score(self) -> float:
         """Return its criterion, comparable between families. One pass with curvature."""
@@ -165,9 +166,11 @@ class _Walk(NamedTuple):
         if by_folds or problem.room() < (n_units or 1):
             if wider is not None:
                 return self.find(wider, None)
-            validation = cross_validate(problem, None if n_units is None else [n_units], self.rng, self.progress)
+            numbers = None if n_units is None else [n_units]
+            chosen_ridge = self.choices.alpha == "auto"
+            validation = cross_validate(problem, numbers, self.rng, self.progress, for_ridge=chosen_ridge)
             n_units = validation.n_units
-            if self.choices.alpha == "auto" or (self.choices.alpha == 0 and problem.room() < n_units):
+            if chosen_ridge or (self.choices.alpha == 0 and problem.room() < n_units):
                 problem = problem.regularised(validation.alpha)
         if n_units is None:
             chosen = choose_units(problem, self.max_units, self.effort, self.rng, wider, self.progress)

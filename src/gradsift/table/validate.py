@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..checking import Floats
-from ..fit import Parameters
+from ..fit import Parameters, Refined
 from ..sources import Rows
-from .one import convex
 from .problem import TableProblem
 from .settle import Effort, Progress, settle
 
 __all__ = ["CrossValidation", "cross_validate"]
 
 _FOLDS, _FINE_FOLDS = 5, 10
-_FEW = 1000  # rows: below, finer folds choose the ridge (breast_cancer in real_tables.py, split 77)
+_FEW = 1000  # rows: below, finer folds help to choose the ridge (breast_cancer in real_tables.py, split 77)
 _PER_ROW = tuple(float(v) for v in np.geomspace(1e-5, 100.0, 15))  # precisions over the weight of the rows of a fit
 _MIDDLE = 5  # place in the path at which a search is made; its neighbours begin where it ended
 _STRONG = 9  # place in the path for tables too small for folds (guess)
@@ -28,10 +28,19 @@ _WORSE_NUMBERS = (
 )
 _ROWS_PER_PARAMETER = 2.0  # no more units are tried; the same
 _WORTH = 0.5  # standard errors by which more units must predict better than fewer; the same
-_WORTH_LABELS = 1.0  # the same for labels, few of which decide, and for log-odds against a mixture; the same
-# One component whose ridge is weaker than this by a factor must predict better by 0.5 nats, by its square by 2: without
-# the few labels that decide, folds ask for too weak a one (breast_cancer, shuffled folds of seeds 100 to 111).
-_USUAL, _FACTOR = 12.0, 2.0
+_WORTH_LABELS = 1.0  # the same for labels, few of which decide; the same
+# What follows was tuned on Default, HMDA, HealthInsurance, Pima, birthwt, breast_cancer and the mixture in
+# real_tables.py, splits 11 to 13. Log-odds with a ridge, which makes spare units cheap, get five units unless another
+# number, or a mixture, predicts better by so many standard errors: by few labels a best one is left to chance.
+_USUAL_UNITS = 5
+_WORTH_UNUSUAL = 2.0
+_RARER_PER_PARAMETER = 2.0  # rows of the rarer class: no more components are tried, which are too sure of themselves
+_CLEARLY_WORSE = 2.0  # standard errors: where a path of ridges is left (guess)
+# Labels whose ridge is weaker than this by a factor of two must be predicted better by 0.5 nats, by four by 2, and by 2
+# more for each further one: without the few labels that decide, folds ask for too weak a ridge (breast_cancer, shuffled
+# folds of seeds 100 to 111, and as above). The units of log-odds share the slopes of one: it counts once for each.
+# Several components of a mixture are steeper.
+_USUAL, _USUAL_SEVERAL, _FAR = 12.0, 1.0, 2.0
 
 
 @dataclass(frozen=True)
@@ -42,12 +51,13 @@ class CrossValidation:
     ----------
     alpha : float
         The best precision, between those of the path: a prior does not know how many rows there are, so that what is
-        best for four fifths of them is taken for all. For one component of labels a weak one must be worth it.
+        best for four fifths of them is taken for all. For labels a weak one must be worth it.
     n_units : int
-        The least number of units that no other one clearly beats.
+        The least number of units that no other one clearly beats; for log-odds with a ridge the usual one unless
+        another one does.
     table : dict
         Mean loss of left-out rows by number of units, one entry per precision: squares of the target's standard
-        deviation, or nats.
+        deviation, or nats; infinite beyond precisions that clearly predict worse.
     losses, share : (n,) arrays
         The same for each row, with the chosen ridge and number of units, and its share of all weight.
     """
@@ -61,46 +71,68 @@ class CrossValidation:
     def beats(self, other: CrossValidation) -> bool:
         """Tell whether it predicts the same rows better than another family by more than their scatter explains."""
         gain = other.losses - self.losses
-        return bool(_mean_over_error(gain, self.share) > _WORTH_LABELS)
+        return bool(_mean_over_error(gain, self.share) > _WORTH_UNUSUAL)
 
 
 def cross_validate(
-    problem: TableProblem, numbers: Sequence[int] | None, rng: np.random.Generator, progress: Progress | None = None
+    problem: TableProblem,
+    numbers: Sequence[int] | None,
+    rng: np.random.Generator,
+    progress: Progress | None = None,
+    *,
+    for_ridge: bool,
 ) -> CrossValidation:
-    """Choose the ridge and, when `numbers` is None, the number of units.
+    """Choose the ridge and, when `numbers` is None, the number of units; `for_ridge` tells whether the ridge is used.
 
-    Each number of units costs one small search and fourteen polishes per fold. More units are tried, as far as there
-    are rows for their parameters, until the last two numbers did worse. Where rows are few, ten folds choose the ridge.
-    Folds are alike in their targets; equal rows, merged, are left out together.
+    Each number of units costs one small search and at most fourteen polishes per fold. More units are tried, as far as
+    there are rows for their parameters, until the last two numbers did worse (more than the usual number for log-odds,
+    only while each clearly does better). Where rows are few, ten folds help to choose the ridge. Folds are alike in
+    their targets; equal rows, merged, are left out together.
     """
     n = len(problem.rows.y)
     precisions = np.array(_PER_ROW) * problem.mass * (1 - 1 / _FOLDS)
     tried = _affordable(problem) if numbers is None else numbers
     if n < 2 * _FOLDS:
         return CrossValidation(float(precisions[_STRONG]), tried[0])
-    weight = np.ones(n) if problem.rows.weight is None else problem.rows.weight
-    share = weight / weight.sum()
+    share = _shares(problem)
     folds = _folds(problem.rows.y, _FOLDS)
+    usual = _usual(problem, tried) if for_ridge else None
+    worth = _WORTH_LABELS if problem.family.labels else _WORTH
     losses: dict[int, Floats] = {}  # at the best precision, row by row
     table: dict[int, list[float]] = {}
     for k in tried:
         if progress is not None:
             progress("cross-validation", len(losses), len(tried))
-        each = _left_out(problem, k, folds, precisions, rng)
-        table[k] = (each @ share).tolist()
-        losses[k] = each[int(np.argmin(table[k]))]
-        best = min(table, key=lambda number: min(table[number]))
-        if list(table).index(best) < len(table) - _WORSE_NUMBERS:
+        each, means = _left_out(problem, k, folds, precisions, rng)
+        table[k] = means.tolist()
+        losses[k] = each[int(np.argmin(means + _price_of_weakness(problem, k, precisions)))]
+        if usual is None:
+            best = min(table, key=lambda number: min(table[number]))
+            enough = list(table).index(best) < len(table) - _WORSE_NUMBERS
+        else:
+            enough = k >= usual and k != _fewest(losses, share, _WORTH_UNUSUAL)
+        if enough:
             break
-    chosen = _fewest(losses, share, _WORTH_LABELS if problem.family.labels else _WORTH)
+    chosen = _fewest(losses, share, worth) if usual is None else _unless_beaten(usual, losses, share)
     decisive = np.array(table[chosen])
     if n < _FEW:
-        precisions = precisions * (1 - 1 / _FINE_FOLDS) / (1 - 1 / _FOLDS)
-        decisive = _left_out(problem, chosen, _folds(problem.rows.y, _FINE_FOLDS), precisions, rng) @ share
-    if convex(problem, chosen):  # of more components, or of log-odds, nothing is usual
-        weaker = np.maximum(0.0, np.log(_USUAL / precisions) / np.log(_FACTOR))
-        decisive = decisive + 0.5 * weaker**2 / problem.mass
+        fine = _left_out(problem, chosen, _folds(problem.rows.y, _FINE_FOLDS), precisions, rng).means
+        decisive = 0.5 * (decisive + fine)
+    decisive = decisive + _price_of_weakness(problem, chosen, precisions)
     return CrossValidation(_between(precisions, decisive), chosen, table, losses[chosen], share)
+
+
+def _price_of_weakness(problem: TableProblem, n_units: int, precisions: Floats) -> Floats:
+    """Return what each ridge must predict better by than the usual one; nothing for values, whose rows all decide."""
+    if not problem.family.labels:
+        return np.zeros(len(precisions))
+    usual = _USUAL * n_units if _of_log_odds(problem) or n_units == 1 else _USUAL_SEVERAL
+    halvings = np.maximum(0.0, np.log2(usual / precisions))
+    return np.asarray(np.where(halvings < _FAR, 0.5 * halvings**2, _FAR * (halvings - 0.5 * _FAR)) / problem.mass)
+
+
+def _of_log_odds(problem: TableProblem) -> bool:
+    return problem.family.labels and not problem.family.simplex
 
 
 def _folds(y: Floats, n_folds: int) -> NDArray[np.intp]:
@@ -110,19 +142,73 @@ def _folds(y: Floats, n_folds: int) -> NDArray[np.intp]:
     return folds
 
 
+class _LeftOut(NamedTuple):
+    """Losses of rows, each left out of its fit, (precisions, n), and their means, (precisions,)."""
+
+    each: Floats
+    means: Floats
+
+
 def _left_out(
     problem: TableProblem, n_units: int, folds: NDArray[np.intp], precisions: Floats, rng: np.random.Generator
-) -> Floats:
-    """Return the losses of all rows, each left out of its fit, (precisions, n)."""
-    each = np.empty((len(precisions), len(folds)))
-    for fold in range(int(folds.max()) + 1):
-        each[:, folds == fold] = _path(problem, n_units, folds == fold, precisions, rng)
-    return each
+) -> _LeftOut:
+    """Return the losses of all rows along the path of precisions; infinite where that was left.
+
+    All folds begin with a search in the middle of the path and go on from there together, first to stronger ridges,
+    then to weaker ones, until those clearly predict worse.
+    """
+    parts = [_Part(problem, folds == fold) for fold in range(int(folds.max()) + 1)]
+    share = _shares(problem)
+    each, means = np.full((len(precisions), len(folds)), np.inf), np.full(len(precisions), np.inf)
+
+    def note(place: int, ends: list[Refined]) -> bool:
+        """Write down the losses at a place; tell whether they clearly exceed the least so far."""
+        for part, end in zip(parts, ends):
+            each[place, part.left_out] = part.losses(end.theta)
+        means[place] = float(share @ each[place])
+        return _mean_over_error(each[place] - each[int(np.argmin(means))], share) > _CLEARLY_WORSE
+
+    starts = [part.search(n_units, precisions[_MIDDLE], rng) for part in parts]
+    note(_MIDDLE, starts)
+    for places in (range(_MIDDLE + 1, len(precisions)), range(_MIDDLE - 1, -1, -1)):
+        ends = starts
+        for place in places:
+            ends = [part.polish(end, precisions[place]) for part, end in zip(parts, ends)]
+            if note(place, ends):
+                break
+    return _LeftOut(each, means)
+
+
+class _Part:
+    """Rows to fit, and those left out of them."""
+
+    def __init__(self, problem: TableProblem, left_out: NDArray[np.bool_]) -> None:
+        self.left_out = left_out
+        self.training, self.test = problem.on(_some(problem.rows, ~left_out)), _some(problem.rows, left_out)
+
+    def search(self, n_units: int, precision: float, rng: np.random.Generator) -> Refined:
+        """Return the best optimum of a quick look."""
+        return settle(self.training.regularised(float(precision)), n_units, Effort(3, 1), rng).optima.best
+
+    def polish(self, start: Refined, precision: float) -> Refined:
+        """Return the optimum that a fit becomes under another ridge."""
+        problem = self.training.regularised(float(precision))
+        return problem.polish(start.theta, tolerance=1e-2, max_iterations=20, curvature=start.equations.curvature)
+
+    def losses(self, theta: Parameters) -> Floats:
+        """Return those of the rows that were left out."""
+        family = self.training.family
+        r = family.activation.value(self.test.X @ theta.A.T + theta.b) @ theta.u + theta.c
+        return family.likelihood.losses(r, self.test.y)
 
 
 def _affordable(problem: TableProblem) -> list[int]:
     """Return the numbers of units to be compared: as many as there are rows for, at least one."""
     most = problem.mass / _ROWS_PER_PARAMETER
+    if problem.family.simplex:
+        share = _shares(problem)
+        rarer = min(float(share[problem.rows.y > 0].sum()), float(share[problem.rows.y < 0].sum()))
+        most = rarer * problem.mass / _RARER_PER_PARAMETER
     return [k for k in _NUMBERS if k == 1 or problem.family.n_parameters(k, problem.n_features) <= most]
 
 
@@ -130,6 +216,19 @@ def _fewest(losses: dict[int, Floats], share: Floats, worth: float) -> int:
     """Return the least number of units that no other one beats by more standard errors than that."""
     best = min(losses, key=lambda k: float(share @ losses[k]))
     return next((k for k in sorted(losses) if _mean_over_error(losses[k] - losses[best], share) <= worth), best)
+
+
+def _usual(problem: TableProblem, tried: Sequence[int]) -> int | None:
+    """Return how many units log-odds usually get, as far as there are rows for them; None for other families."""
+    if not _of_log_odds(problem):
+        return None
+    return max((k for k in tried if k <= _USUAL_UNITS), default=tried[0])
+
+
+def _unless_beaten(usual: int, losses: dict[int, Floats], share: Floats) -> int:
+    """Return the usual number of units, or the best one where that clearly beats it."""
+    best = min(losses, key=lambda k: float(share @ losses[k]))
+    return best if _mean_over_error(losses[usual] - losses[best], share) > _WORTH_UNUSUAL else usual
 
 
 def _mean_over_error(values: Floats, share: Floats) -> float:
@@ -142,34 +241,19 @@ def _mean_over_error(values: Floats, share: Floats) -> float:
 def _between(precisions: Floats, losses: Floats) -> float:
     """Return where the parabola through the lowest loss and its neighbours is lowest; an end of the path stays one."""
     place = int(losses.argmin())
-    if not 0 < place < len(losses) - 1:
+    before, here, after = (losses[place + i] if 0 <= place + i < len(losses) else np.inf for i in (-1, 0, 1))
+    if not np.isfinite(before + after):
         return float(precisions[place])
-    before, here, after = losses[place - 1 : place + 2]
     bend = before - 2 * here + after
     step = 0.5 * (before - after) / bend if bend > 0 else 0.0
     return float(precisions[place] * (precisions[1] / precisions[0]) ** step)
 
 
-def _path(
-    problem: TableProblem, n_units: int, left_out: NDArray[np.bool_], precisions: Floats, rng: np.random.Generator
-) -> Floats:
-    """Return the losses of left-out rows along the path of precisions, (precisions, rows)."""
-    train, test = _some(problem.rows, ~left_out), _some(problem.rows, left_out)
-    part = problem.on(train)
-    start = settle(part.regularised(float(precisions[_MIDDLE])), n_units, Effort(3, 1), rng).optima.best.theta
-    losses = {_MIDDLE: _losses(problem, start, test)}
-    for places in (range(_MIDDLE + 1, len(precisions)), range(_MIDDLE - 1, -1, -1)):
-        theta = start
-        for place in places:
-            theta = part.regularised(float(precisions[place])).polish(theta, tolerance=1e-2, max_iterations=20).theta
-            losses[place] = _losses(problem, theta, test)
-    return np.array([losses[place] for place in range(len(precisions))])
+def _shares(problem: TableProblem) -> Floats:
+    """Return the share of each row in all weight, (n,)."""
+    n, weight = len(problem.rows.y), problem.rows.weight
+    return np.full(n, 1 / n) if weight is None else weight / weight.sum()
 
 
 def _some(rows: Rows, which: NDArray[np.bool_]) -> Rows:
     return Rows(rows.X[which], rows.y[which], None if rows.weight is None else rows.weight[which])
-
-
-def _losses(problem: TableProblem, theta: Parameters, rows: Rows) -> Floats:
-    r = problem.family.activation.value(rows.X @ theta.A.T + theta.b) @ theta.u + theta.c
-    return problem.family.likelihood.losses(r, rows.y)
