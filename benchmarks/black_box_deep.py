@@ -1,6 +1,6 @@
 """Networks with two and three hidden layers behind a box: exact, refused, certified but wrong; queries; time.
 
-python benchmarks/black_box_deep.py [--rows random,canyon,trained,one,float32] [--share 1.0] [--first N] [--jobs 1]
+python benchmarks/black_box_deep.py [--rows random,canyon,trained,one,float32,rest] [--share 1.0] [--first N] [--jobs 1]
                                     [--resume FILE] [--seconds S] [--wheel FILE] [--save]
 
 Depth and widths are never given. A network counts as exact if its widths are right and every row of every layer is
@@ -32,7 +32,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import gradsift as gs
-from deep_networks import canyon_networks, random_deep, single_precision, trained, use_wheel
+from deep_networks import canyon_networks, random_deep, single_precision, trained, use_wheel, with_a_unit_at_rest
 from record import RESULTS, save
 from zoo.specimen import without_dead, without_resting
 
@@ -70,6 +70,8 @@ def cases(kinds: set[str], share: float) -> Iterator[Case]:
         yield from (Case("one layer", "one", (i,)) for i in range(max(1, round(20 * share))))
     if "float32" in kinds:
         yield from (Case("float32", "float32", (i,)) for i in range(max(1, round(40 * share))))
+    if "rest" in kinds:
+        yield from (Case("a unit at rest", "rest", (i,)) for i in range(max(1, round(30 * share))))
     if "canyon" in kinds:
         networks = canyon_networks()
         names = list(networks)[:: max(1, round(1 / share))]
@@ -82,6 +84,9 @@ def teacher(case: Case) -> gs.Network:
         d, widths, i = case.name if case.kind == "random" else (10, (10, 4), *case.name)
         activation = "logistic" if i % 2 and case.kind == "random" else "tanh"
         return random_deep([_TEACHERS, d, i, *widths], d, tuple(widths), activation)
+    if case.kind == "rest":
+        below = random_deep([_TEACHERS, 6, case.name[0], 8], 6, (8, 4))
+        return with_a_unit_at_rest(below, [_TEACHERS, 8, case.name[0]])
     if case.kind == "one":
         return random_deep([_TEACHERS, 10, case.name[0]], 10, (6,))
     if case.kind == "trained":

@@ -17,7 +17,15 @@ from zoo.fetch import NotFetched, members
 
 _INPUTS = {"AT": 8, "CT": 8, "NO3": 7, "PO4": 7, "SiOH4": 7, "pCO2": 8, "pH": 8}
 
-__all__ = ["NotFetched", "canyon_networks", "random_deep", "single_precision", "trained", "use_wheel"]
+__all__ = [
+    "NotFetched",
+    "canyon_networks",
+    "random_deep",
+    "single_precision",
+    "trained",
+    "use_wheel",
+    "with_a_unit_at_rest",
+]
 
 
 def random_deep(seed: list[int], d: int, widths: tuple[int, ...], activation: str = "tanh") -> gs.Network:
@@ -28,6 +36,15 @@ def random_deep(seed: list[int], d: int, widths: tuple[int, ...], activation: st
     return gs.simulate.random_network(
         d, widths, row_norms=norms, offsets=offsets, activation=activation, rng=np.random.default_rng(seed)
     )
+
+
+def with_a_unit_at_rest(network: gs.Network, seed: list[int]) -> gs.Network:
+    """Return the network with an offset of 3 to 16 in the first unit of its last hidden layer, of either sign."""
+    *below, (W, b), last = network.layers
+    rng = np.random.default_rng(seed)
+    offsets = b.copy()
+    offsets[0] = rng.choice([-1.0, 1.0]) * rng.uniform(3.0, 16.0)
+    return gs.Network([*below, (W, offsets), last], network.activation)
 
 
 _GIVEN: list[Path] = []

@@ -39,7 +39,7 @@ from gradsift.blackbox.deep.whole import (
     with_faint_raised,
 )
 from gradsift.blackbox.links import link_of
-from gradsift.checks import DEEP_COARSE
+from gradsift.checks import DEEP, DEEP_COARSE, deep
 
 TANH = get_activation("tanh")
 
@@ -288,6 +288,13 @@ def test_a_faint_unit_with_too_small_a_weight_is_raised_to_its_tail():
     np.testing.assert_allclose(pass_through(raised, X, TANH).values, y, atol=1e-12)
     assert fit_whole(raised, X, y, TANH).worst < 2 < missed.worst
     assert with_faint_raised(resting(1.0)[0], X, y, TANH, 1000.0) is None
+
+
+def test_a_faint_miss_is_laid_to_a_unit_at_rest_and_a_large_one_is_not():
+    faint, large = (deep.answers_met(1.0, 50.0, share, 100, DEEP) for share in (1e-11, 1e-2))
+    assert [faint.holds, large.holds] == [False, False]
+    assert "at rest" in faint.sentence
+    assert "at rest" not in large.sentence
 
 
 def test_layers_in_canonical_order_are_those_of_the_canonical_network():

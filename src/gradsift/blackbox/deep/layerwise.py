@@ -120,7 +120,7 @@ def _identify(
         )
     tried = ", ".join("x".join(map(str, t)) for t in dict.fromkeys(state.lesson.tried))
     cause = "more or steeper units above, nearly equal ones, or another kind of function"
-    if state.lesson.left < POLICY.faint_left:
+    if state.lesson.pupil.front is None and state.lesson.left < POLICY.faint_left:  # on vertices: no other floor
         cause = "units above that are at rest almost everywhere, or nearly equal ones"
     reason = (
         f"{len(state.first)} units of the first layer were found, but no student of its {len(state.first)} signs "

@@ -64,9 +64,10 @@ def _but_for(aside: list[int], layer: int) -> str:
         return ""
     several = len(aside) > 1
     units = ("units " if several else "unit ") + ", ".join(str(unit + 1) for unit in aside)
+    adds = "they add" if several else "it adds"
     return (
-        f" but {units} of hidden layer {layer}, at rest everywhere: only what {'they add' if several else 'it adds'} "
-        "to the answers is determined in double precision, neither parameters nor how many such units there are"
+        f" but {units} of hidden layer {layer}, at rest at all answers: only what {adds} to them is determined in "
+        "double precision, neither parameters nor how many such units there are"
     )
 
 

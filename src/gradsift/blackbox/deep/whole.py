@@ -86,7 +86,7 @@ class Whole:
         """Return `relative_errors`, but for these units of the last hidden layer, whose errors are given as 0: what
         they add to the output counts as a part of its constant."""
         found, weights, constant = self.relative_errors, self.layers[-1][0][0], float(self.layers[-1][1][0])
-        if not aside:
+        if not aside or not np.isfinite(self.inverse).all():
             return found
         found[-2][aside] = 0.0
         of_weights = self.inverse[-len(weights) - 1 : -1]
