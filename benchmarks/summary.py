@@ -144,7 +144,7 @@ def table_rows() -> Iterator[Row]:
     if r := load("real_tables"):
         splits = [r["tables"], *r.get("other_splits", {}).values()]
         real = [[row for row in tables.values() if not row["true_sum"]] for tables in splits]
-        within = " and ".join(str(sum(row["within"] for row in rows)) for rows in real)
+        within = ", ".join(f"{sum(row['within'] for row in rows)} of {len(rows)}" for rows in real)
         yield Row(f"{len(real[0])} real tables, 5 folds" + (f", {len(real)} splits" if len(real) > 1 else ""),
                   f"{within} within one standard error of the better other",
                   "linear model, tuned MLP", "", "real_tables")  # fmt: skip
