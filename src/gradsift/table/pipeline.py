@@ -80,8 +80,8 @@ def search(
         one component logistic regression with a ridge.
         0 is maximum likelihood; where no maximum exists (separable classes), a standard deviation of 32 keeps the fit
         finite, and nothing is certified. "auto" takes what predicts left-out rows best (labels need a reason for
-        less than 12, several components for less than 1, log-odds for less than 12 per unit and for another number of
-        units than 5).
+        less than 12, several components for less than 1, log-odds for less than 12 per unit). It has 8 units, for
+        log-odds 5, unless another number clearly predicts better; of a mixture the fewest that none clearly beats.
         Tables with fewer than three rows per parameter get "auto" where 0 was asked for, and are never certified.
     weights : {"sampling", "frequency", "precision"}
         What row weights mean: how many others a row stands for (they are scaled to mean one), how often it was seen, or

@@ -29,18 +29,28 @@ _WORSE_NUMBERS = (
 _ROWS_PER_PARAMETER = 2.0  # no more units are tried; the same
 _WORTH = 0.5  # standard errors by which more units must predict better than fewer; the same
 _WORTH_LABELS = 1.0  # the same for labels, few of which decide; the same
-# What follows was tuned on Default, HMDA, HealthInsurance, Pima, birthwt, breast_cancer and the mixture in
-# real_tables.py, splits 11 to 13. Log-odds with a ridge, which makes spare units cheap, get five units unless another
-# number, or a mixture, predicts better by so many standard errors: by few labels a best one is left to chance.
-_USUAL_UNITS = 5
-_WORTH_UNUSUAL = 2.0
 _RARER_PER_PARAMETER = 2.0  # rows of the rarer class: no more components are tried, which are too sure of themselves
 _CLEARLY_WORSE = 2.0  # standard errors: where a path of ridges is left (guess)
 # Labels whose ridge is weaker than this by a factor of two must be predicted better by 0.5 nats, by four by 2, and by 2
 # more for each further one: without the few labels that decide, folds ask for too weak a ridge (breast_cancer, shuffled
-# folds of seeds 100 to 111, and as above). The units of log-odds share the slopes of one: it counts once for each.
+# folds of seeds 100 to 111, and as below). The units of log-odds share the slopes of one: it counts once for each.
 # Several components of a mixture are steeper.
 _USUAL, _USUAL_SEVERAL, _FAR = 12.0, 1.0, 2.0
+
+
+class _Usual(NamedTuple):
+    """How many units a fit with a ridge gets unless another number predicts better by so many standard errors.
+
+    A ridge makes spare units cheap; the best number is left to chance where few rows decide.
+    """
+
+    n_units: int
+    worth: float
+
+
+# Tuned on Default, HMDA, HealthInsurance, Pima, birthwt, breast_cancer and the mixture, and for values on Auto, Boston,
+# CPS1985, Prestige and airquality, in real_tables.py, splits 11 to 13. A mixture must beat log-odds by as much, too.
+_LOG_ODDS, _VALUES = _Usual(5, 2.0), _Usual(8, 1.0)
 
 
 @dataclass(frozen=True)
@@ -53,8 +63,8 @@ class CrossValidation:
         The best precision, between those of the path: a prior does not know how many rows there are, so that what is
         best for four fifths of them is taken for all. For labels a weak one must be worth it.
     n_units : int
-        The least number of units that no other one clearly beats; for log-odds with a ridge the usual one unless
-        another one does.
+        The least number of units that no other one clearly beats; with a ridge, unless it is a mixture, the usual one
+        where no other one does.
     table : dict
         Mean loss of left-out rows by number of units, one entry per precision: squares of the target's standard
         deviation, or nats; infinite beyond precisions that clearly predict worse.
@@ -71,7 +81,7 @@ class CrossValidation:
     def beats(self, other: CrossValidation) -> bool:
         """Tell whether it predicts the same rows better than another family by more than their scatter explains."""
         gain = other.losses - self.losses
-        return bool(_mean_over_error(gain, self.share) > _WORTH_UNUSUAL)
+        return bool(_mean_over_error(gain, self.share) > _LOG_ODDS.worth)
 
 
 def cross_validate(
@@ -85,8 +95,8 @@ def cross_validate(
     """Choose the ridge and, when `numbers` is None, the number of units; `for_ridge` tells whether the ridge is used.
 
     Each number of units costs one small search and at most fourteen polishes per fold. More units are tried, as far as
-    there are rows for their parameters, until the last two numbers did worse (more than the usual number for log-odds,
-    only while each clearly does better). Where rows are few, ten folds help to choose the ridge. Folds are alike in
+    there are rows for their parameters, until the last two numbers did worse (more than a usual number, only while
+    each clearly does better). Where rows are few, ten folds help to choose the ridge. Folds are alike in
     their targets; equal rows, merged, are left out together.
     """
     n = len(problem.rows.y)
@@ -110,7 +120,7 @@ def cross_validate(
             best = min(table, key=lambda number: min(table[number]))
             enough = list(table).index(best) < len(table) - _WORSE_NUMBERS
         else:
-            enough = k >= usual and k != _fewest(losses, share, _WORTH_UNUSUAL)
+            enough = k >= usual.n_units and k != _fewest(losses, share, usual.worth)
         if enough:
             break
     chosen = _fewest(losses, share, worth) if usual is None else _unless_beaten(usual, losses, share)
@@ -218,17 +228,19 @@ def _fewest(losses: dict[int, Floats], share: Floats, worth: float) -> int:
     return next((k for k in sorted(losses) if _mean_over_error(losses[k] - losses[best], share) <= worth), best)
 
 
-def _usual(problem: TableProblem, tried: Sequence[int]) -> int | None:
-    """Return how many units log-odds usually get, as far as there are rows for them; None for other families."""
-    if not _of_log_odds(problem):
+def _usual(problem: TableProblem, tried: Sequence[int]) -> _Usual | None:
+    """Return how many units a fit usually gets, as far as there are rows for them; None for mixtures."""
+    if problem.family.simplex:
         return None
-    return max((k for k in tried if k <= _USUAL_UNITS), default=tried[0])
+    usual = _LOG_ODDS if problem.family.labels else _VALUES
+    return usual._replace(n_units=max((k for k in tried if k <= usual.n_units), default=tried[0]))
 
 
-def _unless_beaten(usual: int, losses: dict[int, Floats], share: Floats) -> int:
+def _unless_beaten(usual: _Usual, losses: dict[int, Floats], share: Floats) -> int:
     """Return the usual number of units, or the best one where that clearly beats it."""
     best = min(losses, key=lambda k: float(share @ losses[k]))
-    return best if _mean_over_error(losses[usual] - losses[best], share) > _WORTH_UNUSUAL else usual
+    beaten = _mean_over_error(losses[usual.n_units] - losses[best], share) > usual.worth
+    return best if beaten else usual.n_units
 
 
 def _mean_over_error(values: Floats, share: Floats) -> float:
