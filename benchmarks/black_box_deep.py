@@ -12,7 +12,7 @@ float32 answers the first layer has to be within 1e-4, and the function within 1
 tuning used the seeds 900 and 901 of random and float32 networks, seed 880 of trained networks, and then, of earlier
 versions, what was refused of all rows with the teachers' seed 971; those of 981 were drawn once, for what is saved. Of
 CANYON-B every sixth network was used for tuning, and AT12, AT18, CT8, CT10, NO318, NO319, SiOH45, SiOH423, PO40, PO45,
-PO46, PO47, PO413, PO416 and PO423. Units that the verdict names as at rest everywhere count as a part of the constant, if the
+PO46, PO47, PO413, PO416 and PO423. Units that the verdict names as at rest count as a part of the constant, if the
 function is right with them. The rule for constant units (`without_dead`) is younger than its first result: by the one
 before, arguments beyond 17 everywhere, CANYON-B's pCO210 counted as certified but wrong. Run with one BLAS thread
 (OMP_NUM_THREADS=1).
