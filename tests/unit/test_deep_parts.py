@@ -291,7 +291,7 @@ def test_a_faint_unit_with_too_small_a_weight_is_raised_to_its_tail():
 
 
 def test_a_faint_miss_is_laid_to_a_unit_at_rest_and_a_large_one_is_not():
-    faint, large = (deep.answers_met(1.0, 50.0, share, 100, DEEP) for share in (1e-11, 1e-2))
+    faint, large = (deep.answers_met(1.0, 50.0, share, 100, DEEP.complete) for share in (1e-11, 1e-2))
     assert [faint.holds, large.holds] == [False, False]
     assert "at rest" in faint.sentence
     assert "at rest" not in large.sentence

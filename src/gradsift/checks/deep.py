@@ -11,14 +11,14 @@ __all__ = ["answers_met", "every_row", "foretold", "spare_answers"]
 _FAINT = 1e-6  # of the spread of the answers: misses that no kind of unit but one at rest leaves
 
 
-def answers_met(chi: float, worst: float, share: float, n_answers: int, limits: DeepLimits) -> Check:
+def answers_met(chi: float, worst: float, share: float, n_answers: int, limit: float) -> Check:
     """Whether all answers agree with the network; `worst` is the largest residual over its rounding error, `share` the
     largest over the spread of the answers."""
     cause = "another activation, another number of layers, or units that were not separated"
     if share < _FAINT:
         cause = f"by {share:.1g} of their spread: a further unit that is at rest almost everywhere, or nearly a copy"
     return make(
-        "residuals", worst, "<", limits.residuals,
+        "residuals", worst, "<", limit,
         f"all {n_answers} answers agree within {worst:.2g} times the rounding error ({chi:.2g} in the mean square)",
         f"the worst of {n_answers} answers misses the network by {worst:.3g} times the rounding error ({cause})",
         "Try another seed or activation; if answers are noisy or rounded, say so with noise=.",

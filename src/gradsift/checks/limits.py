@@ -96,6 +96,7 @@ class DeepLimits:
     """For several hidden layers behind exact answers."""
 
     residuals: float  # of the worst answer, over its rounding error
+    complete: float  # the same where no unit is set aside: one that was missed may leave no more than a few roundings
     fresh: float  # misses of fresh answers over ten roundings and six standard errors
     error_bound: float  # standard error of a unit's row over its length
     spare_answers: int  # beside one for each unknown
@@ -103,6 +104,7 @@ class DeepLimits:
 
 DEEP = DeepLimits(
     residuals=8.0,  # guess; black_box_deep, all rows: up to 0.9 in networks that are right
+    complete=2.0,  # black_box_deep, CANYON-B "AT10": 5 without a unit that adds 1e-13
     fresh=1.0,  # by its definition; guess
     error_bound=1e-8,  # what black_box_deep counts as wrong, all rows
     spare_answers=20,  # guess
@@ -110,6 +112,7 @@ DEEP = DeepLimits(
 # Through single precision four digits of the parameters are left.
 DEEP_COARSE = DeepLimits(
     residuals=8.0,  # guess; black_box_deep, row float32
+    complete=8.0,  # guess
     fresh=1.0,  # by its definition; guess
     error_bound=1e-3,  # guess; what black_box_deep counts as wrong, row float32
     spare_answers=20,  # guess
