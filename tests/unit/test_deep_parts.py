@@ -12,6 +12,7 @@ from gradsift.blackbox.deep.agreeing import agreed_units
 from gradsift.blackbox.deep.crossings import find_planes
 from gradsift.blackbox.deep.descent import descend
 from gradsift.blackbox.deep.edges import read_edges
+from gradsift.blackbox.deep.layerwise import _fitted, _Rows
 from gradsift.blackbox.deep.leaner import leaner
 from gradsift.blackbox.deep.nearby import near_points
 from gradsift.blackbox.deep.planes import no_planes, read_plane
@@ -401,3 +402,22 @@ def test_a_student_started_whole_is_judged_by_other_rows():
     judged = judged_by(pupil, Z, f(Z), TANH)
     assert judged.rms == pytest.approx(np.sqrt(np.mean((pass_through(judged.layers, Z, TANH).values - f(Z)) ** 2)))
     assert judged_by(pupil, Z, np.sign(f(Z)), TANH).rms > 1e-3
+
+
+def test_a_larger_weight_of_a_unit_at_rest_excuses_no_missing_unit():
+    g, rng = get_activation("tanh"), np.random.default_rng(0)
+    W, b = rng.standard_normal((5, 3)), 0.5 * rng.standard_normal(5)
+    V, c = rng.standard_normal((5, 5)), 0.3 * rng.standard_normal(5)
+    V[3:] *= 0.5
+    c[3], c[4] = np.abs(V[3]).sum() + 8, 0.3  # the fourth is at rest everywhere, the fifth moves and is left out
+    truth = [(W, b), (V, c), (np.array([[1.0, -0.8, 0.6, 0.5, 1e-10]]), np.array([0.1]))]
+    X = np.concatenate([s * rng.standard_normal((200, 3)) for s in (0.5, 1.5, 5.0, 20.0)])
+    y = pass_through(truth, X, g).values
+    fewer = [(W, b), (V[:4], c[:4]), (truth[2][0][:, :4], truth[2][1] + 1e-10)]
+    raised = with_faint_raised(fewer, X, y, g, 1000.0)
+    assert np.abs(raised[-1][0]).max() > 400
+    before, after = (roundings(pass_through(layers, X, g), layers) for layers in (fewer, raised))
+    np.testing.assert_allclose(after, before, rtol=0.01)
+    assert _fitted(fewer, _Rows(X, y, g, EPS), DEEP).worst > 100 * DEEP.complete
+    complete = _fitted(truth, _Rows(X, y, g, EPS), DEEP)
+    assert complete.worst < DEEP.complete

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from gradsift import Oracle
@@ -10,6 +12,7 @@ from gradsift.blackbox.exact.circle import scan_circle
 from gradsift.blackbox.exact.exact_policy import PLANE
 from gradsift.blackbox.exact.frames import frame_through
 from gradsift.blackbox.exact.net import Net, empty_net
+from gradsift.blackbox.exact.plane import settle_in_plane
 from gradsift.blackbox.exact.shadow import shadow_on
 from gradsift.blackbox.links import link_of
 from gradsift.geometry import orthonormal_rows
@@ -33,10 +36,14 @@ def test_a_shadow_says_what_the_network_says_at_the_points_of_its_plane():
         np.testing.assert_allclose(shadow.predict(radius, angles), net.predict(points), atol=1e-12)
 
 
-def test_a_first_circle_has_no_doubt_but_rounding():
-    ledger = Ledger(Oracle(net_of([[1.0, 0.5, 0.2]]).predict, 3))
-    frame = frame_through(np.array([1.0, 0.0, 0.0]), np.array([0.0, 1.0, 0.0]))
-    angles = np.array([0.0, np.pi])
-    answers = ledger.ask(frame.on_circle(1e4, angles), "scan")
-    (step,) = scan_circle(ledger, frame, 1e4, empty_net(TANH, 3, 0.3), angles, answers, 8).steps
-    assert step.doubt < PLANE.spoilt
+def test_only_known_units_spoil_a_plateau_however_large_the_intercept_is():
+    frame, angles = frame_through(np.array([1.0, 0.0, 0.0]), np.array([0.0, 1.0, 0.0])), np.array([0.0, np.pi])
+    for intercept in (0.3, 1000.0):
+        box = replace(net_of([[1.0, 0.5, 0.2]]), c=intercept)
+        ledger = Ledger(Oracle(box.predict, 3))
+        answers = ledger.ask(frame.on_circle(1e4, angles), "scan")
+        scan = scan_circle(ledger, frame, 1e4, empty_net(TANH, 3, intercept), angles, answers, 8)
+        (unit,) = settle_in_plane(ledger, scan, empty_net(TANH, 3, intercept)).units
+        assert unit.is_pure
+        spoilt = replace(unit, step=replace(unit.step, slack=unit.step.slack + 2 * PLANE.spoilt))
+        assert not spoilt.is_pure

@@ -144,8 +144,10 @@ def allowance_of(found: Identification, frame: InputFrame | None = None) -> Allo
     noise = found.diagnostics.get("noise")
     if floor.kind == "noisy" and noise:
         floor = replace(floor, sd=max(float(noise), floor.sd if found.diagnostics.get("uneven") else 0.0))
-    known = found.error_bounds[np.isfinite(found.error_bounds)]  # of a unit at rest, only its output
-    relative = float(known.max()) if len(known) else float(np.max(found.error_bounds, initial=0.0))
+    bounds = found.error_bounds
+    if found.diagnostics.get("at_rest"):  # of such a unit only its output is known
+        bounds = bounds[np.isfinite(bounds)]
+    relative = float(np.max(bounds, initial=0.0))
     return Allowance(floor, relative, found.standard_errors, frame)
 
 

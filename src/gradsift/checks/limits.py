@@ -95,8 +95,8 @@ OUTPUTS = OutputLimits(
 class DeepLimits:
     """For several hidden layers behind exact answers."""
 
-    residuals: float  # of the worst answer, over its rounding error
-    complete: float  # the same where no unit is set aside: one that was missed may leave no more than a few roundings
+    residuals: float  # of the worst answer, over its rounding error: worth going on with
+    complete: float  # the same of a network to vouch for: a unit that was missed may leave no more than a few roundings
     fresh: float  # misses of fresh answers over ten roundings and six standard errors
     error_bound: float  # standard error of a unit's row over its length
     spare_answers: int  # beside one for each unknown

@@ -204,7 +204,7 @@ def _fitted(layers: Layers, rows: _Rows, limits: DeepLimits) -> Whole:
     fit = fit_whole(layers, *rows)
     for factor in POLICY.raised_weights:
         start = with_faint_raised(fit.layers, rows.X, rows.y, rows.g, factor)
-        if fit.worst < limits.residuals or start is None:
+        if fit.worst < limits.complete or start is None:
             break
         fit = _closer(fit, fit_whole(start, *rows))
     return fit
@@ -215,7 +215,7 @@ def _begun(ledger: Ledger, radius: float, layers: Layers, g: Activation, limits:
     rows = _within(ledger, radius, g)
     fit = _fitted(layers, rows, limits)
     for start in (layers, fit.layers):  # undamped steps may have led away, or nearer
-        if fit.worst < limits.residuals:
+        if fit.worst < limits.complete:
             break
         fit = _closer(fit, fit_whole(follow_valley(start, *rows), *rows))
     return fit
@@ -249,7 +249,10 @@ def _finish(ledger: Ledger, link: Link, rng: np.random.Generator, radius: float,
     points = fresh_points(fit.layers, radius, POLICY.fresh, rng)
     answers = ledger.ask(points, "fresh")
     off = how_far_off(fit, points, answers, g, eps)
-    fit = fit_whole(canonical(fit.layers), ledger.X, ledger.y, g, eps)
+    for _ in range(POLICY.most_orders):  # a last step may change the order, by which units are named
+        fit = fit_whole(canonical(fit.layers), ledger.X, ledger.y, g, eps)
+        if all(np.array_equal(W, V) for (W, _), (V, _) in zip(canonical(fit.layers), fit.layers)):
+            break
     state.layers = fit.layers
     return _result(ledger, link, fit, judge(fit, off, len(points), ledger, g, limits), limits, state)
 

@@ -119,6 +119,7 @@ class DeepPolicy:
     as_well: float = 2.0  # misfit without a unit over that with it, up to which it is one too many (guess)
     rounding: float = 0.05  # misfit that rounding leaves of right networks (guess)
     most_spare: int = 6  # units too many (guess)
+    most_orders: int = 3  # of units, until a fit keeps that by which it names them (guess)
     fresh: int = 6  # points of each of five kinds (guess)
 
 

@@ -43,7 +43,7 @@ def judge(fit: Whole, off: float, n_fresh: int, ledger: Ledger, g: Activation, l
     shown = " and ".join(map(str, widths))
     n = sum(W.size + b.size for W, b in fit.layers)
     checks = [
-        deep.answers_met(fit.chi, fit.worst, share, ledger.n_stored, limits.residuals if aside else limits.complete),
+        deep.answers_met(fit.chi, fit.worst, share, ledger.n_stored, limits.complete),
         deep.foretold(off, n_fresh, limits),
         deep.every_row(worst, where, limits),
         deep.spare_answers(ledger.n_stored - n, limits),

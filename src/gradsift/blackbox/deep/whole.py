@@ -98,9 +98,14 @@ class Whole:
 
 
 def roundings(passed: Passed, layers: Layers, eps: float = EPS) -> Floats:
-    """Return the size of the rounding error of each answer: of the sum, and of every argument on the way, (n,)."""
-    v, c = layers[-1]
-    total = np.full(len(passed.values), 2 * (abs(float(c[0])) + float(np.abs(v).sum())))
+    """Return the size of the rounding error of each answer: of the sum, and of every argument on the way, (n,).
+
+    What units at rest add counts as a part of the constant: of their weights the answers say little, and larger ones
+    would excuse larger misses.
+    """
+    v, c, resting = layers[-1][0][0], float(layers[-1][1][0]), _at_rest(passed)
+    terms = abs(c + float(resting @ v)) + float(np.abs(v[resting == 0]).sum())
+    total = np.full(len(passed.values), 2 * terms)
     for inputs, slopes, (weights, offsets) in zip(passed.inputs, passed.slopes, layers):
         sizes = np.linalg.norm(inputs, axis=1)[:, None] * np.linalg.norm(weights, axis=1) + np.abs(offsets) + 3
         total = total + (np.abs(slopes) * sizes).sum(axis=1)

@@ -79,7 +79,8 @@ class PlaneUnit:
     @property
     def is_pure(self) -> bool:
         """Whether no known unit has spoilt the plateaus from which arguments are counted."""
-        return self.step.doubt < PLANE.spoilt
+        by_known = self.step.slack - float(self.ledger.tolerance(self.step.radius))
+        return by_known < PLANE.spoilt * abs(self.step.weight)
 
     @property
     def is_fine(self) -> bool:

@@ -65,8 +65,8 @@ class Step:
         Half the jump and the mean of the two plateaus.
     angles, ratios, rows : (n,) arrays
         Samples on the slope: where, value of g, number in the ledger.
-    doubt : float
-        How much the plateaus may be off, over the weight: known units end near some of them.
+    slack : float
+        How much the plateaus may be off: by rounding, and where known units end near them.
     """
 
     radius: float
@@ -77,7 +77,7 @@ class Step:
     angles: Floats
     ratios: Floats
     rows: NDArray[np.intp]
-    doubt: float
+    slack: float
 
     @property
     def steepness(self) -> float:
@@ -186,10 +186,10 @@ def _as_step(samples: Samples, numbers: NDArray[np.intp], line: _Line, radius: f
     inner, ratios = numbers[1:-1], _ratios(samples, numbers)
     keep = (np.abs(link.invert(ratios)) < link.usable) & (samples.rows[inner] >= 0)
     inner, ratios = inner[keep], ratios[keep]
-    doubt = float(samples.tolerances[numbers[[0, -1]]].max() / (0.5 * abs(last - first)))
+    slack = float(samples.tolerances[numbers[[0, -1]]].max())
     return Step(
         radius, line.center, line.rate, 0.5 * (last - first), 0.5 * (last + first),
-        samples.angles[inner], ratios, samples.rows[inner], doubt,
+        samples.angles[inner], ratios, samples.rows[inner], slack,
     )  # fmt: skip
 
 

@@ -173,7 +173,8 @@ class Search:
             missing = not self.known.k or not self.complete(rows, idle)
             far_out = missing and (self._only_far_rows_missed(rows, radius) or (self.further_out and not self.known.k))
             radius *= self.policy.leap if far_out else self.policy.growth
-            if not missing and n_again < self.policy.most_again and self._drop_misread(rows):
+            others_to_come = attempt - n_leaving + 1 < self.policy.most_attempts
+            if not missing and others_to_come and n_again < self.policy.most_again and self._drop_misread(rows):
                 n_again += 1
                 continue
             fit = None if missing else self.joint()
