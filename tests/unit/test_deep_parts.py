@@ -12,7 +12,7 @@ from gradsift.blackbox.deep.agreeing import agreed_units
 from gradsift.blackbox.deep.crossings import find_planes
 from gradsift.blackbox.deep.descent import descend
 from gradsift.blackbox.deep.edges import read_edges
-from gradsift.blackbox.deep.layerwise import _fitted, _Rows
+from gradsift.blackbox.deep.layerwise import _Answered, _fitted
 from gradsift.blackbox.deep.leaner import leaner
 from gradsift.blackbox.deep.nearby import near_points
 from gradsift.blackbox.deep.planes import no_planes, read_plane
@@ -418,6 +418,6 @@ def test_a_larger_weight_of_a_unit_at_rest_excuses_no_missing_unit():
     assert np.abs(raised[-1][0]).max() > 400
     before, after = (roundings(pass_through(layers, X, g), layers) for layers in (fewer, raised))
     np.testing.assert_allclose(after, before, rtol=0.01)
-    assert _fitted(fewer, _Rows(X, y, g, EPS), DEEP).worst > 100 * DEEP.complete
-    complete = _fitted(truth, _Rows(X, y, g, EPS), DEEP)
+    assert _fitted(fewer, _Answered(X, y, g, EPS), DEEP).worst > 100 * DEEP.complete
+    complete = _fitted(truth, _Answered(X, y, g, EPS), DEEP)
     assert complete.worst < DEEP.complete

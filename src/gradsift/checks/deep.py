@@ -8,14 +8,14 @@ from .record import Check, make, n_of
 __all__ = ["answers_met", "every_row", "foretold", "spare_answers"]
 
 
-_FAINT = 1e-6  # of the spread of the answers: misses that no kind of unit but one at rest leaves
+_ONLY_AT_REST = 1e-6  # of the spread of the answers: misses that no kind of unit but one at rest leaves
 
 
 def answers_met(chi: float, worst: float, share: float, n_answers: int, limit: float) -> Check:
     """Whether all answers agree with the network; `worst` is the largest residual over its rounding error, `share` the
     largest over the spread of the answers."""
     cause = "another activation, another number of layers, or units that were not separated"
-    if share < _FAINT:
+    if share < _ONLY_AT_REST:
         cause = f"by {share:.1g} of their spread: a further unit that is at rest almost everywhere, or nearly a copy"
     return make(
         "residuals", worst, "<", limit,

@@ -30,12 +30,12 @@ _ROWS_PER_PARAMETER = 2.0  # no more units are tried; the same
 _WORTH = 0.5  # standard errors by which more units must predict better than fewer; the same
 _WORTH_LABELS = 1.0  # the same for labels, few of which decide; the same
 _RARER_PER_PARAMETER = 2.0  # rows of the rarer class: no more components are tried, which are too sure of themselves
-_CLEARLY_WORSE = 2.0  # standard errors: where a path of ridges is left (guess)
+_PATH_LOST = 2.0  # standard errors: where a path of ridges is left (guess)
 # Labels whose ridge is weaker than this by a factor of two must be predicted better by 0.5 nats, by four by 2, and by 2
 # more for each further one: without the few labels that decide, folds ask for too weak a ridge (breast_cancer, shuffled
 # folds of seeds 100 to 111, and as below). The units of log-odds share the slopes of one: it counts once for each.
 # Several components of a mixture are steeper.
-_USUAL, _USUAL_SEVERAL, _FAR = 12.0, 1.0, 2.0
+_USUAL, _USUAL_SEVERAL, _TAIL = 12.0, 1.0, 2.0
 
 
 class _Usual(NamedTuple):
@@ -50,7 +50,7 @@ class _Usual(NamedTuple):
 
 # Tuned on Default, HMDA, HealthInsurance, Pima, birthwt, breast_cancer and the mixture, and for values on Auto, Boston,
 # CPS1985, Prestige and airquality, in real_tables.py, splits 11 to 13. A mixture must beat log-odds by as much, too.
-_LOG_ODDS, _VALUES = _Usual(5, 2.0), _Usual(8, 1.0)
+_USUAL_OF_LABELS, _USUAL_OF_VALUES = _Usual(5, 2.0), _Usual(8, 1.0)
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class CrossValidation:
     def beats(self, other: CrossValidation) -> bool:
         """Tell whether it predicts the same rows better than another family by more than their scatter explains."""
         gain = other.losses - self.losses
-        return bool(_mean_over_error(gain, self.share) > _LOG_ODDS.worth)
+        return bool(_mean_over_error(gain, self.share) > _USUAL_OF_LABELS.worth)
 
 
 def cross_validate(
@@ -138,7 +138,7 @@ def _price_of_weakness(problem: TableProblem, n_units: int, precisions: Floats) 
         return np.zeros(len(precisions))
     usual = _USUAL * n_units if _of_log_odds(problem) or n_units == 1 else _USUAL_SEVERAL
     halvings = np.maximum(0.0, np.log2(usual / precisions))
-    return np.asarray(np.where(halvings < _FAR, 0.5 * halvings**2, _FAR * (halvings - 0.5 * _FAR)) / problem.mass)
+    return np.asarray(np.where(halvings < _TAIL, 0.5 * halvings**2, _TAIL * (halvings - 0.5 * _TAIL)) / problem.mass)
 
 
 def _of_log_odds(problem: TableProblem) -> bool:
@@ -167,7 +167,7 @@ def _left_out(
     All folds begin with a search in the middle of the path and go on from there together, first to stronger ridges,
     then to weaker ones, until those clearly predict worse.
     """
-    parts = [_Part(problem, folds == fold) for fold in range(int(folds.max()) + 1)]
+    parts = [_FoldPart(problem, folds == fold) for fold in range(int(folds.max()) + 1)]
     share = _shares(problem)
     each, means = np.full((len(precisions), len(folds)), np.inf), np.full(len(precisions), np.inf)
 
@@ -176,7 +176,7 @@ def _left_out(
         for part, end in zip(parts, ends):
             each[place, part.left_out] = part.losses(end.theta)
         means[place] = float(share @ each[place])
-        return _mean_over_error(each[place] - each[int(np.argmin(means))], share) > _CLEARLY_WORSE
+        return _mean_over_error(each[place] - each[int(np.argmin(means))], share) > _PATH_LOST
 
     starts = [part.search(n_units, precisions[_MIDDLE], rng) for part in parts]
     note(_MIDDLE, starts)
@@ -189,7 +189,7 @@ def _left_out(
     return _LeftOut(each, means)
 
 
-class _Part:
+class _FoldPart:
     """Rows to fit, and those left out of them."""
 
     def __init__(self, problem: TableProblem, left_out: NDArray[np.bool_]) -> None:
@@ -232,7 +232,7 @@ def _usual(problem: TableProblem, tried: Sequence[int]) -> _Usual | None:
     """Return how many units a fit usually gets, as far as there are rows for them; None for mixtures."""
     if problem.family.simplex:
         return None
-    usual = _LOG_ODDS if problem.family.labels else _VALUES
+    usual = _USUAL_OF_LABELS if problem.family.labels else _USUAL_OF_VALUES
     return usual._replace(n_units=max((k for k in tried if k <= usual.n_units), default=tried[0]))
 
 

@@ -40,7 +40,7 @@ class _Edge:
     answers: Floats
 
 
-class _Fitted(NamedTuple):
+class _EdgeFit(NamedTuple):
     """Logarithm of the slope and offset, (2,), what they leave over the spread of the answers, and whether the rows
     determine both: on plateaus and in the middle of the slope any slope will do."""
 
@@ -80,7 +80,7 @@ def read_edges(
     return Front(log_slopes, offsets)
 
 
-def _better(one: _Fitted | None, other: _Fitted | None) -> _Fitted | None:
+def _better(one: _EdgeFit | None, other: _EdgeFit | None) -> _EdgeFit | None:
     """Return the fit that determines slope and offset, or else leaves less."""
     fits = [fit for fit in (one, other) if fit is not None]
     return min(fits, key=lambda fit: (not fit.determined, fit.rms), default=None)
@@ -120,7 +120,7 @@ def _asked_edge(
     return _Edge(unit, np.sign(heights), heights[:, unit], answers)
 
 
-def _fit(edge: _Edge, upper: Layers, g: Activation, width: float) -> _Fitted:
+def _fit(edge: _Edge, upper: Layers, g: Activation, width: float) -> _EdgeFit:
     spread = float(edge.answers.std()) or 1.0
     inputs = edge.signs.copy()
 
@@ -146,4 +146,4 @@ def _fit(edge: _Edge, upper: Layers, g: Activation, width: float) -> _Fitted:
         best = min(best, descend(problem, start, 60, 1e-12), key=lambda d: d.rms)
     J = problem(best.parameters)[1]()
     least = float(np.linalg.norm(J, ord=-2)) / np.sqrt(len(J)) if np.isfinite(J).all() else 0.0
-    return _Fitted(best.parameters, best.rms, least > _SHOWN)
+    return _EdgeFit(best.parameters, best.rms, least > _SHOWN)

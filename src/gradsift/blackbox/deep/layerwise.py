@@ -184,7 +184,7 @@ def _assembled(ledger: Ledger, link: Link, rng: np.random.Generator, radius: flo
     return _joined(first, front, lesson.pupil.layers)
 
 
-class _Rows(NamedTuple):
+class _Answered(NamedTuple):
     """What a fit of all layers is given: inputs, answers, the odd sigmoid, and the rounding of the answers."""
 
     X: Floats
@@ -193,13 +193,13 @@ class _Rows(NamedTuple):
     eps: float
 
 
-def _within(ledger: Ledger, radius: float, g: Activation) -> _Rows:
+def _within(ledger: Ledger, radius: float, g: Activation) -> _Answered:
     """Return the answers but for those far beyond the circles, which magnify errors of directions."""
     within = np.linalg.norm(ledger.X, axis=1) <= 2 * radius
-    return _Rows(ledger.X[within], ledger.y[within], g, ledger.eps)
+    return _Answered(ledger.X[within], ledger.y[within], g, ledger.eps)
 
 
-def _fitted(layers: Layers, rows: _Rows, limits: DeepLimits) -> Whole:
+def _fitted(layers: Layers, rows: _Answered, limits: DeepLimits) -> Whole:
     """Fit all layers; where that fails, from larger weights of faint units, too."""
     fit = fit_whole(layers, *rows)
     for factor in POLICY.raised_weights:
@@ -280,7 +280,7 @@ def _result(
     diagnostics: dict[str, Any] = {
         "chi": fit.chi, "layers": len(network.widths), "widths": list(network.widths), "spent": dict(ledger.spent),
         "notes": list(state.notes), "smallest_angle": _smallest_angle(state.first.normals),
-        "at_rest": aside,
+        "at_rest": aside, "normals": state.first.normals,
         "students": [] if state.lesson is None else [list(t) for t in state.lesson.tried],
     }  # fmt: skip
     return Identification(network, verdict, ledger.n_queries, errors, np.concatenate(relative), diagnostics)
