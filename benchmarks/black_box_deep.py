@@ -15,9 +15,13 @@ CANYON-B every sixth network was used for tuning, and AT12, AT18, CT8, CT10, NO3
 PO46, PO47, PO413, PO416 and PO423. Units that the verdict names as at rest count as a part of the constant, if the
 function is right with them. The rule for constant units (`without_dead`) is younger than its first result: by the one
 before, arguments beyond 17 everywhere, CANYON-B's pCO210 counted as certified but wrong. Run with one BLAS thread
-(OMP_NUM_THREADS=1). What is saved is from the version before the last change: then answers might be missed by 8
-roundings though no unit was named as at rest, now by 2. It certified CANYON-B's AT10 at 5, without a unit that adds
-1e-13: certified but wrong.
+(OMP_NUM_THREADS=1). What is saved comes from three versions of one day: random, trained, float32 and one-layer
+networks and CANYON-B with 8 units and with most of 10 from the first, in which a certified network might miss answers
+by 8 roundings, now by 2; CANYON-B with 12 and more units from the second; CANYON-B with 4 and 6 units, whatever has
+units at rest, and five refusals of other rows from the present one, in which weights of units at rest are no excuse
+for misses. The first certified CANYON-B's AT10 and CT11 without a unit that adds 1e-13: certified but wrong; they are
+refused since. Of refusals, first layers are judged by the hyperplanes as they were read in the present version,
+before by the network.
 """
 
 from __future__ import annotations
