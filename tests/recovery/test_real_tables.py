@@ -275,7 +275,7 @@ def test_a_usual_number_of_units_stays_unless_another_one_is_better_by_more_than
 def test_a_path_of_ridges_that_is_left_early_ends_where_the_whole_one_does(monkeypatch):
     X, y, _ = _bump(2, 200)
     left = gs.SigmoidMixtureClassifier(2, link="logit", alpha="auto", random_state=0).fit(X, y).fit_
-    monkeypatch.setattr("gradsift.table.validate._CLEARLY_WORSE", np.inf)
+    monkeypatch.setattr("gradsift.table.validate._PATH_LOST", np.inf)
     whole = gs.SigmoidMixtureClassifier(2, link="logit", alpha="auto", random_state=0).fit(X, y).fit_
     assert whole.choices.alpha == left.choices.alpha
     some, every = (np.array(fit.diagnostics["cross_validation"][2]) for fit in (left, whole))
