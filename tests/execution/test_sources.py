@@ -41,6 +41,24 @@ def test_every_holder_gives_the_same_bits(source, in_memory):
     np.testing.assert_array_equal(ours, theirs)
 
 
+@pytest.mark.parametrize("shift", [0.0, 2.9, 3.1, 1e6])
+@pytest.mark.parametrize("d", [1, 3, 20, 151])
+def test_moments_are_those_of_long_arithmetic_wherever_the_rows_lie(d, shift):
+    rng = np.random.default_rng([d, 5])
+    X = rng.standard_normal((700, d)) * np.geomspace(1e-3, 1e3, d)
+    X += shift * X.std(axis=0) * rng.choice([-1.0, 0.0, 1.0], d)
+    y = X[:, 0] + shift
+    found = ArraySource(X, y).moments
+    both = np.column_stack((X, y)).astype(np.longdouble)
+    centred = both - both.mean(axis=0)
+    covariance = centred.T @ centred / len(both)
+    spread = np.sqrt(np.diag(covariance))
+    expected, limit = (covariance / spread[:, None] / spread).astype(float), 1e-15 * (30 + shift)
+    np.testing.assert_allclose(found.covariance / spread[:-1, None] / spread[:-1], expected[:-1, :-1], atol=limit)
+    np.testing.assert_allclose(found.cross / spread[:-1] / spread[-1], expected[:-1, -1], atol=limit)
+    assert found.y_variance / spread[-1] ** 2 == pytest.approx(1, abs=limit)
+
+
 def test_every_holder_draws_the_same_sample(source, in_memory):
     ours, theirs = (s.subsample(500, np.random.default_rng(3)) for s in (source, in_memory))
     np.testing.assert_array_equal(ours.X, theirs.X)

@@ -22,6 +22,9 @@ __all__ = ["ParquetSource"]
 
 _BATCH_ROWS = 65_536
 _READ_AHEAD = 4  # batches decoded while one is being summarised
+_GROUPS = 2  # row groups open at a time: while one ends, the next begins
+# A few pages in memory at a time, instead of whole row groups: three quarters of the time (out_of_core, scans).
+_READING = {"pre_buffer": False, "use_buffered_stream": True}
 # Bytes. The C library takes the largest array freed so far for the measure of what may lie free. Unless it has seen a
 # large one it hands the memory of every block back to the system and asks for it again, at twice the cost of the pass
 # (out_of_core, mirror: 370 ns of CPU a row instead of 180).
@@ -183,7 +186,7 @@ class ParquetSource(Source):
         dataset = self._dataset
         some = type(dataset)(fragments, dataset.schema, dataset.format, dataset.filesystem)
         scan = some.scanner(
-            columns=self.columns, batch_size=_BATCH_ROWS, batch_readahead=_READ_AHEAD, fragment_readahead=1
+            columns=self.columns, batch_size=_BATCH_ROWS, batch_readahead=_READ_AHEAD, fragment_readahead=_GROUPS
         )
         left, skip = self.n_rows, skip or 0
         for batch in scan.to_batches():
@@ -199,8 +202,9 @@ def _open(path: Any) -> Any:
     arrow = load_extra("pyarrow", "parquet")
     dataset = load_extra("pyarrow.dataset", "parquet")
     files = [os.fspath(p) for p in path] if isinstance(path, (list, tuple)) else os.fspath(path)
+    options = dataset.ParquetFragmentScanOptions(**_READING)
     try:
-        return dataset.dataset(files, format="parquet")
+        return dataset.dataset(files, format=dataset.ParquetFileFormat(default_fragment_scan_options=options))
     except FileNotFoundError:
         raise FileNotFoundError(f"path must be Parquet files or a folder of them, but {path} does not exist.") from None
     except arrow.ArrowInvalid as problem:

@@ -15,7 +15,11 @@ import numpy as np
 
 from ..checking import Floats
 
-__all__ = ["Rows", "Summary", "tree_merge"]
+__all__ = ["SMALL_PRODUCT", "Rows", "Summary", "tree_merge"]
+
+# Multiplications: larger products are packed first by linear algebra, which takes longer than the product where one
+# side is a few variables or units.
+SMALL_PRODUCT = 1_000_000
 
 State = TypeVar("State")
 Result = TypeVar("Result")

@@ -10,6 +10,7 @@ import numpy as np
 from ..checking import Floats
 from ..fit import Equations, Family, NormalEquations, Parameters
 from ..sources import Moments, Rows, Summary
+from ..sources.summary import SMALL_PRODUCT
 
 __all__ = ["Frame", "FramedGradient", "frame_of"]
 
@@ -128,7 +129,10 @@ class FramedGradient(Summary[Equations, Equations]):
         self.inner = NormalEquations(family, theta._replace(A=A, b=theta.b - A @ self.moved), curvature=False)
 
     def block_rows(self, n_features: int) -> int:
-        return 2 * self.inner.block_rows(n_features)  # out_of_core: where blocks go to threads, fewer cost less
+        # Where blocks go to threads, large ones cost less, as long as their products are small and their columns do not
+        # begin a power of two apart, in the same lines of the cache (out_of_core: 25 ns a row instead of 30).
+        small = max(1000, SMALL_PRODUCT // (len(self.inner.theta.A) * n_features))
+        return min(2 * self.inner.block_rows(n_features), small, 16_000)
 
     def chunk(self, rows: Rows) -> Equations:
         by_column = rows._replace(X=np.asfortranarray(rows.X))  # whatever the layout was: the same products, equal bits
