@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from threading import Event
 
 import numpy as np
 import pytest
@@ -127,10 +129,11 @@ def test_a_step_across_the_plane_needs_no_basis():
     np.testing.assert_allclose(frame.stepped(bases, steps, numbers), slow, atol=1e-14)
 
 
-def test_small_steps_take_one_thread_and_boxes_all():
-    def threads():
-        return max(pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas")
+def threads():
+    return max(pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas")
 
+
+def test_small_steps_take_one_thread_and_boxes_all():
     with threadpool_limits(2, user_api="blas"):
         outside = threads()
         with one_thread():
@@ -139,6 +142,25 @@ def test_small_steps_take_one_thread_and_boxes_all():
                 assert threads() == outside
             assert threads() == 1
         assert threads() == outside
+
+
+def test_callers_that_overlap_leave_as_many_threads_as_they_found():
+    entered, may_leave = Event(), Event()
+
+    def other():
+        with one_thread():
+            entered.set()
+            assert may_leave.wait(60)
+            with all_threads():
+                pass
+
+    with threadpool_limits(2, user_api="blas"), ThreadPoolExecutor(1) as pool:
+        with one_thread(), all_threads():  # the other comes while this one uses all
+            second = pool.submit(other)
+            assert entered.wait(60)
+        may_leave.set()
+        second.result(60)
+        assert threads() == 2
 
 
 def test_equations_are_factored_once_near_the_solution(monkeypatch):
