@@ -6,7 +6,7 @@ here. Everything is in double precision.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -50,6 +50,10 @@ class Arrays:
         """Return the parts one after the other."""
         return np.concatenate(parts, axis=axis)
 
+    def stack(self, parts: Iterable[Array]) -> Array:
+        """Return arrays of one shape as one, along a new first axis."""
+        return np.stack(list(parts))
+
     def sign(self, values: Array) -> Array:
         """Return -1, 0 or 1."""
         return np.sign(values)
@@ -84,13 +88,17 @@ class Arrays:
         """Solve square systems, one or a stack of them."""
         return np.linalg.solve(matrices, right)
 
-    def cholesky(self, matrix: Array) -> Array:
-        """Return the lower factor of a symmetric matrix, which may be overwritten."""
-        return cholesky(matrix.T, lower=True, overwrite_a=True, check_finite=False)
+    def cholesky(self, matrices: Array) -> Array:
+        """Return the lower factor of a symmetric matrix, which may be overwritten, or those of a stack of them."""
+        if matrices.ndim > 2 or not len(matrices):
+            return np.linalg.cholesky(matrices)
+        return cholesky(matrices.T, lower=True, overwrite_a=True, check_finite=False)
 
-    def divide_lower(self, factor: Array, right: Array, transposed: bool = False) -> Array:
-        """Solve with a lower factor, or its transpose."""
-        return solve_triangular(factor, right, lower=True, trans="T" if transposed else "N", check_finite=False)
+    def divide_lower(self, factors: Array, right: Array, transposed: bool = False) -> Array:
+        """Solve with a lower factor, or its transpose, or with a stack of small ones."""
+        if factors.ndim > 2 or not len(factors):
+            return _substituted(factors.swapaxes(-1, -2), right, True) if transposed else _substituted(factors, right)
+        return solve_triangular(factors, right, lower=True, trans="T" if transposed else "N", check_finite=False)
 
     def qr(self, matrix: Array) -> tuple[Array, Array]:
         """Return the reduced orthogonal factorisation."""
@@ -142,6 +150,10 @@ class TorchArrays(Arrays):
         """Return the parts one after the other."""
         return self.torch.cat(parts, dim=axis)
 
+    def stack(self, parts: Iterable[Array]) -> Array:
+        """Return arrays of one shape as one, along a new first axis."""
+        return self.torch.stack(list(parts))
+
     def sign(self, values: Array) -> Array:
         """Return -1, 0 or 1."""
         return values.sign()
@@ -175,13 +187,13 @@ class TorchArrays(Arrays):
         """Solve square systems, one or a stack of them."""
         return self._checked(lambda: self.torch.linalg.solve(matrices, right))
 
-    def cholesky(self, matrix: Array) -> Array:
-        """Return the lower factor of a symmetric matrix."""
-        return self._checked(lambda: self.torch.linalg.cholesky(matrix))
+    def cholesky(self, matrices: Array) -> Array:
+        """Return the lower factor of a symmetric matrix, or those of a stack of them."""
+        return self._checked(lambda: self.torch.linalg.cholesky(matrices))
 
-    def divide_lower(self, factor: Array, right: Array, transposed: bool = False) -> Array:
-        """Solve with a lower factor, or its transpose."""
-        return self.torch.linalg.solve_triangular(factor.mT if transposed else factor, right, upper=transposed)
+    def divide_lower(self, factors: Array, right: Array, transposed: bool = False) -> Array:
+        """Solve with a lower factor, or its transpose, or with a stack of small ones."""
+        return self.torch.linalg.solve_triangular(factors.mT if transposed else factors, right, upper=transposed)
 
     def qr(self, matrix: Array) -> tuple[Array, Array]:
         """Return the reduced orthogonal factorisation."""
@@ -201,6 +213,16 @@ class TorchArrays(Arrays):
             return factor()
         except self.torch.linalg.LinAlgError as singular:
             raise np.linalg.LinAlgError(str(singular)) from None
+
+
+def _substituted(triangles: Array, right: Array, upwards: bool = False) -> Array:
+    """Solve with a stack of triangular matrices (n, c, c), row by row: no digit is lost to rows of another size."""
+    solved, count = right + 0.0, triangles.shape[-1]
+    for i in reversed(range(count)) if upwards else range(count):
+        done = slice(i + 1, count) if upwards else slice(0, i)
+        solved[:, i] -= (triangles[:, i, None, done] @ solved[:, done])[:, 0]
+        solved[:, i] /= triangles[:, i, i, None]
+    return solved
 
 
 IN_MEMORY = Arrays()

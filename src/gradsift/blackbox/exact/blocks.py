@@ -2,12 +2,14 @@
 
 Each unit has a *core*: three rows in its plane and its d - 2 probes, on which no other unit moves. For given weights
 and intercept the core alone determines the unit, and inverting it costs O(d). All other rows are few; they enter by
-the Woodbury formula, so that a network of k units in dimension d is solved in O(k d m) flops for m such rows,
-where a dense factorisation would take O(k^3 d^3). The cores of all units from one plane are handled together.
+the Woodbury formula, so that a network of k units in dimension d is solved in O(k d p + m k^2) flops for m such rows, p
+of them moving a unit, where a dense factorisation would take O(k^3 d^3). The cores of all units from one plane are
+handled together.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import combinations
 
 import numpy as np
@@ -17,6 +19,7 @@ from ...checking import Floats
 from ...threads import all_threads
 from ..arrays import Array
 from .accuracy import Changes, Errors, noise_level, summarise
+from .arrow import Arrow, UnitRows
 from .probe_rows import ProbeRows
 from .replies import AllReplies, NetSeen
 
@@ -31,13 +34,12 @@ class _Cores:
     Around a probe's base the unknowns are the unit's frame coordinates and its argument at the base.
     """
 
-    def __init__(self, across: ProbeRows, seen: NetSeen, replies: AllReplies) -> None:
+    def __init__(self, across: ProbeRows, seen: NetSeen, replies: AllReplies, shared: NDArray[np.bool_]) -> None:
         self.xp, self.across, self.stack = replies.xp, across, across.stack
         self.weights = across.slopes * across.weights  # (n, d - 2)
         plane = self.stack.frame.plane
         flat, bases = (self.xp.get(rows @ plane.T) for rows in (replies.X, self.stack.bases))
         slopes, noise = self.xp.get(seen.slopes), self.xp.get(seen.noise)
-        shared = self.xp.get((abs(seen.arguments) <= seen.at.net.link.flat).sum(1)) > 1  # rows on which several move
         self.chosen = np.empty((len(bases), 3), dtype=np.intp)
         in_plane = np.empty((len(bases), 3, 3))
         counts = np.array([len(probe.rows) for probe in self.stack.probes])
@@ -53,15 +55,19 @@ class _Cores:
         self.in_plane = self.xp.put(in_plane)  # (n, 3, 3), weighted
         self.in_rows = self.xp.put(self.chosen)
 
-    def couple(self, extra: Ints, seen: NetSeen, replies: AllReplies) -> None:
-        """Divide the extra rows on which these units move by their cores: P such pairs of unit and row.
+    def couple(self, extra: Ints, seen: NetSeen, replies: AllReplies, shared: NDArray[np.bool_]) -> None:
+        """Divide the extra rows on which these units move by their cores: P such pairs of unit and row, those of each
+        unit in turn, the shared rows among them last.
 
         Far out few rows move a unit, so that they take about as much memory as a few networks.
         """
-        xp, extra_rows = self.xp, self.xp.put(extra)
+        xp, extra_rows, places = self.xp, self.xp.put(extra), np.arange(len(self.stack.units))
         arguments = seen.arguments[extra_rows][:, self.stack.here]  # (m, n)
-        self.owners, self.rows = xp.where(abs(arguments.T) <= seen.at.net.link.flat)
-        self.ends = np.searchsorted(xp.get(self.owners), np.arange(len(self.stack.units) + 1))
+        owners, rows = map(xp.get, xp.where(abs(arguments.T) <= seen.at.net.link.flat))
+        order = np.lexsort((shared[extra][rows], owners))
+        self.ends = np.searchsorted(owners, np.append(places, len(places)))
+        self.n_own = np.bincount(owners, ~shared[extra][rows], len(places)).astype(int)
+        self.owners, self.rows = xp.put(owners), xp.put(rows[order])
         stored = extra_rows[self.rows]
         slopes = (seen.slopes[stored, self.stack.here[self.owners]] / seen.noise[stored])[:, None]
         local = self.stack.frame.coordinates(replies.X[stored] - self.stack.bases[self.owners]) * slopes
@@ -75,12 +81,11 @@ class _Cores:
         """Return where the pairs of one unit are."""
         return slice(int(self.ends[place]), int(self.ends[place + 1]))
 
-    def spread_into(self, spread: Array) -> None:
-        """Add the squares of all couplings to an (m, m) matrix."""
-        for place in range(len(self.stack.units)):
+    def units(self) -> Iterator[UnitRows]:
+        """Yield the extra rows on which each unit moves."""
+        for place, n_own in enumerate(self.n_own):
             mine = self.of_unit(place)
-            rows, coupling = self.rows[mine], self.coupling[mine]
-            spread[rows[:, None], rows] += coupling @ coupling.T
+            yield UnitRows(self.rows[mine], self.coupling[mine], int(n_own))
 
     def times_shared(self, shared: Array) -> Array:
         """Return the couplings times the core rows' derivatives in weights, intercept and linear term, (P, k + 1)."""
@@ -136,29 +141,24 @@ class BlockSystem:
         parts = [seen.values, self.xp.zeros(len(replies.X), 1) + 1]
         design = self.xp.join(parts if seen.at.linear is None else [*parts, replies.X], axis=1)
         self.shared_rows = design / self.noise[:, None]  # (m, k + 1), or d more
-        self.cores = [_Cores(part, seen, replies) for part in seen.probes if part.stack.latest]
+        several = self.xp.get((abs(seen.arguments) <= seen.at.net.link.flat).sum(1)) > 1  # units move on these rows
+        self.cores = [_Cores(part, seen, replies, several) for part in seen.probes if part.stack.latest]
         taken = np.zeros(len(replies.X), dtype=bool)
         for cores in self.cores:
             taken[cores.chosen] = True
         self.extra = np.flatnonzero(~taken)
         for cores in self.cores:
-            cores.couple(self.extra, seen, replies)
-        self._eliminate()
+            cores.couple(self.extra, seen, replies, several)
+        self._eliminate(np.flatnonzero(several[self.extra]))
 
-    def _eliminate(self) -> None:
+    def _eliminate(self, tip: Ints) -> None:
         xp, m = self.xp, len(self.extra)
-        spread = xp.zeros(m, m)
-        diagonal = xp.numbers(m)
-        spread[diagonal, diagonal] = 1.0
-        design = self.shared_rows[xp.put(self.extra)]
+        self.design = self.shared_rows[xp.put(self.extra)]
         for cores in self.cores:
-            cores.spread_into(spread)
-            xp.add_rows(design, cores.rows, -cores.times_shared(self.shared_rows))
-        # Rows that are a million times more precise than the cores foretell would drown the unit matrix in rounding.
-        spread[diagonal, diagonal] *= 1 + 1e-12
-        with all_threads(float(m) ** 3 / 3):
-            self.factor, self.design = xp.cholesky(spread), design
-            white = xp.divide_lower(self.factor, design)
+            xp.add_rows(self.design, cores.rows, -cores.times_shared(self.shared_rows))
+        with all_threads(len(tip) ** 3 / 3 + m * float(self.design.shape[1]) ** 2):
+            self.arrow = Arrow(xp, m, tip, (unit for cores in self.cores for unit in cores.units()))
+            white = self.arrow.divide(self.design)
             self.scale = xp.columns_lengths(white)
             self.q, self.r = xp.qr(white / self.scale)
         pivots = abs(self.r.diagonal())
@@ -190,10 +190,8 @@ class BlockSystem:
         left = extra + 0.0
         for block, core in zip(self.cores, cores):
             block.take_from(left, core)
-        white = xp.divide_lower(self.factor, left)
-        shared = xp.solve(self.r, self.q.T @ white) / self.scale[:, None]
-        dual = xp.divide_lower(self.factor, left - self.design @ shared)
-        dual = xp.divide_lower(self.factor, dual, transposed=True)
+        shared = xp.solve(self.r, self.q.T @ self.arrow.divide(left)) / self.scale[:, None]
+        dual = self.arrow.divide_back(self.arrow.divide(left - self.design @ shared))
         own = np.empty((net.k, net.a.shape[1] + 1, extra.shape[1]))
         for block, core in zip(self.cores, cores):
             own[block.stack.units] = xp.get(block.changes(core, shared, self.shared_rows, dual))

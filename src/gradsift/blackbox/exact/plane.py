@@ -133,7 +133,8 @@ def settle_in_plane(ledger: Ledger, scan: CircleScan, known: Net, others_to_come
         Whether units that cannot be read finely here may be left to another plane.
     """
     shadow = shadow_on(scan.frame, known)
-    units = [_start(ledger, scan, step, shadow) for step in scan.steps]
+    crossings = _crossings(scan, known.link)
+    units = [_start(ledger, crossings, number, step, shadow) for number, step in enumerate(scan.steps)]
     # Among many units some stand alone only far out, where rounding is coarse; beside a linear term it is everywhere.
     many = known.k + len(units) >= PLANE.many and ledger.resolution <= EPS and ledger.linear is None
     vague = PLANE.vague * known.link.usable if many else np.inf
@@ -189,26 +190,37 @@ def _distinct(units: list[PlaneUnit], same: float) -> list[PlaneUnit]:
     return [units[number] for number in kept]
 
 
-def _start(ledger: Ledger, scan: CircleScan, step: Step, shadow: Shadow) -> PlaneUnit:
-    link = shadow.known.link
-    unit = PlaneUnit(step, link, _isolated_radius(scan, step, shadow), ledger, np.sqrt(0.5 * ledger.n_features))
+class _Crossings(NamedTuple):
+    """Where hyperplanes cross a circle, (n,), and how steep their units are there, (n,): one for each step, then the
+    arcs in which there is more than one."""
+
+    centers: Floats
+    steepness: Floats
+
+
+def _crossings(scan: CircleScan, link: Link) -> _Crossings:
+    half = 0.5 * np.diff(scan.unresolved, axis=1)[:, 0]
+    return _Crossings(
+        np.concatenate([[step.center for step in scan.steps], scan.unresolved.mean(axis=1)]),
+        np.concatenate([[step.steepness for step in scan.steps], link.flat / np.maximum(half, 1e-12) / scan.radius]),
+    )
+
+
+def _start(ledger: Ledger, crossings: _Crossings, number: int, step: Step, shadow: Shadow) -> PlaneUnit:
+    link, wanted = shadow.known.link, _isolated_radius(crossings, number, step, shadow)
+    unit = PlaneUnit(step, link, wanted, ledger, np.sqrt(0.5 * ledger.n_features))
     for angle, argument, row in zip(step.angles, link.invert(step.ratios), step.rows):
         unit.add(step.radius, float(angle), float(argument), int(row))
     unit.ask_at = (unit.wanted, step.center)
     return unit
 
 
-def _isolated_radius(scan: CircleScan, step: Step, shadow: Shadow) -> float:
-    """Return the smallest worthwhile radius at which every other unit is saturated beside this one."""
+def _isolated_radius(crossings: _Crossings, number: int, step: Step, shadow: Shadow) -> float:
+    """Return the smallest worthwhile radius at which every other unit is saturated beside this step."""
     link = shadow.known.link
-    others = [s for s in scan.steps if s is not step]
-    centers, steepness = np.array([s.center for s in others]), np.array([s.steepness for s in others])
-    if len(scan.unresolved):
-        half = 0.5 * np.diff(scan.unresolved, axis=1)[:, 0]
-        centers = np.concatenate([centers, scan.unresolved.mean(axis=1)])
-        steepness = np.concatenate([steepness, link.flat / np.maximum(half, 1e-12) / scan.radius])
-    clearance = steepness * np.abs(np.sin(step.center - centers))
-    needed = 1.9 * link.flat / clearance.min(initial=np.inf)
+    clearance = crossings.steepness * np.abs(np.sin(step.center - crossings.centers))
+    clearance[number] = np.inf
+    needed = 1.9 * link.flat / clearance.min()
     radii = _FRACTIONS[_FRACTIONS != 1] * step.radius
     known = shadow.arguments(radii, np.full(len(radii), step.center))
     fits = (radii >= needed) & (np.abs(known) > 1.2 * link.flat).all(axis=1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -105,20 +106,32 @@ def at_rows(net: Net, ledger: Ledger) -> AtRows:
 
 
 def compare(net: Net, replies: AllReplies) -> NetSeen:
-    """Evaluate a network at all replies; O(k d (m + k)) flops."""
+    """Evaluate a network at all replies; O(k d (m + k)) flops, three matrices (m, k)."""
     xp, ledger, link = replies.xp, replies.ledger, net.link
-    at = placed(net, xp)
-    with all_threads(float(len(replies.X)) * net.a.size):
-        arguments = replies.X @ at.a.T + at.b
-    values = xp.value(link.odd)(arguments)
-    slopes = xp.derivative(link.odd)(arguments) * at.u
+    at, m = placed(net, xp), len(replies.X)
+    arguments, values, slopes = (xp.empty(m, net.k) for _ in range(3))
+    # The sums over units of |u g' a| and |u g' b|: how rounded inputs and offsets show.
+    active, sizes = xp.empty(m, 2), xp.stack([at.lengths, abs(at.b)]).T
+    with all_threads(float(m) * net.a.size):
+        for part in _parts(m, xp.block // max(net.k, 1)):  # what is not kept stays in the cache
+            turned = replies.X[part] @ at.a.T + at.b
+            bends = abs(turned) <= link.flat  # far out few units do
+            slope = xp.zeros(*turned.shape)
+            slope[bends] = xp.derivative(link.odd)(turned[bends])
+            slope *= at.u
+            arguments[part], values[part], slopes[part] = turned, xp.value(link.odd)(turned), slope
+            active[part] = abs(slope) @ sizes
     predicted = values @ at.u + net.c
     if at.linear is not None:
         predicted = predicted + replies.X @ at.linear
     reach = 2 * (replies.radii + ledger.away)
-    # The sum over units of |u g'| (reach |a| + |b|), without another matrix of its size.
-    terms = reach * (abs(slopes) @ at.lengths) + abs(slopes) @ abs(at.b)
-    rounded = 4 * ledger.sizes(replies.radii) + terms
+    rounded = 4 * ledger.sizes(replies.radii) + reach * active[:, 0] + active[:, 1]
     noise = (ledger.eps * rounded + GRID * ledger.step + ledger.own(predicted)) * replies.doubts
     probes = [evaluate(at, stack, ledger) for stack in replies.stacks]
     return NetSeen(at, arguments, values, slopes, replies.y - predicted, noise, probes)
+
+
+def _parts(n: int, size: int) -> Iterator[slice]:
+    """Cut n rows into parts of at most this size, of one row at least."""
+    size = max(size, 1)
+    return (slice(start, start + size) for start in range(0, n, size))
