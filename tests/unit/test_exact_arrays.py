@@ -15,8 +15,11 @@ from gradsift.blackbox.arrays import IN_MEMORY, TorchArrays
 from gradsift.blackbox.asking import Ledger
 from gradsift.blackbox.exact import joint, plane
 from gradsift.blackbox.exact.frames import frame_through
+from gradsift.blackbox.exact.net import Net
 from gradsift.blackbox.exact.polish import _opposite_point
+from gradsift.blackbox.exact.probe_rows import StepsAcross, placed
 from gradsift.blackbox.exact.search import Search
+from gradsift.blackbox.links import link_of
 from gradsift.geometry import orthonormal_rows
 from gradsift.threads import all_threads, one_thread
 
@@ -124,9 +127,21 @@ def test_budgets_hold_beside_the_box_too():
 def test_a_step_across_the_plane_needs_no_basis():
     rng = np.random.default_rng(1)
     frame = frame_through(*orthonormal_rows(2, 9, rng))
-    bases, steps, numbers = rng.standard_normal((5, 9)), rng.standard_normal(5), np.array([0, 3, 6, 2, 2])
-    slow = bases + steps[:, None] * frame.across(numbers)
-    np.testing.assert_allclose(frame.stepped(bases, steps, numbers), slow, atol=1e-14)
+    bases, steps, numbers = rng.standard_normal((3, 9)), rng.standard_normal(5), np.array([0, 3, 6, 2, 2])
+    who = np.array([0, 2, 1, 1, 0])
+    slow = bases[who] + steps[:, None] * frame.across(numbers)
+    np.testing.assert_allclose(frame.stepped(bases, who, numbers, steps), slow, atol=1e-14)
+
+
+def test_what_known_units_say_after_a_step_needs_no_row():
+    rng = np.random.default_rng(2)
+    frame = frame_through(*orthonormal_rows(2, 9, rng))
+    net = Net(link_of("tanh"), *(rng.standard_normal(n) for n in ((4, 9), 4, 4)), 0.3, (None,) * 4)
+    bases, who, numbers = rng.standard_normal((3, 9)), np.array([0, 2, 1, 1, 0]), np.array([0, 3, 6, 2, 2])
+    steps = rng.standard_normal(5)
+    after = StepsAcross(placed(net, IN_MEMORY), frame, bases, IN_MEMORY)
+    rows = frame.stepped(bases, who, numbers, steps)
+    np.testing.assert_allclose(after.values(who, numbers, steps), net.predict(rows), atol=1e-13)
 
 
 def threads():

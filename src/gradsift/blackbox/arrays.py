@@ -54,6 +54,10 @@ class Arrays:
         """Return arrays of one shape as one, along a new first axis."""
         return np.stack(list(parts))
 
+    def rows_of(self, matrix: Array) -> Array:
+        """Return a matrix whose rows lie together in memory."""
+        return np.ascontiguousarray(matrix)
+
     def sign(self, values: Array) -> Array:
         """Return -1, 0 or 1."""
         return np.sign(values)
@@ -153,6 +157,10 @@ class TorchArrays(Arrays):
     def stack(self, parts: Iterable[Array]) -> Array:
         """Return arrays of one shape as one, along a new first axis."""
         return self.torch.stack(list(parts))
+
+    def rows_of(self, matrix: Array) -> Array:
+        """Return a matrix whose rows lie together in memory."""
+        return matrix.contiguous()
 
     def sign(self, values: Array) -> Array:
         """Return -1, 0 or 1."""

@@ -49,7 +49,9 @@ class Probe:
     def points(self, part: slice = slice(None), xp: Arrays = IN_MEMORY) -> Array:
         """Return the probe points among these arrays, shape (n, d)."""
         numbers = xp.put(np.arange(len(self.lengths))[part])
-        return self.frame.beside(xp).stepped(xp.put(self.base[None]), xp.put(self.lengths[part]), numbers, xp)
+        return self.frame.beside(xp).stepped(
+            xp.put(self.base[None]), 0 * numbers, numbers, xp.put(self.lengths[part]), xp
+        )
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from .exact_policy import PROBE, digits_of
 from .frames import PlaneFrame
 from .net import Net, Probe
 from .plane import PlaneUnit
-from .probe_rows import placed, values_at
+from .probe_rows import StepsAcross, placed
 
 __all__ = ["probe_units"]
 
@@ -80,6 +80,9 @@ class _Readings:
         shape = (len(units), self.n_across)
         self.lengths, self.answers, self.slopes = np.zeros(shape), np.zeros(shape), np.zeros(shape)
         self.lost = np.zeros(len(units), dtype=bool)
+        xp = ledger.arrays
+        self.bases_there, self.frame_there = xp.put(self.at.bases), frame.beside(xp)
+        self.known_there = StepsAcross(placed(known, xp), self.frame_there, self.bases_there, xp)
 
     def read(self, batch: Ints) -> None:
         """Ask for a batch of directions, with lengths that fit what was seen so far."""
@@ -109,18 +112,18 @@ class _Readings:
     def _ask(self, who: Ints, which: Ints) -> Floats:
         """Return the inverted answers at the probe points of these units and directions."""
         xp, explained = self.ledger.arrays, list[Floats]()
-        steps, bases, frame = self.lengths[who, which], xp.put(self.at.bases), self.frame.beside(xp)
-        at = placed(self.known, xp)
+        steps = self.lengths[who, which]
 
         def rows_of(part: slice) -> Array:
-            rows = frame.stepped(bases[xp.put(who[part])], xp.put(steps[part]), xp.put(which[part]), xp)
-            if self.known.k or self.known.linear is not None:
-                explained.append(xp.get(values_at(at, rows, xp)))
+            step = xp.put(who[part]), xp.put(which[part]), xp.put(steps[part])
+            rows, known = self.frame_there.stepped(self.bases_there, *step, xp), self.known_there.values(*step)
+            linear = self.known_there.at.linear  # which shows how the rows themselves are rounded
+            explained.append(xp.get(known if linear is None else known + rows @ linear))
             return rows
 
         answers = self.ledger.ask_blocks(len(who), rows_of, "probe")
         self.answers[who, which] = answers
-        left = answers - (np.concatenate(explained) if explained else self.known.c)
+        left = answers - np.concatenate(explained)
         return self.known.link.invert((left - self.at.levels[who]) / self.at.weights[who])
 
     def net(self) -> Net:

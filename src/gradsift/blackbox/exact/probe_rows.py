@@ -13,7 +13,7 @@ from ..asking import Ledger
 from .frames import PlaneFrame
 from .net import GRID, Net, Probe
 
-__all__ = ["Placed", "ProbeRows", "ProbeStack", "evaluate", "placed", "stack_probes", "values_at"]
+__all__ = ["Placed", "ProbeRows", "ProbeStack", "StepsAcross", "evaluate", "placed", "stack_probes"]
 
 
 class Placed(NamedTuple):
@@ -34,11 +34,24 @@ def placed(net: Net, xp: Arrays) -> Placed:
     return Placed(net, a, xp.put(net.b), xp.put(net.u), linear, xp.lengths(a))
 
 
-def values_at(at: Placed, rows: Array, xp: Arrays) -> Array:
-    """Return what a network says at rows (n, d) among the same arrays."""
-    with all_threads(float(rows.shape[0]) * at.net.a.size):
-        values = xp.value(at.net.link.odd)(rows @ at.a.T + at.b) @ at.u + at.net.c
-        return values if at.linear is None else values + rows @ at.linear
+class StepsAcross:
+    """What units add up to one step across a plane from some bases, (n, d); O(k) flops a step instead of O(k d).
+
+    Parameters
+    ----------
+    frame : PlaneFrame
+        Among the arrays of the network.
+    """
+
+    def __init__(self, at: Placed, frame: PlaneFrame, bases: Array, xp: Arrays) -> None:
+        self.at, self.g = at, xp.value(at.net.link.odd)
+        with all_threads(float(bases.shape[0]) * at.net.a.size):
+            self.at_bases = bases @ at.a.T + at.b  # (n, k)
+        self.rates = xp.rows_of(frame.coordinates(at.a)[:, 2:].T)  # (d - 2, k)
+
+    def values(self, who: Array, which: Array, steps: Array) -> Array:
+        """Return the sums after these steps, (m,), from bases number `who` in directions number `which`."""
+        return self.g(self.at_bases[who] + steps[:, None] * self.rates[which]) @ self.at.u + self.at.net.c
 
 
 @dataclass(frozen=True)
