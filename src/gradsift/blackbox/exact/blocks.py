@@ -39,16 +39,18 @@ class _Cores:
         self.weights = across.slopes * across.weights  # (n, d - 2)
         plane = self.stack.frame.plane
         flat, bases = (self.xp.get(rows @ plane.T) for rows in (replies.X, self.stack.bases))
-        slopes, noise = self.xp.get(seen.slopes), self.xp.get(seen.noise)
+        counts = np.array([len(probe.rows) for probe in self.stack.probes])
+        noise = self.xp.get(seen.noise)
         self.chosen = np.empty((len(bases), 3), dtype=np.intp)
         in_plane = np.empty((len(bases), 3, 3))
-        counts = np.array([len(probe.rows) for probe in self.stack.probes])
         for count in np.unique(counts):
             which = np.flatnonzero(counts == count)
             rows = np.array([self.stack.probes[i].rows for i in which])  # (n, count)
             ones = np.ones((*rows.shape, 1))
             full = np.concatenate([flat[rows] - bases[which, None], ones], axis=2)
-            full *= (slopes[rows, self.stack.units[which, None]] / noise[rows])[:, :, None]
+            units = np.repeat(self.stack.units[which, None], count, axis=1)
+            slopes = self.xp.get(seen.slopes(self.xp.put(rows), self.xp.put(units), self.xp))
+            full *= (slopes / noise[rows])[:, :, None]
             best = _most_informative(full, shared[rows])
             self.chosen[which] = np.take_along_axis(rows, best, axis=1)
             in_plane[which] = np.take_along_axis(full, best[:, :, None], axis=1)
@@ -61,15 +63,17 @@ class _Cores:
 
         Far out few rows move a unit, so that they take about as much memory as a few networks.
         """
-        xp, extra_rows, places = self.xp, self.xp.put(extra), np.arange(len(self.stack.units))
-        arguments = seen.arguments[extra_rows][:, self.stack.here]  # (m, n)
-        owners, rows = map(xp.get, xp.where(abs(arguments.T) <= seen.at.net.link.flat))
-        order = np.lexsort((shared[extra][rows], owners))
-        self.ends = np.searchsorted(owners, np.append(places, len(places)))
-        self.n_own = np.bincount(owners, ~shared[extra][rows], len(places)).astype(int)
-        self.owners, self.rows = xp.put(owners), xp.put(rows[order])
-        stored = extra_rows[self.rows]
-        slopes = (seen.slopes[stored, self.stack.here[self.owners]] / seen.noise[stored])[:, None]
+        xp, n, turning = self.xp, len(self.stack.units), seen.turning
+        place_of_unit, place_of_row = np.full(seen.at.net.k, -1), np.full(len(shared), -1)
+        place_of_unit[self.stack.units], place_of_row[extra] = np.arange(n), np.arange(len(extra))
+        owners, rows = place_of_unit[turning.units], place_of_row[turning.rows]
+        mine = np.flatnonzero((owners >= 0) & (rows >= 0))
+        mine = mine[np.lexsort((shared[turning.rows[mine]], owners[mine]))]
+        self.ends = np.searchsorted(owners[mine], np.arange(n + 1))
+        self.n_own = np.bincount(owners[mine], ~shared[turning.rows[mine]], n).astype(int)
+        self.owners, self.rows = xp.put(owners[mine]), xp.put(rows[mine])
+        stored, units = xp.put(turning.rows[mine]), xp.put(turning.units[mine])
+        slopes = (seen.slopes(stored, units, xp) / seen.noise[stored])[:, None]
         local = self.stack.frame.coordinates(replies.X[stored] - self.stack.bases[self.owners]) * slopes
         across = local[:, 2:] / (self.weights * self.stack.lengths)[self.owners]
         plane = xp.join([local[:, :2], slopes], axis=1)
@@ -141,7 +145,7 @@ class BlockSystem:
         parts = [seen.values, self.xp.zeros(len(replies.X), 1) + 1]
         design = self.xp.join(parts if seen.at.linear is None else [*parts, replies.X], axis=1)
         self.shared_rows = design / self.noise[:, None]  # (m, k + 1), or d more
-        several = self.xp.get((abs(seen.arguments) <= seen.at.net.link.flat).sum(1)) > 1  # units move on these rows
+        several = np.bincount(seen.turning.rows, minlength=len(replies.X)) > 1  # units move on these rows
         self.cores = [_Cores(part, seen, replies, several) for part in seen.probes if part.stack.latest]
         taken = np.zeros(len(replies.X), dtype=bool)
         for cores in self.cores:
@@ -171,10 +175,10 @@ class BlockSystem:
         Slopes are then as good as the same, and so are these equations.
         """
         old = self.linearised_at
-        counts = abs(old.arguments) <= seen.at.net.link.flat
-        changes = [self.xp.widest((seen.arguments - old.arguments) * counts)]
-        changes += [self.xp.widest(new.slopes / was.slopes - 1) for new, was in zip(seen.probes, old.probes)]
-        return max(float(change.max()) for change in changes) < most
+        pairs = tuple(map(self.xp.put, old.turning))
+        changes = [seen.arguments[pairs] - old.arguments[pairs]]
+        changes += [new.slopes / was.slopes - 1 for new, was in zip(seen.probes, old.probes)]
+        return all(bool((abs(change) < most).all()) for change in changes)
 
     def solve(self, extra: Array, cores: list[Array]) -> Changes:
         """Least squares for several right-hand sides.

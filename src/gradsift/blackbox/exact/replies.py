@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...checking import Floats
 from ...threads import all_threads
@@ -52,14 +53,25 @@ def replies_to(net: Net, ledger: Ledger) -> AllReplies:
     )  # fmt: skip
 
 
+class Turning(NamedTuple):
+    """The pairs of a stored row and a unit that is not flat there, row by row: (p,) numbers of both, of numpy."""
+
+    rows: NDArray[np.intp]
+    units: NDArray[np.intp]
+
+
 class NetSeen(NamedTuple):
     """A network at all replies.
 
     Attributes
     ----------
     at : Placed
-    arguments : (m, k) array
-        At the stored rows; `slopes` (m, k) is u g' there.
+    arguments, values : (m, k) arrays
+        Of the units at the stored rows.
+    turning : Turning
+        Where they are not flat: far out these pairs are few.
+    active : (m, 2) array
+        Sums over the units of |u g' a| and |u g' b|: how rounded inputs and offsets show.
     rows, noise : (m,) arrays
         Of the stored rows: answers less what the network says, and the standard size of their rounding.
     probes : list of ProbeRows
@@ -68,10 +80,15 @@ class NetSeen(NamedTuple):
     at: Placed
     arguments: Array
     values: Array
-    slopes: Array
+    turning: Turning
+    active: Array
     rows: Array
     noise: Array
     probes: list[ProbeRows]
+
+    def slopes(self, rows: Array, units: Array, xp: Arrays) -> Array:
+        """Return u g' of some units, each at its stored row."""
+        return xp.derivative(self.at.net.link.odd)(self.arguments[rows, units]) * self.at.u[units]
 
     def row_chi(self, xp: Arrays) -> Floats:
         """Return the residual of each stored row over its standard size, (m,)."""
@@ -100,35 +117,40 @@ def at_rows(net: Net, ledger: Ledger) -> AtRows:
     radii = xp.lengths(X)
     seen = compare(net, AllReplies(ledger, X, xp.put(ledger.y), radii, xp.put(ledger.doubts), ()))
     growth = 0.0 if net.linear is None else float(np.linalg.norm(net.linear)) * radii
-    active = abs(seen.slopes)
-    size = abs(net.c) + float(np.abs(net.u).sum()) + growth + radii * (active @ seen.at.lengths)
-    return AtRows(xp.get(seen.rows), xp.get(size + active @ abs(seen.at.b)))
+    by_input, by_offset = seen.active.T
+    size = abs(net.c) + float(np.abs(net.u).sum()) + growth + radii * by_input + by_offset
+    return AtRows(xp.get(seen.rows), xp.get(size))
 
 
 def compare(net: Net, replies: AllReplies) -> NetSeen:
-    """Evaluate a network at all replies; O(k d (m + k)) flops, three matrices (m, k)."""
+    """Evaluate a network at all replies; O(k d (m + k)) flops, two matrices (m, k)."""
     xp, ledger, link = replies.xp, replies.ledger, net.link
     at, m = placed(net, xp), len(replies.X)
-    arguments, values, slopes = (xp.empty(m, net.k) for _ in range(3))
-    # The sums over units of |u g' a| and |u g' b|: how rounded inputs and offsets show.
-    active, sizes = xp.empty(m, 2), xp.stack([at.lengths, abs(at.b)]).T
+    arguments, values, active, sizes = (
+        xp.empty(m, net.k),
+        xp.empty(m, net.k),
+        xp.zeros(m, 2),
+        xp.stack([at.lengths, abs(at.b)]).T,
+    )
+    turning = [(np.empty(0, dtype=np.intp),) * 2]
     with all_threads(float(m) * net.a.size):
         for part in _parts(m, xp.block // max(net.k, 1)):  # what is not kept stays in the cache
-            turned = replies.X[part] @ at.a.T + at.b
-            bends = abs(turned) <= link.flat  # far out few units do
-            slope = xp.zeros(*turned.shape)
-            slope[bends] = xp.derivative(link.odd)(turned[bends])
-            slope *= at.u
-            arguments[part], values[part], slopes[part] = turned, xp.value(link.odd)(turned), slope
-            active[part] = abs(slope) @ sizes
+            z = replies.X[part] @ at.a.T + at.b
+            arguments[part], values[part] = z, xp.value(link.odd)(z)
+            rows, units = xp.where(abs(z) <= link.flat)
+            slopes = abs(xp.derivative(link.odd)(z[rows, units]) * at.u[units])
+            xp.add_rows(active[part], rows, slopes[:, None] * sizes[units])
+            turning.append((xp.get(rows) + part.start, xp.get(units)))
     predicted = values @ at.u + net.c
     if at.linear is not None:
         predicted = predicted + replies.X @ at.linear
     reach = 2 * (replies.radii + ledger.away)
-    rounded = 4 * ledger.sizes(replies.radii) + reach * active[:, 0] + active[:, 1]
+    by_input, by_offset = active.T
+    rounded = 4 * ledger.sizes(replies.radii) + reach * by_input + by_offset
     noise = (ledger.eps * rounded + GRID * ledger.step + ledger.own(predicted)) * replies.doubts
     probes = [evaluate(at, stack, ledger) for stack in replies.stacks]
-    return NetSeen(at, arguments, values, slopes, replies.y - predicted, noise, probes)
+    pairs = Turning(*map(np.concatenate, zip(*turning)))
+    return NetSeen(at, arguments, values, pairs, active, replies.y - predicted, noise, probes)
 
 
 def _parts(n: int, size: int) -> Iterator[slice]:
