@@ -57,6 +57,10 @@ def test_what_numpy_and_torch_spell_differently_is_the_same():
     rows = rng.standard_normal((7, 5))
     square, mask, numbers = rows.T @ rows, rows > 0.5, np.array([1, 1, 4, 0, 2, 2, 1])
 
+    def several(xp, squares, right):
+        factors = xp.cholesky(squares)
+        return factors, xp.divide_lower(factors, right), xp.divide_lower(factors, right, transposed=True)
+
     def each(xp):
         x, s, sums = xp.put(rows), xp.put(square), xp.zeros(5, 5)
         factor = xp.cholesky(xp.put(square.copy()))
@@ -65,7 +69,8 @@ def test_what_numpy_and_torch_spell_differently_is_the_same():
         return [
             xp.widest(x), xp.spans(x), xp.lengths(x), xp.columns_lengths(x), *xp.where(xp.put(mask)), sums, factor,
             xp.divide_lower(factor, x.T), xp.divide_lower(factor, x.T, transposed=True), q @ r, xp.sign(x),
-            xp.solve(s, x.T), xp.join([x, x], axis=1), xp.numbers(3),
+            xp.solve(s, x.T), xp.join([x, x], axis=1), xp.numbers(3), xp.stack([x, x]), xp.rows_of(x.T),
+            *several(xp, xp.stack([s, 2 * s]), xp.stack([x.T, x.T])),
         ]  # fmt: skip
 
     for mine, other in zip(each(IN_MEMORY), each(there)):
