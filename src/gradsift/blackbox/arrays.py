@@ -6,7 +6,7 @@ here. Everything is in double precision.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,12 @@ Array = Any  # of numpy, or of torch
 class Arrays:
     """Arrays of numpy, in the memory of the host."""
 
-    block = 1 << 19  # numbers handed to a box at once: a few megabytes stay in the cache; (784, 256), one thread
+    block = 1 << 19  # numbers handled at once: a few megabytes stay in the cache; (784, 256), one thread
+
+    def parts(self, n: int, width: int) -> Iterator[slice]:
+        """Cut n rows of some width into parts of one block each, of one row at least."""
+        size = max(1, self.block // max(1, width))
+        return (slice(start, min(start + size, n)) for start in range(0, n, size))
 
     def put(self, values: Any) -> Array:
         """Return host values as an array here."""

@@ -227,10 +227,9 @@ class Ledger:
         """Ask for n rows that are generated block by block, here or beside the box, and not stored."""
         self._keep_to_budget(n, step)
         self._stop_at_patience(n)
-        size = max(1, self.arrays.block // self.n_features)  # bounds memory where there are millions of rows
         parts = []
-        for start in range(0, n, size):
-            rows = rows_of(slice(start, min(start + size, n)))
+        for part in self.arrays.parts(n, self.n_features):  # bounds memory where there are millions of rows
+            rows = rows_of(part)
             parts.append(self._asked(rows))
             self._note_size(rows, parts[-1])
             self.spent[step] = self.spent.get(step, 0) + len(parts[-1])

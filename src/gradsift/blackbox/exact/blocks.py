@@ -73,13 +73,15 @@ class _Cores:
         self.n_own = np.bincount(owners[mine], ~shared[turning.rows[mine]], n).astype(int)
         self.owners, self.rows = xp.put(owners[mine]), xp.put(rows[mine])
         stored, units = xp.put(turning.rows[mine]), xp.put(turning.units[mine])
-        slopes = (seen.slopes(stored, units, xp) / seen.noise[stored])[:, None]
-        local = self.stack.frame.coordinates(replies.X[stored] - self.stack.bases[self.owners]) * slopes
-        across = local[:, 2:] / (self.weights * self.stack.lengths)[self.owners]
-        plane = xp.join([local[:, :2], slopes], axis=1)
-        plane[:, 2] -= (across * self.weights[self.owners]).sum(1)
-        plane = xp.solve(self.in_plane.swapaxes(1, 2)[self.owners], plane[:, :, None])[:, :, 0]
-        self.coupling = xp.join([plane, across], axis=1)  # (P, d + 1)
+        slopes, scale = seen.slopes(stored, units, xp) / seen.noise[stored], self.weights * self.stack.lengths
+        self.coupling = xp.empty(len(mine), replies.X.shape[1] + 1)  # (P, d + 1)
+        for part in xp.parts(*self.coupling.shape):
+            owners, slope = self.owners[part], slopes[part][:, None]
+            local = self.stack.frame.coordinates(replies.X[stored[part]] - self.stack.bases[owners]) * slope
+            across = local[:, 2:] / scale[owners]
+            plane = xp.join([local[:, :2], slope - (across * self.weights[owners]).sum(1)[:, None]], axis=1)
+            plane = xp.solve(self.in_plane.swapaxes(1, 2)[owners], plane[:, :, None])[:, :, 0]
+            self.coupling[part, :3], self.coupling[part, 3:] = plane, across
 
     def of_unit(self, place: int) -> slice:
         """Return where the pairs of one unit are."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -134,7 +133,7 @@ def compare(net: Net, replies: AllReplies) -> NetSeen:
     )
     turning = [(np.empty(0, dtype=np.intp),) * 2]
     with all_threads(float(m) * net.a.size):
-        for part in _parts(m, xp.block // max(net.k, 1)):  # what is not kept stays in the cache
+        for part in xp.parts(m, net.k):  # what is not kept stays in the cache
             z = replies.X[part] @ at.a.T + at.b
             arguments[part], values[part] = z, xp.value(link.odd)(z)
             rows, units = xp.where(abs(z) <= link.flat)
@@ -151,9 +150,3 @@ def compare(net: Net, replies: AllReplies) -> NetSeen:
     probes = [evaluate(at, stack, ledger) for stack in replies.stacks]
     pairs = Turning(*map(np.concatenate, zip(*turning)))
     return NetSeen(at, arguments, values, pairs, active, replies.y - predicted, noise, probes)
-
-
-def _parts(n: int, size: int) -> Iterator[slice]:
-    """Cut n rows into parts of at most this size, of one row at least."""
-    size = max(size, 1)
-    return (slice(start, start + size) for start in range(0, n, size))
