@@ -30,7 +30,19 @@ from black_box_exact import Timed, teacher, worst_error
 from record import RESULTS, machine, save
 
 _SIGNS = 804  # random stream of the fast boxes
-CURVE = ["30x30", "100x30", "150x64", "300x100", "784x64", "784x128", "784x256", "1200x400", "2000x500"]
+CURVE = [
+    "30x30",
+    "100x30",
+    "150x64",
+    "300x100",
+    "784x64",
+    "784x128",
+    "784x256",
+    "50x600",
+    "300x1000",
+    "1200x400",
+    "2000x500",
+]
 
 
 class FastBox:
@@ -191,6 +203,8 @@ def main() -> None:
     parser.add_argument("--save", action="store_true", help="merge the rows into results/black_box_large.json")
     parser.add_argument("--one", action="store_true", help="run the first size here and print JSON")
     options = parser.parse_args()
+    if options.fast_box and options.device != "cpu":
+        parser.error("--fast-box is for --device cpu")
     if options.one:
         warnings.simplefilter("ignore", gs.errors.UncertifiedWarning)  # the verdict is in the row
         d, k = (int(part) for part in options.sizes[0].split("x"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from threading import Event
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -69,7 +70,7 @@ def test_what_numpy_and_torch_spell_differently_is_the_same():
         return [
             xp.widest(x), xp.spans(x), xp.lengths(x), xp.columns_lengths(x), *xp.where(xp.put(mask)), sums, factor,
             xp.divide_lower(factor, x.T), xp.divide_lower(factor, x.T, transposed=True), q @ r, xp.sign(x),
-            xp.solve(s, x.T), xp.join([x, x], axis=1), xp.numbers(3), xp.stack([x, x]), xp.rows_of(x.T),
+            xp.solve(s, x.T), xp.join([x, x], axis=1), xp.numbers(3), xp.stack([x, x]), xp.contiguous(x.T),
             *several(xp, xp.stack([s, 2 * s]), xp.stack([x.T, x.T])),
         ]  # fmt: skip
 
@@ -138,15 +139,16 @@ def test_a_step_across_the_plane_needs_no_basis():
     np.testing.assert_allclose(frame.stepped(bases, who, numbers, steps), slow, atol=1e-14)
 
 
-def test_what_known_units_say_after_a_step_needs_no_row():
+@pytest.mark.parametrize("linear", [None, np.linspace(-1, 1, 9)])
+def test_what_a_network_says_after_a_step_is_what_it_says_there(linear):
     rng = np.random.default_rng(2)
     frame = frame_through(*orthonormal_rows(2, 9, rng))
-    net = Net(link_of("tanh"), *(rng.standard_normal(n) for n in ((4, 9), 4, 4)), 0.3, (None,) * 4)
+    net = Net(link_of("tanh"), *(rng.standard_normal(n) for n in ((4, 9), 4, 4)), 0.3, (None,) * 4, linear)
     bases, who, numbers = rng.standard_normal((3, 9)), np.array([0, 2, 1, 1, 0]), np.array([0, 3, 6, 2, 2])
     steps = rng.standard_normal(5)
     after = StepsAcross(placed(net, IN_MEMORY), frame, bases, IN_MEMORY)
     rows = frame.stepped(bases, who, numbers, steps)
-    np.testing.assert_allclose(after.values(who, numbers, steps), net.predict(rows), atol=1e-13)
+    np.testing.assert_allclose(after.values(who, numbers, steps, rows), net.predict(rows), atol=1e-13)
 
 
 def threads():
@@ -181,6 +183,18 @@ def test_callers_that_overlap_leave_as_many_threads_as_they_found():
         may_leave.set()
         second.result(60)
         assert threads() == 2
+
+
+@pytest.mark.parametrize(
+    ("n_known", "n_steps", "glimpsed"),
+    [(150, 0, False), (150, 1, True), (150, 15, False), (50, 1, False)],
+)
+def test_a_circle_that_shows_a_few_more_steps_beside_many_units_is_not_idle(n_known, n_steps, glimpsed):
+    search = Search(Ledger(gs.Oracle(teacher().predict, D)), np.random.default_rng(0))
+    nothing = np.zeros((n_known, D)), *np.zeros((2, n_known))
+    search.known = Net(link_of("tanh"), *nothing, 0.0, (None,) * n_known)
+    search.scans.append(SimpleNamespace(steps=(None,) * n_steps, unresolved=np.empty((0, 2))))
+    assert search._glimpsed() == glimpsed
 
 
 def test_equations_are_factored_once_near_the_solution(monkeypatch):

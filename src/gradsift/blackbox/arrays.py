@@ -59,7 +59,7 @@ class Arrays:
         """Return arrays of one shape as one, along a new first axis."""
         return np.stack(list(parts))
 
-    def rows_of(self, matrix: Array) -> Array:
+    def contiguous(self, matrix: Array) -> Array:
         """Return a matrix whose rows lie together in memory."""
         return np.ascontiguousarray(matrix)
 
@@ -105,7 +105,7 @@ class Arrays:
 
     def divide_lower(self, factors: Array, right: Array, transposed: bool = False) -> Array:
         """Solve with a lower factor, or its transpose, or with a stack of small ones."""
-        if factors.ndim > 2 or not len(factors):
+        if factors.ndim > 2 or not len(factors):  # older versions of scipy refuse an empty one
             return _substituted(factors.swapaxes(-1, -2), right, True) if transposed else _substituted(factors, right)
         return solve_triangular(factors, right, lower=True, trans="T" if transposed else "N", check_finite=False)
 
@@ -163,7 +163,7 @@ class TorchArrays(Arrays):
         """Return arrays of one shape as one, along a new first axis."""
         return self.torch.stack(list(parts))
 
-    def rows_of(self, matrix: Array) -> Array:
+    def contiguous(self, matrix: Array) -> Array:
         """Return a matrix whose rows lie together in memory."""
         return matrix.contiguous()
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from ..checking import at_least
 from ..extras import load_extra
+from ..memory import keep_freed_memory
 from ..threads import one_thread
 from .base import Source, check_block, check_weight
 from .summary import Rows, Summary
@@ -25,10 +26,6 @@ _READ_AHEAD = 4  # batches decoded while one is being summarised
 _GROUPS = 2  # row groups open at a time: while one ends, the next begins
 # A few pages in memory at a time, instead of whole row groups: three quarters of the time (out_of_core, scans).
 _READING = {"pre_buffer": False, "use_buffered_stream": True}
-# Bytes. The C library takes the largest array freed so far for the measure of what may lie free. Unless it has seen a
-# large one it hands the memory of every block back to the system and asks for it again, at twice the cost of the pass
-# (out_of_core, mirror: 370 ns of CPU a row instead of 180).
-_LARGE = 30_000_000
 
 
 class _Piece(NamedTuple):
@@ -108,7 +105,7 @@ class ParquetSource(Source):
         return rows._replace(X=np.ascontiguousarray(rows.X))
 
     def _collect(self, summary: Summary[Any, Any]) -> Any:
-        np.empty(_LARGE, np.uint8)  # freed untouched
+        keep_freed_memory()
         with one_thread():  # for each block, as they are summarised side by side
             return super()._collect(summary)
 

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...threads import all_threads
 from ..arrays import Array, Arrays
 
 __all__ = ["Arrow", "UnitRows"]
@@ -28,7 +29,15 @@ class UnitRows(NamedTuple):
     n_own: int
 
 
-class _Shafts(NamedTuple):
+class _OwnRows(NamedTuple):
+    """The own rows of one unit: (c,) numbers, (c, c) products with each other, and (c, t) with those of the tip."""
+
+    rows: Array
+    square: Array
+    edge: Array
+
+
+class _Blocks(NamedTuple):
     """The own rows of n units that have c of them each: (n, c) numbers, (n, c, c) lower factors, and (n c, t) products
     with the rows of the tip, divided by these."""
 
@@ -53,26 +62,28 @@ class Arrow:
         places = np.zeros(n_rows, dtype=np.intp)
         places[tip] = np.arange(len(tip))
         here, square = xp.put(places), xp.zeros(len(tip), len(tip))
-        by_count: dict[int, list[tuple[Array, Array, Array]]] = {}
+        by_count: dict[int, list[_OwnRows]] = {}
         for unit in units:
             own, at = unit.coupling[: unit.n_own], here[unit.rows[unit.n_own :]]
-            several = unit.coupling[unit.n_own :]
-            if len(several):
-                square[at[:, None], at] += several @ several.T
+            at_tip = unit.coupling[unit.n_own :]
+            if len(at_tip):
+                square[at[:, None], at] += at_tip @ at_tip.T
             if unit.n_own:
                 edge = xp.zeros(unit.n_own, len(tip))
-                edge[:, at] = own @ several.T
-                by_count.setdefault(unit.n_own, []).append((unit.rows[: unit.n_own], own @ own.T, edge))
-        self.shafts = [self._shafts(*map(xp.stack, zip(*alike))) for alike in by_count.values()]
+                edge[:, at] = own @ at_tip.T
+                by_count.setdefault(unit.n_own, []).append(_OwnRows(unit.rows[: unit.n_own], own @ own.T, edge))
+        self.blocks = [self._factored(alike) for alike in by_count.values()]
         square = self._raised(square)
-        for shafts in self.shafts:
-            square -= shafts.edges.T @ shafts.edges
-        self.factor = xp.cholesky(square)
+        with all_threads(float(n_rows + len(tip)) * len(tip) ** 2):
+            for block in self.blocks:
+                square -= block.edges.T @ block.edges
+            self.factor = xp.cholesky(square)
 
-    def _shafts(self, rows: Array, squares: Array, edges: Array) -> _Shafts:
+    def _factored(self, alike: list[_OwnRows]) -> _Blocks:
+        rows, squares, edges = map(self.xp.stack, zip(*alike))
         factors = self.xp.cholesky(self._raised(squares))
         n_rows = rows.shape[0] * rows.shape[1]
-        return _Shafts(rows, factors, self.xp.divide_lower(factors, edges).reshape(n_rows, edges.shape[2]))
+        return _Blocks(rows, factors, self.xp.divide_lower(factors, edges).reshape(n_rows, edges.shape[2]))
 
     def _raised(self, squares: Array) -> Array:
         """Add the unit matrix to one square or a stack of them, in place."""
@@ -83,10 +94,10 @@ class Arrow:
     def divide(self, right: Array) -> Array:
         """Return L^-1 times an array (n_rows, q)."""
         divided, tip = right + 0.0, right[self.tip]
-        for shafts in self.shafts:
-            own = self.xp.divide_lower(shafts.factors, right[shafts.rows])
-            divided[shafts.rows] = own
-            tip = tip - shafts.edges.T @ own.reshape(len(shafts.edges), right.shape[1])
+        for block in self.blocks:
+            own = self.xp.divide_lower(block.factors, right[block.rows])
+            divided[block.rows] = own
+            tip = tip - block.edges.T @ own.reshape(len(block.edges), right.shape[1])
         divided[self.tip] = self.xp.divide_lower(self.factor, tip)
         return divided
 
@@ -94,7 +105,7 @@ class Arrow:
         """Return L^-T times an array (n_rows, q)."""
         divided, tip = right + 0.0, self.xp.divide_lower(self.factor, right[self.tip], transposed=True)
         divided[self.tip] = tip
-        for shafts in self.shafts:
-            own = right[shafts.rows] - (shafts.edges @ tip).reshape(*shafts.rows.shape, right.shape[1])
-            divided[shafts.rows] = self.xp.divide_lower(shafts.factors, own, transposed=True)
+        for block in self.blocks:
+            own = right[block.rows] - (block.edges @ tip).reshape(*block.rows.shape, right.shape[1])
+            divided[block.rows] = self.xp.divide_lower(block.factors, own, transposed=True)
         return divided

@@ -2,9 +2,9 @@
 
 Each unit has a *core*: three rows in its plane and its d - 2 probes, on which no other unit moves. For given weights
 and intercept the core alone determines the unit, and inverting it costs O(d). All other rows are few; they enter by
-the Woodbury formula, so that a network of k units in dimension d is solved in O(k d p + m k^2) flops for m such rows, p
-of them moving a unit, where a dense factorisation would take O(k^3 d^3). The cores of all units from one plane are
-handled together.
+the Woodbury formula, so that a network of k units in dimension d is solved in O((d + k) p + m k^2) flops for m such
+rows, on which p pairs of row and unit move, where a dense factorisation would take O(k^3 d^3). The cores of all units
+from one plane are handled together.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class _Cores:
     Around a probe's base the unknowns are the unit's frame coordinates and its argument at the base.
     """
 
-    def __init__(self, across: ProbeRows, seen: NetSeen, replies: AllReplies, shared: NDArray[np.bool_]) -> None:
+    def __init__(self, across: ProbeRows, seen: NetSeen, replies: AllReplies, crowded: NDArray[np.bool_]) -> None:
         self.xp, self.across, self.stack = replies.xp, across, across.stack
         self.weights = across.slopes * across.weights  # (n, d - 2)
         plane = self.stack.frame.plane
@@ -51,43 +51,43 @@ class _Cores:
             units = np.repeat(self.stack.units[which, None], count, axis=1)
             slopes = self.xp.get(seen.slopes(self.xp.put(rows), self.xp.put(units), self.xp))
             full *= (slopes / noise[rows])[:, :, None]
-            best = _most_informative(full, shared[rows])
+            best = _most_informative(full, crowded[rows])
             self.chosen[which] = np.take_along_axis(rows, best, axis=1)
             in_plane[which] = np.take_along_axis(full, best[:, :, None], axis=1)
         self.in_plane = self.xp.put(in_plane)  # (n, 3, 3), weighted
         self.in_rows = self.xp.put(self.chosen)
 
-    def couple(self, extra: Ints, seen: NetSeen, replies: AllReplies, shared: NDArray[np.bool_]) -> None:
+    def couple(self, extra: Ints, seen: NetSeen, replies: AllReplies, crowded: NDArray[np.bool_]) -> None:
         """Divide the extra rows on which these units move by their cores: P such pairs of unit and row, those of each
-        unit in turn, the shared rows among them last.
+        unit in turn, the crowded rows among them, on which others move too, last.
 
         Far out few rows move a unit, so that they take about as much memory as a few networks.
         """
         xp, n, turning = self.xp, len(self.stack.units), seen.turning
-        place_of_unit, place_of_row = np.full(seen.at.net.k, -1), np.full(len(shared), -1)
+        place_of_unit, place_of_row = np.full(seen.at.net.k, -1), np.full(len(crowded), -1)
         place_of_unit[self.stack.units], place_of_row[extra] = np.arange(n), np.arange(len(extra))
         owners, rows = place_of_unit[turning.units], place_of_row[turning.rows]
         mine = np.flatnonzero((owners >= 0) & (rows >= 0))
-        mine = mine[np.lexsort((shared[turning.rows[mine]], owners[mine]))]
+        mine = mine[np.lexsort((crowded[turning.rows[mine]], owners[mine]))]
         self.ends = np.searchsorted(owners[mine], np.arange(n + 1))
-        self.n_own = np.bincount(owners[mine], ~shared[turning.rows[mine]], n).astype(int)
+        self.n_own = np.bincount(owners[mine], ~crowded[turning.rows[mine]], n).astype(int)
         self.owners, self.rows = xp.put(owners[mine]), xp.put(rows[mine])
         stored, units = xp.put(turning.rows[mine]), xp.put(turning.units[mine])
         slopes, scale = seen.slopes(stored, units, xp) / seen.noise[stored], self.weights * self.stack.lengths
         self.coupling = xp.empty(len(mine), replies.X.shape[1] + 1)  # (P, d + 1)
         for part in xp.parts(*self.coupling.shape):
-            owners, slope = self.owners[part], slopes[part][:, None]
-            local = self.stack.frame.coordinates(replies.X[stored[part]] - self.stack.bases[owners]) * slope
-            across = local[:, 2:] / scale[owners]
-            plane = xp.join([local[:, :2], slope - (across * self.weights[owners]).sum(1)[:, None]], axis=1)
-            plane = xp.solve(self.in_plane.swapaxes(1, 2)[owners], plane[:, :, None])[:, :, 0]
+            here, slope = self.owners[part], slopes[part][:, None]
+            local = self.stack.frame.coordinates(replies.X[stored[part]] - self.stack.bases[here]) * slope
+            across = local[:, 2:] / scale[here]
+            plane = xp.join([local[:, :2], slope - (across * self.weights[here]).sum(1)[:, None]], axis=1)
+            plane = xp.solve(self.in_plane.swapaxes(1, 2)[here], plane[:, :, None])[:, :, 0]
             self.coupling[part, :3], self.coupling[part, 3:] = plane, across
 
     def of_unit(self, place: int) -> slice:
         """Return where the pairs of one unit are."""
         return slice(int(self.ends[place]), int(self.ends[place + 1]))
 
-    def units(self) -> Iterator[UnitRows]:
+    def unit_rows(self) -> Iterator[UnitRows]:
         """Yield the extra rows on which each unit moves."""
         for place, n_own in enumerate(self.n_own):
             mine = self.of_unit(place)
@@ -147,25 +147,25 @@ class BlockSystem:
         parts = [seen.values, self.xp.zeros(len(replies.X), 1) + 1]
         design = self.xp.join(parts if seen.at.linear is None else [*parts, replies.X], axis=1)
         self.shared_rows = design / self.noise[:, None]  # (m, k + 1), or d more
-        several = np.bincount(seen.turning.rows, minlength=len(replies.X)) > 1  # units move on these rows
-        self.cores = [_Cores(part, seen, replies, several) for part in seen.probes if part.stack.latest]
+        crowded = np.bincount(seen.turning.rows, minlength=len(replies.X)) > 1  # several units move there
+        self.cores = [_Cores(part, seen, replies, crowded) for part in seen.probes if part.stack.latest]
         taken = np.zeros(len(replies.X), dtype=bool)
         for cores in self.cores:
             taken[cores.chosen] = True
         self.extra = np.flatnonzero(~taken)
         for cores in self.cores:
-            cores.couple(self.extra, seen, replies, several)
-        self._eliminate(np.flatnonzero(several[self.extra]))
+            cores.couple(self.extra, seen, replies, crowded)
+        self._eliminate(np.flatnonzero(crowded[self.extra]))
 
     def _eliminate(self, tip: Ints) -> None:
         xp, m = self.xp, len(self.extra)
         self.design = self.shared_rows[xp.put(self.extra)]
         for cores in self.cores:
             xp.add_rows(self.design, cores.rows, -cores.times_shared(self.shared_rows))
-        with all_threads(len(tip) ** 3 / 3 + m * float(self.design.shape[1]) ** 2):
-            self.arrow = Arrow(xp, m, tip, (unit for cores in self.cores for unit in cores.units()))
-            white = self.arrow.divide(self.design)
-            self.scale = xp.columns_lengths(white)
+        self.arrow = Arrow(xp, m, tip, (unit for cores in self.cores for unit in cores.unit_rows()))
+        white = self.arrow.divide(self.design)
+        self.scale = xp.columns_lengths(white)
+        with all_threads(m * float(self.design.shape[1]) ** 2):
             self.q, self.r = xp.qr(white / self.scale)
         pivots = abs(self.r.diagonal())
         if not float(pivots.min()) > 1e-14 * float(pivots.max()):

@@ -116,9 +116,8 @@ class _Readings:
 
         def rows_of(part: slice) -> Array:
             step = xp.put(who[part]), xp.put(which[part]), xp.put(steps[part])
-            rows, known = self.frame_there.stepped(self.bases_there, *step, xp), self.known_there.values(*step)
-            linear = self.known_there.at.linear  # which shows how the rows themselves are rounded
-            explained.append(xp.get(known if linear is None else known + rows @ linear))
+            rows = self.frame_there.stepped(self.bases_there, *step, xp)
+            explained.append(xp.get(self.known_there.values(*step, rows)))
             return rows
 
         answers = self.ledger.ask_blocks(len(who), rows_of, "probe")

@@ -35,7 +35,7 @@ def placed(net: Net, xp: Arrays) -> Placed:
 
 
 class StepsAcross:
-    """What units add up to one step across a plane from some bases, (n, d); O(k) flops a step instead of O(k d).
+    """What a network says one step across a plane from some bases, (n, d); O(k) flops a step instead of O(k d).
 
     Parameters
     ----------
@@ -47,11 +47,15 @@ class StepsAcross:
         self.at, self.g = at, xp.value(at.net.link.odd)
         with all_threads(float(bases.shape[0]) * at.net.a.size):
             self.at_bases = bases @ at.a.T + at.b  # (n, k)
-        self.rates = xp.rows_of(frame.coordinates(at.a)[:, 2:].T)  # (d - 2, k)
+        self.rates = xp.contiguous(frame.coordinates(at.a)[:, 2:].T)  # (d - 2, k)
 
-    def values(self, who: Array, which: Array, steps: Array) -> Array:
-        """Return the sums after these steps, (m,), from bases number `who` in directions number `which`."""
-        return self.g(self.at_bases[who] + steps[:, None] * self.rates[which]) @ self.at.u + self.at.net.c
+    def values(self, who: Array, which: Array, steps: Array, rows: Array) -> Array:
+        """Return the values after these steps, (m,), from bases number `who` in directions number `which`.
+
+        They lead to `rows`, (m, d), which only a linear term asks for: it shows how these themselves are rounded.
+        """
+        values = self.g(self.at_bases[who] + steps[:, None] * self.rates[which]) @ self.at.u + self.at.net.c
+        return values if self.at.linear is None else values + rows @ self.at.linear
 
 
 @dataclass(frozen=True)

@@ -122,15 +122,11 @@ def at_rows(net: Net, ledger: Ledger) -> AtRows:
 
 
 def compare(net: Net, replies: AllReplies) -> NetSeen:
-    """Evaluate a network at all replies; O(k d (m + k)) flops, two matrices (m, k)."""
+    """Evaluate a network at all replies; O(k d (m + k)) flops, two matrices (m, k) where few units turn."""
     xp, ledger, link = replies.xp, replies.ledger, net.link
     at, m = placed(net, xp), len(replies.X)
-    arguments, values, active, sizes = (
-        xp.empty(m, net.k),
-        xp.empty(m, net.k),
-        xp.zeros(m, 2),
-        xp.stack([at.lengths, abs(at.b)]).T,
-    )
+    arguments, values = xp.empty(m, net.k), xp.empty(m, net.k)
+    active, sizes = xp.zeros(m, 2), xp.stack([at.lengths, abs(at.b)]).T
     turning = [(np.empty(0, dtype=np.intp),) * 2]
     with all_threads(float(m) * net.a.size):
         for part in xp.parts(m, net.k):  # what is not kept stays in the cache

@@ -15,6 +15,7 @@ from ...checks import EXACT, ExactLimits, Verdict, any_method, exact, n_of
 from ...errors import BudgetSpent, NotIdentifiable
 from ...forecasting import Allotment
 from ...geometry import orthonormal_rows
+from ...memory import keep_freed_memory
 from ...oracle import Oracle
 from ...threads import one_thread
 from ..asking import EPS, Ledger
@@ -96,6 +97,7 @@ def identify(
         raise NotIdentifiable("In one dimension all units are parallel and cannot be separated; fit samples instead.")
     ledger = ledger or Ledger(oracle, max_queries, progress, allotment=Allotment("exact"))
     search = Search(ledger, as_generator(rng))
+    keep_freed_memory()
     try:
         with one_thread():
             found = search.any_family() if activation == "auto" else search.family(activation)
@@ -168,7 +170,7 @@ class Search:
             if self.n_left:  # seen, and left to another plane: there is nothing to fit or to mend before that
                 n_leaving += 1
                 continue
-            idle = idle + 1 if self.known.k <= before else 0
+            idle = 0 if self.known.k > before or self._glimpsed() else idle + 1
             rows = at_rows(self.known, self.ledger)
             missing = not self.known.k or not self.complete(rows, idle)
             far_out = missing and (self._only_far_rows_missed(rows, radius) or (self.further_out and not self.known.k))
@@ -231,6 +233,12 @@ class Search:
             known = known.with_units(read_pairs(self.ledger, arcs, known, self.rng))
         self.known = without_contaminated(without_cancelled(known, self.ledger), self.ledger)
         self.ledger.n_units = self.known.k
+
+    def _glimpsed(self) -> bool:
+        """Say whether the last circle showed a few steps that could not be read there: among many units, the next one
+        may let them stand alone."""
+        n_shown = len(self.scans[-1].steps) + len(self.scans[-1].unresolved)
+        return self.known.k >= PRUNE.many and 0 < n_shown < PRUNE.most * self.known.k
 
     def _plane(self, rays: Rays, attempt: int, radius: float) -> tuple[PlaneFrame, Floats, Floats]:
         """Return a plane, and angles at which the circle is flat: on the rays the first time."""
