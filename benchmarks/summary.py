@@ -163,7 +163,8 @@ def speed_rows() -> Iterator[Row]:
     """Time."""
     if r := load("black_box_large"):
         one = max(
-            (row for row in r["rows"] if row["device"] == "cpu" and row["threads"] == 1), key=lambda w: w["unknowns"]
+            (row for row in r["rows"] if row["device"] == "cpu" and row["threads"] == 1),
+            key=lambda w: (w["unknowns"], -w["own_seconds"]),
         )
         yield Row(f"{one['unknowns']:,} unknowns behind a box, own CPU seconds; queries per unknown",
                   f"{one['own_seconds']:.0f}; {one['queries_per_unknown']:.3f}",

@@ -147,7 +147,7 @@ def test_what_a_network_says_after_a_step_is_what_it_says_there(linear):
     bases, who, numbers = rng.standard_normal((3, 9)), np.array([0, 2, 1, 1, 0]), np.array([0, 3, 6, 2, 2])
     steps = rng.standard_normal(5)
     after = StepsAcross(placed(net, IN_MEMORY), frame, bases, IN_MEMORY)
-    rows = frame.stepped(bases, who, numbers, steps)
+    rows = after.points(who, numbers, steps)
     np.testing.assert_allclose(after.values(who, numbers, steps, rows), net.predict(rows), atol=1e-13)
 
 

@@ -81,8 +81,7 @@ class _Readings:
         self.lengths, self.answers, self.slopes = np.zeros(shape), np.zeros(shape), np.zeros(shape)
         self.lost = np.zeros(len(units), dtype=bool)
         xp = ledger.arrays
-        self.bases_there, self.frame_there = xp.put(self.at.bases), frame.beside(xp)
-        self.known_there = StepsAcross(placed(known, xp), self.frame_there, self.bases_there, xp)
+        self.across = StepsAcross(placed(known, xp), frame.beside(xp), xp.put(self.at.bases), xp)
 
     def read(self, batch: Ints) -> None:
         """Ask for a batch of directions, with lengths that fit what was seen so far."""
@@ -116,8 +115,8 @@ class _Readings:
 
         def rows_of(part: slice) -> Array:
             step = xp.put(who[part]), xp.put(which[part]), xp.put(steps[part])
-            rows = self.frame_there.stepped(self.bases_there, *step, xp)
-            explained.append(xp.get(self.known_there.values(*step, rows)))
+            rows = self.across.points(*step)
+            explained.append(xp.get(self.across.values(*step, rows)))
             return rows
 
         answers = self.ledger.ask_blocks(len(who), rows_of, "probe")

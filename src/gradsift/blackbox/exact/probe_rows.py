@@ -35,7 +35,8 @@ def placed(net: Net, xp: Arrays) -> Placed:
 
 
 class StepsAcross:
-    """What a network says one step across a plane from some bases, (n, d); O(k) flops a step instead of O(k d).
+    """Where steps across a plane from some bases, (n, d), lead, and what a network says there, in O(k) flops a step
+    instead of O(k d).
 
     Parameters
     ----------
@@ -44,17 +45,20 @@ class StepsAcross:
     """
 
     def __init__(self, at: Placed, frame: PlaneFrame, bases: Array, xp: Arrays) -> None:
-        self.at, self.g = at, xp.value(at.net.link.odd)
+        self.xp, self.at, self.frame, self.bases = xp, at, frame, bases
         with all_threads(float(bases.shape[0]) * at.net.a.size):
             self.at_bases = bases @ at.a.T + at.b  # (n, k)
         self.rates = xp.contiguous(frame.coordinates(at.a)[:, 2:].T)  # (d - 2, k)
 
-    def values(self, who: Array, which: Array, steps: Array, rows: Array) -> Array:
-        """Return the values after these steps, (m,), from bases number `who` in directions number `which`.
+    def points(self, who: Array, which: Array, steps: Array) -> Array:
+        """Return the ends of steps from bases number `who` in directions number `which`, (m, d)."""
+        return self.frame.stepped(self.bases, who, which, steps, self.xp)
 
-        They lead to `rows`, (m, d), which only a linear term asks for: it shows how these themselves are rounded.
-        """
-        values = self.g(self.at_bases[who] + steps[:, None] * self.rates[which]) @ self.at.u + self.at.net.c
+    def values(self, who: Array, which: Array, steps: Array, rows: Array) -> Array:
+        """Return the values there, (m,); only a linear term asks for the ends themselves, (m, d), whose rounding it
+        shows."""
+        arguments = self.at_bases[who] + steps[:, None] * self.rates[which]
+        values = self.xp.value(self.at.net.link.odd)(arguments) @ self.at.u + self.at.net.c
         return values if self.at.linear is None else values + rows @ self.at.linear
 
 
