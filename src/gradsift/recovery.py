@@ -7,7 +7,7 @@ import os
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -32,13 +32,13 @@ from .errors import NotIdentifiable, UncertifiedWarning
 from .model import SigmoidCombination
 from .network import Network
 from .oracle import Oracle
-from .paper_method.candidates import Candidates
-from .paper_method.literal import PaperRun, paper_method
-from .paper_method.verdict import judge_paper
 from .progress import Reporter, report, reporting
 from .sources import Source, as_source
 from .table import Coefficients, Fit, LikelihoodRatio, coefficients, likelihood_ratio, search, summary
 from .workload import announce
+
+if TYPE_CHECKING:
+    from .paper_method.candidates import Candidates
 
 __all__ = [
     "Recovery", "for_the_paper", "recover", "recovery_of_fit", "warn_unless_certified", "with_outputs",
@@ -282,7 +282,7 @@ def recover(
             raise ValueError("activation='auto' is told from the answers of an oracle: name one for a table.")
         if method == "paper":
             for_the_paper(activation)
-            return _from_paper(paper_method(rows, n_units, activation=activation, rng=rng, **options))
+            return _by_the_paper(rows, n_units, activation=activation, rng=rng, **options)
         announce(rows.n_rows, rows.n_features, n_units)
         rows.require_moderate_weights()
         fit = search(rows, n_units, activation=activation, rng=rng, progress=report, **options)
@@ -322,7 +322,7 @@ def _behind_oracle(
     if method == "paper":
         del options["layers"]
         for_the_paper(activation or "tanh")
-        found = _from_paper(paper_method(box, n_units, activation=activation or "tanh", rng=rng, **options))
+        found = _by_the_paper(box, n_units, activation=activation or "tanh", rng=rng, **options)
     else:
         box = box.standardised()
         inside = identify_box(box, activation, rng, progress=_report_queries, n_verify=n_verify, **options)
@@ -415,7 +415,12 @@ def warn_unless_certified(found: Recovery, stacklevel: int) -> None:
         warnings.warn(found.verdict, UncertifiedWarning, stacklevel=stacklevel)
 
 
-def _from_paper(run: PaperRun) -> Recovery:
+def _by_the_paper(source: Source | Oracle, n_units: int | None, **options: Any) -> Recovery:
+    # Its parts are estimators of scikit-learn, which takes longer to import than most boxes to read.
+    from .paper_method.literal import paper_method
+    from .paper_method.verdict import judge_paper
+
+    run = paper_method(source, n_units, **options)
     found = Recovery(
         model=run.model.canonical(),
         judgement=judge_paper(run),
