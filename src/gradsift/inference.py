@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.stats import norm
+from scipy.special import ndtr
 
 from .checking import Floats, as_generator, at_least, finite_matrix, whole
 from .fit import (
@@ -293,4 +293,4 @@ def _refit(model: SigmoidCombination, family: Family, rows: Rows) -> SigmoidComb
 
 def p_value(statistic: float, n_tests: int = 1) -> float:
     """Return the two-sided p-value of the largest of `n_tests` standard Gaussian statistics (Bonferroni)."""
-    return float(min(1.0, 2 * n_tests * norm.sf(abs(statistic))))
+    return float(min(1.0, 2 * n_tests * ndtr(-abs(statistic))))

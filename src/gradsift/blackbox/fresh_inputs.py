@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.stats import chi
+from scipy.special import gammaincinv
 
 from ..checking import Floats
 from ..geometry import orthonormal_rows
@@ -118,5 +118,5 @@ def spread_out(n: int, d: int, rng: np.random.Generator) -> Floats:
         axes = np.linalg.qr(rng.standard_normal((d, d)))[0] * rng.choice([-1.0, 1.0], d)
         both = np.concatenate([axes.T, -axes.T])
         directions = np.concatenate([directions, both[rng.permutation(2 * d)]])
-    lengths = chi(d).ppf((rng.permutation(n) + rng.random(n)) / n)
+    lengths = np.sqrt(2 * gammaincinv(0.5 * d, (rng.permutation(n) + rng.random(n)) / n))  # those of a Gaussian
     return np.asarray(directions[:n] * lengths[:, None])

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.stats import beta, norm
+from scipy.special import betaincinv, ndtri
 
 from ..activations import get_activation
 from ..checking import Floats, as_generator, finite_matrix, whole
@@ -72,7 +72,7 @@ class Allowance:
 
     def unseen(self, n: int) -> float:
         """Return how large a difference noise may hide from each of n answers; 0 where there is none."""
-        return float(norm.isf(VERIFY.level / (2 * n)) * self.floor.sd) if self.floor.kind == "noisy" else 0.0
+        return float(-ndtri(VERIFY.level / (2 * n)) * self.floor.sd) if self.floor.kind == "noisy" else 0.0
 
 
 def _sensitivity(model: SigmoidCombination | Network, X: Floats) -> Floats:
@@ -165,7 +165,7 @@ def compare(
     different = np.any([allowance.differs(model, X, y, lost) for model, y in pairs], axis=0)
     n, m = len(X), int(different.sum())
     at = int(np.argmax(np.where(different, off, -1.0) if m else off))
-    share = 1.0 if m == n else float(beta.ppf(0.95, m + 1, n - m))
+    share = 1.0 if m == n else float(betaincinv(m + 1, n - m, 0.95))
     known = max(float(allowance.of_function(model, X).max()) for model in models)
     return Verification(n, m, float(off[at]), X[at].copy(), share, known, allowance.unseen(n))
 

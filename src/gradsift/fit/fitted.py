@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, solve_triangular
-from scipy.stats import chi2
+from scipy.special import gammaincinv
 
 from ..activations import Activation
 from ..checking import Floats
@@ -112,4 +112,4 @@ def half_angles(spectra: Floats, level: Any) -> Floats:
     """
     total, squares = spectra.sum(axis=1), np.maximum((spectra**2).sum(axis=1), 1e-300)
     freedom = np.maximum(total**2 / squares, 1e-3)
-    return np.asarray(np.sqrt(squares / np.maximum(total, 1e-300) * chi2.ppf(level, freedom)))
+    return np.asarray(np.sqrt(squares / np.maximum(total, 1e-300) * 2 * gammaincinv(0.5 * freedom, level)))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.stats import chi2, norm, t
+from scipy.special import chdtrc
 
 from ..checking import Floats
 from ..extras import load_extra
@@ -88,7 +88,14 @@ class Coefficients:
 
     @property
     def _law(self) -> Any:
-        return norm if np.isinf(self.degrees_of_freedom) else t(self.degrees_of_freedom)
+        return _law_of(self.degrees_of_freedom)
+
+
+def _law_of(freedom: float) -> Any:
+    """Return Student's t, or the normal distribution it becomes."""
+    from scipy.stats import norm, t  # half of the time that a first recovery takes to start
+
+    return norm if np.isinf(freedom) else t(freedom)
 
 
 def coefficients(fit: Fit, feature_names: Sequence[str] | None = None) -> Coefficients:
@@ -155,7 +162,7 @@ def prediction_interval(fit: Fit, X: Floats, level: float, of: str = "observatio
     variance = np.maximum(np.einsum("np,np->n", J @ fit.standard_errors.covariance, J), 0)
     if of == "observation":
         variance = variance + fit.noise**2
-    law = norm if fit.family.labels else t(_freedom(fit))
+    law = _law_of(np.inf if fit.family.labels else _freedom(fit))
     r = np.asarray(fit.model.predict(X))
     half = law.ppf(0.5 + level / 2) * np.sqrt(variance)
     return Interval(r, np.column_stack((r - half, r + half)))
@@ -191,4 +198,4 @@ def likelihood_ratio(larger: Fit, smaller: Fit) -> LikelihoodRatio:
         )
     price = 1.0 if larger.choices.covariance == "model" else float(larger.diagnostics.get("inflation", 1.0))
     statistic = max(0.0, 2 * (larger.log_likelihood - smaller.log_likelihood) / price)
-    return LikelihoodRatio(statistic, extra, float(chi2.sf(statistic, extra)))
+    return LikelihoodRatio(statistic, extra, float(chdtrc(extra, statistic)))

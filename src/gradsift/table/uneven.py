@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from scipy.stats import chi2
+from scipy.special import chdtrc
 
 from ..checking import Floats
 from ..fit import Parameters
@@ -57,7 +57,7 @@ def _log_variance(problem: TableProblem, theta: Parameters) -> Floats | None:
     slopes = np.linalg.lstsq(design.T @ design, design.T @ logs, rcond=1e-10)[0]
     left, all_of_it = ((logs - design @ slopes) ** 2).sum(), ((logs - logs.mean()) ** 2).sum()
     statistic = len(logs) * (1 - left / max(all_of_it, 1e-300))
-    return slopes if chi2.sf(statistic, design.shape[1] - 1) < _UNEVEN else None
+    return slopes if chdtrc(design.shape[1] - 1, statistic) < _UNEVEN else None
 
 
 def _weighted(problem: TableProblem, theta: Parameters, rows: Rows, slopes: Floats) -> Rows:

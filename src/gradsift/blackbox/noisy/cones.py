@@ -6,8 +6,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from scipy.stats import norm
-from scipy.stats import t as student
+from scipy.special import ndtri, stdtrit
 
 from ...activations import Activation
 from ...checking import Floats
@@ -31,7 +30,7 @@ def cones(fitted: Fitted, level: float = LEVELS[0]) -> Floats:
         return np.zeros(k)
     tail = 1 - (1 - level) / k
     spectra = np.array([np.maximum(np.linalg.eigvalsh(fitted.tangent(unit)), 0) for unit in range(k)])
-    return np.asarray(half_angles(spectra, tail) * np.exp(norm.ppf(tail) * _scale_errors(fitted)))
+    return np.asarray(half_angles(spectra, tail) * np.exp(ndtri(tail) * _scale_errors(fitted)))
 
 
 def _scale_errors(fitted: Fitted) -> Floats:
@@ -78,8 +77,8 @@ def calibrate(
         if not noise.labels:
             errors = errors / (np.sqrt((again.residuals**2).sum() / freedom) / noise.sd)
         ratios[:, draw] = [(errors / np.maximum(cones(again, level), 1e-300)).max() for level in LEVELS]
-    surely = np.sqrt(1 + 1 / n_draws) * student.ppf(LEVELS[2], n_draws - 1)
-    quantiles = np.append(norm.ppf(LEVELS[:2]), surely)
+    surely = np.sqrt(1 + 1 / n_draws) * stdtrit(n_draws - 1, LEVELS[2])
+    quantiles = np.append(ndtri(LEVELS[:2]), surely)
     return Widening(*np.maximum(1.0, ratios.mean(axis=1) + quantiles * ratios.std(axis=1, ddof=1)).tolist())
 
 

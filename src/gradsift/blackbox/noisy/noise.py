@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import chi2, kurtosistest, norm
-from scipy.stats import f as f_distribution
+from scipy.special import chdtri, fdtri, ndtr, ndtri
 
 from ...checking import Floats
 from ...checks import NOISY, Check, imperfect
@@ -39,7 +38,7 @@ class Variance:
         if freedom <= 0:
             return True
         other = min(self.freedom, 1e6)
-        return bool(squares / freedom / self.value > f_distribution.isf(level, freedom, other))
+        return bool(squares / freedom / self.value > fdtri(freedom, other, 1 - level))
 
 
 def excess_kurtosis(residuals: Floats) -> float:
@@ -63,15 +62,17 @@ def behaviour(residuals: Floats, predictions: Floats) -> list[Check]:
     return [
         imperfect.tails(_tails(z), NOISY),
         imperfect.drift(float((stretches**2).sum()), NOISY),
-        imperfect.even_noise(2 * float(norm.sf(abs(uneven))), uneven > 0, NOISY),
+        imperfect.even_noise(2 * float(ndtr(-abs(uneven))), uneven > 0, NOISY),
     ]
 
 
 def _tails(z: Floats) -> imperfect.Tails:
     """Return what the tests for heavy tails found in standardised residuals."""
+    from scipy.stats import kurtosistest  # half of the time that a first recovery takes to start
+
     n, sizes = len(z), np.abs(z)
-    beyond = float(norm.isf(NOISY.tails / (2 * n)))
-    largest = 2 * n * float(norm.sf(sizes.max()))  # p-values, the first after Bonferroni
+    beyond = float(-ndtri(NOISY.tails / (2 * n)))
+    largest = 2 * n * float(ndtr(-sizes.max()))  # p-values, the first after Bonferroni
     fourth = float(kurtosistest(z, alternative="greater").pvalue)
     return imperfect.Tails(min(largest, fourth), int((sizes > beyond).sum()), beyond, excess_kurtosis(z), n)
 
@@ -85,7 +86,7 @@ def relative_spread(residuals: Floats, predictions: Floats) -> Floats | None:
     z = (predictions - predictions.mean()) / max(float(predictions.std()), 1e-300)
     basis = np.linalg.qr(np.column_stack([np.ones_like(z), z, z**2]))[0]  # (n, 3)
     squares = residuals**2 / max(float(np.mean(residuals**2)), 1e-300)
-    if 0.5 * float(((basis[:, 1:].T @ squares) ** 2).sum()) < chi2.isf(NOISE.uneven_level, 2):
+    if 0.5 * float(((basis[:, 1:].T @ squares) ** 2).sum()) < chdtri(2, NOISE.uneven_level):
         return None
     logs = np.zeros(len(z))
     for _ in range(NOISE.scorings):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.stats import chi2
+from scipy.special import gammaincinv
 
 from ...activations import Activation
 from ...checking import Floats
@@ -85,7 +85,7 @@ def leaves_room(fitted: Fitted) -> bool:
     n, per_unit = len(fitted.residuals), fitted.theta.layout.per_unit
     freedom = n - len(fitted.information) - per_unit
     price = per_unit * float(np.log(n)) + THINNING.margin
-    return freedom > 0 and bool(2 * fitted.loss - price > chi2.ppf(THINNING.implausible, freedom))
+    return freedom > 0 and bool(2 * fitted.loss - price > 2 * gammaincinv(0.5 * freedom, THINNING.implausible))
 
 
 def _left_over(fitted: Fitted, X: Floats) -> Floats:
