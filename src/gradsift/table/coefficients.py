@@ -93,7 +93,7 @@ class Coefficients:
 
 def _law_of(freedom: float) -> Any:
     """Return Student's t, or the normal distribution it becomes."""
-    from scipy.stats import norm, t  # half of the time that a first recovery takes to start
+    from scipy.stats import norm, t  # slow to import, and rarely needed
 
     return norm if np.isinf(freedom) else t(freedom)
 

@@ -68,7 +68,7 @@ def behaviour(residuals: Floats, predictions: Floats) -> list[Check]:
 
 def _tails(z: Floats) -> imperfect.Tails:
     """Return what the tests for heavy tails found in standardised residuals."""
-    from scipy.stats import kurtosistest  # half of the time that a first recovery takes to start
+    from scipy.stats import kurtosistest  # slow to import, and rarely needed
 
     n, sizes = len(z), np.abs(z)
     beyond = float(-ndtri(NOISY.tails / (2 * n)))
