@@ -14,6 +14,6 @@ def keep_freed_memory() -> None:
 
     It takes the largest array freed so far for the measure of what may lie free. Unless it has seen a large one, it
     hands every block back to the system and asks for it again, page by page, at twice the cost of the work itself
-    (out_of_core, mirror: 370 ns of CPU a row instead of 180; black_box_large, 784x64: 0.38 s of our own instead of 0.28).
+    (out_of_core, mirror: 370 ns of CPU a row instead of 180; black_box_large, 784x64: 0.38 s instead of 0.28).
     """
     np.empty(_LARGE, np.uint8)  # freed untouched
