@@ -1,7 +1,7 @@
 """Large networks behind an exact oracle: queries, error, own time over one evaluation, wall time, peak memory.
 
 python benchmarks/black_box_large.py [--sizes 784x64 2000x500] [--threads 1 4 16] [--device cuda] [--fast-box]
-                                     [--repeats 3] [--save]
+                                     [--seed 1 2 3] [--repeats 3] [--save]
 
 A size is inputs x units. Each run has a process of its own, whose peak memory includes the network that answers. With
 `--device` that network is a torch module there, and so is the solver. The evaluation is that of the network at as many
@@ -21,6 +21,7 @@ import subprocess
 import sys
 import time
 import warnings
+from itertools import product
 
 import numpy as np
 from scipy.fft import dct, idct
@@ -198,7 +199,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, nargs="+", default=[1])
     parser.add_argument("--device", default="cpu", help="cpu: numpy; cuda: a torch module there")
     parser.add_argument("--fast-box", action="store_true", help="units that a cosine transform evaluates; cpu only")
-    parser.add_argument("--seed", type=int, default=2026)
+    parser.add_argument("--seed", type=int, nargs="+", default=[2026])
     parser.add_argument("--repeats", type=int, default=1)
     parser.add_argument("--save", action="store_true", help="merge the rows into results/black_box_large.json")
     parser.add_argument("--one", action="store_true", help="run the first size here and print JSON")
@@ -209,13 +210,13 @@ def main() -> None:
         warnings.simplefilter("ignore", gs.errors.UncertifiedWarning)  # the verdict is in the row
         d, k = (int(part) for part in options.sizes[0].split("x"))
         if options.device == "cpu":
-            print(json.dumps(measure(d, k, options.seed, options.fast_box)))
+            print(json.dumps(measure(d, k, options.seed[0], options.fast_box)))
         else:
-            print(json.dumps(measure_there(d, k, options.seed, options.device)))
+            print(json.dumps(measure_there(d, k, options.seed[0], options.device)))
         return
-    for size in CURVE if options.curve else options.sizes:
+    for size, seed in product(CURVE if options.curve else options.sizes, options.seed):
         turns = [
-            [run_one(size, threads, options.seed, options.device, options.fast_box) for threads in options.threads]
+            [run_one(size, threads, seed, options.device, options.fast_box) for threads in options.threads]
             for _ in range(options.repeats)
         ]
         for same in zip(*turns):

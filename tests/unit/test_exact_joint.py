@@ -13,9 +13,10 @@ from gradsift.blackbox.exact.blocks import BlockSystem
 from gradsift.blackbox.exact.certificate import certify, fresh_points, smallest_angle
 from gradsift.blackbox.exact.dense import DenseSystem
 from gradsift.blackbox.exact.joint import Solution, parameter_errors, solve_jointly
+from gradsift.blackbox.exact.own_rows import with_own_rows
 from gradsift.blackbox.exact.polish import polish
 from gradsift.blackbox.exact.prune import without_cancelled, without_contaminated
-from gradsift.blackbox.exact.replies import compare, replies_to
+from gradsift.blackbox.exact.replies import at_rows, compare, replies_to
 from gradsift.blackbox.exact.search import Search
 
 K, D = 4, 6
@@ -44,6 +45,14 @@ def blocks_at(net, ledger):
     return BlockSystem(seen, replies), seen
 
 
+def with_shared_core(net, ledger):
+    """Ask three rows of the first unit's plane on which it and the second one move, and leave it no others."""
+    plane = net.probes[0].frame.plane
+    wanted = np.array([[0.3, 0.3], [0.6, -0.4], [-0.5, 0.8]]) - net.b[:2]
+    rows = ledger.ask_numbered(np.linalg.solve(net.a[:2] @ plane.T, wanted.T).T @ plane, "offset").rows
+    return replace(net, probes=(replace(net.probes[0], rows=rows), *net.probes[1:]))
+
+
 def disturbed(net, size, seed=0):
     rng = np.random.default_rng(seed)
     return replace(net, a=net.a * (1 + size * rng.standard_normal(net.a.shape)), c=net.c + size)
@@ -67,6 +76,27 @@ def test_blocks_and_dense_factorisation_agree_on_the_errors(found):
     # Root mean squares over 400 draws have a relative standard error of 1/sqrt(800) = 3.5% each.
     for name in ("unit", "slope", "offset", "weight"):
         np.testing.assert_allclose(getattr(blocks, name), getattr(dense, name), rtol=0.25)
+
+
+def test_rows_that_two_units_share_in_a_core_count_for_both(found):
+    net, ledger = found
+    net = disturbed(with_shared_core(net, ledger), 1e-7)
+    system, seen = blocks_at(net, ledger)
+    blocks, dense = system.change(seen), DenseSystem(net, ledger).newton_change()
+    np.testing.assert_allclose(blocks.own, dense.own, rtol=1e-3, atol=1e-3 * np.abs(dense.own).max())
+    np.testing.assert_allclose(blocks.shared, dense.shared, rtol=1e-3, atol=1e-3 * np.abs(dense.shared).max())
+
+
+def test_a_unit_without_rows_of_its_own_is_asked_for_them_once(found):
+    net, ledger = found
+    shared, asked = with_shared_core(net, ledger), ledger.n_queries
+    given = with_own_rows(shared, ledger, at_rows(shared, ledger).turning)
+    assert ledger.n_queries == asked + 3
+    assert [len(probe.rows) for probe in given.probes] == [6, *(len(probe.rows) for probe in net.probes[1:])]
+    moving = np.abs(net.arguments(ledger.X[given.probes[0].rows[3:]])) < net.link.flat
+    np.testing.assert_array_equal(moving, [[True, False, False, False]] * 3)
+    assert with_own_rows(given, ledger, at_rows(given, ledger).turning) is given
+    assert ledger.n_queries == asked + 3
 
 
 def test_the_fit_returns_to_the_teacher_from_a_disturbed_start(found):

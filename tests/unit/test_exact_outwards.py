@@ -11,7 +11,7 @@ from gradsift.blackbox.exact.accuracy import Changes
 from gradsift.blackbox.exact.joint import Solution, _within_reach, solve_jointly
 from gradsift.blackbox.exact.net import empty_net
 from gradsift.blackbox.exact.outwards import excused, misread, solve_outwards
-from gradsift.blackbox.exact.prune import without_suspects
+from gradsift.blackbox.exact.prune import suspects
 from gradsift.blackbox.exact.replies import at_rows, compare, replies_to
 from gradsift.blackbox.exact.search import Search
 from gradsift.blackbox.links import link_of
@@ -84,9 +84,19 @@ def test_one_badly_read_unit_of_many_is_suspected_with_few_others():
     start = replace(net, a=a)
     fit = solve_jointly(start, ledger)
     assert fit.chi > 1e6
-    left = without_suspects(fit, ledger, EXACT.residuals)
+    left = fit.net.only(~suspects(fit, ledger, EXACT.residuals))
     assert 100 <= left.k < 110
     assert fit.net.u[7] not in left.u
+
+
+@pytest.mark.parametrize(("chi", "as_read"), [(1e8, True), (300.0, False)])
+def test_a_fit_that_misses_by_more_than_reading_does_changes_no_unit(chi, as_read):
+    net, ledger = found_net(12, 110, seed=4)
+    search = Search(ledger, np.random.default_rng(0))
+    search.known, moved = net, blurred(net, seed=5)
+    astray = np.arange(110) == 7
+    left = search.after_a_misfit(Solution(moved, chi, np.zeros(len(ledger.X)), np.zeros(110), astray=astray))
+    np.testing.assert_array_equal(left.a, np.delete(net.a if as_read else moved.a, 7, axis=0))
 
 
 def test_only_the_unit_that_would_leave_its_rows_is_held_back_and_dropped():
@@ -102,7 +112,7 @@ def test_only_the_unit_that_would_leave_its_rows_is_held_back_and_dropped():
     assert 0.5 < np.abs(moved[np.abs(before) < net.link.flat]).max() <= 1.0 + 1e-9
     fit = Solution(net, 1e6, np.zeros(len(ledger.X)), np.zeros(110), astray=astray)
     assert fit.few_astray
-    assert without_suspects(fit, ledger, EXACT.residuals).k == 109
+    assert suspects(fit, ledger, EXACT.residuals).sum() == fit.net.k - 109
     assert not replace(fit, astray=np.ones(110, dtype=bool)).few_astray
 
 

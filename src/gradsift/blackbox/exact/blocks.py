@@ -27,11 +27,15 @@ __all__ = ["BlockSystem"]
 
 Ints = NDArray[np.intp]
 
+_FAINT = 1e-5  # of its weight: what is left in a core of a row on which other units move, so that it can be inverted
+
 
 class _Cores:
     """The core rows of n units from one plane, how to divide by them, and the extra rows on which these units move.
 
-    Around a probe's base the unknowns are the unit's frame coordinates and its argument at the base.
+    Around a probe's base the unknowns are the unit's frame coordinates and its argument at the base. Rows of the plane
+    on which other units move are taken only for want of others, and are not heard in the core: they count among the
+    extra rows, and a faint trace of them lets the core be inverted.
     """
 
     def __init__(self, across: ProbeRows, seen: NetSeen, replies: AllReplies, crowded: NDArray[np.bool_]) -> None:
@@ -50,12 +54,13 @@ class _Cores:
             full = np.concatenate([flat[rows] - bases[which, None], ones], axis=2)
             units = np.repeat(self.stack.units[which, None], count, axis=1)
             slopes = self.xp.get(seen.slopes(self.xp.put(rows), self.xp.put(units), self.xp))
-            full *= (slopes / noise[rows])[:, :, None]
-            best = _most_informative(full, crowded[rows])
+            full *= (slopes / noise[rows] * np.where(crowded[rows], _FAINT, 1.0))[:, :, None]
+            best = _most_informative(full)
             self.chosen[which] = np.take_along_axis(rows, best, axis=1)
             in_plane[which] = np.take_along_axis(full, best[:, :, None], axis=1)
         self.in_plane = self.xp.put(in_plane)  # (n, 3, 3), weighted
-        self.in_rows = self.xp.put(self.chosen)
+        self.alone = ~crowded[self.chosen]  # (n, 3)
+        self.in_rows, self.heard = self.xp.put(self.chosen), self.xp.put(self.alone)[:, :, None]
 
     def couple(self, extra: Ints, seen: NetSeen, replies: AllReplies, crowded: NDArray[np.bool_]) -> None:
         """Divide the extra rows on which these units move by their cores: P such pairs of unit and row, those of each
@@ -97,7 +102,8 @@ class _Cores:
         """Return the couplings times the core rows' derivatives in weights, intercept and linear term, (P, k + 1)."""
         product = self.across.times_shared(self.coupling[:, 3:], self.owners, shared.shape[1], self.xp)
         for place in range(3):
-            product += self.coupling[:, place, None] * shared[self.in_rows[:, place]][self.owners]
+            rows = shared[self.in_rows[:, place]] * self.heard[:, place]
+            product += self.coupling[:, place, None] * rows[self.owners]
         return product
 
     def take_from(self, left: Array, core: Array) -> None:
@@ -108,7 +114,7 @@ class _Cores:
     def changes(self, core: Array, shared: Array, shared_rows: Array, dual: Array) -> Array:
         """Return the changes of (a, b), (n, d + 1, q), given those of all that units share and of the extra rows."""
         right = core - self.xp.join(
-            [shared_rows[self.in_rows] @ shared, self.across.shared_times(shared, self.xp)], axis=1
+            [shared_rows[self.in_rows] @ shared * self.heard, self.across.shared_times(shared, self.xp)], axis=1
         )  # fmt: skip
         for place in range(len(right)):
             mine = self.of_unit(place)
@@ -122,15 +128,12 @@ class _Cores:
         return self.xp.join([a, offsets[:, :, None]], axis=2).swapaxes(1, 2)
 
 
-def _most_informative(rows: Floats, shared: NDArray[np.bool_]) -> Ints:
-    """Return, for n sets of at least three rows, the numbers of those three whose determinant is largest, (n, 3).
-
-    Rows on which other units move too, `shared` (n, rows), are taken only for want of others.
-    """
+def _most_informative(rows: Floats) -> Ints:
+    """Return, for n sets of at least three rows, the numbers of those three whose determinant is largest, (n, 3)."""
     if rows.shape[1] == 3:
         return np.tile(np.arange(3), (len(rows), 1))
     triples = np.array(list(combinations(range(rows.shape[1]), 3)))
-    scaled = rows / np.abs(rows).max(axis=1, keepdims=True) * np.where(shared, 1e-30, 1.0)[:, :, None]
+    scaled = rows / np.abs(rows).max(axis=1, keepdims=True)
     return np.asarray(triples[np.argmax(np.abs(np.linalg.det(scaled[:, triples])), axis=1)])
 
 
@@ -151,7 +154,7 @@ class BlockSystem:
         self.cores = [_Cores(part, seen, replies, crowded) for part in seen.probes if part.stack.latest]
         taken = np.zeros(len(replies.X), dtype=bool)
         for cores in self.cores:
-            taken[cores.chosen] = True
+            taken[cores.chosen[cores.alone]] = True
         self.extra = np.flatnonzero(~taken)
         for cores in self.cores:
             cores.couple(self.extra, seen, replies, crowded)
@@ -209,7 +212,7 @@ class BlockSystem:
         cores = []
         for block, part in zip(self.cores, (part for part in seen.probes if part.stack.latest)):
             across = (part.residuals * block.across.weights)[:, :, None]
-            cores.append(self.xp.join([rows[block.in_rows], across], axis=1))
+            cores.append(self.xp.join([rows[block.in_rows] * block.heard, across], axis=1))
         return self.solve(rows[self.xp.put(self.extra)], cores)
 
     def draws(self, seen: NetSeen, rng: np.random.Generator, n_draws: int) -> Changes:

@@ -174,6 +174,17 @@ class JointPolicy:
 
 
 @dataclass(frozen=True)
+class OwnRowsPolicy:
+    """Rows on which a unit moves alone."""
+
+    further: float = 1.5  # from the nearest of them to the furthest; guess
+    wide: float = 0.05  # of the usable range, between their arguments; guess
+    distances: tuple[float, ...] = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)  # of others that are tried, over the base's; guess
+    clear: float = 1.2  # arguments of all other units there, over the flat one; guess
+    aside: float = 0.1  # of the usable range, for the row beside the line; guess
+
+
+@dataclass(frozen=True)
 class OutwardsPolicy:
     """Far rows fitted last."""
 
@@ -190,6 +201,7 @@ class PrunePolicy:
     many: int = 100  # units, from which on dropping all of them, or fitting all but a missing one, helps nobody; guess
     most: float = 0.1  # share of the units, beyond which not all of them can be wrong; guess
     misread: float = 2e-8  # of its size: an error that a unit does not come by through rounding; (300, 1000)
+    as_read: float = 1e6  # rounding errors: what reading misses, and a fit that leads astray; (2000, 1000)
     share: float = 1e-3  # of the largest miss: rows that say which unit is wrong, where most are missed; guess
 
 
@@ -260,6 +272,7 @@ PAIRS = PairPolicy()
 BUMPS = BumpPolicy()
 FAMILY = FamilyPolicy()
 JOINT = JointPolicy()
+OWN_ROWS = OwnRowsPolicy()
 OUTWARDS = OutwardsPolicy()
 PRUNE = PrunePolicy()
 POLISH = PolishPolicy()

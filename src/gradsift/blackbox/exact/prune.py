@@ -11,7 +11,7 @@ from .joint import Solution
 from .net import Net
 from .probe_rows import evaluate, placed, stack_probes
 
-__all__ = ["without_cancelled", "without_contaminated", "without_suspects"]
+__all__ = ["suspects", "without_cancelled", "without_contaminated"]
 
 
 def without_cancelled(net: Net, ledger: Ledger) -> Net:
@@ -47,25 +47,25 @@ def without_contaminated(net: Net, ledger: Ledger) -> Net:
     return net.only(keep)
 
 
-def without_suspects(fit: Solution, ledger: Ledger, most: float) -> Net:
-    """Return the network without the units that are most active on the rows it misses by `most` times the rounding.
+def suspects(fit: Solution, ledger: Ledger, most: float) -> NDArray[np.bool_]:
+    """Say which units are most active on the rows that a fit misses by `most` times the rounding, (k,).
 
     A few bad units can keep a large fit from its first step, so that most rows are missed: then only those count that
     are missed by far more than the others.
     """
     if fit.astray is not None and fit.few_astray:
-        return fit.net.only(~fit.astray)
-    suspects = _most_active(fit, ledger, most)
-    if fit.net.k >= PRUNE.many and suspects.mean() > PRUNE.most:
-        suspects = _most_active(fit, ledger, max(most, PRUNE.share * fit.chi))
-    return fit.net.only(~suspects)
+        return fit.astray
+    found = _most_active(fit, ledger, most)
+    if fit.net.k >= PRUNE.many and found.mean() > PRUNE.most:
+        found = _most_active(fit, ledger, max(most, PRUNE.share * fit.chi))
+    return found
 
 
 def _most_active(fit: Solution, ledger: Ledger, most: float) -> NDArray[np.bool_]:
     """Say which units are the most active ones on a row that is missed by this much, or miss a probe of their own."""
     net, missed = fit.net, fit.row_chi > most
-    xp, suspects = ledger.arrays, fit.probe_chi > most
+    xp, found = ledger.arrays, fit.probe_chi > most
     at, rows = placed(net, xp), ledger.placed_rows()[xp.put(np.flatnonzero(missed))]
     active = abs(at.u) * xp.derivative(net.link.odd)(rows @ at.a.T + at.b)  # (n, k)
-    suspects[xp.get(active.argmax(1))] = True
-    return suspects
+    found[xp.get(active.argmax(1))] = True
+    return found

@@ -102,11 +102,12 @@ class NetSeen(NamedTuple):
 
 
 class AtRows(NamedTuple):
-    """A network at the stored rows: (m,) answers less what it says, and what changing every parameter by its own size
-    would do there."""
+    """A network at the stored rows: (m,) answers less what it says, what changing every parameter by its own size would
+    do there, and which units move."""
 
     residuals: Floats
     sensitivity: Floats
+    turning: Turning
 
 
 def at_rows(net: Net, ledger: Ledger) -> AtRows:
@@ -118,7 +119,7 @@ def at_rows(net: Net, ledger: Ledger) -> AtRows:
     growth = 0.0 if net.linear is None else float(np.linalg.norm(net.linear)) * radii
     by_input, by_offset = seen.active.T
     size = abs(net.c) + float(np.abs(net.u).sum()) + growth + radii * by_input + by_offset
-    return AtRows(xp.get(seen.rows), xp.get(size))
+    return AtRows(xp.get(seen.rows), xp.get(size), seen.turning)
 
 
 def compare(net: Net, replies: AllReplies) -> NetSeen:

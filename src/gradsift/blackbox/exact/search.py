@@ -34,11 +34,12 @@ from .frames import PlaneFrame, frame_through
 from .joint import Solution, parameter_errors, solve_jointly
 from .net import Net, empty_net
 from .outwards import excused, misread, solve_outwards
+from .own_rows import with_own_rows
 from .pairs import read_pairs
 from .plane import settle_in_plane
 from .polish import polish
 from .probe import probe_units
-from .prune import without_cancelled, without_contaminated, without_suspects
+from .prune import suspects, without_cancelled, without_contaminated
 from .rays import Rays, cast_rays
 from .refusals import raise_if_drowned, raise_if_shapeless, why_incomplete
 from .replies import AtRows, at_rows
@@ -179,6 +180,8 @@ class Search:
             if not missing and others_to_come and n_again < self.policy.most_again and self._drop_misread(rows):
                 n_again += 1
                 continue
+            if not missing and self._give_own_rows(rows):
+                rows = at_rows(self.known, self.ledger)
             fit = None if missing else self.joint()
             if fit is None or not fit.chi < self.limits.residuals:
                 others = self.known if fit is None else self.after_a_misfit(fit)
@@ -262,18 +265,32 @@ class Search:
         return solve_outwards(fit, self.ledger, np.abs(rows.residuals) > self.inaccuracy(rows))
 
     def after_a_misfit(self, fit: Solution) -> Net:
-        """Return what is still believed when a joint fit does not meet all answers."""
-        return without_suspects(fit, self.ledger, self.limits.residuals)
+        """Return what is still believed when a joint fit does not meet all answers: its units, or those that were read
+        where it misses by more than reading does."""
+        better = fit.chi < PRUNE.as_read or self.known.k < PRUNE.many
+        believed = fit.net if better else self.known
+        return believed.only(~suspects(fit, self.ledger, self.limits.residuals))
 
     def inaccuracy(self, rows: AtRows) -> Floats:
         """Return what the units' own inaccuracy, before the joint fit, may leave of the stored answers, (n,)."""
         return np.asarray(1e-7 * rows.sensitivity)
 
+    def _many_read_finely(self) -> bool:
+        """Say whether there are many units, and their answers exact to the last digit wherever they are read."""
+        return self.known.k >= PRUNE.many and self.ledger.resolution <= EPS and self.ledger.linear is None
+
+    def _give_own_rows(self, rows: AtRows) -> bool:
+        """Ask rows of their own for units that have too few, now that all are known. Say whether there were any."""
+        n_before = self.ledger.n_queries
+        if self._many_read_finely():
+            self.known = with_own_rows(self.known, self.ledger, rows.turning)
+        return self.ledger.n_queries > n_before
+
     def _drop_misread(self, rows: AtRows) -> bool:
         """Drop units that must be wrong by more than their last digits, if these are few: now that all others are
         known, the next circle reads them better. Say whether there are any."""
-        off, fine = np.abs(rows.residuals) > self.inaccuracy(rows), self.ledger.resolution <= EPS
-        if self.known.k < PRUNE.many or not fine or self.ledger.linear is not None or not off.any():
+        off = np.abs(rows.residuals) > self.inaccuracy(rows)
+        if not self._many_read_finely() or not off.any():
             return False
         wrong = misread(self.known, self.ledger, off) > PRUNE.misread
         if not 0 < wrong.mean() < PRUNE.most:
