@@ -6,8 +6,9 @@ so two samples on the slope give its line and a third one, at the predicted cent
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -196,19 +197,17 @@ def _as_step(samples: Samples, numbers: NDArray[np.intp], line: _Line, radius: f
 def _judge(samples: Samples, numbers: NDArray[np.intp], link: Link) -> _Verdict:
     """Decide about the samples from one plateau (first) to the next (last)."""
     angles, values = samples.angles[numbers], samples.values[numbers]
-    n_inner = len(numbers) - 2
     if angles[-1] - angles[0] < SCAN.finest:
         return _Verdict(sharp=True)
-    if n_inner == 0:
-        return _Verdict(angle=0.5 * (angles[0] + angles[1]))
-    if values[0] == values[-1]:  # steps that cancel: there is no single unit between equal plateaus
+    if len(numbers) == 2:
+        return _Verdict(angle=float(0.5 * (angles[0] + angles[1])))
+    height = float(values[-1] - values[0])
+    if not height:  # steps that cancel: there is no single unit between equal plateaus
         return _Verdict(angle=_between_units(angles, values))
-    ratios = _ratios(samples, numbers)
-    slack = samples.tolerances[numbers[1:-1]] / (0.5 * abs(values[-1] - values[0]))
-    padded = np.concatenate([[-1.0], ratios, [1.0]])
-    if (np.diff(padded) >= -2 * np.max(slack)).all():  # one unit rises from one plateau to the other
-        arguments = np.clip(link.invert(ratios), -link.flat, link.flat)
-        line = _line(angles[1:-1], arguments, angles[0], angles[-1], slack, link)
+    slack = samples.tolerances[numbers[1:-1]]
+    if (np.diff(values) * np.sign(height) >= -2 * slack.max()).all():  # one unit rises from one plateau to the other
+        arguments = np.clip(link.invert(_ratios(samples, numbers)), -link.flat, link.flat)
+        line = _line(angles.tolist(), arguments.tolist(), (slack / (0.5 * abs(height))).tolist(), link)
         if line is not None:
             return _Verdict(angle=line.next_angle) if line.next_angle is not None else _Verdict(line=line)
     return _Verdict(angle=_between_units(angles, values))
@@ -231,56 +230,73 @@ def _between_units(angles: Floats, values: Floats) -> float | None:
     return float(0.5 * (angles[at] + angles[at + 1]))
 
 
-def _line(at: Floats, arguments: Floats, left: float, right: float, slack: Floats, link: Link) -> _Line | None:
-    """Fit ``argument = rate sin(angle - center)`` to samples on one slope; None if they have no such line."""
+def _line(angles: list[float], arguments: list[float], slack: list[float], link: Link) -> _Line | None:
+    """Fit ``argument = rate sin(angle - center)`` to samples on one slope; None if they have no such line.
+
+    The first and the last angle are those of the plateaus. Of so few samples, plain numbers are faster than arrays.
+    """
+    (left, *at, right), usable = angles, link.usable
     # Both ends are plateaus as far as the answers tell, which bounds the rate from below.
-    edge = min(0.85 * link.flat, float(link.invert(1 - 0.03 * np.max(slack, keepdims=True))[0]))
-    with np.errstate(divide="ignore", invalid="ignore"):  # a sample may lie at the angle of an end
-        rise, fall = np.max((edge - arguments) / (right - at)), np.max((edge + arguments) / (at - left))
-    least_rate = float(np.maximum(rise, fall))  # not a number if one of them is not
-    good = np.abs(arguments) < link.usable
-    if good.sum() <= 1:
-        nearest = int(np.argmin(np.abs(arguments)))
-        z = float(arguments[nearest])
-        move = -z - np.copysign(0.1 * link.usable, z)
-        low, high = left + 0.02 * (right - left), right - 0.02 * (right - left)
-        if np.isnan(least_rate) or np.isinf(move):  # saturated as far as the answers tell: nothing leads to the centre
-            return None
-        return _Line(next_angle=float(np.clip(at[nearest] + move / (1.6 * least_rate), low, high)))
-    at, arguments, slack = at[good], arguments[good], slack[good]
-    # The two samples nearest the centre, on different sides or far enough apart, fix the line.
-    pivot = int(np.argmin(np.abs(arguments)))
-    apart = np.abs(arguments - arguments[pivot])
-    other = int(np.argmin(np.where(apart > 0.05 * link.usable, np.abs(arguments), np.inf)))
-    if apart[other] <= 0.05 * link.usable:
-        other = int(np.argmax(apart))
-    rate = (arguments[other] - arguments[pivot]) / (at[other] - at[pivot])
-    center = at[pivot]
-    for _ in range(4):  # the argument is a sine, not linear, in the angle
-        center = at[pivot] - np.arcsin(np.clip(arguments[pivot] / rate, -1, 1))
-        rate = (arguments[other] - arguments[pivot]) / (np.sin(at[other] - center) - np.sin(at[pivot] - center))
-    if not rate > 0.7 * least_rate or not left < center < right:
+    edge = min(0.85 * link.flat, float(link.invert(np.array([1 - 0.03 * max(slack)]))[0]))
+    if not (left < at[0] and at[-1] < right):  # a sample at the angle of an end
         return None
-    misfit = np.abs(arguments - rate * np.sin(at - center))
-    # Offsets bend the line a little; that is settled exactly once the offset is known.
-    bend = float(np.max(np.abs(at - center))) ** 2 * link.flat
-    blur = 1e-7 + 4 * link.eps * float(rate)
-    allowed = slack / np.maximum(link.odd.derivative(arguments), 1e-300) + bend + 1e-6 * np.abs(arguments) + blur
-    if (misfit > allowed).any():
-        if (misfit > allowed + 0.05).any():
+    least_rate = max(max((edge - z) / (right - x), (edge + z) / (x - left)) for x, z in zip(at, arguments))
+    good = [i for i, z in enumerate(arguments) if abs(z) < usable]
+    if len(good) <= 1:
+        nearest = min(range(len(at)), key=lambda i: abs(arguments[i]))
+        move = -arguments[nearest] - math.copysign(0.1 * usable, arguments[nearest])
+        if math.isinf(move):  # saturated as far as the answers tell: nothing leads to the centre
             return None
-        bent = _bent_line(at, arguments, float(center), float(rate), allowed)
+        margin = 0.02 * (right - left)
+        return _Line(next_angle=min(max(at[nearest] + move / (1.6 * least_rate), left + margin), right - margin))
+    at, arguments, slack = ([values[i] for i in good] for values in (at, arguments, slack))
+    found = _through_two(at, arguments, usable)
+    if found is None or not found.rate > 0.7 * least_rate or not left < found.center < right:
+        return None
+    center, rate = found.center, found.rate
+    # Offsets bend the line a little; that is settled exactly once the offset is known.
+    bend = max(abs(x - center) for x in at) ** 2 * link.flat
+    blur = 1e-7 + 4 * link.eps * rate
+    slopes = link.odd.derivative(np.array(arguments)).tolist()
+    allowed = [
+        much / max(slope, 1e-300) + bend + 1e-6 * abs(z) + blur for much, slope, z in zip(slack, slopes, arguments)
+    ]
+    excess = max(abs(z - rate * math.sin(x - center)) - most for x, z, most in zip(at, arguments, allowed))
+    if excess > 0:
+        if excess > 0.05:
+            return None
+        bent = _bent_line(np.array(at), np.array(arguments), center, rate, np.array(allowed))
         if bent is not None or len(at) > 3:
             return bent
-        return _Line(float(center), float(rate), next_angle=float(center - 0.2 * link.usable / rate))
-    line = _Line(float(center), float(rate))
-    precise = arguments[np.abs(arguments) < 0.5 * link.usable]
-    if len(at) > 2 and len(precise) > 1 and np.ptp(precise) > 0.05 * link.usable:
-        return line
+        return replace(found, next_angle=center - 0.2 * usable / rate)
+    precise = [z for z in arguments if abs(z) < 0.5 * usable]
+    if len(at) > 2 and len(precise) > 1 and max(precise) - min(precise) > 0.05 * usable:
+        return found
     # Ask at the centre, or beside it if there is a sample near the centre already.
-    closest = float(arguments[np.argmin(np.abs(arguments))])
-    target = -np.copysign(0.1 * link.usable, closest) if abs(closest) < 0.2 * link.usable else 0.0
-    return _Line(line.center, line.rate, next_angle=line.center + float(np.arcsin(np.clip(target / rate, -1, 1))))
+    closest = min(arguments, key=abs)
+    target = -math.copysign(0.1 * usable, closest) if abs(closest) < 0.2 * usable else 0.0
+    return replace(found, next_angle=center + _arcsine(target / rate))
+
+
+def _through_two(at: list[float], arguments: list[float], usable: float) -> _Line | None:
+    """Return the line through the two samples nearest the centre, on different sides or far enough apart."""
+    pivot = min(range(len(at)), key=lambda i: abs(arguments[i]))
+    apart = [abs(z - arguments[pivot]) for z in arguments]
+    far = [i for i, much in enumerate(apart) if much > 0.05 * usable] or [max(range(len(at)), key=apart.__getitem__)]
+    other = min(far, key=lambda i: abs(arguments[i]))
+    rise, run = arguments[other] - arguments[pivot], at[other] - at[pivot]
+    center = at[pivot]
+    for _ in range(5):  # the argument is a sine, not linear, in the angle
+        if not rise or not run:
+            return None
+        rate = rise / run
+        center = at[pivot] - _arcsine(arguments[pivot] / rate)
+        run = math.sin(at[other] - center) - math.sin(at[pivot] - center)
+    return _Line(center, rate)
+
+
+def _arcsine(value: float) -> float:
+    return math.asin(min(max(value, -1.0), 1.0))
 
 
 def _bent_line(at: Floats, arguments: Floats, center: float, rate: float, allowed: Floats) -> _Line | None:
