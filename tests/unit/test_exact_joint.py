@@ -87,6 +87,36 @@ def test_rows_that_two_units_share_in_a_core_count_for_both(found):
     np.testing.assert_allclose(blocks.shared, dense.shared, rtol=1e-3, atol=1e-3 * np.abs(dense.shared).max())
 
 
+def test_rows_that_two_units_share_leave_the_errors_as_they_are(found):
+    net, ledger = found
+    net = with_shared_core(net, ledger)
+    system, seen = blocks_at(net, ledger)
+    blocks = system.errors(seen, np.random.default_rng(0), 400)
+    dense = DenseSystem(net, ledger).errors(np.random.default_rng(1), 400)
+    for name in ("unit", "slope", "offset", "weight"):
+        np.testing.assert_allclose(getattr(blocks, name), getattr(dense, name), rtol=0.25)
+
+
+def test_what_only_the_trace_of_shared_rows_holds_is_open(found):
+    net, ledger = found
+    net = with_shared_core(net, ledger)
+    rows, turning = net.probes[0].rows, at_rows(net, ledger).turning
+    alone = np.isin(np.arange(len(ledger.X)), turning.rows[turning.units < 2], invert=True)
+    kept = np.flatnonzero(alone | np.isin(np.arange(len(ledger.X)), rows))
+    assert np.isin(np.concatenate([probe.rows for probe in net.probes[2:]]), kept).all()
+    probes = [replace(probe, rows=np.searchsorted(kept, probe.rows)) for probe in net.probes[2:]]
+    shared = [replace(probe, rows=np.searchsorted(kept, rows)) for probe in net.probes[:2]]  # three rows for two units
+    system, seen = blocks_at(replace(net, probes=(*shared, *probes)), ledger.only(kept))
+    assert system.errors(seen, np.random.default_rng(0)).relative[:2].min() > 1e-6
+
+
+def test_a_unit_that_was_probed_again_keeps_the_rows_it_has(found):
+    net, ledger = found
+    shared = with_shared_core(net, ledger)
+    again = replace(shared, probes=(replace(shared.probes[0], earlier=net.probes[0]), *net.probes[1:]))
+    assert with_own_rows(again, ledger, at_rows(again, ledger).turning) is again
+
+
 def test_a_unit_without_rows_of_its_own_is_asked_for_them_once(found):
     net, ledger = found
     shared, asked = with_shared_core(net, ledger), ledger.n_queries

@@ -9,7 +9,7 @@ import pytest
 from scipy.special import erf
 
 from gradsift.blackbox.exact.families import Slope, likely_family
-from gradsift.blackbox.exact.scan import Samples, _between_units, _judge, scan_steps
+from gradsift.blackbox.exact.scan import Samples, _between_units, _judge, _line, scan_steps
 from gradsift.blackbox.links import link_of
 
 TANH = link_of("tanh")
@@ -121,3 +121,9 @@ def test_a_step_tells_how_much_its_worse_plateau_may_be_off():
         return step.slack
 
     assert (spoilt_beyond(1.105), spoilt_beyond(4.0)) == (1e-9, 1e-13)
+
+
+def test_samples_that_lead_nowhere_have_no_line():
+    assert _line([0.0, 0.5, 1.0], [0.0], [100 / 3], TANH) is None  # tolerances as large as the step
+    assert _line([0.0, 0.4, 0.6, 1.0], [0.0, 5e-324], [1e-9, 1e-9], TANH) is None
+    assert _line([0.0, 0.0, 1.0], [0.5], [1e-9], TANH) is None  # at the angle of an end

@@ -28,13 +28,14 @@ __all__ = ["BlockSystem"]
 Ints = NDArray[np.intp]
 
 _FAINT = 1e-5  # of its weight: what is left in a core of a row on which other units move, so that it can be inverted
+_OPEN = 100.0  # times its own error: what that trace may be off, so that it settles nothing that no other row does
 
 
 class _Cores:
     """The core rows of n units from one plane, how to divide by them, and the extra rows on which these units move.
 
     Around a probe's base the unknowns are the unit's frame coordinates and its argument at the base. Rows of the plane
-    on which other units move are taken only for want of others, and are not heard in the core: they count among the
+    on which other units move are taken for want of better ones, and are not heard in the core: they count among the
     extra rows, and a faint trace of them lets the core be inverted.
     """
 
@@ -218,8 +219,10 @@ class BlockSystem:
     def draws(self, seen: NetSeen, rng: np.random.Generator, n_draws: int) -> Changes:
         """Push draws of noise of its standard size through the equations."""
         put, d = self.xp.put, seen.at.net.a.shape[1]
-        cores = [put(rng.standard_normal((len(block.stack.units), d + 1, n_draws))) for block in self.cores]
-        return self.solve(put(rng.standard_normal((len(self.extra), n_draws))), cores)
+        cores = [rng.standard_normal((len(block.stack.units), d + 1, n_draws)) for block in self.cores]
+        for block, core in zip(self.cores, cores):
+            core[:, :3] *= np.where(block.alone, 1.0, _OPEN)[:, :, None]
+        return self.solve(put(rng.standard_normal((len(self.extra), n_draws))), [put(core) for core in cores])
 
     def errors(self, seen: NetSeen, rng: np.random.Generator, n_draws: int = 6) -> Errors:
         """Return what draws of noise do, of the size that the residuals of a network close by show."""

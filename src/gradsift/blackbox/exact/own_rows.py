@@ -30,28 +30,33 @@ def with_own_rows(net: Net, ledger: Ledger, turning: Turning) -> Net:
     turning : Turning
         Which units move on which stored rows.
     """
-    probed = {unit: probe for unit, probe in enumerate(net.probes) if probe is not None}
-    settled = _settled(net, probed, ledger, turning)
-    points = {unit: _points_alone(net, unit, probe) for unit, probe in probed.items() if unit not in settled}
+    # A unit that was probed again has rows of its own, beside a base that is outside its plane through the origin.
+    first = {unit: probe for unit, probe in enumerate(net.probes) if probe is not None and probe.earlier is None}
+    settled = _settled(net, first, ledger, turning) if first else set()
+    points = {unit: _points_alone(net, unit, probe) for unit, probe in first.items() if unit not in settled}
     points = {unit: found for unit, found in points.items() if len(found)}
     if not points:
         return net
     asked, probes = ledger.ask_numbered(np.concatenate(list(points.values())), "offset").rows, list(net.probes)
     for unit, rows in zip(points, asked.reshape(len(points), -1)):
-        probes[unit] = replace(probed[unit], rows=np.concatenate([probed[unit].rows, rows]))
+        probes[unit] = replace(first[unit], rows=np.concatenate([first[unit].rows, rows]))
     return replace(net, probes=tuple(probes))
 
 
 def _settled(net: Net, probed: dict[int, Probe], ledger: Ledger, turning: Turning) -> set[int]:
     """Return the units with three rows of their own, at different distances and on different parts of the slope."""
-    rows = np.concatenate([np.empty(0, dtype=np.intp), *(probe.rows for probe in probed.values())])
+    rows = np.concatenate([probe.rows for probe in probed.values()])
     units = np.repeat(list(probed), [len(probe.rows) for probe in probed.values()])
     alone = np.bincount(turning.rows, minlength=len(ledger.X))[rows] == 1
     X, units = ledger.X[rows[alone]], units[alone]
     arguments = np.einsum("nd,nd->n", X, net.a[units]) + net.b[units]
+    steepness = np.zeros(net.k)
+    steepness[list(probed)] = [np.linalg.norm(probe.frame.plane @ net.a[unit]) for unit, probe in probed.items()]
+    aside = (arguments - net.b[units]) / steepness[units]
+    distances = np.sqrt(np.maximum(np.einsum("nd,nd->n", X, X) - aside**2, 1e-300))  # along the unit's line
     precise = np.abs(arguments) < 0.5 * net.link.usable
-    radii, arguments, units = np.linalg.norm(X, axis=1)[precise], arguments[precise], units[precise]
-    far = _ranges(np.log(radii), units, net.k) > np.log(OWN_ROWS.further)
+    distances, arguments, units = distances[precise], arguments[precise], units[precise]
+    far = _ranges(np.log(distances), units, net.k) > np.log(OWN_ROWS.further)
     wide = _ranges(arguments, units, net.k) > OWN_ROWS.wide * net.link.usable
     return set(np.flatnonzero(far & wide & (np.bincount(units, minlength=net.k) > 2)).tolist())
 
@@ -73,7 +78,7 @@ def _points_alone(net: Net, unit: int, probe: Probe) -> Floats:
     normal = slope / steepness
     along = np.array([-normal[1], normal[0]])
     along *= np.sign(along @ base)
-    distances = float(np.linalg.norm(base)) * np.array(OWN_ROWS.distances)
+    distances = float(along @ base) * np.array(OWN_ROWS.distances)
     points = (distances[:, None] * along - net.b[unit] / steepness * normal) @ plane
     flat = np.abs(net.arguments(points)) <= OWN_ROWS.clear * net.link.flat
     free = points[flat.sum(axis=1) == 1][:2]  # only the unit itself, which is zero there

@@ -15,7 +15,7 @@ from ..asking import Ledger
 from .net import GRID, Net
 from .probe_rows import Placed, ProbeRows, ProbeStack, evaluate, placed, stack_probes
 
-__all__ = ["AllReplies", "AtRows", "NetSeen", "at_rows", "compare", "replies_to"]
+__all__ = ["AllReplies", "AtRows", "NetSeen", "Turning", "at_rows", "compare", "replies_to"]
 
 
 @dataclass(frozen=True)

@@ -241,11 +241,13 @@ def _line(angles: list[float], arguments: list[float], slack: list[float], link:
     if not (left < at[0] and at[-1] < right):  # a sample at the angle of an end
         return None
     least_rate = max(max((edge - z) / (right - x), (edge + z) / (x - left)) for x, z in zip(at, arguments))
+    if not least_rate > 0:
+        return None
     good = [i for i, z in enumerate(arguments) if abs(z) < usable]
     if len(good) <= 1:
         nearest = min(range(len(at)), key=lambda i: abs(arguments[i]))
         move = -arguments[nearest] - math.copysign(0.1 * usable, arguments[nearest])
-        if math.isinf(move):  # saturated as far as the answers tell: nothing leads to the centre
+        if not math.isfinite(move):  # nothing leads to the centre
             return None
         margin = 0.02 * (right - left)
         return _Line(next_angle=min(max(at[nearest] + move / (1.6 * least_rate), left + margin), right - margin))
@@ -287,9 +289,9 @@ def _through_two(at: list[float], arguments: list[float], usable: float) -> _Lin
     rise, run = arguments[other] - arguments[pivot], at[other] - at[pivot]
     center = at[pivot]
     for _ in range(5):  # the argument is a sine, not linear, in the angle
-        if not rise or not run:
+        rate = rise / run if run else 0.0
+        if not rate:
             return None
-        rate = rise / run
         center = at[pivot] - _arcsine(arguments[pivot] / rate)
         run = math.sin(at[other] - center) - math.sin(at[pivot] - center)
     return _Line(center, rate)
