@@ -27,7 +27,7 @@ __all__ = ["BlockSystem"]
 
 Ints = NDArray[np.intp]
 
-_FAINT = 1e-5  # of its weight: what is left in a core of a row on which other units move, so that it can be inverted
+_TRACE = 1e-5  # of its weight: what is left in a core of a row on which other units move, so that it can be inverted
 _OPEN = 100.0  # times its own error: what that trace may be off, so that it settles nothing that no other row does
 
 
@@ -55,7 +55,7 @@ class _Cores:
             full = np.concatenate([flat[rows] - bases[which, None], ones], axis=2)
             units = np.repeat(self.stack.units[which, None], count, axis=1)
             slopes = self.xp.get(seen.slopes(self.xp.put(rows), self.xp.put(units), self.xp))
-            full *= (slopes / noise[rows] * np.where(crowded[rows], _FAINT, 1.0))[:, :, None]
+            full *= (slopes / noise[rows] * np.where(crowded[rows], _TRACE, 1.0))[:, :, None]
             best = _most_informative(full)
             self.chosen[which] = np.take_along_axis(rows, best, axis=1)
             in_plane[which] = np.take_along_axis(full, best[:, :, None], axis=1)
