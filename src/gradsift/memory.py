@@ -13,7 +13,7 @@ def keep_freed_memory() -> None:
     """Let the C library keep the memory of freed blocks for the next ones.
 
     It takes the largest array freed so far for the measure of what may lie free. Unless it has seen a large one, it
-    hands every block back to the system and asks for it again, page by page, at twice the cost of the work itself
-    (out_of_core, mirror: 370 ns of CPU a row instead of 180; black_box_large, 784x64: 0.38 s instead of 0.28).
+    hands every block back to the system and asks for it again, page by page, which can cost more than the work itself
+    (seen in out_of_core and in black_box_large, 784x64).
     """
     np.empty(_LARGE, np.uint8)  # freed untouched
