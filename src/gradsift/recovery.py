@@ -122,6 +122,11 @@ class Recovery(Judged):
         return int(self.model.n_units)
 
     @property
+    def blind_angle(self) -> float:
+        """Degrees: through noise, a second unit within this angle of a found one would not have shown; 0 if exact."""
+        return float(self.diagnostics.get("blind_angle", 0.0))
+
+    @property
     def network(self) -> Network:
         """What was found as a network with all outputs, whatever the number of hidden layers."""
         return self.deep or Network.of(self.outputs or self.model)

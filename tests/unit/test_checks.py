@@ -19,6 +19,7 @@ import typer
 import gradsift as gs
 from gradsift import checks
 from gradsift.blackbox.answers import Floor
+from gradsift.blackbox.noisy.beside_planes import PartnerTest
 from gradsift.blackbox.noisy.far_circles import CircleTest
 from gradsift.blackbox.noisy.noise import Variance
 from gradsift.blackbox.noisy.verdict import Evidence, judge
@@ -91,6 +92,7 @@ SIDES = [
     (lambda x: imperfect.another_unit(x, LABELS), 4.2, 4.21),
     (lambda x: imperfect.weight_shown(x, 0.5, NOISY), 0.4, 0.41),
     (lambda x: imperfect.weight_shown(x, 0.5, LABELS), 0.4, 0.41),
+    (lambda x: imperfect.single_units(x, 1, NOISY), 9.2, 9.3),
     (lambda x: imperfect.cancelling_pair(x, NOISY), 0.25, 0.24),
     (imperfect.strays, 0, 1),
     (imperfect.one_more_unit, False, True),
@@ -270,6 +272,7 @@ SOUND = Evidence(
     misfit=1.0,
     lacking=False,
     n_stray=0,
+    partners=PartnerTest(np.zeros(2), 0.1, None),
 )
 CROSSED = Parameters(np.eye(3)[:2], np.array([0.6, -0.5]), np.zeros(2), 0.0)
 SPIKE = CROSSED._replace(A=np.array([[1.0, 0.0, 0.0], [1.0, 0.1, 0.0]]))  # what is left of it: 0.1 of 0.6
@@ -290,6 +293,9 @@ def judged(evidence=SOUND, theta=CROSSED, widest=0.05, n=400):
         ("another unit", judged(SOUND._replace(test=None))),
         ("weight shown", judged(SOUND._replace(test=CircleTest(1.0, 0.41, alarm=False)))),
         ("cancelling pair", judged(theta=SPIKE)),
+        ("single units", judged(SOUND._replace(partners=PartnerTest(np.array([0.0, 12.0]), 0.1, 1)))),
+        ("single units", judged(SOUND._replace(partners=None))),
+        ("single units", judged(SOUND._replace(partners=PartnerTest(np.zeros(3), 0.1, None)))),
         ("strays", judged(SOUND._replace(n_stray=1))),
         ("one more unit", judged(SOUND._replace(lacking=True))),
         ("misfit", judged(SOUND._replace(misfit=1.5))),
@@ -439,8 +445,8 @@ def test_every_kind_of_run_rests_on_the_checks_that_its_method_names(found):
     assert names["wrong number"] == [*expected, fresh, "number of units"]
     assert names["box"] == [*expected[:3], fresh]
     assert names["noise"] == [
-        "finished", "another unit", "weight shown", "cancelling pair", "strays", "one more unit", "switching",
-        "noise tails", "noise drift", "even noise", "activation", "misfit", fresh,
+        "finished", "another unit", "weight shown", "single units", "cancelling pair", "strays", "one more unit",
+        "switching", "noise tails", "noise drift", "even noise", "activation", "misfit", fresh,
     ]  # fmt: skip
     assert names["table"] == [
         "rows per parameter", "separation", "finite slopes", "simpler models", "directions", "faint weights", "overlap",

@@ -7,7 +7,16 @@ import pytest
 
 from gradsift.activations import get_activation
 from gradsift.fit import Family, Parameters, predict
-from gradsift.fit.moves import bending_direction, merged, prune, removal_prices, split, with_units, without
+from gradsift.fit.moves import (
+    bending_direction,
+    merged,
+    nearest_pair,
+    prune,
+    removal_prices,
+    split,
+    with_units,
+    without,
+)
 from gradsift.sources import Rows
 
 TANH = get_activation("tanh")
@@ -30,14 +39,18 @@ def test_halves_of_a_unit_that_are_not_moved_apart_are_the_unit_and_merge_to_it(
     halves = split(theta, 2, np.zeros(3))
     assert len(halves.u) == 5
     np.testing.assert_allclose(predict(halves, X, TANH), predict(theta, X, TANH), atol=1e-14)
-    np.testing.assert_allclose(predict(merged(halves), X, TANH), predict(theta, X, TANH), atol=1e-14)
+    np.testing.assert_allclose(
+        predict(merged(halves, *nearest_pair(halves)), X, TANH), predict(theta, X, TANH), atol=1e-14
+    )
 
 
 def test_opposite_units_merge_with_their_signs_turned():
     theta = network(2)
     turned = with_units(theta, -theta.A[1], -0.5, -theta.b[1])
     X = np.random.default_rng(1).standard_normal((20, 3))
-    np.testing.assert_allclose(predict(merged(turned), X, TANH), predict(turned, X, TANH), atol=1e-14)
+    np.testing.assert_allclose(
+        predict(merged(turned, *nearest_pair(turned)), X, TANH), predict(turned, X, TANH), atol=1e-14
+    )
 
 
 def test_the_price_of_a_feature_is_what_leaving_it_out_costs():

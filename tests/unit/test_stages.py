@@ -64,8 +64,13 @@ def test_every_stage_is_reached_and_every_way_ends(table):
 def test_noise_that_nothing_speaks_against_goes_straight_through():
     assert path(ADDITIVE_STAGES, {"read steps": [REFUTED]}) == [
         "read steps", "scale", "learn", "rough levers", "look at replies", "look", "sharpen", "look when sharp",
-        "question noise", "take all in", "last look at replies", "parameters", "uneven noise",
+        "beside planes", "question noise", "take all in", "last look at replies", "parameters", "uneven noise",
     ]  # fmt: skip
+
+
+def test_a_unit_made_two_is_sharpened_and_doubted_again():
+    names = path(ADDITIVE_STAGES, {"read steps": [REFUTED], "beside planes": [MISSING]})
+    assert names[names.index("beside planes") :][:4] == ["beside planes", "sharpen", "look when sharp", "beside planes"]
 
 
 def test_units_that_were_read_need_no_student():

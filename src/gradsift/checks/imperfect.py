@@ -21,6 +21,7 @@ __all__ = [
     "misfit",
     "one_more_unit",
     "rounded_kinks",
+    "single_units",
     "strays",
     "switching",
     "tails",
@@ -97,6 +98,18 @@ def weight_shown(level: float, in_question: float, limits: UnitLimits) -> Check:
         f"a further unit with a weight above {level:.2g} would have shown",
         f"another unit would have shown only with a weight above {level:.2g}",
         "Allow more queries (max_queries): the test for another unit needs them.",
+    )  # fmt: skip
+
+
+def single_units(log_ratio: float, unit: int, limits: NoisyLimits) -> Check:
+    """Whether no unit looks like two nearly parallel ones; not a number if that was not tested."""
+    shows = f"unit {unit} looks like two nearly parallel ones, and no two were found that explain the answers"
+    return make(
+        "single units", log_ratio, "<=", limits.single_units,
+        f"no unit looks like two nearly parallel ones (log-likelihood ratio {log_ratio:.1f})",
+        "whether a unit is two nearly parallel ones was not tested" if math.isnan(log_ratio)
+        else f"{shows} (log-likelihood ratio {log_ratio:.1f})",
+        "Ask for a higher accuracy (accuracy=0.01), or try another seed.",
     )  # fmt: skip
 
 

@@ -133,6 +133,7 @@ class UnitLimits:
 class NoisyLimits(UnitLimits):
     """For answers with additive noise or rounding, whose residuals can be looked at."""
 
+    single_units: float  # log-likelihood ratio of a nearly parallel partner over none
     misfit: float  # mean square of the residuals over the noise's
     few: int  # residuals that are too few for the tests that follow
     tails: float  # level of two tests: the largest residual, and the fourth moment
@@ -153,6 +154,7 @@ NOISY = NoisyLimits(
     weight_shown=0.8,  # guess; the same rows
     parallel=0.9,  # guess
     cancelling=0.25,  # guess
+    single_units=9.2,  # one in 10,000; black_box_pairs, all rows
     misfit=1.4,  # guess; the same rows
     few=60,  # guess
     tails=0.01,  # a level: heavy tails are the likeliest fault, and hard to see

@@ -12,8 +12,8 @@ from ..sources import Rows
 from .layout import Family, Parameters
 
 __all__ = [
-    "bending_direction", "glorot_starts", "merged", "prune", "removal_prices", "split", "turned", "with_units",
-    "without",
+    "bending_direction", "glorot_starts", "merged", "nearest_pair", "prune", "removal_prices", "split", "turned",
+    "with_units", "without",
 ]  # fmt: skip
 
 
@@ -28,19 +28,23 @@ def with_units(theta: Parameters, A: Floats, u: Any, b: Any) -> Parameters:
     return theta._replace(A=np.vstack([theta.A, A]), u=np.append(theta.u, u), b=np.append(theta.b, b))
 
 
-def merged(theta: Parameters) -> Parameters:
-    """Return the network with the two units that are most nearly parallel made one."""
+def nearest_pair(theta: Parameters) -> tuple[int, int]:
+    """Return the numbers of the two units that are most nearly parallel."""
     units = normalize_rows(theta.A)
-    cosines = units @ units.T
-    closeness = np.abs(cosines) - 2 * np.eye(len(units))
+    closeness = np.abs(units @ units.T) - 2 * np.eye(len(units))
     i, j = np.unravel_index(int(np.argmax(closeness)), closeness.shape)
-    sign = 1.0 if cosines[i, j] > 0 else -1.0
+    return int(i), int(j)
+
+
+def merged(theta: Parameters, i: int, j: int) -> Parameters:
+    """Return the network with two units made one, in the place of the first."""
+    sign = 1.0 if theta.A[i] @ theta.A[j] > 0 else -1.0
     share = abs(theta.u[i]) / (abs(theta.u[i]) + abs(theta.u[j]))
     A, u, b = theta.A.copy(), theta.u.copy(), theta.b.copy()
     A[i] = share * A[i] + (1 - share) * sign * A[j]
     b[i] = share * b[i] + (1 - share) * sign * b[j]
     u[i] += sign * u[j]
-    return without(theta._replace(A=A, u=u, b=b), int(j))
+    return without(theta._replace(A=A, u=u, b=b), j)
 
 
 def split(theta: Parameters, unit: int, v: Floats) -> Parameters:

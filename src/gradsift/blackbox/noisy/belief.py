@@ -15,6 +15,7 @@ from ...checking import Floats
 from ...errors import NotIdentifiable
 from ...fit import Fitted
 from ...likelihood import Noise
+from .beside_planes import PartnerTest
 from .bias import Replies, debiased
 from .cones import LEVELS, Widening, cones
 from .far_circles import CircleTest
@@ -113,6 +114,8 @@ class Belief:
         Of the cones.
     another : CircleTest or None
         The last look for a further unit.
+    partners : PartnerTest or None
+        The last look for units that are two.
     wider : Fitted or None
         With one more unit, if the last look at all replies showed one.
     read : bool
@@ -129,6 +132,7 @@ class Belief:
     reach: Reach = field(default_factory=Reach)
     widening: Widening = field(default=Widening(1.5, 1.5, 1.5))  # before it is calibrated
     another: CircleTest | None = None
+    partners: PartnerTest | None = None
     wider: Fitted | None = None
     read: bool = False
     shortage: str = ""

@@ -107,6 +107,7 @@ def _result(belief: Belief, asker: Asker, n_queries: int) -> Identification:
         uneven=np.ndim(joint.noise.relative) > 0,
         rival=best_rival(belief, asker) if asker.noisy else None,
         surely=belief.surely,
+        partners=belief.partners,
     )
     studentised = fitted.studentised(joint.replies.X, joint.noise, asker.g)
     judgement = judge(joint.settled, belief.cones, evidence, joint.replies.y - fitted.residuals, studentised)

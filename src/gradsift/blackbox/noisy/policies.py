@@ -75,6 +75,8 @@ class LookForAnother:
         Radius of random inputs over the last one, after a unit showed that they did not.
     beyond_doubt : float
         Standard errors from which the next student must have that unit.
+    blind : tuple of float
+        A partner of a unit at a wider angle is to show: radians, over the noise per weight, at least and at most.
     """
 
     shows: float = 0.65  # guess
@@ -82,6 +84,7 @@ class LookForAnother:
     share_when_sharp: float = 0.3  # guess
     farther: float = 1.5  # guess
     beyond_doubt: float = 6.0  # guess
+    blind: tuple[float, float, float] = (1.5, 0.05, 0.28)  # guess
 
 
 @dataclass(frozen=True)

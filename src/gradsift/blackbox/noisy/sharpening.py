@@ -21,13 +21,13 @@ from .levers import lever_points, lever_sets, surprise
 from .refit import look_wider, refit, take_in, thin_out
 from .tuning import LEVERS, SHARPENING
 
-__all__ = ["calibrated", "pull_rough_levers", "sharpen", "sharpen_by_labels", "sharpened"]
+__all__ = ["calibrated", "pull_levers", "pull_rough_levers", "sharpen", "sharpen_by_labels", "sharpened"]
 
 
 def pull_rough_levers(belief: Belief, asker: Asker) -> tuple[Belief, Outcome]:
     """Make a student's directions sure enough for a look for another unit."""
     policy = asker.policy.sharpening
-    return _pull_levers(belief, asker, policy.sure, policy.patience_when_rough * max(1, len(belief.rows.near)))
+    return pull_levers(belief, asker, policy.sure, policy.patience_when_rough * max(1, len(belief.rows.near)))
 
 
 def sharpen(belief: Belief, asker: Asker) -> tuple[Belief, Outcome]:
@@ -52,7 +52,7 @@ def sharpened(belief: Belief, asker: Asker, accuracy: float) -> Belief:
     most = policy.patience * max(1, len(belief.rows.near))  # none are near where units were read off a circle
     for _ in range(policy.most_calibrations):
         belief = take_in(belief, asker)
-        belief, outcome = _pull_levers(belief, asker, accuracy / belief.widening.stop, most)
+        belief, outcome = pull_levers(belief, asker, accuracy / belief.widening.stop, most)
         belief = calibrated(belief, asker)
         if outcome is not Outcome.STANDS or float(belief.cones.max()) <= accuracy:
             break
@@ -80,7 +80,7 @@ def _settle(X: Floats, noise: Noise, g: Activation, fitted: Fitted, y: Floats) -
     return debiased(fitted, Replies(X, y, np.zeros(len(X), dtype=bool)), noise, g)
 
 
-def _pull_levers(belief: Belief, asker: Asker, accuracy: float, most: float) -> tuple[Belief, Outcome]:
+def pull_levers(belief: Belief, asker: Asker, accuracy: float, most: float = np.inf) -> tuple[Belief, Outcome]:
     """Lever rounds until the linear cones are narrower than `accuracy`.
 
     Labels refute no student, but the levers of a wrong one do not narrow its cones: out of patience after `most`

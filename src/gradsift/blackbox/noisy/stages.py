@@ -13,6 +13,7 @@ from .belief import Belief, Outcome
 from .finishing import allow_for_uneven_noise, measure_parameters, question_noise, take_all_in
 from .learning import learn, learn_more, look_at_scale, read_steps
 from .looking import look, look_at_full_weight, look_at_replies, look_if_changed, look_when_sharp
+from .partners import look_beside_planes
 from .sharpening import pull_rough_levers, sharpen, sharpen_by_labels
 
 __all__ = ["ADDITIVE_STAGES", "END", "LABEL_STAGES", "Stage", "Stages", "walk"]
@@ -42,14 +43,15 @@ def _any(name: str) -> dict[Outcome, str]:
 ADDITIVE_STAGES: Stages = {  # noise, rounding, single precision
     "read steps": Stage(read_steps, {_STANDS: "sharpen what was read", _MISSING: "scale", _REFUTED: "scale"}),
     "sharpen what was read": Stage(sharpen, _any("look at what was read")),
-    "look at what was read": Stage(look_when_sharp, _any("question noise")),
+    "look at what was read": Stage(look_when_sharp, _any("beside planes")),
     "scale": Stage(look_at_scale, {_STANDS: "learn"}),
     "learn": Stage(learn, {_STANDS: "rough levers"}),
     "rough levers": Stage(pull_rough_levers, {_STANDS: "look at replies", **_LEARN_MORE}),
     "look at replies": Stage(look_at_replies, {_STANDS: "look", **_LEARN_MORE}),
     "look": Stage(look, {_STANDS: "sharpen", **_LEARN_MORE}),
     "sharpen": Stage(sharpen, _any("look when sharp")),
-    "look when sharp": Stage(look_when_sharp, {_STANDS: "question noise", **_LEARN_MORE}),
+    "look when sharp": Stage(look_when_sharp, {_STANDS: "beside planes", **_LEARN_MORE}),
+    "beside planes": Stage(look_beside_planes, {_STANDS: "question noise", _MISSING: "sharpen"}),
     "learn more": Stage(learn_more, {_REFUTED: "learn", _IMPATIENT: "sharpen anyway"}),
     "sharpen anyway": Stage(sharpen, _any("question noise")),
     "question noise": Stage(question_noise, {_STANDS: "take all in"}),

@@ -8,7 +8,7 @@ from scipy.special import gammaincinv
 from ...activations import Activation
 from ...checking import Floats
 from ...fit import Fitted, Parameters, fit_jointly
-from ...fit.moves import bending_direction, merged, split, with_units, without
+from ...fit.moves import bending_direction, merged, nearest_pair, split, with_units, without
 from ...geometry import normalize_rows
 from ...likelihood import Noise
 from .tuning import THINNING
@@ -28,7 +28,10 @@ def simpler(fitted: Fitted, X: Floats, y: Floats, noise: Noise, g: Activation) -
         return None
     variances = np.diag(fitted.covariance)[layout.weights]
     doubtful = np.flatnonzero(fitted.theta.u**2 < THINNING.clear * price * variances)
-    starts = [*(without(fitted.theta, int(unit)) for unit in doubtful), merged(fitted.theta)]
+    starts = [
+        *(without(fitted.theta, int(unit)) for unit in doubtful),
+        merged(fitted.theta, *nearest_pair(fitted.theta)),
+    ]
     best = _best(starts, X, y, noise, g)
     return best if best is not None and 2 * (best.loss - fitted.loss) < price else None
 
@@ -60,13 +63,16 @@ def richer(
     """Return a network with one unit more that BIC likes better, or None: each unit split in two, and random ones.
 
     A unit that stands for two nearly parallel ones leaves residuals that bend across it: it is split along the
-    direction across it that the residuals curve along most. k + 3 joint fits.
+    direction across it that the residuals curve along most. One that stands for two parallel ones is split along
+    itself, into two steeper ones with other offsets. 3 k + 3 short joint fits, and two long ones.
     """
     theta = fitted.theta
     d = theta.A.shape[1]
     length = float(np.median(np.linalg.norm(theta.A, axis=1)))
     weight = THINNING.share * float(np.abs(theta.u).max())
-    starts = [_split(fitted, unit, X, g) for unit in range(len(theta.u))] if d > 1 else []
+    units = range(len(theta.u))
+    starts = [_split(fitted, unit, X, g) for unit in units] if d > 1 else []
+    starts += [_shifted(theta, unit, share) for unit in units for share in THINNING.shares]
     for _ in range(THINNING.n_random):
         a = rng.standard_normal(d)
         sign = float(rng.choice([-1.0, 1.0]))
@@ -92,6 +98,16 @@ def _left_over(fitted: Fitted, X: Floats) -> Floats:
     """Return the direction along which the residuals grow most; that of a missing unit, if inputs are random."""
     v = fitted.residuals @ (X / np.maximum(np.linalg.norm(X, axis=1, keepdims=True), 1e-300))
     return np.asarray(v / max(float(np.linalg.norm(v)), 1e-300))
+
+
+def _shifted(theta: Parameters, unit: int, share: float) -> Parameters:
+    """Return the network with one unit made two parallel ones, of which the second has this share of the weight."""
+    A, u, b = theta.A.copy(), theta.u.copy(), theta.b.copy()
+    A[unit] *= THINNING.steeper
+    b[unit] = THINNING.steeper * b[unit] + 2 * share * THINNING.shift
+    u[unit] *= 1 - share
+    second = THINNING.steeper * float(theta.b[unit]) - 2 * (1 - share) * THINNING.shift
+    return with_units(theta._replace(A=A, u=u, b=b), A[unit], share * float(theta.u[unit]), second)
 
 
 def _split(fitted: Fitted, unit: int, X: Floats, g: Activation) -> Parameters:

@@ -82,6 +82,9 @@ class ThinningTuning:
     enough: float = 0.02  # nats that their steps must promise; guess
     implausible: float = 1e-4  # probability with which noise leaves residuals as small; guess
     apart: float = 0.3  # of a unit's length, by which its halves begin; guess
+    shift: float = 1.0  # half the gap between the offsets of parallel halves; black_box_pairs, "parallel tanh"
+    steeper: float = 1.4  # their slopes over that of the unit; the same row
+    shares: tuple[float, ...] = (0.35, 0.65)  # weights of the second over that of the unit; the same row
     n_random: int = 3  # new units beside the halves, with this share of the largest weight; guess
     share: float = 0.2  # guess
 
@@ -138,6 +141,46 @@ class FarCircleTuning:
     needed: float = 5.5  # standard errors by which a unit of the level stands out on each circle; guess
     share: float = 0.4  # of all weights; guess
     far: float = 2.0**20  # radius over the scale of the inputs; guess
+
+
+@dataclass(frozen=True)
+class BesideTuning:
+    """One unit or two nearly parallel ones, on both sides of a hyperplane far out."""
+
+    sure: float = 4.0  # standard errors by which a known unit's sign must be sure; guess
+    least_tilt: float = 0.001  # radians; guess
+    widest: float = 1.0  # tangent of the angle between an input and the hyperplanes that it lies beside; guess
+    saturated: float = 60.0  # argument of the units asked about: what offsets and slopes do not matter for; guess
+    quiet: float = 8.0  # argument of all others, beside `sure` standard errors; guess
+    draws: int = 40  # guess
+    wider: float = 20.0  # largest tilt over the least one, where a partner is to be located; guess
+    toward: float = 1.0  # length of a preferred direction over that of a random one; guess
+    shows: tuple[float, ...] = (0.7, 0.2)  # probabilities that a partner shows in a direction; guess
+    accepted: float = -3.0  # the same where no partner is left to look for; guess
+    ladder: tuple[float, ...] = (1.0, 1.5, 2.25, 3.4, 5.0)  # weights of a partner over the least one; guess
+    share: float = 0.25  # least weight of a partner over the unit's; guess
+    share_of_least: float = 0.35  # the same over the smallest weight of all; guess
+    per_unit: int = 3  # inputs for each unit, if all are asked about in the same pair; guess
+    of_queries: float = 0.1  # share of all queries, for the first pairs; guess
+    n_pairs: tuple[int, int, int] = (4, 8, 12)  # at least, for up to 5 and 10 inputs and for more; guess
+    most_rounds: int = 12  # of further directions, and of directions in doubt that are asked again; guess
+    most_alarms: int = 6  # guess
+    certain: float = 0.99  # share of the partners at the blind angle that show
+    sampled: int = 2000  # of their directions; guess
+
+
+@dataclass(frozen=True)
+class HalvesTuning:
+    """One unit made two."""
+
+    angles: tuple[float, ...] = (0.15, 0.3, 0.6)  # between them, in radians, beside multiples of the tilt; guess
+    over_tilt: tuple[float, ...] = (2.0, 6.0)  # guess
+    n_random: int = 3  # directions of the partner beside the one that answers point to; guess
+    steeper: float = 1.1  # slopes of halves over those of what they were taken for; guess
+    near: float = 3.0  # argument of the partner at which far inputs begin; guess
+    farther: float = 4.0  # distance of far inputs over the one before; guess
+    least_weight: float = 0.15  # of the smaller half over the unit; guess
+    slopes: float = 4.0  # of a half over the unit's, at most, and its inverse at least; guess
 
 
 @dataclass(frozen=True)
@@ -201,6 +244,8 @@ LEVERS = LeverTuning()
 LABEL_LEVERS = LabelLeverTuning()
 SHARPENING = SharpeningTuning()
 FAR_CIRCLES = FarCircleTuning()
+BESIDE = BesideTuning()
+HALVES = HalvesTuning()
 AGREEMENT = AgreementTuning()
 ESCAPE = EscapeTuning()
 INFORMATIVE = InformativeTuning()

@@ -14,6 +14,7 @@ from ...geometry import normalize_rows
 from ..answers import Floor
 from ..links import Link
 from ..result import Identification
+from .beside_planes import PartnerTest
 from .far_circles import CircleTest, weight_in_question
 from .noise import Variance, behaviour
 from .rivals import Rival
@@ -26,7 +27,8 @@ class Evidence(NamedTuple):
 
     floor, variance : what limits the answers, and their noise; uneven: whether it depends on the function
     gap : BIC's, to the next best number of units
-    test, bounded : the circle test (None: not made), for which a box has no room
+    test, partners, bounded : the tests for a further unit and for units that are two (None: not made), for which a
+        box has no room
     accuracy, shortage : what was asked for, and what ran out
     misfit : mean square of the residuals over the noise's
     lacking, n_stray : whether one more unit explains more, and answers set aside (None: not looked at)
@@ -47,6 +49,12 @@ class Evidence(NamedTuple):
     uneven: bool = False
     rival: Rival | None = None
     surely: float = np.inf
+    partners: PartnerTest | None = None
+
+    @property
+    def blind_angle(self) -> float:
+        """Degrees up to which a second unit beside a found one would not have shown."""
+        return 0.0 if self.partners is None else float(np.degrees(self.partners.blind))
 
 
 def judge(fitted: Fitted, cones: Floats, evidence: Evidence, predictions: Floats, studentised: Floats) -> Verdict:
@@ -58,6 +66,8 @@ def judge(fitted: Fitted, cones: Floats, evidence: Evidence, predictions: Floats
         checks.append(imperfect.accuracy(widest, evidence.accuracy))
     if evidence.test is not None or not evidence.bounded:
         checks += _no_other_unit(evidence.test, fitted, limits)
+    if not (evidence.bounded or labels):
+        checks += _single_units(evidence.partners, fitted)
     checks.append(imperfect.cancelling_pair(_left_of_pairs(fitted, limits), limits))
     if evidence.n_stray is not None and not labels:  # no label is impossible
         checks.append(imperfect.strays(evidence.n_stray))
@@ -75,6 +85,8 @@ def judge(fitted: Fitted, cones: Floats, evidence: Evidence, predictions: Floats
     unseen = "units that are flat inside the box cannot be seen"
     if evidence.test is not None:
         unseen = f"a further unit with a weight above {evidence.test.level:.2g} would have shown"
+    if evidence.partners is not None:
+        unseen += f", unless within {evidence.blind_angle:.2g} degrees of a found one"
     return Verdict(
         tuple(checks),
         found=f"{parts} fitted",
@@ -96,6 +108,15 @@ def _no_other_unit(test: CircleTest | None, fitted: Fitted, limits: UnitLimits) 
     if test is None or not shows.holds:
         return [shows]
     return [shows, imperfect.weight_shown(test.level, weight_in_question(fitted.theta.u), limits)]
+
+
+def _single_units(test: PartnerTest | None, fitted: Fitted) -> list[Check]:
+    """Return what answers beside all hyperplanes say about units that are two."""
+    if fitted.theta.A.shape[1] < 2:
+        return []
+    tested = test is not None and len(test.log_ratios) == len(fitted.theta.u)
+    ratios = test.log_ratios if test is not None and tested else np.array([np.nan])
+    return [imperfect.single_units(float(ratios.max()), int(np.argmax(ratios)) + 1, NOISY)]
 
 
 def _left_of_pairs(fitted: Fitted, limits: UnitLimits) -> float:
@@ -139,6 +160,7 @@ def result(
         "bic_gap": evidence.gap,
         "another_unit": None if evidence.test is None else evidence.test.statistic,
         "weight_level": None if evidence.test is None else evidence.test.level,
+        "blind_angle": evidence.blind_angle,
         "misfit": evidence.misfit,
         **facts,
     }
