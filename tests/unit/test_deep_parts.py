@@ -94,6 +94,13 @@ def test_descent_follows_a_bent_valley_to_its_end():
     np.testing.assert_allclose(found.parameters, [1.0, 1.0], atol=1e-8)
 
 
+def test_a_descent_whose_equations_overflow_stays_where_it_is():
+    steep = np.full((3, 2), 1e25, dtype=np.float32)
+    found = descend(lambda theta: (np.ones(3, dtype=np.float32), lambda: steep), np.zeros(2, dtype=np.float32), 10)
+    np.testing.assert_array_equal(found.parameters, 0)
+    assert found.rms == 1
+
+
 def test_searches_that_run_together_get_the_answers_they_asked_for():
     ledger = Ledger(gs.Oracle(lambda X: X[:, 0], 2))
 

@@ -58,14 +58,15 @@ def descend(
         return Lowest(theta, float(np.sqrt(loss / n)), 0.0)
     damping, growth = 1e-2, 2.0
     history = [loss]
-    J = make()
-    A, gradient = J.T @ J, J.T @ residuals
+    J, A, gradient = _equations(make, residuals)
     longest = np.diag(A).copy()
     for _ in range(most_steps):
         longest = np.maximum(longest, np.diag(A))
         scale = longest + 1e-12 * longest.max() + 1e-300
         damped = A.copy()
         damped.flat[:: len(A) + 1] += damping * scale
+        if not (np.isfinite(damped).all() and np.isfinite(gradient).all()):  # single precision overflows
+            break
         try:
             factor = cho_factor(damped, lower=True, overwrite_a=True, check_finite=False)
         except LinAlgError:
@@ -85,8 +86,7 @@ def descend(
             gain = (loss - value) / max(expected, 1e-300)
             theta, residuals, loss = after, trial, value
             damping, growth = max(damping * max(1 / 3, 1 - (2 * gain - 1) ** 3), 1e-15), 2.0
-            J = make()
-            A, gradient = J.T @ J, J.T @ residuals
+            J, A, gradient = _equations(make, residuals)
         else:
             damping, growth = damping * growth, 2 * growth
             if damping > 1e12:
@@ -97,3 +97,10 @@ def descend(
         if len(history) > 15 and history[-16] - loss < patience * history[-16]:
             break
     return Lowest(theta, float(np.sqrt(loss / n)), len(history) * (n * len(theta) ** 2 + POLICY.step_work))
+
+
+def _equations(make: Callable[[], Floats], residuals: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return the Jacobian, the matrix of the normal equations (p, p), and the gradient (p,)."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        J = make()
+        return J, J.T @ J, J.T @ residuals

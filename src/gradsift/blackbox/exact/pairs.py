@@ -137,7 +137,7 @@ def _fit_in_plane(link: Link, arc: Arc, samples: ArcSamples, rng: np.random.Gene
             use = samples.grown < furthest + 0.01
             there = _ArcProfile(link.odd, samples.along[use], samples.values[use] / scale, samples.grown[use])
             parameters, miss = there.fitted(parameters, arc.half, scale)
-            if miss > PAIRS.fits:
+            if not miss <= PAIRS.fits:  # not a number where the fit ran off
                 break
         if miss < PAIRS.settled:
             return _in_plane(link, parameters, arc)
@@ -171,7 +171,7 @@ class _ArcProfile:
         places = np.column_stack([self.along, self.grown])
 
         def units(p: Floats) -> Parameters:
-            rates = np.exp(np.clip(p[:2], -60, 60))
+            rates = _rates(p)
             radials = p[5:] if len(p) > 5 else np.zeros(2)
             return Parameters(np.column_stack([rates, radials]), np.array([p[4], half - p[4]]) / scale, p[2:4], 0.0)
 
@@ -195,12 +195,17 @@ class _ArcProfile:
         return fit.x, float(np.abs(fit.fun).max())
 
 
+def _rates(p: Floats) -> Floats:
+    """Return the rates of both units from a profile, which holds their logarithms, (2,)."""
+    return np.exp(np.clip(p[:2], -60, 60))
+
+
 def _profiles(link: Link, arc: Arc, samples: ArcSamples, rng: np.random.Generator) -> Iterator[Floats]:
     """Yield fits of two units to the samples on the circle itself, from random starts; few samples allow several."""
     here = np.abs(samples.grown) < PAIRS.on_circle
     along, values, scale = samples.along[here], samples.values[here], _scale(samples, arc)
     active = _on_slope(samples, arc, PAIRS.heard)[here]
-    if active.sum() < 6:
+    if active.sum() < 6 or np.ptp(along[active]) == 0:  # a box that changed has many answers at one place
         return
     middle, width = along[active].mean(), np.ptp(along[active])
     there = _ArcProfile(link.odd, (along - middle) / width, values / scale, np.zeros(len(along)))
@@ -210,8 +215,8 @@ def _profiles(link: Link, arc: Arc, samples: ArcSamples, rng: np.random.Generato
         weight = 0.5 * arc.half + scale * rng.standard_normal()
         places = rng.uniform(-0.4, 0.4, 2)
         p, miss = there.fitted(np.concatenate([np.log(rates), -rates * places, [weight]]), arc.half, scale)
-        rates = np.exp(np.clip(p[:2], -60, 60)) / width
-        if miss > PAIRS.fits or any(np.allclose(np.sort(rates), old, rtol=1e-3) for old in tried):
+        rates = _rates(p) / width
+        if not miss <= PAIRS.fits or any(np.allclose(np.sort(rates), old, rtol=1e-3) for old in tried):
             continue
         tried.append(np.sort(rates))
         yield np.concatenate([np.log(rates), p[2:4] - rates * middle, p[4:]])
@@ -221,7 +226,7 @@ def _in_plane(link: Link, p: Floats, arc: Arc) -> _PlanePair:
     """Turn the fitted profile into plane coordinates and offsets."""
     tangent = np.array([-np.sin(arc.center), np.cos(arc.center)])
     outward = np.array([np.cos(arc.center), np.sin(arc.center)])
-    rates, constants, radial = np.exp(p[:2]), p[2:4], p[5:]
+    rates, constants, radial = _rates(p), p[2:4], p[5:]
     first = np.outer(rates, tangent) + np.outer(radial / arc.radius, outward)  # (2, 2)
     solution = np.concatenate([first, (constants - radial)[:, None]], axis=1)
     return _PlanePair(link, solution, np.array([p[4], arc.half - p[4]]), arc.level, arc.radius, arc.center)
