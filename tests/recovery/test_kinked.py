@@ -11,7 +11,10 @@ from sklearn.ensemble import RandomForestRegressor
 
 import gradsift as gs
 from gradsift.activations import get_activation
+from gradsift.blackbox.asking import Ledger
+from gradsift.blackbox.bounded.box import box_of
 from gradsift.blackbox.exact.families import WrongFamily
+from gradsift.blackbox.kinked.region import RegionLedger, region_of
 from gradsift.fit import Parameters
 from gradsift.fit.jacobian import predict
 from gradsift.fit.moves import turned
@@ -393,3 +396,45 @@ def test_relu_units_within_bounds_are_told_from_sigmoids():
     assert (
         gs.recover(gs.Oracle(smooth, 6, bounds=(-2, 2)), activation="auto", random_state=0).model.activation == "tanh"
     )
+
+
+def squared_beside(d, seed):
+    """Three ReLU units and one squared ReLU unit."""
+    f, rng = teacher("relu", d, 3, seed)[0], np.random.default_rng(seed)
+    a, b = rng.standard_normal(d), rng.standard_normal()
+    return lambda X: f(X) + np.maximum(X @ a + b, 0) ** 2
+
+
+@pytest.mark.parametrize("seed", [3, 7])
+def test_two_rays_into_the_same_corner_of_the_bounds_are_no_plane(seed):
+    # In three dimensions every eighth pair of rays ends in one corner: no row may be NaN or outside then.
+    with pytest.raises(gs.errors.NotIdentifiable, match="no sum of relu units"):
+        gs.recover(gs.Oracle(squared_beside(3, seed), 3, bounds=(-2, 2)), activation="relu", random_state=seed)
+
+
+@pytest.mark.filterwarnings("ignore::gradsift.errors.UncertifiedWarning")
+@pytest.mark.parametrize("seed", range(8))
+def test_a_back_door_at_a_corner_of_the_bounds_ends_in_a_result_or_a_refusal(seed):
+    f = teacher("relu", 3, 3, seed=80 + seed)[0]
+
+    def behind(X):
+        return f(X) + 5 * np.maximum(X.sum(axis=1) - 4.2, 0)
+
+    try:
+        found = gs.recover(gs.Oracle(behind, 3, bounds=(-2, 2)), activation="relu", random_state=seed)
+    except gs.errors.GradsiftError:
+        return
+    X = np.random.default_rng(seed).uniform(-2, 2, (4000, 3))
+    differs = np.mean(np.abs(found.network.predict(X) - behind(X)) > 1e-6)
+    assert not found.certified or differs <= found.verification.share
+
+
+@pytest.mark.parametrize("ends", [(-1.0, 1.0), (0.1, 0.7), (-0.3, 1.7)])
+def test_the_corners_of_bounds_are_inside_however_their_middle_rounds(ends):
+    rng = np.random.default_rng(0)
+    low = rng.standard_normal(50) + ends[0]
+    oracle = gs.Oracle(lambda X: X.sum(axis=1), 50, bounds=(low, low + ends[1] - ends[0]))
+    corners = np.stack([np.ones(50), -np.ones(50)])
+    box_of(oracle, Ledger(oracle)).ask(corners, "check")
+    RegionLedger(oracle, region_of(oracle), ()).ask_all(corners, "check")
+    assert oracle.n_queries == 4

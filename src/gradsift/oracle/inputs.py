@@ -18,6 +18,10 @@ class Bounds(NamedTuple):
     low: Floats
     high: Floats
 
+    def nearest(self, rows: Floats) -> Floats:
+        """Return the rows (n, d), moved to the box where they lie outside: by rounding, if they were meant to be in."""
+        return np.clip(rows, self.low, self.high)
+
 
 class InputFrame(NamedTuple):
     """Centre and scale of each input, (d,) each: a view in this frame is asked at ``(x - center) / scale``."""

@@ -9,6 +9,7 @@ import numpy as np
 from ...checking import Floats
 from ...fit import Parameters
 from ...oracle import Oracle
+from ...oracle.inputs import Bounds
 from ..asking import Asked, Ledger
 
 __all__ = ["Box", "box_of"]
@@ -22,10 +23,12 @@ class Box:
     ----------
     ledger : Ledger
         In the oracle's coordinates.
+    bounds : Bounds
     middle, half : (d,) arrays
     """
 
     ledger: Ledger
+    bounds: Bounds
     middle: Floats
     half: Floats
 
@@ -41,17 +44,14 @@ class Box:
 
     def ask(self, rows: Floats, step: str) -> Asked:
         """Ask at rows of [-1, 1]^d; rounding never leaves the bounds."""
-        points = self.middle + self.half * np.clip(rows, -1.0, 1.0)
-        return self.ledger.ask_numbered(np.clip(points, self.middle - self.half, self.middle + self.half), step)
+        return self.ledger.ask_numbered(self._inputs(rows), step)
 
     def peek(self, rows: Floats, step: str) -> Floats:
         """Ask at rows of [-1, 1]^d without keeping them: equations that differ from kept ones by a tiny step."""
-        low, high = self.middle - self.half, self.middle + self.half
+        return self.ledger.ask_blocks(len(rows), lambda part: self._inputs(rows[part]), step)
 
-        def rows_of(part: slice) -> Floats:
-            return np.asarray(np.clip(self.middle + self.half * np.clip(rows[part], -1.0, 1.0), low, high))
-
-        return self.ledger.ask_blocks(len(rows), rows_of, step)
+    def _inputs(self, rows: Floats) -> Floats:
+        return self.bounds.nearest(self.middle + self.half * np.clip(rows, -1.0, 1.0))
 
     def draw(self, n: int, radius: float, rng: np.random.Generator) -> Floats:
         """Return n random rows, uniform in the given share of the box."""
@@ -83,4 +83,4 @@ def box_of(oracle: Oracle, ledger: Ledger) -> Box:
             f"bounds must leave every coordinate free to vary between two finite numbers, but coordinate {stuck[0]} "
             f"has [{low[stuck[0]]:g}, {high[stuck[0]]:g}]: drop it from the inputs, or give it a finite range."
         )
-    return Box(ledger, 0.5 * (low + high), half)
+    return Box(ledger, oracle.bounds, 0.5 * (low + high), half)

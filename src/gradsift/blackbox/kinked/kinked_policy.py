@@ -277,6 +277,7 @@ class WithinPolicy:
     inside: float = 0.85  # share of the bounds that rays end in; guess
     start: float = 0.2  # distance of the rays' common start from the middle, over the bounds or one; guess
     step: float = 1e-3  # longest step across a ray over the ray; guess
+    parallel: float = 1e-2  # sine of the angle between two rays below which they span no plane; guess
     straight: float = 64.0  # ulps of an answer by which three on a line may miss it; guess
     sd: float = 1e-15  # error of an answer on the first rays, over the largest; guess
     beyond: float = 1e3  # the same where a network that is nearly known is taken off, over that; guess

@@ -11,8 +11,9 @@ import numpy as np
 from ...checking import Floats
 from ...geometry import normalize_rows
 from ...oracle import Oracle
+from ...oracle.inputs import Bounds
 from ..arrays import Array
-from ..asking import Ledger
+from ..asking import EPS, Ledger
 from ..result import Progress
 from ..roundings import Rounding
 from .kink_net import KinkNet
@@ -33,13 +34,18 @@ class Region:
     Attributes
     ----------
     middle, half : (d,) arrays
-    closed : bool
-        Whether all u lie within -1 and 1; else answers tell how far out they may be asked.
+    bounds : Bounds or None
+        Where all u lie within -1 and 1; None where answers tell how far out they may be asked.
     """
 
     middle: Floats
     half: Floats
-    closed: bool
+    bounds: Bounds | None = None
+
+    @property
+    def closed(self) -> bool:
+        """Whether it has bounds."""
+        return self.bounds is not None
 
     def outwards(self, rng: np.random.Generator) -> Floats:
         """Return a random way from the middle, as long as the region where it is closed, else of length one; (d,)."""
@@ -48,6 +54,15 @@ class Region:
             return np.asarray(normalize_rows(rng.standard_normal((1, d)))[0])
         corner = np.sign(rng.standard_normal(d))
         return np.asarray(WITHIN.inside * (corner if rng.random() < 0.5 else rng.uniform(-1, 1, d)))
+
+    def holds(self, places: Floats) -> bool:
+        """Say whether all u, (n, d), lie in the region, up to rounding."""
+        return not self.closed or bool(np.abs(places).max(initial=0.0) <= 1 + 8 * EPS)
+
+    def inputs(self, places: Floats) -> Floats:
+        """Return the inputs at these u, (n, d); rounding never leaves a closed region."""
+        X = self.middle + self.half * places
+        return X if self.bounds is None else self.bounds.nearest(X)
 
     def outside(self, net: KinkNet) -> KinkNet:
         """Return a network in u as one in the inputs."""
@@ -73,9 +88,9 @@ class Region:
 def region_of(oracle: Oracle) -> Region:
     """Return the region of a box with bounds, or with a link."""
     if oracle.bounds is None:
-        return Region(np.zeros(oracle.n_features), np.ones(oracle.n_features), False)
-    low, high = (np.broadcast_to(end, oracle.n_features) for end in oracle.bounds)
-    return Region((low + high) / 2, (high - low) / 2, True)
+        return Region(np.zeros(oracle.n_features), np.ones(oracle.n_features))
+    low, high = oracle.bounds
+    return Region((low + high) / 2, (high - low) / 2, oracle.bounds)
 
 
 class Heard(NamedTuple):
@@ -117,6 +132,8 @@ class RegionLedger(Ledger):
 
     def _asked(self, rows: Array) -> Floats:
         places = self.stand + rows
+        if not self.region.holds(places):
+            raise PathFailed("a step across a ray leaves the bounds")
         heard = self._heard(places)
         self.largest_error = max(self.largest_error, float(heard.errors.max()))
         if self.largest_error > WITHIN.digits:
@@ -134,7 +151,7 @@ class RegionLedger(Ledger):
         return Heard(*(part[kept] for part in heard))
 
     def _heard(self, places: Floats) -> Heard:
-        oracle, X = self.oracle, self.region.middle + self.region.half * places
+        oracle, X = self.oracle, self.region.inputs(places)
         if oracle.link is None:
             return Heard(places, oracle(X), np.zeros(len(X)))
         outputs = oracle.outputs(X)

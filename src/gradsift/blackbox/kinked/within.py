@@ -165,8 +165,7 @@ class _Within:
         """Return what rays in two random ways show beyond the network that is known, in u."""
         ledger, shape = self.ledger, self.shape
         ledger.stand, ledger.known, ledger.largest_error = self.start, self.net, 0.0
-        first, second = self._next_ray(), self._next_ray()
-        path = _through(first, second)
+        path, first, second = self._two_rays()
         sd = max(WITHIN.sd * self._size(), ledger.largest_error)
         sd = sd if self.net is None else WITHIN.beyond * sd
         grain = Grain(max(EPS, sd / self._size()), sd)
@@ -201,6 +200,13 @@ class _Within:
         """Return a random place near the middle, (d,)."""
         d = self.ledger.n_features
         return np.asarray(WITHIN.start * self.rng.standard_normal(d) / np.sqrt(d))
+
+    def _two_rays(self) -> tuple[Path, Floats, Floats]:
+        """Return the path over two rays, and these; two that end in the same corner of the bounds span no plane."""
+        first, second = self._next_ray(), self._next_ray()
+        while (path := _through(first, second)) is None:
+            second = self._next_ray()
+        return path, first, second
 
     def _next_ray(self) -> Floats:
         return self.targets.pop() if self.targets else self._reach(self.region.outwards(self.rng))
@@ -304,10 +310,12 @@ def _verdict(
     )
 
 
-def _through(first: Floats, second: Floats) -> Path:
-    """Return the path from the end of one ray over the middle to the end of another."""
+def _through(first: Floats, second: Floats) -> Path | None:
+    """Return the path from the end of one ray over the middle to the end of another; None where they are parallel."""
     e1 = first / np.linalg.norm(first)
     e2 = second - (second @ e1) * e1
+    if np.linalg.norm(e2) < WITHIN.parallel * np.linalg.norm(second):
+        return None
     e2 = e2 / np.linalg.norm(e2)
     corners = np.array([[first @ e1, 0.0], [0.0, 0.0], [second @ e1, second @ e2]])
     legs = joined_legs(frame_through(e1, e2), corners)
