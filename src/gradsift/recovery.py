@@ -250,8 +250,9 @@ def recover(
         (:func:`gradsift.paper_method.literal.paper_method`).
     activation : str, optional
         A name in :data:`gradsift.activations.ACTIVATIONS`: "tanh", "logistic", "erf", "arctan", "softsign", "relu",
-        "leaky_relu", "softplus", "silu", "gelu", "gelu_tanh", "elu", "mish"; for an oracle also "auto". By default
-        "auto" for an oracle with exact answers (a network of tanh units costs no query more for it), else "tanh".
+        "leaky_relu", "softplus", "silu", "gelu", "gelu_tanh", "elu", "mish"; for an oracle also "auto", the
+        default there: told from the answers where they are precise enough (a network of tanh units costs no query more
+        for it), else "tanh". A table is fitted with "tanh" by default.
     random_state : None, int, RandomState or Generator
         The same seed gives the same result; None with a journal takes the journal's own seed.
     progress : bool or callable
@@ -326,8 +327,9 @@ def _behind_oracle(
     roundings: tuple[Rounding, ...] = ()
     if method == "paper":
         del options["layers"]
-        for_the_paper(activation or "tanh")
-        found = _by_the_paper(box, n_units, activation=activation or "tanh", rng=rng, **options)
+        family = "tanh" if activation in (None, "auto") else activation
+        for_the_paper(family)
+        found = _by_the_paper(box, n_units, activation=family, rng=rng, **options)
     else:
         box = box.standardised()
         inside = identify_box(box, activation, rng, progress=_report_queries, n_verify=n_verify, **options)

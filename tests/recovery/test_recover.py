@@ -88,6 +88,34 @@ def test_a_box_is_never_left():
     assert gs.match_units(found.model.units, A).max_error < 1e-7
 
 
+@pytest.mark.parametrize("kind", ["exact", "float32", "rounded", "noise", "labels", "bounds", "noise in bounds"])
+def test_no_activation_and_auto_mean_the_same(kind):
+    def box():
+        f, noise = network(4, 2, rng=3)[1], np.random.default_rng(9)
+        answers = {
+            "float32": lambda X: f(X).astype(np.float32),
+            "rounded": lambda X: np.round(f(X), 4),
+            "labels": lambda X: np.where(2 * noise.random(len(X)) < 1 + 0.5 * f(X), 1.0, -1.0),
+        }
+        plain = answers.get(kind, f)
+        sd = 0.05 if kind.startswith("noise") else 0.0
+        return gs.Oracle(
+            lambda X: plain(X) + sd * noise.standard_normal(len(X)) if sd else plain(X), 4,
+            bounds=(-3, 3) if "bounds" in kind else None, max_queries=1500,
+        )  # fmt: skip
+
+    def outcome(activation):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", gs.errors.UncertifiedWarning)
+            try:
+                found = gs.recover(box(), activation=activation, random_state=0)
+            except gs.errors.GradsiftError as refused:
+                return str(refused)
+        return found.verdict, found.n_queries
+
+    assert outcome(None) == outcome("auto")
+
+
 def test_a_table_is_fitted_with_standard_errors_and_the_number_of_units():
     truth = gs.simulate.random_combination(5, 2, slope=3.0, min_singular_value=0.8, rng=3)
     found = gs.recover(truth.sample(3000, 0.2, rng=4), random_state=0)

@@ -14,7 +14,7 @@ from ..errors import BudgetSpent, NotIdentifiable, OracleFailure
 from ..oracle import Oracle
 from ..oracle.undo import likely_link
 from .answers import Floor, choose_path, with_roughness
-from .bounded import identify_bounded
+from .bounded import StraightInParts, identify_bounded
 from .depth import NeitherOneNorSeveral, identify_exact, identify_fine
 from .exact import AlgebraicTails, WrongFamily, is_fine
 from .exact.families import GrowsBothWays
@@ -70,7 +70,7 @@ def identify_box(
     oracle : Oracle
         With one output.
     activation : str, optional
-        None: told from the answers where they are exact, else tanh.
+        None or "auto": told from the answers where they are precise enough, else tanh.
     accuracy : float, optional
         Direction error wanted of a noisy oracle; an exact one is identified to the last digits anyway.
     layers : {"auto", 1, 2, 3}
@@ -83,18 +83,18 @@ def identify_box(
     if oracle.bounds is not None and not np.isfinite([oracle.bounds.low, oracle.bounds.high]).all():
         raise ValueError("bounds must all be finite to find units inside them: name a range for every input.")
     with naming_the_link(oracle):
-        return _identify(oracle, activation, rng, accuracy, layers, progress, n_verify, options)
+        return _identify(oracle, activation or "auto", rng, accuracy, layers, progress, n_verify, options)
 
 
 def _identify(
-    oracle: Oracle, activation: str | None, rng: np.random.Generator, accuracy: float | None, layers: int | str,
+    oracle: Oracle, activation: str, rng: np.random.Generator, accuracy: float | None, layers: int | str,
     progress: Callable[[Progress], None] | None, n_verify: int, options: dict[str, Any],
 ) -> Identification:  # fmt: skip
     """Choose the pipeline by the first answers, and follow it."""
     activation, floor = _first_look(oracle, activation, rng)
     inside = activation in KINKED and (oracle.link is not None or oracle.bounds is not None)
     by_derivatives = activation in SMOOTH and oracle.bounds is not None
-    known = None if activation in (None, "auto", *KINKED) else link_of(activation)
+    known = None if activation in ("auto", *KINKED) else link_of(activation)
     fine = is_fine(floor, known, oracle.n_features)
     if layers in (2, 3) and (oracle.bounds is not None or not (fine or floor.kind == "exact")):
         where = "inside bounds" if oracle.bounds is not None else f"where {floor}"
@@ -102,22 +102,11 @@ def _identify(
             "Several hidden layers are read from precise answers far out, where all units of the first stand still: "
             f"{where} that is not possible."
         )
-    named = activation not in (None, "auto")
-    if activation is None:
-        activation = "auto" if floor.kind == "exact" and oracle.bounds is None else "tanh"
     if inside and not by_derivatives:
         found = open_within(oracle, activation, floor, rng, progress=progress, **options)
     elif oracle.bounds is not None:
         floor = with_roughness(floor, oracle, rng)
-        try:
-            found = identify_bounded(
-                oracle, activation, rng, others=() if named else SMOOTH, accuracy=accuracy, floor=floor,
-                progress=progress, **options,
-            )  # fmt: skip
-        except NotIdentifiable:
-            if named or floor.kind != "exact" or not straight_in_parts(oracle, rng):
-                raise
-            found = open_within(oracle, "relu", floor, rng, progress=progress, **options)
+        found = _inside_bounds(oracle, activation, floor, rng, accuracy, progress, options)
     elif activation in KINKED:
         if floor.kind == "labels":
             raise NotIdentifiable(
@@ -148,25 +137,57 @@ def _identify(
     else:
         floor = with_roughness(floor, oracle, rng)
         found = identify_beside_line(
-            oracle, activation, rng, accuracy=accuracy, floor=floor, progress=progress, **options
+            oracle, _saturating(activation), rng, accuracy=accuracy, floor=floor, progress=progress, **options
         )
     found = replace(found, floor=floor, diagnostics={**found.diagnostics, "answers": str(floor)})
     return found if found.verification is not None else verified(found, oracle, n_verify, rng)
 
 
-def _first_look(oracle: Oracle, activation: str | None, rng: np.random.Generator) -> tuple[str | None, Floor]:
-    """Return the activation, if it is known by now, and how good the answers are.
+def _saturating(activation: str) -> str:
+    """Return the activation of units that saturate: tanh where it is not given."""
+    return "tanh" if activation == "auto" else activation
 
-    What leaves the range of a link far out grows like ReLU, and so does what is straight in parts inside bounds.
+
+def _inside_bounds(
+    oracle: Oracle, activation: str, floor: Floor, rng: np.random.Generator, accuracy: float | None,
+    progress: Callable[[Progress], None] | None, options: dict[str, Any],
+) -> Identification:  # fmt: skip
+    """Find units inside bounds; where nothing is known, kinks before a student if the function is straight in parts."""
+
+    def found(straight: Callable[[], bool] | None = None) -> Identification:
+        return identify_bounded(
+            oracle, _saturating(activation), rng, others=SMOOTH if activation == "auto" else (), accuracy=accuracy,
+            floor=floor, progress=progress, straight=straight, **options,
+        )  # fmt: skip
+
+    if activation != "auto" or floor.kind != "exact":
+        return found()
+    try:
+        return found(lambda: straight_in_parts(oracle, rng))
+    except StraightInParts:
+        smooth = None  # not tried to its end
+    except NotIdentifiable as refused:
+        if not straight_in_parts(oracle, rng):
+            raise
+        smooth = refused
+    try:
+        return open_within(oracle, "relu", floor, rng, progress=progress, **options)
+    except NotIdentifiable as kinks:
+        if smooth is not None:
+            raise smooth from kinks
+    return found()
+
+
+def _first_look(oracle: Oracle, activation: str, rng: np.random.Generator) -> tuple[str, Floor]:
+    """Return the activation, as far as it is known by now, and how good the answers are.
+
+    What leaves the range of a link far out grows like ReLU.
     """
     nearby = activation in KINKED and oracle.link is not None
     try:
-        floor = choose_path(oracle, rng, far=not nearby)
-        if activation == "auto" and oracle.bounds is not None:
-            activation = "relu" if floor.kind == "exact" and straight_in_parts(oracle, rng) else None
-        return activation, floor
+        return activation, choose_path(oracle, rng, far=not nearby)
     except OracleFailure:
-        if oracle.link is None or activation not in (None, "auto"):
+        if oracle.link is None or activation != "auto":
             raise
         return "relu", choose_path(oracle, rng, far=False)
 
@@ -189,7 +210,7 @@ def _after_all(
     if seen is None or (beyond and not seen.is_noise):
         raise refused
     try:
-        family = "tanh" if activation == "auto" else activation
+        family = _saturating(activation)
         found = identify_imperfect(oracle, family, rng, accuracy=accuracy, floor=seen.floor, progress=progress)
     except (NotIdentifiable, BudgetSpent) as other:
         raise (other if seen.is_noise else refused) from None

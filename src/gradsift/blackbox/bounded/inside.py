@@ -28,7 +28,11 @@ from .box_verdict import box_errors, exact_result
 from .near_field import NearField, look_near
 from .noisy_box import identify_noisy_box
 
-__all__ = ["identify_bounded"]
+__all__ = ["StraightInParts", "identify_bounded"]
+
+
+class StraightInParts(NotIdentifiable):
+    """Derivatives do not separate into smooth units, and the function is straight in parts, as with sharp kinks."""
 
 
 def identify_bounded(
@@ -40,6 +44,7 @@ def identify_bounded(
     accuracy: float | None = None,
     floor: Floor | None = None,
     progress: Callable[[Progress], None] | None = None,
+    straight: Callable[[], bool] | None = None,
 ) -> Identification:
     """Find all units of a sum of sigmoids whose inputs must stay in a box; never asks outside ``oracle.bounds``.
 
@@ -57,6 +62,9 @@ def identify_bounded(
         Direction error wanted where answers are noisy.
     floor : Floor, optional
         As found by :func:`choose_path`; found now if it is not given.
+    straight : callable, optional
+        Says whether the function is straight in parts. Asked before a student is trained on exact answers; where it
+        is, StraightInParts is raised instead.
 
     Notes
     -----
@@ -78,7 +86,7 @@ def identify_bounded(
     if floor.kind != "exact":
         found = identify_noisy_box(box, link, floor, accuracy, rng)
         return replace(found, n_queries=oracle.n_answered - before)
-    search = _ExactInside(box, [link, *map(as_it_is, others)], rng)
+    search = _ExactInside(box, [link, *map(as_it_is, others)], straight, rng)
     try:
         search.run()
     except BudgetSpent as spent:
@@ -91,8 +99,10 @@ def identify_bounded(
 class _ExactInside:
     """One identification with exact answers while it runs; all parameters are those of the box's coordinates."""
 
-    def __init__(self, box: Box, links: list[Link], rng: np.random.Generator) -> None:
-        self.box, self.rng, self.links = box, rng, links
+    def __init__(
+        self, box: Box, links: list[Link], straight: Callable[[], bool] | None, rng: np.random.Generator
+    ) -> None:
+        self.box, self.rng, self.links, self.straight = box, rng, links, straight
         self.link = links[0]
         self.share = 1.0  # of the box that random inputs fill
         self.n_spare = INSIDE.spare
@@ -117,6 +127,8 @@ class _ExactInside:
                 "without bounds."
             )
         if not found:
+            if self.straight is not None and self.straight():
+                raise StraightInParts(f"The function is straight in parts inside the box ({self.g.name} units bend).")
             self.fitted, self.share = None, 1.0
             self.n_untaught = len(self.box.y)
             self._teach()

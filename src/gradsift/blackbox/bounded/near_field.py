@@ -235,14 +235,15 @@ def _one_unit(along: _Along, g: Activation) -> tuple[float, ...]:
     shapes = shape(all_slopes, all_centers)
     size = np.maximum((shapes**2).sum(axis=1), 1e-300)
     best = int(np.argmax((shapes @ seen) ** 2 / size))
-    scale = float(np.linalg.norm(seen))
+    scale = float(np.linalg.norm(seen)) or 1.0
 
     sign = np.sign(all_slopes[best])
 
     def misfit(p: Floats) -> Floats:
-        return np.asarray((p[2] * shape(sign * np.exp(p[0]), p[1] * np.ones(())) * scale - seen) / scale)
+        slope = sign * np.exp(np.clip(p[0], -60, 60))
+        return np.asarray((p[2] * shape(slope, p[1] * np.ones(())) * scale - seen) / scale)
 
     begin = np.array([np.log(abs(all_slopes[best])), all_centers[best], shapes[best] @ seen / size[best] / scale])
     log_slope, center, height = least_squares(misfit, begin, x_scale=(1.0, spread, 1.0), max_nfev=60).x
-    slope = float(sign * np.exp(log_slope))
+    slope = float(sign * np.exp(np.clip(log_slope, -60, 60)))
     return slope, -slope * float(center), float(height * scale / slope)
