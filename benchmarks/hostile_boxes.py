@@ -85,8 +85,10 @@ def judged(found: gs.recovery.Recovery, box: Box, oracle: gs.Oracle, rng: np.ran
     share = float(np.mean(off > known))
     if found.verification is not None and share > found.verification.share:
         return f"differs on {share:.1%} of its inputs, by up to {off.max():.2g}"
-    if box.truth is None or box.truth.n_units != found.n_units:
+    if box.truth is None:
         return ""
+    if box.truth.n_units != found.n_units:
+        return _other_number(found, box.truth)
     bounds = np.asarray(found.diagnostics["error_bounds"])
     if "directions_within" in found.diagnostics:  # what the certificate says of imperfect answers, at 99.9%
         bounds = np.full(found.n_units, found.diagnostics["directions_within"])
@@ -95,6 +97,15 @@ def judged(found: gs.recovery.Recovery, box: Box, oracle: gs.Oracle, rng: np.ran
     errors[match.order] = match.errors
     beyond = errors > np.maximum(bounds, 1e-12)
     return f"a direction is off by {errors.max():.2g}, beyond {bounds[errors.argmax()]:.2g}" if beyond.any() else ""
+
+
+def _other_number(found: gs.recovery.Recovery, truth: gs.SigmoidCombination) -> str:
+    """Say that the number of units is wrong, unless two of the true ones are within the blind angle that was stated."""
+    cosines = np.abs(truth.units @ truth.units.T)
+    closest = np.degrees(np.arccos(np.clip(cosines[np.triu_indices(truth.n_units, 1)], 0, 1)).min(initial=np.pi))
+    if closest <= found.diagnostics.get("blind_angle", 0.0):
+        return ""
+    return f"{found.n_units} units where there are {truth.n_units}, no two closer than {closest:.0f} degrees"
 
 
 def beyond_99(found: gs.recovery.Recovery, box: Box) -> bool:

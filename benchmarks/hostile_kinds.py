@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from scipy.special import erf, expit
+from scipy.special import bdtrc, erf, expit, ndtr
 
 import gradsift as gs
 
@@ -81,6 +81,11 @@ def plain(function, d, **options) -> Box:
 def noisy(mean, d, draw, truth=None, **options) -> Box:
     """A box whose answers are `draw(mean values, rows)`."""
     return Box(lambda X: draw(mean(X), X), mean, d, truth, **options)
+
+
+def labelled(rng):
+    """Draw labels of these means."""
+    return lambda r, X: np.where(rng.random(len(r)) < 0.5 * (1 + r), 1.0, -1.0)
 
 
 def direction(rng, d):
@@ -584,10 +589,7 @@ def _labels(rng):
     inner = net(rng, 3, 2, offsets=0.3)
     weights = np.array([0.55, 0.4])
     truth = gs.SigmoidCombination(inner.units, weights, inner.slopes, inner.offsets, 0.0)
-    return noisy(
-        truth.predict, 3, lambda r, X: np.where(rng.random(len(r)) < 0.5 * (1 + r), 1.0, -1.0), truth,
-        how={"accuracy": 0.2},
-    )  # fmt: skip
+    return noisy(truth.predict, 3, labelled(rng), truth, how={"accuracy": 0.2})
 
 
 @kind("decisions without noise")
@@ -614,3 +616,88 @@ def _boxed_layers(rng):
 def _boxed_rounded(rng):
     truth = net(rng, 4, 2, offsets=0.5)
     return Box(lambda X: np.round(truth.predict(X), 4), truth.predict, 4, truth, oracle={"bounds": (-3, 3)})
+
+
+# Noise beside the model, and networks that noise hides -------------------------------------------------------------
+
+
+def blurred(rng, truth, sd, **options) -> Box:
+    """A network behind Gaussian noise."""
+    return noisy(truth.predict, truth.n_features, lambda r, X: r + sd * rng.standard_normal(len(r)), truth, **options)
+
+
+@family({f"pair at {angle} degrees, noise {sd}": (angle, sd) for sd in (0.1, 0.03) for angle in (5, 10, 20, 30)}, True)
+def _noisy_pair(rng, row):
+    angle, sd = row
+    first, other = np.linalg.qr(rng.standard_normal((int(rng.choice([4, 10])), 2)))[0].T
+    second = np.cos(np.radians(angle)) * first + np.sin(np.radians(angle)) * other
+    truth = gs.SigmoidCombination(np.stack([first, second]), np.array([0.85, 0.45]), 2.0, rng.uniform(-1, 1, 2))
+    return blurred(rng, truth, sd)
+
+
+@family({"Gaussian rows, noise .1": 0.1, "Gaussian rows, noise .03": 0.03})
+def _gaussian_rows(rng, sd):
+    d, k = int(rng.integers(3, 11)), int(rng.integers(2, 6))
+    weights = rng.choice([-1.0, 1.0], k) * rng.uniform(0.4, 1.2, k)
+    return blurred(
+        rng, gs.SigmoidCombination(rng.standard_normal((k, d)), weights, 1.0, rng.standard_normal(k)).canonical(), sd
+    )
+
+
+@kind("factor noise .05")
+def _factor(rng):
+    truth = net(rng, 4, 2, offsets=0.5)
+    return noisy(truth.predict, 4, lambda r, X: r * (1 + 0.05 * rng.standard_normal(len(r))), truth)
+
+
+@kind("AR(1) noise .05")
+def _autoregressive(rng):
+    truth, state = net(rng, 4, 2, offsets=0.5), [0.05 * rng.standard_normal()]
+
+    def draw(r, X):
+        out = np.empty(len(r))
+        for i, innovation in enumerate(0.05 * np.sqrt(1 - 0.8**2) * rng.standard_normal(len(r))):
+            state[0] = 0.8 * state[0] + innovation
+            out[i] = r[i] + state[0]
+        return out
+
+    return noisy(truth.predict, 4, draw, truth)
+
+
+@kind("noise .05 of Student's t with 3 degrees")
+def _student(rng):
+    truth = net(rng, 4, 2, offsets=0.5)
+    return noisy(truth.predict, 4, lambda r, X: r + 0.05 / np.sqrt(3) * rng.standard_t(3, len(r)), truth)
+
+
+@family({"drift of 1e-5, noise .05": 0.05, "drift of 1e-5, exact": 0.0})
+def _slow_drift(rng, sd):
+    truth, asked = net(rng, 4, 2, offsets=0.5), [0]
+
+    def draw(r, X):
+        times = asked[0] + np.arange(len(r))
+        asked[0] += len(r)
+        return r + sd * rng.standard_normal(len(r)) + 1e-5 * times
+
+    return noisy(truth.predict, 4, draw, truth)
+
+
+@kind("hard tanh, noise .05")
+def _hard_tanh(rng):
+    inner = net(rng, int(rng.choice([4, 5])), int(rng.choice([2, 3])), offsets=0.5)
+
+    def mean(X):
+        return np.clip(inner.arguments(X), -1, 1) @ inner.weights + inner.intercept
+
+    return noisy(mean, inner.n_features, lambda r, X: r + 0.05 * rng.standard_normal(len(r)))
+
+
+def _majority_of_seven(r):
+    return bdtrc(3, 7, 0.5 * (1 + r))
+
+
+@family({"labels by a majority of seven": _majority_of_seven, "labels by a probit": ndtr, "labels by a logit": expit})
+def _linked_labels(rng, probability):
+    inner, size = net(rng, 3, 2, offsets=0.3), 1.0 if probability is _majority_of_seven else 2.0
+    truth = gs.SigmoidCombination(inner.units, size * np.array([0.55, 0.4]), inner.slopes, inner.offsets, 0.0)
+    return noisy(lambda X: 2 * probability(truth.predict(X)) - 1, 3, labelled(rng), truth, how={"accuracy": 0.2})
