@@ -68,6 +68,7 @@ SIDES = [
     (any_method.remainder, 0.0, 1e-4),
     (lambda n: exact.close_to(n, 80, 1e-4), 0, 1),
     (lambda x: imperfect.activation("erf", x, NOISY), 3.0, 3.1),
+    (lambda p: imperfect.shape(imperfect.Bend(p, 0), "tanh", NOISY), 1e-3, 9e-4),
     (imperfect.rounded_kinks, 0.0, 0.1),
     (imperfect.known_offsets, 3.0, 3.1),
     (lambda p: imperfect.labels_by_chance(12, 1, p), 1e-3, 9e-4),
@@ -446,7 +447,7 @@ def test_every_kind_of_run_rests_on_the_checks_that_its_method_names(found):
     assert names["box"] == [*expected[:3], fresh]
     assert names["noise"] == [
         "finished", "another unit", "weight shown", "single units", "cancelling pair", "strays", "one more unit",
-        "switching", "noise tails", "noise drift", "even noise", "activation", "misfit", fresh,
+        "switching", "noise tails", "noise drift", "even noise", "activation", "shape", "misfit", fresh,
     ]  # fmt: skip
     assert names["table"] == [
         "rows per parameter", "separation", "finite slopes", "simpler models", "directions", "faint weights", "overlap",

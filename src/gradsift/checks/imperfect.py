@@ -9,6 +9,7 @@ from .limits import COARSE_KINKS, VERIFY, NoisyLimits, UnitLimits
 from .record import Check, make, n_of
 
 __all__ = [
+    "Bend",
     "Tails",
     "accuracy",
     "activation",
@@ -21,6 +22,7 @@ __all__ = [
     "misfit",
     "one_more_unit",
     "rounded_kinks",
+    "shape",
     "single_units",
     "strays",
     "switching",
@@ -50,13 +52,42 @@ def labels_by_chance(n: int, n_different: int, chance: float) -> Check:
     )  # fmt: skip
 
 
-def activation(rival: str, gain: float, limits: NoisyLimits) -> Check:
-    """Whether no other sigmoid explains the answers better; `gain` in nats of the best other one."""
+def activation(
+    rival: str, gain: float, limits: NoisyLimits, beside: tuple[str, ...] = (), offered: bool = True
+) -> Check:
+    """Whether no other sigmoid explains the answers better; `gain` in nats of the best other one.
+
+    `beside` are those that do as well as the best; without `offered` one of them all is no activation that can be
+    asked for.
+    """
+    names = " or ".join((rival, *beside))
+    alone = "No activation here has this shape: use the network as an approximation."
+    several = "More exact answers would tell which; until then use the network as an approximation."
     return make(
         "activation", gain, "<=", limits.activation,
-        f"{rival} units explain the answers {'worse' if gain < 0 else 'no better'} ({gain:.1f} nats)",
-        f"units of another activation explain the answers better: {rival}, by {gain:.1f} nats",
-        f"Try activation='{rival}'.",
+        f"{rival} units explain the answers worse, by {-gain:.1f} nats" if gain < -limits.activation
+        else f"{rival} units explain the answers as well ({gain:+.1f} nats)",
+        f"units of another activation explain the answers better: {names}, by {gain:.1f} nats",
+        f"Try activation='{rival}'." if offered else several if beside else alone,
+    )  # fmt: skip
+
+
+class Bend(NamedTuple):
+    """p-value of a test that all units have the shape assumed; the unit that speaks against it, None: all together."""
+
+    p_value: float
+    unit: int | None
+
+
+def shape(found: Bend, name: str, limits: NoisyLimits) -> Check:
+    """Whether residuals do not depend on the units' own arguments, as those of units of another shape do."""
+    where = "the units" if found.unit is None else f"unit {found.unit + 1}"
+    return make(
+        "shape", found.p_value, ">=", limits.shape,
+        f"across the units the answers bend as {name} units do (p = {found.p_value:.2g})",
+        f"the answers bend across {where} otherwise than {name} units do (p = {found.p_value:.1g})",
+        "The units may be of an activation that is not known here, or nearly parallel ones taken for one: use the "
+        "network as an approximation.",
     )  # fmt: skip
 
 

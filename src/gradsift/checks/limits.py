@@ -141,6 +141,7 @@ class NoisyLimits(UnitLimits):
     drift: float  # sum of their squared standardised means
     even_noise: float  # level of the test that the size of residuals does not depend on the function
     activation: float  # nats by which another activation may explain the answers better
+    shape: float  # level of the test that residuals do not depend on the units' own arguments
 
 
 LABELS = UnitLimits(
@@ -161,7 +162,8 @@ NOISY = NoisyLimits(
     stretches=20,  # guess
     drift=45.3,  # chi-square of as many degrees of freedom, level 0.001
     even_noise=0.001,  # a level
-    activation=3.0,  # guess; hostile_boxes, rows "erf with noise called tanh" and "noise"
+    activation=3.0,  # guess; hostile_boxes, rows "erf with noise called tanh", "hard tanh, noise .05" and "noise"
+    shape=0.001,  # a level
 )
 
 

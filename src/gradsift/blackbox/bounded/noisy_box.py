@@ -20,7 +20,7 @@ from ..noisy.noise import Variance
 from ..noisy.outlook import by_averaging, outlook
 from ..noisy.policies import FOR_A_BOX, FOR_LABELS_IN_A_BOX
 from ..noisy.refit import least_noise, look_wider, refit, thin_out, widened
-from ..noisy.rivals import best_rival
+from ..noisy.rivals import shape_of
 from ..noisy.sharpening import calibrated
 from ..noisy.stages import END, Stage, Stages, walk
 from ..noisy.verdict import Evidence, judge, result
@@ -143,7 +143,7 @@ def _result(belief: Belief, asker: Asker, box: Box, n_queries: int) -> Identific
     evidence = Evidence(
         asker.floor, belief.variance, belief.study.gap, None, asker.asked_for, belief.shortage,
         misfit(belief, asker), bounded=True, lacking=belief.wider is not None, n_stray=len(belief.rows.stray),
-        rival=best_rival(belief, asker) if asker.noisy else None, surely=belief.surely,
+        shape=shape_of(belief, asker) if asker.noisy else None, surely=belief.surely,
     )  # fmt: skip
     studentised = fitted.studentised(joint.replies.X, joint.noise, asker.g)
     judgement = judge(joint.settled, belief.cones, evidence, joint.replies.y - fitted.residuals, studentised)

@@ -22,7 +22,7 @@ from .cones import LEVELS
 from .learning import first_belief
 from .outlook import by_levers, outlook
 from .policies import FOR_LABELS, FOR_NOISE, FOR_ROUNDING
-from .rivals import best_rival
+from .rivals import shape_of
 from .stages import ADDITIVE_STAGES, LABEL_STAGES, walk
 from .verdict import Evidence, judge, result
 
@@ -105,7 +105,7 @@ def _result(belief: Belief, asker: Asker, n_queries: int) -> Identification:
         lacking=belief.wider is not None,
         n_stray=len(belief.rows.stray),
         uneven=np.ndim(joint.noise.relative) > 0,
-        rival=best_rival(belief, asker) if asker.noisy else None,
+        shape=shape_of(belief, asker) if asker.noisy else None,
         surely=belief.surely,
         partners=belief.partners,
     )

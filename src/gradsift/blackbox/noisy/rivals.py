@@ -1,42 +1,145 @@
-"""Would units of another sigmoid explain the answers better?"""
+"""Have the units the shape assumed? Other sigmoids fitted to the same answers, and a test that names none."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import fdtrc
 
-from ...fit import fit_jointly
-from ..links import with_plateaus
+from ...activations import ACTIVATIONS, Activation, End
+from ...activations.record import POINTS
+from ...checking import Floats
+from ...checks import NOISY
+from ...checks.imperfect import Bend
+from ...fit import Fitted, fit_jointly, value_jacobian
+from ...likelihood import Noise
+from ..links import with_algebraic_tails, with_plateaus
 from .asker import Asker
 from .belief import Belief
+from .thinning import simpler
 
-__all__ = ["Rival", "best_rival"]
+__all__ = ["Rival", "Shape", "best_rival", "odd_bend", "shape_of"]
+
+_HEIGHTS = (
+    0.5,
+    0.8,
+)  # shares of the limit at which shapes agree before they are fitted: kinks have several optima; guess
+_SEEN = 1e-3  # of a column's length: what is left of it beside the Jacobian, and is more than rounding; guess
+
+# A shape that boxes have and the library does not: its units have no tails, so that answers far out cannot tell it.
+HARD_TANH = Activation(
+    "hard tanh", lambda z: np.clip(z, -1.0, 1.0), lambda z: np.where(np.abs(z) < 1, 1.0, 0.0), np.zeros_like,
+    End(-1.0), End(1.0), "exact", lambda v: v, (-1.0, 1.0),
+)  # fmt: skip
 
 
 class Rival(NamedTuple):
-    """Another activation, and by how many nats it explains the answers better than the one assumed."""
+    """Another shape, by how many nats it explains the answers better than the one assumed, and what is as good.
+
+    `beside` holds the names of all shapes that answers cannot tell from it.
+    """
 
     name: str
     gain: float
+    beside: tuple[str, ...] = ()
+
+    @property
+    def offered(self) -> bool:
+        """Whether it, and all that may as well be meant, can be asked for as `activation`."""
+        return all(name in ACTIVATIONS for name in (self.name, *self.beside))
+
+
+class Shape(NamedTuple):
+    """The activation assumed, the best other one, and a test that names no other one."""
+
+    name: str
+    rival: Rival
+    bend: Bend
+
+
+def shape_of(belief: Belief, asker: Asker) -> Shape:
+    """Compare the shape of the units with others; no queries."""
+    joint = belief.known
+    bend = odd_bend(joint.fitted, joint.replies.X, joint.noise, asker.g)
+    return Shape(asker.link.activation.name, best_rival(belief, asker), bend)
 
 
 def best_rival(belief: Belief, asker: Asker) -> Rival:
-    """Fit all rows in use with every other sigmoid that has plateaus; no queries. O(n P^2) flops for P unknowns each.
+    """Fit all rows in use with every other sigmoid; no queries. O(n P^2) flops for P unknowns each.
 
-    Both fits have the same number of unknowns, so that their likelihoods can be compared as they are.
+    Likelihoods are compared as they are where the numbers of unknowns are equal; a rival that needs fewer units, as
+    slow tails do, is credited with BIC's price of what it saves.
     """
     joint = belief.known
     X, y, noise, own = joint.replies.X, joint.replies.y, joint.noise, asker.g
-    start = joint.fitted.theta
-    best = Rival("none", -np.inf)
-    for link in with_plateaus():
-        if link.odd.name == own.name:
-            continue
-        steeper = float(own.derivative(np.zeros(1))[0] / link.odd.derivative(np.zeros(1))[0])
-        other = fit_jointly(start._replace(A=steeper * start.A, b=steeper * start.b), X, y, noise, link.odd)
-        here = noise.loss(y - joint.fitted.residuals, y)
-        gain = here - noise.loss(y - other.residuals, y)
-        if gain > best.gain:
-            best = Rival(link.activation.name, float(gain))
-    return best
+    here = noise.loss(y - joint.fitted.residuals, y)
+    gains = {}
+    for name, g in _shapes(own):
+        other = _fitted_alike(joint.fitted, own, g, X, y, noise)
+        n_unknowns = len(joint.fitted.information) - len(other.information)
+        gains[name] = here - noise.loss(y - other.residuals, y) + 0.5 * noise.price(len(y)) * n_unknowns
+    best = max(gains, key=lambda name: gains[name])
+    beside = (name for name, gain in gains.items() if name != best and gain > gains[best] - NOISY.activation)
+    return Rival(best, float(gains[best]), tuple(beside))
+
+
+def _shapes(own: Activation) -> list[tuple[str, Activation]]:
+    """Return names and odd forms of all other shapes."""
+    links = [*with_plateaus(), *(link for link in with_algebraic_tails() if link.odd.name == link.activation.name)]
+    shapes = [*((link.activation.name, link.odd) for link in links), (HARD_TANH.name, HARD_TANH)]
+    return [(name, g) for name, g in shapes if np.abs(g.value(POINTS) - own.value(POINTS)).max() > 1e-9]
+
+
+def _fitted_alike(fitted: Fitted, own: Activation, g: Activation, X: Floats, y: Floats, noise: Noise) -> Fitted:
+    """Return the fit with units of another shape that begin as those do, less units that it does not need."""
+    start = fitted.theta
+    ratios = [_argument_at(share, g) / _argument_at(share, own) for share in _HEIGHTS]
+    starts = [start._replace(A=r * start.A, b=r * start.b, u=start.u * own.high / g.high) for r in ratios]
+    other = min((fit_jointly(one, X, y, noise, g) for one in starts), key=lambda one: one.loss)
+    saved = 0.5 * noise.price(len(y)) * start.layout.per_unit * (len(start.u) - 1)  # by all units but one
+    if other.loss - fitted.loss < saved:
+        smaller = simpler(other, X, y, noise, g)
+        while smaller is not None:
+            other, smaller = smaller, simpler(smaller, X, y, noise, g)
+    return other
+
+
+def _argument_at(share: float, g: Activation) -> float:
+    """Return the argument at which g has this share of its limit."""
+    return float(g.invert(np.array([share * g.high]))[0])
+
+
+def odd_bend(fitted: Fitted, X: Floats, noise: Noise, g: Activation) -> Bend:
+    """Test whether residuals depend on the units' own arguments as no unit of this shape explains.
+
+    A score test: a small change of a unit's shape adds to the values some ``(1 - v^2) (c_1 v + c_2 v^2 + c_3 v^3)`` of
+    its own value v, of which the Jacobian explains a part; residuals must not correlate with the rest. Once with one
+    change for all units, and once for each unit by itself (Bonferroni).
+    """
+    spread = noise.sd * noise.relative * np.ones(len(X))
+    v = g.value(X @ fitted.theta.A.T + fitted.theta.b) / g.high  # (n, k)
+    bumps = np.stack([(1 - v**2) * v**power for power in (1, 2, 3)])  # (3, n, k)
+    J = value_jacobian(fitted.theta, X, g) / spread[:, None]
+    left, singular, _ = np.linalg.svd(J / np.maximum(np.linalg.norm(J, axis=0), 1e-300), full_matrices=False)
+    explained = left[:, singular > 1e-8 * singular[0]]
+    residuals = fitted.residuals / spread
+    residuals = residuals - explained @ (explained.T @ residuals)
+
+    def p_value(columns: Floats) -> float:
+        """F test of columns (n, m) beside the Jacobian's."""
+        columns = columns / spread[:, None]
+        lengths = np.maximum(np.linalg.norm(columns, axis=0), 1e-300)
+        rest, sizes, _ = np.linalg.svd((columns - explained @ (explained.T @ columns)) / lengths, full_matrices=False)
+        rest = rest[:, sizes > _SEEN]
+        m, freedom = rest.shape[1], len(X) - explained.shape[1] - rest.shape[1]
+        if m == 0 or freedom < 1:
+            return 1.0
+        seen = float(((rest.T @ residuals) ** 2).sum())
+        left_over = max(float(residuals @ residuals) - seen, 1e-300)
+        return float(fdtrc(m, freedom, seen / m / (left_over / freedom)))
+
+    by_weight = np.argsort(-np.abs(fitted.theta.u), kind="stable")  # as units are numbered in the end
+    own = [p_value(bumps[:, :, unit].T) for unit in by_weight]
+    together, alone = 2 * p_value((bumps @ fitted.theta.u).T), 2 * len(own) * min(own)
+    return Bend(min(together, alone, 1.0), int(np.argmin(own)) if alone < together else None)

@@ -17,7 +17,7 @@ from ..result import Identification
 from .beside_planes import PartnerTest
 from .far_circles import CircleTest, weight_in_question
 from .noise import Variance, behaviour
-from .rivals import Rival
+from .rivals import Shape
 
 __all__ = ["Evidence", "judge", "result"]
 
@@ -32,7 +32,7 @@ class Evidence(NamedTuple):
     accuracy, shortage : what was asked for, and what ran out
     misfit : mean square of the residuals over the noise's
     lacking, n_stray : whether one more unit explains more, and answers set aside (None: not looked at)
-    rival : another activation, for additive noise
+    shape : how the units' shape compares with others, for additive noise
     surely : widest cone of the surest claim
     """
 
@@ -47,7 +47,7 @@ class Evidence(NamedTuple):
     lacking: bool | None = None
     n_stray: int | None = None
     uneven: bool = False
-    rival: Rival | None = None
+    shape: Shape | None = None
     surely: float = np.inf
     partners: PartnerTest | None = None
 
@@ -77,8 +77,10 @@ def judge(fitted: Fitted, cones: Floats, evidence: Evidence, predictions: Floats
         if evidence.floor.n_equal is not None:
             checks.append(imperfect.switching(evidence.floor.n_equal))
         checks += behaviour(studentised, predictions)
-    if evidence.rival is not None:
-        checks.append(imperfect.activation(evidence.rival.name, evidence.rival.gain, NOISY))
+    if evidence.shape is not None:
+        name, rival, bend = evidence.shape
+        checks.append(imperfect.activation(rival.name, rival.gain, NOISY, rival.beside, rival.offered))
+        checks.append(imperfect.shape(bend, name, NOISY))
     if not labels:
         checks.append(imperfect.misfit(evidence.misfit, NOISY))
     parts = n_of(len(fitted.theta.u), "unit")
@@ -97,9 +99,9 @@ def judge(fitted: Fitted, cones: Floats, evidence: Evidence, predictions: Floats
 
 def _undecided(evidence: Evidence) -> str:
     """Say that the answers cannot tell two activations apart, if so."""
-    if evidence.rival is None or evidence.rival.gain < -NOISY.activation:
+    if evidence.shape is None or evidence.shape.rival.gain < -NOISY.activation:
         return ""
-    return f"; {evidence.rival.name} units with other slopes would explain the answers as well"
+    return f"; {evidence.shape.rival.name} units with other slopes would explain the answers as well"
 
 
 def _no_other_unit(test: CircleTest | None, fitted: Fitted, limits: UnitLimits) -> list[Check]:
