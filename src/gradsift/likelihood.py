@@ -220,16 +220,20 @@ class Noise:
 
     Few labels that look certain are explained best by units far too steep, so that for labels it matters what slope is
     typical. Uneven noise has a factor of `sd` for each answer, `relative` (n,), in the order of the rows of one fit.
+    With `log_odds` r is not the mean of labels but their log-odds.
     """
 
     sd: float
     labels: bool = False
     typical_slope: float | None = None
     relative: Floats | float = 1.0
+    log_odds: bool = False
 
     @property
     def likelihood(self) -> Likelihood:
         """What these answers say."""
+        if self.log_odds:
+            return LogOdds()
         return _FREE if self.labels else Gaussian(self.sd, self.relative)
 
     def price(self, n: int) -> float:

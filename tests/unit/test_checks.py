@@ -72,6 +72,8 @@ SIDES = [
     (imperfect.rounded_kinks, 0.0, 0.1),
     (imperfect.known_offsets, 3.0, 3.1),
     (lambda p: imperfect.labels_by_chance(12, 1, p), 1e-3, 9e-4),
+    (lambda x: imperfect.known_mean(imperfect.KnownMean(x, -9.0), LABELS, 0.2), 0.3, 0.31),
+    (lambda x: imperfect.label_link(imperfect.KnownMean(0.1, x), LABELS), 5.0, 5.1),
     (imperfect.switching, 0, 1),
     (lambda x: exact.residuals(x, 60, EXACT), 1.99, 2.0),
     (lambda x: exact.residuals(x, 60, EXACT_IN_A_BOX), 7.99, 8.01),

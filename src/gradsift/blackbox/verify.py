@@ -38,15 +38,23 @@ class Allowance:
         Standard errors of the parameters, for imperfect ones.
     frame : InputFrame or None
         Centre and scale of the inputs that these errors are measured in.
+    mean : float or None
+        Error of the mean, for labels.
     """
 
     floor: Floor
     relative: float
     errors: dict[str, Floats]
     frame: InputFrame | None = None
+    mean: float | None = None
 
     def of_function(self, model: SigmoidCombination | Network, X: Floats) -> Floats:
         """Return how well the function is known at the rows of X, (n,): an error that the parameters' own explain."""
+        if self.mean is not None:
+            return np.full(len(X), self.mean)
+        return self._of_parameters(model, X)
+
+    def _of_parameters(self, model: SigmoidCombination | Network, X: Floats) -> Floats:
         if self.frame is not None:
             model, X = inside(model, self.frame), (X - self.frame.center) / self.frame.scale
         if isinstance(model, Network) or self.floor.kind == "exact":
@@ -61,7 +69,7 @@ class Allowance:
         off = np.abs(y - model.predict(X))
         n, kind = len(y), self.floor.kind
         if kind == "labels":
-            means = np.clip(y * model.predict(X) + self.of_function(model, X), -1.0, 1.0)
+            means = np.clip(y * model.predict(X) + self._of_parameters(model, X), -1.0, 1.0)
             return np.asarray(1 + means < 2 * VERIFY.level / n)
         known = self.of_function(model, X)
         if kind == "noisy":
@@ -148,7 +156,7 @@ def allowance_of(found: Identification, frame: InputFrame | None = None) -> Allo
     if found.diagnostics.get("at_rest"):  # of such a unit only its output is known
         bounds = bounds[np.isfinite(bounds)]
     relative = float(np.max(bounds, initial=0.0))
-    return Allowance(floor, relative, found.standard_errors, frame)
+    return Allowance(floor, relative, found.standard_errors, frame, found.diagnostics.get("known_mean"))
 
 
 def compare(
@@ -212,15 +220,17 @@ def verified(found: Identification, oracle: Oracle, n: int, rng: np.random.Gener
 
 
 def _with_chance(found: Identification, oracle: Oracle, rng: np.random.Generator) -> Identification:
-    """Ask some inputs of a box of labels twice, where that could take a certificate back."""
-    if found.floor is None or found.floor.kind != "labels" or not found.certified:
+    """Ask some inputs of a box of labels twice, where that could take a certificate back or say what the mean lacks."""
+    doubts = {check.name for check in found.judgement.failed} - {"label link", "known mean"}
+    if found.floor is None or found.floor.kind != "labels" or doubts:
         return found
     enough = n_affordable(oracle, 2 * VERIFY.asked_twice) == 2 * VERIFY.asked_twice
     twice = asked_twice(found.model, oracle, VERIFY.asked_twice, rng) if enough else NOT_ASKED
     spent = dict(found.diagnostics.get("spent", {}))
     spent["verify"] = spent.get("verify", 0) + 2 * twice.n
     judgement = found.judgement
-    checks = (*judgement.checks, imperfect.labels_by_chance(twice.n, twice.n_different, twice.chance))
+    check = imperfect.labels_by_chance(twice.n, twice.n_different, twice.chance)
+    checks = (*judgement.checks, check) if check.holds else (check, *judgement.checks)
     return replace(
         found, n_queries=found.n_queries + 2 * twice.n, judgement=replace(judgement, checks=checks),
         diagnostics={**found.diagnostics, "spent": spent},
@@ -247,9 +257,10 @@ def with_verification(found: Identification, checked: Verification | None, frame
                                                                  "inputs"))  # fmt: skip
     if frame is not None:
         checked = replace(checked, where=frame.center + frame.scale * checked.where)
-    check = any_method.fresh_inputs(checked.n, checked.n_different, checked.worst, checked.share, checked.where)
+    labels = found.floor is not None and found.floor.kind == "labels"
+    check = any_method.fresh_inputs(checked.n, checked.n_different, checked.worst, checked.share, checked.where, labels)
     hidden = f"unless by less than {checked.unseen:.2g}, which noise hides, " if checked.unseen else ""
-    known = f"{hidden}and the function is known to {checked.known:.1g} there"
+    known = f"{hidden}and the {'mean' if labels else 'function'} is known to {checked.known:.1g} there"
     checks = (*judgement.checks, check) if check.holds else (check, *judgement.checks)
     claimed = Verdict(checks, judgement.found, f"{judgement.claim}; {check.says}, {known}")
     return replace(found, judgement=claimed, verification=checked)

@@ -28,11 +28,12 @@ def finished(shortage: str = "") -> Check:
     )  # fmt: skip
 
 
-def fresh_inputs(n: int, n_different: int, worst: float, share: float, where: Floats) -> Check:
-    """Whether answers to inputs that were used for nothing else are as foretold."""
+def fresh_inputs(n: int, n_different: int, worst: float, share: float, where: Floats, labels: bool = False) -> Check:
+    """Whether answers to inputs that were used for nothing else are as foretold; single labels tell no share."""
     return make(
         "verified on fresh inputs", n_different, "<=", 0,
-        f"verified on {n} fresh inputs: differs on less than {100 * share:.2g}% of such inputs (95%)",
+        f"none of {n_of(n, 'fresh label')} contradicts it" if labels
+        else f"verified on {n} fresh inputs: differs on less than {100 * share:.2g}% of such inputs (95%)",
         f"{n_different} of {n} fresh inputs are answered otherwise than foretold, by up to {worst:.2g} (at "
         f"{np.array2string(where, precision=3, threshold=6, edgeitems=2, max_line_width=200)})",
         "The box has something beside these units: look at the input in .verification.where, or give typical rows "

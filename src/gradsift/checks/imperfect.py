@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from .limits import COARSE_KINKS, VERIFY, NoisyLimits, UnitLimits
+from .limits import COARSE_KINKS, VERIFY, LabelLimits, NoisyLimits, UnitLimits
 from .record import Check, make, n_of
 
 __all__ = [
     "Bend",
+    "KnownMean",
     "Tails",
     "accuracy",
     "activation",
@@ -17,7 +18,9 @@ __all__ = [
     "cancelling_pair",
     "drift",
     "even_noise",
+    "known_mean",
     "known_offsets",
+    "label_link",
     "labels_by_chance",
     "misfit",
     "one_more_unit",
@@ -31,13 +34,25 @@ __all__ = [
 ]
 
 
+def _sharper(reached: float, share: float = 0.5) -> str:
+    """Return the option that leaves a share of what directions are off by now, one digit, rounded towards less.
+
+    A campaign that has ended asks more only for a higher accuracy: a larger budget would not be touched.
+    """
+    wanted = min(max(share, 0.05) * 0.8 * reached, 1.0)  # with some room
+    if not 0 < wanted < math.inf:
+        return "a smaller `accuracy`"
+    digit = 10.0 ** math.floor(math.log10(wanted))
+    return f"accuracy={math.floor(wanted / digit * 1.0000001) * digit:.1g}"
+
+
 def accuracy(widest: float, wanted: float) -> Check:
     """Whether directions are known as well as was asked for."""
     return make(
         "accuracy", widest, "<=", wanted,
         f"directions are known to {widest:.2g}, and {wanted:.2g} was asked for",
         f"directions are known to {widest:.2g}, not to the {wanted:.2g} asked for",
-        "Allow more queries (max_queries), or ask for a lower accuracy.",
+        "Try another seed, or ask for a lower accuracy.",
     )  # fmt: skip
 
 
@@ -49,6 +64,39 @@ def labels_by_chance(n: int, n_different: int, chance: float) -> Check:
         "labels by chance", chance, ">=", VERIFY.level, seen,
         says if n else "too few queries are left to see whether the labels are drawn by chance",
         "If the box can return a score or a probability, ask for that." if n else "Raise max_queries.",
+    )  # fmt: skip
+
+
+class KnownMean(NamedTuple):
+    """Error of a mean of labels over usual inputs, and nats by which a link would explain the labels better."""
+
+    error: float
+    gain: float
+
+
+def known_mean(found: KnownMean, limits: LabelLimits, reached: float) -> Check:
+    """Whether labels tell their mean well enough to speak of it; `reached` is how well directions are known."""
+    open_link = "" if found.gain < -limits.told_apart else (
+        ", counting that a function behind a link, as their log-odds, would explain them about as well"
+    )  # fmt: skip
+    return make(
+        "known mean", found.error, "<=", limits.known_mean,
+        f"the mean of the labels is known to {found.error:.2g}",
+        f"the mean of the labels is known only to {found.error:.2g}{open_link}",
+        f"Ask for a higher accuracy ({_sharper(reached, limits.known_mean / found.error)}) or, if the box can return a "
+        "score or a probability, for that.",
+    )  # fmt: skip
+
+
+def label_link(found: KnownMean, limits: LabelLimits) -> Check:
+    """Whether the function is the mean of the labels: one that is seen through a link explains them better."""
+    return make(
+        "label link", found.gain, "<=", limits.link,
+        f"as the log-odds of the labels such units explain them "
+        f"{'worse, by ' + format(-found.gain, '.1f') + ' nats' if found.gain < -limits.link else 'about as well'}",
+        f"the function is not the mean of the labels: behind a link, as their log-odds, such units explain them better "
+        f"by {found.gain:.1f} nats",
+        "If the box can return a score or a probability, ask for that; the directions may be right.",
     )  # fmt: skip
 
 
@@ -111,24 +159,28 @@ def rounded_kinks(gain: float) -> Check:
     )  # fmt: skip
 
 
-def another_unit(statistic: float, limits: UnitLimits) -> Check:
-    """Whether far circles show no further unit; standard errors, not a number if that was not tested."""
+def another_unit(statistic: float, limits: UnitLimits, reached: float = math.nan) -> Check:
+    """Whether far circles show no further unit; standard errors, not a number if that was not tested.
+
+    `reached` is how well directions are known.
+    """
     shows = f"another unit shows on a far circle ({statistic:.1f} standard errors)"
     return make(
         "another unit", statistic, "<=", limits.another_unit,
         f"no other unit shows on far circles ({statistic:.1f} standard errors)",
         "whether there is another unit was not tested" if math.isnan(statistic) else shows,
-        "Allow more queries (max_queries), or try another seed.",
+        f"Try another seed, or ask for a higher accuracy ({_sharper(reached)}).",
     )  # fmt: skip
 
 
-def weight_shown(level: float, in_question: float, limits: UnitLimits) -> Check:
-    """Whether a further unit of the weight in question would have shown."""
+def weight_shown(level: float, in_question: float, limits: UnitLimits, reached: float = math.nan) -> Check:
+    """Whether a further unit of the weight in question would have shown; `reached`: how well directions are known."""
+    share = limits.weight_shown * in_question / level if level else 1.0
     return make(
         "weight shown", level, "<=", limits.weight_shown * in_question,
         f"a further unit with a weight above {level:.2g} would have shown",
         f"another unit would have shown only with a weight above {level:.2g}",
-        "Allow more queries (max_queries): the test for another unit needs them.",
+        f"Ask for a higher accuracy ({_sharper(reached, share)}): of more queries the test for another unit gets more.",
     )  # fmt: skip
 
 
@@ -164,13 +216,13 @@ def strays(n: int) -> Check:
     )  # fmt: skip
 
 
-def one_more_unit(lacking: bool) -> Check:
+def one_more_unit(lacking: bool, reached: float = math.nan) -> Check:
     """Whether one more unit, fitted to all answers, would explain them no better."""
     return make(
         "one more unit", int(lacking), "<=", 0,
         "one more unit would explain the answers no better",
         "one more unit, perhaps half of a nearly parallel pair, would explain the answers better",
-        "Allow more queries (max_queries), or ask for a higher accuracy.",
+        f"Ask for a higher accuracy ({_sharper(reached)}), or try another seed.",
     )  # fmt: skip
 
 

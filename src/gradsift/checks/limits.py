@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 __all__ = [
     "COARSE", "COARSE_KINKS", "DEEP", "DEEP_COARSE", "EXACT", "EXACT_IN_A_BOX", "KINKED_UNITS", "KINKS_IN_NOISE",
     "KINKS_WITHIN",
-    "LABELS", "NOISY", "OUTPUTS", "PAPER", "TABLE", "VERIFY", "DeepLimits", "ExactLimits", "NoisyLimits",
+    "LABELS", "NOISY", "OUTPUTS", "PAPER", "TABLE", "VERIFY", "DeepLimits", "ExactLimits", "LabelLimits",
+    "NoisyLimits",
     "OutputLimits", "UnitLimits", "VerifyLimits",
 ]  # fmt: skip
 
@@ -144,11 +145,23 @@ class NoisyLimits(UnitLimits):
     shape: float  # level of the test that residuals do not depend on the units' own arguments
 
 
-LABELS = UnitLimits(
+@dataclass(frozen=True)
+class LabelLimits(UnitLimits):
+    """For labels -1 and +1, whose mean the function is."""
+
+    known_mean: float  # error of the mean, root mean square over fresh inputs
+    link: float  # nats by which a function behind a link may explain the labels better
+    told_apart: float  # nats by which it must explain them worse, or the mean is known no better than both agree
+
+
+LABELS = LabelLimits(
     another_unit=4.2,  # guess; black_box_noisy, rows "labels"
     weight_shown=0.8,  # guess; black_box_noisy, rows "labels"
     parallel=0.9,  # guess
     cancelling=0.25,  # guess
+    known_mean=0.3,  # guess; black_box_noisy, rows "labels", and hostile_boxes, rows "labels by"
+    link=5.0,  # a level: by chance at most once in exp(5) boxes
+    told_apart=8.0,  # guess; the same rows
 )
 NOISY = NoisyLimits(
     another_unit=4.2,  # guess; black_box_noisy, rows "sd .1" and "decimals"

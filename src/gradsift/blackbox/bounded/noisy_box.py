@@ -14,6 +14,7 @@ from ..noisy.asker import Asker
 from ..noisy.belief import Belief, Outcome, Reach
 from ..noisy.cones import LEVELS
 from ..noisy.identify import misfit
+from ..noisy.label_mean import known_mean
 from ..noisy.learning import first_belief, learn, learn_more
 from ..noisy.levers import surprise
 from ..noisy.noise import Variance
@@ -143,7 +144,8 @@ def _result(belief: Belief, asker: Asker, box: Box, n_queries: int) -> Identific
     evidence = Evidence(
         asker.floor, belief.variance, belief.study.gap, None, asker.asked_for, belief.shortage,
         misfit(belief, asker), bounded=True, lacking=belief.wider is not None, n_stray=len(belief.rows.stray),
-        shape=shape_of(belief, asker) if asker.noisy else None, surely=belief.surely,
+        shape=shape_of(belief, asker) if asker.noisy else None,
+        mean=known_mean(belief, asker) if asker.labels else None, surely=belief.surely,
     )  # fmt: skip
     studentised = fitted.studentised(joint.replies.X, joint.noise, asker.g)
     judgement = judge(joint.settled, belief.cones, evidence, joint.replies.y - fitted.residuals, studentised)

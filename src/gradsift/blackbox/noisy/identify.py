@@ -19,6 +19,7 @@ from ..result import Identification, Progress
 from .asker import Anywhere, Asker
 from .belief import Belief
 from .cones import LEVELS
+from .label_mean import known_mean, measure_mean
 from .learning import first_belief
 from .outlook import by_levers, outlook
 from .policies import FOR_LABELS, FOR_NOISE, FOR_ROUNDING
@@ -72,6 +73,8 @@ def identify_imperfect(
     asker = Asker(Anywhere(ledger), link, floor, accuracy, rng, _POLICIES.get(floor.kind, FOR_ROUNDING))
     try:
         belief = walk(LABEL_STAGES if asker.labels else ADDITIVE_STAGES, first_belief(asker), asker)
+        if asker.labels:
+            belief = measure_mean(belief, asker)
     except BudgetSpent as spent:
         belief = _cut_short(asker, spent)
     except NotIdentifiable as refused:
@@ -106,6 +109,7 @@ def _result(belief: Belief, asker: Asker, n_queries: int) -> Identification:
         n_stray=len(belief.rows.stray),
         uneven=np.ndim(joint.noise.relative) > 0,
         shape=shape_of(belief, asker) if asker.noisy else None,
+        mean=known_mean(belief, asker) if asker.labels else None,
         surely=belief.surely,
         partners=belief.partners,
     )

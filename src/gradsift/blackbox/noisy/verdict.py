@@ -33,6 +33,7 @@ class Evidence(NamedTuple):
     misfit : mean square of the residuals over the noise's
     lacking, n_stray : whether one more unit explains more, and answers set aside (None: not looked at)
     shape : how the units' shape compares with others, for additive noise
+    mean : how well the mean is known, for labels
     surely : widest cone of the surest claim
     """
 
@@ -48,6 +49,7 @@ class Evidence(NamedTuple):
     n_stray: int | None = None
     uneven: bool = False
     shape: Shape | None = None
+    mean: imperfect.KnownMean | None = None
     surely: float = np.inf
     partners: PartnerTest | None = None
 
@@ -60,23 +62,25 @@ class Evidence(NamedTuple):
 def judge(fitted: Fitted, cones: Floats, evidence: Evidence, predictions: Floats, studentised: Floats) -> Verdict:
     """Weigh the evidence; `predictions` are the fitted values, and `studentised` their residuals over their spread."""
     labels, widest = evidence.floor.kind == "labels", float(cones.max())
-    limits = LABELS if labels else NOISY
+    limits: UnitLimits = LABELS if labels else NOISY
     checks = [any_method.finished(evidence.shortage)]
     if evidence.accuracy is not None:
         checks.append(imperfect.accuracy(widest, evidence.accuracy))
     if evidence.test is not None or not evidence.bounded:
-        checks += _no_other_unit(evidence.test, fitted, limits)
+        checks += _no_other_unit(evidence.test, fitted, limits, widest)
     if not (evidence.bounded or labels):
         checks += _single_units(evidence.partners, fitted)
     checks.append(imperfect.cancelling_pair(_left_of_pairs(fitted, limits), limits))
     if evidence.n_stray is not None and not labels:  # no label is impossible
         checks.append(imperfect.strays(evidence.n_stray))
     if evidence.lacking is not None:
-        checks.append(imperfect.one_more_unit(evidence.lacking))
+        checks.append(imperfect.one_more_unit(evidence.lacking, widest))
     if evidence.floor.kind == "noisy":
         if evidence.floor.n_equal is not None:
             checks.append(imperfect.switching(evidence.floor.n_equal))
         checks += behaviour(studentised, predictions)
+    if evidence.mean is not None:
+        checks += [imperfect.label_link(evidence.mean, LABELS), imperfect.known_mean(evidence.mean, LABELS, widest)]
     if evidence.shape is not None:
         name, rival, bend = evidence.shape
         checks.append(imperfect.activation(rival.name, rival.gain, NOISY, rival.beside, rival.offered))
@@ -104,12 +108,12 @@ def _undecided(evidence: Evidence) -> str:
     return f"; {evidence.shape.rival.name} units with other slopes would explain the answers as well"
 
 
-def _no_other_unit(test: CircleTest | None, fitted: Fitted, limits: UnitLimits) -> list[Check]:
+def _no_other_unit(test: CircleTest | None, fitted: Fitted, limits: UnitLimits, reached: float) -> list[Check]:
     """Return what far circles say about a further unit: that there is none, and that it would have shown."""
-    shows = imperfect.another_unit(np.nan if test is None else test.statistic, limits)
+    shows = imperfect.another_unit(np.nan if test is None else test.statistic, limits, reached)
     if test is None or not shows.holds:
         return [shows]
-    return [shows, imperfect.weight_shown(test.level, weight_in_question(fitted.theta.u), limits)]
+    return [shows, imperfect.weight_shown(test.level, weight_in_question(fitted.theta.u), limits, reached)]
 
 
 def _single_units(test: PartnerTest | None, fitted: Fitted) -> list[Check]:
@@ -135,6 +139,8 @@ def _floor(evidence: Evidence) -> str:
     if evidence.floor.kind == "noisy":
         uneven = " on average, and uneven" if evidence.uneven else ""
         return f"answers have noise of standard deviation {evidence.variance.sd:.2g}{uneven}"
+    if evidence.mean is not None and evidence.mean.gain >= -LABELS.told_apart:
+        return "answers are -1 or +1 with the function as their mean or, which they do not tell, as their log-odds"
     return str(evidence.floor)
 
 
@@ -164,6 +170,7 @@ def result(
         "weight_level": None if evidence.test is None else evidence.test.level,
         "blind_angle": evidence.blind_angle,
         "misfit": evidence.misfit,
+        **({} if evidence.mean is None else {"known_mean": evidence.mean.error}),
         **facts,
     }
     model = link.to_model(public.A, public.b, public.u, public.c)

@@ -1,0 +1,87 @@
+"""How well do labels tell their mean, and is it the function itself, not one seen through a link?
+
+A sum of sigmoids behind a link (a probit, a majority of several draws) has the same units, other slopes and another
+mean. Labels never contradict a fit, so that the likelihoods of both are compared.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from ...checking import Floats
+from ...checks import LABELS
+from ...checks.imperfect import KnownMean
+from ...fit import fit_jointly, predict, value_jacobian
+from ..fresh_inputs import fresh_inputs
+from ..verify import n_affordable
+from .asker import Asker
+from .belief import Belief
+from .far_circles import weight_in_question
+from .informative import informative_points
+from .looking import look
+from .refit import refit
+from .sharpening import sharpened
+
+__all__ = ["known_mean", "measure_mean"]
+
+_MOST_ROUNDS = 2  # guess
+_N_POINTS = 1000  # inputs at which errors are averaged; asks nobody
+_ODDS = 3.0  # log-odds over the mean, for a start: 2 about zero and more beyond; guess
+_INSIDE = 0.95  # share of these inputs at which two means are closer than their distance
+
+
+def measure_mean(belief: Belief, asker: Asker) -> Belief:
+    """Ask where slopes, weights and offsets show best until the mean is known well enough, and look for a unit again.
+
+    Directions become sharp by few labels far out, which tell little else. A round at most doubles the labels in use.
+    """
+    for _ in range(_MOST_ROUNDS):
+        error, test, fitted = known_mean(belief, asker).error, belief.another, belief.known.fitted
+        if test is None or test.alarm:  # no labels mend that
+            break
+        unseen = test.level > LABELS.weight_shown * weight_in_question(fitted.theta.u)
+        if error <= LABELS.known_mean and not unseen:
+            break
+        missing = float(np.clip((error / LABELS.known_mean) ** 2 - 1, 0.25, 1.0))
+        n = int(np.ceil(missing * len(belief.rows.used)))
+        if n_affordable(asker.ledger.oracle, n, asker.ledger) < n:
+            break
+        asked = asker.ask(informative_points(fitted.theta, belief.radius, n, asker.g, asker.rng), "mean")
+        belief = refit(belief.with_rows(used=np.concatenate([belief.rows.used, asked.rows])), asker)
+        belief = sharpened(belief, asker, asker.accuracy)
+        if unseen:
+            belief, _ = look(belief, asker)
+    return belief
+
+
+def known_mean(belief: Belief, asker: Asker) -> KnownMean:
+    """Return how well the mean is known over inputs as a certificate speaks of; no queries.
+
+    Two widened standard errors, root mean square over the inputs; where log-odds that are a sum of such units explain
+    the labels almost as well, with twice the distance of the two means.
+    """
+    joint, g = belief.known, asker.g
+    X, y, noise, fitted = joint.replies.X, joint.replies.y, joint.noise, joint.fitted
+    points = _points(belief, asker)
+    J = value_jacobian(fitted.theta, points, g, fitted.mirrors)
+    variances = np.einsum("np,np->n", J @ fitted.covariance, J)
+    error = 2 * belief.widening.surely * float(np.sqrt(np.mean(variances)))
+    start = fitted.theta._replace(u=_ODDS * fitted.theta.u, c=_ODDS * fitted.theta.c)
+    odds = fit_jointly(start, X, y, replace(noise, log_odds=True), g).theta
+    # The mean of a label with log-odds r is tanh(r / 2).
+    gain = noise.loss(y - fitted.residuals, y) - noise.loss(np.tanh(0.5 * predict(odds, X, g)), y)
+    apart = np.abs(predict(fitted.theta, points, g) - np.tanh(0.5 * predict(odds, points, g)))
+    if gain > -LABELS.told_apart:
+        error = float(np.hypot(error, 2 * np.quantile(apart, _INSIDE)))  # other links may lead farther off
+    return KnownMean(error, float(gain))
+
+
+def _points(belief: Belief, asker: Asker) -> Floats:
+    """Return such inputs in the coordinates of the fit, (n, d); the same ones for the same units."""
+    oracle, theta = asker.ledger.oracle, belief.known.fitted.theta
+    if oracle.bounds is not None:
+        return asker.place.draw(_N_POINTS, belief.radius, np.random.default_rng(0))
+    model = asker.link.to_model(theta.A, theta.b, theta.u, theta.c)
+    return fresh_inputs(model, oracle, _N_POINTS, np.random.default_rng(0))

@@ -1,0 +1,63 @@
+"""What labels tell of their mean, and whether the function is that mean."""
+
+import numpy as np
+import pytest
+from scipy.special import bdtrc, ndtr
+
+import gradsift as gs
+from gradsift.checks import LABELS, imperfect
+
+
+def majority_of_seven(r):
+    return bdtrc(3, 7, 0.5 * (1 + r))
+
+
+def probit(r):
+    return ndtr(2 * r)
+
+
+def drawn(r):
+    return 0.5 * (1 + r)
+
+
+def read(chance, seed, **options):
+    """Recover two units behind labels drawn with `chance` of their sum; return also how far the mean is off."""
+    rng = np.random.default_rng([91, seed, 2, 10])
+    units = rng.standard_normal((2, 10))
+    weights = rng.choice([-1.0, 1.0], 2) * rng.uniform(0.3, 1, 2)
+    truth = gs.SigmoidCombination(units / np.linalg.norm(units, axis=1, keepdims=True), weights / np.abs(weights).sum(),
+                                  np.exp(rng.uniform(0, np.log(3), 2)), 0.5 * rng.standard_normal(2))  # fmt: skip
+
+    def function(X):
+        return np.where(rng.random(len(X)) < chance(truth.predict(X)), 1.0, -1.0)
+
+    found = gs.recover(gs.Oracle(function, 10, max_queries=20_000), activation="tanh", random_state=seed, **options)
+    X = rng.standard_normal((2000, 10))
+    return found, np.abs(found.model.predict(X) - 2 * chance(truth.predict(X)) + 1)
+
+
+@pytest.mark.filterwarnings("ignore::gradsift.errors.UncertifiedWarning")
+@pytest.mark.parametrize(("chance", "seed"), [(majority_of_seven, 1), (majority_of_seven, 2), (probit, 1), (probit, 2)])
+def test_labels_behind_a_link_are_not_certified_with_the_function_as_their_mean(chance, seed):
+    found, _ = read(chance, seed, accuracy=0.2)
+    assert not found.certified
+    assert {"label link", "known mean"} & {check.name for check in found.judgement.failed}
+    assert "log-odds" in found.verdict
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_a_certificate_of_labels_says_how_well_their_mean_is_known(seed):
+    found, off = read(drawn, seed, accuracy=0.1)
+    assert found.certified, found.verdict
+    known = found.diagnostics["known_mean"]
+    assert known <= LABELS.known_mean
+    assert f"the mean is known to {known:.1g}" in found.verdict
+    assert np.mean(off > known) < 0.05
+    assert found.verification.known == known
+
+
+def test_what_labels_do_not_tell_is_counted_and_said():
+    unclear = imperfect.known_mean(imperfect.KnownMean(0.4, -1.0), LABELS, 0.1)
+    assert "link" in unclear.says
+    assert "accuracy=0.06" in unclear.advice
+    assert "link" not in imperfect.known_mean(imperfect.KnownMean(0.4, -9.0), LABELS, 0.1).says
