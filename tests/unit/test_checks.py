@@ -100,7 +100,8 @@ SIDES = [
     (imperfect.strays, 0, 1),
     (imperfect.one_more_unit, False, True),
     (lambda p: imperfect.tails(tails(p), NOISY), 0.01, 0.0099),
-    (lambda x: imperfect.drift(x, NOISY), 45.3, 45.4),
+    (lambda p: imperfect.drift(imperfect.Drift(p, 30.0, 1.0), NOISY), 1e-3, 9e-4),
+    (lambda p: imperfect.independent(0.2, p, NOISY), 1e-3, 9e-4),
     (lambda p: imperfect.even_noise(p, True, NOISY), 0.001, 0.00099),
     (lambda x: imperfect.misfit(x, NOISY), 1.4, 1.41),
     (lambda x: rows.simpler_models(x, 5.0, 5.0, math.inf), 0.1, 0.0),
@@ -449,7 +450,8 @@ def test_every_kind_of_run_rests_on_the_checks_that_its_method_names(found):
     assert names["box"] == [*expected[:3], fresh]
     assert names["noise"] == [
         "finished", "another unit", "weight shown", "single units", "cancelling pair", "strays", "one more unit",
-        "switching", "noise tails", "noise drift", "even noise", "activation", "shape", "misfit", fresh,
+        "switching", "noise tails", "noise drift", "noise correlation", "even noise", "activation", "shape", "misfit",
+        fresh,
     ]  # fmt: skip
     assert names["table"] == [
         "rows per parameter", "separation", "finite slopes", "simpler models", "directions", "faint weights", "overlap",

@@ -237,7 +237,15 @@ def test_uneven_noise_gets_a_variance_function_and_even_noise_does_not():
 
 @pytest.mark.parametrize(
     ("kind", "word"),
-    [("gauss", ""), ("t3", "heavy tails"), ("outliers", "outliers"), ("drift", "drift"), ("uneven", "larger")],
+    [
+        ("gauss", ""),
+        ("t3", "heavy tails"),
+        ("outliers", "outliers"),
+        ("drift", "drift"),
+        ("slow drift", "drift"),
+        ("neighbours", "alike"),
+        ("uneven", "larger"),
+    ],
 )
 def test_noise_that_misbehaves_is_named(kind, word):
     rng = np.random.default_rng(8)
@@ -248,6 +256,8 @@ def test_noise_that_misbehaves_is_named(kind, word):
         "t3": rng.standard_t(3, n),
         "outliers": z + 15 * z * (rng.random(n) < 0.01),
         "drift": z + np.linspace(-1, 1, n),
+        "slow drift": z + np.linspace(-0.25, 0.25, n),
+        "neighbours": z + 0.25 * np.roll(z, 1),
         "uneven": z * np.exp(0.4 * level),
     }[kind]
     found = " ".join(check.says for check in behaviour(residuals, level) if not check.holds)

@@ -10,6 +10,7 @@ from .record import Check, make, n_of
 
 __all__ = [
     "Bend",
+    "Drift",
     "KnownMean",
     "Tails",
     "accuracy",
@@ -18,6 +19,7 @@ __all__ = [
     "cancelling_pair",
     "drift",
     "even_noise",
+    "independent",
     "known_mean",
     "known_offsets",
     "label_link",
@@ -259,13 +261,35 @@ def switching(n_equal: int) -> Check:
     )  # fmt: skip
 
 
-def drift(chi_square: float, limits: NoisyLimits) -> Check:
+class Drift(NamedTuple):
+    """Smaller p-value of two tests, doubled; chi-square of the means of stretches; trend in standard errors."""
+
+    p_value: float
+    chi_square: float
+    trend: float
+
+
+def drift(found: Drift, limits: NoisyLimits) -> Check:
     """Whether the answers stay where they are during the campaign."""
+    seen = (
+        f"chi-square {found.chi_square:.0f} over {limits.stretches} stretches, a trend of {abs(found.trend):.1f} "
+        "standard errors"
+    )
     return make(
-        "noise drift", chi_square, "<=", limits.drift,
-        f"the answers do not drift (chi-square {chi_square:.0f} over {limits.stretches} stretches)",
-        f"the answers drift during the campaign (chi-square {chi_square:.0f} over {limits.stretches} stretches)",
+        "noise drift", found.p_value, ">=", limits.drift,
+        f"the answers do not drift ({seen})",
+        f"the answers drift during the campaign ({seen})",
         "Ask faster, or subtract the answer to a fixed input that is asked again now and then.",
+    )  # fmt: skip
+
+
+def independent(correlation: float, p_value: float, limits: NoisyLimits) -> Check:
+    """Whether errors of answers that were asked one after the other are not alike."""
+    return make(
+        "noise correlation", p_value, ">=", limits.independent,
+        f"errors of consecutive answers are not alike (correlation {correlation:.2f})",
+        f"errors of consecutive answers are alike (correlation {correlation:.2f}), so that all bounds are too narrow",
+        "Ask in random order or with pauses, or subtract the answer to a fixed input that is asked each time.",
     )  # fmt: skip
 
 

@@ -139,7 +139,8 @@ class NoisyLimits(UnitLimits):
     few: int  # residuals that are too few for the tests that follow
     tails: float  # level of two tests: the largest residual, and the fourth moment
     stretches: int  # of the campaign, in which the mean may drift
-    drift: float  # sum of their squared standardised means
+    drift: float  # level of two tests: their standardised means, and a trend
+    independent: float  # level of the test that consecutive residuals are not alike
     even_noise: float  # level of the test that the size of residuals does not depend on the function
     activation: float  # nats by which another activation may explain the answers better
     shape: float  # level of the test that residuals do not depend on the units' own arguments
@@ -173,7 +174,8 @@ NOISY = NoisyLimits(
     few=60,  # guess
     tails=0.01,  # a level: heavy tails are the likeliest fault, and hard to see
     stretches=20,  # guess
-    drift=45.3,  # chi-square of as many degrees of freedom, level 0.001
+    drift=0.001,  # a level
+    independent=0.001,  # a level
     even_noise=0.001,  # a level
     activation=3.0,  # guess; hostile_boxes, rows "erf with noise called tanh", "hard tanh, noise .05" and "noise"
     shape=0.001,  # a level

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import chdtri, fdtri, ndtr, ndtri
+from scipy.special import chdtrc, chdtri, fdtri, ndtr, ndtri
 
 from ...checking import Floats
 from ...checks import NOISY, Check, imperfect
@@ -49,21 +49,33 @@ def excess_kurtosis(residuals: Floats) -> float:
 def behaviour(residuals: Floats, predictions: Floats) -> list[Check]:
     """Return checks that residuals, in the order of asking, are independent Gaussian noise of one size; none of few.
 
-    The tests: the largest residual (Bonferroni) and the fourth moment; the drift of the mean over stretches of the
-    campaign; and the rank correlation of size with prediction.
+    The tests: the largest residual (Bonferroni) and the fourth moment; the mean over stretches of the campaign and its
+    trend; the correlation of neighbours; and the rank correlation of size with prediction.
     """
     n = len(residuals)
     if n < NOISY.few:
         return []
     z = residuals / max(float(np.sqrt(np.mean(residuals**2))), 1e-300)
-    stretches = np.array([part.sum() / np.sqrt(len(part)) for part in np.array_split(z, NOISY.stretches)])
+    alike = float(np.mean(z[1:] * z[:-1]))
     ranks = np.argsort(np.argsort(np.abs(z))), np.argsort(np.argsort(predictions))
     uneven = float(np.corrcoef(*ranks)[0, 1]) * np.sqrt(n - 1)
     return [
         imperfect.tails(_tails(z), NOISY),
-        imperfect.drift(float((stretches**2).sum()), NOISY),
+        imperfect.drift(_drift(z), NOISY),
+        imperfect.independent(alike, float(ndtr(-alike * np.sqrt(n))), NOISY),
         imperfect.even_noise(2 * float(ndtr(-abs(uneven))), uneven > 0, NOISY),
     ]
+
+
+def _drift(z: Floats) -> imperfect.Drift:
+    """Return what the tests for a drifting mean found in standardised residuals."""
+    n = len(z)
+    stretches = np.array([part.sum() / np.sqrt(len(part)) for part in np.array_split(z, NOISY.stretches)])
+    chi_square = float((stretches**2).sum())
+    times = np.arange(n) - 0.5 * (n - 1)
+    trend = float(z @ times / np.linalg.norm(times))
+    p_value = 2 * min(float(chdtrc(NOISY.stretches, chi_square)), 2 * float(ndtr(-abs(trend))))
+    return imperfect.Drift(p_value, chi_square, trend)
 
 
 def _tails(z: Floats) -> imperfect.Tails:
