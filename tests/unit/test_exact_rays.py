@@ -71,7 +71,14 @@ def test_algebraic_tails_are_told_from_exponential_ones(g):
         cast(lambda X: g(X @ np.arange(1.0, 5.0)))
 
 
-@pytest.mark.parametrize("f", [np.sin, np.square], ids=["periodic", "quadratic"])
-def test_other_functions_are_refused_with_the_ratios(f):
-    with pytest.raises(NotIdentifiable, match="neither to a constant nor to a line"):
-        cast(lambda X: f(X @ np.arange(1.0, 5.0)))
+def test_other_functions_are_refused_with_their_last_answers_and_a_power_with_its_exponent():
+    with pytest.raises(NotIdentifiable, match=r"neither to a constant nor to a line .* the last answers"):
+        cast(lambda X: np.sin(X @ np.arange(1.0, 5.0)))
+    with pytest.raises(NotIdentifiable, match="grows like the radius to the power 2 "):
+        cast(lambda X: np.square(X @ np.arange(1.0, 5.0)))
+
+
+def test_a_ray_whose_answers_stop_changing_too_late_is_not_refused_with_ratios_that_are_no_numbers():
+    with pytest.raises(NotIdentifiable) as refusal:
+        cast(lambda X: np.where(np.abs(X).max(axis=1) < 1e15, 0.0, 1.0))
+    assert "nan" not in str(refusal.value)

@@ -63,7 +63,9 @@ def test_two_units_that_overlap_are_left_unresolved_and_the_others_are_found():
 
 def test_a_jump_without_a_slope_is_called_sharp():
     scan = scanned(lambda t: np.where(t > 1.2345, 1.0, -1.0))
-    assert scan.sharp == 1
+    assert len(scan.jumps) == 1
+    assert scan.jumps[0].height == 2.0
+    assert 0 < scan.jumps[0].width < 3e-14 * scan.radius
     assert not scan.steps
 
 

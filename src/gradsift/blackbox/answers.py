@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -13,7 +13,7 @@ from ..oracle import Oracle
 from ..oracle.undo import OutputLink
 from .roundings import DOUBLE, SPACING, Rounding, grid_of, rounding_of, rounding_of_share, single_spacing
 
-__all__ = ["Floor", "choose_path", "grid_of", "with_roughness"]
+__all__ = ["FirstAnswer", "Floor", "choose_path", "grid_of", "usual_points", "with_roughness"]
 
 _LABELS_ASKED = 18  # equal repeats of +-1 may be luck: this many more points settle it
 _MORE_POINTS = 4  # a round answer may be luck too
@@ -29,6 +29,13 @@ _GROWING = 3.0  # errors of single-precision arithmetic grow with the inputs
 
 def _no_more(answers: Floats) -> Floats:
     return np.zeros(len(answers))
+
+
+class FirstAnswer(NamedTuple):
+    """The first row that was asked, (1, d), and its outputs, (1, m)."""
+
+    row: Floats
+    outputs: Floats
 
 
 @dataclass(frozen=True)
@@ -54,6 +61,8 @@ class Floor:
         How each output is rounded before links are undone and outputs projected; empty where noise limits the answers.
     n_equal : int, optional
         Answers to one question that are equal to the last digit, though others differ; None where none was repeated.
+    first : FirstAnswer, optional
+        Kept to see whether it is still the answer in the end.
     """
 
     kind: str
@@ -65,6 +74,7 @@ class Floor:
     own: Callable[[Floats], Floats] = _no_more
     outputs: tuple[Rounding, ...] = ()
     n_equal: int | None = None
+    first: FirstAnswer | None = field(default=None, repr=False, compare=False)
 
     @property
     def eps(self) -> float:
@@ -138,33 +148,39 @@ def choose_path(oracle: Oracle, rng: np.random.Generator, *, far: bool = True) -
     if oracle.noise:
         return Floor("noisy", float(oracle.noise))
     before = oracle.n_answered
-    first = _points(oracle, 1, rng)
-    rows = np.repeat(first, 2, axis=0)
+    rows = np.repeat(usual_points(oracle, 1, rng), 2, axis=0)
     outputs = oracle.outputs(rows)
-    look, y = _Asked(rows, outputs, outputs[:0]), oracle.seen(outputs, rows)
+    look = _Asked(rows, outputs, outputs[:0])
+    floor = _limits(oracle, look, rng, far)
+    return replace(floor, n_queries=oracle.n_answered - before, first=FirstAnswer(rows[:1], outputs[:1]))
+
+
+def _limits(oracle: Oracle, look: _Asked, rng: np.random.Generator, far: bool) -> Floor:
+    """Return what limits the answers, from the first one and others that are asked if need be."""
+    first, outputs, y = look.rows[:1], look.outputs, oracle.seen(look.outputs, look.rows)
     if oracle.link is None and look.repeats and not any(grid_of(column) for column in outputs.T):
-        return Floor("exact", 0.0, 0.0, oracle.n_answered - before, outputs=look.roundings)
+        return Floor("exact", 0.0, outputs=look.roundings)
     if np.isin(y, (-1.0, 1.0)).all():
-        look = look._replace(beside=oracle.outputs(_points(oracle, _LABELS_ASKED, rng)))
+        look = look._replace(beside=oracle.outputs(usual_points(oracle, _LABELS_ASKED, rng)))
         if np.isin(look.beside, (-1.0, 1.0)).all():
-            return Floor("labels", 1.0, 0.0, oracle.n_answered - before)
+            return Floor("labels", 1.0)
     if look.repeats or look.short:  # on a grid, unless a round answer was luck
-        look = look.further(oracle, _points(oracle, _MORE_POINTS if far else _POINTS_NEARBY, rng))
+        look = look.further(oracle, usual_points(oracle, _MORE_POINTS if far else _POINTS_NEARBY, rng))
         if (
             (look.short or oracle.link is not None) and oracle.bounds is None and far
         ):  # rounding is worst at large answers
-            look = look.further(oracle, _FAR * _points(oracle, _FAR_POINTS, rng))
+            look = look.further(oracle, _FAR * usual_points(oracle, _FAR_POINTS, rng))
         if look.repeats:
-            return replace(_silent(oracle, look), n_queries=oracle.n_answered - before)
+            return _silent(oracle, look)
         y = oracle.seen(look.outputs, look.rows)
     repeated = np.append(y[:2], oracle(np.repeat(first, _REPEATS, axis=0)))
     apart = float(np.sqrt(0.5 * np.mean((y[::2] - y[1::2]) ** 2)))  # where the first point is quiet, others are not
     sd = float(repeated.std(ddof=1)) or apart
     if sd < _TINY * np.abs(repeated).max():  # large terms may cancel in the first answer
-        elsewhere = oracle(_points(oracle, _MORE_POINTS, rng))
+        elsewhere = oracle(usual_points(oracle, _MORE_POINTS, rng))
         if sd <= _ULPS * DOUBLE * np.abs(elsewhere).max():
-            return Floor("exact", 0.0, 0.0, oracle.n_answered - before, outputs=look.roundings)
-    return Floor("noisy", sd, 0.0, oracle.n_answered - before, n_equal=_n_equal(repeated))
+            return Floor("exact", 0.0, outputs=look.roundings)
+    return Floor("noisy", sd, n_equal=_n_equal(repeated))
 
 
 def _n_equal(repeated: Floats) -> int:
@@ -220,7 +236,7 @@ def with_roughness(floor: Floor, oracle: Oracle, rng: np.random.Generator) -> Fl
     if floor.kind not in SPACING:
         return floor
     before = oracle.n_answered
-    sd = _GROWING * max(floor.grid / np.sqrt(12.0), _roughness(oracle, _points(oracle, 1, rng), rng))
+    sd = _GROWING * max(floor.grid / np.sqrt(12.0), _roughness(oracle, usual_points(oracle, 1, rng), rng))
     return replace(floor, sd=sd, n_queries=floor.n_queries + oracle.n_answered - before)
 
 
@@ -233,7 +249,8 @@ def _roughness(oracle: Oracle, point: Floats, rng: np.random.Generator) -> float
     return float(np.sqrt(np.mean(bends**2) / 20))  # 1 + 9 + 9 + 1
 
 
-def _points(oracle: Oracle, n: int, rng: np.random.Generator) -> Floats:
+def usual_points(oracle: Oracle, n: int, rng: np.random.Generator) -> Floats:
+    """Return n inputs, (n, d): standard normal, or uniform a little inside the bounds."""
     d = oracle.n_features
     if oracle.bounds is None:
         return np.asarray(rng.standard_normal((n, d)))

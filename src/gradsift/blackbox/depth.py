@@ -12,7 +12,7 @@ from ..oracle import Oracle
 from .answers import Floor
 from .asking import EPS, Ledger
 from .deep import identify_deep
-from .exact import coarse_ledger, identify, identify_coarse
+from .exact import Discontinuous, Incomplete, coarse_ledger, identify, identify_coarse
 from .links import link_of
 from .result import Identification, Progress
 
@@ -99,9 +99,11 @@ def _one_or_several(
         if layers == 1 or found.certified or not looks_deeper(ledger, rng):
             return found
         refusal = found.verdict
+    except Discontinuous:
+        raise
     except NotIdentifiable as refused:
         if layers == 1 or not looks_deeper(ledger, rng):
-            raise
+            return _searched_again(ledger, refused, one)
         refusal = str(refused)
     try:
         deep = identify_deep(_afresh(ledger), link_of(family), rng)
@@ -111,6 +113,16 @@ def _one_or_several(
             refused.partial,
         ) from None
     return _decided(deep, _WHY)
+
+
+def _searched_again(ledger: Ledger, refused: NotIdentifiable, one: Callable[[], Identification]) -> Identification:
+    """Search once more, in other planes, where units that cancel may have stopped the first search; else refuse."""
+    if not isinstance(refused, Incomplete) or ledger.eps != EPS:  # through fewer digits several searches are the rule
+        raise refused
+    try:
+        return one()
+    except BudgetSpent:
+        raise refused from None
 
 
 def _family(activation: str) -> str:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -12,7 +11,6 @@ import numpy as np
 from ..checks import any_method
 from ..errors import BudgetSpent, NotIdentifiable, OracleFailure
 from ..oracle import Oracle
-from ..oracle.undo import likely_link
 from .answers import Floor, choose_path, with_roughness
 from .bounded import StraightInParts, identify_bounded
 from .depth import NeitherOneNorSeveral, identify_exact, identify_fine
@@ -22,34 +20,12 @@ from .kinked import KINKED, SMOOTH, grain_of, open_kinked, open_within, straight
 from .links import link_of
 from .noisy import identify_beside_line, identify_imperfect
 from .result import Identification, Progress
-from .second_look import LOOK_COST, look_again
+from .second_look import LOOK_COST, constant_in_pieces, look_again
 from .verify import n_affordable, verified
 
 __all__ = ["identify_box"]
 
-_LOOKED_AT = 16  # inputs that tell whether outputs look like probabilities
 _MOST_TAUGHT = 64  # units beyond which no student is trained to come close to the box; guess
-
-
-@contextlib.contextmanager
-def naming_the_link(oracle: Oracle) -> Iterator[None]:
-    """Add to a refusal the option that undoes a link, where outputs look like one."""
-    try:
-        yield
-    except NotIdentifiable as refusal:
-        hint = _hint(oracle)
-        if not hint:
-            raise
-        raise NotIdentifiable(f"{hint[0].upper()}{hint[1:]}. {refusal}", refusal.partial) from refusal
-
-
-def _hint(oracle: Oracle) -> str:
-    """Return what the outputs at a few random inputs look like; no query where a budget or a box is in the way."""
-    if oracle.link is not None or oracle.bounds is not None or oracle.max_queries is not None:
-        return ""
-    inputs = np.random.default_rng(0).standard_normal((_LOOKED_AT, oracle.n_features))
-    first = oracle.outputs(inputs[:1])
-    return likely_link(np.concatenate([first, oracle.outputs(inputs[1:])])) if likely_link(first) else ""
 
 
 def identify_box(
@@ -82,16 +58,26 @@ def identify_box(
     """
     if oracle.bounds is not None and not np.isfinite([oracle.bounds.low, oracle.bounds.high]).all():
         raise ValueError("bounds must all be finite to find units inside them: name a range for every input.")
-    with naming_the_link(oracle):
-        return _identify(oracle, activation or "auto", rng, accuracy, layers, progress, n_verify, options)
+    try:
+        activation, floor = _first_look(oracle, activation or "auto", rng)
+        try:
+            found, floor = _identify(oracle, activation, floor, rng, accuracy, layers, progress, n_verify, options)
+        except NotIdentifiable as refused:
+            found, floor = _after_all(refused, oracle, activation, floor, rng, accuracy, progress)
+    except OracleFailure as lost:  # a link's range was left
+        pieces = "" if oracle.link is None else constant_in_pieces(oracle, rng)
+        if not pieces:
+            raise
+        raise NotIdentifiable(pieces) from lost
+    found = replace(found, floor=floor, diagnostics={**found.diagnostics, "answers": str(floor)})
+    return found if found.verification is not None else verified(found, oracle, n_verify, rng)
 
 
 def _identify(
-    oracle: Oracle, activation: str, rng: np.random.Generator, accuracy: float | None, layers: int | str,
-    progress: Callable[[Progress], None] | None, n_verify: int, options: dict[str, Any],
-) -> Identification:  # fmt: skip
-    """Choose the pipeline by the first answers, and follow it."""
-    activation, floor = _first_look(oracle, activation, rng)
+    oracle: Oracle, activation: str, floor: Floor, rng: np.random.Generator, accuracy: float | None,
+    layers: int | str, progress: Callable[[Progress], None] | None, n_verify: int, options: dict[str, Any],
+) -> tuple[Identification, Floor]:  # fmt: skip
+    """Choose the pipeline by the first answers, and follow it; what limits the answers may be known better then."""
     inside = activation in KINKED and (oracle.link is not None or oracle.bounds is not None)
     by_derivatives = activation in SMOOTH and oracle.bounds is not None
     known = None if activation in ("auto", *KINKED) else link_of(activation)
@@ -123,8 +109,6 @@ def _identify(
             if activation != "auto":
                 raise
             found = open_kinked(oracle, "auto", rng, progress=progress, **options)
-        except NotIdentifiable as refused:
-            found, floor = _after_all(refused, oracle, activation, rng, accuracy, progress)
     elif fine:
         try:
             found = identify_fine(oracle, activation, rng, floor, layers=layers, progress=progress)
@@ -139,8 +123,7 @@ def _identify(
         found = identify_beside_line(
             oracle, _saturating(activation), rng, accuracy=accuracy, floor=floor, progress=progress, **options
         )
-    found = replace(found, floor=floor, diagnostics={**found.diagnostics, "answers": str(floor)})
-    return found if found.verification is not None else verified(found, oracle, n_verify, rng)
+    return found, floor
 
 
 def _saturating(activation: str) -> str:
@@ -198,16 +181,23 @@ def _n_units(refused: NotIdentifiable) -> int:
 
 
 def _after_all(
-    refused: NotIdentifiable, oracle: Oracle, activation: str, rng: np.random.Generator, accuracy: float | None,
-    progress: Callable[[Progress], None] | None,
+    refused: NotIdentifiable, oracle: Oracle, activation: str, floor: Floor, rng: np.random.Generator,
+    accuracy: float | None, progress: Callable[[Progress], None] | None,
 ) -> tuple[Identification, Floor]:  # fmt: skip
-    """Take the pipeline for noise where answers are random after all, or nearly those of units; else refuse."""
+    """Take the pipeline for noise where answers are random after all, or nearly those of units; else refuse, with the
+    cause that a second look shows."""
     another = isinstance(refused, (AlgebraicTails, WrongFamily))
-    if another or n_affordable(oracle, LOOK_COST) < LOOK_COST:
+    silent = bool(floor.outputs) and not any(r.grid for r in floor.outputs)  # neither noise nor decimals
+    if another or not silent or n_affordable(oracle, LOOK_COST) < LOOK_COST:
         raise refused
-    seen = look_again(oracle, rng)
+    seen = look_again(oracle, floor, rng)
+    if seen.cause:
+        raise NotIdentifiable(seen.cause, refused.partial) from refused
+    if seen.link:
+        raise NotIdentifiable(f"{seen.link[0].upper()}{seen.link[1:]}. {refused}", refused.partial) from refused
     beyond = isinstance(refused, NeitherOneNorSeveral) or _n_units(refused) > _MOST_TAUGHT
-    if seen is None or (beyond and not seen.is_noise):
+    plain = floor.kind == "exact" and oracle.bounds is None and activation not in KINKED
+    if seen.floor is None or not plain or (beyond and not seen.is_noise):
         raise refused
     try:
         family = _saturating(activation)

@@ -12,12 +12,13 @@ __all__ = [
 ]  # fmt: skip
 
 
-def residuals(chi: float, n_answers: int, limits: ExactLimits) -> Check:
-    """Whether all answers agree with the network; chi is the worst residual over its rounding error."""
+def residuals(chi: float, n_answers: int, limits: ExactLimits, limit: str = "rounding") -> Check:
+    """Whether all answers agree with the network; chi is the worst residual over its error, which `limit` makes."""
+    error = f"the {limit} error" if limit == "rounding" else f"their {limit}"
     return make(
         "residuals", chi, "<", limits.residuals,
-        f"all {n_answers} answers agree within {chi:.2g} times the rounding error",
-        f"the worst of {n_answers} answers misses the network by {chi:.3g} times the rounding error "
+        f"all {n_answers} answers agree within {chi:.2g} times {error}",
+        f"the worst of {n_answers} answers misses the network by {chi:.3g} times {error} "
         "(another activation, or a unit that was not separated)",
         "Try activation='auto' or another seed; if answers are noisy or rounded, say so with noise=.",
     )  # fmt: skip
@@ -65,12 +66,12 @@ def foretold(worst: float, n: int, limits: ExactLimits) -> Check:
     )  # fmt: skip
 
 
-def fresh_kinks(chi: float, n: int, limits: ExactLimits) -> Check:
-    """The same near and far; chi is the worst miss over what the errors of all parameters explain."""
+def fresh_kinks(chi: float, n: int, limits: ExactLimits, limit: str = "rounding") -> Check:
+    """The same near and far; chi is the worst miss over what `limit` and the errors of all parameters explain."""
     return make(
         "fresh points", chi, "<", limits.fresh_points,
-        f"{n_of(n, 'fresh point')} near and far are met within {chi:.2g} times what rounding explains",
-        f"fresh points are missed by {chi:.3g} times what rounding explains (another activation, a deeper network, or "
+        f"{n_of(n, 'fresh point')} near and far are met within {chi:.2g} times what {limit} explains",
+        f"fresh points are missed by {chi:.3g} times what {limit} explains (another activation, a deeper network, or "
         "a unit that was not found)",
         "Try activation='auto' or another seed.",
     )  # fmt: skip

@@ -111,13 +111,17 @@ def read_link(link: str | None) -> OutputLink | None:
     return LINKS[link]
 
 
-def likely_link(outputs: Floats) -> str:
-    """Say which link some outputs (n, m) look like, and the option that undoes it; "" where they look like none."""
+def likely_link(outputs: Floats, far: Floats | None = None) -> str:
+    """Say which link some outputs (n, m) look like, and the option that undoes it; "" where they look like none.
+
+    Outputs of inputs `far` out, if there are any, must stay in the range, too, or at its ends.
+    """
     several = outputs.shape[1] > 1
-    if ((outputs > 0) & (outputs < 1)).all():
+    far = outputs if far is None else far
+    if ((outputs > 0) & (outputs < 1)).all() and ((far >= 0) & (far <= 1)).all():
         if several and _add_up(outputs):
             return "outputs are in (0, 1) and add up to one: give link='softmax'"
         return "outputs are in (0, 1): give link='logistic' if they are probabilities"
-    if several and (outputs < 0).all() and _add_up(np.exp(outputs)):
+    if several and (outputs < 0).all() and (far <= 0).all() and _add_up(np.exp(outputs)):
         return "outputs are logarithms of probabilities that add up to one: give link='log_softmax'"
     return ""

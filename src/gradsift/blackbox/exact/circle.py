@@ -14,7 +14,7 @@ from .exact_policy import CIRCLE, digits_of
 from .families import Slope, likely_family
 from .frames import PlaneFrame
 from .net import Net
-from .scan import Samples, Scan, Step, scan_steps
+from .scan import Jump, Samples, Scan, Step, scan_steps
 from .shadow import Shadow, shadow_on
 
 __all__ = ["CircleScan", "scan_circle", "tolerances"]
@@ -30,8 +30,8 @@ class CircleScan:
     steps : tuple of Step
     unresolved : (m, 2) array
         Angles that bound what could not be understood.
-    sharp : int
-        Jumps without a slope.
+    jumps : tuple of Jump
+        What has no slope.
     slopes : tuple of Slope
         The samples of what could not be understood on the half circle itself.
     angles, values : (n,) arrays
@@ -42,7 +42,7 @@ class CircleScan:
     radius: float
     steps: tuple[Step, ...]
     unresolved: Floats
-    sharp: int
+    jumps: tuple[Jump, ...]
     slopes: tuple[Slope, ...]
     angles: Floats
     values: Floats
@@ -79,19 +79,19 @@ def scan_circle(
 
     first = free.extended(ask_at(radius, grid, 0))
     scan = scan_steps(on_arc(radius, 0), first, radius, known.link)
-    steps, sharp, level = list(scan.steps), scan.sharp, scan
+    steps, jumps, level = list(scan.steps), scan.jumps, scan
     for zoom in range(CIRCLE.most_zooms):
-        if not len(level.unresolved) or level.sharp or (zoom and not steps):
+        if not len(level.unresolved) or level.jumps or (zoom and not steps):
             break
         if not steps and likely_family(_slopes(scan)):  # single units, but of another family
             break
         further = CIRCLE.zoom * level.radius
         first = _arcs(level).extended(ask_at(further, _likely_centers(level), len(steps)))
         level = scan_steps(on_arc(further, len(steps)), first, further, known.link)
-        steps, sharp = steps + list(level.steps), sharp + level.sharp
+        steps, jumps = steps + list(level.steps), jumps + level.jumps
     lost = level.samples.angles[level.unresolved].reshape(-1, 2)
     steps.sort(key=lambda step: step.center)
-    return CircleScan(frame, radius, tuple(steps), lost, sharp, _slopes(scan), scan.samples.angles, scan.samples.values)
+    return CircleScan(frame, radius, tuple(steps), lost, jumps, _slopes(scan), scan.samples.angles, scan.samples.values)
 
 
 def _unexplained(

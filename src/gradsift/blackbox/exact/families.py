@@ -11,7 +11,16 @@ from ...errors import NotIdentifiable
 from ..links import Link, with_plateaus
 from .exact_policy import FAMILY
 
-__all__ = ["AlgebraicTails", "GrowsBothWays", "Slope", "WrongFamily", "family_misfits", "likely_family"]
+__all__ = [
+    "AlgebraicTails",
+    "Discontinuous",
+    "GrowsBothWays",
+    "Incomplete",
+    "Slope",
+    "WrongFamily",
+    "family_misfits",
+    "likely_family",
+]
 
 
 class WrongFamily(NotIdentifiable):
@@ -28,6 +37,14 @@ class AlgebraicTails(NotIdentifiable):
 
 class GrowsBothWays(NotIdentifiable):
     """Along a line the function grows at different rates in opposite directions, as ReLU and its relatives do."""
+
+
+class Discontinuous(NotIdentifiable):
+    """The function jumps between two inputs that are as near as rounding allows."""
+
+
+class Incomplete(NotIdentifiable):
+    """Units were found, but they do not explain all answers; others may have cancelled wherever it was looked."""
 
 
 @dataclass(frozen=True)

@@ -189,10 +189,11 @@ class _ArcProfile:
             ]  # fmt: skip
             return np.concatenate(columns, axis=1)[:, : len(p)]
 
-        fit = least_squares(
-            residuals, p, jacobian, method="lm", xtol=1e-15, ftol=1e-15, gtol=1e-15, max_nfev=PAIRS.most_steps
-        )
-        return fit.x, float(np.abs(fit.fun).max())
+        with np.errstate(over="ignore", invalid="ignore"):  # on what is no pair the fit may run off
+            fit = least_squares(
+                residuals, p, jacobian, method="lm", xtol=1e-15, ftol=1e-15, gtol=1e-15, max_nfev=PAIRS.most_steps
+            )
+        return fit.x, float(np.abs(fit.fun).max()) if np.isfinite(fit.x).all() else np.inf
 
 
 def _rates(p: Floats) -> Floats:

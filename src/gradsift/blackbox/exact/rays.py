@@ -192,18 +192,21 @@ def _one_sided(n_queries: int) -> GrowsBothWays:
 def _refusal(ray: _Ray, n_queries: int) -> NotIdentifiable:
     """Name the growth along a ray by the ratio of its last differences."""
     ratios = ray.ratios()
-    evidence = f"({n_queries} queries; the last differences at radii growing by 8 have the ratios {_listed(ratios)})"
+    values = ", ".join(f"{value:.6g}" for value in ray.values[-4:])
+    evidence = f"({n_queries} queries; the last answers at radii growing by {RAYS.factor:g} are {values})"
     if np.all(np.abs(ratios * RAYS.factor - 1) < 0.05):
         names = " or ".join(f"'{link.activation.name}'" for link in with_algebraic_tails())
         return AlgebraicTails(
             f"Along a ray the function approaches its limit like one over the radius {evidence}: units with algebraic "
             f"tails; try activation={names}."
         )
+    if np.isfinite(ratios).all() and ratios.min() > 1 and np.ptp(ratios) < 0.05 * ratios.max():
+        power = float(np.log(ratios[-1]) / np.log(RAYS.factor))
+        return NotIdentifiable(
+            f"Along a ray the function grows like the radius to the power {power:.3g} {evidence}, which no sum of "
+            "sigmoids beside a linear term does."
+        )
     return NotIdentifiable(
         f"Along a ray the function settles neither to a constant nor to a line {evidence}: it is not a sum of "
         "sigmoids, or its answers are noisy."
     )
-
-
-def _listed(ratios: Floats) -> str:
-    return " and ".join(f"{ratio:.3g}" for ratio in ratios)

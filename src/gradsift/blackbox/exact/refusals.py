@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...checks import n_of
 from ...errors import NotIdentifiable
 from ..asking import Ledger
 from ..links import Link
+from ..result import Identification
 from .circle import CircleScan
 from .exact_policy import REFUSAL
-from .families import WrongFamily, likely_family
+from .families import Discontinuous, Incomplete, WrongFamily, likely_family
+from .net import Net
 
-__all__ = ["raise_if_drowned", "raise_if_shapeless", "why_incomplete"]
+__all__ = ["incomplete", "raise_if_drowned", "raise_if_shapeless"]
 
 
 def raise_if_drowned(ledger: Ledger, radius: float) -> None:
@@ -28,11 +31,8 @@ def raise_if_drowned(ledger: Ledger, radius: float) -> None:
 def raise_if_shapeless(scan: CircleScan, link: Link, n_queries: int) -> None:
     """Raise if a circle shows steps, but none of them a unit."""
     name = link.activation.name
-    if scan.sharp:
-        raise NotIdentifiable(
-            f"The function jumps by {_largest_jump(scan):.3g} within {scan.radius * 3e-14:.1g} on a circle of radius "
-            f"{scan.radius:.3g} ({n_queries} queries): it is discontinuous, for instance a forest or a rule."
-        )
+    if scan.jumps:
+        raise Discontinuous(f"The function {_jumps(scan, n_queries)}.")
     family = likely_family(scan.slopes)
     if family is not None and family != link.odd.name:
         raise WrongFamily(
@@ -44,32 +44,56 @@ def raise_if_shapeless(scan: CircleScan, link: Link, n_queries: int) -> None:
         return
     raise NotIdentifiable(
         f"None of {len(scan.unresolved)} steps on a circle is a single {name} unit or one of another family "
-        f"({n_queries} queries): an output link that is not undone, a deeper network, answers that are rounded or "
-        "noisy, or units in nearly parallel pairs."
+        f"({n_queries} queries). Possible causes: an output link that is not undone, a deeper network, inputs of very "
+        "different size (give inputs=), answers that are rounded or noisy, or units in nearly parallel pairs."
     )
 
 
-def why_incomplete(n_units: int, scans: list[CircleScan], link: Link, n_queries: int) -> str:
-    """Say what stopped a search that had found some units."""
-    scan = scans[-1]
-    if len(scan.unresolved):
-        family = likely_family(scan.slopes)
-        mixed = (
-            ""
-            if family in (None, link.odd.name)
-            else f", or units of different sigmoids: some have the shape of {family}"
+def incomplete(
+    net: Net, scans: list[CircleScan], link: Link, n_queries: int, found: Identification | None, note: str = ""
+) -> NotIdentifiable:
+    """Return the refusal of a search that had found some units: what was seen, and what may have stopped it."""
+    scan, units = scans[-1], n_of(net.k, "unit")
+    note = f" Last {note}." if note else ""
+    if scan.jumps:
+        return Discontinuous(f"Beside {units} that were found the function {_jumps(scan, n_queries)}.{note}", found)
+    if not len(scan.unresolved):
+        return Incomplete(
+            f"{units} explain the steps on {len(scans)} circles but not all of {n_queries} answers. Possible causes: "
+            f"the function is not a sum of sigmoids, or steps cancel.{note}",
+            found,
         )
-        return (
-            f"{n_units} units were found, but {len(scan.unresolved)} steps on a circle do not separate into single "
-            f"units even at radius {scan.radius * 8.0**4:.2g} ({n_queries} queries): parallel or nearly parallel "
-            f"units{mixed}."
-        )
+    family = likely_family(scan.slopes)
+    mixed = (
+        "" if family in (None, link.odd.name) else f"units of different sigmoids (some have the shape of {family}), "
+    )
+    return NotIdentifiable(
+        f"{units} were found, but {n_of(len(scan.unresolved), 'step')} on a circle cannot be separated into single "
+        f"units even at radius {scan.radius * 8.0**4:.2g} ({n_queries} queries). {_uneven_columns(net)}Possible "
+        f"causes: {mixed}parallel or nearly parallel units, or something beside the units that is no sigmoid.{note}",
+        found,
+    )
+
+
+def _jumps(scan: CircleScan, n_queries: int) -> str:
+    largest = max(scan.jumps, key=lambda jump: jump.height)
     return (
-        f"{n_units} units explain the steps on {len(scans)} circles but not all of {n_queries} answers: the function "
-        "is not a sum of sigmoids, or steps cancel (try another seed)."
+        f"jumps by {largest.height:.3g} within {largest.width:.1g} near a circle of radius {scan.radius:.3g} "
+        f"({n_queries} queries): it is discontinuous, as a forest or a rule is, or a network that rounds its inputs or "
+        "its units"
     )
 
 
-def _largest_jump(scan: CircleScan) -> float:
-    order = np.argsort(scan.angles)
-    return float(np.abs(np.diff(scan.values[order])).max())
+def _uneven_columns(net: Net) -> str:
+    """Say which inputs differ so much in size that circles are wrong for them; "" where none do."""
+    if not net.k:
+        return ""
+    sizes = np.linalg.norm(net.a, axis=0)
+    heard = np.flatnonzero(sizes > REFUSAL.silent * sizes.max())
+    most, least = heard[np.argmax(sizes[heard])], heard[np.argmin(sizes[heard])]
+    if sizes[most] < REFUSAL.uneven * sizes[least]:
+        return ""
+    return (
+        f"The units found turn {sizes[most] / sizes[least]:.1g} times as fast along input {most} as along input "
+        f"{least}: give typical rows (inputs=), so that each input is measured by its own size. "
+    )

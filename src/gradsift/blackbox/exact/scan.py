@@ -18,7 +18,7 @@ from ...checking import Floats
 from ..links import Link
 from .exact_policy import SCAN
 
-__all__ = ["Samples", "Scan", "Step", "scan_steps"]
+__all__ = ["Jump", "Samples", "Scan", "Step", "scan_steps"]
 
 
 @dataclass(frozen=True)
@@ -87,6 +87,14 @@ class Step:
 
 
 @dataclass(frozen=True)
+class Jump:
+    """Two answers that differ by `height` at inputs `width` apart, with no room for a slope between them."""
+
+    height: float
+    width: float
+
+
+@dataclass(frozen=True)
 class Scan:
     """What an arc showed.
 
@@ -97,15 +105,15 @@ class Scan:
         From small to large angle.
     unresolved : (m, 2) int array
         Numbers of the samples that bound an interval in which there is more than one unit, or none.
-    sharp : int
-        How many of these are jumps without any slope.
+    jumps : tuple of Jump
+        Those of these that have no slope.
     """
 
     radius: float
     samples: Samples
     steps: tuple[Step, ...]
     unresolved: NDArray[np.intp]
-    sharp: int
+    jumps: tuple[Jump, ...]
 
 
 @dataclass(frozen=True)
@@ -160,9 +168,13 @@ def scan_steps(ask: Callable[[Floats, int], Samples], samples: Samples, radius: 
         samples = samples.extended(ask(np.array(wanted), sum(v.line is not None for v in verdicts)))
     steps = [_as_step(samples, numbers, v.line, radius, link) for numbers, v in zip(gaps, verdicts) if v.line]
     lost = [(numbers[0], numbers[-1]) for numbers, v in zip(gaps, verdicts) if v.line is None]
-    return Scan(
-        radius, samples, tuple(steps), np.array(lost, dtype=np.intp).reshape(-1, 2), sum(v.sharp for v in verdicts)
-    )
+    jumps = tuple(_jump(samples, numbers, radius) for numbers, v in zip(gaps, verdicts) if v.sharp)
+    return Scan(radius, samples, tuple(steps), np.array(lost, dtype=np.intp).reshape(-1, 2), jumps)
+
+
+def _jump(samples: Samples, numbers: NDArray[np.intp], radius: float) -> Jump:
+    angles, values = samples.angles[numbers], samples.values[numbers]
+    return Jump(float(np.abs(values[-1] - values[0])), float(radius * (angles[-1] - angles[0])))
 
 
 def _intervals(samples: Samples, order: NDArray[np.intp]) -> list[NDArray[np.intp]]:

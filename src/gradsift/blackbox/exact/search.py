@@ -41,7 +41,7 @@ from .polish import polish
 from .probe import probe_units
 from .prune import suspects, without_cancelled, without_contaminated
 from .rays import Rays, cast_rays
-from .refusals import raise_if_drowned, raise_if_shapeless, why_incomplete
+from .refusals import incomplete, raise_if_drowned, raise_if_shapeless
 from .replies import AtRows, at_rows
 from .tails import find_by_student
 
@@ -206,8 +206,8 @@ class Search:
             return last
         if self.close is not None:
             return self._nearly(self.close)
-        why = why_incomplete(self.known.k, self.scans, self.link, self.ledger.n_queries)
-        raise NotIdentifiable(" ".join([why, *(f"Last {note}." for note in self.notes[-1:])]), self.partial())
+        note = self.notes[-1] if self.notes else ""
+        raise incomplete(self.known, self.scans, self.link, self.ledger.n_queries, self.partial(), note)
 
     def seen(self, link: Link) -> Link:
         """Return the sigmoid as the answers show it."""
@@ -388,7 +388,7 @@ class Search:
         self.known, fresh = fit.net, self._fresh(fit)
         found = self.result(fit, errors, certify(fit, errors, self.ledger, fresh))
         if np.sum(np.abs(fresh) > BUMPS.close) > 1:  # not one bump, but everywhere
-            raise NotIdentifiable(why_incomplete(net.k, self.scans, self.link, self.ledger.n_queries), found)
+            raise incomplete(net, self.scans, self.link, self.ledger.n_queries, found)
         check = exact.close_to(len(missed), len(y), float(off.max()))
         return replace(found, judgement=replace(found.judgement, checks=(check, *found.checks)))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.optimize import minimize_scalar
@@ -34,16 +34,22 @@ class Sighting:
         The activation; None if no isolated kink has the shape of any.
     says : str
         What was seen, as part of a sentence.
+    n_sharp : int
+        Sharp kinks on the same leg.
     """
 
     name: str | None
     says: str
+    n_sharp: int = 0
 
 
-def which_activation(ledger: Ledger, reach: LinearReach, rng: np.random.Generator) -> Sighting:
+def which_activation(
+    ledger: Ledger, reach: LinearReach, rng: np.random.Generator, *, all_kinks: bool = False
+) -> Sighting:
     """Look for an isolated kink far out and compare it with every kinked activation; 20 to 50 queries as a rule.
 
-    ReLU and leaky ReLU have the same kink, and are called relu.
+    ReLU and leaky ReLU have the same kink, and are called relu. With `all_kinks` a leg is followed beyond the first
+    smooth kink, so that sharp ones beside it are counted.
     """
     says = "no isolated kink was found"
     for number in range(BUMP.most_paths):
@@ -54,7 +60,7 @@ def which_activation(ledger: Ledger, reach: LinearReach, rng: np.random.Generato
             continue
         for leg, pieces in zip(path.legs, ends.pieces):
             try:
-                sighting = _Look(ledger, leg, ends.sigma).between(*pieces)
+                sighting = _Look(ledger, leg, ends.sigma).between(*pieces, all_kinks)
             except StepsOnly:
                 return Sighting(None, "it has steps between parallel lines, as sigmoids with a linear term have")
             if sighting.name is not None:
@@ -74,8 +80,9 @@ class _Look:
         self.n_asked += 1
         return float(self.ledger.ask(self.leg.points(t)[None], "which activation")[0])
 
-    def between(self, left: Piece, right: Piece) -> Sighting:
+    def between(self, left: Piece, right: Piece, all_kinks: bool) -> Sighting:
         gaps, says, n_sharp = [(left, right)], "there is no kink on the path", 0
+        smooth: Sighting | None = None
         if not left.same_line(right, self.sigma) and self._parallel(left, right):
             raise StepsOnly
         while gaps and self.n_asked < BUMP.most_asked:
@@ -89,7 +96,7 @@ class _Look:
             seen = try_sharp(Bend(shape_of("relu"), 1.0), left, right, self.ask, self.sigma)
             if seen.kink is not None:  # one alone may be a smooth unit that is too steep or too faint to show its shape
                 n_sharp += 1
-                if n_sharp == BUMP.sharp:
+                if n_sharp >= BUMP.sharp and (smooth is not None or not all_kinks):
                     break
                 continue
             bend = self._isolated(left, right)
@@ -98,9 +105,13 @@ class _Look:
                 continue
             sighting = self._compare(left, right, bend)
             if sighting.name is not None:
-                return sighting
+                smooth = sighting
+                if not all_kinks or n_sharp >= BUMP.sharp:
+                    break
             says = sighting.says
-        return Sighting("relu", "kinks look sharp") if n_sharp else Sighting(None, says)
+        if smooth is not None:
+            return replace(smooth, n_sharp=n_sharp)
+        return Sighting("relu", "kinks look sharp", n_sharp) if n_sharp else Sighting(None, says)
 
     def _parallel(self, left: Piece, right: Piece) -> bool:
         error = float(np.hypot(left.slope_error, right.slope_error))

@@ -265,6 +265,7 @@ class OpeningPolicy:
         2.0,
     )  # of the radius, one path after the other until one succeeds; guess
     look_again: int = 2  # paths that fail before the reach is measured again; guess
+    sightings: int = 3  # further kinks whose shape is told, where paths fail; guess
     loose: float = 2.5  # error of a base, in rounding errors, above which it is asked for; 10,3 rows
     scatter: float = 1.3  # rounding error of one answer over the scatter of a leg's answers; guess
 

@@ -18,12 +18,12 @@ from ..asking import Ledger
 from ..exact.families import WrongFamily
 from ..result import Identification, Progress
 from .assemble import Found, assemble
-from .bump import which_activation
+from .bump import Sighting, which_activation
 from .cell_gradients import BehindThePath, measure_gradients
 from .cells import bases_of, crossings_of, stretches_of
 from .far_fit import fit_far_out
 from .grain import EXACT_ANSWERS, Grain, with_repeats
-from .kinked_policy import GRAIN, OPENING
+from .kinked_policy import BUMP, GRAIN, OPENING
 from .kinked_rivals import Rivals, compare_activations, compare_with_rounded
 from .kinks import Bend, NotThatShape
 from .leg_fit import SettledLeg, settle_leg
@@ -110,14 +110,17 @@ class _Opening:
         self.notes: list[str] = []
         self.reach = 0.0
         self.seen = ""  # what a kink told about the activation
+        self.n_sharp = 0  # sharp kinks beside those
+        self.smooth: set[str] = set()  # activations that smooth kinks have
 
     def run(self) -> Identification:
         reach = self._find_reach()
         self.reach = reach.radius
         if not reach.grows:
-            raise NotIdentifiable(
+            raise WrongFamily(
                 f"Far out the function is constant in two opposite directions ({self.ledger.n_queries} queries): it "
-                f"has no {self.shape.name} units, but sigmoids or rules; try activation='tanh' or 'auto'."
+                f"has no {self.shape.name} units, but sigmoids or rules; try activation='tanh' or 'auto'.",
+                "tanh",
             )
         if not self.told:
             self._tell_activation(reach)
@@ -138,6 +141,8 @@ class _Opening:
             except PathFailed as failure:
                 self._heed(failure, number, reach)
         if last is None:
+            if self.grain is EXACT_ANSWERS:
+                self._refuse_two_kinds(reach, OPENING.sightings)
             raise NotIdentifiable(
                 f"None of {len(factors)} paths separates into single {self.shape.name} units "
                 f"({self.ledger.n_queries} queries; {self.notes[-1]}): {self._suspects()}."
@@ -162,7 +167,10 @@ class _Opening:
         if self.grain is not EXACT_ANSWERS:
             digits = "single-precision" if self.grain.single else "coarse"
             coarse = f"a unit too faint, or two too close, for {digits} answers; else "
-        return f"{coarse}a deeper network, an output link that is not undone, or units in nearly parallel pairs"
+        return (
+            f"{coarse}a deeper network, an output link that is not undone, units of different activations, or units in "
+            "nearly parallel pairs"
+        )
 
     def _path_over_reach(self) -> float:
         if self.shape.sharp:
@@ -170,7 +178,7 @@ class _Opening:
         return OPENING.smooth if self.grain is EXACT_ANSWERS else GRAIN.smooth
 
     def _tell_activation(self, reach: LinearReach) -> None:
-        sighting = which_activation(self.ledger, reach, self.rng)
+        sighting = self._sight(reach)
         self.seen = sighting.says
         if sighting.name is None:
             raise NotIdentifiable(
@@ -186,11 +194,12 @@ class _Opening:
             raise self._deeper()
         if number or isinstance(failure, BehindThePath) or self.grain is not EXACT_ANSWERS:
             return
-        sighting = which_activation(self.ledger, reach, self.rng)
+        sighting = self._sight(reach)
         same = sighting.name == self.shape.name or (sighting.name == "relu" and self.shape.sharp)
         if sighting.name is not None and not same:
+            self._refuse_two_kinds(reach, 1)
             raise WrongFamily(
-                f"The units are not {self.shape.name} but {sighting.name} units: {sighting.says} "
+                f"The units that were looked at are not {self.shape.name} but {sighting.name} units: {sighting.says} "
                 f"({self.ledger.n_queries} queries); use activation='{sighting.name}'.",
                 sighting.name,
             )
@@ -202,6 +211,27 @@ class _Opening:
                 f"({self.ledger.n_queries} queries). Try activation='auto'; else it is a deeper network, or an output "
                 "link is not undone."
             )
+
+    def _sight(self, reach: LinearReach, *, all_kinks: bool = False) -> Sighting:
+        """Tell the activation of one kink, and remember all kinds that were seen."""
+        sighting = which_activation(self.ledger, reach, self.rng, all_kinks=all_kinks)
+        self.n_sharp += sighting.n_sharp
+        if sighting.name is not None and not shape_of(sighting.name).sharp:
+            self.smooth.add(sighting.name)
+        return sighting
+
+    def _refuse_two_kinds(self, reach: LinearReach, most: int) -> None:
+        """Refuse if kinks are of several kinds, after a look at some more of them; 20 to 50 queries each."""
+        for number in range(most + 1):
+            kinds = [*sorted(self.smooth), *(["relu"] if self.n_sharp >= BUMP.sharp else [])]
+            if len(kinds) > 1:
+                raise NotIdentifiable(
+                    f"There are units of two kinds: some kinks have the shape of {kinds[0]}, others of {kinds[1]} "
+                    f"({self.ledger.n_queries} queries). Only networks whose units all have the same activation are "
+                    "found."
+                )
+            if number < most:
+                self._sight(reach, all_kinks=True)
 
     def _deeper(self) -> NotIdentifiable:
         return NotIdentifiable(

@@ -121,8 +121,8 @@ def certify_kinks(
     limits = KINKED_UNITS if net.grain is EXACT_ANSWERS else COARSE_KINKS
     worst = worst if net.grain is EXACT_ANSWERS else float(bounds.jumps.max(initial=0.0))
     checks: tuple[Check, ...] = (
-        exact.residuals(chi, ledger.n_queries, KINKED_UNITS),
-        exact.fresh_kinks(fresh, n_fresh, KINKED_UNITS),
+        exact.residuals(chi, ledger.n_queries, KINKED_UNITS, _limit(net)),
+        exact.fresh_kinks(fresh, n_fresh, KINKED_UNITS, _limit(net)),
         exact.error_bound(worst, limits, _why(net, bounds)),
         exact.linear_term_error(bounds.linear, limits),
         exact.negligible_weight(float(lengths.min(initial=np.inf)), float(lengths.max(initial=0.0)), KINKED_UNITS),
@@ -133,14 +133,20 @@ def certify_kinks(
         checks = (*checks, imperfect.activation(rivals.best, rivals.gain, KINKS_IN_NOISE))
         if not net.shape.sharp:
             checks = (*checks, imperfect.rounded_kinks(rivals.sharper))
+    limit = _limit(net)
     kept = "a relative error" if net.grain is EXACT_ANSWERS else "in the directions a relative error"
     return Verdict(
         checks,
         found=f"{n_of(net.k, 'unit')} found",
         claim=f"all {ledger.n_queries} answers agree with {n_of(net.k, net.shape.name + ' unit')} within "
-        f"{max(chi, fresh):.2g} times what rounding explains, {n_fresh} of them at fresh points near and far, and "
-        f"rounding leaves {kept} of at most {worst:.1g}{_untold(net, rivals)}",
+        f"{max(chi, fresh):.2g} times what {limit} explains, {n_fresh} of them at fresh points near and far, and "
+        f"{limit} leaves {kept} of at most {worst:.1g}{_untold(net, rivals)}",
     )
+
+
+def _limit(net: KinkNet) -> str:
+    """Name what limits the answers."""
+    return "noise" if net.grain.random else "rounding"
 
 
 def _why(net: KinkNet, bounds: UnitBounds) -> str:
