@@ -3,8 +3,8 @@
 python benchmarks/hostile_boxes.py [--runs 20] [--jobs 2] [--kinds slab pair] [--kept runs.jsonl] [--save]
 
 A certificate is wrong if the network differs from the box on more of the inputs that it speaks of than its stated
-share, by more than the error it states for the function there, or if a direction of the network inside is off by more
-than its bound. Boxes, method and judge draw from separate streams; other seeds were used for tuning.
+share, by more than the error it states for the function there, if a direction of the network inside is off by more than its
+bound, if there are more units or fewer (but for two within the blind angle it states), or if they have another shape. Boxes, method and judge draw from separate streams; other seeds were used for tuning.
 """
 
 from __future__ import annotations
@@ -85,6 +85,8 @@ def judged(found: gs.recovery.Recovery, box: Box, oracle: gs.Oracle, rng: np.ran
     share = float(np.mean(off > known))
     if found.verification is not None and share > found.verification.share:
         return f"differs on {share:.1%} of its inputs, by up to {off.max():.2g}"
+    if box.foreign:
+        return f"certified as {found.model.activation} units, which they are not"
     if box.truth is None:
         return ""
     if box.truth.n_units != found.n_units:

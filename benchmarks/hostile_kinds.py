@@ -18,7 +18,10 @@ Function = Callable[[np.ndarray], np.ndarray]
 
 @dataclass
 class Box:
-    """One box: what it answers, what it means (the answers without noise), and the network inside, if there is one."""
+    """One box: what it answers, what it means (the answers without noise), and the network inside, if there is one.
+
+    `foreign`: its units are of a shape that no certificate can name.
+    """
 
     answer: Function
     mean: Function
@@ -26,6 +29,7 @@ class Box:
     truth: gs.SigmoidCombination | None = None
     oracle: dict[str, Any] = field(default_factory=dict)
     how: dict[str, Any] = field(default_factory=dict)
+    foreign: bool = False
 
 
 @dataclass(frozen=True)
@@ -635,6 +639,15 @@ def _noisy_pair(rng, row):
     return blurred(rng, truth, sd)
 
 
+@kind("opposite pair, noise .1")
+def _opposite_pair(rng):
+    first, other = np.linalg.qr(rng.standard_normal((4, 2)))[0].T
+    second = np.cos(np.radians(15)) * first + np.sin(np.radians(15)) * other
+    units = np.stack([first, second, direction(rng, 4)])
+    truth = gs.SigmoidCombination(units, np.array([0.85, -0.8, 0.5]), 2.0, [0.8, -0.8, 0.1])
+    return blurred(rng, truth, 0.1)
+
+
 @family({"Gaussian rows, noise .1": 0.1, "Gaussian rows, noise .03": 0.03})
 def _gaussian_rows(rng, sd):
     d, k = int(rng.integers(3, 11)), int(rng.integers(2, 6))
@@ -689,7 +702,7 @@ def _hard_tanh(rng):
     def mean(X):
         return np.clip(inner.arguments(X), -1, 1) @ inner.weights + inner.intercept
 
-    return noisy(mean, inner.n_features, lambda r, X: r + 0.05 * rng.standard_normal(len(r)))
+    return noisy(mean, inner.n_features, lambda r, X: r + 0.05 * rng.standard_normal(len(r)), foreign=True)
 
 
 def _majority_of_seven(r):

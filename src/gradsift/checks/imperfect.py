@@ -198,12 +198,15 @@ def single_units(log_ratio: float, unit: int, limits: NoisyLimits) -> Check:
     )  # fmt: skip
 
 
-def cancelling_pair(left: float, limits: UnitLimits) -> Check:
-    """Whether no two parallel units cancel; `left` is the least that any such pair leaves of the larger weight."""
+def cancelling_pair(n_carrying: int | None, limits: UnitLimits) -> Check:
+    """Whether no two parallel units cancel, or many answers carry such a pair; None without such a pair."""
+    n = math.inf if n_carrying is None else n_carrying
     return make(
-        "cancelling pair", left, ">=", limits.cancelling,
-        "no two parallel units cancel",
-        "two parallel units cancel but for a thin slab: a spike that fits a few stray answers",
+        "cancelling pair", n, ">=", limits.carried,
+        "no two parallel units cancel" if n_carrying is None
+        else f"{n_of(n_carrying, 'answer')} carry two parallel units that cancel but for a slab",
+        f"two parallel units cancel but for a slab, and hang on {n_of(n_carrying or 0, 'answer')}: without them the "
+        "pair would not be worth its price",
         "Look for outliers among the answers, or try another seed.",
     )  # fmt: skip
 

@@ -7,11 +7,13 @@ from dataclasses import replace
 import numpy as np
 
 from ...checking import Floats
+from ...checks import LABELS, NOISY
 from ...errors import BudgetSpent
 from ..answers import Floor
 from ..links import Link
 from ..noisy.asker import Asker
 from ..noisy.belief import Belief, Outcome, Reach
+from ..noisy.cancelling import n_carrying
 from ..noisy.cones import LEVELS
 from ..noisy.identify import misfit
 from ..noisy.label_mean import known_mean
@@ -145,7 +147,8 @@ def _result(belief: Belief, asker: Asker, box: Box, n_queries: int) -> Identific
         asker.floor, belief.variance, belief.study.gap, None, asker.asked_for, belief.shortage,
         misfit(belief, asker), bounded=True, lacking=belief.wider is not None, n_stray=len(belief.rows.stray),
         shape=shape_of(belief, asker) if asker.noisy else None,
-        mean=known_mean(belief, asker) if asker.labels else None, surely=belief.surely,
+        mean=known_mean(belief, asker) if asker.labels else None,
+        n_carrying=n_carrying(joint, asker.g, LABELS if asker.labels else NOISY), surely=belief.surely,
     )  # fmt: skip
     studentised = fitted.studentised(joint.replies.X, joint.noise, asker.g)
     judgement = judge(joint.settled, belief.cones, evidence, joint.replies.y - fitted.residuals, studentised)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...checking import as_generator, at_least
+from ...checks import LABELS, NOISY
 from ...errors import BudgetSpent, NotIdentifiable
 from ...forecasting import Allotment
 from ...oracle import Oracle
@@ -18,6 +19,7 @@ from ..links import link_of
 from ..result import Identification, Progress
 from .asker import Anywhere, Asker
 from .belief import Belief
+from .cancelling import n_carrying
 from .cones import LEVELS
 from .label_mean import known_mean, measure_mean
 from .learning import first_belief
@@ -110,6 +112,7 @@ def _result(belief: Belief, asker: Asker, n_queries: int) -> Identification:
         uneven=np.ndim(joint.noise.relative) > 0,
         shape=shape_of(belief, asker) if asker.noisy else None,
         mean=known_mean(belief, asker) if asker.labels else None,
+        n_carrying=n_carrying(joint, asker.g, LABELS if asker.labels else NOISY),
         surely=belief.surely,
         partners=belief.partners,
     )

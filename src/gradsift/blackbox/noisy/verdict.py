@@ -10,7 +10,6 @@ from ...checking import Floats
 from ...checks import LABELS, NOISY, Check, Verdict, any_method, imperfect, n_of
 from ...checks.limits import UnitLimits
 from ...fit import Fitted, Parameters
-from ...geometry import normalize_rows
 from ..answers import Floor
 from ..links import Link
 from ..result import Identification
@@ -34,6 +33,7 @@ class Evidence(NamedTuple):
     lacking, n_stray : whether one more unit explains more, and answers set aside (None: not looked at)
     shape : how the units' shape compares with others, for additive noise
     mean : how well the mean is known, for labels
+    n_carrying : answers that carry two units that cancel (None: there are no such units)
     surely : widest cone of the surest claim
     """
 
@@ -50,6 +50,7 @@ class Evidence(NamedTuple):
     uneven: bool = False
     shape: Shape | None = None
     mean: imperfect.KnownMean | None = None
+    n_carrying: int | None = None
     surely: float = np.inf
     partners: PartnerTest | None = None
 
@@ -70,7 +71,7 @@ def judge(fitted: Fitted, cones: Floats, evidence: Evidence, predictions: Floats
         checks += _no_other_unit(evidence.test, fitted, limits, widest)
     if not (evidence.bounded or labels):
         checks += _single_units(evidence.partners, fitted)
-    checks.append(imperfect.cancelling_pair(_left_of_pairs(fitted, limits), limits))
+    checks.append(imperfect.cancelling_pair(evidence.n_carrying, limits))
     if evidence.n_stray is not None and not labels:  # no label is impossible
         checks.append(imperfect.strays(evidence.n_stray))
     if evidence.lacking is not None:
@@ -123,16 +124,6 @@ def _single_units(test: PartnerTest | None, fitted: Fitted) -> list[Check]:
     tested = test is not None and len(test.log_ratios) == len(fitted.theta.u)
     ratios = test.log_ratios if test is not None and tested else np.array([np.nan])
     return [imperfect.single_units(float(ratios.max()), int(np.argmax(ratios)) + 1, NOISY)]
-
-
-def _left_of_pairs(fitted: Fitted, limits: UnitLimits) -> float:
-    """Return the least that two nearly parallel units leave far out, over the larger weight; infinity without such."""
-    units, u = normalize_rows(fitted.theta.A), fitted.theta.u
-    cosines = units @ units.T
-    together = np.abs(u[:, None] + np.sign(cosines) * u)  # weight of a pair seen from afar
-    apart = np.maximum(np.abs(u)[:, None], np.abs(u))
-    pairs = np.triu(np.abs(cosines) > limits.parallel, 1)
-    return float((together[pairs] / apart[pairs]).min(initial=np.inf))
 
 
 def _floor(evidence: Evidence) -> str:
