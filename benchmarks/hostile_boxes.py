@@ -3,8 +3,9 @@
 python benchmarks/hostile_boxes.py [--runs 20] [--jobs 2] [--kinds slab pair] [--kept runs.jsonl] [--save]
 
 A certificate is wrong if the network differs from the box on more of the inputs that it speaks of than its stated
-share, by more than the error it states for the function there, if a direction of the network inside is off by more than its
-bound, if there are more units or fewer (but for two within the blind angle it states), or if they have another shape. Boxes, method and judge draw from separate streams; other seeds were used for tuning.
+share, by more than the error it states for the function there; if a direction of the network inside is off by more
+than its bound; if units are too many or too few, but for two within the blind angle that it states; or if the units
+have another shape. Boxes, method and judge draw from separate streams; other seeds were used for tuning.
 """
 
 from __future__ import annotations
