@@ -98,7 +98,7 @@ SIDES = [
     (lambda x: imperfect.single_units(x, 1, NOISY), 9.2, 9.3),
     (lambda n: imperfect.cancelling_pair(n, NOISY), 8, 7),
     (imperfect.strays, 0, 1),
-    (imperfect.one_more_unit, False, True),
+    (imperfect.one_more_unit, 0.0, 0.1),
     (lambda p: imperfect.tails(tails(p), NOISY), 0.01, 0.0099),
     (lambda p: imperfect.drift(imperfect.Drift(p, 30.0, 1.0), NOISY), 1e-3, 9e-4),
     (lambda p: imperfect.independent(0.2, p, NOISY), 1e-3, 9e-4),
@@ -274,7 +274,7 @@ SOUND = Evidence(
     0.1,
     "",
     misfit=1.0,
-    lacking=False,
+    one_more=0.0,
     n_stray=0,
     partners=PartnerTest(np.zeros(2), 0.1, None),
 )
@@ -300,7 +300,7 @@ def judged(evidence=SOUND, theta=CROSSED, widest=0.05, n=400):
         ("single units", judged(SOUND._replace(partners=None))),
         ("single units", judged(SOUND._replace(partners=PartnerTest(np.zeros(3), 0.1, None)))),
         ("strays", judged(SOUND._replace(n_stray=1))),
-        ("one more unit", judged(SOUND._replace(lacking=True))),
+        ("one more unit", judged(SOUND._replace(one_more=20.0))),
         ("misfit", judged(SOUND._replace(misfit=1.5))),
     ],
 )
@@ -310,7 +310,7 @@ def test_each_piece_of_evidence_can_speak_against_a_network_by_itself(name, verd
 
 
 def test_what_cannot_be_tested_is_not_asked():
-    inside = judged(SOUND._replace(test=None, lacking=None, n_stray=None, bounded=True))  # no circles inside a box
+    inside = judged(SOUND._replace(test=None, one_more=None, n_stray=None, bounded=True))  # no circles inside a box
     assert inside.certified
     assert not {"another unit", "strays", "one more unit"} & {check.name for check in inside.checks}
     labels = judged(SOUND._replace(floor=Floor("labels", 1.0), misfit=9.0))  # labels have no residuals

@@ -11,6 +11,7 @@ import gradsift as gs
 from gradsift.activations import get_activation
 from gradsift.blackbox.noisy.beside_planes import blind_angle, least_partner, log_ratios, sides_of
 from gradsift.blackbox.noisy.halves import Suspicion, halved
+from gradsift.blackbox.noisy.split_power import least_angle_shown
 from gradsift.blackbox.noisy.tuning import BESIDE
 from gradsift.checks import NOISY
 from gradsift.fit import Parameters, fit_jointly, predict
@@ -126,3 +127,27 @@ def test_two_units_at_nineteen_degrees_are_not_certified_as_one(seed):
 def test_the_blind_angle_falls_with_the_accuracy_and_is_none_for_exact_answers():
     assert two_units(5, accuracy=1e-3).blind_angle < 0.5 * two_units(5).blind_angle
     assert gs.recover(gs.Oracle(lambda X: np.tanh(X @ A.T + B) @ U, 4), random_state=0).blind_angle == 0.0
+
+
+def test_inside_bounds_a_pair_certified_as_one_is_closer_than_the_blind_angle_stated():
+    t = np.deg2rad(10)
+    rows = 2 * np.array([[1.0, 0, 0, 0], [np.cos(t), np.sin(t), 0, 0]])
+    noise = np.random.default_rng(11)
+    oracle = gs.Oracle(
+        lambda X: np.tanh(X @ rows.T + [0.3, -0.2]) @ [0.85, 0.45] + 0.1 * noise.standard_normal(len(X)),
+        4,
+        bounds=(-3, 3),
+    )
+    found = gs.recover(oracle, random_state=0)
+    assert (found.certified, found.n_units) == (True, 1)
+    assert found.blind_angle > 10
+    assert f"a second unit would not have shown within {found.blind_angle:.2g} degrees" in found.verdict
+
+
+def test_more_answers_and_less_noise_show_pairs_at_smaller_angles():
+    theta = network(2, 4)
+    angles = [
+        least_angle_shown(fitted_to(theta, n)[0], fitted_to(theta, n)[1], Noise(sd), TANH, np.random.default_rng(0))
+        for n, sd in ((150, 0.2), (600, 0.2), (600, 0.02))
+    ]
+    assert angles[0] > angles[1] > angles[2] > 0

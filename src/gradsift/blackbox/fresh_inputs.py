@@ -19,21 +19,24 @@ _STANDARD = (0.1, 30.0)  # spread of the arguments over standard inputs, for whi
 _SILENT = 1e-9  # of the largest entry: a column this small beside the others is rounding
 
 
-def column_scales(model: SigmoidCombination) -> Floats:
+def column_scales(model: SigmoidCombination, unsure: float = 0.0) -> Floats:
     """Return for each input the size of a change that turns a typical unit's argument by one, shape (d,).
 
-    An input that no unit listens to has the size of a typical one.
+    An input that no unit listens to has the size of a typical one; so has one whose entries are smaller than errors of
+    the directions, `unsure` in radians.
     """
     a = model.units * model.slopes[:, None]
     listened = np.sqrt(np.mean(a**2, axis=0)) if len(a) else np.zeros(model.n_features)
-    heard = listened > _SILENT * listened.max(initial=0.0)
+    heard = listened > max(_SILENT, min(unsure, 0.5)) * listened.max(initial=0.0)
     scales = np.full(model.n_features, 1 / np.median(listened[heard]) if heard.any() else 1.0)
     scales[heard] = 1 / listened[heard]
     return scales
 
 
-def fresh_inputs(model: SigmoidCombination | Network, oracle: Oracle, n: int, rng: np.random.Generator) -> Floats:
-    """Return n inputs, (n, d), of the kind that a certificate speaks of.
+def fresh_inputs(
+    model: SigmoidCombination | Network, oracle: Oracle, n: int, rng: np.random.Generator, unsure: float = 0.0
+) -> Floats:
+    """Return n inputs, (n, d), of the kind that a certificate speaks of; directions are known to `unsure`.
 
     Where typical rows are given they are such rows, every second one on the way from one row to another. Inside bounds
     they are uniform; elsewhere Gaussian, of unit size unless that suits the units badly. Three of ten are at the units'
@@ -44,12 +47,13 @@ def fresh_inputs(model: SigmoidCombination | Network, oracle: Oracle, n: int, rn
         model = _first_layer(model)
     if oracle.inputs is not None:
         return _typical(oracle.inputs, n, rng)
-    usual = _usual(model, oracle, n, rng)
+    scales = column_scales(model, unsure)
+    usual = _usual(model, oracle, scales, n, rng)
     n_own = int(_OWN_SCALE[0] * n)
     points = usual.copy()
     if oracle.bounds is None:
-        points[:n_own] = _at_own_scale(model, n_own, rng)
-    moved = _on_slopes(model, usual[n_own::2], rng)
+        points[:n_own] = _at_own_scale(model, scales, n_own, rng)
+    moved = _on_slopes(model, scales, usual[n_own::2], rng)
     if oracle.bounds is not None:
         inside = ((moved >= oracle.bounds.low) & (moved <= oracle.bounds.high)).all(axis=1)
         moved[~inside] = usual[n_own::2][~inside]
@@ -72,7 +76,7 @@ def _typical(rows: Floats, n: int, rng: np.random.Generator) -> Floats:
     return np.asarray(first + way * (second - first))
 
 
-def _usual(model: SigmoidCombination, oracle: Oracle, n: int, rng: np.random.Generator) -> Floats:
+def _usual(model: SigmoidCombination, oracle: Oracle, scales: Floats, n: int, rng: np.random.Generator) -> Floats:
     d = model.n_features
     if oracle.bounds is not None and np.isfinite([oracle.bounds.low, oracle.bounds.high]).all():
         low, high = oracle.bounds
@@ -80,12 +84,11 @@ def _usual(model: SigmoidCombination, oracle: Oracle, n: int, rng: np.random.Gen
     spread = float(np.median(model.slopes)) if model.n_units else 1.0
     if _STANDARD[0] < spread < _STANDARD[1]:
         return spread_out(n, d, rng)
-    return _at_own_scale(model, n, rng)
+    return _at_own_scale(model, scales, n, rng)
 
 
-def _at_own_scale(model: SigmoidCombination, n: int, rng: np.random.Generator) -> Floats:
+def _at_own_scale(model: SigmoidCombination, scales: Floats, n: int, rng: np.random.Generator) -> Floats:
     """Return Gaussian inputs at which arguments have spreads of 0.5 to 4, about the point where most units bend."""
-    scales = column_scales(model)
     a = model.units * model.slopes[:, None] * scales
     d = model.n_features
     if 4 * len(a) <= d:  # the offsets are met as far as short ways allow
@@ -97,11 +100,10 @@ def _at_own_scale(model: SigmoidCombination, n: int, rng: np.random.Generator) -
     return np.asarray(scales * (center + sizes * spread_out(n, d, rng)))
 
 
-def _on_slopes(model: SigmoidCombination, points: Floats, rng: np.random.Generator) -> Floats:
+def _on_slopes(model: SigmoidCombination, scales: Floats, points: Floats, rng: np.random.Generator) -> Floats:
     """Return the points, each moved along one unit until its argument is about zero; unit after unit."""
     if not model.n_units or not len(points):
         return points.copy()
-    scales = column_scales(model)
     unit = (np.arange(len(points)) + int(rng.integers(model.n_units))) % model.n_units
     a = (model.units * model.slopes[:, None])[unit] * scales
     wanted = rng.standard_normal(len(points))

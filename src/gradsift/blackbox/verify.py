@@ -48,6 +48,11 @@ class Allowance:
     frame: InputFrame | None = None
     mean: float | None = None
 
+    @property
+    def unsure(self) -> float:
+        """Errors of the directions, in radians; 0 for exact answers."""
+        return 0.0 if self.floor.kind == "exact" else float(np.max(self.errors.get("units", 0.0), initial=0.0))
+
     def of_function(self, model: SigmoidCombination | Network, X: Floats) -> Floats:
         """Return how well the function is known at the rows of X, (n,): an error that the parameters' own explain."""
         if self.mean is not None:
@@ -189,7 +194,7 @@ def verify(
     """Ask an oracle at the rows of X or, without any, at n fresh inputs; one model for each of its outputs."""
     if X is None:
         whole("n", n)
-        points = fresh_inputs(models[0], oracle, n, as_generator(rng))
+        points = fresh_inputs(models[0], oracle, n, as_generator(rng), allowance.unsure)
     else:
         points = finite_matrix("X", X, oracle.n_features)
     return compare(models, allowance, points, oracle(points))
@@ -210,7 +215,7 @@ def verified(found: Identification, oracle: Oracle, n: int, rng: np.random.Gener
     n = n_affordable(oracle, n)
     if not n:
         return with_verification(found, None, oracle.frame)
-    points = fresh_inputs(found.model, oracle, n, rng)
+    points = fresh_inputs(found.model, oracle, n, rng, allowance_of(found).unsure)
     spent: dict[str, Any] = dict(found.diagnostics.get("spent", {}))
     spent["verify"] = spent.get("verify", 0) + n
     points, answers, lost = _answered(oracle, points, found.floor)

@@ -221,12 +221,13 @@ def strays(n: int) -> Check:
     )  # fmt: skip
 
 
-def one_more_unit(lacking: bool, reached: float = math.nan) -> Check:
-    """Whether one more unit, fitted to all answers, would explain them no better."""
+def one_more_unit(gain: float, reached: float = math.nan) -> Check:
+    """Whether one more unit, fitted to all answers, is worth no nats; `gain` is 0 if it is not worth its price."""
     return make(
-        "one more unit", int(lacking), "<=", 0,
+        "one more unit", gain, "<=", 0,
         "one more unit would explain the answers no better",
-        "one more unit, perhaps half of a nearly parallel pair, would explain the answers better",
+        "one more unit, perhaps half of a nearly parallel pair, would explain the answers better (by "
+        f"{gain:.0f} nats)",
         f"Ask for a higher accuracy ({_sharper(reached)}), or try another seed.",
     )  # fmt: skip
 

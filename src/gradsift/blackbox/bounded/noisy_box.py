@@ -15,14 +15,14 @@ from ..noisy.asker import Asker
 from ..noisy.belief import Belief, Outcome, Reach
 from ..noisy.cancelling import n_carrying
 from ..noisy.cones import LEVELS
-from ..noisy.identify import misfit
+from ..noisy.identify import blind_angle_of, misfit
 from ..noisy.label_mean import known_mean
 from ..noisy.learning import first_belief, learn, learn_more
 from ..noisy.levers import surprise
 from ..noisy.noise import Variance
 from ..noisy.outlook import by_averaging, outlook
 from ..noisy.policies import FOR_A_BOX, FOR_LABELS_IN_A_BOX
-from ..noisy.refit import least_noise, look_wider, refit, thin_out, widened
+from ..noisy.refit import least_noise, look_wider, refit, thin_out, widened, worth_of_wider
 from ..noisy.rivals import shape_of
 from ..noisy.sharpening import calibrated
 from ..noisy.stages import END, Stage, Stages, walk
@@ -145,10 +145,11 @@ def _result(belief: Belief, asker: Asker, box: Box, n_queries: int) -> Identific
     fitted = joint.fitted
     evidence = Evidence(
         asker.floor, belief.variance, belief.study.gap, None, asker.asked_for, belief.shortage,
-        misfit(belief, asker), bounded=True, lacking=belief.wider is not None, n_stray=len(belief.rows.stray),
+        misfit(belief, asker), bounded=True, one_more=worth_of_wider(belief, asker), n_stray=len(belief.rows.stray),
         shape=shape_of(belief, asker) if asker.noisy else None,
         mean=known_mean(belief, asker) if asker.labels else None,
-        n_carrying=n_carrying(joint, asker.g, LABELS if asker.labels else NOISY), surely=belief.surely,
+        n_carrying=n_carrying(joint, asker.g, LABELS if asker.labels else NOISY),
+        surely=belief.surely, blind=blind_angle_of(belief, asker),
     )  # fmt: skip
     studentised = fitted.studentised(joint.replies.X, joint.noise, asker.g)
     judgement = judge(joint.settled, belief.cones, evidence, joint.replies.y - fitted.residuals, studentised)

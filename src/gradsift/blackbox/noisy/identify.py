@@ -25,11 +25,13 @@ from .label_mean import known_mean, measure_mean
 from .learning import first_belief
 from .outlook import by_levers, outlook
 from .policies import FOR_LABELS, FOR_NOISE, FOR_ROUNDING
+from .refit import worth_of_wider
 from .rivals import shape_of
+from .split_power import least_angle_shown
 from .stages import ADDITIVE_STAGES, LABEL_STAGES, walk
 from .verdict import Evidence, judge, result
 
-__all__ = ["identify_imperfect", "misfit"]
+__all__ = ["blind_angle_of", "identify_imperfect", "misfit"]
 
 _POLICIES = {"labels": FOR_LABELS, "noisy": FOR_NOISE}
 
@@ -107,7 +109,7 @@ def _result(belief: Belief, asker: Asker, n_queries: int) -> Identification:
         asker.asked_for,
         belief.shortage,
         misfit(belief, asker),
-        lacking=belief.wider is not None,
+        one_more=worth_of_wider(belief, asker),
         n_stray=len(belief.rows.stray),
         uneven=np.ndim(joint.noise.relative) > 0,
         shape=shape_of(belief, asker) if asker.noisy else None,
@@ -115,6 +117,7 @@ def _result(belief: Belief, asker: Asker, n_queries: int) -> Identification:
         n_carrying=n_carrying(joint, asker.g, LABELS if asker.labels else NOISY),
         surely=belief.surely,
         partners=belief.partners,
+        blind=blind_angle_of(belief, asker),
     )
     studentised = fitted.studentised(joint.replies.X, joint.noise, asker.g)
     judgement = judge(joint.settled, belief.cones, evidence, joint.replies.y - fitted.residuals, studentised)
@@ -127,6 +130,17 @@ def _result(belief: Belief, asker: Asker, n_queries: int) -> Identification:
     }
     bounds = belief.widening.report * joint.cones(LEVELS[1])
     return result(joint.settled, bounds, asker.link, judgement, n_queries, evidence, facts)
+
+
+def blind_angle_of(belief: Belief, asker: Asker) -> float:
+    """Return the angle in radians up to which a second unit beside a found one would not have shown.
+
+    As asked beside the hyperplanes; elsewhere as the information of all answers tells.
+    """
+    if belief.partners is not None or asker.n_features < 2:
+        return 0.0 if belief.partners is None else belief.partners.blind
+    joint = belief.known
+    return least_angle_shown(joint.fitted, joint.replies.X, joint.noise, asker.g, asker.rng)
 
 
 def misfit(belief: Belief, asker: Asker) -> float:

@@ -26,7 +26,7 @@ from .sharpening import sharpened
 
 __all__ = ["known_mean", "measure_mean"]
 
-_MOST_ROUNDS = 2  # guess
+_MOST_MEASUREMENTS = 2  # guess
 _N_POINTS = 1000  # inputs at which errors are averaged; asks nobody
 _ODDS = 3.0  # log-odds over the mean, for a start: 2 about zero and more beyond; guess
 _INSIDE = 0.95  # share of these inputs at which two means are closer than their distance
@@ -37,7 +37,7 @@ def measure_mean(belief: Belief, asker: Asker) -> Belief:
 
     Directions become sharp by few labels far out, which tell little else. A round at most doubles the labels in use.
     """
-    for _ in range(_MOST_ROUNDS):
+    for _ in range(_MOST_MEASUREMENTS):
         error, test, fitted = known_mean(belief, asker).error, belief.another, belief.known.fitted
         if test is None or test.alarm:  # no labels mend that
             break
@@ -84,4 +84,4 @@ def _points(belief: Belief, asker: Asker) -> Floats:
     if oracle.bounds is not None:
         return asker.place.draw(_N_POINTS, belief.radius, np.random.default_rng(0))
     model = asker.link.to_model(theta.A, theta.b, theta.u, theta.c)
-    return fresh_inputs(model, oracle, _N_POINTS, np.random.default_rng(0))
+    return fresh_inputs(model, oracle, _N_POINTS, np.random.default_rng(0), float(belief.known.fitted.angles.max()))

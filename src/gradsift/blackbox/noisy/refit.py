@@ -26,6 +26,7 @@ __all__ = [
     "take_in",
     "thin_out",
     "widened",
+    "worth_of_wider",
 ]
 
 
@@ -119,6 +120,16 @@ def look_wider(belief: Belief, asker: Asker) -> Fitted | None:
         return None
     noise = least_noise(belief, asker)
     return richer(fit_jointly(joint.fitted.theta, X, y, noise, asker.g), X, y, noise, asker.g, asker.rng)
+
+
+def worth_of_wider(belief: Belief, asker: Asker) -> float:
+    """Return by how many nats the network with one more unit explains the rows in use better; 0 without one."""
+    if belief.wider is None:
+        return 0.0
+    joint = belief.known
+    X, y, noise = joint.replies.X, joint.replies.y, joint.noise
+    wider = fit_jointly(belief.wider.theta, X, y, noise, asker.g)
+    return max(noise.loss(y - joint.fitted.residuals, y) - noise.loss(y - wider.residuals, y), 1e-9)
 
 
 def least_noise(belief: Belief, asker: Asker) -> Noise:

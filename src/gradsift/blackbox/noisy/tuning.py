@@ -184,6 +184,17 @@ class HalvesTuning:
 
 
 @dataclass(frozen=True)
+class SplitPowerTuning:
+    """Which pairs the answers at hand would show."""
+
+    share: float = 0.35  # weight of the smaller half over that of the unit; guess
+    surely: float = 2.3  # standard deviations of the deviance's root beyond the price: 99%
+    angles: tuple[float, float] = (0.01, 1.5707)  # radians, the first and the last tried
+    n_angles: int = 24  # guess
+    n_directions: int = 8  # of the partner across each unit; guess
+
+
+@dataclass(frozen=True)
 class AgreementTuning:
     """Another unit behind labels."""
 
@@ -246,6 +257,7 @@ SHARPENING = SharpeningTuning()
 FAR_CIRCLES = FarCircleTuning()
 BESIDE = BesideTuning()
 HALVES = HalvesTuning()
+SPLIT_POWER = SplitPowerTuning()
 AGREEMENT = AgreementTuning()
 ESCAPE = EscapeTuning()
 INFORMATIVE = InformativeTuning()

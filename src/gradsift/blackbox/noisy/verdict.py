@@ -30,11 +30,12 @@ class Evidence(NamedTuple):
         box has no room
     accuracy, shortage : what was asked for, and what ran out
     misfit : mean square of the residuals over the noise's
-    lacking, n_stray : whether one more unit explains more, and answers set aside (None: not looked at)
+    one_more, n_stray : nats that one more unit is worth, and answers set aside (None: not looked at)
     shape : how the units' shape compares with others, for additive noise
     mean : how well the mean is known, for labels
     n_carrying : answers that carry two units that cancel (None: there are no such units)
     surely : widest cone of the surest claim
+    blind : angle in radians up to which a second unit beside a found one would not have shown
     """
 
     floor: Floor
@@ -45,7 +46,7 @@ class Evidence(NamedTuple):
     shortage: str
     misfit: float
     bounded: bool = False
-    lacking: bool | None = None
+    one_more: float | None = None
     n_stray: int | None = None
     uneven: bool = False
     shape: Shape | None = None
@@ -53,11 +54,12 @@ class Evidence(NamedTuple):
     n_carrying: int | None = None
     surely: float = np.inf
     partners: PartnerTest | None = None
+    blind: float = 0.0
 
     @property
     def blind_angle(self) -> float:
         """Degrees up to which a second unit beside a found one would not have shown."""
-        return 0.0 if self.partners is None else float(np.degrees(self.partners.blind))
+        return float(np.degrees(self.blind))
 
 
 def judge(fitted: Fitted, cones: Floats, evidence: Evidence, predictions: Floats, studentised: Floats) -> Verdict:
@@ -74,8 +76,12 @@ def judge(fitted: Fitted, cones: Floats, evidence: Evidence, predictions: Floats
     checks.append(imperfect.cancelling_pair(evidence.n_carrying, limits))
     if evidence.n_stray is not None and not labels:  # no label is impossible
         checks.append(imperfect.strays(evidence.n_stray))
-    if evidence.lacking is not None:
-        checks.append(imperfect.one_more_unit(evidence.lacking, widest))
+    more, shape_first = [], False
+    if evidence.one_more is not None:
+        # Units too few look like another shape, and units of another shape like too few: what explains more is first.
+        more = [imperfect.one_more_unit(evidence.one_more, widest)]
+        shape_first = evidence.shape is not None and evidence.shape.rival.gain > evidence.one_more
+    checks += [] if shape_first else more
     if evidence.floor.kind == "noisy":
         if evidence.floor.n_equal is not None:
             checks.append(imperfect.switching(evidence.floor.n_equal))
@@ -86,14 +92,16 @@ def judge(fitted: Fitted, cones: Floats, evidence: Evidence, predictions: Floats
         name, rival, bend = evidence.shape
         checks.append(imperfect.activation(rival.name, rival.gain, NOISY, rival.beside, rival.offered))
         checks.append(imperfect.shape(bend, name, NOISY))
+        checks += more if shape_first else []
     if not labels:
         checks.append(imperfect.misfit(evidence.misfit, NOISY))
     parts = n_of(len(fitted.theta.u), "unit")
     unseen = "units that are flat inside the box cannot be seen"
     if evidence.test is not None:
         unseen = f"a further unit with a weight above {evidence.test.level:.2g} would have shown"
-    if evidence.partners is not None:
-        unseen += f", unless within {evidence.blind_angle:.2g} degrees of a found one"
+    if evidence.blind:
+        second = ", unless" if evidence.test is not None else "; a second unit would not have shown"
+        unseen += f"{second} within {evidence.blind_angle:.2g} degrees of a found one"
     return Verdict(
         tuple(checks),
         found=f"{parts} fitted",
