@@ -68,7 +68,7 @@ SIDES = [
     (any_method.remainder, 0.0, 1e-4),
     (lambda n: exact.close_to(n, 80, 1e-4), 0, 1),
     (lambda x: imperfect.activation("erf", x, NOISY), 3.0, 3.1),
-    (lambda p: imperfect.shape(imperfect.Bend(p, 0), "tanh", NOISY), 1e-3, 9e-4),
+    (lambda p: imperfect.shape(imperfect.OddBend(p, 0), "tanh", NOISY), 1e-3, 9e-4),
     (imperfect.rounded_kinks, 0.0, 0.1),
     (imperfect.known_offsets, 3.0, 3.1),
     (lambda p: imperfect.labels_by_chance(12, 1, p), 1e-3, 9e-4),

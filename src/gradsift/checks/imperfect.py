@@ -9,9 +9,9 @@ from .limits import COARSE_KINKS, VERIFY, LabelLimits, NoisyLimits, UnitLimits
 from .record import Check, make, n_of
 
 __all__ = [
-    "Bend",
     "Drift",
     "KnownMean",
+    "OddBend",
     "Tails",
     "accuracy",
     "activation",
@@ -122,14 +122,14 @@ def activation(
     )  # fmt: skip
 
 
-class Bend(NamedTuple):
+class OddBend(NamedTuple):
     """p-value of a test that all units have the shape assumed; the unit that speaks against it, None: all together."""
 
     p_value: float
     unit: int | None
 
 
-def shape(found: Bend, name: str, limits: NoisyLimits) -> Check:
+def shape(found: OddBend, name: str, limits: NoisyLimits) -> Check:
     """Whether residuals do not depend on the units' own arguments, as those of units of another shape do."""
     where = "the units" if found.unit is None else f"unit {found.unit + 1}"
     return make(

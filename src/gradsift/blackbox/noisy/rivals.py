@@ -11,7 +11,7 @@ from ...activations import ACTIVATIONS, Activation, End
 from ...activations.record import POINTS
 from ...checking import Floats
 from ...checks import NOISY
-from ...checks.imperfect import Bend
+from ...checks.imperfect import OddBend
 from ...fit import Fitted, fit_jointly, value_jacobian
 from ...likelihood import Noise
 from ..links import with_algebraic_tails, with_plateaus
@@ -19,7 +19,7 @@ from .asker import Asker
 from .belief import Belief
 from .thinning import simpler
 
-__all__ = ["Rival", "Shape", "best_rival", "odd_bend", "shape_of"]
+__all__ = ["ComparedShape", "Rival", "best_rival", "odd_bend", "shape_of"]
 
 _HEIGHTS = (
     0.5,
@@ -50,19 +50,19 @@ class Rival(NamedTuple):
         return all(name in ACTIVATIONS for name in (self.name, *self.beside))
 
 
-class Shape(NamedTuple):
+class ComparedShape(NamedTuple):
     """The activation assumed, the best other one, and a test that names no other one."""
 
     name: str
     rival: Rival
-    bend: Bend
+    bend: OddBend
 
 
-def shape_of(belief: Belief, asker: Asker) -> Shape:
+def shape_of(belief: Belief, asker: Asker) -> ComparedShape:
     """Compare the shape of the units with others; no queries."""
     joint = belief.known
     bend = odd_bend(joint.fitted, joint.replies.X, joint.noise, asker.g)
-    return Shape(asker.link.activation.name, best_rival(belief, asker), bend)
+    return ComparedShape(asker.link.activation.name, best_rival(belief, asker), bend)
 
 
 def best_rival(belief: Belief, asker: Asker) -> Rival:
@@ -110,7 +110,7 @@ def _argument_at(share: float, g: Activation) -> float:
     return float(g.invert(np.array([share * g.high]))[0])
 
 
-def odd_bend(fitted: Fitted, X: Floats, noise: Noise, g: Activation) -> Bend:
+def odd_bend(fitted: Fitted, X: Floats, noise: Noise, g: Activation) -> OddBend:
     """Test whether residuals depend on the units' own arguments as no unit of this shape explains.
 
     A score test: a small change of a unit's shape adds to the values some ``(1 - v^2) (c_1 v + c_2 v^2 + c_3 v^3)`` of
@@ -142,4 +142,4 @@ def odd_bend(fitted: Fitted, X: Floats, noise: Noise, g: Activation) -> Bend:
     by_weight = np.argsort(-np.abs(fitted.theta.u), kind="stable")  # as units are numbered in the end
     own = [p_value(bumps[:, :, unit].T) for unit in by_weight]
     together, alone = 2 * p_value((bumps @ fitted.theta.u).T), 2 * len(own) * min(own)
-    return Bend(min(together, alone, 1.0), int(np.argmin(own)) if alone < together else None)
+    return OddBend(min(together, alone, 1.0), int(np.argmin(own)) if alone < together else None)

@@ -16,7 +16,7 @@ from ..result import Identification
 from .beside_planes import PartnerTest
 from .far_circles import CircleTest, weight_in_question
 from .noise import Variance, behaviour
-from .rivals import Shape
+from .rivals import ComparedShape
 
 __all__ = ["Evidence", "judge", "result"]
 
@@ -49,7 +49,7 @@ class Evidence(NamedTuple):
     one_more: float | None = None
     n_stray: int | None = None
     uneven: bool = False
-    shape: Shape | None = None
+    shape: ComparedShape | None = None
     mean: imperfect.KnownMean | None = None
     n_carrying: int | None = None
     surely: float = np.inf
