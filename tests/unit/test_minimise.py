@@ -127,3 +127,9 @@ def test_the_joint_fit_ends_where_a_peer_does_with_and_without_a_linear_term(lin
     assert np.abs(moved).max() < 0.05
     if linear:
         np.testing.assert_allclose(fitted.theta.linear, slope, atol=0.02)
+
+
+def test_a_step_that_leaves_double_precision_is_damped():
+    step, promised = damped_step(np.array([[1e-320]]), np.array([1.0]), 1e-3)
+    assert np.isfinite(step).all()
+    assert promised >= 0

@@ -17,7 +17,7 @@ from ..threads import all_threads
 from .arrays import IN_MEMORY, Array, Arrays, arrays_beside
 from .result import Progress
 
-__all__ = ["EPS", "FAR", "NEAR", "Asked", "Ledger"]
+__all__ = ["EPS", "FAR", "NEAR", "Asked", "Ledger", "n_affordable"]
 
 EPS = float(np.finfo(np.float64).eps)
 FAR = 2.0**40  # hyperplanes at a distance up to about 1e10 show up as a difference between here and nearby
@@ -276,3 +276,12 @@ class Ledger:
         if self.linear is not None:
             answers = answers - self.arrays.get(self.arrays.put(rows) @ self.arrays.put(self.linear))
         self.largest = max(self.largest, float(np.abs(answers).max(initial=0.0)))
+
+
+def n_affordable(oracle: Oracle, n: int, ledger: Ledger | None = None) -> int:
+    """Return how many of n rows the budgets of an oracle, and of a ledger, still allow."""
+    if oracle.max_queries is not None:
+        n = min(n, oracle.max_queries - max(oracle.n_answered, oracle.n_queries))
+    if ledger is not None and ledger.max_queries is not None:
+        n = min(n, ledger.max_queries - ledger.n_queries)
+    return max(0, n)

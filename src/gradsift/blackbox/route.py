@@ -12,6 +12,7 @@ from ..checks import any_method
 from ..errors import BudgetSpent, NotIdentifiable, OracleFailure
 from ..oracle import Oracle
 from .answers import Floor, choose_path, with_roughness
+from .asking import n_affordable
 from .bounded import StraightInParts, identify_bounded
 from .depth import NeitherOneNorSeveral, identify_exact, identify_fine
 from .exact import AlgebraicTails, WrongFamily, is_fine
@@ -21,7 +22,7 @@ from .links import link_of
 from .noisy import identify_beside_line, identify_imperfect
 from .result import Identification, Progress
 from .second_look import LOOK_COST, constant_in_pieces, look_again
-from .verify import n_affordable, verified
+from .verify import verified
 
 __all__ = ["identify_box"]
 

@@ -10,7 +10,7 @@ from ..checking import Floats
 from ..oracle import Oracle
 from ..oracle.undo import likely_link
 from .answers import Floor, usual_points
-from .verify import n_affordable
+from .asking import n_affordable
 
 __all__ = ["LOOK_COST", "SecondLook", "constant_in_pieces", "look_again"]
 
@@ -22,8 +22,8 @@ _BITS = 64.0  # rounding errors by which equal questions may be answered differe
 _BESIDE = 1e-4  # inputs this near lie in one piece of a function that is constant in pieces; "random forest"; guess
 _IN_A_PIECE = 7  # of _REPEATED pairs that must be answered alike; guess
 _VALUES = 3  # different ones that a function has at least, unless it is constant; guess
-_BISECTIONS = 40  # from two inputs to a jump between them: to a width of 1e-12
-_NEGLIGIBLE = 1e-10  # inputs this near are one to a box that rounds them to single precision, and two to others; guess
+_BISECTED = 40  # from two inputs to a jump between them: to a width of 1e-12
+_TENTH_DIGIT = 1e-10  # inputs this near are one to a box that rounds them to single precision, and two to others; guess
 _OUTMOST = 1e8  # inputs so far out that whatever grows leaves the range of a link; guess
 _N_OUTMOST = 4
 _JUMP = 1e-6  # of the answers' spread: least jump at that width, where slopes of up to 1e5 rise by 1e-7; guess
@@ -72,7 +72,7 @@ def look_again(oracle: Oracle, floor: Floor, rng: np.random.Generator) -> Second
         return SecondLook(pieces)
     if floor.kind == "exact" and oracle.bounds is None and _rounds_inputs(oracle, points, first, rounding):
         return SecondLook(
-            f"Inputs {_NEGLIGIBLE:g} apart have equal answers (at least {_IN_A_PIECE} of {_REPEATED} pairs), and those "
+            f"Inputs {_TENTH_DIGIT:g} apart have equal answers (at least {_IN_A_PIECE} of {_REPEATED} pairs), and those "
             f"{_BESIDE:g} apart have not: the box rounds its inputs, to single precision for instance, while its "
             "answers are doubles. Let it calculate in double precision, or return answers of the precision of its "
             "inputs (numpy.float32)."
@@ -100,7 +100,7 @@ def constant_in_pieces(oracle: Oracle, rng: np.random.Generator) -> str:
 
     16 queries; 40 more to halve the way between two answers, which tells a jump from a steep slope.
     """
-    cost = 2 * _REPEATED + _BISECTIONS
+    cost = 2 * _REPEATED + _BISECTED
     if n_affordable(oracle, cost) < cost:
         return ""
     points = usual_points(oracle, _REPEATED, rng)
@@ -131,7 +131,7 @@ def _rounds_inputs(oracle: Oracle, points: Floats, answers: Floats, rounding: Fl
     cost = 2 * len(points)
     if n_affordable(oracle, cost) < cost:
         return False
-    beside = np.concatenate([points + way * np.sign(points) for way in (_NEGLIGIBLE, _BESIDE)])
+    beside = np.concatenate([points + way * np.sign(points) for way in (_TENTH_DIGIT, _BESIDE)])
     tiny, small = np.split(oracle.outputs(beside), 2)
     same, other = np.abs(tiny - answers) <= rounding, np.abs(small - answers) > rounding
     return bool(same.all(axis=1).sum() >= _IN_A_PIECE and other.any(axis=1).sum() >= _IN_A_PIECE)
@@ -141,7 +141,7 @@ def _halved(oracle: Oracle, points: Floats, answers: Floats) -> tuple[Floats, Fl
     """Return two inputs (2, d) with different answers (2, m), as near to each other as halving the way brings them."""
     other = int(np.argmax((answers != answers[0]).any(axis=1)))
     ends, values = points[[0, other]].copy(), answers[[0, other]].copy()
-    for _ in range(_BISECTIONS):
+    for _ in range(_BISECTED):
         middle = ends.mean(axis=0)
         answer = oracle.outputs(middle[None])[0]
         # The half with the larger difference: on a slope it shrinks with the way, on a jump it does not.

@@ -16,12 +16,12 @@ from ..model import SigmoidCombination
 from ..network import Network
 from ..oracle import InputFrame, Oracle
 from .answers import Floor
-from .asking import EPS, Ledger
+from .asking import EPS, n_affordable
 from .chance import NOT_ASKED, asked_twice
 from .fresh_inputs import column_scales, fresh_inputs
 from .result import Identification, Verification
 
-__all__ = ["Allowance", "allowance_of", "compare", "n_affordable", "outside", "verified", "verify", "with_verification"]
+__all__ = ["Allowance", "allowance_of", "compare", "outside", "verified", "verify", "with_verification"]
 
 
 @dataclass(frozen=True)
@@ -198,15 +198,6 @@ def verify(
     else:
         points = finite_matrix("X", X, oracle.n_features)
     return compare(models, allowance, points, oracle(points))
-
-
-def n_affordable(oracle: Oracle, n: int, ledger: Ledger | None = None) -> int:
-    """Return how many of n rows the budgets of an oracle, and of a ledger, still allow."""
-    if oracle.max_queries is not None:
-        n = min(n, oracle.max_queries - max(oracle.n_answered, oracle.n_queries))
-    if ledger is not None and ledger.max_queries is not None:
-        n = min(n, ledger.max_queries - ledger.n_queries)
-    return max(0, n)
 
 
 def verified(found: Identification, oracle: Oracle, n: int, rng: np.random.Generator) -> Identification:

@@ -184,14 +184,13 @@ def damped_step(H: Floats, g: Floats, damping: float) -> tuple[Floats, float]:
     for _ in range(30):
         diagonal[:] = np.diag(H) + damping * scale
         try:
-            factor = cho_factor(damped, lower=True, check_finite=False)
-            break
+            step = -cho_solve(cho_factor(damped, lower=True, check_finite=False), g, check_finite=False)
+            if np.isfinite(step).all():
+                return step, float(-(g @ step) - 0.5 * step @ H @ step)
         except (LinAlgError, ValueError):
-            damping = max(10 * damping, 1e-10)
-    else:
-        return np.zeros_like(g), 0.0
-    step = -cho_solve(factor, g, check_finite=False)
-    return step, float(-(g @ step) - 0.5 * step @ H @ step)
+            pass
+        damping = max(10 * damping, 1e-10)
+    return np.zeros_like(g), 0.0
 
 
 def bfgs_update(H: Floats, step: Floats, change: Floats) -> Floats:

@@ -18,11 +18,11 @@ from ...geometry import orthonormal_rows
 from ...memory import keep_freed_memory
 from ...oracle import Oracle
 from ...threads import one_thread
-from ..asking import EPS, Ledger
+from ..asking import EPS, Ledger, n_affordable
 from ..fresh_inputs import fresh_inputs
 from ..links import Link, link_of, with_algebraic_tails
 from ..result import Identification, Progress
-from ..verify import allowance_of, compare, n_affordable, with_verification
+from ..verify import allowance_of, compare, with_verification
 from .accuracy import Errors
 from .arcs import suspected_arcs
 from .bumps import read_bump
