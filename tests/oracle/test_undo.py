@@ -64,6 +64,7 @@ def test_a_refusal_names_the_link():
     assert likely_link(softmax(sums(X), axis=1)[:, :1]).endswith("if they are probabilities")
     assert likely_link(log_softmax(sums(X), axis=1)).endswith("link='log_softmax'")
     assert likely_link(sums(X)) == ""
+    assert likely_link(np.full((8, 1), 0.3)) == ""
 
 
 def test_a_link_nobody_knows_and_outputs_outside_its_range_are_refused():

@@ -69,6 +69,15 @@ def test_a_jump_without_a_slope_is_called_sharp():
     assert not scan.steps
 
 
+def test_no_jump_is_seen_beside_a_plateau_that_was_only_believed_in():
+    grid = np.linspace(0, np.pi, 9)
+    believed = samples_of(lambda t: np.where(t == 0.0, 1.0, -1.0), grid[[0, -1]], True)
+    start = replace(believed, rows=np.full(2, -1)).extended(samples_of(lambda t: np.full(len(t), -1.0), grid[1:-1]))
+    scan = scan_steps(lambda new, _: samples_of(lambda t: np.full(len(t), -1.0), new), start, 1.0, TANH)
+    assert len(scan.unresolved) == 1
+    assert not scan.jumps
+
+
 @pytest.mark.parametrize(("g", "name", "other"), [(np.tanh, "tanh", "erf"), (erf, "erf", "tanh")])
 def test_steps_of_another_family_are_not_taken_and_their_samples_tell_it(g, name, other):
     f = steps_at([0.5, 1.5, 2.5], [900.0, 2000.0, 900.0], [0.5, 1.0, -0.7], g)

@@ -72,7 +72,7 @@ def look_again(oracle: Oracle, floor: Floor, rng: np.random.Generator) -> Second
         return SecondLook(pieces)
     if floor.kind == "exact" and oracle.bounds is None and _rounds_inputs(oracle, points, first, rounding):
         return SecondLook(
-            f"Inputs {_TENTH_DIGIT:g} apart have equal answers (at least {_IN_A_PIECE} of {_REPEATED} pairs), and those "
+            f"Inputs {_TENTH_DIGIT:g} apart have equal answers ({_IN_A_PIECE} of {_REPEATED} pairs or more), and those "
             f"{_BESIDE:g} apart have not: the box rounds its inputs, to single precision for instance, while its "
             "answers are doubles. Let it calculate in double precision, or return answers of the precision of its "
             "inputs (numpy.float32)."

@@ -116,6 +116,8 @@ def likely_link(outputs: Floats, far: Floats | None = None) -> str:
 
     Outputs of inputs `far` out, if there are any, must stay in the range, too, or at its ends.
     """
+    if not np.ptp(outputs, axis=0).any():  # a constant looks like nothing
+        return ""
     several = outputs.shape[1] > 1
     far = outputs if far is None else far
     if ((outputs > 0) & (outputs < 1)).all() and ((far >= 0) & (far <= 1)).all():

@@ -70,7 +70,8 @@ def incomplete(
     return NotIdentifiable(
         f"{units} were found, but {n_of(len(scan.unresolved), 'step')} on a circle cannot be separated into single "
         f"units even at radius {scan.radius * 8.0**4:.2g} ({n_queries} queries). {_uneven_columns(net)}Possible "
-        f"causes: {mixed}parallel or nearly parallel units, or something beside the units that is no sigmoid.{note}",
+        f"causes: {mixed}parallel or nearly parallel units, inputs of very different size (give inputs=), or something "
+        f"beside the units that is no sigmoid.{note}",
         found,
     )
 

@@ -106,7 +106,7 @@ class Scan:
     unresolved : (m, 2) int array
         Numbers of the samples that bound an interval in which there is more than one unit, or none.
     jumps : tuple of Jump
-        Those of these that have no slope.
+        Those of these that have no slope, as far as both sides were asked.
     """
 
     radius: float
@@ -168,7 +168,9 @@ def scan_steps(ask: Callable[[Floats, int], Samples], samples: Samples, radius: 
         samples = samples.extended(ask(np.array(wanted), sum(v.line is not None for v in verdicts)))
     steps = [_as_step(samples, numbers, v.line, radius, link) for numbers, v in zip(gaps, verdicts) if v.line]
     lost = [(numbers[0], numbers[-1]) for numbers, v in zip(gaps, verdicts) if v.line is None]
-    jumps = tuple(_jump(samples, numbers, radius) for numbers, v in zip(gaps, verdicts) if v.sharp)
+    asked = samples.rows >= 0  # beside a plateau that was only believed in there is no jump
+    sharp = [numbers for numbers, v in zip(gaps, verdicts) if v.sharp and asked[numbers[[0, -1]]].all()]
+    jumps = tuple(_jump(samples, numbers, radius) for numbers in sharp)
     return Scan(radius, samples, tuple(steps), np.array(lost, dtype=np.intp).reshape(-1, 2), jumps)
 
 
