@@ -309,6 +309,16 @@ def test_each_piece_of_evidence_can_speak_against_a_network_by_itself(name, verd
     assert [check.name for check in verdict.failed] == [name]
 
 
+def test_only_a_budget_that_ran_out_is_to_be_raised():
+    worse = {"test": CircleTest(1.0, 0.41, alarm=False)}, {"test": None}, {"lacking": True}, {"shortage": "40 rounds."}
+    for evidence in worse:
+        assert "max_queries" not in judged(SOUND._replace(**evidence)).sentence
+    spent = "225 of 225 queries are spent: raise max_queries."
+    assert "Allow more queries (max_queries)" in judged(SOUND._replace(shortage=spent)).sentence
+    # A unit of 0.41 would have shown, and one of 0.4 must: directions known to 0.05 are to be known to 0.03.
+    assert "(accuracy=0.03)" in judged(SOUND._replace(**worse[0])).sentence
+
+
 def test_what_cannot_be_tested_is_not_asked():
     inside = judged(SOUND._replace(test=None, one_more=None, n_stray=None, bounded=True))  # no circles inside a box
     assert inside.certified

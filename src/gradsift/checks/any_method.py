@@ -22,9 +22,10 @@ def number_of_units(found: int, given: int) -> Check:
 
 def finished(shortage: str = "") -> Check:
     """Whether the search came to its end; `shortage` says what it lacked."""
+    budget = "max_queries" in shortage  # every budget names the option that raises it
     return make(
         "finished", int(bool(shortage)), "<=", 0, "the search came to its end", shortage.rstrip("."),
-        "Allow more queries (max_queries), or ask for a lower accuracy.",
+        f"{'Allow more queries (max_queries)' if budget else 'Try another seed'}, or ask for a lower accuracy.",
     )  # fmt: skip
 
 

@@ -228,7 +228,7 @@ def one_more_unit(gain: float, reached: float = math.nan) -> Check:
         "one more unit would explain the answers no better",
         "one more unit, perhaps half of a nearly parallel pair, would explain the answers better (by "
         f"{gain:.0f} nats)",
-        f"Ask for a higher accuracy ({_sharper(reached)}), or try another seed.",
+        f"Try another seed, or ask for a higher accuracy ({_sharper(reached)}).",
     )  # fmt: skip
 
 
