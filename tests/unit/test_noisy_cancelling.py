@@ -7,7 +7,7 @@ import gradsift as gs
 from gradsift.activations import get_activation
 from gradsift.blackbox.noisy.belief import JointFit
 from gradsift.blackbox.noisy.bias import Replies
-from gradsift.blackbox.noisy.cancelling import cancelling_pairs, n_carrying
+from gradsift.blackbox.noisy.cancelling import cancelling_pairs, weakest_ridge
 from gradsift.checks import NOISY, imperfect
 from gradsift.fit import Parameters, fit_jointly, predict
 from gradsift.likelihood import Noise
@@ -31,7 +31,8 @@ def test_many_answers_carry_a_ridge_and_few_a_spike():
     rng = np.random.default_rng(4)
     X = 1.5 * rng.standard_normal((300, 3))
     ridge = fitted_to(predict(PAIR, X, TANH) + 0.1 * rng.standard_normal(300), X, PAIR)
-    assert n_carrying(ridge, TANH, NOISY) > 3 * NOISY.carried
+    assert weakest_ridge(ridge, TANH, NOISY).n_carrying > 3 * NOISY.carried
+    assert imperfect.cancelling_pair(weakest_ridge(ridge, TANH, NOISY), NOISY).holds
     stray = np.argsort(np.abs(X[:, 0]))[:3]  # next to each other along the first input
     y = 0.1 * rng.standard_normal(300)
     y[stray] += 1.2
@@ -41,11 +42,23 @@ def test_many_answers_carry_a_ridge_and_few_a_spike():
         np.array([[steep, 0.0, 0.0], [steep, 0.0, 0.0]]), np.array([0.6, -0.6]), np.array([2.0, -2.0]), 0.0
     )
     spike = fitted_to(y, X, start)
-    n = n_carrying(spike, TANH, NOISY)
-    assert n <= 3
-    check = imperfect.cancelling_pair(n, NOISY)
+    found = weakest_ridge(spike, TANH, NOISY)
+    assert found.n_carrying <= 3
+    assert not imperfect.cancelling_pair(found, NOISY).holds
+    assert "hang on 3 answers" in imperfect.cancelling_pair(found._replace(n_carrying=3, error=0.0), NOISY).says
+
+
+def test_a_pair_of_which_only_the_sum_is_known_is_not_certified():
+    rng = np.random.default_rng(6)
+    X = 1.5 * rng.standard_normal((300, 3))
+    bump = 1 - np.tanh(2 * X[:, 0]) ** 2  # the derivative of a unit: the limit of ever larger weights
+    start = PAIR._replace(
+        A=np.array([[2.0, 0.0, 0.0], [2.0, 0.0, 0.0]]), u=np.array([9.0, -9.0]), b=np.array([0.05, -0.05])
+    )
+    pair = fitted_to(bump + 0.1 * rng.standard_normal(300), X, start)
+    check = imperfect.cancelling_pair(weakest_ridge(pair, TANH, NOISY), NOISY)
     assert not check.holds
-    assert f"hang on {n} answer" in check.says
+    assert "only their sum is known" in check.says
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2])

@@ -9,6 +9,7 @@ from .limits import COARSE_KINKS, VERIFY, LabelLimits, NoisyLimits, UnitLimits
 from .record import Check, make, n_of
 
 __all__ = [
+    "Cancelling",
     "Drift",
     "KnownMean",
     "OddBend",
@@ -198,15 +199,25 @@ def single_units(log_ratio: float, unit: int, limits: NoisyLimits) -> Check:
     )  # fmt: skip
 
 
-def cancelling_pair(n_carrying: int | None, limits: UnitLimits) -> Check:
-    """Whether no two parallel units cancel, or many answers carry such a pair; None without such a pair."""
-    n = math.inf if n_carrying is None else n_carrying
+class Cancelling(NamedTuple):
+    """Two units that cancel: answers without which they are not worth their price, a weight, its standard error."""
+
+    n_carrying: int
+    weight: float
+    error: float
+
+
+def cancelling_pair(found: Cancelling | None, limits: UnitLimits) -> Check:
+    """Whether no two parallel units cancel, or many answers carry such a pair and tell its weights."""
+    if found is None:
+        return make("cancelling pair", math.inf, ">=", limits.carried, "no two parallel units cancel", "", "")
+    answers, told = n_of(found.n_carrying, "answer"), found.error <= limits.told * found.weight
+    few = f"hang on {answers}: without them the pair would not be worth its price"
+    untold = f"have weights of {found.weight:.2g} with a standard error of {found.error:.2g}: only their sum is known"
     return make(
-        "cancelling pair", n, ">=", limits.carried,
-        "no two parallel units cancel" if n_carrying is None
-        else f"{n_of(n_carrying, 'answer')} carry two parallel units that cancel but for a slab",
-        f"two parallel units cancel but for a slab, and hang on {n_of(n_carrying or 0, 'answer')}: without them the "
-        "pair would not be worth its price",
+        "cancelling pair", found.n_carrying if told else 0, ">=", limits.carried,
+        f"{answers} carry two parallel units that cancel but for a slab",
+        f"two parallel units cancel but for a slab, and {few if told else untold}",
         "Look for outliers among the answers, or try another seed.",
     )  # fmt: skip
 

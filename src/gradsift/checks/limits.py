@@ -128,7 +128,8 @@ class UnitLimits:
     weight_shown: float  # of a unit that would have stood out, over the weight in question
     parallel: float  # cosine from which two units may cancel
     cancelling: float  # what must be left of the larger one's weight, far out, by two parallel units,
-    carried: int  # or answers without which such a pair would not be worth its price
+    carried: int  # or answers without which such a pair would not be worth its price,
+    told: float  # if the standard error of its weights is at most this share of them
 
 
 @dataclass(frozen=True)
@@ -162,6 +163,7 @@ LABELS = LabelLimits(
     parallel=0.9,  # guess
     cancelling=0.25,  # guess
     carried=8,  # guess; hostile_boxes, rows "one percent garbage" and "opposite pair, noise .1"
+    told=0.25,  # guess; hostile_boxes, rows "labels by a majority of seven"
     known_mean=0.3,  # guess; black_box_noisy, rows "labels", and hostile_boxes, rows "labels by"
     link=5.0,  # a level: by chance at most once in exp(5) boxes
     told_apart=8.0,  # guess; the same rows
@@ -172,6 +174,7 @@ NOISY = NoisyLimits(
     parallel=0.9,  # guess
     cancelling=0.25,  # guess
     carried=8,  # guess; hostile_boxes, rows "one percent garbage" and "opposite pair, noise .1"
+    told=0.25,  # guess; hostile_boxes, rows "labels by a majority of seven"
     single_units=9.2,  # one in 10,000; black_box_pairs, all rows
     misfit=1.4,  # guess; the same rows
     few=60,  # guess

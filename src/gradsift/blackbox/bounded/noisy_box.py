@@ -13,7 +13,7 @@ from ..answers import Floor
 from ..links import Link
 from ..noisy.asker import Asker
 from ..noisy.belief import Belief, Outcome, Reach
-from ..noisy.cancelling import n_carrying
+from ..noisy.cancelling import weakest_ridge
 from ..noisy.cones import LEVELS
 from ..noisy.identify import blind_angle_of, misfit
 from ..noisy.label_mean import known_mean
@@ -148,7 +148,7 @@ def _result(belief: Belief, asker: Asker, box: Box, n_queries: int) -> Identific
         misfit(belief, asker), bounded=True, one_more=worth_of_wider(belief, asker), n_stray=len(belief.rows.stray),
         shape=shape_of(belief, asker) if asker.noisy else None,
         mean=known_mean(belief, asker) if asker.labels else None,
-        n_carrying=n_carrying(joint, asker.g, LABELS if asker.labels else NOISY),
+        cancelling=weakest_ridge(joint, asker.g, LABELS if asker.labels else NOISY),
         surely=belief.surely, blind=blind_angle_of(belief, asker),
     )  # fmt: skip
     studentised = fitted.studentised(joint.replies.X, joint.noise, asker.g)

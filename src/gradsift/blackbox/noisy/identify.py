@@ -19,7 +19,7 @@ from ..links import link_of
 from ..result import Identification, Progress
 from .asker import Anywhere, Asker
 from .belief import Belief
-from .cancelling import n_carrying
+from .cancelling import weakest_ridge
 from .cones import LEVELS
 from .label_mean import known_mean, measure_mean
 from .learning import first_belief
@@ -114,7 +114,7 @@ def _result(belief: Belief, asker: Asker, n_queries: int) -> Identification:
         uneven=np.ndim(joint.noise.relative) > 0,
         shape=shape_of(belief, asker) if asker.noisy else None,
         mean=known_mean(belief, asker) if asker.labels else None,
-        n_carrying=n_carrying(joint, asker.g, LABELS if asker.labels else NOISY),
+        cancelling=weakest_ridge(joint, asker.g, LABELS if asker.labels else NOISY),
         surely=belief.surely,
         partners=belief.partners,
         blind=blind_angle_of(belief, asker),

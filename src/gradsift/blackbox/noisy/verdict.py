@@ -33,7 +33,7 @@ class Evidence(NamedTuple):
     one_more, n_stray : nats that one more unit is worth, and answers set aside (None: not looked at)
     shape : how the units' shape compares with others, for additive noise
     mean : how well the mean is known, for labels
-    n_carrying : answers that carry two units that cancel (None: there are no such units)
+    cancelling : two units that cancel far out (None: there are no such units)
     surely : widest cone of the surest claim
     blind : angle in radians up to which a second unit beside a found one would not have shown
     """
@@ -51,7 +51,7 @@ class Evidence(NamedTuple):
     uneven: bool = False
     shape: ComparedShape | None = None
     mean: imperfect.KnownMean | None = None
-    n_carrying: int | None = None
+    cancelling: imperfect.Cancelling | None = None
     surely: float = np.inf
     partners: PartnerTest | None = None
     blind: float = 0.0
@@ -73,7 +73,7 @@ def judge(fitted: Fitted, cones: Floats, evidence: Evidence, predictions: Floats
         checks += _no_other_unit(evidence.test, fitted, limits, widest)
     if not (evidence.bounded or labels):
         checks += _single_units(evidence.partners, fitted)
-    checks.append(imperfect.cancelling_pair(evidence.n_carrying, limits))
+    checks.append(imperfect.cancelling_pair(evidence.cancelling, limits))
     if evidence.n_stray is not None and not labels:  # no label is impossible
         checks.append(imperfect.strays(evidence.n_stray))
     more, shape_first = [], False
