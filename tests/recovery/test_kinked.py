@@ -230,6 +230,66 @@ def test_a_wrong_name_is_not_certified_through_noise(true, declared):
     assert not found.certified
 
 
+def pair(activation, degrees, d, weights, sd, seed, apart=None):
+    """Two nearly parallel units behind noise; `apart` is the difference of their offsets."""
+    rng, noise = np.random.default_rng([seed, d]), np.random.default_rng([seed, 1])
+    e, t = np.linalg.qr(rng.standard_normal((d, 2)))[0].T, np.radians(degrees)
+    a, b = 2.2 * np.stack([e[0], np.cos(t) * e[0] + np.sin(t) * e[1]]), 0.6 * rng.standard_normal(2)
+    b = b if apart is None else np.array([0.5, -0.5]) * apart
+    f = get_activation(activation).value
+    return lambda X: f(X @ a.T + b) @ np.array(weights) + sd * noise.standard_normal(len(X))
+
+
+@pytest.mark.parametrize("weights", [(0.85, 0.45), (0.85, -0.45)])
+@pytest.mark.parametrize(("d", "degrees", "seed"), [(4, 3.0, 3), (10, 0.2, 2), (20, 3.0, 2)])
+def test_two_nearly_parallel_relu_units_are_found_as_two_through_noise(d, degrees, seed, weights):
+    found = gs.recover(gs.Oracle(pair("relu", degrees, d, weights, 0.1, seed), d), activation="relu", random_state=seed)
+    assert found.certified, found.verdict
+    assert found.n_units == 2
+    cosine = abs(float(found.model.units[0] @ found.model.units[1]))
+    assert np.degrees(np.arccos(min(1.0, cosine))) == pytest.approx(degrees, rel=0.02)
+
+
+@pytest.mark.parametrize("activation", ["relu", "softplus"])
+def test_the_angle_within_which_a_second_unit_hides_in_noise_is_said_and_small(activation):
+    d = 10
+    f, *_ = teacher(activation, d, 3, seed=26)
+    found = gs.recover(gs.Oracle(coarse("noise", f, 27), d), activation=activation, random_state=0)
+    assert found.certified, found.verdict
+    assert 0 < found.diagnostics["blind_angle"] < 0.5
+    assert f"a second unit within {found.diagnostics['blind_angle']:.1g} degrees of a found one" in found.verdict
+    exact = gs.recover(gs.Oracle(f, d), activation=activation, random_state=0)
+    assert exact.diagnostics["blind_angle"] == 0.0
+    assert "second unit" not in exact.verdict
+
+
+@pytest.mark.parametrize("degrees", [0.003, 0.02])
+@pytest.mark.parametrize("activation", ["relu", "softplus"])
+def test_two_units_at_a_tiny_angle_are_not_certified_as_one_through_noise(activation, degrees):
+    for seed in range(3):
+        box = pair(activation, degrees, 10, (0.85, 0.45), 0.1, seed)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", gs.errors.UncertifiedWarning)
+            found = gs.recover(gs.Oracle(box, 10), activation=activation, random_state=seed)
+        assert found.n_units == 2 or not found.certified, found.verdict
+
+
+@pytest.mark.parametrize(
+    ("true", "declared", "weights", "apart"),
+    [
+        ("relu", "softplus", (0.8, 0.5), 1.2), ("relu", "silu", (0.85, -0.45), 1.2), ("relu", "relu", (0.8, 0.5), 1.2),
+        ("gelu", "softplus", (0.8, 0.5), 2.5), ("gelu", "silu", (0.8, 0.5), 2.5),
+    ],
+)  # fmt: skip
+def test_a_parallel_pair_in_noise_is_no_unit_of_another_activation_and_none_is_advised(true, declared, weights, apart):
+    for seed in range(4):
+        box = pair(true, 0.0, 4, weights, 0.05, seed, apart)
+        with pytest.warns(gs.errors.UncertifiedWarning):
+            found = gs.recover(gs.Oracle(box, 4), activation=declared, random_state=seed)
+        assert "two of them parallel" in found.verdict
+        assert "Try activation" not in found.verdict
+
+
 def test_units_that_are_not_even_are_refused_behind_coarse_answers():
     f, *_ = teacher("elu", 6, 3, seed=18)
     with pytest.raises(gs.errors.NotIdentifiable, match="only relu, leaky_relu, softplus"):

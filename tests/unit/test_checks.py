@@ -70,6 +70,8 @@ SIDES = [
     (lambda x: imperfect.activation("erf", x, NOISY), 3.0, 3.1),
     (lambda p: imperfect.shape(imperfect.OddBend(p, 0), "tanh", NOISY), 1e-3, 9e-4),
     (imperfect.rounded_kinks, 0.0, 0.1),
+    (lambda x: imperfect.parallel_pairs("relu", x, COARSE_KINKS.pairs, 0.4), 8.0, 8.1),
+    (lambda x: imperfect.parallel_pairs("relu", x, -4.0, 0.4), -4.0, -3.9),
     (imperfect.known_offsets, 3.0, 3.1),
     (lambda p: imperfect.labels_by_chance(12, 1, p), 1e-3, 9e-4),
     (lambda x: imperfect.known_mean(imperfect.KnownMean(x, -9.0), LABELS, 0.2), 0.3, 0.31),

@@ -27,6 +27,7 @@ __all__ = [
     "labels_by_chance",
     "misfit",
     "one_more_unit",
+    "parallel_pairs",
     "rounded_kinks",
     "shape",
     "single_units",
@@ -104,12 +105,13 @@ def label_link(found: KnownMean, limits: LabelLimits) -> Check:
 
 
 def activation(
-    rival: str, gain: float, limits: NoisyLimits, beside: tuple[str, ...] = (), offered: bool = True
-) -> Check:
-    """Whether no other sigmoid explains the answers better; `gain` in nats of the best other one.
+    rival: str, gain: float, limits: NoisyLimits, beside: tuple[str, ...] = (), offered: bool = True,
+    instead: str = "",
+) -> Check:  # fmt: skip
+    """Whether no other activation explains the answers better; `gain` in nats of the best other one.
 
     `beside` are those that do as well as the best; without `offered` one of them all is no activation that can be
-    asked for.
+    asked for; `instead` says what to do where trying it is no help.
     """
     names = " or ".join((rival, *beside))
     alone = "No activation here has this shape: use the network as an approximation."
@@ -119,7 +121,7 @@ def activation(
         f"{rival} units explain the answers worse, by {-gain:.1f} nats" if gain < -limits.activation
         else f"{rival} units explain the answers as well ({gain:+.1f} nats)",
         f"units of another activation explain the answers better: {names}, by {gain:.1f} nats",
-        f"Try activation='{rival}'." if offered else several if beside else alone,
+        instead or (f"Try activation='{rival}'." if offered else several if beside else alone),
     )  # fmt: skip
 
 
@@ -159,6 +161,18 @@ def rounded_kinks(gain: float) -> Check:
         f"sharp kinks explain the answers worse ({gain:.1f} nats)",
         f"sharp kinks, which have no width, explain the answers as well ({gain:.1f} nats by BIC)",
         "Try activation='relu'.",
+    )  # fmt: skip
+
+
+def parallel_pairs(activation: str, gain: float, limit: float, apart: float) -> Check:
+    """Whether two parallel units explain the answers across a hyperplane worse than one; `gain` in nats, by BIC."""
+    best = f"{activation} units, two of them parallel with kinks {apart:.2g} apart,"
+    return make(
+        "parallel pairs", gain, "<=", limit,
+        f"two parallel units for one explain the answers no better ({gain:.1f} nats by BIC)",
+        f"{best} explain the answers {'better' if gain > 0 else 'as well'} ({gain:.1f} nats by BIC), and two parallel "
+        "units may look like one of another activation",
+        "Average answers inside the oracle: less noise tells two parallel units from one.",
     )  # fmt: skip
 
 

@@ -41,6 +41,8 @@ class Found:
         Direction in the plane across the leg on which it is crossed.
     sigma : float
         Rounding error of an answer on the path.
+    placed : (k,) array
+        Errors of offsets that were told by answers across single hyperplanes; infinite for all others.
     """
 
     net: KinkNet
@@ -52,6 +54,7 @@ class Found:
     far_points: Floats
     asides: Floats
     sigma: float
+    placed: Floats
 
     @property
     def jump_sizes(self) -> Floats:
@@ -98,7 +101,8 @@ def assemble(
     across = np.array([crossing.leg.aside for crossing in crossings]).reshape(-1, 2) @ frame.plane
     weight_errors = np.array([crossing.weight_error for crossing in crossings])
     found = Found(
-        net, path, errors, linear_errors, asides, weight_errors, places @ frame.plane, across, sigma
+        net, path, errors, linear_errors, asides, weight_errors, places @ frame.plane, across, sigma,
+        np.full(len(q), np.inf),
     )  # fmt: skip
     lengths = np.linalg.norm(jumps, axis=1)
     return only(found, crossed_once(jumps, ASSEMBLE.same * lengths + 10 * np.linalg.norm(errors, axis=1)))
@@ -109,7 +113,7 @@ def only(found: Found, keep: NDArray[np.bool_]) -> Found:
     return replace(
         found, net=found.net.only(keep), jump_errors=found.jump_errors[keep],
         aside_errors=found.aside_errors[np.concatenate([[True], keep])], weight_errors=found.weight_errors[keep],
-        far_points=found.far_points[keep], asides=found.asides[keep],
+        far_points=found.far_points[keep], asides=found.asides[keep], placed=found.placed[keep],
     )  # fmt: skip
 
 

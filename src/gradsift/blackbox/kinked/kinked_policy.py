@@ -26,7 +26,8 @@ class GrainPolicy:
     precise_enough: float = 3e-4  # the same where a far fit follows; float32 rows
     asked_again: int = 20  # answers to one question that measure the noise; noise rows
     first_look: int = 9  # answers that told of noise in the first place, fewer if it was given
-    looked_at: int = 2  # sharp kinks at which noise is asked for rounded ones; guess
+    looks: int = 3  # how often a sharp kink is asked beside, each time closer to it; pairs
+    across: float = 8.0  # noise over the jump: typical distance from a sharp kink at which its shape is asked; pairs
     offsets: float = 0.07  # standard error of an offset over the noise; noise rows
     enough: tuple[float, float] = (1.0, 4e-5)  # the same where noise is faint: over noise, over the size; decimals rows
     trust: float = 2.0  # how much worse than thought offsets and widths may be between rounds; noise rows
@@ -86,6 +87,7 @@ class BendPolicy:
     """Tests of a single kink."""
 
     apart: float = 40.0  # errors of the meeting point between it and the answers that test it; guess
+    closer: float = 0.3  # of the distance asked before, below which it is worth asking again; guess
     agree: float = 10.0  # standard deviations; guess
     tells: float = 0.2  # least argument that tells a width; guess
     widest: float = 1 / 40  # least width of a unit over the typical one; guess
@@ -175,6 +177,24 @@ class NearOriginPolicy:
 
 
 @dataclass(frozen=True)
+class BesidePolicy:
+    """Offsets of nearly parallel units through noise."""
+
+    degrees: float = 20.0  # between two units, below which their offsets are told one by one; pairs
+    first: float = 50.0  # noise over the jump: half the distance of the first two answers; guess
+    further: float = 4.0  # guess
+    rounds: int = 3  # guess
+    enough: float = 5.0  # noise: error of an offset that needs no further round; guess
+    deviations: float = 4.0  # standard errors of an offset within which a hyperplane is sure to lie; guess
+    wide: float = 4.0  # room over what the search for a kink needs at least; guess
+    within: float = 0.1  # of that distance: how far from both answers the kink must lie; guess
+    error: float = 2.0  # noise: error of an offset from two answers; guess
+    nearest: float = 2.0  # distance along the hyperplane over the error of an offset; guess
+    farthest: float = 0.1  # the same, over the radius of the path; guess
+    candidates: int = 40  # guess
+
+
+@dataclass(frozen=True)
 class WidthPolicy:
     """Profiles of smooth units through coarse answers."""
 
@@ -198,6 +218,37 @@ class RivalPolicy:
     widths: tuple[float, ...] = (0.4, 0.6, 1.0, 1.6, 2.5)  # first guesses over those of the units found; guess
     most_turned: int = 40  # units that are tried both ways round; guess
     apart: float = 6.0  # nats by which a rival must be worse to be told apart; guess
+    sharp_pairs: float = 4.0  # the same of sharp pairs, by BIC; pairs
+
+
+@dataclass(frozen=True)
+class PairPolicy:
+    """Parallel pairs of units instead of one."""
+
+    shares: tuple[float, ...] = (0.2, 0.5, 0.8)  # of the jump, for the first of two; guess
+    opposite: tuple[float, ...] = (1.3, 2.0, 4.0)  # the same where the second has the other sign; guess
+    range: tuple[float, float] = (0.1, 0.9)  # of shares between those of the grid; guess
+    opposite_range: tuple[float, float] = (1.1, 6.0)  # the same where the second has the other sign; guess
+    least: float = 2.0  # noise: the least distance of two kinks, times the jump; guess
+    most: float = 4.0  # median argument: the largest; guess
+    distances: int = 12  # guess
+    narrower: tuple[float, ...] = (1.0, 0.5, 0.2)  # widths of both over that of the one; guess
+    simplex: tuple[float, float, float] = (0.1, 0.2, 0.3)  # first steps of share and logarithms of the others; guess
+    most_steps: int = 80  # guess
+    enough: float = 0.05  # nats; guess
+
+
+@dataclass(frozen=True)
+class FarPairPolicy:
+    """Nearly parallel units through noise."""
+
+    noise: float = 180.0  # over the jump: least distance of answers from a hyperplane; guess
+    widths: float = 4.0  # of a rounded kink: the same; guess
+    directions: int = 2  # along each hyperplane; pairs
+    candidates: int = 20  # directions for each of them; guess
+    moved: float = 0.01  # of that distance: how far the error of a direction may move a kink; guess
+    on_path: float = 2e4  # noise over the jump: distance on a path at which two kinks are told apart, and known; pairs
+    missed: float = 2e-3  # of the pairs at the blind angle; what the pairs are held against
 
 
 @dataclass(frozen=True)
@@ -308,8 +359,11 @@ ROOMIER = RoomierPolicy()
 ASSEMBLE = AssemblePolicy()
 FAR_FIT = FarFitPolicy()
 NEAR_ORIGIN = NearOriginPolicy()
+BESIDE = BesidePolicy()
 WIDTHS = WidthPolicy()
 RIVALS = RivalPolicy()
+PAIRS = PairPolicy()
+FAR_PAIRS = FarPairPolicy()
 VOUCH = VouchPolicy()
 SIGNS = SignPolicy()
 BUMP = KinkBumpPolicy()

@@ -139,7 +139,7 @@ def offset_priors(found: Found) -> tuple[Floats, float]:
     """Return standard errors of q and c before the polish."""
     levers = np.linalg.norm(found.far_points, axis=1)
     plane = np.hypot(found.aside_errors[1:], found.jump_errors[:, 0])
-    q = NEAR_ORIGIN.prior * (levers * plane + found.sigma)
+    q = NEAR_ORIGIN.prior * np.minimum(levers * plane + found.sigma, found.placed)
     c = NEAR_ORIGIN.prior * (found.path.radius * float(np.linalg.norm(found.linear_errors[:2])) + found.sigma)
     return q, c
 

@@ -18,10 +18,12 @@ from ..asking import Ledger
 from ..exact.families import WrongFamily
 from ..result import Identification, Progress
 from .assemble import Found, assemble
+from .beside import place_neighbours
 from .bump import Sighting, which_activation
 from .cell_gradients import BehindThePath, measure_gradients
 from .cells import bases_of, crossings_of, stretches_of
 from .far_fit import fit_far_out
+from .far_pairs import blind_on_path, look_for_far_pairs
 from .grain import EXACT_ANSWERS, Grain, with_repeats
 from .kinked_policy import BUMP, GRAIN, OPENING
 from .kinked_rivals import Rivals, compare_activations, compare_with_rounded
@@ -47,6 +49,7 @@ class _Attempt:
     chi: float
     fresh: float
     n_fresh: int
+    blind: float = 0.0  # degrees
 
 
 def open_kinked(
@@ -119,7 +122,8 @@ class _Opening:
         if not reach.grows:
             raise WrongFamily(
                 f"Far out the function is constant in two opposite directions ({self.ledger.n_queries} queries): it "
-                f"has no {self.shape.name} units, but sigmoids or rules; try activation='tanh' or 'auto'.",
+                f"has no {self.shape.name} units but such as cancel in pairs, or it has sigmoids or rules; try "
+                "activation='tanh' or 'auto'.",
                 "tanh",
             )
         if not self.told:
@@ -256,7 +260,18 @@ class _Opening:
             fresh, near = self._fresh_near(polished)
         far = far_pair(polished.found, self.rng)
         misses = max(near, foretold(polished, far, ledger.ask(far, "fresh")))
-        return _Attempt(polished, foretold(polished, polished.X, polished.y), misses, fresh + len(far))
+        attempt = _Attempt(polished, foretold(polished, polished.X, polished.y), misses, fresh + len(far))
+        return self._without_pairs(attempt) if self.grain.random else attempt
+
+    def _without_pairs(self, attempt: _Attempt) -> _Attempt:
+        """Say which nearly parallel pairs would not show on the path; test for them again where kinks are rounded."""
+        found = attempt.polished.found
+        attempt = replace(attempt, blind=blind_on_path(found))
+        if found.net.shape.sharp or not max(attempt.chi, attempt.fresh) < KINKED_UNITS.residuals:
+            return attempt
+        seen = look_for_far_pairs(attempt.polished, self.ledger, self.rng)
+        fresh, n_fresh = max(attempt.fresh, seen.worst), attempt.n_fresh + seen.n
+        return replace(attempt, fresh=fresh, n_fresh=n_fresh, blind=max(attempt.blind, seen.blind))
 
     def _refined(self, attempt: _Attempt) -> _Attempt:
         """Fit all jumps at once where rounding leaves too few digits of one: faint units, and those in narrow cells."""
@@ -273,6 +288,8 @@ class _Opening:
 
     def _polish(self, found: Found) -> Polished:
         """Offsets and widths from near the origin; through coarse answers first where all units are straight."""
+        if self.grain.random:
+            found = place_neighbours(found, self.ledger, self.rng)
         polished = polish_near_origin(found, self.ledger, self.rng)
         if found.net.shape.blur:
             rounded = measure_widths(
@@ -295,7 +312,7 @@ class _Opening:
             shape = replace(shape_of("relu"), blur=GRAIN.blur * reach.radius)
         path = half_square(radius, OPENING.near * reach.radius, ledger.n_features, self.rng)
         ends = ask_ends(ledger, path, self.grain)
-        bend = Bend(shape, OPENING.width / reach.radius)
+        bend = Bend(shape, OPENING.width / reach.radius, GRAIN.looks if self.grain.random else 1)
         try:
             scans = [
                 scan_leg(ledger, leg, pieces, bend, ends.sigma, ends.pair)
@@ -339,22 +356,23 @@ class _Opening:
         return settle_leg(shape, more, sigma)
 
     def _rivals(self, polished: Polished) -> Rivals | None:
-        """Compare with other activations, where answers are coarse; sharp kinks in noise are looked at more closely."""
+        """Compare with other activations, where answers are coarse; sharp kinks in noise are looked at again."""
         if self.grain is EXACT_ANSWERS:
             return None
         if not polished.found.net.shape.sharp:
-            return compare_activations(polished)
+            return compare_activations(polished, GRAIN.further * self.reach)
         if not self.grain.random:
             return None  # rounded kinks would show at the fresh points
         reach = GRAIN.further * self.reach
-        rounded = measure_widths(polished, shape_of("softplus"), reach, self.ledger, self.rng, GRAIN.looked_at)
-        return compare_with_rounded(polished, rounded)
+        scale = GRAIN.across * self.grain.sd
+        rounded = measure_widths(polished, shape_of("softplus"), reach, self.ledger, self.rng, scale)
+        return compare_with_rounded(polished, rounded, reach)
 
     def _result(self, attempt: _Attempt, n_paths: int) -> Identification:
         bounds, net = bounds_of(attempt.polished), attempt.polished.found.net
         rivals = self._rivals(attempt.polished)
         judgement = certify_kinks(
-            attempt.polished, bounds, attempt.chi, attempt.fresh, attempt.n_fresh, self.ledger, rivals
+            attempt.polished, bounds, attempt.chi, attempt.fresh, attempt.n_fresh, self.ledger, rivals, attempt.blind
         )
         model, order = model_of(attempt.polished.found.net, leaky_too=not self.told)
         return Identification(
@@ -367,6 +385,7 @@ class _Opening:
                 "chi": max(attempt.chi, attempt.fresh),
                 "attempts": n_paths,
                 "notes": list(self.notes),
+                "blind_angle": attempt.blind,
                 **({"activation": self.seen} if self.seen else {}),
                 **({"noise": self.grain.sd * attempt.polished.scatter} if self.grain.sd else {}),
                 **({"not_told_apart": list(rivals.alike)} if rivals is not None and not net.shape.sharp else {}),

@@ -16,6 +16,7 @@ from .kink_net import KinkNet
 from .kinked_policy import VOUCH
 from .kinked_rivals import Rivals
 from .near_origin import Polished, near_noise, parameter_sizes
+from .shape import shape_of
 
 __all__ = ["UnitBounds", "bounds_of", "certify_kinks", "far_pair", "foretold", "near_points"]
 
@@ -105,6 +106,7 @@ def certify_kinks(
     n_fresh: int,
     ledger: Ledger,
     rivals: Rivals | None = None,
+    blind: float = 0.0,
 ) -> Verdict:
     """Return the verdict on a polished network.
 
@@ -114,6 +116,8 @@ def certify_kinks(
         Worst misses of all stored answers and of fresh ones, over what rounding explains.
     rivals : Rivals, optional
         How other activations do, where answers are coarse.
+    blind : float
+        Angle in degrees below which noise hides the second of two nearly parallel units.
     """
     net = polished.found.net
     worst = float(bounds.units.max(initial=0.0))
@@ -130,9 +134,14 @@ def certify_kinks(
     if net.grain.single:  # through noise standard errors say it
         checks = (*checks, imperfect.known_offsets(float(bounds.offsets.max(initial=0.0))))
     if rivals is not None:
-        checks = (*checks, imperfect.activation(rivals.best, rivals.gain, KINKS_IN_NOISE))
+        checks = (
+            *checks,
+            imperfect.activation(rivals.best, rivals.gain, KINKS_IN_NOISE, instead=_instead(net, rivals)),
+        )
         if not net.shape.sharp:
             checks = (*checks, imperfect.rounded_kinks(rivals.sharper))
+        if rivals.paired is not None:  # first: no activation may be advised where two units may look like one
+            checks = (imperfect.parallel_pairs(*rivals.paired), *checks)
     limit = _limit(net)
     kept = "a relative error" if net.grain is EXACT_ANSWERS else "in the directions a relative error"
     return Verdict(
@@ -140,13 +149,28 @@ def certify_kinks(
         found=f"{n_of(net.k, 'unit')} found",
         claim=f"all {ledger.n_queries} answers agree with {n_of(net.k, net.shape.name + ' unit')} within "
         f"{max(chi, fresh):.2g} times what {limit} explains, {n_fresh} of them at fresh points near and far, and "
-        f"{limit} leaves {kept} of at most {worst:.1g}{_untold(net, rivals)}",
+        f"{limit} leaves {kept} of at most {worst:.1g}{_untold(net, rivals)}{_hidden(blind)}",
     )
 
 
 def _limit(net: KinkNet) -> str:
     """Name what limits the answers."""
     return "noise" if net.grain.random else "rounding"
+
+
+def _instead(net: KinkNet, rivals: Rivals) -> str:
+    """Say what to do instead of trying the activation that explains the answers best; nothing if that may help."""
+    if not shape_of(rivals.best).even:
+        return f"Coarse answers do not let {rivals.best} units be found: ask for more exact ones."
+    units = normalize_rows(net.jumps)
+    closest = float(np.abs(units @ units.T - np.eye(net.k)).max(initial=0.0))
+    angle = float(np.degrees(np.arccos(min(1.0, closest))))
+    if angle < VOUCH.beside:
+        return (
+            f"Average answers inside the oracle: two units are {angle:.2g} degrees apart, and an error in one may look "
+            "like another activation."
+        )
+    return ""
 
 
 def _why(net: KinkNet, bounds: UnitBounds) -> str:
@@ -169,3 +193,8 @@ def _untold(net: KinkNet, rivals: Rivals | None) -> str:
     if rivals is not None and rivals.alike:
         return f"; not told apart: {' and '.join(rivals.alike)} units"
     return "; kinks that are rounded within the noise would look the same" if net.shape.sharp and net.grain.sd else ""
+
+
+def _hidden(blind: float) -> str:
+    """Say which second units would not have shown."""
+    return f"; a second unit within {blind:.1g} degrees of a found one would not have shown" if blind else ""

@@ -25,9 +25,10 @@ class _Width(NamedTuple):
 
 
 def measure_widths(
-    sharp: Polished, shape: Shape, reach: float, ledger: Ledger, rng: np.random.Generator, n_units: int | None = None
+    sharp: Polished, shape: Shape, reach: float, ledger: Ledger, rng: np.random.Generator, scale: float | None = None
 ) -> Polished:
-    """Return the network with rounded kinks instead of sharp ones; 8 queries per unit, 14 for the first.
+    """Return the network with rounded kinks instead of sharp ones; 8 queries per unit, 14 for the first if no scale is
+    given.
 
     Parameters
     ----------
@@ -37,22 +38,23 @@ def measure_widths(
         Of the true activation; even.
     reach : float
         Distance from a hyperplane beyond which its unit is straight.
-    n_units : int, optional
-        Look at so many units only, and give the others a typical width.
+    scale : float, optional
+        Change of the function at which to look for rounding, where kinks may be sharp.
     """
     widths: list[_Width] = []
     rows, answers = [sharp.X], [sharp.y]
-    for unit in range(sharp.found.net.k)[:n_units]:
+    for unit in range(sharp.found.net.k):
         profile = _WidthProfile(sharp, shape, reach, unit, rng)
         known = np.array([w.value for w in widths if w.error < WIDTHS.sure])
-        places = profile.around(float(np.median(known))) if len(known) else profile.wide()
+        if scale is not None:
+            places = profile.around(scale / profile.length)
+        else:
+            places = profile.around(float(np.median(known))) if len(known) else profile.wide()
         X = profile.points(places)
         y = ledger.ask(X, "widths")
         widths.append(profile.fit(places, X, y))
         rows.append(X)
         answers.append(y)
-    typical = _Width(float(np.median([width.value for width in widths])), 1.0)
-    widths += [typical] * (sharp.found.net.k - len(widths))
     found = sharp.found
     lengths = np.linalg.norm(found.net.jumps, axis=1)
     w = np.sign(found.net.w) * lengths * [width.value for width in widths]

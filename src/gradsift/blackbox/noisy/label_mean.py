@@ -14,8 +14,8 @@ from ...checking import Floats
 from ...checks import LABELS
 from ...checks.imperfect import KnownMean
 from ...fit import fit_jointly, predict, value_jacobian
+from ..asking import n_affordable
 from ..fresh_inputs import fresh_inputs
-from ..verify import n_affordable
 from .asker import Asker
 from .belief import Belief
 from .far_circles import weight_in_question
