@@ -313,7 +313,7 @@ def test_each_piece_of_evidence_can_speak_against_a_network_by_itself(name, verd
 
 
 def test_only_a_budget_that_ran_out_is_to_be_raised():
-    worse = {"test": CircleTest(1.0, 0.41, alarm=False)}, {"test": None}, {"lacking": True}, {"shortage": "40 rounds."}
+    worse = {"test": CircleTest(1.0, 0.41, alarm=False)}, {"test": None}, {"one_more": 20.0}, {"shortage": "40 rounds."}
     for evidence in worse:
         assert "max_queries" not in judged(SOUND._replace(**evidence)).sentence
     spent = "225 of 225 queries are spent: raise max_queries."
