@@ -51,7 +51,7 @@ def test_a_certificate_of_labels_says_how_well_their_mean_is_known(seed):
     assert found.certified, found.verdict
     known = found.diagnostics["known_mean"]
     assert known <= LABELS.known_mean
-    assert f"the mean is known to {known:.1g}" in found.verdict
+    assert f"the mean is known to {known:.2g} at usual inputs" in found.verdict
     assert np.mean(off > known) < 0.05
     assert found.verification.known == known
 

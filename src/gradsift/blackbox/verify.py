@@ -256,7 +256,9 @@ def with_verification(found: Identification, checked: Verification | None, frame
     labels = found.floor is not None and found.floor.kind == "labels"
     check = any_method.fresh_inputs(checked.n, checked.n_different, checked.worst, checked.share, checked.where, labels)
     hidden = f"unless by less than {checked.unseen:.2g}, which noise hides, " if checked.unseen else ""
-    known = f"{hidden}and the {'mean' if labels else 'function'} is known to {checked.known:.1g} there"
+    known = f"{hidden}and the function is known to {checked.known:.1g} there"
+    if labels:
+        known = f"and the mean is known to {checked.known:.2g} at usual inputs"
     checks = (*judgement.checks, check) if check.holds else (check, *judgement.checks)
     claimed = Verdict(checks, judgement.found, f"{judgement.claim}; {check.says}, {known}")
     return replace(found, judgement=claimed, verification=checked)

@@ -222,7 +222,7 @@ class RivalPolicy:
 
 
 @dataclass(frozen=True)
-class FarPairPolicy:
+class ParallelPairPolicy:
     """Parallel pairs of units instead of one."""
 
     shares: tuple[float, ...] = (0.2, 0.5, 0.8)  # of the jump, for the first of two; guess
@@ -239,7 +239,7 @@ class FarPairPolicy:
 
 
 @dataclass(frozen=True)
-class FarFarPairPolicy:
+class FarPairPolicy:
     """Nearly parallel units through noise."""
 
     noise: float = 180.0  # over the jump: least distance of answers from a hyperplane; guess
@@ -362,8 +362,8 @@ NEAR_ORIGIN = NearOriginPolicy()
 BESIDE = BesidePolicy()
 WIDTHS = WidthPolicy()
 RIVALS = RivalPolicy()
-PAIRS = FarPairPolicy()
-FAR_PAIRS = FarFarPairPolicy()
+PAIRS = ParallelPairPolicy()
+FAR_PAIRS = FarPairPolicy()
 VOUCH = VouchPolicy()
 SIGNS = SignPolicy()
 BUMP = KinkBumpPolicy()

@@ -26,8 +26,9 @@ from .sharpening import sharpened
 
 __all__ = ["known_mean", "measure_mean"]
 
-_MOST_MEASUREMENTS = 2  # guess
+_MEASURING_ROUNDS = 4  # guess
 _N_POINTS = 1000  # inputs at which errors are averaged; asks nobody
+_ROUND = (0.25, 0.5)  # of the labels in use, least and most; guess
 _ODDS = 3.0  # log-odds over the mean, for a start: 2 about zero and more beyond; guess
 _INSIDE = 0.95  # share of these inputs at which two means are closer than their distance
 
@@ -35,16 +36,16 @@ _INSIDE = 0.95  # share of these inputs at which two means are closer than their
 def measure_mean(belief: Belief, asker: Asker) -> Belief:
     """Ask where slopes, weights and offsets show best until the mean is known well enough, and look for a unit again.
 
-    Directions become sharp by few labels far out, which tell little else. A round at most doubles the labels in use.
+    Directions become sharp by few labels far out, which tell little else.
     """
-    for _ in range(_MOST_MEASUREMENTS):
+    for _ in range(_MEASURING_ROUNDS):
         error, test, fitted = known_mean(belief, asker).error, belief.another, belief.known.fitted
         if test is None or test.alarm:  # no labels mend that
             break
         unseen = test.level > LABELS.weight_shown * weight_in_question(fitted.theta.u)
         if error <= LABELS.known_mean and not unseen:
             break
-        missing = float(np.clip((error / LABELS.known_mean) ** 2 - 1, 0.25, 1.0))
+        missing = float(np.clip((error / LABELS.known_mean) ** 2 - 1, *_ROUND))
         n = int(np.ceil(missing * len(belief.rows.used)))
         if n_affordable(asker.ledger.oracle, n, asker.ledger) < n:
             break
@@ -79,9 +80,13 @@ def known_mean(belief: Belief, asker: Asker) -> KnownMean:
 
 
 def _points(belief: Belief, asker: Asker) -> Floats:
-    """Return such inputs in the coordinates of the fit, (n, d); the same ones for the same units."""
-    oracle, theta = asker.ledger.oracle, belief.known.fitted.theta
+    """Return such inputs in the coordinates of the fit, (n, d); the same ones for the same units.
+
+    An input that no unit is known to listen to has a usual size there: its column is nothing but errors.
+    """
+    oracle, fitted = asker.ledger.oracle, belief.known.fitted
+    theta = fitted.theta
     if oracle.bounds is not None:
         return asker.place.draw(_N_POINTS, belief.radius, np.random.default_rng(0))
     model = asker.link.to_model(theta.A, theta.b, theta.u, theta.c)
-    return fresh_inputs(model, oracle, _N_POINTS, np.random.default_rng(0), float(belief.known.fitted.angles.max()))
+    return fresh_inputs(model, oracle, _N_POINTS, np.random.default_rng(0), float(fitted.angles.max()))
