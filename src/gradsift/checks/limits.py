@@ -67,7 +67,7 @@ COARSE_KINKS = CoarseKinkLimits(
     spare_answers=0,  # not asked
     negligible_weight=1e-3,  # guess: fainter units may be made of rounding
     offsets=3.0,  # guess; trained_kinked, rows "torch float32"
-    pairs=8.0,  # guess; black_box_kinked_coarse, rows "noise": 5.9 in networks without pairs
+    pairs=8.0,  # guess; black_box_kinked_coarse, rows "noise": up to 5.0 in networks without pairs
 )
 # Inside bounds, or the range of a link, a ray is short, and an answer may have lost digits.
 KINKS_WITHIN = replace(KINKED_UNITS, error_bound=1e-6)  # what trained_kinked counts as wrong; six standard errors

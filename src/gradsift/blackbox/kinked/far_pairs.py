@@ -59,7 +59,7 @@ def look_for_far_pairs(polished: Polished, ledger: Ledger, rng: np.random.Genera
             error = np.hypot(np.sqrt(6) * net.grain.sd, 2 * found.argument_errors(aside[None])[0, 1 + unit])
             worst, n = max(worst, miss / float(error)), n + 3
             widest = max(widest, step / float(np.linalg.norm(aside)))
-    return FarPairs(worst, n, float(np.degrees(widest / _shortfall(len(net.g), FAR_PAIRS.directions))))
+    return FarPairs(worst, n, float(np.degrees(np.arctan(widest / _shortfall(len(net.g), FAR_PAIRS.directions)))))
 
 
 def blind_on_path(found: Found) -> float:
@@ -69,7 +69,7 @@ def blind_on_path(found: Found) -> float:
     lengths = np.linalg.norm(net.jumps, axis=1)
     distances = FAR_PAIRS.on_path * net.grain.sd / lengths
     widest = float((distances / np.linalg.norm(found.far_points, axis=1)).max(initial=0.0))
-    return float(np.degrees(widest / _shortfall(len(net.g), 1)))
+    return float(np.degrees(np.arctan(widest / _shortfall(len(net.g), 1))))
 
 
 def _far_along(found: Found, unit: int, step: float, rng: np.random.Generator) -> Floats:

@@ -122,7 +122,7 @@ class _Opening:
         if not reach.grows:
             raise WrongFamily(
                 f"Far out the function is constant in two opposite directions ({self.ledger.n_queries} queries): it "
-                f"has no {self.shape.name} units but such as cancel in pairs, or it has sigmoids or rules; try "
+                f"has no {self.shape.name} units, but sigmoids or rules, or its units cancel in pairs; try "
                 "activation='tanh' or 'auto'.",
                 "tanh",
             )

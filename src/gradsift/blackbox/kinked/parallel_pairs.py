@@ -11,7 +11,7 @@ from scipy.optimize import minimize
 
 from ...checking import Floats
 from .kink_net import KinkNet
-from .kinked_policy import PAIRS
+from .kinked_policy import PARALLEL_PAIRS
 from .near_origin import Polished, refitted
 
 __all__ = ["Paired", "split_units"]
@@ -133,7 +133,7 @@ def _refined(polished: Polished, net: KinkNet, unit: int, split: _Split) -> _Spl
         narrower = 1.0 if net.shape.sharp else split.narrower * float(np.exp(logs[2]))
         return split.share + logs[0], split.distance * float(np.exp(logs[1])), narrower
 
-    least, (low, high), (next_, most) = _least(polished), PAIRS.range, PAIRS.opposite_range
+    least, (low, high), (next_, most) = _least(polished), PARALLEL_PAIRS.range, PARALLEL_PAIRS.opposite_range
 
     def loss(logs: Floats) -> float:
         share, distance, _ = split_at(logs)
@@ -142,10 +142,10 @@ def _refined(polished: Polished, net: KinkNet, unit: int, split: _Split) -> _Spl
         return -float(projected.gains(*(np.array([value]) for value in split_at(logs)))[0])
 
     start = np.zeros((4, 3))
-    start[1:] = np.diag(PAIRS.simplex)
+    start[1:] = np.diag(PARALLEL_PAIRS.simplex)
     best = minimize(
         loss, np.zeros(3), method="Nelder-Mead",
-        options={"initial_simplex": start, "maxfev": PAIRS.most_steps, "fatol": PAIRS.enough},
+        options={"initial_simplex": start, "maxfev": PARALLEL_PAIRS.most_steps, "fatol": PARALLEL_PAIRS.enough},
     )  # fmt: skip
     share, distance, narrower = split_at(best.x)
     return _Split(share, distance, narrower, -float(best.fun)) if -best.fun > split.gain else split
@@ -153,15 +153,17 @@ def _refined(polished: Polished, net: KinkNet, unit: int, split: _Split) -> _Spl
 
 def _least(polished: Polished) -> float:
     """Return the least distance of two kinks, times the jump."""
-    return PAIRS.least * float(polished.noise.min())
+    return PARALLEL_PAIRS.least * float(polished.noise.min())
 
 
 def _grid(net: KinkNet, arguments: Floats, least: float) -> tuple[Floats, Floats, Floats]:
     """Return shares, distances and widths, each (m,): pairs of the same sign, and of opposite ones to both sides."""
-    sizes = np.geomspace(least, max(2 * least, PAIRS.most * float(np.median(np.abs(arguments)))), PAIRS.distances)
-    widths = np.ones(1) if net.shape.sharp else np.array(PAIRS.narrower)
-    same = np.meshgrid(PAIRS.shares, sizes, widths, indexing="ij")
-    opposite = np.meshgrid(PAIRS.opposite, np.concatenate([-sizes, sizes]), widths, indexing="ij")
+    sizes = np.geomspace(
+        least, max(2 * least, PARALLEL_PAIRS.most * float(np.median(np.abs(arguments)))), PARALLEL_PAIRS.distances
+    )
+    widths = np.ones(1) if net.shape.sharp else np.array(PARALLEL_PAIRS.narrower)
+    same = np.meshgrid(PARALLEL_PAIRS.shares, sizes, widths, indexing="ij")
+    opposite = np.meshgrid(PARALLEL_PAIRS.opposite, np.concatenate([-sizes, sizes]), widths, indexing="ij")
     shares, distances, narrower = (np.concatenate([a.ravel(), b.ravel()]) for a, b in zip(same, opposite))
     return shares, distances, narrower
 
