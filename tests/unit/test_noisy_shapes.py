@@ -94,3 +94,15 @@ def test_a_check_calls_another_activation_worse_only_where_a_claim_would_not_cal
     both = imperfect.activation("erf", 6.0, NOISY, ("hard tanh",), offered=False)
     assert "erf or hard tanh" in both.says
     assert "activation=" not in both.advice
+
+
+def test_a_claim_names_every_shape_that_the_answers_do_not_tell_from_the_one_assumed():
+    rng = np.random.default_rng([1077, 16, 4, 2, 50])
+    truth = inner(4, 2, rng)
+
+    def function(X):
+        z = truth.arguments(X)
+        return hard_tanh(z) @ truth.weights + truth.intercept + 0.05 * rng.standard_normal(len(X))
+
+    found = gs.recover(gs.Oracle(function, 4, max_queries=40000), activation="tanh", random_state=16)
+    assert "hard tanh or erf units with other slopes would explain the answers as well" in found.verdict

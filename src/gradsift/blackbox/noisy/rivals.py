@@ -37,12 +37,14 @@ HARD_TANH = Activation(
 class Rival(NamedTuple):
     """Another shape, by how many nats it explains the answers better than the one assumed, and what is as good.
 
-    `beside` holds the names of all shapes that answers cannot tell from it.
+    `beside` holds the names of all shapes that answers cannot tell from it, `untold` those of all shapes that they
+    cannot tell from the one assumed.
     """
 
     name: str
     gain: float
     beside: tuple[str, ...] = ()
+    untold: tuple[str, ...] = ()
 
     @property
     def offered(self) -> bool:
@@ -81,7 +83,8 @@ def best_rival(belief: Belief, asker: Asker) -> Rival:
         gains[name] = here - noise.loss(y - other.residuals, y) + 0.5 * noise.price(len(y)) * n_unknowns
     best = max(gains, key=lambda name: gains[name])
     beside = (name for name, gain in gains.items() if name != best and gain > gains[best] - NOISY.activation)
-    return Rival(best, float(gains[best]), tuple(beside))
+    untold = (name for name in sorted(gains, key=lambda name: -gains[name]) if gains[name] >= -NOISY.activation)
+    return Rival(best, float(gains[best]), tuple(beside), tuple(untold))
 
 
 def _shapes(own: Activation) -> list[tuple[str, Activation]]:

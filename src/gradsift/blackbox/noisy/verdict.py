@@ -112,9 +112,9 @@ def judge(fitted: Fitted, cones: Floats, evidence: Evidence, predictions: Floats
 
 def _undecided(evidence: Evidence) -> str:
     """Say that the answers cannot tell two activations apart, if so."""
-    if evidence.shape is None or evidence.shape.rival.gain < -NOISY.activation:
+    if evidence.shape is None or not evidence.shape.rival.untold:
         return ""
-    return f"; {evidence.shape.rival.name} units with other slopes would explain the answers as well"
+    return f"; {' or '.join(evidence.shape.rival.untold)} units with other slopes would explain the answers as well"
 
 
 def _no_other_unit(test: CircleTest | None, fitted: Fitted, limits: UnitLimits, reached: float) -> list[Check]:
