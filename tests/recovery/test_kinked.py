@@ -117,7 +117,7 @@ def test_two_hidden_layers_are_refused(activation):
 def test_tanh_units_declared_as_relu_are_refused_in_few_queries():
     f, *_ = teacher("tanh", 10, 4, seed=9)
     oracle = gs.Oracle(f, 10)
-    with pytest.raises(gs.errors.NotIdentifiable, match="no relu units but such as cancel in pairs"):
+    with pytest.raises(gs.errors.NotIdentifiable, match="no relu units, but sigmoids"):
         gs.recover(oracle, activation="relu", random_state=0)
     assert oracle.n_queries < 25
     with_line = gs.Oracle(lambda X: f(X) + X @ np.arange(10.0), 10)
