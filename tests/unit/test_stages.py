@@ -73,6 +73,11 @@ def test_a_unit_made_two_is_sharpened_and_doubted_again():
     assert names[names.index("beside planes") :][:4] == ["beside planes", "sharpen", "look when sharp", "beside planes"]
 
 
+def test_a_unit_that_sharp_ones_do_not_need_is_dropped_and_the_rest_is_looked_at_again():
+    names = path(ADDITIVE_STAGES, {"read steps": [REFUTED], "beside planes": [REFUTED]})
+    assert names[names.index("beside planes") :][:3] == ["beside planes", "look when sharp", "beside planes"]
+
+
 def test_units_that_were_read_need_no_student():
     names = path(ADDITIVE_STAGES, {})
     assert names[:3] == ["read steps", "sharpen what was read", "look at what was read"]

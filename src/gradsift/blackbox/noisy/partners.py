@@ -28,7 +28,7 @@ from .beside_planes import (
 )
 from .escape import mend
 from .halves import Suspicion, halved
-from .refit import least_noise, refit
+from .refit import least_noise, refit, thin_out
 from .sharpening import pull_levers
 from .tuning import BESIDE
 
@@ -78,6 +78,9 @@ def look_beside_planes(belief: Belief, asker: Asker) -> tuple[Belief, Outcome]:
     """
     if asker.n_features < 2:
         return belief, Outcome.STANDS
+    leaner = thin_out(belief.with_study(least=0), asker)  # what circles about rough units have shown counts no more
+    if leaner.known.n_units < belief.known.n_units:
+        return replace(leaner, another=None), Outcome.REFUTED
     belief = _sharp_enough(belief, asker)
     heard = _ask(belief, asker)
     test = _weighed(belief, asker, heard)

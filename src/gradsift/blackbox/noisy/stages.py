@@ -51,7 +51,9 @@ ADDITIVE_STAGES: Stages = {  # noise, rounding, single precision
     "look": Stage(look, {_STANDS: "sharpen", **_LEARN_MORE}),
     "sharpen": Stage(sharpen, _any("look when sharp")),
     "look when sharp": Stage(look_when_sharp, {_STANDS: "beside planes", **_LEARN_MORE}),
-    "beside planes": Stage(look_beside_planes, {_STANDS: "question noise", _MISSING: "sharpen"}),
+    "beside planes": Stage(
+        look_beside_planes, {_STANDS: "question noise", _MISSING: "sharpen", _REFUTED: "look when sharp"}
+    ),
     "learn more": Stage(learn_more, {_REFUTED: "learn", _IMPATIENT: "sharpen anyway"}),
     "sharpen anyway": Stage(sharpen, _any("question noise")),
     "question noise": Stage(question_noise, {_STANDS: "take all in"}),
