@@ -113,8 +113,8 @@ def run_gaussian(task: tuple[Any, ...]) -> dict[str, Any]:
 
 
 def parallel_tanh(rng: np.random.Generator) -> tuple[Callable[[Any], Any], int, str | None]:
-    """Two parallel tanh units and another."""
-    shift = rng.uniform(0.7, 1.3)
+    """Two parallel tanh units, offsets 1.6 to 2.6 apart, and another; noise hides closer ones, and sentences say so."""
+    shift = rng.uniform(0.8, 1.3)
 
     def f(X: Any) -> Any:
         return (

@@ -64,7 +64,8 @@ def test_every_stage_is_reached_and_every_way_ends(table):
 def test_noise_that_nothing_speaks_against_goes_straight_through():
     assert path(ADDITIVE_STAGES, {"read steps": [REFUTED]}) == [
         "read steps", "scale", "learn", "rough levers", "look at replies", "look", "sharpen", "look when sharp",
-        "beside planes", "question noise", "take all in", "last look at replies", "parameters", "uneven noise",
+        "beside planes", "profiles", "question noise", "take all in", "last look at replies", "parameters",
+        "uneven noise",
     ]  # fmt: skip
 
 

@@ -27,6 +27,7 @@ __all__ = [
     "labels_by_chance",
     "misfit",
     "one_more_unit",
+    "parallel_pair",
     "parallel_pairs",
     "rounded_kinks",
     "shape",
@@ -141,6 +142,16 @@ def shape(found: OddBend, name: str, limits: NoisyLimits) -> Check:
         f"the answers bend across {where} otherwise than {name} units do (p = {found.p_value:.1g})",
         "The units may be of an activation that is not known here, or nearly parallel ones taken for one: use the "
         "network as an approximation.",
+    )  # fmt: skip
+
+
+def parallel_pair(name: str, gain: float, limits: NoisyLimits) -> Check:
+    """Whether two parallel units in the place of one explain the answers no better; `gain` in nats."""
+    return make(
+        "parallel pair", gain, "<=", limits.parallel_pair,
+        f"two parallel units in the place of one explain the answers no better ({gain:.1f} nats)",
+        f"two parallel {name} units in the place of one explain the answers better, by {gain:.1f} nats",
+        "Average answers inside the oracle: less noise tells two parallel units from one of another activation.",
     )  # fmt: skip
 
 

@@ -147,6 +147,7 @@ class NoisyLimits(UnitLimits):
     independent: float  # level of the test that consecutive residuals are not alike
     even_noise: float  # level of the test that the size of residuals does not depend on the function
     activation: float  # nats by which another activation may explain the answers better
+    parallel_pair: float  # nats that two parallel units in the place of one may gain
     shape: float  # level of the test that residuals do not depend on the units' own arguments
 
 
@@ -186,6 +187,7 @@ NOISY = NoisyLimits(
     independent=0.001,  # a level
     even_noise=0.001,  # a level
     activation=3.0,  # guess; hostile_boxes, rows "erf with noise called tanh", "hard tanh, noise .05" and "noise"
+    parallel_pair=7.0,  # BIC's price of three numbers; black_box_pairs, "parallel tanh"
     shape=0.001,  # a level
 )
 

@@ -1,4 +1,4 @@
-"""A stage that doubts: is every unit one, or does it stand for two nearly parallel ones?"""
+"""Stages that doubt: is every unit one, or does it stand for two parallel or nearly parallel ones?"""
 
 from __future__ import annotations
 
@@ -28,11 +28,13 @@ from .beside_planes import (
 )
 from .escape import mend
 from .halves import Suspicion, halved
-from .refit import least_noise, refit, thin_out
+from .informative import informative_points
+from .refit import least_noise, look_wider, refit, thin_out, widened
+from .rivals import best_rivals
 from .sharpening import pull_levers
-from .tuning import BESIDE
+from .tuning import BESIDE, PROFILES
 
-__all__ = ["look_beside_planes"]
+__all__ = ["look_at_profiles", "look_beside_planes"]
 
 
 class _Heard(NamedTuple):
@@ -89,6 +91,25 @@ def look_beside_planes(belief: Belief, asker: Asker) -> tuple[Belief, Outcome]:
     if test.suspect is None or n_alarms == BESIDE.most_alarms:
         return belief, Outcome.STANDS
     return _refit_suspect(belief, asker, heard.joined(_locate(belief, asker, heard, test.suspect)), test.suspect)
+
+
+def look_at_profiles(belief: Belief, asker: Asker) -> tuple[Belief, Outcome]:
+    """Ask on the slopes of all units at once while two parallel units in the place of one might explain the answers.
+
+    No answer far out tells them from one. Where they explain the answers better they take its place.
+    """
+    for _ in range(PROFILES.most_rounds if asker.noisy and asker.n_features > 1 else 0):
+        joint = belief.known
+        if best_rivals(belief, asker)[1].gain < PROFILES.doubt + np.log(joint.n_units):  # the best of as many by chance
+            break
+        points = informative_points(joint.fitted.theta, belief.radius, PROFILES.n_points, asker.g, asker.rng)
+        asked = asker.ask(points, "profiles")
+        belief = refit(belief.with_rows(used=np.concatenate([belief.rows.used, asked.rows])), asker)
+        wider = look_wider(belief, asker)
+        n_lessons = belief.study.n_lessons + 1
+        if wider is not None and n_lessons <= asker.policy.learning.most_lessons:
+            return widened(replace(belief.with_study(n_lessons=n_lessons), wider=wider), asker), Outcome.MISSING_UNIT
+    return belief, Outcome.STANDS
 
 
 def _locate(belief: Belief, asker: Asker, heard: _Heard, unit: int) -> _Heard:
@@ -243,16 +264,23 @@ def _shown(fitted: Fitted, heard: _Heard, asker: Asker, unit: int) -> Suspicion:
 
 def _sharp_enough(belief: Belief, asker: Asker) -> Belief:
     """Pull levers where directions are so uncertain that partners at a wide angle would not show."""
-    fitted, cones = belief.known.settled, belief.known.cones()
-    k, d = fitted.theta.A.shape
     per_noise, least, most = asker.policy.another.blind
-    wanted = float(np.clip(per_noise * belief.variance.sd / np.abs(fitted.theta.u).min(), least, most))
-    accuracy = np.inf
-    for unit in range(k):
-        sides = no_sides(k, d)
-        for _ in range(_n_pairs(asker, len(_groups(k, d, asker.rng)))):
-            sides = sides.joined(sides_of(fitted, np.array([unit]), belief.widening.stop, asker.rng))
-        blind = _blind_beside(fitted, unit, sides, asker.rng)
-        if wanted < blind < np.pi / 2:
-            accuracy = min(accuracy, float(cones[unit]) * wanted / blind)
-    return pull_levers(belief, asker, accuracy)[0] if np.isfinite(accuracy) else belief
+    for _ in range(BESIDE.most_sharpenings):
+        fitted, cones = belief.known.settled, belief.known.cones()
+        wanted = float(np.clip(per_noise * belief.variance.sd / np.abs(fitted.theta.u).min(), least, most))
+        shares = wanted / np.array([_foreseen_blindness(belief, asker, unit) for unit in range(len(cones))])
+        if (shares >= 1).all():
+            break
+        sharper = np.maximum(shares, BESIDE.sharper) * cones
+        belief = pull_levers(belief, asker, float(sharper[shares < 1].min()))[0]
+    return belief
+
+
+def _foreseen_blindness(belief: Belief, asker: Asker, unit: int) -> float:
+    """Return the blind angle beside a unit that the next pairs of inputs would leave, in radians; asks nobody."""
+    fitted = belief.known.settled
+    k, d = fitted.theta.A.shape
+    sides = no_sides(k, d)
+    for _ in range(_n_pairs(asker, len(_groups(k, d, asker.rng)))):
+        sides = sides.joined(sides_of(fitted, np.array([unit]), belief.widening.stop, asker.rng))
+    return _blind_beside(fitted, unit, sides, asker.rng)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -19,13 +20,15 @@ from .asker import Asker
 from .belief import Belief
 from .thinning import simpler
 
-__all__ = ["ComparedShape", "Rival", "best_rival", "odd_bend", "shape_of"]
+__all__ = ["ComparedShape", "Rival", "best_rivals", "gain_of_pair", "odd_bend", "shape_of"]
 
 _HEIGHTS = (
     0.5,
     0.8,
 )  # shares of the limit at which shapes agree before they are fitted: kinks have several optima; guess
 _SEEN = 1e-3  # of a column's length: what is left of it beside the Jacobian, and is more than rounding; guess
+_PAIR_SHARES = (0.25, 0.4, 0.6, 0.75)  # weights of the second of two parallel units over their sum; guess
+_PAIR_GAPS = (1.0, 1.5, 2.0, 3.0)  # between their offsets; black_box_pairs, "parallel tanh"
 
 # A shape that boxes have and the library does not: its units have no tails, so that answers far out cannot tell it.
 HARD_TANH = Activation(
@@ -53,10 +56,11 @@ class Rival(NamedTuple):
 
 
 class ComparedShape(NamedTuple):
-    """The activation assumed, the best other one, and a test that names no other one."""
+    """The activation assumed, the best other one, the best with a parallel pair, and a test that names no other one."""
 
     name: str
     rival: Rival
+    paired: Rival
     bend: OddBend
 
 
@@ -64,27 +68,53 @@ def shape_of(belief: Belief, asker: Asker) -> ComparedShape:
     """Compare the shape of the units with others; no queries."""
     joint = belief.known
     bend = odd_bend(joint.fitted, joint.replies.X, joint.noise, asker.g)
-    return ComparedShape(asker.link.activation.name, best_rival(belief, asker), bend)
+    rival, paired = best_rivals(belief, asker)
+    return ComparedShape(asker.link.activation.name, rival, paired, bend)
 
 
-def best_rival(belief: Belief, asker: Asker) -> Rival:
+def best_rivals(belief: Belief, asker: Asker) -> tuple[Rival, Rival]:
     """Fit all rows in use with every other sigmoid; no queries. O(n P^2) flops for P unknowns each.
 
     Likelihoods are compared as they are where the numbers of unknowns are equal; a rival that needs fewer units, as
-    slow tails do, is credited with BIC's price of what it saves.
+    slow tails do, is credited with BIC's price of what it saves. Returns the best other shape, and the best shape of
+    all, the one assumed among them, with a parallel pair in the place of one unit.
     """
     joint = belief.known
     X, y, noise, own = joint.replies.X, joint.replies.y, joint.noise, asker.g
     here = noise.loss(y - joint.fitted.residuals, y)
-    gains = {}
+    gains, pairs = {}, {asker.link.activation.name: gain_of_pair(joint.fitted, X, noise, own)}
     for name, g in _shapes(own):
         other = _fitted_alike(joint.fitted, own, g, X, y, noise)
         n_unknowns = len(joint.fitted.information) - len(other.information)
         gains[name] = here - noise.loss(y - other.residuals, y) + 0.5 * noise.price(len(y)) * n_unknowns
-    best = max(gains, key=lambda name: gains[name])
+        if name in {link.activation.name for link in with_plateaus()}:
+            pairs[name] = gains[name] + gain_of_pair(other, X, noise, g)
+    best, paired = (max(found, key=lambda name: found[name]) for found in (gains, pairs))
     beside = (name for name, gain in gains.items() if name != best and gain > gains[best] - NOISY.activation)
-    untold = (name for name in sorted(gains, key=lambda name: -gains[name]) if gains[name] >= -NOISY.activation)
-    return Rival(best, float(gains[best]), tuple(beside), tuple(untold))
+    return Rival(best, float(gains[best]), tuple(beside)), Rival(paired, float(pairs[paired]))
+
+
+def gain_of_pair(fitted: Fitted, X: Floats, noise: Noise, g: Activation) -> float:
+    """Return the nats that two parallel units in the place of one gain, to first order, for the best such pair.
+
+    A pair changes the values by D; what the Jacobian does not explain of it, d, lowers the loss by ``(d'r)^2 / 2 d'd``
+    for residuals r in units of the noise. Shares and gaps are tried on a grid; steeper halves keep the height.
+    """
+    spread = noise.sd * noise.relative * np.ones(len(X))
+    basis = _explained(fitted, X, spread, g)
+    residuals = fitted.residuals / spread
+    residuals = residuals - basis @ (basis.T @ residuals)
+    best = 0.0
+    for z, u in zip((X @ fitted.theta.A.T + fitted.theta.b).T, fitted.theta.u):
+        for share, gap in product(_PAIR_SHARES, _PAIR_GAPS):
+            steep = 1 + share * (1 - share) * gap**2
+            pair = (1 - share) * g.value(steep * z + share * gap) + share * g.value(steep * z - (1 - share) * gap)
+            change = u * (pair - g.value(z)) / spread
+            left = change - basis @ (basis.T @ change)
+            square = float(left @ left)
+            if square > (_SEEN * float(np.linalg.norm(change))) ** 2:
+                best = max(best, max(float(left @ residuals), 0.0) ** 2 / (2 * square))
+    return best
 
 
 def _shapes(own: Activation) -> list[tuple[str, Activation]]:
@@ -113,6 +143,13 @@ def _argument_at(share: float, g: Activation) -> float:
     return float(g.invert(np.array([share * g.high]))[0])
 
 
+def _explained(fitted: Fitted, X: Floats, spread: Floats, g: Activation) -> Floats:
+    """Return an orthonormal basis of what the parameters explain of answers in units of their noise, (n, P)."""
+    J = value_jacobian(fitted.theta, X, g) / spread[:, None]
+    left, singular, _ = np.linalg.svd(J / np.maximum(np.linalg.norm(J, axis=0), 1e-300), full_matrices=False)
+    return np.asarray(left[:, singular > 1e-8 * singular[0]])
+
+
 def odd_bend(fitted: Fitted, X: Floats, noise: Noise, g: Activation) -> OddBend:
     """Test whether residuals depend on the units' own arguments as no unit of this shape explains.
 
@@ -123,9 +160,7 @@ def odd_bend(fitted: Fitted, X: Floats, noise: Noise, g: Activation) -> OddBend:
     spread = noise.sd * noise.relative * np.ones(len(X))
     v = g.value(X @ fitted.theta.A.T + fitted.theta.b) / g.high  # (n, k)
     bumps = np.stack([(1 - v**2) * v**power for power in (1, 2, 3)])  # (3, n, k)
-    J = value_jacobian(fitted.theta, X, g) / spread[:, None]
-    left, singular, _ = np.linalg.svd(J / np.maximum(np.linalg.norm(J, axis=0), 1e-300), full_matrices=False)
-    explained = left[:, singular > 1e-8 * singular[0]]
+    explained = _explained(fitted, X, spread, g)
     residuals = fitted.residuals / spread
     residuals = residuals - explained @ (explained.T @ residuals)
 

@@ -13,7 +13,7 @@ from .belief import Belief, Outcome
 from .finishing import allow_for_uneven_noise, measure_parameters, question_noise, take_all_in
 from .learning import learn, learn_more, look_at_scale, read_steps
 from .looking import look, look_at_full_weight, look_at_replies, look_if_changed, look_when_sharp
-from .partners import look_beside_planes
+from .partners import look_at_profiles, look_beside_planes
 from .sharpening import pull_rough_levers, sharpen, sharpen_by_labels
 
 __all__ = ["ADDITIVE_STAGES", "END", "LABEL_STAGES", "Stage", "Stages", "walk"]
@@ -51,9 +51,8 @@ ADDITIVE_STAGES: Stages = {  # noise, rounding, single precision
     "look": Stage(look, {_STANDS: "sharpen", **_LEARN_MORE}),
     "sharpen": Stage(sharpen, _any("look when sharp")),
     "look when sharp": Stage(look_when_sharp, {_STANDS: "beside planes", **_LEARN_MORE}),
-    "beside planes": Stage(
-        look_beside_planes, {_STANDS: "question noise", _MISSING: "sharpen", _REFUTED: "look when sharp"}
-    ),
+    "beside planes": Stage(look_beside_planes, {_STANDS: "profiles", _MISSING: "sharpen", _REFUTED: "look when sharp"}),
+    "profiles": Stage(look_at_profiles, {_STANDS: "question noise", _MISSING: "sharpen"}),
     "learn more": Stage(learn_more, {_REFUTED: "learn", _IMPATIENT: "sharpen anyway"}),
     "sharpen anyway": Stage(sharpen, _any("question noise")),
     "question noise": Stage(question_noise, {_STANDS: "take all in"}),

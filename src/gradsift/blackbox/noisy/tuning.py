@@ -165,6 +165,8 @@ class BesideTuning:
     n_pairs: tuple[int, int, int] = (4, 8, 12)  # at least, for up to 5 and 10 inputs and for more; guess
     most_rounds: int = 12  # of further directions, and of directions in doubt that are asked again; guess
     most_alarms: int = 6  # guess
+    most_sharpenings: int = 3  # rounds of levers for the sake of this test; guess
+    sharper: float = 0.3  # least cone that one of them aims at, over the one before; guess
     certain: float = 0.99  # share of the partners at the blind angle that show
     sampled: int = 2000  # of their directions; guess
 
@@ -181,6 +183,15 @@ class HalvesTuning:
     farther: float = 4.0  # distance of far inputs over the one before; guess
     least_weight: float = 0.15  # of the smaller half over the unit; guess
     slopes: float = 4.0  # of a half over the unit's, at most, and its inverse at least; guess
+
+
+@dataclass(frozen=True)
+class ProfileTuning:
+    """Parallel units on the slopes of what they are taken for."""
+
+    doubt: float = 3.0  # nats that a pair in the place of any unit gains, from which answers are asked there; guess
+    n_points: int = 32  # in one round; black_box_pairs, "parallel tanh"
+    most_rounds: int = 3  # guess
 
 
 @dataclass(frozen=True)
@@ -257,6 +268,7 @@ SHARPENING = SharpeningTuning()
 FAR_CIRCLES = FarCircleTuning()
 BESIDE = BesideTuning()
 HALVES = HalvesTuning()
+PROFILES = ProfileTuning()
 SPLIT_POWER = SplitPowerTuning()
 AGREEMENT = AgreementTuning()
 ESCAPE = EscapeTuning()

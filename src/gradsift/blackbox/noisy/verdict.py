@@ -89,8 +89,10 @@ def judge(fitted: Fitted, cones: Floats, evidence: Evidence, predictions: Floats
     if evidence.mean is not None:
         checks += [imperfect.label_link(evidence.mean, LABELS), imperfect.known_mean(evidence.mean, LABELS, widest)]
     if evidence.shape is not None:
-        name, rival, bend = evidence.shape
-        checks.append(imperfect.activation(rival.name, rival.gain, NOISY, rival.beside, rival.offered))
+        name, rival, paired, bend = evidence.shape
+        pair = imperfect.parallel_pair(paired.name, paired.gain, NOISY)
+        instead = pair.advice if paired.gain > rival.gain - NOISY.activation else ""
+        checks += [pair, imperfect.activation(rival.name, rival.gain, NOISY, rival.beside, rival.offered, instead)]
         checks.append(imperfect.shape(bend, name, NOISY))
         checks += more if shape_first else []
     if not labels:
@@ -101,7 +103,7 @@ def judge(fitted: Fitted, cones: Floats, evidence: Evidence, predictions: Floats
         unseen = f"a further unit with a weight above {evidence.test.level:.2g} would have shown"
     if evidence.blind:
         second = ", unless" if evidence.test is not None else "; a second unit would not have shown"
-        unseen += f"{second} within {evidence.blind_angle:.2g} degrees of a found one"
+        unseen += f"{second} within {evidence.blind_angle:.2g} degrees of a found one or parallel to it"
     return Verdict(
         tuple(checks),
         found=f"{parts} fitted",
