@@ -13,6 +13,10 @@ SMALL = {
         ["--runs", "1", "--cells", "box 5 k3d10", "paper", "--paper-limit", "50000"],
         "the paper's value oracle",
     ),
+    "black_box_pairs": (
+        ["--tuning", "--runs", "1", "--parts", "pairs", "--angles", "20", "--noises", "0.03", "--sizes", "4"],
+        "tanh sd 0.03 d 4",
+    ),
     "black_box_deep": (["--rows", "random", "--share", "0.001", "--first", "1"], "exact_and_certified"),
     "black_box_kinked": (["--nets", "0.01", "--largest", "60", "--cells", "exact", "large", "within"], "within 1e-8"),
     "black_box_kinked_coarse": (
