@@ -98,6 +98,7 @@ SIDES = [
     (lambda x: imperfect.weight_shown(x, 0.5, NOISY), 0.4, 0.41),
     (lambda x: imperfect.weight_shown(x, 0.5, LABELS), 0.4, 0.41),
     (lambda x: imperfect.single_units(x, 1, NOISY), 9.2, 9.3),
+    (lambda x: imperfect.parallel_pair("tanh", x, NOISY), 7.0, 7.1),
     (lambda n: imperfect.cancelling_pair(imperfect.Cancelling(n, 0.5, 0.1), NOISY), 8, 7),
     (lambda x: imperfect.cancelling_pair(imperfect.Cancelling(50, 0.8, x), NOISY), 0.2, 0.21),
     (imperfect.strays, 0, 1),
@@ -461,8 +462,8 @@ def test_every_kind_of_run_rests_on_the_checks_that_its_method_names(found):
     assert names["box"] == [*expected[:3], fresh]
     assert names["noise"] == [
         "finished", "another unit", "weight shown", "single units", "cancelling pair", "strays", "one more unit",
-        "switching", "noise tails", "noise drift", "noise correlation", "even noise", "activation", "shape", "misfit",
-        fresh,
+        "switching", "noise tails", "noise drift", "noise correlation", "even noise", "parallel pair", "activation",
+        "shape", "misfit", fresh,
     ]  # fmt: skip
     assert names["table"] == [
         "rows per parameter", "separation", "finite slopes", "simpler models", "directions", "faint weights", "overlap",

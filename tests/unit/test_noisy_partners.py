@@ -11,6 +11,7 @@ import gradsift as gs
 from gradsift.activations import get_activation
 from gradsift.blackbox.noisy.beside_planes import blind_angle, least_partner, log_ratios, sides_of
 from gradsift.blackbox.noisy.halves import Suspicion, halved
+from gradsift.blackbox.noisy.rivals import gain_of_pair
 from gradsift.blackbox.noisy.split_power import least_angle_shown
 from gradsift.blackbox.noisy.tuning import BESIDE
 from gradsift.checks import NOISY
@@ -151,3 +152,33 @@ def test_more_answers_and_less_noise_show_pairs_at_smaller_angles():
         for n, sd in ((150, 0.2), (600, 0.2), (600, 0.02))
     ]
     assert angles[0] > angles[1] > angles[2] > 0
+
+
+def test_a_parallel_pair_gains_where_there_is_one_and_not_where_there_is_none():
+    rng = np.random.default_rng(12)
+    X = rng.standard_normal((300, 3))
+    one = Parameters(np.array([[2.0, 0, 0]]), np.array([1.3]), np.zeros(1), 0.0)
+    two = Parameters(np.array([[2.0, 0, 0], [2.0, 0, 0]]), np.array([0.8, 0.5]), np.array([1.0, -1.0]), 0.0)
+    gains = []
+    for theta in (one, two):
+        y = predict(theta, X, TANH) + SD * rng.standard_normal(len(X))
+        gains.append(gain_of_pair(fit_jointly(one, X, y, Noise(SD), TANH), X, Noise(SD), TANH))
+    assert gains[0] < NOISY.parallel_pair < gains[1]
+
+
+@pytest.mark.parametrize(
+    "seed", range(4)
+)  # with the advice of the time followed, half of these ended with two erf units
+def test_no_family_is_advised_where_a_parallel_pair_explains_the_answers(seed):
+    noise = np.random.default_rng([13, seed])
+
+    def function(X):
+        pair = 0.8 * np.tanh(2 * X[:, 0] + 1) + 0.5 * np.tanh(2 * X[:, 0] - 1)
+        return pair - 0.7 * np.tanh(X[:, 1] + X[:, 2]) + 0.05 * noise.standard_normal(len(X))
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", gs.errors.UncertifiedWarning)
+        for activation in ("tanh", "erf"):
+            found = gs.recover(gs.Oracle(function, 4, max_queries=40_000), activation=activation, random_state=seed)
+            assert found.n_units == 3 or not found.certified
+            assert "Try activation=" not in found.verdict or activation == "erf"

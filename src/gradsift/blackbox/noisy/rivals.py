@@ -91,7 +91,8 @@ def best_rivals(belief: Belief, asker: Asker) -> tuple[Rival, Rival]:
             pairs[name] = gains[name] + gain_of_pair(other, X, noise, g)
     best, paired = (max(found, key=lambda name: found[name]) for found in (gains, pairs))
     beside = (name for name, gain in gains.items() if name != best and gain > gains[best] - NOISY.activation)
-    return Rival(best, float(gains[best]), tuple(beside)), Rival(paired, float(pairs[paired]))
+    untold = (name for name in sorted(gains, key=lambda name: -gains[name]) if gains[name] >= -NOISY.activation)
+    return Rival(best, float(gains[best]), tuple(beside), tuple(untold)), Rival(paired, float(pairs[paired]))
 
 
 def gain_of_pair(fitted: Fitted, X: Floats, noise: Noise, g: Activation) -> float:
