@@ -20,6 +20,7 @@ import multiprocessing
 import re
 import time
 import warnings
+from collections import Counter
 from collections.abc import Callable
 from itertools import product
 from pathlib import Path
@@ -29,7 +30,7 @@ import numpy as np
 from scipy.special import erf
 
 import gradsift as gs
-from record import save
+from record import commit, save
 
 ANGLES, NOISES, SIZES = (3, 5, 10, 15, 20, 25, 30, 40), (0.1, 0.03, 0.01), (4, 10, 20)
 WEIGHTS = {"equal": (0.65, 0.65), "unequal": (0.85, 0.45)}
@@ -273,20 +274,21 @@ def main() -> None:
     parser.add_argument("--tuning", action="store_true", help="other seeds than those reported")
     parser.add_argument("--save", action="store_true", help="write results/black_box_pairs.json")
     options = parser.parse_args()
-    runs, done = [], set()
+    runs, done, here = [], set(), commit()
     if options.kept is not None and options.kept.exists():
         runs = [json.loads(line) for line in options.kept.read_text().splitlines()]
         done = {json.dumps(r["task"]) for r in runs}
     todo = [task for task in tasks(options) if json.dumps(task) not in done]
     with multiprocessing.get_context("spawn").Pool(options.jobs) as pool:
         for task, row in zip(todo, pool.imap(run, todo)):
-            runs.append(row | {"task": task})
+            runs.append(row | {"task": task, "commit": here})
             if options.kept is not None:
                 with options.kept.open("a") as file:
                     file.write(json.dumps(runs[-1]) + "\n")
     figures = show(runs)
     if options.save:
-        save("black_box_pairs", {**figures, "first": options.first, "runs": options.runs})
+        commits = dict(Counter(f"{r['part']} {r.get('family', '')}".strip() + f" at {r['commit']}" for r in runs))
+        save("black_box_pairs", {**figures, "first": options.first, "runs": options.runs, "commits": commits})
 
 
 if __name__ == "__main__":

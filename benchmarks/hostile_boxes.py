@@ -103,12 +103,18 @@ def judged(found: gs.recovery.Recovery, box: Box, oracle: gs.Oracle, rng: np.ran
 
 
 def _other_number(found: gs.recovery.Recovery, truth: gs.SigmoidCombination) -> str:
-    """Say that the number of units is wrong, unless two of the true ones are within the blind angle that was stated."""
+    """Say that the number of units is wrong, unless as many are missing as true ones are within the stated blind angle
+    of others."""
     cosines = np.abs(truth.units @ truth.units.T)
-    closest = np.degrees(np.arccos(np.clip(cosines[np.triu_indices(truth.n_units, 1)], 0, 1)).min(initial=np.pi))
-    if closest <= found.diagnostics.get("blind_angle", 0.0):
+    angles = np.degrees(np.arccos(np.clip(cosines[np.triu_indices(truth.n_units, 1)], 0, 1)))
+    blind = found.blind_angle
+    n_close = int((angles <= blind).sum()) if blind else 0
+    if 0 < truth.n_units - found.n_units <= n_close:
         return ""
-    return f"{found.n_units} units where there are {truth.n_units}, no two closer than {closest:.0f} degrees"
+    return (
+        f"{found.n_units} units where there are {truth.n_units}, the closest {angles.min(initial=180.0):.0f} degrees "
+        f"apart and the stated blind angle {blind:.1f}"
+    )
 
 
 def beyond_99(found: gs.recovery.Recovery, box: Box) -> bool:

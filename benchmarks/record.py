@@ -7,6 +7,7 @@ import hashlib
 import json
 import os
 import platform
+import subprocess
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NoReturn
@@ -35,6 +36,14 @@ def context() -> dict[str, Any]:
         "python": platform.python_version(),
         "versions": {"gradsift": gradsift.__version__, **{p: version(p) for p in packages}},
     }
+
+
+def commit() -> str:
+    """Return the commit that is checked out, shortened; "unknown" outside of a checkout."""
+    asked = subprocess.run(
+        ["git", "-C", str(COMMITTED), "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False
+    )  # fmt: skip
+    return asked.stdout.strip() or "unknown"
 
 
 def write_sealed(path: Path, content: dict[str, Any]) -> Path:

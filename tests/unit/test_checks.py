@@ -99,6 +99,7 @@ SIDES = [
     (lambda x: imperfect.weight_shown(x, 0.5, LABELS), 0.4, 0.41),
     (lambda x: imperfect.single_units(x, 1, NOISY), 9.2, 9.3),
     (lambda x: imperfect.parallel_pair("tanh", x, NOISY), 7.0, 7.1),
+    (lambda x: imperfect.blind_angle(x, NOISY), 45.0, 45.1),
     (lambda n: imperfect.cancelling_pair(imperfect.Cancelling(n, 0.5, 0.1), NOISY), 8, 7),
     (lambda x: imperfect.cancelling_pair(imperfect.Cancelling(50, 0.8, x), NOISY), 0.2, 0.21),
     (imperfect.strays, 0, 1),
@@ -280,7 +281,7 @@ SOUND = Evidence(
     misfit=1.0,
     one_more=0.0,
     n_stray=0,
-    partners=PartnerTest(np.zeros(2), 0.1, None),
+    partners=PartnerTest(np.zeros(2), 0.1, 0.1, None),
 )
 CROSSED = Parameters(np.eye(3)[:2], np.array([0.6, -0.5]), np.zeros(2), 0.0)
 
@@ -300,9 +301,11 @@ def judged(evidence=SOUND, theta=CROSSED, widest=0.05, n=400):
         ("another unit", judged(SOUND._replace(test=None))),
         ("weight shown", judged(SOUND._replace(test=CircleTest(1.0, 0.41, alarm=False)))),
         ("cancelling pair", judged(SOUND._replace(cancelling=imperfect.Cancelling(3, 0.5, 0.1)))),
-        ("single units", judged(SOUND._replace(partners=PartnerTest(np.array([0.0, 12.0]), 0.1, 1)))),
+        ("single units", judged(SOUND._replace(partners=PartnerTest(np.array([0.0, 12.0]), 0.1, 0.1, 1)))),
         ("single units", judged(SOUND._replace(partners=None))),
-        ("single units", judged(SOUND._replace(partners=PartnerTest(np.zeros(3), 0.1, None)))),
+        ("single units", judged(SOUND._replace(partners=PartnerTest(np.zeros(3), 0.1, 0.1, None)))),
+        ("single units", judged(SOUND._replace(partners=PartnerTest(np.zeros(2), np.inf, 0.1, None)))),
+        ("blind angle", judged(SOUND._replace(partners=PartnerTest(np.zeros(2), 0.1, 1.0, None)))),
         ("strays", judged(SOUND._replace(n_stray=1))),
         ("one more unit", judged(SOUND._replace(one_more=20.0))),
         ("misfit", judged(SOUND._replace(misfit=1.5))),
@@ -461,9 +464,9 @@ def test_every_kind_of_run_rests_on_the_checks_that_its_method_names(found):
     assert names["wrong number"] == [*expected, fresh, "number of units"]
     assert names["box"] == [*expected[:3], fresh]
     assert names["noise"] == [
-        "finished", "another unit", "weight shown", "single units", "cancelling pair", "strays", "one more unit",
-        "switching", "noise tails", "noise drift", "noise correlation", "even noise", "parallel pair", "activation",
-        "shape", "misfit", fresh,
+        "finished", "another unit", "weight shown", "single units", "blind angle", "cancelling pair", "strays",
+        "one more unit", "switching", "noise tails", "noise drift", "noise correlation", "even noise", "parallel pair",
+        "activation", "shape", "misfit", fresh,
     ]  # fmt: skip
     assert names["table"] == [
         "rows per parameter", "separation", "finite slopes", "simpler models", "directions", "faint weights", "overlap",

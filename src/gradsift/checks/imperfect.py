@@ -17,6 +17,7 @@ __all__ = [
     "accuracy",
     "activation",
     "another_unit",
+    "blind_angle",
     "cancelling_pair",
     "drift",
     "even_noise",
@@ -149,7 +150,7 @@ def parallel_pair(name: str, gain: float, limits: NoisyLimits) -> Check:
     """Whether two parallel units in the place of one explain the answers no better; `gain` in nats."""
     return make(
         "parallel pair", gain, "<=", limits.parallel_pair,
-        f"two parallel units in the place of one explain the answers no better ({gain:.1f} nats)",
+        f"two parallel units in the place of one explain the answers hardly better ({gain:.1f} nats)",
         f"two parallel {name} units in the place of one explain the answers better, by {gain:.1f} nats",
         "Average answers inside the oracle: less noise tells two parallel units from one of another activation.",
     )  # fmt: skip
@@ -209,6 +210,16 @@ def weight_shown(level: float, in_question: float, limits: UnitLimits, reached: 
         f"a further unit with a weight above {level:.2g} would have shown",
         f"another unit would have shown only with a weight above {level:.2g}",
         f"Ask for a higher accuracy ({_sharper(reached, share)}): of more queries the test for another unit gets more.",
+    )  # fmt: skip
+
+
+def blind_angle(degrees: float, limits: NoisyLimits) -> Check:
+    """Whether a second unit would have shown unless it is close to a found one."""
+    return make(
+        "blind angle", degrees, "<=", limits.blind_angle,
+        f"a second unit beside a found one would have shown from {degrees:.2g} degrees on",
+        f"a second unit would not have shown within {degrees:.2g} degrees of a found one",
+        "Ask for a higher accuracy (accuracy=0.01), or for less noise: average answers inside the oracle.",
     )  # fmt: skip
 
 

@@ -138,6 +138,7 @@ class UnitLimits:
 class NoisyLimits(UnitLimits):
     """For answers with additive noise or rounding, whose residuals can be looked at."""
 
+    blind_angle: float  # degrees
     single_units: float  # log-likelihood ratio of a nearly parallel partner over none
     misfit: float  # mean square of the residuals over the noise's
     few: int  # residuals that are too few for the tests that follow
@@ -178,6 +179,7 @@ NOISY = NoisyLimits(
     cancelling=0.25,  # guess
     carried=8,  # guess; hostile_boxes, rows "one percent garbage" and "opposite pair, noise .1"
     told=0.25,  # guess; hostile_boxes, rows "labels by a majority of seven"
+    blind_angle=45.0,  # guess; black_box_pairs, all rows
     single_units=9.2,  # one in 10,000; black_box_pairs, all rows
     misfit=1.4,  # guess; the same rows
     few=60,  # guess

@@ -167,6 +167,12 @@ class Belief:
         """Return the belief with another state of the student."""
         return replace(self, study=self.study._replace(**changes))  # type: ignore[arg-type]
 
+    def untested(self) -> Belief:
+        """Return the belief without what was asked beside the hyperplanes of other units; alarms are counted on."""
+        if self.partners is None:
+            return self
+        return replace(self, partners=self.partners._replace(log_ratios=np.empty(0)))
+
     def refuted(self, level: float) -> bool:
         """Tell whether the residuals have outgrown the noise of the repeats."""
         joint = self.known

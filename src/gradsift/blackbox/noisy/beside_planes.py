@@ -54,13 +54,15 @@ class Sides(NamedTuple):
 class PartnerTest(NamedTuple):
     """What answers beside all hyperplanes say.
 
-    log_ratios : (k,) largest of each unit: of a partner over none
+    log_ratios : (k,) of a partner of each unit over none; not a number where none could be asked
+    weight : smallest weight of a partner that is ruled out beside every unit
     blind : angle in radians up to which it would not have shown
     suspect : number of the unit with the largest ratio if that is an alarm, else None
     n_alarms : how many there were so far
     """
 
     log_ratios: Floats
+    weight: float
     blind: float
     suspect: int | None
     n_alarms: int = 0

@@ -9,7 +9,7 @@ import numpy as np
 from ...activations import Activation
 from ...checking import Floats
 from ...fit import Fitted, Parameters, fit_jointly
-from ...fit.moves import merged, with_units
+from ...fit.moves import merged, with_units, without
 from ...geometry import normalize_rows
 from ...likelihood import Noise
 from .tuning import HALVES, THINNING
@@ -65,11 +65,10 @@ def halved(
     ]
     one, neighbour = fitted, _neighbour(theta, unit)
     if neighbour is not None:
-        both = merged(theta, unit, neighbour)
-        at = unit - (neighbour < unit)
-        again = _best(
-            [_Start(theta, HALVES.angles[0]), *_starts(both, at, e, suspicion)], at, suspicion, X, y, noise, g
-        )
+        both, at = merged(theta, unit, neighbour), unit - (neighbour < unit)
+        last = with_units(without(theta, neighbour), theta.A[neighbour], theta.u[neighbour], theta.b[neighbour])
+        starts = [_Start(last, HALVES.angles[0]), *_starts(both, at, e, suspicion)]
+        again = _best(starts, at, suspicion, X, y, noise, g)
         one = min(one, again, key=lambda fit: fit.loss)
     two = _best(_starts(theta, unit, e, suspicion), unit, suspicion, X, y, noise, g)
     price = theta.layout.per_unit * noise.price(len(y)) + THINNING.margin

@@ -137,8 +137,10 @@ def blind_angle_of(belief: Belief, asker: Asker) -> float:
 
     As asked beside the hyperplanes; elsewhere as the information of all answers tells.
     """
-    if belief.partners is not None or asker.n_features < 2:
-        return 0.0 if belief.partners is None else belief.partners.blind
+    if asker.n_features < 2:
+        return float(np.pi / 2)  # all units are parallel
+    if belief.partners is not None:
+        return belief.partners.blind
     joint = belief.known
     return least_angle_shown(joint.fitted, joint.replies.X, joint.noise, asker.g, asker.rng)
 

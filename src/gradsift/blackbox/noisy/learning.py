@@ -126,7 +126,7 @@ def learn_more(belief: Belief, asker: Asker) -> tuple[Belief, Outcome]:
     """Prepare another lesson: more inputs and a larger student, or one more unit where that is known to be missing."""
     policy = asker.policy.learning
     n_lessons = belief.study.n_lessons + 1
-    over = n_lessons == policy.most_lessons
+    over = n_lessons >= policy.most_lessons
     if policy.widens and belief.wider is not None:  # learning would drop the levers
         belief = widened(belief.with_study(n_lessons=n_lessons), asker)
         return belief, Outcome.OUT_OF_PATIENCE if over else Outcome.STANDS
@@ -183,7 +183,7 @@ def _spread(belief: Belief, asker: Asker, lesson: Lesson) -> float:
 
 def _taken(belief: Belief, asker: Asker, lesson: Lesson) -> Belief:
     belief = belief.with_rows(used=belief.rows.near, stray=RowNumbers().stray).with_study(gap=lesson.gap)
-    return thin_out(refit(replace(belief, wider=None), asker, lesson.fitted), asker)
+    return thin_out(refit(replace(belief.untested(), wider=None, read=False), asker, lesson.fitted), asker)
 
 
 def _model(lesson: Lesson, asker: Asker) -> SigmoidCombination:

@@ -88,7 +88,7 @@ def look_beside_planes(belief: Belief, asker: Asker) -> tuple[Belief, Outcome]:
     test = _weighed(belief, asker, heard)
     n_alarms = (0 if belief.partners is None else belief.partners.n_alarms) + (test.suspect is not None)
     belief = replace(belief, partners=test._replace(n_alarms=n_alarms))
-    if test.suspect is None or n_alarms == BESIDE.most_alarms:
+    if test.suspect is None or n_alarms >= BESIDE.most_alarms:
         return belief, Outcome.STANDS
     return _refit_suspect(belief, asker, heard.joined(_locate(belief, asker, heard, test.suspect)), test.suspect)
 
@@ -98,7 +98,7 @@ def look_at_profiles(belief: Belief, asker: Asker) -> tuple[Belief, Outcome]:
 
     No answer far out tells them from one. Where they explain the answers better they take its place.
     """
-    for _ in range(PROFILES.most_rounds if asker.noisy and asker.n_features > 1 else 0):
+    for _ in range(PROFILES.most_rounds if asker.noisy else 0):
         joint = belief.known
         if best_rivals(belief, asker)[1].gain < PROFILES.doubt + np.log(joint.n_units):  # the best of as many by chance
             break
@@ -134,7 +134,7 @@ def _refit_suspect(belief: Belief, asker: Asker, heard: _Heard, unit: int) -> tu
     X, y = asker.X[used], asker.y[used]
     one = mend(fit_jointly(belief.known.fitted.theta, X, y, noise, asker.g), X, y, noise, asker.g)
     best = halved(one, suspicion, X, y, noise, asker.g, asker.rng)
-    return refit(belief, asker, best), Outcome.MISSING_UNIT
+    return refit(replace(belief, another=None), asker, best), Outcome.MISSING_UNIT
 
 
 def _n_pairs(asker: Asker, n_groups: int) -> int:
@@ -187,15 +187,15 @@ def _ask(belief: Belief, asker: Asker) -> _Heard:
     k, d = fitted.theta.A.shape
     n = _n_pairs(asker, len(_groups(k, d, asker.rng)))
     heard = _ask_about(fitted, [group for _ in range(n) for group in _groups(k, d, asker.rng)], belief, asker)
-    for _ in range(BESIDE.most_rounds):
+    for number in range(BESIDE.most_rounds):
         found = [_ratios(fitted, heard, unit, belief, asker) for unit in range(k)]
-        if max(map(_mixed, found)) > NOISY.single_units or not len(heard.rows):
+        if not len(heard.rows) or np.nanmax([_mixed(ratios) for ratios in found]) > NOISY.single_units:
             break
         doubtful = np.unique(np.concatenate([
             heard.sides.of(unit)[ratios.max(axis=(1, 2)) > 0] for unit, ratios in enumerate(found)
         ]))  # fmt: skip
         undecided = np.flatnonzero([ratios[:, 0, 0].sum() > BESIDE.accepted for ratios in found])
-        if len(doubtful):
+        if len(doubtful) and asker.noisy and not (len(undecided) and number % 2):  # rounding is the same when repeated
             again = _answered(asker, heard.sides, doubtful)
             heard = heard._replace(
                 rows=np.concatenate([heard.rows, again.rows]), answers=np.concatenate([heard.answers, again.answers]),
@@ -220,17 +220,29 @@ def _ratios(fitted: Fitted, heard: _Heard, unit: int, belief: Belief, asker: Ask
 
 
 def _mixed(ratios: Floats) -> float:
-    """Return the log of the mean likelihood ratio over all weights of a partner and chances that it shows."""
-    return float(logsumexp(ratios.sum(axis=0)) - np.log(ratios[0].size)) if len(ratios) else 0.0
+    """Return the log of the mean likelihood ratio over all weights of a partner and chances that it shows.
+
+    Not a number without directions.
+    """
+    return float(logsumexp(ratios.sum(axis=0)) - np.log(ratios[0].size)) if len(ratios) else np.nan
 
 
 def _weighed(belief: Belief, asker: Asker, heard: _Heard) -> PartnerTest:
     """Return what the answers say of all units, and how close a partner may be that they do not show."""
     fitted = belief.known.settled
     units = range(belief.known.n_units)
-    ratios = np.array([_mixed(_ratios(fitted, heard, unit, belief, asker)) for unit in units])
+    found = [_ratios(fitted, heard, unit, belief, asker) for unit in units]
+    ratios = np.array([_mixed(own) for own in found])
     blind = max(_blind_beside(fitted, unit, heard.sides, asker.rng) for unit in units)
-    return PartnerTest(ratios, blind, int(np.argmax(ratios)) if ratios.max() > NOISY.single_units else None)
+    weight = max(map(_weight_ruled_out, found, least_partner(fitted.theta.u)))
+    alarm = bool((ratios > NOISY.single_units).any())
+    return PartnerTest(ratios, weight, blind, int(np.nanargmax(ratios)) if alarm else None)
+
+
+def _weight_ruled_out(ratios: Floats, least: float) -> float:
+    """Return the smallest weight of a partner that the answers rule out, infinite if they rule out none."""
+    ruled_out = np.flatnonzero(ratios[:, 0].sum(axis=0) <= BESIDE.accepted)
+    return least * BESIDE.ladder[int(ruled_out[0])] if len(ruled_out) else np.inf
 
 
 def _blind_beside(fitted: Fitted, unit: int, sides: Sides, rng: np.random.Generator) -> float:

@@ -141,4 +141,4 @@ def widened(belief: Belief, asker: Asker) -> Belief:
     """Go on with the wider network; what was tested before it says nothing of it."""
     if belief.wider is None:
         return belief
-    return refit(replace(belief, wider=None, another=None), asker, belief.wider)
+    return refit(replace(belief.untested(), wider=None, another=None), asker, belief.wider)

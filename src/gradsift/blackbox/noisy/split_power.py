@@ -42,6 +42,7 @@ def least_angle_shown(fitted: Fitted, X: Floats, noise: Noise, g: Activation, rn
             change = (1 - SPLIT_POWER.share) * first + SPLIT_POWER.share * second - g.value(along + b)[:, None]
             change *= u * weights[:, None]
             left = change - basis @ (basis.T @ change)
-            shown = np.flatnonzero((left**2).sum(axis=0) > needed)
-            widest = max(widest, float(angles[shown[0]]) if len(shown) else float(angles[-1]))
+            hidden = np.flatnonzero((left**2).sum(axis=0) <= needed)
+            from_there = int(hidden[-1]) + 1 if len(hidden) else 0  # on, all are shown
+            widest = max(widest, float(angles[min(from_there, len(angles) - 1)]))
     return widest

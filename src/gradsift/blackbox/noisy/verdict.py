@@ -100,7 +100,8 @@ def judge(fitted: Fitted, cones: Floats, evidence: Evidence, predictions: Floats
     parts = n_of(len(fitted.theta.u), "unit")
     unseen = "units that are flat inside the box cannot be seen"
     if evidence.test is not None:
-        unseen = f"a further unit with a weight above {evidence.test.level:.2g} would have shown"
+        level = max(evidence.test.level, 0.0 if evidence.partners is None else evidence.partners.weight)
+        unseen = f"a further unit with a weight above {level:.2g} would have shown"
     if evidence.blind:
         second = ", unless" if evidence.test is not None else "; a second unit would not have shown"
         unseen += f"{second} within {evidence.blind_angle:.2g} degrees of a found one or parallel to it"
@@ -129,11 +130,17 @@ def _no_other_unit(test: CircleTest | None, fitted: Fitted, limits: UnitLimits, 
 
 def _single_units(test: PartnerTest | None, fitted: Fitted) -> list[Check]:
     """Return what answers beside all hyperplanes say about units that are two."""
+    u = fitted.theta.u
     if fitted.theta.A.shape[1] < 2:
         return []
-    tested = test is not None and len(test.log_ratios) == len(fitted.theta.u)
-    ratios = test.log_ratios if test is not None and tested else np.array([np.nan])
-    return [imperfect.single_units(float(ratios.max()), int(np.argmax(ratios)) + 1, NOISY)]
+    if test is None or len(test.log_ratios) != len(u) or np.isinf(test.weight):
+        return [imperfect.single_units(np.nan, 0, NOISY)]
+    rank = np.argsort(np.argsort(-np.abs(u), kind="stable"))  # as units are numbered in the end
+    suspect, largest = 1 + int(rank[int(np.argmax(test.log_ratios))]), float(test.log_ratios.max())
+    return [
+        imperfect.single_units(largest, suspect, NOISY),
+        imperfect.blind_angle(float(np.degrees(test.blind)), NOISY),
+    ]
 
 
 def _floor(evidence: Evidence) -> str:
