@@ -92,7 +92,11 @@ def judge(fitted: Fitted, cones: Floats, evidence: Evidence, predictions: Floats
         name, rival, paired, bend = evidence.shape
         pair = imperfect.parallel_pair(paired.name, paired.gain, NOISY)
         instead = pair.advice if paired.gain > rival.gain - NOISY.activation else ""
-        checks += [pair, imperfect.activation(rival.name, rival.gain, NOISY, rival.beside, rival.offered, instead)]
+        family = imperfect.activation(rival.name, rival.gain, NOISY, rival.beside, rival.offered, instead)
+        if shape_first and not family.holds and not instead:
+            checks = [checks[0], family, *checks[1:], pair]  # nothing else is worth following before
+        else:
+            checks += [pair, family]
         checks.append(imperfect.shape(bend, name, NOISY))
         checks += more if shape_first else []
     if not labels:
