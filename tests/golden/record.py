@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import scipy
+from threadpoolctl import threadpool_info
 
 from .cases import CASES, run
 
@@ -22,7 +23,10 @@ RUNS = Path(__file__).with_name("runs.json")
 
 
 def machine() -> dict[str, str]:
-    """Return what decides about last bits: processor, its arithmetic, and the libraries."""
+    """Return what decides about last bits: processor, its arithmetic, and the libraries.
+
+    OpenBLAS chooses its kernels by processor; ``OPENBLAS_CORETYPE`` chooses others.
+    """
     config = np.show_config(mode="dicts")
     simd = ",".join(config["SIMD Extensions"].get("found", []))
     cpu = next((line for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("model name")), "")
@@ -30,6 +34,7 @@ def machine() -> dict[str, str]:
         "processor": f"{platform.machine()} {cpu.partition(':')[2].strip()} {simd}",
         "numpy": np.__version__,
         "scipy": scipy.__version__,
+        "kernels": ",".join(sorted({lib["architecture"] for lib in threadpool_info() if "architecture" in lib})),
     }
 
 
