@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-import warnings
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from scipy.special import expit, softmax
 
 import gradsift as gs
 
-__all__ = ["CASES", "run"]
+__all__ = ["CASES", "Witness", "deep", "kept", "numbers", "teacher", "values"]
 
 
 class Witness:
@@ -39,8 +39,27 @@ def teacher(d: int, k: int, activation: str = "tanh", seed: int = 0, linear: flo
     )  # fmt: skip
 
 
-def values(net: gs.SigmoidCombination) -> Callable[[np.ndarray], np.ndarray]:
-    return lambda x: net.predict(x[None])[0]
+def deep(d: int, widths: tuple[int, ...], seed: int = 0, **options: Any) -> gs.Network:
+    above = len(widths) - 1
+    norms, offsets = [(1.0, 3.0), *[1.5] * above], [1.0, *[0.5] * above]
+    return gs.simulate.random_network(d, widths, row_norms=norms, offsets=offsets, rng=seed, **options)
+
+
+def values(net: gs.SigmoidCombination | gs.Network, link: Callable[[Any], Any] = lambda z: z) -> Callable[[Any], Any]:
+    return lambda x: link(net.predict(x[None])[0])
+
+
+def single(net: gs.Network, activation: Callable[[np.ndarray], np.ndarray]) -> Callable[[np.ndarray], np.ndarray]:
+    """Return a network that calculates in float32 throughout."""
+    *hidden, (last, intercept) = [(W.astype(np.float32), b.astype(np.float32)) for W, b in net.layers]
+
+    def answer(x: np.ndarray) -> np.ndarray:
+        h = x.astype(np.float32)
+        for W, b in hidden:
+            h = activation(W @ h + b)
+        return (last @ h + intercept)[0]
+
+    return answer
 
 
 def noisy(net: gs.SigmoidCombination, sd: Callable[[float], float]) -> Callable[[np.ndarray], float]:
@@ -72,22 +91,48 @@ def outputs(x: np.ndarray) -> np.ndarray:
     return np.array([[1.0, -0.5, 0.3], [0.2, 0.9, -0.7]]) @ hidden + np.array([0.1, -0.4])
 
 
-def box(make: Callable[[], Any], d: int, *, bounds: Any = None, **options: Any) -> Callable[[], Any]:
+def steps(x: np.ndarray) -> float:
+    return float(np.sin(np.round(2 * np.clip(x, -3, 3))).sum())
+
+
+def numbers(*parts: Any) -> list[str]:
+    """Return arrays as one list that JSON keeps to the last bit."""
+    return [value.hex() for value in np.concatenate([np.ravel(part) for part in parts]).astype(float).tolist()]
+
+
+def kept(found: Any, witness: Witness | None) -> dict[str, Any]:
+    """Return what must stay the same of a recovery, or of the exception that refuses it."""
+    asked = {"asked": None if witness is None else witness.digest.hexdigest()}
+    if isinstance(found, Exception):
+        says = {"error": type(found).__name__, "verdict": str(found), "n_queries": witness.n_rows}
+        return {"certified": False, **says, **asked, "activation": None, "widths": [], "models": [], "layers": []}
+    flat = [m for m in (found.model, *found.outputs) if isinstance(m, gs.SigmoidCombination)]
+    net = found.network
+    return {
+        "certified": found.certified, "error": None, "verdict": found.verdict, "n_queries": found.n_queries, **asked,
+        "activation": net.activation,
+        "widths": list(net.widths),
+        "models": [numbers(m.units * m.slopes[:, None], m.weights, m.offsets, m.intercept, m.linear) for m in flat],
+        "layers": [] if found.deep is None else [numbers(*part) for part in (*net.layers, [net.linear])],
+    }  # fmt: skip
+
+
+def box(make: Callable[[], Any], d: int, *, bounds: Any = None, link: Any = None, **options: Any) -> Callable[[], Any]:
     """Return a case; `make` returns the function anew, so that its noise begins anew."""
 
-    def case() -> tuple[gs.recover, Witness]:
+    def case() -> dict[str, Any]:
         witness = Witness(make())
-        return gs.recover(gs.Oracle(witness, d, bounds=bounds), random_state=11, n_verify=0, **options), witness
+        oracle = gs.Oracle(witness, d, bounds=bounds, link=link)
+        try:
+            return kept(gs.recover(oracle, random_state=11, n_verify=0, **options), witness)
+        except gs.errors.GradsiftError as refusal:
+            return kept(refusal, witness)
 
     return case
 
 
 def table(net: gs.SigmoidCombination, n: int, noise: Any, **options: Any) -> Callable[[], Any]:
-    def case() -> tuple[gs.recover, None]:
-        X, y = net.sample(n, noise=noise, rng=3)
-        return gs.recover((X, y), random_state=11, **options), None
-
-    return case
+    return lambda: kept(gs.recover(net.sample(n, noise=noise, rng=3), random_state=11, **options), None)
 
 
 CASES: dict[str, Callable[[], Any]] = {
@@ -114,23 +159,33 @@ CASES: dict[str, Callable[[], Any]] = {
     "table, number given": table(teacher(4, 2, seed=2), 800, 0.3, n_units=2),
     "paper, oracle": box(lambda: values(teacher(4, 2)), 4, method="paper", n_units=2),
     "paper, rows": table(teacher(3, 2, seed=4), 4000, 0.1, method="paper", n_units=2),
+    "exact relu": box(lambda: values(teacher(6, 4, "relu")), 6, activation="relu"),
+    "exact relu, family not given": box(lambda: values(teacher(5, 3, "relu")), 5),
+    "exact relu, linear term": box(lambda: values(teacher(5, 3, "relu", linear=0.5)), 5),
+    "exact leaky relu": box(lambda: values(teacher(5, 3, "leaky_relu")), 5, activation="leaky_relu"),
+    "exact softplus": box(lambda: values(teacher(5, 3, "softplus")), 5, activation="softplus"),
+    "exact gelu, family not given": box(lambda: values(teacher(5, 3, "gelu")), 5, activation="auto"),
+    "exact erf, family not given": box(lambda: values(teacher(5, 3, "erf")), 5),
+    "exact arctan": box(lambda: values(teacher(5, 3, "arctan")), 5, activation="arctan"),
+    "exact three outputs": box(lambda: values(deep(5, (3,), n_outputs=3)), 5),
+    "exact softmax link": box(lambda: values(deep(5, (3,), n_outputs=3), softmax), 5, link="softmax"),
+    "logistic link, relu": box(lambda: values(teacher(5, 3, "relu"), expit), 5, link="logistic"),
+    "relu, float32": box(
+        lambda: single(gs.Network.of(teacher(5, 3, "relu")), lambda z: np.maximum(z, 0)), 5, activation="relu"
+    ),
+    "relu, noise": box(lambda: noisy(teacher(5, 3, "relu"), lambda r: 0.01), 5, activation="relu"),
+    "box, relu": box(lambda: values(teacher(5, 3, "relu")), 5, bounds=(-3, 3)),
+    "box, softplus": box(lambda: values(teacher(5, 3, "softplus")), 5, bounds=(-3, 3)),
+    "box, erf": box(lambda: values(teacher(5, 3, "erf")), 5, bounds=(-3, 3), activation="erf"),
+    "exact two layers": box(lambda: values(deep(5, (4, 3))), 5),
+    "exact two layers, number given": box(lambda: values(deep(5, (4, 3))), 5, layers=2),
+    "exact two layers, two outputs": box(lambda: values(deep(5, (4, 3), n_outputs=2)), 5),
+    "exact three layers": box(lambda: values(deep(4, (4, 3, 2))), 4),
+    "two layers, float32": box(lambda: single(deep(5, (4, 3), seed=1), np.tanh), 5, activation="tanh"),
+    "refused, steps": box(lambda: steps, 4),
+    "refused, square": box(lambda: lambda x: float(x @ x), 4),
+    "refused, tanh called relu": box(lambda: values(teacher(5, 3)), 5, activation="relu"),
+    "refused, relu called softplus": box(lambda: values(teacher(5, 3, "relu")), 5, activation="softplus"),
+    "refused, two layers of relu": box(lambda: values(deep(5, (4, 3), activation="relu")), 5),
+    "refused, two layers called one": box(lambda: values(deep(5, (4, 3))), 5, layers=1),
 }
-
-
-def run(name: str) -> dict[str, Any]:
-    """Run a case anew and return what must stay the same."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        found, witness = CASES[name]()
-    models = [found.model, *found.outputs]
-    return {
-        "certified": found.certified,
-        "n_queries": found.n_queries,
-        "asked": None if witness is None else witness.digest.hexdigest(),
-        "models": [
-            [value.hex() for value in np.concatenate([
-                (m.units * m.slopes[:, None]).ravel(), m.weights, m.offsets, np.atleast_1d(m.intercept), m.linear
-            ]).tolist()]
-            for m in models
-        ],
-    }  # fmt: skip
