@@ -18,10 +18,11 @@ import scipy
 from threadpoolctl import threadpool_info
 
 from .cases import CASES
+from .commands import COMMANDS
 
 __all__ = ["ALL", "RUNS", "machine", "run"]
 
-ALL = CASES
+ALL = {**CASES, **COMMANDS}
 
 RUNS = Path(__file__).with_name("runs.json")
 
