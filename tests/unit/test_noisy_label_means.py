@@ -5,7 +5,13 @@ import pytest
 from scipy.special import bdtrc, ndtr
 
 import gradsift as gs
+from gradsift.activations import get_activation
+from gradsift.blackbox.noisy.belief import JointFit
+from gradsift.blackbox.noisy.bias import Replies
+from gradsift.blackbox.noisy.label_mean import with_free_link
 from gradsift.checks import LABELS, imperfect
+from gradsift.fit import fit_jointly, from_model
+from gradsift.likelihood import Noise
 
 
 def majority_of_seven(r):
@@ -61,3 +67,23 @@ def test_what_labels_do_not_tell_is_counted_and_said():
     assert "link" in unclear.says
     assert "accuracy=0.06" in unclear.advice
     assert "link" not in imperfect.known_mean(imperfect.KnownMean(0.4, -9.0), LABELS, 0.1).says
+
+
+def link_score(chance, seed):
+    """Return how surely the link bends, in standard errors, for 4,000 labels at random inputs."""
+    rng = np.random.default_rng([92, seed])
+    truth = gs.simulate.random_combination(3, 2, slope=1.5, mixture=True, rng=rng)
+    X = 2 * rng.standard_normal((4000, 3))
+    y = np.where(rng.random(len(X)) < chance(truth.predict(X)), 1.0, -1.0)
+    noise, g = Noise(sd=1.0, labels=True), get_activation("tanh")
+    fitted = fit_jointly(from_model(truth), X, y, noise, g)
+    joint = JointFit(fitted, Replies(X, y, np.zeros(len(X), dtype=bool)), noise, g, biased=False)
+    return with_free_link(joint, X[:200])[1]
+
+
+def test_the_score_of_a_bent_link_is_standard_normal_for_draws_and_large_for_majorities():
+    draws = np.array([link_score(drawn, seed) for seed in range(24)])
+    assert abs(draws.mean()) < 4 / np.sqrt(24)  # four standard errors
+    assert 0.4 < draws.std() < 1.8  # 24 draws, four standard errors of about .15
+    majorities = [link_score(majority_of_seven, seed) for seed in range(6)]
+    assert np.median(majorities) > 3.2

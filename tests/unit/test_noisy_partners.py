@@ -179,6 +179,9 @@ def test_no_family_is_advised_where_a_parallel_pair_explains_the_answers(seed):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", gs.errors.UncertifiedWarning)
         for activation in ("tanh", "erf"):
-            found = gs.recover(gs.Oracle(function, 4, max_queries=40_000), activation=activation, random_state=seed)
+            try:
+                found = gs.recover(gs.Oracle(function, 4, max_queries=40_000), activation=activation, random_state=seed)
+            except gs.errors.NotIdentifiable:  # the noise was measured too small, by chance: it says so
+                continue
             assert found.n_units == 3 or not found.certified
             assert "Try activation=" not in found.verdict or activation == "erf"

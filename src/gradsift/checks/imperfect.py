@@ -74,10 +74,14 @@ def labels_by_chance(n: int, n_different: int, chance: float) -> Check:
 
 
 class KnownMean(NamedTuple):
-    """Error of a mean of labels over usual inputs, and nats by which a link would explain the labels better."""
+    """Error of a mean of labels over usual inputs, and nats by which links would explain the labels better.
+
+    gain, bend : for log-odds in place of the mean, and for a link that bends a little
+    """
 
     error: float
     gain: float
+    bend: float = 0.0
 
 
 def known_mean(found: KnownMean, limits: LabelLimits, reached: float) -> Check:
@@ -96,12 +100,14 @@ def known_mean(found: KnownMean, limits: LabelLimits, reached: float) -> Check:
 
 def label_link(found: KnownMean, limits: LabelLimits) -> Check:
     """Whether the function is the mean of the labels: one that is seen through a link explains them better."""
+    bent = found.bend > found.gain
+    link = "that bends" if bent else "as their log-odds"
     return make(
-        "label link", found.gain, "<=", limits.link,
+        "label link", max(found.gain, found.bend), "<=", limits.link,
         f"as the log-odds of the labels such units explain them "
         f"{'worse, by ' + format(-found.gain, '.1f') + ' nats' if found.gain < -limits.link else 'about as well'}",
-        f"the function is not the mean of the labels: behind a link, as their log-odds, such units explain them better "
-        f"by {found.gain:.1f} nats",
+        f"the function is not the mean of the labels: behind a link {link}, such units explain them better "
+        f"by {max(found.gain, found.bend):.1f} nats",
         "If the box can return a score or a probability, ask for that; the directions may be right.",
     )  # fmt: skip
 

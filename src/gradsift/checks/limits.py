@@ -169,7 +169,7 @@ LABELS = LabelLimits(
     carried=8,  # guess; hostile_boxes, rows "one percent garbage" and "opposite pair, noise .1"
     told=0.25,  # guess; hostile_boxes, rows "labels by a majority of seven"
     known_mean=0.3,  # guess; black_box_noisy, rows "labels", and hostile_boxes, rows "labels by"
-    link=5.0,  # a level: by chance at most once in exp(5) boxes
+    link=3.0,  # nats; 1.4% of boxes by chance; hostile_boxes, rows "labels by"
     told_apart=8.0,  # guess; the same rows
 )
 NOISY = NoisyLimits(

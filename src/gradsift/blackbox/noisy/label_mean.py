@@ -1,7 +1,7 @@
 """How well do labels tell their mean, and is it the function itself, not one seen through a link?
 
 A sum of sigmoids behind a link (a probit, a majority of several draws) has the same units, other slopes and another
-mean. Labels never contradict a fit, so that the likelihoods of both are compared.
+mean. Labels never contradict a fit, so that the likelihoods of both are compared, and a bent link is tested for.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from ...fit import fit_jointly, predict, value_jacobian
 from ..asking import n_affordable
 from ..fresh_inputs import fresh_inputs
 from .asker import Asker
-from .belief import Belief
+from .belief import Belief, JointFit
 from .far_circles import weight_in_question
 from .informative import informative_points
 from .looking import look
 from .refit import refit
 from .sharpening import sharpened
 
-__all__ = ["known_mean", "measure_mean"]
+__all__ = ["known_mean", "measure_mean", "with_free_link"]
 
 _MEASURING_ROUNDS = 4  # guess
 _N_POINTS = 1000  # inputs at which errors are averaged; asks nobody
@@ -60,14 +60,13 @@ def measure_mean(belief: Belief, asker: Asker) -> Belief:
 def known_mean(belief: Belief, asker: Asker) -> KnownMean:
     """Return how well the mean is known over inputs as a certificate speaks of; no queries.
 
-    Two widened standard errors, root mean square over the inputs; where log-odds that are a sum of such units explain
-    the labels almost as well, with twice the distance of the two means.
+    Two widened standard errors, root mean square over the inputs, with a free coefficient of the link; where log-odds
+    that are a sum of such units explain the labels almost as well, with twice the distance of the two means.
     """
     joint, g = belief.known, asker.g
     X, y, noise, fitted = joint.replies.X, joint.replies.y, joint.noise, joint.fitted
     points = _points(belief, asker)
-    J = value_jacobian(fitted.theta, points, g, fitted.mirrors)
-    variances = np.einsum("np,np->n", J @ fitted.covariance, J)
+    variances, score = with_free_link(joint, points)
     error = 2 * belief.widening.surely * float(np.sqrt(np.mean(variances)))
     start = fitted.theta._replace(u=_ODDS * fitted.theta.u, c=_ODDS * fitted.theta.c)
     odds = fit_jointly(start, X, y, replace(noise, log_odds=True), g).theta
@@ -76,7 +75,29 @@ def known_mean(belief: Belief, asker: Asker) -> KnownMean:
     apart = np.abs(predict(fitted.theta, points, g) - np.tanh(0.5 * predict(odds, points, g)))
     if gain > -LABELS.told_apart:
         error = float(np.hypot(error, 2 * np.quantile(apart, _INSIDE)))  # other links may lead farther off
-    return KnownMean(error, float(gain))
+    return KnownMean(error, float(gain), 0.5 * score**2)
+
+
+def with_free_link(joint: JointFit, points: Floats) -> tuple[Floats, float]:
+    """Return the variances of the mean at some points (n,) if its link may bend, and how surely it does.
+
+    Pregibon's goodness-of-link test: the mean may be ``r + t (r - r^3)``, which is a majority of three for t = 1/2. One
+    score step for t at the fitted r; t over its standard error is standard normal for the right link.
+    """
+    g = joint.g
+    theta, mirrors, C = joint.fitted.theta, joint.fitted.mirrors, joint.fitted.covariance
+    r, at_points = (predict(theta, rows, g) for rows in (joint.replies.X, points))
+    J, at = (value_jacobian(theta, rows, g, mirrors) for rows in (joint.replies.X, points))
+    score, precision = joint.noise.score(r, joint.replies.y), joint.noise.precision(r)
+    # The column of t beside the Jacobian: its part that no other unknown explains carries the information on t.
+    bend = r - r**3
+    cross = J.T @ (precision * bend)
+    shared = C @ cross
+    information = max(float(precision @ bend**2 - cross @ shared), 1e-300)
+    slope = float(bend @ score - (J.T @ score) @ shared)
+    beside = at_points - at_points**3 - at @ shared
+    variances = np.einsum("np,np->n", at @ C, at) + beside**2 / information
+    return np.asarray(variances), slope / np.sqrt(information)
 
 
 def _points(belief: Belief, asker: Asker) -> Floats:
