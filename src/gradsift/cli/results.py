@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import tempfile
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..checks import lines
-from ..files import atomic_writer, read_json, same_file
+from ..files import read_json, same_file
 from .show import NOT_CERTIFIED, NOTHING_WRITTEN, keeping, print_json, print_table
 
 if TYPE_CHECKING:
@@ -175,19 +174,13 @@ def _plain(values: Any) -> Any:
 
 
 def _write(path: Path, found: Recovery, notes: Mapping[str, Any], names: list[str] | None = None) -> None:
-    """Save the model; a .json file carries verdict, errors and notes beside it, which ``load`` ignores."""
+    """Save what was found, all layers and outputs; a .json file keeps verdict, errors and notes beside it."""
+    network = found.network
     if path.suffix == ".onnx":
-        found.network.to_onnx(path)
+        network.to_onnx(path)
         return
-    if path.suffix != ".json":
-        found.model.save(path)
-        return
-    with tempfile.TemporaryDirectory() as folder:
-        plain = Path(folder) / "model.json"
-        found.model.save(plain)
-        document = json.loads(plain.read_text(encoding="utf-8"))
-    with atomic_writer(path) as stream:
-        json.dump({**document, **_facts(found, names), **notes}, stream, indent=1)
+    model = found.model if len(network.widths) == network.n_outputs == 1 else network
+    model.save(path, {**_facts(found, names), **notes})
 
 
 def read_notes(path: Path) -> dict[str, Any]:
