@@ -6,13 +6,15 @@ import contextlib
 import tempfile
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..checks import lines
+from ..checks import Verdict, lines
 from ..files import read_json, same_file
+from .flags import in_flags
 from .show import NOT_CERTIFIED, NOTHING_WRITTEN, keeping, print_json, print_table
 
 if TYPE_CHECKING:
@@ -33,7 +35,7 @@ __all__ = [
 
 Report = Annotated[Path | None, typer.Option("--report", help="Write a report to this .html file.")]
 Seed = Annotated[int, typer.Option("--seed", help="Seed of the algorithm.")]
-Activation = Annotated[str, typer.Option("--activation", help="tanh, logistic, erf, relu, softplus, silu, gelu, ...")]
+Activation = Annotated[str, typer.Option("--activation", help="tanh, erf, relu, ...")]
 
 
 def require_report(path: Path | None) -> None:
@@ -106,6 +108,7 @@ def finish(
     data: Any = None,
 ) -> None:
     """Write the files, print what was found, and leave with the exit code that says whether it is certified."""
+    found = replace(found, judgement=_in_flags(found.judgement))
     written: list[str] = []
     with keeping(lambda: f"{', '.join(written)} is complete" if written else NOTHING_WRITTEN):
         if report is not None:  # first: if it fails, nothing is left behind
@@ -126,6 +129,12 @@ def finish(
         typer.echo("Written: " + ", ".join(files))
     if not found.certified:
         raise typer.Exit(NOT_CERTIFIED)
+
+
+def _in_flags(verdict: Verdict) -> Verdict:
+    """Return a verdict that advises what the command line can be given."""
+    checks = (replace(check, says=in_flags(check.says), advice=in_flags(check.advice)) for check in verdict.checks)
+    return replace(verdict, checks=tuple(checks))
 
 
 def _statistics(found: Recovery, names: list[str] | None) -> list[str]:
