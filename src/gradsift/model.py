@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -289,11 +290,15 @@ class SigmoidCombination:
 
     # Files
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write one ``.json`` or ``.npz`` file (no pickle); either reads back to the same bits."""
+    def save(self, path: str | os.PathLike[str], notes: Mapping[str, Any] | None = None) -> None:
+        """Write one ``.json`` or ``.npz`` file (no pickle); either reads back to the same bits.
+
+        A ``.json`` file keeps `notes` (plain values by name) beside the model, which :meth:`load` passes over.
+        """
         arrays = {name: getattr(self, name) for name in (*_ARRAYS, *(["linear"] if self.has_linear_term else []))}
         header = {"activation": self.activation, "intercept": self.intercept}
-        write_model(path, "SigmoidCombination", _MODEL_VERSION if self.has_linear_term else 1, header, arrays)
+        version = _MODEL_VERSION if self.has_linear_term else 1
+        write_model(path, "SigmoidCombination", version, header, arrays, notes)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> SigmoidCombination:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -14,9 +14,9 @@ from .activations import Activation, get_activation
 from .checking import Floats, finite_matrix, finite_vector
 from .geometry import UnitMatch, match_units
 from .model import SigmoidCombination
-from .model_files import read_model, write_model
+from .model_files import kind_of_model, read_model, write_model
 
-__all__ = ["Layer", "Network", "NetworkMatch", "match_networks"]
+__all__ = ["Layer", "Network", "NetworkMatch", "load_model", "match_networks"]
 
 _NETWORK_VERSION = 1
 _MOST_LAYERS = 64  # that a file may hold
@@ -287,14 +287,16 @@ class Network:
 
     # Files
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write one ``.json`` or ``.npz`` file (no pickle); either reads back to the same bits."""
+    def save(self, path: str | os.PathLike[str], notes: Mapping[str, Any] | None = None) -> None:
+        """Write one ``.json`` or ``.npz`` file (no pickle); either reads back to the same bits.
+
+        A ``.json`` file keeps `notes` (plain values by name) beside the network, which :meth:`load` passes over.
+        """
         arrays = {f"{name}_{i}": a for i, layer in enumerate(self.layers) for name, a in layer._asdict().items()}
         if self.has_linear_term:
             arrays["linear"] = self.linear
-        write_model(
-            path, "Network", _NETWORK_VERSION, {"activation": self.activation, "n_layers": len(self.layers)}, arrays
-        )
+        header = {"activation": self.activation, "n_layers": len(self.layers)}
+        write_model(path, "Network", _NETWORK_VERSION, header, arrays, notes)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Network:
@@ -305,6 +307,14 @@ class Network:
             return cls(layers, str(fields["activation"]), fields.get("linear", 0.0))
         except (KeyError, TypeError, ValueError) as problem:
             raise ValueError(f"{path} holds a damaged Network: {problem}") from None
+
+
+def load_model(path: str | os.PathLike[str]) -> SigmoidCombination | Network:
+    """Read a file written by the ``save`` of either kind, as its content tells."""
+    kind = kind_of_model(path)
+    if kind not in ("Network", "SigmoidCombination"):
+        raise ValueError(f"{path} holds a {kind!r}, not a Network or a SigmoidCombination.")
+    return Network.load(path) if kind == "Network" else SigmoidCombination.load(path)
 
 
 def _read_layers(layers: Iterable[tuple[ArrayLike, ArrayLike]]) -> list[Layer]:

@@ -31,6 +31,7 @@ from .checks import Judged, Verdict, any_method, exact, lines
 from .errors import NotIdentifiable, UncertifiedWarning
 from .model import SigmoidCombination
 from .network import Network
+from .options import ANY_DEPTH, METHODS, N_VERIFY
 from .oracle import Oracle
 from .progress import Reporter, report, reporting
 from .sources import Source, as_source
@@ -228,13 +229,13 @@ def recover(
     source: Any,
     n_units: int | None = None,
     *,
-    method: str = "auto",
+    method: str = METHODS[0],
     activation: str | None = None,
     random_state: Any = None,
     progress: bool | Reporter = False,
     max_queries: int | None = None,
-    n_verify: int = 30,
-    layers: int | str = "auto",
+    n_verify: int = N_VERIFY,
+    layers: int | str = ANY_DEPTH,
     **options: Any,
 ) -> Recovery:
     """Find the hidden units behind an oracle or in a table.
@@ -268,8 +269,8 @@ def recover(
     **options
         Of the method; for an oracle with imperfect answers ``accuracy``, the direction error wanted.
     """
-    if method not in ("auto", "paper"):
-        raise ValueError(f"method must be 'auto' or 'paper', got {method!r}.")
+    if method not in METHODS:
+        raise ValueError(f"method must be {' or '.join(map(repr, METHODS))}, got {method!r}.")
     whole("n_verify", n_verify, 0)
     if activation not in (None, "auto"):
         get_activation(activation)  # a name nobody knows should not cost a query

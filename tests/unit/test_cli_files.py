@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import gradsift as gs
+from gradsift import recovery
 from gradsift.cli import coding, tables
 from gradsift.cli.app import main
 
@@ -195,14 +196,67 @@ def test_categories_keep_their_coding_and_dates_and_strange_levels_are_refused_b
     assert "t.csv holds dates in column 'day' ('2024-01-07')" in err
 
 
-def test_a_box_with_several_outputs_is_predicted_output_by_output(run, tmp_path):
-    (tmp_path / "many.py").write_text(BOX.replace("@ [0.8, 0.5]", "@ [[0.8, 0.1], [0.5, -0.9]]"))
-    assert run("recover", "--oracle", "many:f", "--features", 3, "--out", "found.json")[0] == 0
+def test_what_a_fit_found_is_written_with_its_notes_and_stays_as_it_was(run, tmp_path, monkeypatch):
+    people(tmp_path / "d.csv", ",", gaps=False)
+    kept, recover = [], recovery.recover
+    monkeypatch.setattr(recovery, "recover", lambda *a, **how: kept.append(recover(*a, **how)) or kept[-1])
+    monkeypatch.setattr("tempfile.TemporaryDirectory", lambda *_: pytest.fail("the model was written elsewhere first"))
+    code, _, err = run("fit", "d.csv", "--target", "y", "--units", 1, "--out", "m.json")
+    assert code in (0, 3), err
+    held = json.loads((tmp_path / "m.json").read_text())
+    assert held["notes"][0].startswith("'colour' is coded against its base level 'blue'")
+    assert kept[0].diagnostics["notes"] == []
+    assert gs.SigmoidCombination.load("m.json") == kept[0].model
+
+
+SEVERAL = BOX.replace("@ [0.8, 0.5]", "@ [[0.8, 0.1], [0.5, -0.9]]")
+DEEP = """
+import gradsift as gs
+first = [[0.9, -0.4, 0.3], [-0.5, 0.8, 0.6], [0.2, 0.7, -0.9]], [0.3, -0.2, 0.1]
+second = [[0.8, -0.6, 0.4], [0.3, 0.9, -0.7]], [0.1, -0.3]
+f = gs.Network([first, second, LAST]).predict
+"""
+BOXES = {
+    "one": BOX,
+    "several": SEVERAL,
+    "deep": DEEP.replace("LAST", "([[1.0, -0.7]], [0.2])"),
+    "deep_several": DEEP.replace("LAST", "([[1.0, -0.7], [0.4, 0.9]], [0.2, 0.0])"),
+}
+
+
+@pytest.mark.parametrize("suffix", [".json", ".npz", ".onnx"])
+@pytest.mark.parametrize("name", BOXES)
+def test_predict_reads_every_model_that_recover_writes(run, tmp_path, name, suffix):
+    if suffix == ".onnx":
+        pytest.importorskip("onnxruntime")
+    (tmp_path / f"{name}.py").write_text(BOXES[name])
+    how = ("--features", 3, "--out", f"found{suffix}")
+    assert run("recover", "--oracle", f"{name}:f", *how)[0] == 0
     X = np.random.default_rng(0).standard_normal((20, 3))
     tables.write_table(tmp_path / "d.csv", dict(zip("abc", X.T)))
-    assert run("predict", "found.json", "d.csv", "--out", "p.csv")[0] == 0
-    predicted = tables.read_numbers(tmp_path / "p.csv", ["prediction_1", "prediction_2"])
-    np.testing.assert_allclose(predicted, sys.modules["many"].f(X), atol=1e-9)
+    assert run("predict", f"found{suffix}", "d.csv", "--out", "p.csv")[0] == 0
+    expected = sys.modules.pop(name).f(X)
+    names = ["prediction_1", "prediction_2"] if expected.ndim > 1 else ["prediction"]
+    assert tables.column_names(tmp_path / "p.csv") == names
+    np.testing.assert_allclose(tables.read_numbers(tmp_path / "p.csv", names), expected.reshape(20, -1), atol=1e-9)
+
+
+def test_a_file_of_another_kind_is_no_model(run, tmp_path):
+    (tmp_path / "m.json").write_text('{"format": "gradsift.Journal", "version": 1}')
+    (tmp_path / "d.csv").write_text("a,b\n1,2\n")
+    code, _, err = run("predict", "m.json", "d.csv", "--out", "p.csv")
+    assert (code, err) == (2, "gradsift: m.json holds a 'Journal', not a Network or a SigmoidCombination.\n")
+
+
+def test_several_outputs_as_the_version_before_wrote_them_are_read(run, tmp_path):
+    model = gs.SigmoidCombination(np.eye(2), [1.0, 1.0])
+    outputs = [{"weights": [1.0, 2.0], "intercept": 0.5}, {"weights": [3.0, 0.0], "intercept": 0.0, "linear": [1, 0]}]
+    model.save(tmp_path / "m.json", {"outputs": outputs})
+    (tmp_path / "d.csv").write_text("a,b\n1,2\n")
+    assert run("predict", "m.json", "d.csv", "--out", "p.csv")[0] == 0
+    told = tables.read_numbers(tmp_path / "p.csv", ["prediction_1", "prediction_2"])[0]
+    a, b = np.tanh([1.0, 2.0])
+    np.testing.assert_allclose(told, [a + 2 * b + 0.5, 3 * a + 1], rtol=1e-14)
 
 
 def test_hostile_column_names_survive_the_whole_way(run, tmp_path):
@@ -297,7 +351,7 @@ def test_bad_input_is_one_line_exit_two_and_leaves_nothing(run, rows, tmp_path, 
 @pytest.mark.parametrize("place", ["no/x.json", "x.txt", "folder.json"])
 def test_a_place_that_cannot_be_written_is_refused_before_any_work(run, rows, tmp_path, place, monkeypatch):
     (tmp_path / "folder.json").mkdir()
-    monkeypatch.setattr(gs.recovery, "recover", lambda *_, **__: pytest.fail("the work began"))
+    monkeypatch.setattr(recovery, "recover", lambda *_, **__: pytest.fail("the work began"))
     for option in ("--out", "--report"):
         other = ("--report", "r.html") if option == "--out" else ("--out", "x.json")
         code, _, err = run("fit", "d.csv", "--target", "y", option, place, *other)
@@ -348,7 +402,7 @@ def test_a_report_that_cannot_be_made_is_refused_before_any_work(run, rows, tmp_
         raise ModuleNotFoundError(f"No module named {name!r}", name="jinja2")
 
     monkeypatch.setattr("gradsift.extras.importlib.import_module", absent)
-    monkeypatch.setattr(gs.recovery, "recover", lambda *_, **__: pytest.fail("the work began"))
+    monkeypatch.setattr(recovery, "recover", lambda *_, **__: pytest.fail("the work began"))
     code, _, err = run("fit", "d.csv", "--target", "y", "--out", "x.json", "--report", "x.html")
     assert code == 2
     assert "gradsift[report]" in err

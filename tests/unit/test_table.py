@@ -11,7 +11,7 @@ import gradsift as gs
 from gradsift.fit import Chart, Family, NormalEquations, Parameters, Prior, from_model
 from gradsift.fit.moves import glorot_starts, prune
 from gradsift.sources import ArraySource, Rows
-from gradsift.table import expectation_maximization, search
+from gradsift.table import expectation_maximization, search, summary
 from gradsift.table.batch import BatchLoss
 from gradsift.table.better import better_unit
 from gradsift.table.escape import escape, level, spiky
@@ -404,3 +404,38 @@ def test_overlap_is_proved_only_where_a_linear_program_finds_no_plane():
     column[3] = 1.0  # a level that one row has, and with it one class: no maximum
     y = np.where(np.arange(40) % 2, 1.0, -1.0)
     assert not _overlap(np.column_stack((column, np.ones(40))) * y[:, None], np.zeros(2))
+
+
+# The verdict
+
+
+def _rules(**how):
+    """Return the names of the rules that judged a fit to 400 rows, seed 3, and its summary."""
+    labels = bool(how.get("labels"))
+    truth = gs.SigmoidCombination(np.eye(3)[:2], [0.6, 0.4], 3.0)
+    X, y = truth.sample(400, "labels" if labels else 0.2, rng=3)
+    fit = search(ArraySource(X, y), rng=0, **how)
+    return {check.name for check in fit.checks}, summary(fit)
+
+
+NUMBER = {"single units", "half as strong", "most units", "more units"}  # asked where a criterion chose their number
+
+
+@pytest.mark.parametrize(
+    ("how", "absent", "present"),
+    [
+        ({"n_units": 2}, {"separation", "shrinkage", *NUMBER}, {"overlap", "finite slopes"}),
+        ({"n_units": 1}, {"separation", "overlap"}, {"finite slopes"}),
+        ({}, {"separation", "shrinkage"}, {"half as strong", "most units", "more units"}),
+        ({"n_units": 2, "alpha": 1.0}, {"separation"}, {"shrinkage"}),
+        ({"n_units": 2, "activation": "relu"}, {"finite slopes", "units seen"}, {"overlap"}),
+        ({"n_units": 1, "labels": True}, {"shrinkage", "units of log-odds", *NUMBER}, {"separation"}),
+    ],
+)
+def test_a_rule_that_a_fit_does_not_raise_is_absent_from_its_verdict(how, absent, present):
+    names, text = _rules(**how)
+    assert present <= names
+    assert not absent & names
+    assert "inf" not in text.partition("holds")[2].split()
+    assert ("o plane parts" in text) == bool(how.get("labels"))
+    assert "no ridge" not in text.lower()

@@ -1,4 +1,4 @@
-"""Checks of a fit to rows."""
+"""Checks of a fit to rows. Whoever judges a fit leaves out the rules that it does not raise."""
 
 from __future__ import annotations
 
@@ -137,11 +137,11 @@ def separation(share: float) -> Check:
     )  # fmt: skip
 
 
-def maximum(bounded: bool, least_cost: float) -> Check:
-    """Whether slopes have an upper end: making a unit steeper must cost likelihood (nats)."""
-    cost = least_cost if bounded else -math.inf
+def maximum(least_cost: float) -> Check:
+    """Whether slopes have an upper end: making a unit steeper must cost likelihood (nats, minus infinity if it never
+    does)."""
     return make(
-        "finite slopes", cost, ">=", TABLE.steeper_costs,
+        "finite slopes", least_cost, ">=", TABLE.steeper_costs,
         f"no unit can be {TABLE.steeper:g} times as steep without a loss of {least_cost:.2g} nats",
         f"a unit may be {TABLE.steeper:g} times as steep or more: its slope has no upper end",
         "Use more rows, fewer units, or alpha above 0.",
@@ -150,13 +150,12 @@ def maximum(bounded: bool, least_cost: float) -> Check:
 
 def more_units(plain: float, weighted: float) -> Check:
     """Whether a criterion milder than BIC wants no more units either, as rows are and weighted by the size of their
-    noise; how much worse it calls the best larger number, infinite if not asked."""
+    noise; how much worse it calls the best larger number, infinite if only the other one was asked."""
     least = min(plain, weighted)
     rows = "with rows weighted by the size of their noise, " if weighted < plain else ""
     return make(
         "more units", least, ">", TABLE.gain,
-        "no larger number of units was a close call" if math.isinf(least)
-        else f"{rows}a criterion milder than BIC wants no more units, by {least:,.1f}",
+        f"{rows}a criterion milder than BIC wants no more units, by {least:,.1f}",
         f"{rows}a criterion milder than BIC wants more units, by {-least:,.1f}",
         "Use more rows, or one unit more"
         + ("; weights='precision' with one over the variance of each row's noise." if rows else "."),
@@ -164,7 +163,7 @@ def more_units(plain: float, weighted: float) -> Check:
 
 
 def single_units(p_value: float) -> Check:
-    """Whether all rows together show no unit that is two; one if not asked, as where the number of units was given."""
+    """Whether all rows together show no unit that is two."""
     return make(
         "single units", p_value, ">=", TABLE.pairs,
         f"no unit looks like two close ones (p = {p_value:.2g})",
@@ -174,7 +173,7 @@ def single_units(p_value: float) -> Check:
 
 
 def half_as_strong(explained: float) -> Check:
-    """Whether a unit half as strong as a typical one would have shown; infinite where the number of units was given."""
+    """Whether a unit half as strong as a typical one would have shown, had a criterion to choose their number."""
     return make(
         "half as strong", explained, ">=", TABLE.half_as_strong,
         f"a unit half as strong as these would explain {explained:.2g} times what it costs",
@@ -219,7 +218,7 @@ def shrinkage(pull: float) -> Check:
     """Whether a ridge leaves the coefficients where the rows put them; in standard errors."""
     return make(
         "shrinkage", pull, "<=", TABLE.shrinkage,
-        f"a ridge moves no coefficient by more than {pull:.2g} standard errors" if pull else "no ridge was used",
+        f"the ridge moves no coefficient by more than {pull:.2g} standard errors",
         f"the ridge moves a coefficient by {pull:.2g} standard errors, which their errors do not count",
         "Predict with it; set alpha=0 to interpret.",
     )  # fmt: skip

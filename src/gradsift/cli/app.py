@@ -19,6 +19,7 @@ from .address import RetryLines
 from .bench import bench
 from .demo import demo, figures
 from .fit import fit
+from .flags import in_flags
 from .forecast import forecast
 from .paper import paper
 from .plan import plan
@@ -119,7 +120,7 @@ def main() -> None:
         app()
     except (GradsiftError, ValueError, TypeError, OSError, OverflowError, MemoryError) as problem:
         _show_traceback()
-        said = shown(" ".join(str(problem).split()) or type(problem).__name__)
+        said = in_flags(shown(" ".join(str(problem).split()) or type(problem).__name__))
         if "--json" in sys.argv:
             with contextlib.suppress(OSError):  # a full disk behind stdout; the sentence below says what matters
                 print_json({"certified": False, "error": type(problem).__name__, "verdict": said})

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from .flags import in_flags
 from .results import Activation, Report, Seed, finish, require_distinct, require_place, require_report, verdict_speaks
 from .show import AsJson
 
@@ -56,7 +58,9 @@ def fit(
     options: dict[str, Any] = {"alpha": _strength(alpha), **({"labels": True} if labels else {})}
     with verdict_speaks():
         found = recovery.recover(rows, n_units, activation=activation, random_state=seed, progress=True, **options)
-    found.diagnostics["notes"] += told
+    found = replace(
+        found, diagnostics={**found.diagnostics, "notes": [*map(in_flags, found.diagnostics["notes"]), *told]}
+    )
     notes: dict[str, Any] = {"columns": inputs, "target": target, **({"classes": classes} if classes else {})}
     if coding is not None and (coding.levels or coding.fill):
         notes["coding"] = coding.as_dict()

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
 from .results import read_notes, require_distinct, require_place
 from .show import AsJson, print_json
-
-if TYPE_CHECKING:
-    from ..model import SigmoidCombination
 
 __all__ = ["predict"]
 
@@ -32,18 +30,39 @@ def predict(
     require_distinct({"--out": out}, {"the table": data, "the model": model})
     if not model.is_file():
         raise FileNotFoundError(f"There is no file {model}.")
-    from ..model import SigmoidCombination
-
-    loaded = SigmoidCombination.load(model)
-    notes = read_notes(model)
-    X = _inputs(data, notes, loaded.n_features)
-    columns = _columns(loaded, X, notes)
+    loaded = _loaded(model)
+    X = _inputs(data, loaded.notes, loaded.n_features)
+    columns = _columns(loaded, X)
     _require_numbers(columns)
     write_table(out, columns)
     if as_json:
         print_json({"rows": len(X), "file": str(out)})
     else:
         typer.echo(f"{len(X):,} predictions written to {out}")
+
+
+class _Loaded(NamedTuple):
+    """A model file: what gives (n,) values at (n, d) rows, or (n, m) of several outputs, and what is noted beside."""
+
+    n_features: int
+    predict: Callable[[Any], Any]
+    notes: dict[str, Any]
+
+
+def _loaded(path: Path) -> _Loaded:
+    """Return the model in a file of any kind that ``recover`` or ``fit`` writes."""
+    if path.suffix == ".onnx":
+        from ..oracle import from_onnx
+
+        box = from_onnx(path, link=None)
+        return _Loaded(box.n_features, box, {})
+    from ..network import Network, load_model
+
+    model = load_model(path)
+    notes = read_notes(path)
+    if "outputs" in notes and not isinstance(model, Network):  # as 0.2 wrote several outputs: beside a mixture of them
+        model = Network.of([_for_output(model, output) for output in notes["outputs"]])
+    return _Loaded(model.n_features, model.predict, notes)
 
 
 def _inputs(data: Path, notes: dict[str, Any], n_features: int) -> Any:
@@ -71,23 +90,22 @@ def _require_numbers(columns: dict[str, Any]) -> None:
             raise ValueError(f"The model's value leaves double precision at data row {row}: its numbers are too large.")
 
 
-def _columns(model: SigmoidCombination, X: Any, notes: dict[str, Any]) -> dict[str, Any]:
+def _columns(model: _Loaded, X: Any) -> dict[str, Any]:
     """Return the columns to write: numbers, one per output where there are several, or classes with probabilities."""
     import numpy as np
 
     with np.errstate(over="ignore", invalid="ignore"):  # looked at afterwards
-        if "outputs" in notes:
-            models = [_for_output(model, output) for output in notes["outputs"]]
-            return {f"prediction_{i + 1}": one.predict(X) for i, one in enumerate(models)}
         values = model.predict(X)
-    if "classes" not in notes:
+    if values.ndim > 1:
+        return {f"prediction_{i + 1}": column for i, column in enumerate(values.T)}
+    if "classes" not in model.notes:
         return {"prediction": values}
     second = np.clip(0.5 * (1 + values), 0.0, 1.0)
-    classes = np.asarray(notes["classes"])
+    classes = np.asarray(model.notes["classes"])
     return {"prediction": classes[(second > 0.5).astype(int)], "probability": second}
 
 
-def _for_output(model: SigmoidCombination, output: dict[str, Any]) -> SigmoidCombination:
+def _for_output(model: Any, output: dict[str, Any]) -> Any:
     """Return the model of one output: the same units with that output's weights and intercept."""
     try:
         weights, intercept, linear = output["weights"], output["intercept"], output.get("linear", 0.0)

@@ -11,6 +11,7 @@ import typer
 
 from ..addresses import shown
 from ..extras import load_extra
+from ..options import ANY_ACTIVATION, ANY_DEPTH, METHODS, N_VERIFY
 from .address import Answer, Batch, Body, Headers, Jobs, Rate, asked_how
 from .results import Activation, Report, Seed, finish, require_distinct, require_place, require_report, verdict_speaks
 from .show import NOTHING_WRITTEN, AsJson, keeping
@@ -27,12 +28,14 @@ def recover(
     features: Annotated[int | None, typer.Option(help="Number of inputs, if it must be said.")] = None,
     report: Report = None,
     units: Annotated[int | None, typer.Option(help="Number of units, if known.")] = None,
-    budget: Annotated[int | None, typer.Option(help="Most queries to ask (max_queries).")] = None,
+    max_queries: Annotated[int | None, typer.Option(help="Most queries to ask.")] = None,
     accuracy: Annotated[float | None, typer.Option(help="Direction error to stop at (radians).")] = None,
     journal: Annotated[Path | None, typer.Option(help="Keep answers here, to resume.")] = None,
     bounds: Annotated[str | None, typer.Option(help="LO,HI: inputs must stay in this box.")] = None,
     noise: Annotated[str, typer.Option(help="auto, labels or a number.")] = "auto",
-    activation: Activation = "tanh",
+    activation: Activation = ANY_ACTIVATION,
+    layers: Annotated[str, typer.Option(help="Hidden: auto, 1, 2, ...")] = ANY_DEPTH,
+    verify: Annotated[int, typer.Option(help="Fresh inputs to ask last.")] = N_VERIFY,
     link: Annotated[str | None, typer.Option(help="logistic, softmax, log_softmax, tanh.")] = None,
     header: Headers = None,
     body: Body = None,
@@ -40,11 +43,12 @@ def recover(
     rate: Rate = None,
     jobs: Jobs = None,
     batch: Batch = None,
-    method: Annotated[str, typer.Option(help="auto or paper.")] = "auto",
+    method: Annotated[str, typer.Option(help=f"{' or '.join(METHODS)}.")] = METHODS[0],
     seed: Seed = 0,
     recheck: Annotated[int | None, typer.Option(help="Journal rows to ask again; 0: none.")] = None,
     trust: Annotated[bool, typer.Option("--trust", help="Allow a .joblib file to run its code.")] = False,
     as_json: AsJson = False,
+    budget: Annotated[int | None, typer.Option(hidden=True)] = None,  # --max-queries as 0.2 called it
 ) -> None:
     """Find the hidden units of a black box.
 
@@ -58,10 +62,11 @@ def recover(
     require_report(report)
     source = Path(oracle) if "://" not in oracle and Path(oracle).is_file() else None
     require_distinct({"--out": out, "--report": report, "--journal": journal}, {"--oracle": source})
+    max_queries = budget if max_queries is None else max_queries
     given: dict[str, Any] = {
         "bounds": _bounds(bounds),
         "noise": _noise(noise),
-        "max_queries": budget,
+        "max_queries": max_queries,
         "recheck": recheck,
         "link": link,
         "n_jobs": jobs,
@@ -77,7 +82,14 @@ def recover(
     from ..oracle.spec import from_spec
 
     given = {name: value for name, value in given.items() if value is not None}
-    how: dict[str, Any] = {"method": method, "activation": activation, "random_state": seed, "progress": True}
+    how: dict[str, Any] = {
+        "method": method,
+        "activation": activation,
+        "layers": int(layers) if layers.isdecimal() else layers,
+        "n_verify": verify,
+        "random_state": seed,
+        "progress": True,
+    }
     if accuracy is not None:
         how["accuracy"] = accuracy
     with (
@@ -95,12 +107,14 @@ def recover(
         "oracle": shown(oracle),
         "features": box.n_features,
         "units": units,
-        "budget": budget,
+        "max_queries": max_queries,
     }
     settings |= {
         "bounds": bounds,
         "noise": noise,
         "activation": activation,
+        "layers": layers,
+        "verify": verify,
         "link": link,
         "method": method,
         "seed": seed,

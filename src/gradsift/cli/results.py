@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import tempfile
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..checks import lines
-from ..files import atomic_writer, read_json, same_file
+from ..checks import Verdict, lines
+from ..files import read_json, same_file
+from .flags import in_flags
 from .show import NOT_CERTIFIED, NOTHING_WRITTEN, keeping, print_json, print_table
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ __all__ = [
 
 Report = Annotated[Path | None, typer.Option("--report", help="Write a report to this .html file.")]
 Seed = Annotated[int, typer.Option("--seed", help="Seed of the algorithm.")]
-Activation = Annotated[str, typer.Option("--activation", help="tanh, logistic, erf, relu, softplus, silu, gelu, ...")]
+Activation = Annotated[str, typer.Option("--activation", help="tanh, erf, relu, ...")]
 
 
 def require_report(path: Path | None) -> None:
@@ -107,6 +108,7 @@ def finish(
     data: Any = None,
 ) -> None:
     """Write the files, print what was found, and leave with the exit code that says whether it is certified."""
+    found = replace(found, judgement=_in_flags(found.judgement))
     written: list[str] = []
     with keeping(lambda: f"{', '.join(written)} is complete" if written else NOTHING_WRITTEN):
         if report is not None:  # first: if it fails, nothing is left behind
@@ -127,6 +129,12 @@ def finish(
         typer.echo("Written: " + ", ".join(files))
     if not found.certified:
         raise typer.Exit(NOT_CERTIFIED)
+
+
+def _in_flags(verdict: Verdict) -> Verdict:
+    """Return a verdict that advises what the command line can be given."""
+    checks = (replace(check, says=in_flags(check.says), advice=in_flags(check.advice)) for check in verdict.checks)
+    return replace(verdict, checks=tuple(checks))
 
 
 def _statistics(found: Recovery, names: list[str] | None) -> list[str]:
@@ -175,19 +183,13 @@ def _plain(values: Any) -> Any:
 
 
 def _write(path: Path, found: Recovery, notes: Mapping[str, Any], names: list[str] | None = None) -> None:
-    """Save the model; a .json file carries verdict, errors and notes beside it, which ``load`` ignores."""
+    """Save what was found, all layers and outputs; a .json file keeps verdict, errors and notes beside it."""
+    network = found.network
     if path.suffix == ".onnx":
-        found.network.to_onnx(path)
+        network.to_onnx(path)
         return
-    if path.suffix != ".json":
-        found.model.save(path)
-        return
-    with tempfile.TemporaryDirectory() as folder:
-        plain = Path(folder) / "model.json"
-        found.model.save(plain)
-        document = json.loads(plain.read_text(encoding="utf-8"))
-    with atomic_writer(path) as stream:
-        json.dump({**document, **_facts(found, names), **notes}, stream, indent=1)
+    model = found.model if len(network.widths) == network.n_outputs == 1 else network
+    model.save(path, {**_facts(found, names), **notes})
 
 
 def read_notes(path: Path) -> dict[str, Any]:

@@ -99,5 +99,5 @@ def _refuse(path: object, position: int, old: Floats, fresh: Floats) -> None:
     output = f" in output {j + 1}" if len(old) > 1 else ""
     raise GradsiftError(
         f"{path} records {old[j]:.9g}{output} as the answer to query {position + 1}, and now it is {fresh[j]:.9g}: "
-        "another model has written this journal; use another one (recheck=0, or --recheck 0, believes it)."
+        "another model has written this journal; use another one (recheck=0 believes it)."
     )

@@ -72,9 +72,7 @@ _FILES: dict[str, Callable[..., Oracle]] = {
 
 def _needed(n_features: int | None, spec: str) -> int:
     if n_features is None:
-        raise ValueError(
-            f"The number of inputs of {shown(spec)} cannot be told from outside: give n_features (--features)."
-        )
+        raise ValueError(f"The number of inputs of {shown(spec)} cannot be told from outside: give n_features.")
     return n_features
 
 

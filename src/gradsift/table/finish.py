@@ -43,6 +43,7 @@ def finish(
     spread, price = spread_of(problem, best)
     move = frame.leave_matrix(family, len(best.theta.u))
     errors = _canonical_errors(frame.leave(best.theta), family, move @ spread @ move.T)
+    counted = bool(settled.path) and not family.labels  # a criterion chose how many units; of labels it is not measured
     evidence = FitEvidence(
         **gains(problem, best, price, settled.one)._asdict(),
         p_better=settled.p_better,
@@ -51,22 +52,22 @@ def finish(
         converged=best.converged,
         flat=_flat_columns(source, problem),
         n_flat=frame.basis.shape[0] - frame.basis.shape[1],
-        separated=separable(problem, settled.one),
+        separated=separable(problem, settled.one) if family.labels else None,
         bounded=settled.bounded,
-        least_cost=float(cost_of_steeper_units(problem, best.theta, TABLE.steeper).min()),
+        least_cost=cost_of_steeper_units(problem, best.theta, TABLE.steeper),
         rows_per_parameter=problem.mass / family.n_parameters(len(best.theta.u), problem.n_features),
         pull=_pull(problem, best, spread),
-        most_units=len(settled.path) if settled.capped else 0,
+        most_units=(len(settled.path) if settled.capped else 0) if settled.path else None,
         lines=not family.activation.saturates and bool(settled.path),
         log_odds=family.labels and not family.simplex and bool(settled.path),
         over_more=settled.over_more,
-        half_as_strong=_half_as_strong(problem, best) if settled.path and not family.labels else np.inf,
+        half_as_strong=_half_as_strong(problem, best) if counted else None,
     )
     standardised = errors.per_deviation(frame.spread)
     judgement = judge_fit(standardised, evidence)
     if judgement.certified:
         closer = evidence._replace(over_more_weighted=gain_over_more(problem, best.theta, rng))
-        if settled.path and not family.labels:  # nobody said how many units there are; of labels it was not measured
+        if counted:
             closer = closer._replace(p_single=pair_p_value(problem, best.theta, rng))
         if closer != evidence:
             evidence, judgement = closer, judge_fit(standardised, closer)
@@ -112,10 +113,10 @@ def _flat_columns(source: Source, problem: TableProblem) -> tuple[int, ...]:
     return tuple(int(j) for j in np.flatnonzero((vectors[:, : d - rank] ** 2).sum(axis=1) > 1e-6))
 
 
-def _pull(problem: TableProblem, best: Refined, spread: Floats) -> float:
-    """Return by how many standard errors the ridge moves the worst coefficient, to first order."""
+def _pull(problem: TableProblem, best: Refined, spread: Floats) -> float | None:
+    """Return by how many standard errors the ridge moves the worst coefficient, to first order; None without one."""
     if problem.choices.alpha == 0 or best.equations.curvature is None:
-        return 0.0
+        return None
     family, prior = problem.family, problem.last_prior.within(problem.family)
     variance = 1.0 if family.labels else best.noise_variance + prior.least_variance
     push = family.pack(prior.gradient(best.theta))

@@ -19,7 +19,7 @@ _CLEARLY_POSITIVE = 0.9  # share of a row that may be taken off
 
 
 def separable(problem: TableProblem, one: Refined | None = None) -> float:
-    """Return the share of rows whose class some plane decides without a single error; 0 where classes overlap.
+    """Return the share of labelled rows whose class some plane decides without a single error; 0 where classes overlap.
 
     If it is one, a plane parts the classes. If it is less, the other rows lie on the plane (as with a level of a factor
     that only one class has). Either way no slope is the most likely one. Planes need not pass through the origin: a
@@ -28,8 +28,6 @@ def separable(problem: TableProblem, one: Refined | None = None) -> float:
     They begin at the fit of `one` component, where it is known.
     """
     rows = problem.rows
-    if not problem.family.labels:
-        return 0.0
     design = np.column_stack((rows.X, np.ones(len(rows.y))))
     signed = design * rows.y[:, None]
     start = np.zeros(design.shape[1]) if one is None else 2 * np.append(one.theta.A[0], one.theta.b)
@@ -68,15 +66,15 @@ def _overlap(signed: Floats, w: Floats) -> bool:
     return False
 
 
-def cost_of_steeper_units(problem: TableProblem, theta: Parameters, times: float) -> Floats:
-    """Return (k,) nats by which the rows become less likely when one unit at a time is made steeper by a factor.
+def cost_of_steeper_units(problem: TableProblem, theta: Parameters, times: float) -> float | None:
+    """Return the fewest nats by which the rows become less likely when one unit is made steeper by a factor.
 
-    A unit that grows keeps the slope of its ends, and only its kink becomes sharper; infinite where slopes are no
-    parameters.
+    A unit that grows keeps the slope of its ends, and only its kink becomes sharper; None where units have no slope of
+    their own.
     """
     rows, family = problem.rows, problem.family
     if family.activation.homogeneous:
-        return np.full(len(theta.u), np.inf)
+        return None
     ends = 1.0 if family.activation.saturates else 1 / times
     values = family.activation.value(rows.X @ theta.A.T + theta.b)
     here = _nats(family, rows, values @ theta.u + theta.c)
@@ -85,7 +83,7 @@ def cost_of_steeper_units(problem: TableProblem, theta: Parameters, times: float
         steeper = ends * family.activation.value(times * (rows.X @ theta.A[unit] + theta.b[unit]))
         r = (values @ theta.u + theta.c) + theta.u[unit] * (steeper - values[:, unit])
         costs[unit] = _nats(family, rows, r) - here
-    return costs
+    return float(costs.min())
 
 
 def _nats(family: Family, rows: Rows, r: Floats) -> float:
