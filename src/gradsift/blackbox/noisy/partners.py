@@ -192,7 +192,7 @@ def _ask(belief: Belief, asker: Asker) -> _Heard:
         if not len(heard.rows) or np.nanmax([_mixed(ratios) for ratios in found]) > NOISY.single_units:
             break
         doubtful = np.unique(np.concatenate([
-            heard.sides.of(unit)[ratios.max(axis=(1, 2)) > 0] for unit, ratios in enumerate(found)
+            heard.sides.of(unit)[ratios.max(axis=(1, 2)) > BESIDE.doubtful] for unit, ratios in enumerate(found)
         ]))  # fmt: skip
         undecided = np.flatnonzero([ratios[:, 0, 0].sum() > BESIDE.accepted for ratios in found])
         if len(doubtful) and asker.noisy and not (len(undecided) and number % 2):  # rounding is the same when repeated

@@ -84,7 +84,7 @@ class LookForAnother:
     share_when_sharp: float = 0.3  # guess
     farther: float = 1.5  # guess
     beyond_doubt: float = 6.0  # guess
-    blind: tuple[float, float, float] = (1.5, 0.05, 0.35)  # black_box_noisy, rows k5d10 and k8d10
+    blind: tuple[float, float, float] = (1.6, 0.05, 0.45)  # black_box_noisy, rows k5d10 and k8d10
 
 
 @dataclass(frozen=True)

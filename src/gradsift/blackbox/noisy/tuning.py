@@ -157,6 +157,7 @@ class BesideTuning:
     toward: float = 1.0  # length of a preferred direction over that of a random one; guess
     shows: tuple[float, ...] = (0.7, 0.2)  # probabilities that a partner shows in a direction; guess
     accepted: float = -3.0  # the same where no partner is left to look for; guess
+    doubtful: float = 0.5  # of one direction, from which it is asked again; black_box_noisy, row k8d10
     ladder: tuple[float, ...] = (1.0, 1.5, 2.25, 3.4, 5.0)  # weights of a partner over the least one; guess
     share: float = 0.25  # least weight of a partner over the unit's; guess
     share_of_least: float = 0.35  # the same over the smallest weight of all; guess
