@@ -41,7 +41,11 @@ class BudgetSpent(GradsiftError):
 
 
 class NotIdentifiable(GradsiftError):
-    """The answers cannot determine the units that were asked for."""
+    """The answers cannot determine the units that were asked for; ``rules_out`` says what they exclude (or None)."""
+
+    def __init__(self, message: str, partial: Any = None, rules_out: Any = None) -> None:
+        super().__init__(message, partial)
+        self.rules_out = rules_out
 
 
 class MissingExtra(GradsiftError, ImportError):

@@ -13,7 +13,7 @@ import numpy as np
 
 from .checking import at_least, whole
 
-__all__ = ["HASTE", "PATIENCE", "Allotment", "Forecast", "Patience", "forecast"]
+__all__ = ["HASTE", "PATIENCE", "Allotment", "Forecast", "Patience", "expected_queries", "forecast"]
 
 _KINDS = ("exact", "float32", "noise", "labels")
 
@@ -98,6 +98,11 @@ def forecast(
     queries = _median(int(n_features), int(n_units), answers, noise or 0.1, accuracy or 0.1, bounds is not None)
     spread = 3.5 if answers == "labels" else 2.25
     return Forecast(round(queries), round(0.8 * queries), round(spread * queries) + 40)
+
+
+def expected_queries(n_features: int, n_units: int) -> float:
+    """Return about how many exact answers one layer of sigmoids takes: all rows of black_box_exact."""
+    return _median(n_features, n_units, "exact", 0.1, 0.1, False)
 
 
 def _median(d: int, k: int, answers: str, noise: float, accuracy: float, bounded: bool) -> float:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
 import os
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -263,7 +264,7 @@ def recover(
     n_verify : int
         Fresh inputs that an oracle is asked at the end, for nothing but to see whether its answers are as foretold; as
         many as `max_queries` allows. With 0 nothing is verified, and the verdict says so.
-    layers : {"auto", 1, 2, 3}
+    layers : "auto" or int
         Hidden layers of the network behind an oracle; "auto" begins with one, and reads several where one is refuted.
         A table is fitted with one.
     **options
@@ -274,9 +275,10 @@ def recover(
     whole("n_verify", n_verify, 0)
     if activation not in (None, "auto"):
         get_activation(activation)  # a name nobody knows should not cost a query
-    if layers not in ("auto", 1, 2, 3):
-        raise ValueError(f"layers must be 'auto', 1, 2 or 3, got {layers!r}.")
-    if layers in (2, 3) and (method == "paper" or not isinstance(source, Oracle)):
+    if layers != ANY_DEPTH:
+        whole("layers", layers)
+    _require_known(options, source, method)
+    if layers not in (ANY_DEPTH, 1) and (method == "paper" or not isinstance(source, Oracle)):
         raise ValueError("Several hidden layers can only be found behind an oracle, with method='auto'.")
     with reporting(progress), within_double_precision():
         if isinstance(source, Oracle):
@@ -296,6 +298,21 @@ def recover(
         found = recovery_of_fit(fit, rows)
         warn_unless_certified(found, stacklevel=3)
         return found
+
+
+def _require_known(options: Mapping[str, Any], source: Any, method: str) -> None:
+    """Refuse options that a method does not have, before anything is asked."""
+    takes: Callable[..., Any] = identify_box if isinstance(source, Oracle) else search
+    if method == "paper":
+        from .paper_method.literal import paper_method
+
+        takes = paper_method
+    own = {"source", "rows", "oracle", "n_units", "activation", "rng", "progress", "layers", "n_verify"}
+    known = sorted(set(inspect.signature(takes).parameters) - own)
+    unknown = [name for name in options if name not in known]
+    if unknown:
+        what = "the paper's method" if method == "paper" else "an oracle" if isinstance(source, Oracle) else "a table"
+        raise TypeError(f"recover() has no option {unknown[0]!r} for {what}; it has {', '.join(known)}.")
 
 
 def for_the_paper(activation: str) -> None:

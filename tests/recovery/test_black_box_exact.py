@@ -155,7 +155,7 @@ def test_diagnostics_hold_the_scan_for_a_figure():
 @pytest.mark.parametrize("activation", ["tanh", "logistic", "erf", "arctan", "softsign"])
 def test_the_family_is_told_from_the_answers(activation):
     truth = teacher(5, 2, activation)
-    found = identify(gs.Oracle(truth.predict, 5), "auto", rng=0)
+    found = gs.recover(gs.Oracle(truth.predict, 5), random_state=0)
     assert found.certified
     assert found.model.activation == ("tanh" if activation == "logistic" else activation)
     X = np.random.default_rng(0).standard_normal((50, 5))

@@ -162,6 +162,8 @@ def test_several_layers_inside_bounds_or_behind_noise_are_refused_with_the_reaso
     with pytest.raises(ValueError, match="behind an oracle"):
         gs.recover((np.zeros((3, 2)), np.zeros(3)), layers=2)
     with pytest.raises(ValueError, match="layers must be"):
+        gs.recover(gs.Oracle(truth.predict, 4), layers=0)
+    with pytest.raises(NotIdentifiable, match="Up to 3 hidden layers are read, got layers=4"):
         gs.recover(gs.Oracle(truth.predict, 4), layers=4)
 
 

@@ -73,7 +73,7 @@ def test_the_standard_errors_of_the_linear_term_cover_its_error():
 
 def test_the_family_beside_a_linear_term_is_told_from_the_answers():
     truth = with_skip(5, 3, "erf", 1.0)
-    found = identify(gs.Oracle(truth.predict, 5), "auto", rng=0)
+    found = gs.recover(gs.Oracle(truth.predict, 5), random_state=0)
     assert found.certified
     assert found.model.activation == "erf"
     assert worst_error(found.model, truth) < 1e-8

@@ -19,11 +19,11 @@ from gradsift.blackbox.kinked.pieces import Piece, meeting
 from gradsift.blackbox.kinked.reach import find_reach
 from gradsift.blackbox.kinked.region import Heard
 from gradsift.blackbox.kinked.region_fit import fit_region, mirrored, telling_places
-from gradsift.blackbox.kinked.shape import KINKED, shape_of
+from gradsift.blackbox.kinked.shape import growing_names, shape_of
 from gradsift.errors import NotIdentifiable
 
 
-@pytest.mark.parametrize("name", KINKED)
+@pytest.mark.parametrize("name", growing_names())
 def test_a_shape_is_the_activation_written_as_a_kink_and_a_rest(name):
     shape = shape_of(name)
     t = np.linspace(-9, 9, 181)
@@ -37,7 +37,7 @@ def test_a_shape_is_the_activation_written_as_a_kink_and_a_rest(name):
     np.testing.assert_allclose(shape.rest_slope(smooth), slopes, atol=1e-6)
 
 
-@pytest.mark.parametrize("name", [name for name in KINKED if not shape_of(name).sharp])
+@pytest.mark.parametrize("name", [name for name in growing_names() if not shape_of(name).sharp])
 def test_a_width_is_read_back_from_the_height_of_the_rest(name):
     shape = shape_of(name)
     for t in (0.3, 0.8, 2.0):

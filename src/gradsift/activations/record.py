@@ -132,6 +132,18 @@ class Activation:
         return self.tails == "exact" and bool(np.abs(rays).max() < 1e-14)
 
     @property
+    def has_plateaus(self) -> bool:
+        """Whether it is a sigmoid, odd about its centre, that reaches its limits in double precision."""
+        return self.odd_form is not None and bool(np.isfinite(self.odd_form.flat))
+
+    @property
+    def is_smooth(self) -> bool:
+        """Whether the slope has no kink at zero, as that of ELU has: any part of a unit then shows all of it."""
+        h = 1e-3
+        slopes = self.derivative(np.array([-h, 0.0, h]))
+        return bool(abs(slopes[0] - 2 * slopes[1] + slopes[2]) < 0.05 * h)
+
+    @property
     def low(self) -> float:
         """The limit at minus infinity."""
         return self.left.value if self.left.slope == 0.0 else float(np.copysign(np.inf, -self.left.slope))

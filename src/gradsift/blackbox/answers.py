@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from .roundings import DOUBLE, SPACING, Rounding, grid_of, rounding_of, rounding
 __all__ = ["FirstAnswer", "Floor", "choose_path", "grid_of", "usual_points", "with_roughness"]
 
 _LABELS_ASKED = 18  # equal repeats of +-1 may be luck: this many more points settle it
+_FINEST = 3e-6  # resolution beyond which too little of a sigmoid can be inverted; guess
+_FEW_VALUES = 3  # that a box which only decides has at most; guess
+_DECISIONS_ASKED = 12  # further inputs, beside ten answers, that must show no other value; guess
 _MORE_POINTS = 4  # a round answer may be luck too
 _POINTS_NEARBY = 16  # only so many tell a probability from one less another
 _REPEATS = 7
@@ -44,7 +47,7 @@ class Floor:
 
     Attributes
     ----------
-    kind : {"exact", "float32", "float16", "bfloat16", "rounded", "noisy", "labels"}
+    kind : {"exact", "float32", "float16", "bfloat16", "rounded", "noisy", "labels", "decisions"}
     sd : float
         Standard deviation of one answer's error; a first guess where it is noise.
     grid : float
@@ -63,6 +66,10 @@ class Floor:
         Answers to one question that are equal to the last digit, though others differ; None where none was repeated.
     first : FirstAnswer, optional
         Kept to see whether it is still the answer in the end.
+    remainder : bool
+        What limits the answers is no noise, but something beside the units that was taken for it.
+    values : tuple of float
+        The few that a box which only decides has shown.
     """
 
     kind: str
@@ -75,11 +82,27 @@ class Floor:
     outputs: tuple[Rounding, ...] = ()
     n_equal: int | None = None
     first: FirstAnswer | None = field(default=None, repr=False, compare=False)
+    remainder: bool = False
+    values: tuple[float, ...] = ()
+
+    @property
+    def level(self) -> str:
+        """How precise answers are: "exact", "fine", "coarse", "noisy", "labels" or "decisions"."""
+        if self.kind in ("exact", "noisy", "labels", "decisions"):
+            return self.kind
+        return "fine" if self.outputs and self.resolution <= _FINEST else "coarse"
 
     @property
     def eps(self) -> float:
         """Spacing of the numbers that the box calculates with, relative to their size."""
         return SPACING.get(self.kind, DOUBLE)
+
+    @property
+    def grain(self) -> dict[str, Any]:
+        """What a ledger must know of rounding: nothing where answers are exact."""
+        if self.kind == "exact":
+            return {}
+        return {"step": self.absolute, "eps": self.eps, "own": self.own}
 
     @property
     def resolution(self) -> float:
@@ -92,6 +115,8 @@ class Floor:
         return max(self.grid, 2 * self.sd) if self.grid else 0.0
 
     def __str__(self) -> str:
+        if self.kind == "decisions":
+            return f"answers take only {len(self.values)} values and never change: the box only decides"
         if self.kind == "labels":
             return "answers are -1 or +1 with the function as their mean"
         if self.kind == "exact":
@@ -170,6 +195,11 @@ def _limits(oracle: Oracle, look: _Asked, rng: np.random.Generator, far: bool) -
             (look.short or oracle.link is not None) and oracle.bounds is None and far
         ):  # rounding is worst at large answers
             look = look.further(oracle, _FAR * usual_points(oracle, _FAR_POINTS, rng))
+        if look.repeats and oracle.link is None and len(np.unique(look.outputs)) <= _FEW_VALUES:
+            look = look._replace(beside=oracle.outputs(usual_points(oracle, _DECISIONS_ASKED, rng)))
+            values = np.unique(np.concatenate([look.outputs, look.beside]))
+            if 1 < len(values) <= _FEW_VALUES:
+                return Floor("decisions", 0.0, outputs=look.roundings, values=tuple(values.tolist()))
         if look.repeats:
             return _silent(oracle, look)
         y = oracle.seen(look.outputs, look.rows)

@@ -48,6 +48,8 @@ class _Stored:
     answers: list[Floats] = field(default_factory=list)
     there: Array = None
     factors: Floats | None = None
+    ways: Floats | None = None
+    earlier: dict[bytes, Floats] = field(default_factory=dict)
 
 
 class Ledger:
@@ -218,7 +220,8 @@ class Ledger:
         first = self.n_stored
         if len(rows) == 0:
             return Asked(np.arange(first, first), np.empty(0))
-        answers = self.ask_blocks(len(rows), lambda part: rows[part], step)
+        recalled = self._stored.earlier.get(rows.tobytes()) if self._stored.earlier else None
+        answers = self.ask_blocks(len(rows), lambda part: rows[part], step) if recalled is None else recalled
         self._stored.rows.append(np.asarray(rows))
         self._stored.answers.append(answers)
         return Asked(np.arange(first, first + len(answers)), answers)
@@ -256,9 +259,33 @@ class Ledger:
                 return self.oracle(rows)
             return np.asarray(self.arrays.get(self.oracle.ask_there(self.arrays.put(rows))))
 
-    def lose_no_patience(self) -> None:
-        """Go on as long as budgets allow."""
-        self._allotment = None
+    def allot(self, allotment: Allotment | None) -> None:
+        """Stop, where nobody set a budget, far beyond what this says that units cost; None: go on."""
+        self._allotment = allotment
+
+    def forget_rows(self) -> None:
+        """Go on without the rows that were asked so far; how large answers are stays known."""
+        self._stored, self.aside, self.n_units = _Stored(self.arrays), frozenset(), 0
+
+    def after(self, earlier: Ledger) -> Ledger:
+        """Return this ledger with what another one knows: rows asked there are answered from memory."""
+        self._stored.earlier = {row.tobytes(): answer[None] for row, answer in zip(earlier.X, earlier.y)}
+        self._stored.ways = earlier.ways
+        return self
+
+    @property
+    def ways(self) -> Floats | None:
+        """Orthonormal directions of the rays that were asked first, (2, d); None before."""
+        return self._stored.ways
+
+    def note_ways(self, ways: Floats) -> None:
+        """Keep the directions of the first rays."""
+        self._stored.ways = ways
+
+    def restart(self) -> None:
+        """Go on as if nothing had been asked."""
+        self.forget_rows()
+        self.spent, self.largest, self.linear, self.far = {}, 0.0, None, FAR
 
     def _stop_at_patience(self, n: int) -> None:
         """Raise where nobody set a budget and a step leads far beyond what the units seen so far should cost."""

@@ -90,7 +90,7 @@ def look_again(oracle: Oracle, floor: Floor, rng: np.random.Generator) -> Second
         link = likely_link(first, outmost)
     size, spread = float(np.std(oracle.seen(far, rows))), float(np.std(oracle.seen(first, points)))
     if _BITS * floor.eps * float(np.abs(far).max()) < size < _SMALL * spread:
-        remainder = Floor("rounded", size, np.sqrt(12.0) * size)  # the same wherever it is asked twice
+        remainder = Floor("rounded", size, np.sqrt(12.0) * size, remainder=True)  # the same wherever it is asked twice
         return SecondLook(link=link, floor=remainder)
     return SecondLook(link=link)
 

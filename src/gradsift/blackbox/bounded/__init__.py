@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from .inside import StraightInParts, identify_bounded
+from .inside import identify_bounded
 
-__all__ = ["StraightInParts", "identify_bounded"]
+__all__ = ["identify_bounded"]

@@ -28,11 +28,7 @@ from .box_verdict import box_errors, exact_result
 from .near_field import NearField, look_near
 from .noisy_box import identify_noisy_box
 
-__all__ = ["StraightInParts", "identify_bounded"]
-
-
-class StraightInParts(NotIdentifiable):
-    """Derivatives do not separate into smooth units, and the function is straight in parts, as with sharp kinks."""
+__all__ = ["identify_bounded"]
 
 
 def identify_bounded(
@@ -64,7 +60,7 @@ def identify_bounded(
         As found by :func:`choose_path`; found now if it is not given.
     straight : callable, optional
         Says whether the function is straight in parts. Asked before a student is trained on exact answers; where it
-        is, StraightInParts is raised instead.
+        is, the box is refused instead.
 
     Notes
     -----
@@ -86,7 +82,8 @@ def identify_bounded(
     if floor.kind != "exact":
         found = identify_noisy_box(box, link, floor, accuracy, rng)
         return replace(found, n_queries=oracle.n_answered - before)
-    search = _ExactInside(box, [link, *map(as_it_is, others)], straight, rng)
+    links = [link_of(name) if get_activation(name).saturates else as_it_is(name) for name in others]
+    search = _ExactInside(box, [link, *links], straight, rng)
     try:
         search.run()
     except BudgetSpent as spent:
@@ -128,7 +125,7 @@ class _ExactInside:
             )
         if not found:
             if self.straight is not None and self.straight():
-                raise StraightInParts(f"The function is straight in parts inside the box ({self.g.name} units bend).")
+                raise NotIdentifiable(f"The function is straight in parts inside the box ({self.g.name} units bend).")
             self.fitted, self.share = None, 1.0
             self.n_untaught = len(self.box.y)
             self._teach()

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from .coarse import coarse_ledger, identify_coarse, is_fine
-from .families import AlgebraicTails, Discontinuous, Incomplete, WrongFamily
+from .coarse import identify_coarse
+from .families import Discontinuous, Incomplete
 from .search import identify
 
-__all__ = [
-    "AlgebraicTails", "Discontinuous", "Incomplete", "WrongFamily", "coarse_ledger", "identify", "identify_coarse",
-    "is_fine",
-]  # fmt: skip
+__all__ = ["Discontinuous", "Incomplete", "identify", "identify_coarse"]

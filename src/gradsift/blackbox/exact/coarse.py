@@ -6,7 +6,6 @@ answers near the origin, where arguments are small, then bring the parameters do
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -14,13 +13,11 @@ import numpy as np
 
 from ...checking import Floats, as_generator
 from ...checks import COARSE, ExactLimits, Verdict, exact
-from ...errors import BudgetSpent, NotIdentifiable
-from ...forecasting import PATIENCE, Allotment, Patience
-from ...oracle import Oracle
-from ..answers import Floor
+from ...errors import NotIdentifiable
 from ..asking import Ledger
 from ..links import Link
-from ..result import Identification, Progress
+from ..question import attempted
+from ..result import Identification
 from .accuracy import Errors, shown_rounding
 from .certificate import vouch_for
 from .circle import tolerances
@@ -30,25 +27,7 @@ from .net import Net
 from .replies import AtRows
 from .search import Search
 
-__all__ = ["coarse_ledger", "identify_coarse", "is_fine"]
-
-
-def is_fine(floor: Floor, link: Link | None, n_features: int) -> bool:
-    """Say whether units can be read from answers that are rounded like this: finely, and with plateaus to tell."""
-    return (
-        bool(floor.outputs)
-        and floor.resolution <= NEARBY.coarsest
-        and n_features > 1
-        and (link is None or bool(np.isfinite(link.flat)))
-    )
-
-
-def coarse_ledger(
-    oracle: Oracle, floor: Floor, progress: Callable[[Progress], None] | None = None, patience: Patience = PATIENCE
-) -> Ledger:
-    """Return an empty ledger for answers that are rounded like this."""
-    allotment = Allotment("float32", patience=patience)
-    return Ledger(oracle, None, progress, floor.absolute, floor.eps, floor.own, allotment)
+__all__ = ["identify_coarse"]
 
 
 def identify_coarse(
@@ -61,7 +40,7 @@ def identify_coarse(
     Parameters
     ----------
     ledger : Ledger
-        Of an oracle with one output, with what rounds its answers; :func:`coarse_ledger` makes one.
+        Of an oracle with one output, with what rounds its answers.
 
     Notes
     -----
@@ -70,17 +49,14 @@ def identify_coarse(
     rng = as_generator(rng)
     for attempt in range(NEARBY.most_searches):
         search = CoarseSearch(ledger, rng)
-        try:
-            found = search.any_family() if activation == "auto" else search.family(activation)
-        except BudgetSpent as spent:
-            raise BudgetSpent(str(spent), search.partial()) from None
-        except NotIdentifiable:  # by bad luck, if there were units at all: other planes may show them one by one
-            if not search.known.k or attempt + 1 == NEARBY.most_searches:
-                raise
-            continue
-        if found.certified:
-            break
-    return found
+        found = attempted(lambda: search.within_budget(lambda: search.family(activation)))  # noqa: B023
+        if not isinstance(found, NotIdentifiable):
+            if found.certified:
+                break
+        # By bad luck, if there were units at all: other planes may show them one by one.
+        elif not search.known.k or attempt + 1 == NEARBY.most_searches:
+            raise found
+    return found  # type: ignore[return-value]
 
 
 class CoarseSearch(Search):

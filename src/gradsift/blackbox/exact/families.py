@@ -12,31 +12,12 @@ from ..links import Link, with_plateaus
 from .exact_policy import FAMILY
 
 __all__ = [
-    "AlgebraicTails",
     "Discontinuous",
-    "GrowsBothWays",
     "Incomplete",
     "Slope",
-    "WrongFamily",
     "family_misfits",
     "likely_family",
 ]
-
-
-class WrongFamily(NotIdentifiable):
-    """The steps have the shape of another activation, `family`."""
-
-    def __init__(self, message: str, family: str) -> None:
-        super().__init__(message)
-        self.family = family
-
-
-class AlgebraicTails(NotIdentifiable):
-    """Along a ray the function approaches its limit like one over the radius, as arctan and softsign do."""
-
-
-class GrowsBothWays(NotIdentifiable):
-    """Along a line the function grows at different rates in opposite directions, as ReLU and its relatives do."""
 
 
 class Discontinuous(NotIdentifiable):

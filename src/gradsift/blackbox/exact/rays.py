@@ -11,8 +11,8 @@ from ...errors import NotIdentifiable
 from ...geometry import orthonormal_rows
 from ..asking import NEAR, Ledger
 from ..links import Link, with_algebraic_tails
+from ..question import ALGEBRAIC, EVERY_DEPTH, GROWING_KINDS, Narrowing, all_but, names_of
 from .exact_policy import RAYS
-from .families import AlgebraicTails, GrowsBothWays
 from .linear_term import linear_term
 
 __all__ = ["Rays", "cast_rays"]
@@ -106,9 +106,12 @@ def cast_rays(ledger: Ledger, link: Link, rng: np.random.Generator) -> Rays:
         Nothing changes anywhere, or the function does not settle far out.
     """
     directions = orthonormal_rows(2, ledger.n_features, rng)
+    ledger.note_ways(directions)
     rays = _cast(ledger, directions)
     if ledger.linear is None and any(ray.grows for ray in rays):
-        linear = linear_term(ledger, directions, np.array([ray.far for ray in rays]))
+        linear = linear_term(
+            ledger, directions, np.array([ray.far for ray in rays]), np.array([ray.values[-1] for ray in rays])
+        )
         if linear is not None:
             ledger.expect_linear_term(linear)
             rays = _without_linear_term(ledger, rays, linear)
@@ -182,10 +185,11 @@ def _without_linear_term(ledger: Ledger, rays: list[_Ray], linear: Floats) -> li
     return found
 
 
-def _one_sided(n_queries: int) -> GrowsBothWays:
-    return GrowsBothWays(
+def _one_sided(n_queries: int) -> NotIdentifiable:
+    return NotIdentifiable(
         f"Along a line the function is constant in one direction and grows linearly in the opposite one ({n_queries} "
-        "queries): ReLU or similar units; use activation='auto'."
+        "queries): ReLU or similar units; use activation='auto'.",
+        rules_out=Narrowing(all_but(names_of(*GROWING_KINDS))),
     )
 
 
@@ -196,9 +200,10 @@ def _refusal(ray: _Ray, n_queries: int) -> NotIdentifiable:
     evidence = f"({n_queries} queries; the last answers at radii growing by {RAYS.factor:g} are {values})"
     if np.all(np.abs(ratios * RAYS.factor - 1) < 0.05):
         names = " or ".join(f"'{link.activation.name}'" for link in with_algebraic_tails())
-        return AlgebraicTails(
+        return NotIdentifiable(
             f"Along a ray the function approaches its limit like one over the radius {evidence}: units with algebraic "
-            f"tails; try activation={names}."
+            f"tails; try activation={names}.",
+            rules_out=Narrowing(all_but(names_of(ALGEBRAIC)), EVERY_DEPTH - {1}),
         )
     if np.isfinite(ratios).all() and ratios.min() > 1 and np.ptp(ratios) < 0.05 * ratios.max():
         power = float(np.log(ratios[-1]) / np.log(RAYS.factor))

@@ -8,10 +8,11 @@ from ...checks import n_of
 from ...errors import NotIdentifiable
 from ..asking import Ledger
 from ..links import Link
+from ..question import Narrowing, all_but
 from ..result import Identification
 from .circle import CircleScan
 from .exact_policy import REFUSAL
-from .families import Discontinuous, Incomplete, WrongFamily, likely_family
+from .families import Discontinuous, Incomplete, likely_family
 from .net import Net
 
 __all__ = ["incomplete", "raise_if_drowned", "raise_if_shapeless"]
@@ -35,10 +36,10 @@ def raise_if_shapeless(scan: CircleScan, link: Link, n_queries: int) -> None:
         raise Discontinuous(f"The function {_jumps(scan, n_queries)}.")
     family = likely_family(scan.slopes)
     if family is not None and family != link.odd.name:
-        raise WrongFamily(
+        raise NotIdentifiable(
             f"The steps on a circle are not {name} but {family} units ({n_queries} queries): use "
             f"activation='{family}'.",
-            family,
+            rules_out=Narrowing(all_but(frozenset({family}))),
         )
     if len(scan.unresolved) < 2:  # one strange step may be two units that another circle separates
         return

@@ -20,7 +20,8 @@ from ...oracle import Oracle
 from ...threads import one_thread
 from ..asking import EPS, Ledger, n_affordable
 from ..fresh_inputs import fresh_inputs
-from ..links import Link, link_of, with_algebraic_tails
+from ..links import Link, link_of
+from ..question import attempted
 from ..result import Identification, Progress
 from ..verify import allowance_of, compare, with_verification
 from .accuracy import Errors
@@ -29,7 +30,6 @@ from .bumps import read_bump
 from .certificate import certify, far_points, fresh_points, smallest_angle
 from .circle import CircleScan, scan_circle
 from .exact_policy import BUMPS, PRUNE, SEARCH, SearchPolicy
-from .families import AlgebraicTails, WrongFamily
 from .frames import PlaneFrame, frame_through
 from .joint import Solution, parameter_errors, solve_jointly
 from .net import Net, empty_net
@@ -63,9 +63,8 @@ def identify(
     ----------
     oracle : Oracle
         With exact answers: rounded to double precision, no noise.
-    activation : {"tanh", "logistic", "erf", "arctan", "softsign", "auto"}
-        arctan and softsign only with few units (a student is trained); "auto" tells the family from the answers, where
-        logistic is called tanh.
+    activation : {"tanh", "logistic", "erf", "arctan", "softsign"}
+        arctan and softsign only with few units (a student is trained).
     rng : None, int or Generator
         Query i depends only on this and on the answers before it.
     max_queries : int, optional
@@ -92,23 +91,13 @@ def identify(
     """
     if max_queries is not None:
         at_least("max_queries", max_queries, 1)
-    if activation != "auto":
-        get_activation(activation)
+    get_activation(activation)
     if oracle.n_features < 2:
         raise NotIdentifiable("In one dimension all units are parallel and cannot be separated; fit samples instead.")
     ledger = ledger or Ledger(oracle, max_queries, progress, allotment=Allotment("exact"))
     search = Search(ledger, as_generator(rng))
     keep_freed_memory()
-    try:
-        with one_thread():
-            found = search.any_family() if activation == "auto" else search.family(activation)
-            return search.verified(found, n_verify)
-    except BudgetSpent as spent:
-        raise BudgetSpent(str(spent), search.partial()) from None
-    except NotIdentifiable as refused:
-        if refused.partial is None:
-            refused.partial = search.partial()
-        raise
+    return search.finished(lambda: search.family(activation), n_verify)
 
 
 class Search:
@@ -128,14 +117,21 @@ class Search:
         self.n_left = 0  # units that the last circle left to the next one
         self.further_out = False  # hyperplanes are seen beyond the first circle
 
-    def any_family(self) -> Identification:
-        """Begin with tanh; a wrong family costs one circle at most."""
+    def finished(self, searched: Callable[[], Identification], n_verify: int) -> Identification:
+        """Search and verify; a refusal carries what is known by then."""
+        with one_thread():
+            found = attempted(lambda: self.within_budget(lambda: self.verified(searched(), n_verify)))
+        if isinstance(found, NotIdentifiable):
+            found.partial = self.partial() if found.partial is None else found.partial
+            raise found
+        return found
+
+    def within_budget(self, searched: Callable[[], Identification]) -> Identification:
+        """Search; where a budget ends it, what is known by then goes with the word that it did."""
         try:
-            return self.family("tanh")
-        except WrongFamily as other:
-            return self.family(other.family)
-        except AlgebraicTails:
-            return self.student(*with_algebraic_tails())
+            return searched()
+        except BudgetSpent as spent:
+            raise BudgetSpent(str(spent), self.partial()) from None
 
     def student(self, *links: Link) -> Identification:
         """Train students of these activations."""

@@ -8,9 +8,7 @@ units are found within its region: rays from the middle, and one fit of all para
 
 from __future__ import annotations
 
-from .grain import grain_of
 from .opening import open_kinked
-from .shape import KINKED, SMOOTH
 from .within import open_within, straight_in_parts
 
-__all__ = ["KINKED", "SMOOTH", "grain_of", "open_kinked", "open_within", "straight_in_parts"]
+__all__ = ["open_kinked", "open_within", "straight_in_parts"]

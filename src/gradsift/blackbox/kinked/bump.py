@@ -15,7 +15,7 @@ from .legs import PathFailed, ask_ends
 from .path import Leg, half_square
 from .pieces import Piece, meeting
 from .reach import LinearReach
-from .shape import KINKED, Shape, shape_of
+from .shape import Shape, growing_names, shape_of
 
 __all__ = ["Sighting", "StepsOnly", "which_activation"]
 
@@ -145,7 +145,7 @@ class _Look:
         heights = np.array([self.ask(place + a) - (left if a < 0 else right).at(place + a) for a in away])
         size = float(np.abs(heights).max())
         misfits = {}
-        for name in KINKED:
+        for name in growing_names():
             shape = shape_of(name)
             if not shape.sharp:
                 misfits[name] = min(

@@ -80,6 +80,7 @@ class LegPolicy:
     rounding: float = 3.0 * 2.0**-52  # of one answer, over the largest; guess
     kink_within: float = 20.0  # rounding errors by which three answers at an end miss a line; guess
     patience: tuple[int, int] = (32, 14)  # queries on a leg: at least, and per kink found; wrong rows
+    guess: tuple[int, int] = (22, 8)  # the same while kinks are only guessed to be sharp; guess
 
 
 @dataclass(frozen=True)

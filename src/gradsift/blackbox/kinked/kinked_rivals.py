@@ -12,7 +12,7 @@ from .kink_net import KinkNet
 from .kinked_policy import RIVALS
 from .near_origin import Polished, refitted
 from .parallel_pairs import split_units
-from .shape import KINKED, Shape, shape_of
+from .shape import Shape, growing_names, shape_of
 
 __all__ = ["Pairs", "Rivals", "compare_activations", "compare_with_rounded"]
 
@@ -77,7 +77,7 @@ def compare_activations(polished: Polished, reach: float) -> Rivals:
     given = min((net, _best_fit(polished, net.shape)), key=polished.half_chi)
     fits = {
         shape.name: given if shape.name == net.shape.name else _best_fit(polished, shape)
-        for shape in map(shape_of, KINKED)
+        for shape in map(shape_of, growing_names())
         if shape.name != "leaky_relu"
     }
     return _compared(polished, given, fits, reach)
@@ -94,7 +94,8 @@ def compare_with_rounded(sharp: Polished, rounded: Polished, reach: float) -> Ri
         Distance from the origin within which kinks lie.
     """
     given = refitted(rounded, sharp.found.net)
-    fits = {shape.name: _best_fit(rounded, shape) for shape in map(shape_of, KINKED) if shape.even and not shape.sharp}
+    shapes = [shape for shape in map(shape_of, growing_names()) if shape.even and not shape.sharp]
+    fits = {shape.name: _best_fit(rounded, shape) for shape in shapes}
     return _compared(rounded, given, {given.shape.name: given, **fits}, reach)
 
 

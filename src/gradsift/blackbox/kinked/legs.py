@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -83,24 +84,34 @@ def ask_ends(ledger: Ledger, path: Path, grain: Grain = EXACT_ANSWERS) -> Ends:
 
 
 def scan_leg(
-    ledger: Ledger, leg: Leg, ends: tuple[Piece, Piece], bend: Bend, sigma: float, pair: float = LEG.pair
-) -> LegScan:
+    ledger: Ledger, leg: Leg, ends: tuple[Piece, Piece], bend: Bend, sigma: float, pair: float = LEG.pair,
+    patience: tuple[int, int] = LEG.patience,
+) -> LegScan:  # fmt: skip
     """Find the kinks on a leg; 4 to 5 queries for each.
 
     Raises
     ------
     PathFailed
     """
-    return _Scan(ledger, leg, ends, bend, sigma, pair).run()
+    return _Scan(ledger, leg, ends, bend, sigma, pair, patience).run()
+
+
+class _Limits(NamedTuple):
+    """Length of a pair of answers over the gap it stands in; queries on a leg, at least and per kink found."""
+
+    pair: float
+    patience: tuple[int, int]
 
 
 class _Scan:
     """Pieces in order along the leg; gap number i lies between pieces i and i + 1 and holds a kink, or is open."""
 
     def __init__(
-        self, ledger: Ledger, leg: Leg, ends: tuple[Piece, Piece], bend: Bend, sigma: float, pair: float
-    ) -> None:
-        self.ledger, self.leg, self.bend, self.sigma, self.pair = ledger, leg, bend, sigma, pair
+        self, ledger: Ledger, leg: Leg, ends: tuple[Piece, Piece], bend: Bend, sigma: float, pair: float,
+        patience: tuple[int, int],
+    ) -> None:  # fmt: skip
+        self.ledger, self.leg, self.bend, self.sigma = ledger, leg, bend, sigma
+        self.limits = _Limits(pair, patience)
         self.pieces = list(ends)
         self.gaps: list[Kink | None] = [None]
         self.times = [t for piece in ends for t in piece.times]
@@ -141,7 +152,7 @@ class _Scan:
 
     def _check_patience(self, left: Piece, right: Piece) -> None:
         self.tries += 1
-        allowed = LEG.patience[0] + LEG.patience[1] * sum(kink is not None for kink in self.gaps)
+        allowed = self.limits.patience[0] + self.limits.patience[1] * sum(kink is not None for kink in self.gaps)
         if len(self.times) > allowed or self.tries > 2 * allowed:
             n_kinks = sum(kink is not None for kink in self.gaps)
             raise PathFailed(f"{len(self.times)} answers on a leg separate only {n_kinks} kinks")
@@ -195,7 +206,7 @@ class _Scan:
         """Make a new piece of an answer that lies on neither side, and one beside it."""
         left, right = self.pieces[number], self.pieces[number + 1]
         room = max(right.low - t, t - left.high)
-        step = min(self.pair * (right.low - left.high), 0.3 * room)
+        step = min(self.limits.pair * (right.low - left.high), 0.3 * room)
         beside = t + step if right.low - t >= t - left.high else t - step
         self.pieces.insert(number + 1, Piece([t, beside], [y, self.ask(beside)]))
         self.gaps[number : number + 1] = [None, None]

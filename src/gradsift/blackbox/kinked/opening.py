@@ -15,7 +15,7 @@ from ...errors import NotIdentifiable
 from ...model import SigmoidCombination
 from ...oracle import Oracle
 from ..asking import Ledger
-from ..exact.families import WrongFamily
+from ..question import GROWING_KINDS, Narrowing, all_but, attempted, names_of
 from ..result import Identification, Progress
 from .assemble import Found, assemble
 from .beside import place_neighbours
@@ -25,7 +25,7 @@ from .cells import bases_of, crossings_of, stretches_of
 from .far_fit import fit_far_out
 from .far_pairs import blind_on_path, look_for_far_pairs
 from .grain import EXACT_ANSWERS, Grain, with_repeats
-from .kinked_policy import BUMP, GRAIN, OPENING
+from .kinked_policy import BUMP, GRAIN, LEG, OPENING
 from .kinked_rivals import Rivals, compare_activations, compare_with_rounded
 from .kinks import Bend, NotThatShape
 from .leg_fit import SettledLeg, settle_leg
@@ -35,7 +35,7 @@ from .odd_part import odd_part_is_linear
 from .path import half_square
 from .reach import LinearReach, find_reach
 from .roomier import measure_again
-from .shape import KINKED, Shape, shape_of
+from .shape import Shape, growing_names, shape_of
 from .signs import model_of
 from .vouching import UnitBounds, bounds_of, certify_kinks, far_pair, foretold, near_points
 from .widths import doubted_widths, measure_widths
@@ -59,6 +59,7 @@ def open_kinked(
     max_queries: int | None = None,
     progress: Callable[[Progress], None] | None = None,
     grain: Grain = EXACT_ANSWERS,
+    earlier: Ledger | None = None,
 ) -> Identification:
     """Find all units of a sum of kinked units by asking for about as many values as it has unknowns.
 
@@ -75,6 +76,8 @@ def open_kinked(
         Called with a :class:`Progress` after each batch.
     grain : Grain
         How coarse the answers are; for coarse ones only "relu" and "leaky_relu".
+    earlier : Ledger, optional
+        Exact answers that are known already.
 
     Raises
     ------
@@ -91,12 +94,13 @@ def open_kinked(
         at_least("max_queries", max_queries, 1)
     if oracle.n_features < 3:
         raise NotIdentifiable(f"Units with kinks are found in three dimensions and more, got {oracle.n_features}.")
-    opening = _Opening(Ledger(oracle, max_queries, progress), activation, as_generator(rng))
+    ledger = Ledger(oracle, max_queries, progress)
+    opening = _Opening(ledger if earlier is None else ledger.after(earlier), activation, as_generator(rng))
     opening.grain = with_repeats(grain, opening.ledger, opening.rng)
     if grain is not EXACT_ANSWERS and not (opening.told and opening.shape.even):
         raise NotIdentifiable(
             f"Through coarse answers (relative error {grain.relative:.1g}, noise {grain.sd:.2g}) only "
-            f"{', '.join(name for name in KINKED if shape_of(name).even)} units are found, got "
+            f"{', '.join(name for name in growing_names() if shape_of(name).even)} units are found, got "
             f"activation={activation!r}."
         )
     return opening.run()
@@ -110,6 +114,7 @@ class _Opening:
         self.told = activation != "auto"
         self.shape = shape_of(activation if self.told else "relu")
         self.grain = EXACT_ANSWERS
+        self.patience = LEG.patience
         self.notes: list[str] = []
         self.reach = 0.0
         self.seen = ""  # what a kink told about the activation
@@ -120,14 +125,18 @@ class _Opening:
         reach = self._find_reach()
         self.reach = reach.radius
         if not reach.grows:
-            raise WrongFamily(
+            raise NotIdentifiable(
                 f"Far out the function is constant in two opposite directions ({self.ledger.n_queries} queries): it "
                 f"has no {self.shape.name} units, but sigmoids or rules, or its units cancel in pairs; try "
                 "activation='tanh' or 'auto'.",
-                "tanh",
+                rules_out=Narrowing(names_of(*GROWING_KINDS)),
             )
+        guessed = None if self.told else self._guess(reach)
+        if guessed is not None:
+            return self._result(self._refined(guessed), 1)
         if not self.told:
             self._tell_activation(reach)
+            reach = reach if self.shape.sharp else self._find_reach()
         if self.grain.sd and not self.shape.sharp:
             reach = replace(reach, radius=GRAIN.further * reach.radius)
         last: _Attempt | None = None
@@ -153,15 +162,27 @@ class _Opening:
             )
         return self._result(self._refined(last), number + 1)
 
+    def _guess(self, reach: LinearReach) -> _Attempt | None:
+        """Find sharp units along one path, before their activation is asked about; None if there are others."""
+        self.patience = LEG.guess
+        try:
+            attempt = self._along_a_path(OPENING.factors[0] * self._path_over_reach() * reach.radius, reach)
+        except PathFailed as failure:
+            self.notes.append(f"sharp kinks: {failure}")
+            return None
+        finally:
+            self.patience = LEG.patience
+        self.seen = "kinks look sharp"
+        return attempt if max(attempt.chi, attempt.fresh) < KINKED_UNITS.residuals else None
+
     def _find_reach(self) -> LinearReach:
-        both_ways = not (self.told and self.shape.even)
+        both_ways = not self.shape.even
         return find_reach(self.ledger, self.rng, both_ways=both_ways, grain=self.grain)
 
     def _nearer(self, reach: LinearReach) -> LinearReach:
         """Measure the reach again, for a ray almost within a kink goes too far out; return the smaller one."""
-        try:
-            again = self._find_reach()
-        except NotIdentifiable:
+        again = attempted(self._find_reach)
+        if isinstance(again, NotIdentifiable):
             return reach
         return again if again.grows and again.radius < reach.radius else reach
 
@@ -202,10 +223,10 @@ class _Opening:
         same = sighting.name == self.shape.name or (sighting.name == "relu" and self.shape.sharp)
         if sighting.name is not None and not same:
             self._refuse_two_kinds(reach, 1)
-            raise WrongFamily(
+            raise NotIdentifiable(
                 f"The units that were looked at are not {self.shape.name} but {sighting.name} units: {sighting.says} "
                 f"({self.ledger.n_queries} queries); use activation='{sighting.name}'.",
-                sighting.name,
+                rules_out=Narrowing(all_but(frozenset({sighting.name}))),
             )
         if not odd_part_is_linear(self.ledger, reach, self.rng):
             raise self._deeper()
@@ -240,7 +261,8 @@ class _Opening:
     def _deeper(self) -> NotIdentifiable:
         return NotIdentifiable(
             f"Far out the odd part of the function is not linear ({self.ledger.n_queries} queries): a network with "
-            "more than one hidden layer, or an output link that is not undone."
+            "more than one hidden layer, or an output link that is not undone.",
+            rules_out=Narrowing(depths=frozenset({1})),
         )
 
     def _along_a_path(self, radius: float, reach: LinearReach) -> _Attempt:
@@ -315,7 +337,7 @@ class _Opening:
         bend = Bend(shape, OPENING.width / reach.radius, GRAIN.looks if self.grain.random else 1)
         try:
             scans = [
-                scan_leg(ledger, leg, pieces, bend, ends.sigma, ends.pair)
+                scan_leg(ledger, leg, pieces, bend, ends.sigma, ends.pair, self.patience)
                 for leg, pieces in zip(path.legs, ends.pieces)
             ]
         except NotThatShape:

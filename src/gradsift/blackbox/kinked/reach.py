@@ -43,7 +43,7 @@ def find_reach(
     both_ways : bool
         Ask along the opposite ray, too, and take the larger radius: units that are not even differ at their ends.
     """
-    ways = orthonormal_rows(2, ledger.n_features, rng)
+    ways = orthonormal_rows(2, ledger.n_features, rng) if ledger.ways is None else ledger.ways
     reaches, radius = _least(ledger, ways, grain)
     if both_ways or not any(reach.grows for reach in reaches):  # all units may be idle on one side, but not on both
         opposite, other_radius = _least(ledger, -ways, grain)

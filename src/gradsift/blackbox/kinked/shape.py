@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 import numpy as np
 from scipy.optimize import brentq
 
-from ...activations import Activation, get_activation
+from ...activations import ACTIVATIONS, Activation, get_activation
+from ...activations.record import POINTS
 from ...checking import Floats
 
-__all__ = ["KINKED", "SMOOTH", "Shape", "shape_of"]
+__all__ = ["Shape", "growing_names", "shape_of"]
 
-KINKED = ("relu", "leaky_relu", "softplus", "silu", "gelu", "gelu_tanh", "elu", "mish")
-SMOOTH = ("softplus", "silu", "gelu", "gelu_tanh", "mish")  # one formula everywhere: any part of a unit shows all of it
+_TYPICAL = {"gelu": 1.2, "gelu_tanh": 1.2, "elu": 0.7}  # 2 for the others; guess
 _BEYOND = 60.0  # arguments beyond which nothing but the two lines is left in double precision
 
 
@@ -104,11 +104,17 @@ def _sizes(name: str) -> tuple[Floats, Floats]:
 
 @cache
 def shape_of(name: str) -> Shape:
-    """Return the shape of one of the activations in `KINKED`."""
+    """Return the shape of an activation that grows."""
     activation = get_activation(name)
     (level, slope), (end_level, end) = activation.left, activation.right
     gain = end - slope
     corner = (level - end_level) / gain
-    even = name not in ("elu", "mish")
-    typical = {"relu": 0.0, "leaky_relu": 0.0, "gelu": 1.2, "gelu_tanh": 1.2, "elu": 0.7}.get(name, 2.0)
-    return Shape(activation, slope, level, gain, corner, even, typical)
+    typical = 0.0 if activation.homogeneous else _TYPICAL.get(name, 2.0)
+    shape = Shape(activation, slope, level, gain, corner, True, typical)
+    even = bool(np.abs(shape.rest(POINTS) - shape.rest(-POINTS)).max() < 1e-12)
+    return replace(shape, even=even)
+
+
+def growing_names() -> tuple[str, ...]:
+    """Return the names of all activations that grow, in the order of the catalogue."""
+    return tuple(name for name, f in ACTIVATIONS.items() if not f.saturates)

@@ -16,6 +16,7 @@ from ...oracle import Oracle
 from ..answers import Floor
 from ..asking import EPS
 from ..exact.frames import frame_through
+from ..question import SMOOTH, names_of
 from ..result import Identification, Progress
 from .assemble import assemble
 from .cell_gradients import measure_gradients
@@ -29,7 +30,7 @@ from .legs import PathFailed, ask_ends, scan_leg
 from .path import Path, joined_legs
 from .region import OutOfRange, Region, RegionLedger, region_of
 from .region_fit import RegionFit, fit_region, mirrored, telling_places
-from .shape import SMOOTH, shape_of
+from .shape import shape_of
 from .signs import model_of
 
 __all__ = ["open_within", "straight_in_parts"]
@@ -65,7 +66,8 @@ def open_within(
     if max_queries is not None:
         at_least("max_queries", max_queries, 1)
     if not shape_of(activation).sharp:
-        names = "relu and leaky_relu" if oracle.bounds is None else f"relu, leaky_relu, {', '.join(SMOOTH)}"
+        inside = f"relu, leaky_relu, {', '.join(sorted(names_of(SMOOTH)))}"
+        names = "relu and leaky_relu" if oracle.bounds is None else inside
         raise NotIdentifiable(f"Inside {_where(oracle)} only {names} units are found, got {activation!r}.")
     if oracle.n_features < 3:
         raise NotIdentifiable(f"Units with kinks are found in three dimensions and more, got {oracle.n_features}.")
@@ -156,7 +158,8 @@ class _Within:
         """Say whether answers all over the region are as foretold; rays to those that are not must cross a kink."""
         heard = self.ledger.ask_all(self._candidates(WITHIN.looked_at), "path")
         rounding = WITHIN.beyond * (WITHIN.sd * self._size() + heard.errors)
-        misses = np.abs(heard.answers - net.predict(heard.rows)) / rounding
+        with np.errstate(over="ignore"):  # a unit that is none may be endlessly steep
+            misses = np.abs(heard.answers - net.predict(heard.rows)) / rounding
         worst = np.argsort(-misses)[:2]
         self.targets = [heard.rows[i] - self.start for i in worst if misses[i] > KINKS_WITHIN.residuals]
         return not self.targets

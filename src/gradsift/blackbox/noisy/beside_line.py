@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from ...checking import Floats
+from ...errors import NotIdentifiable
 from ...model import SigmoidCombination
 from ...oracle import Oracle
+from ..question import attempted
 from ..result import Identification
 from .identify import identify_imperfect
-from .scale import GrowsFarOut
 from .tuning import LINE
 
 __all__ = ["identify_beside_line"]
@@ -23,15 +24,18 @@ def identify_beside_line(oracle: Oracle, activation: str, rng: np.random.Generat
 
     A linear term is noticed by answers that grow far out, at no cost where there is none; it then takes 2 d queries.
     """
-    try:
-        return identify_imperfect(oracle, activation, rng, **options)
-    except GrowsFarOut as grows:
-        linear = far_slope(oracle)
-        if linear is None:
-            raise GrowsFarOut(
-                "Far out the answers grow at different rates in opposite directions: ReLU or similar units; name their "
-                "activation."
-            ) from grows
+    found = attempted(lambda: identify_imperfect(oracle, activation, rng, **options))
+    if not isinstance(found, NotIdentifiable):
+        return found
+    if found.rules_out is None:  # anything but growth
+        raise found
+    linear = far_slope(oracle)
+    if linear is None:
+        raise NotIdentifiable(
+            "Far out the answers grow at different rates in opposite directions: ReLU or similar units; name their "
+            "activation.",
+            rules_out=found.rules_out,
+        )
     found = identify_imperfect(oracle.without_line(linear), activation, rng, **options)
     m = found.model
     model = SigmoidCombination(m.units, m.weights, m.slopes, m.offsets, m.intercept, m.activation, linear)

@@ -16,6 +16,7 @@ from ...oracle import Oracle
 from ..answers import Floor, choose_path
 from ..asking import Ledger
 from ..links import link_of
+from ..question import attempted
 from ..result import Identification, Progress
 from .asker import Anywhere, Asker
 from .belief import Belief
@@ -76,17 +77,21 @@ def identify_imperfect(
     ledger = Ledger(oracle, None, progress, floor.step, allotment=allotment)
     asker = Asker(Anywhere(ledger), link, floor, accuracy, rng, _POLICIES.get(floor.kind, FOR_ROUNDING))
     try:
-        belief = walk(LABEL_STAGES if asker.labels else ADDITIVE_STAGES, first_belief(asker), asker)
-        if asker.labels:
-            belief = measure_mean(belief, asker)
+        belief = attempted(lambda: _walked(asker))
     except BudgetSpent as spent:
         belief = _cut_short(asker, spent)
-    except NotIdentifiable as refused:
+    if isinstance(belief, NotIdentifiable):
         latest = asker.diary.latest
-        if refused.partial is None and latest is not None and latest.joint is not None:
-            refused.partial = _result(replace(latest, shortage=str(refused)), asker, oracle.n_answered - before)
-        raise
+        if belief.partial is None and latest is not None and latest.joint is not None:
+            belief.partial = _result(replace(latest, shortage=str(belief)), asker, oracle.n_answered - before)
+        raise belief
     return _result(belief, asker, oracle.n_answered - before)
+
+
+def _walked(asker: Asker) -> Belief:
+    """Go through all stages; for labels until their mean is known, too."""
+    belief = walk(LABEL_STAGES if asker.labels else ADDITIVE_STAGES, first_belief(asker), asker)
+    return measure_mean(belief, asker) if asker.labels else belief
 
 
 def _cut_short(asker: Asker, spent: BudgetSpent) -> Belief:

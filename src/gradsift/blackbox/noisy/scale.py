@@ -10,9 +10,10 @@ from ...checking import Floats
 from ...errors import NotIdentifiable
 from ...likelihood import Noise
 from ..asking import Ledger
+from ..question import SATURATING_KINDS, Narrowing, names_of
 from .tuning import SCALE
 
-__all__ = ["GrowsFarOut", "Scale", "find_scale"]
+__all__ = ["Scale", "find_scale"]
 
 
 @dataclass(frozen=True)
@@ -34,10 +35,6 @@ class Scale:
     intercept: float
     signal: float
     even: Floats
-
-
-class GrowsFarOut(NotIdentifiable):
-    """Far out the answers grow like the distance, as those of a linear term do."""
 
 
 def find_scale(ledger: Ledger, noise: Noise, rng: np.random.Generator, guess: float = 2.0) -> Scale:
@@ -98,9 +95,10 @@ def _raise_if_growing(ledger: Ledger, direction: Floats, odd: float) -> None:
     """Ask two answers four times as far out; where nothing grows, they are as large as before."""
     further = ledger.ask(4 * SCALE.far * np.stack([direction, -direction]), "scale")
     if abs(0.5 * (further[0] - further[1]) - 4 * odd) < abs(odd):
-        raise GrowsFarOut(
+        raise NotIdentifiable(
             f"Far out the answers grow like the distance ({ledger.n_queries} queries): a linear term, or ReLU or "
-            "similar units; name their activation."
+            "similar units; name their activation.",
+            rules_out=Narrowing(names_of(*SATURATING_KINDS)),
         )
 
 
