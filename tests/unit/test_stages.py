@@ -8,14 +8,20 @@ import numpy as np
 import pytest
 
 from gradsift.blackbox.bounded.noisy_box import BOX_STAGES
+from gradsift.blackbox.exact.exact_policy import SEARCH
+from gradsift.blackbox.exact.net import empty_net
+from gradsift.blackbox.exact.search_stages import EXACT_STAGES, CircleOutcome, Circles, SearchState
+from gradsift.blackbox.links import link_of
 from gradsift.blackbox.noisy.asker import Asker
 from gradsift.blackbox.noisy.belief import Belief, Outcome, Study
 from gradsift.blackbox.noisy.noise import Variance
 from gradsift.blackbox.noisy.policies import FOR_A_BOX, FOR_LABELS, FOR_LABELS_IN_A_BOX, FOR_NOISE, FOR_ROUNDING
 from gradsift.blackbox.noisy.stages import ADDITIVE_STAGES, END, LABEL_STAGES, Stage, walk
 
-TABLES = {"additive": ADDITIVE_STAGES, "labels": LABEL_STAGES, "box": BOX_STAGES}
+TABLES = {"additive": ADDITIVE_STAGES, "labels": LABEL_STAGES, "box": BOX_STAGES, "exact": EXACT_STAGES}
 STANDS, MISSING, REFUTED, IMPATIENT = Outcome
+DONE, AGAIN, MISSED, EXHAUSTED = CircleOutcome
+TO_THE_FIT = ["scan", "units", "shape", "residuals", "misread units", "leverage", "joint fit"]
 
 
 def nobody():
@@ -112,6 +118,43 @@ def test_labels_that_stand_are_not_looked_at_again():
 def test_a_box_learns_again_where_it_is_refuted_and_ends_out_of_patience():
     assert path(BOX_STAGES, {"telling inputs": [REFUTED], "learn more": [REFUTED]}).count("learn") == 2
     assert path(BOX_STAGES, {"telling inputs": [IMPATIENT]})[-1] == "telling inputs"
+
+
+def test_a_circle_that_explains_all_answers_is_certified():
+    assert path(EXACT_STAGES, {}) == [*TO_THE_FIT, "certificate"]
+
+
+def test_units_left_to_another_plane_are_read_before_any_fit():
+    assert path(EXACT_STAGES, {"shape": [AGAIN]}) == ["scan", "units", "shape", *TO_THE_FIT, "certificate"]
+
+
+@pytest.mark.parametrize("where", ["residuals", "joint fit"])
+def test_missed_answers_lead_to_units_that_cancel_or_to_another_circle(where):
+    to_there = TO_THE_FIT[: TO_THE_FIT.index(where) + 1]
+    found = path(EXACT_STAGES, {where: [MISSED], "cancelling units": [AGAIN]})
+    assert found == [*to_there, "far residuals", "cancelling units", "cancelling units", "certificate"]
+    none = path(EXACT_STAGES, {where: [MISSED], "far residuals": [MISSED], "fall back": [AGAIN]})
+    assert none == [*to_there, "far residuals", "fall back", *TO_THE_FIT, "certificate"]
+    assert path(EXACT_STAGES, {where: [MISSED], "far residuals": [MISSED], "fall back": [EXHAUSTED]}) == none[:-8]
+
+
+@pytest.mark.parametrize(
+    ("circles", "ends"),
+    [
+        (Circles(SEARCH.most_attempts), True),
+        (Circles(SEARCH.most_attempts + 1, n_deferred=1), True),
+        (Circles(SEARCH.most_attempts + SEARCH.fine_attempts, n_deferred=SEARCH.fine_attempts + 1), True),
+        (Circles(SEARCH.most_attempts, n_deferred=1), False),
+    ],
+)
+def test_circles_that_leave_units_to_the_next_one_do_not_count_up_to_a_limit(circles, ends):
+    state = SearchState(empty_net(link_of("tanh"), 3, 0.0), circles=circles)
+    search = SimpleNamespace(policy=SEARCH, ledger=None)  # whoever scans asks for its rows
+    if ends:
+        assert EXACT_STAGES["scan"].does(state, search) == (state, EXHAUSTED)
+    else:
+        with pytest.raises(AttributeError, match="n_stored"):
+            EXACT_STAGES["scan"].does(state, search)
 
 
 def test_a_table_without_an_end_is_a_mistake():
