@@ -13,6 +13,9 @@ import gradsift
 PACKAGE = Path(gradsift.__file__).parent
 SOURCES = {path: ast.parse(path.read_text(encoding="utf-8")) for path in sorted(PACKAGE.rglob("*.py"))}
 MOST_ATTRIBUTES = 12
+MOST_BRANCHES = 20
+BRANCHES = ast.If, ast.For, ast.AsyncFor, ast.While, ast.ExceptHandler, ast.IfExp, ast.match_case
+FUNCTIONS = ast.FunctionDef, ast.AsyncFunctionDef
 
 
 def names_of(tree):
@@ -41,6 +44,17 @@ def attributes_of(cls):
     }
 
 
+def n_branches(function):
+    """Return one more than the places where a function, with those inside it, may go two ways."""
+    n = 1
+    for node in ast.walk(function):
+        if isinstance(node, ast.BoolOp):
+            n += len(node.values) - 1
+        else:
+            n += len(node.ifs) if isinstance(node, ast.comprehension) else isinstance(node, BRANCHES)
+    return n
+
+
 def test_no_class_or_constant_stands_for_two_things():
     homes = defaultdict(list)
     for path, tree in SOURCES.items():
@@ -66,6 +80,31 @@ def test_classes_are_small():
         and path.name != "estimators.py"  # scikit-learn wants every option on the estimator itself
     ]
     assert large == []
+
+
+def test_no_function_has_more_branches_than_a_reader_can_follow():
+    tangled = [
+        (path.name, node.name, n_branches(node))
+        for path, tree in SOURCES.items()
+        for node in ast.walk(tree)
+        if isinstance(node, FUNCTIONS) and n_branches(node) > MOST_BRANCHES
+    ]
+    assert tangled == []
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("return 1", 1),
+        ("if a and b or c:\n        return 1", 4),
+        ("for x in [y for y in a if y if b]:\n        x = 1 if y else 2", 5),
+        ("while a:\n        try:\n            b\n        except E:\n            pass", 3),
+        ("match a:\n        case 1:\n            b\n        case _:\n            c", 3),
+        ("def inner():\n        if a:\n            b", 2),
+    ],
+)
+def test_branches_are_counted_as_one_would_by_hand(body, expected):
+    assert n_branches(ast.parse(f"def f():\n    {body}")) == expected
 
 
 def test_a_file_answers_one_question():

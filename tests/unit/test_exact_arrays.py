@@ -20,6 +20,7 @@ from gradsift.blackbox.exact.net import Net
 from gradsift.blackbox.exact.polish import _opposite_point
 from gradsift.blackbox.exact.probe_rows import StepsAcross, placed
 from gradsift.blackbox.exact.search import Search
+from gradsift.blackbox.exact.search_stages import SearchState
 from gradsift.blackbox.links import link_of
 from gradsift.geometry import orthonormal_rows
 from gradsift.threads import all_threads, one_thread
@@ -186,15 +187,14 @@ def test_callers_that_overlap_leave_as_many_threads_as_they_found():
 
 
 @pytest.mark.parametrize(
-    ("n_known", "n_steps", "glimpsed"),
+    ("n_known", "n_steps", "few"),
     [(150, 0, False), (150, 1, True), (150, 15, False), (50, 1, False)],
 )
-def test_a_circle_that_shows_a_few_more_steps_beside_many_units_is_not_idle(n_known, n_steps, glimpsed):
-    search = Search(Ledger(gs.Oracle(teacher().predict, D)), np.random.default_rng(0))
+def test_a_circle_that_shows_a_few_more_steps_beside_many_units_is_not_idle(n_known, n_steps, few):
     nothing = np.zeros((n_known, D)), *np.zeros((2, n_known))
-    search.known = Net(link_of("tanh"), *nothing, 0.0, (None,) * n_known)
-    search.scans.append(SimpleNamespace(steps=(None,) * n_steps, unresolved=np.empty((0, 2))))
-    assert search._glimpsed() == glimpsed
+    known = Net(link_of("tanh"), *nothing, 0.0, (None,) * n_known)
+    scan = SimpleNamespace(steps=(None,) * n_steps, unresolved=np.empty((0, 2)))
+    assert SearchState(known, scans=(scan,)).few_unread == few
 
 
 def test_equations_are_factored_once_near_the_solution(monkeypatch):
@@ -247,6 +247,8 @@ def test_units_that_stand_alone_only_far_out_are_left_to_another_plane(monkeypat
     search = Search(Ledger(gs.Oracle(truth.predict, 12)), np.random.default_rng(2))
     found = search.family("tanh")
     assert found.certified
-    assert len(search.scans) > usual.diagnostics["attempts"]
-    first = {round(abs(float(step.weight)), 6) for step in search.scans[0].steps}
-    assert {round(abs(float(step.weight)), 6) for step in search.scans[1].steps} < first  # only those that were left
+    assert len(search.state.scans) > usual.diagnostics["attempts"]
+    first = {round(abs(float(step.weight)), 6) for step in search.state.scans[0].steps}
+    assert {
+        round(abs(float(step.weight)), 6) for step in search.state.scans[1].steps
+    } < first  # only those that were left

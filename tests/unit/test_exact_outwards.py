@@ -12,8 +12,9 @@ from gradsift.blackbox.exact.joint import Solution, _within_reach, solve_jointly
 from gradsift.blackbox.exact.net import empty_net
 from gradsift.blackbox.exact.outwards import excused, misread, solve_outwards
 from gradsift.blackbox.exact.prune import suspects
-from gradsift.blackbox.exact.replies import at_rows, compare, replies_to
+from gradsift.blackbox.exact.replies import compare, replies_to
 from gradsift.blackbox.exact.search import Search
+from gradsift.blackbox.exact.search_stages import CircleOutcome, SearchState, drop_misread
 from gradsift.blackbox.links import link_of
 from gradsift.checks import EXACT
 
@@ -92,10 +93,10 @@ def test_one_badly_read_unit_of_many_is_suspected_with_few_others():
 @pytest.mark.parametrize(("chi", "as_read"), [(1e8, True), (300.0, False)])
 def test_a_fit_that_misses_by_more_than_reading_does_changes_no_unit(chi, as_read):
     net, ledger = found_net(12, 110, seed=4)
-    search = Search(ledger, np.random.default_rng(0))
-    search.known, moved = net, blurred(net, seed=5)
+    search, moved = Search(ledger, np.random.default_rng(0)), blurred(net, seed=5)
     astray = np.arange(110) == 7
-    left = search.after_a_misfit(Solution(moved, chi, np.zeros(len(ledger.X)), np.zeros(110), astray=astray))
+    fit = Solution(moved, chi, np.zeros(len(ledger.X)), np.zeros(110), astray=astray)
+    left = search.after_a_misfit(net, fit, 0)
     np.testing.assert_array_equal(left.a, np.delete(net.a if as_read else moved.a, 7, axis=0))
 
 
@@ -128,7 +129,7 @@ def test_the_one_unit_that_was_misread_is_dropped_before_all_are_fitted_and_none
     for error, left in ((1e-11, 100), (1e-6, 99)):
         a = net.a.copy()
         a[17] += error * np.linalg.norm(a[17]) * np.random.default_rng([6, 5]).standard_normal(d)
-        search.known = replace(net, a=a)
-        assert search._drop_misread(at_rows(search.known, search.ledger)) == (left < k)
-        assert search.known.k == left
-    assert not (search.known.u == net.u[17]).any()
+        state, outcome = drop_misread(SearchState(replace(net, a=a)), search)
+        assert outcome is (CircleOutcome.AGAIN if left < k else CircleOutcome.DONE)
+        assert (state.known.k, state.circles.n_reread) == (left, k - left)
+    assert not (state.known.u == net.u[17]).any()

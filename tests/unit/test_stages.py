@@ -2,20 +2,33 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from gradsift.blackbox.bounded.noisy_box import BOX_STAGES
+from gradsift.blackbox.deep.policy import POLICY
+from gradsift.blackbox.deep.teaching import TRAINING_STAGES, Training, TrainingOutcome, TrainingState
+from gradsift.blackbox.deep.upper import Pupil
+from gradsift.blackbox.exact.exact_policy import SEARCH
+from gradsift.blackbox.exact.net import empty_net
+from gradsift.blackbox.exact.search_stages import EXACT_STAGES, CircleOutcome, Circles, SearchState
+from gradsift.blackbox.links import link_of
 from gradsift.blackbox.noisy.asker import Asker
 from gradsift.blackbox.noisy.belief import Belief, Outcome, Study
 from gradsift.blackbox.noisy.noise import Variance
 from gradsift.blackbox.noisy.policies import FOR_A_BOX, FOR_LABELS, FOR_LABELS_IN_A_BOX, FOR_NOISE, FOR_ROUNDING
 from gradsift.blackbox.noisy.stages import ADDITIVE_STAGES, END, LABEL_STAGES, Stage, walk
 
-TABLES = {"additive": ADDITIVE_STAGES, "labels": LABEL_STAGES, "box": BOX_STAGES}
+TABLES = {
+    "additive": ADDITIVE_STAGES, "labels": LABEL_STAGES, "box": BOX_STAGES, "exact": EXACT_STAGES,
+    "layers": TRAINING_STAGES,
+}  # fmt: skip
 STANDS, MISSING, REFUTED, IMPATIENT = Outcome
+DONE, AGAIN, MISSED, EXHAUSTED = CircleOutcome
+TO_THE_FIT = ["scan", "units", "shape", "residuals", "misread units", "leverage", "joint fit"]
 
 
 def nobody():
@@ -112,6 +125,90 @@ def test_labels_that_stand_are_not_looked_at_again():
 def test_a_box_learns_again_where_it_is_refuted_and_ends_out_of_patience():
     assert path(BOX_STAGES, {"telling inputs": [REFUTED], "learn more": [REFUTED]}).count("learn") == 2
     assert path(BOX_STAGES, {"telling inputs": [IMPATIENT]})[-1] == "telling inputs"
+
+
+def test_a_circle_that_explains_all_answers_is_certified():
+    assert path(EXACT_STAGES, {}) == [*TO_THE_FIT, "certificate"]
+
+
+def test_units_left_to_another_plane_are_read_before_any_fit():
+    assert path(EXACT_STAGES, {"shape": [AGAIN]}) == ["scan", "units", "shape", *TO_THE_FIT, "certificate"]
+
+
+@pytest.mark.parametrize("where", ["residuals", "joint fit"])
+def test_missed_answers_lead_to_units_that_cancel_or_to_another_circle(where):
+    to_there = TO_THE_FIT[: TO_THE_FIT.index(where) + 1]
+    found = path(EXACT_STAGES, {where: [MISSED], "cancelling units": [AGAIN]})
+    assert found == [*to_there, "far residuals", "cancelling units", "cancelling units", "certificate"]
+    none = path(EXACT_STAGES, {where: [MISSED], "far residuals": [MISSED], "fall back": [AGAIN]})
+    assert none == [*to_there, "far residuals", "fall back", *TO_THE_FIT, "certificate"]
+    assert path(EXACT_STAGES, {where: [MISSED], "far residuals": [MISSED], "fall back": [EXHAUSTED]}) == none[:-8]
+
+
+@pytest.mark.parametrize(
+    ("circles", "ends"),
+    [
+        (Circles(SEARCH.most_attempts), True),
+        (Circles(SEARCH.most_attempts + 1, n_deferred=1), True),
+        (Circles(SEARCH.most_attempts + SEARCH.fine_attempts, n_deferred=SEARCH.fine_attempts + 1), True),
+        (Circles(SEARCH.most_attempts, n_deferred=1), False),
+    ],
+)
+def test_circles_that_leave_units_to_the_next_one_do_not_count_up_to_a_limit(circles, ends):
+    state = SearchState(empty_net(link_of("tanh"), 3, 0.0), circles=circles)
+    search = SimpleNamespace(policy=SEARCH, ledger=None)  # whoever scans asks for its rows
+    if ends:
+        assert EXACT_STAGES["scan"].does(state, search) == (state, EXHAUSTED)
+    else:
+        with pytest.raises(AttributeError, match="n_stored"):
+            EXACT_STAGES["scan"].does(state, search)
+
+
+def training(n_layers=None, n_first=12):
+    return Training(SimpleNamespace(n_features=n_first), range(n_first), 1.0, None, n_layers, None, None)
+
+
+def students(state, of, outcomes):
+    """Return the widths of the students whose turn it is, and on which rows, where each stage of rows ends as given."""
+    choose, weigh = TRAINING_STAGES["widths"].does, TRAINING_STAGES["progress"].does
+    turns = []
+    while (chosen := choose(state, of))[1] is not TrainingOutcome.NONE_LEFT:
+        turns.append((chosen[0].widths, chosen[1].value))
+        state = weigh(replace(chosen[0], **outcomes), of)[0]
+    return turns
+
+
+def test_students_of_all_widths_have_their_turn_in_the_order_of_the_policy():
+    state = TrainingState((), None, POLICY.students)
+    assert students(state, training(), {}) == [(widths, "vertices") for widths in POLICY.students]
+    assert [w for w, _ in students(state, training(3), {})] == [w for w in POLICY.students if len(w) == 2]
+    assert students(state, training(5), {}) == []
+    assert {rows for _, rows in students(state, training(n_first=3), {})} == {"near points"}  # 8 patterns
+
+
+def test_students_with_one_layer_are_left_out_where_large_ones_leave_much():
+    much, little = (Pupil([], rms) for rms in (2 * POLICY.hopeless, POLICY.hopeless / 2))
+    state = TrainingState((), None, POLICY.students)
+    assert [w for w, _ in students(state, training(), {"best": much})][-2:] == [(12, 8), (16, 12)]
+    assert len(students(state, training(), {"best": little})) == len(POLICY.students)
+
+
+@pytest.mark.parametrize(
+    ("widths", "hopeless", "then"),
+    [((16, 12), False, "near points"), ((16, 12), True, "progress"), ((34,), False, "progress")],
+)
+def test_only_large_students_of_several_layers_are_tried_near_the_origin_after_vertices(widths, hopeless, then):
+    stage = TRAINING_STAGES["vertices"]
+    state = TrainingState(range(10**6), None, (), widths, n_shares=1, hopeless=hopeless)  # all vertices are known
+    assert stage.then[stage.does(state, training())[1]] == then
+
+
+def test_the_work_of_all_students_is_bounded_and_more_so_where_none_comes_near():
+    stage = TRAINING_STAGES["progress"]
+    state = TrainingState((), None, (), (9,), work=0.5 * (POLICY.most_work + POLICY.most_work_near))
+    assert stage.then[stage.does(state, training())[1]] == END
+    near = replace(state, best=Pupil([], POLICY.near_end / 2))
+    assert stage.then[stage.does(near, training())[1]] == "widths"
 
 
 def test_a_table_without_an_end_is_a_mistake():

@@ -85,12 +85,7 @@ def settle(
         return _sharpened(problem, Settled(optima, p, 1))
     alone = smaller is None and problem.family.simplex and n_units > 1
     one = one_component(problem, tolerance=ROUGH) if alone else None
-    optima = race(problem, n_units, effort.n_starts, _SCALES[0], rng)
-    suggested = [problem.frame.enter(from_model(m)) for m in effort.suggested if m.n_units == n_units]
-    if suggested:
-        optima = optima.merge(descend(problem, [Chart(problem.family).project(theta) for theta in suggested]))
-    if problem.family.simplex and problem.family.slopes == "each" and spiky(optima.best.theta):
-        optima = _pooled(optima, level(problem, optima), bonus=0)
+    optima = _first_optima(problem, n_units, effort, rng)
     better = better_unit(problem, optima.best.theta, rng)
     rounds = 1
     max_rounds = 1 if np.isnan(better.p) else effort.max_rounds  # too few rows to test: more rounds only fit noise
@@ -114,6 +109,17 @@ def settle(
     elif one is not None:
         optima = _at_least_as_good(problem, optima, one.theta, one.objective, rng)
     return _sharpened(problem, Settled(optima, better.p, rounds, one=one))
+
+
+def _first_optima(problem: TableProblem, n_units: int, effort: Effort, rng: np.random.Generator) -> Optima:
+    """Descend from random and from suggested starts; of spiky components, also from level ones."""
+    optima = race(problem, n_units, effort.n_starts, _SCALES[0], rng)
+    suggested = [problem.frame.enter(from_model(m)) for m in effort.suggested if m.n_units == n_units]
+    if suggested:
+        optima = optima.merge(descend(problem, [Chart(problem.family).project(theta) for theta in suggested]))
+    if problem.family.simplex and problem.family.slopes == "each" and spiky(optima.best.theta):
+        optima = _pooled(optima, level(problem, optima), bonus=0)
+    return optima
 
 
 def _turned(problem: TableProblem, optima: Optima) -> Optima:

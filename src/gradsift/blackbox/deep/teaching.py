@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from enum import Enum
 from typing import NamedTuple
 
 import numpy as np
@@ -12,15 +13,16 @@ from ...activations import Activation
 from ...checking import Floats
 from ...errors import NotIdentifiable
 from ..asking import Ledger
+from ..stage import END, Stage, walk
 from .agreeing import raise_student
 from .crossings import reading_of
 from .nearby import near_points
 from .planes import FirstLayer
 from .policy import POLICY
 from .upper import Front, Pupil, grow_student, judged_by, n_unknowns, start_student, thin_out, train
-from .vertices import ask_vertices, known_vertices, n_patterns
+from .vertices import Vertices, ask_vertices, known_vertices, n_patterns
 
-__all__ = ["Taught", "teach"]
+__all__ = ["TRAINING_STAGES", "Judges", "Taught", "Training", "TrainingOutcome", "TrainingState", "teach"]
 
 
 @dataclass(frozen=True)
@@ -60,132 +62,271 @@ class Judges(NamedTuple):
     leads_on: Callable[[Pupil], bool]
 
 
-class _Class:
-    """The answers at hand and the best student so far."""
+class TrainingOutcome(Enum):
+    """How a stage ended."""
 
-    def __init__(
-        self,
-        ledger: Ledger,
-        first: FirstLayer,
-        radius: float,
-        g: Activation,
-        judges: Judges,
-        rng: np.random.Generator,
-    ) -> None:
-        self.ledger, self.first, self.radius, self.g, self.judges, self.rng = ledger, first, radius, g, judges, rng
-        self.vertices = known_vertices(ledger, first, 0.5 * radius)
-        self.near = _Near(np.empty((0, ledger.n_features)), np.empty(0))
-        self.best: Pupil | None = None
-        self.tried: list[tuple[int, ...]] = []
-        self.pool: list[Pupil] = []  # the best with one hidden layer, on vertices
-        self.work = 0.0
+    VERTICES = "vertices"
+    NEAR_POINTS = "near points"
+    EXPLAINED = "explained"
+    UNEXPLAINED = "unexplained"
+    NONE_LEFT = "none left"
 
-    def on_vertices(self, widths: tuple[int, ...], n_runs: int) -> bool:
-        """Train students of these widths on vertices, with more of these if need be; True if one explains them."""
-        shares = POLICY.rows_per_unknown if sum(widths) >= POLICY.small else POLICY.rows_per_unknown[:1]
-        for number, share in enumerate(shares):
-            wanted = int(share * n_unknowns(len(self.first), widths) + 20)
-            missing = min(wanted, self.n_patterns) - len(self.vertices)
-            if number and (missing <= 0 or (self.best is not None and self.best.rms > POLICY.promising)):
-                break
-            if missing > 0:
-                self.vertices = ask_vertices(self.ledger, self.first, self.radius, missing, self.vertices, self.rng)
-            if self._runs(self.vertices.signs, self.vertices.answers, widths, n_runs, None):
-                return True
-            if self.tired:
-                break
-        return False
+
+_Widths = tuple[int, ...]
+_VERTICES, _NEAR_POINTS, _EXPLAINED, _UNEXPLAINED, _NONE_LEFT = TrainingOutcome
+
+
+class Training(NamedTuple):
+    """What does not change while students are trained: who asks, the first layer, the activation, the number of hidden
+    layers of the whole network if it is given, and who judges."""
+
+    ledger: Ledger
+    first: FirstLayer
+    radius: float
+    g: Activation
+    n_layers: int | None
+    judges: Judges
+    rng: np.random.Generator
 
     @property
     def n_patterns(self) -> int:
         """Number of sign patterns that the first layer has."""
         return n_patterns(len(self.first), self.ledger.n_features)
 
-    @property
-    def tired(self) -> bool:
-        """Whether all students together have worked enough."""
-        near = self.best is not None and self.best.rms < POLICY.near_end
-        return self.work > (POLICY.most_work_near if near else POLICY.most_work)
+    def allows(self, widths: _Widths) -> bool:
+        """Say whether students of these widths have the right number of layers and not too many units."""
+        widest = max(POLICY.small, POLICY.widest[0] + POLICY.widest[1] * len(self.first))
+        return (self.n_layers is None or len(widths) == self.n_layers - 1) and sum(widths) <= widest
 
-    def on_points(self, widths: tuple[int, ...], n_runs: int) -> bool:
-        """Train students with a front on points near the origin and on vertices; True if one explains them."""
+    def has_vertices_for(self, widths: _Widths) -> bool:
+        """Say whether there are so many sign patterns that no near points have to stand in for them."""
         k = len(self.first)
-        slopes = 2 / np.array([plane.width for plane in self.first.planes])
-        wanted = int(POLICY.near_rows * (2 * k + n_unknowns(k, widths)))
-        if wanted > len(self.near.X):
-            guess = [(slopes[:, None] * self.first.normals, -slopes * self.first.levels)]
-            more = near_points(guess, wanted - len(self.near.X), 2.0, self.rng)
-            answers = self.ledger.ask(more, "upper layers")
-            self.near = _Near(np.concatenate([self.near.X, more]), np.append(self.near.y, answers))
-        far = 40.0 / slopes.min()
-        heights = np.concatenate([self.first.heights(self.near.X), far * self.vertices.signs])
-        answers = np.append(self.near.y, self.vertices.answers)
-        return self._runs(heights, answers, widths, n_runs, Front(np.log(slopes), np.zeros(k)))
+        if len(widths) > 1:
+            return self.n_patterns >= POLICY.few_deep * n_unknowns(k, POLICY.deepest)
+        return self.n_patterns >= POLICY.few * n_unknowns(k, widths)
 
-    def _runs(self, X: Floats, answers: Floats, widths: tuple[int, ...], n_runs: int, front: Front | None) -> bool:
-        mean, spread = float(answers.mean()), float(answers.std()) or 1.0
-        y = (answers - mean) / spread
-        rounding = reading_of(self.ledger).explained * self.ledger.eps * self.ledger.largest
-        target = max(rounding / spread, 1e-13 if front is None else POLICY.near_floor)
-        self.tried.append(widths)
-        for pupil in self._students(X, y, widths, n_runs, target, front):
-            if len(widths) > 1 and target < pupil.rms < POLICY.nearly:
-                more = train(
-                    pupil.layers, X, y, self.g, POLICY.thin_steps_deep, target, pupil.front, POLICY.patience_deep
-                )
-                pupil = replace(more, work=more.work + pupil.work)
-            if target < pupil.rms < POLICY.nearly:
-                pupil = thin_out(pupil, X, y, self.g, target, loose=3.0)
-            self.work += pupil.work
-            before = np.inf if self.best is None else self.best.rms
-            if pupil.rms < before:
-                self.best = _scaled(pupil, mean, spread)
-            if pupil.rms <= 3 * target:
-                thinned = _scaled(thin_out(pupil, X, y, self.g, 3 * target), mean, spread)
-                self.work += thinned.work - pupil.work
-                if self.judges.passes(thinned):
-                    self.best = thinned
-                    return True
-            elif front is None and pupil.rms < min(POLICY.stalled, POLICY.surer * before):
-                stalled = _scaled(pupil, mean, spread)
-                if self.judges.leads_on(stalled):
-                    self.best = stalled
-                    return True
-            if self.tired:
-                break
-        return False
-
-    def _students(
-        self, X: Floats, y: Floats, widths: tuple[int, ...], n_runs: int, target: float, front: Front | None
-    ) -> Iterator[Pupil]:
-        """Yield students of these widths; with one layer on vertices those raised on what the best agree on, too."""
-        if front is not None or len(widths) > 1:
-            yield from (grow_student(X, y, widths, self.g, target, self.rng, front) for _ in range(n_runs))
-            return
-        self.pool = sorted((judged_by(p, X, y, self.g) for p in self.pool), key=lambda p: p.rms)
-        for number in range(POLICY.fresh_runs):
-            start = (
-                start_student if number % 2 else grow_student
-            )  # nearly linear units are found by those started whole
-            yield self._remembered(start(X, y, widths, self.g, target, self.rng))
-        idle, best = 0, min(p.rms for p in self.pool)
-        for _ in range(POLICY.most_raised):
-            if idle >= POLICY.raised:
-                break
-            pupil = raise_student(self.pool, X, y, widths[0], self.g, target, self.rng)
-            idle = 0 if pupil.rms < POLICY.gain * best else idle + 1
-            best = min(best, pupil.rms)
-            yield self._remembered(pupil)
-
-    def _remembered(self, pupil: Pupil) -> Pupil:
-        self.pool = sorted([*self.pool, pupil], key=lambda p: p.rms)[: POLICY.pool]
-        return pupil
+    def keep(self, state: TrainingState) -> None:
+        """Keep nothing: a student that was not judged yet is no result."""
 
 
-def _scaled(pupil: Pupil, mean: float, spread: float) -> Pupil:
-    """Return the student of answers that were divided by their spread, for the answers themselves."""
-    v, c = pupil.layers[-1]
-    return replace(pupil, layers=[*pupil.layers[:-1], (v * spread, c * spread + mean)])
+@dataclass(frozen=True)
+class TrainingState:
+    """The answers at hand and the students so far.
+
+    Attributes
+    ----------
+    vertices : Vertices
+    near : _Near
+    left : tuple of tuples
+        Widths that were not tried yet, in order.
+    widths : tuple of int
+        Those whose turn it is.
+    n_shares : int
+        How often these were trained on vertices, each time with more of them.
+    best : Pupil or None
+    explained : bool
+        Whether the best one explains its rows.
+    tried : tuple of tuples
+    pool : tuple of Pupil
+        The best with one hidden layer, on vertices.
+    work : float
+        Multiplications of all students together.
+    hopeless : bool
+        Of one layer above the first.
+    """
+
+    vertices: Vertices
+    near: _Near
+    left: tuple[_Widths, ...]
+    widths: _Widths = ()
+    n_shares: int = 0
+    best: Pupil | None = None
+    explained: bool = False
+    tried: tuple[_Widths, ...] = ()
+    pool: tuple[Pupil, ...] = ()
+    work: float = 0.0
+    hopeless: bool = False
+
+    @property
+    def n_units(self) -> int:
+        """Units of the students whose turn it is."""
+        return sum(self.widths)
+
+    @property
+    def rms(self) -> float:
+        """What the best student leaves, of the spread of the answers."""
+        return np.inf if self.best is None else self.best.rms
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether all students together have worked enough."""
+        return self.work > (POLICY.most_work_near if self.rms < POLICY.near_end else POLICY.most_work)
+
+
+_Stepped = tuple[TrainingState, TrainingOutcome]
+
+
+def choose_widths(state: TrainingState, training: Training) -> _Stepped:
+    """Choose the next widths, and the rows for them."""
+    for number, widths in enumerate(state.left):
+        if training.allows(widths) and not (state.hopeless and len(widths) == 1):
+            state = replace(state, widths=widths, left=state.left[number + 1 :], n_shares=0)
+            return state, _VERTICES if training.has_vertices_for(widths) else _NEAR_POINTS
+    return state, _NONE_LEFT
+
+
+def train_on_vertices(state: TrainingState, training: Training) -> _Stepped:
+    """Train on vertices, with more of these each time if need be."""
+    shares = POLICY.rows_per_unknown if state.n_units >= POLICY.small else POLICY.rows_per_unknown[:1]
+    first, several = training.first, len(state.widths) > 1
+    wanted = int(shares[state.n_shares] * n_unknowns(len(first), state.widths) + 20)
+    missing = min(wanted, training.n_patterns) - len(state.vertices)
+    promising = missing > 0 and (state.best is None or state.rms <= POLICY.promising)
+    if promising or not state.n_shares:
+        vertices = state.vertices
+        if missing > 0:
+            vertices = ask_vertices(training.ledger, first, training.radius, missing, vertices, training.rng)
+        state = replace(state, vertices=vertices, n_shares=state.n_shares + 1)
+        n_runs = POLICY.runs_unlikely if several and training.n_layers is None else _n_runs(state)
+        state = _trained(state, training, _rows(vertices.signs, vertices.answers, training.ledger), n_runs)
+        if state.explained:
+            return state, _EXPLAINED
+        if state.n_shares < len(shares) and not state.exhausted:
+            return state, _VERTICES
+    last_resort = several and state.n_units >= POLICY.last_resort and not state.hopeless
+    return state, _NEAR_POINTS if last_resort else _UNEXPLAINED
+
+
+def train_near_origin(state: TrainingState, training: Training) -> _Stepped:
+    """Train students with a front on points near the origin and on vertices."""
+    first, near, k = training.first, state.near, len(training.first)
+    slopes = 2 / np.array([plane.width for plane in first.planes])
+    wanted = int(POLICY.near_rows * (2 * k + n_unknowns(k, state.widths)))
+    if wanted > len(near.X):
+        guess = [(slopes[:, None] * first.normals, -slopes * first.levels)]
+        more = near_points(guess, wanted - len(near.X), 2.0, training.rng)
+        answers = training.ledger.ask(more, "upper layers")
+        near = _Near(np.concatenate([near.X, more]), np.append(near.y, answers))
+    far = 40.0 / slopes.min()
+    heights = np.concatenate([first.heights(near.X), far * state.vertices.signs])
+    answers = np.append(near.y, state.vertices.answers)
+    rows = _rows(heights, answers, training.ledger, Front(np.log(slopes), np.zeros(k)))
+    state = _trained(replace(state, near=near), training, rows, _n_runs(state))
+    return state, _EXPLAINED if state.explained else _UNEXPLAINED
+
+
+def weigh_progress(state: TrainingState, training: Training) -> _Stepped:
+    """Go on with other widths unless the work is done; with several layers where large students leave much."""
+    if state.exhausted:
+        return state, _NONE_LEFT
+    large = state.n_units >= max(POLICY.large, len(training.first) + POLICY.beyond)
+    return replace(state, hopeless=large and state.best is not None and state.rms > POLICY.hopeless), _UNEXPLAINED
+
+
+TRAINING_STAGES: Mapping[str, Stage[TrainingState, Training]] = {
+    "widths": Stage(choose_widths, {_VERTICES: "vertices", _NEAR_POINTS: "near points", _NONE_LEFT: END}),
+    "vertices": Stage(
+        train_on_vertices,
+        {_EXPLAINED: END, _VERTICES: "vertices", _NEAR_POINTS: "near points", _UNEXPLAINED: "progress"},
+    ),
+    "near points": Stage(train_near_origin, {_EXPLAINED: END, _UNEXPLAINED: "progress"}),
+    "progress": Stage(weigh_progress, {_UNEXPLAINED: "widths", _NONE_LEFT: END}),
+}
+
+
+def _n_runs(state: TrainingState) -> int:
+    return POLICY.runs_small if state.n_units < POLICY.small else POLICY.runs
+
+
+class _TrainingRows(NamedTuple):
+    """What students are trained on: inputs (n, k), answers (n,) less their mean and over their spread, the root mean
+    square at which these are explained, and the front to begin with, if it is trained, too."""
+
+    X: Floats
+    y: Floats
+    mean: float
+    spread: float
+    target: float
+    front: Front | None
+
+    def unscaled(self, pupil: Pupil) -> Pupil:
+        """Return the student for the answers themselves."""
+        v, c = pupil.layers[-1]
+        return replace(pupil, layers=[*pupil.layers[:-1], (v * self.spread, c * self.spread + self.mean)])
+
+
+def _rows(X: Floats, answers: Floats, ledger: Ledger, front: Front | None = None) -> _TrainingRows:
+    mean, spread = float(answers.mean()), float(answers.std()) or 1.0
+    rounding = reading_of(ledger).explained * ledger.eps * ledger.largest
+    target = max(rounding / spread, 1e-13 if front is None else POLICY.near_floor)
+    return _TrainingRows(X, (answers - mean) / spread, mean, spread, target, front)
+
+
+def _trained(state: TrainingState, training: Training, rows: _TrainingRows, n_runs: int) -> TrainingState:
+    """Train students one after the other, until one explains the rows or the work is done."""
+    state = replace(state, tried=(*state.tried, state.widths))
+    for student, pool in _students(state, training, rows, n_runs):
+        pupil = _finished(student, training.g, rows)
+        best, before = rows.unscaled(pupil) if pupil.rms < state.rms else state.best, state.rms
+        state = replace(state, best=best, pool=pool, work=state.work + pupil.work)
+        if pupil.rms <= 3 * rows.target:
+            thinned = rows.unscaled(thin_out(pupil, rows.X, rows.y, training.g, 3 * rows.target))
+            state = replace(state, work=state.work + (thinned.work - pupil.work))
+            if training.judges.passes(thinned):
+                return replace(state, best=thinned, explained=True)
+        elif rows.front is None and pupil.rms < min(POLICY.stalled, POLICY.surer * before):
+            stalled = rows.unscaled(pupil)
+            if training.judges.leads_on(stalled):
+                return replace(state, best=stalled, explained=True)
+        if state.exhausted:
+            break
+    return state
+
+
+def _finished(pupil: Pupil, g: Activation, rows: _TrainingRows) -> Pupil:
+    """Go on with a student that leaves little, by more steps if it has several layers, then with fewer units."""
+    X, y, target = rows.X, rows.y, rows.target
+    if len(pupil.widths) > 1 and target < pupil.rms < POLICY.nearly:
+        more = train(pupil.layers, X, y, g, POLICY.thin_steps_deep, target, pupil.front, POLICY.patience_deep)
+        pupil = replace(more, work=more.work + pupil.work)
+    return thin_out(pupil, X, y, g, target, loose=3.0) if target < pupil.rms < POLICY.nearly else pupil
+
+
+_Pool = tuple[Pupil, ...]
+
+
+def _students(
+    state: TrainingState, training: Training, rows: _TrainingRows, n_runs: int
+) -> Iterator[tuple[Pupil, _Pool]]:
+    """Yield students, each with the pool of the best then; with one layer on vertices those raised on what the best
+    agree on, too."""
+    X, y, g, target, rng, widths = rows.X, rows.y, training.g, rows.target, training.rng, state.widths
+    if rows.front is not None or len(widths) > 1:
+        yield from ((grow_student(X, y, widths, g, target, rng, rows.front), state.pool) for _ in range(n_runs))
+        return
+    pool = tuple(sorted((judged_by(p, X, y, g) for p in state.pool), key=_rms))
+    for number in range(POLICY.fresh_runs):
+        start = start_student if number % 2 else grow_student  # nearly linear units are found by those started whole
+        pupil = start(X, y, widths, g, target, rng)
+        pool = _with(pool, pupil)
+        yield pupil, pool
+    idle, best = 0, min(p.rms for p in pool)
+    for _ in range(POLICY.most_raised):
+        if idle >= POLICY.raised:
+            break
+        pupil = raise_student(pool, X, y, widths[0], g, target, rng)
+        idle = 0 if pupil.rms < POLICY.gain * best else idle + 1
+        best = min(best, pupil.rms)
+        pool = _with(pool, pupil)
+        yield pupil, pool
+
+
+def _with(pool: _Pool, pupil: Pupil) -> _Pool:
+    return tuple(sorted([*pool, pupil], key=_rms)[: POLICY.pool])
+
+
+def _rms(pupil: Pupil) -> float:
+    return pupil.rms
 
 
 def teach(
@@ -206,31 +347,11 @@ def teach(
     judges : Judges
         Others are tried where these say no.
     """
-    room = _Class(ledger, first, radius, g, judges, rng)
-    explained, widest = False, max(POLICY.small, POLICY.widest[0] + POLICY.widest[1] * len(first))
-    hopeless = False  # of one layer above the first
-    for sizes in POLICY.students:
-        if (n_layers is not None and len(sizes) != n_layers - 1) or sum(sizes) > widest:
-            continue
-        if hopeless and len(sizes) == 1:
-            continue
-        n_runs = POLICY.runs_small if sum(sizes) < POLICY.small else POLICY.runs
-        needed = POLICY.few * n_unknowns(len(first), sizes)
-        if len(sizes) > 1:
-            needed = POLICY.few_deep * n_unknowns(len(first), POLICY.deepest)
-        if room.n_patterns < needed:
-            explained = room.on_points(sizes, n_runs)  # near points have to stand in for vertices
-        else:
-            unlikely = len(sizes) > 1 and n_layers is None
-            explained = room.on_vertices(sizes, POLICY.runs_unlikely if unlikely else n_runs)
-            if not (explained or hopeless) and len(sizes) > 1 and sum(sizes) >= POLICY.last_resort:
-                explained = room.on_points(sizes, n_runs)
-        if explained or room.tired:
-            break
-        large = sum(sizes) >= max(POLICY.large, len(first) + POLICY.beyond)
-        hopeless = large and room.best is not None and room.best.rms > POLICY.hopeless
-    if room.best is not None and room.best.rms < POLICY.stalled:
-        explained = True  # all layers at once will tell
-    if room.best is None:
+    vertices = known_vertices(ledger, first, 0.5 * radius)
+    nothing = _Near(np.empty((0, ledger.n_features)), np.empty(0))
+    training = Training(ledger, first, radius, g, n_layers, judges, rng)
+    ended = walk(TRAINING_STAGES, TrainingState(vertices, nothing, POLICY.students), training)
+    if ended.best is None:
         raise NotIdentifiable(f"No student has {n_layers} hidden layers: give layers=2, 3 or 'auto'.")
-    return Taught(room.best, explained, room.best.rms, tuple(room.tried))
+    # One that stalled just above rounding counts, too: all layers at once will tell.
+    return Taught(ended.best, ended.explained or ended.rms < POLICY.stalled, ended.rms, ended.tried)

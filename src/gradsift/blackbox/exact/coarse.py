@@ -67,7 +67,6 @@ class CoarseSearch(Search):
 
     def __init__(self, ledger: Ledger, rng: np.random.Generator) -> None:
         super().__init__(ledger, rng)
-        self.n_failed = 0  # units of the last joint fit that did not meet all answers
         self.near = np.empty(0, dtype=np.intp)  # numbers of the rows near the origin
 
     def seen(self, link: Link) -> Link:
@@ -75,48 +74,47 @@ class CoarseSearch(Search):
         tolerance = float(self.ledger.tolerance(0.0)) / self.ledger.largest
         return link.coarser(tolerance, max(link.eps, self.ledger.eps))
 
-    def complete(self, rows: AtRows, idle: int) -> bool:
+    def complete(self, known: Net, rows: AtRows, n_idle: int) -> bool:
         """Say whether the units seem to be all; a unit read badly may look like one that is missing."""
-        return idle > 0 or super().complete(rows, idle)
+        return n_idle > 0 or super().complete(known, rows, n_idle)
 
-    def after_a_misfit(self, fit: Solution) -> Net:
+    def after_a_misfit(self, known: Net, fit: Solution, n_failed: int) -> Net:
         """Return the units as they were read; without suspects if as many have failed before.
 
         A faint unit that is still missing shows on all rows, and speaks against none of the others.
         """
-        failed, self.n_failed = self.n_failed, self.known.k
-        return super().after_a_misfit(fit) if failed == self.known.k else self.known
+        return super().after_a_misfit(known, fit, n_failed) if n_failed == known.k else known
 
-    def inaccuracy(self, rows: AtRows) -> Floats:
+    def inaccuracy(self, known: Net, rows: AtRows) -> Floats:
         """Return what the units' own inaccuracy, before the joint fit, may leave of the stored answers, (n,)."""
-        levels = 0.1 * digits_of(self.ledger.resolution).known * np.abs(self.known.u).sum()
+        levels = 0.1 * digits_of(self.ledger.resolution).known * np.abs(known.u).sum()
         X, y = self.ledger.X, self.ledger.y
-        lengths, arguments = np.linalg.norm(X, axis=1), self.known.arguments(X)
-        return np.asarray(tolerances(self.ledger, self.known, lengths, arguments, y) + levels)
+        lengths, arguments = np.linalg.norm(X, axis=1), known.arguments(X)
+        return np.asarray(tolerances(self.ledger, known, lengths, arguments, y) + levels)
 
-    def joint(self) -> Solution:
+    def joint(self, known: Net) -> tuple[Net, Solution]:
         """Fit all answers, beginning near the origin if that fails: far out a unit read badly is off by its all."""
-        fit = super().joint()
+        known, fit = super().joint(known)
         if fit.chi < self.limits.residuals:
-            return fit
-        near = self._near_origin(self.known)
+            return known, fit
+        near = self._near_origin(known)
         again = solve_jointly(near, self.ledger)
-        self._improve(near)
-        return again if again.chi < fit.chi else fit
+        return self._improved(known, near), again if again.chi < fit.chi else fit
 
-    def _improve(self, near: Net) -> None:
+    def _improved(self, known: Net, near: Net) -> Net:
         """Take units that were badly read from the fit near the origin if that is much closer there.
 
         Where a faint unit is missing yet, all others have taken a share of it, so that what was read well stays.
         """
         there, answers = self.ledger.X[self.near], self.ledger.y[self.near]
-        misses = [float(np.abs(answers - net.predict(there)).max()) for net in (self.known, near)]
-        if misses[1] < NEARBY.better * misses[0]:
-            far_off = NEARBY.misread * digits_of(self.ledger.resolution).known * np.linalg.norm(near.a, axis=1)
-            misread = np.linalg.norm(near.a - self.known.a, axis=1) > far_off
-            a, b = self.known.a.copy(), self.known.b.copy()
-            a[misread], b[misread] = near.a[misread], near.b[misread]
-            self.known = replace(self.known, a=a, b=b)
+        misses = [float(np.abs(answers - net.predict(there)).max()) for net in (known, near)]
+        if not misses[1] < NEARBY.better * misses[0]:
+            return known
+        far_off = NEARBY.misread * digits_of(self.ledger.resolution).known * np.linalg.norm(near.a, axis=1)
+        misread = np.linalg.norm(near.a - known.a, axis=1) > far_off
+        a, b = known.a.copy(), known.b.copy()
+        a[misread], b[misread] = near.a[misread], near.b[misread]
+        return replace(known, a=a, b=b)
 
     def _near_origin(self, net: Net) -> Net:
         """Return the network fitted to answers near the origin alone, after asking for those that are still due."""

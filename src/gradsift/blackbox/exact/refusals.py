@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from ...checks import n_of
@@ -51,7 +53,7 @@ def raise_if_shapeless(scan: CircleScan, link: Link, n_queries: int) -> None:
 
 
 def incomplete(
-    net: Net, scans: list[CircleScan], link: Link, n_queries: int, found: Identification | None, note: str = ""
+    net: Net, scans: Sequence[CircleScan], link: Link, n_queries: int, found: Identification | None, note: str = ""
 ) -> NotIdentifiable:
     """Return the refusal of a search that had found some units: what was seen, and what may have stopped it."""
     scan, units = scans[-1], n_of(net.k, "unit")

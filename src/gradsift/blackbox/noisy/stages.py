@@ -1,13 +1,10 @@
-"""The order of stages for imperfect answers, as a table that can be read, drawn and tested without an oracle.
-
-A stage takes a belief and someone to ask, and returns another belief and how it ended; the table says what comes then.
-"""
+"""The order of stages for imperfect answers."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from collections.abc import Mapping
 
+from ..stage import END, Stage, walk
 from .asker import Asker
 from .belief import Belief, Outcome
 from .finishing import allow_for_uneven_noise, measure_parameters, question_noise, take_all_in
@@ -18,19 +15,7 @@ from .sharpening import pull_rough_levers, sharpen, sharpen_by_labels
 
 __all__ = ["ADDITIVE_STAGES", "END", "LABEL_STAGES", "Stage", "Stages", "walk"]
 
-Does = Callable[[Belief, Asker], tuple[Belief, Outcome]]
-END = "end"
-_MOST_STAGES = 200  # a table with a loop that no stage leaves would be a mistake
-
-
-class Stage(NamedTuple):
-    """What is done, and the name of the stage that follows each outcome."""
-
-    does: Does
-    then: Mapping[Outcome, str]
-
-
-Stages = Mapping[str, Stage]
+Stages = Mapping[str, Stage[Belief, Asker]]
 
 _STANDS, _MISSING, _REFUTED, _IMPATIENT = Outcome
 _LEARN_MORE = dict.fromkeys((_MISSING, _REFUTED, _IMPATIENT), "learn more")
@@ -75,16 +60,3 @@ LABEL_STAGES: Stages = {
     "sharpen anyway": Stage(sharpen, _any("last look at replies")),
     "last look at replies": Stage(look_at_replies, _any(END)),
 }
-
-
-def walk(stages: Stages, belief: Belief, asker: Asker) -> Belief:
-    """Go through the table from its first stage to its end."""
-    name = next(iter(stages))
-    for _ in range(_MOST_STAGES):
-        stage = stages[name]
-        belief, outcome = stage.does(belief, asker)
-        asker.keep(belief)
-        name = stage.then[outcome]
-        if name == END:
-            return belief
-    raise RuntimeError(f"{_MOST_STAGES} stages did not come to an end; the last was {name!r}.")

@@ -89,19 +89,33 @@ def judge(fitted: Fitted, cones: Floats, evidence: Evidence, predictions: Floats
     if evidence.mean is not None:
         checks += [imperfect.label_link(evidence.mean, LABELS), imperfect.known_mean(evidence.mean, LABELS, widest)]
     if evidence.shape is not None:
-        name, rival, paired, bend = evidence.shape
-        pair = imperfect.parallel_pair(paired.name, paired.gain, NOISY)
-        instead = pair.advice if paired.gain > rival.gain - NOISY.activation else ""
-        family = imperfect.activation(rival.name, rival.gain, NOISY, rival.beside, rival.offered, instead)
-        if shape_first and not family.holds and not instead:
-            checks = [checks[0], family, *checks[1:], pair]  # nothing else is worth following before
-        else:
-            checks += [pair, family]
-        checks.append(imperfect.shape(bend, name, NOISY))
-        checks += more if shape_first else []
+        checks = _with_shape(checks, evidence.shape, more if shape_first else [])
     if not labels:
         checks.append(imperfect.misfit(evidence.misfit, NOISY))
     parts = n_of(len(fitted.theta.u), "unit")
+    return Verdict(
+        tuple(checks),
+        found=f"{parts} fitted",
+        claim=f"{parts}, directions within {widest:.2g} (99% for all at once) and {evidence.surely:.2g} (99.9%); "
+        f"{_floor(evidence)}; {_unseen(evidence)}{_undecided(evidence)}",
+    )
+
+
+def _with_shape(checks: list[Check], shape: ComparedShape, more: list[Check]) -> list[Check]:
+    """Add the checks of the units' shape; `more`, on one more unit, follows them where another shape explains more."""
+    name, rival, paired, bend = shape
+    pair = imperfect.parallel_pair(paired.name, paired.gain, NOISY)
+    instead = pair.advice if paired.gain > rival.gain - NOISY.activation else ""
+    family = imperfect.activation(rival.name, rival.gain, NOISY, rival.beside, rival.offered, instead)
+    if more and not family.holds and not instead:
+        checks = [checks[0], family, *checks[1:], pair]  # nothing else is worth following before
+    else:
+        checks = [*checks, pair, family]
+    return [*checks, imperfect.shape(bend, name, NOISY), *more]
+
+
+def _unseen(evidence: Evidence) -> str:
+    """Say which units might be there all the same."""
     unseen = "units that are flat inside the box cannot be seen"
     if evidence.test is not None:
         level = max(evidence.test.level, 0.0 if evidence.partners is None else evidence.partners.weight)
@@ -109,12 +123,7 @@ def judge(fitted: Fitted, cones: Floats, evidence: Evidence, predictions: Floats
     if evidence.blind:
         second = ", unless" if evidence.test is not None else "; a second unit would not have shown"
         unseen += f"{second} within {evidence.blind_angle:.2g} degrees of a found one or parallel to it"
-    return Verdict(
-        tuple(checks),
-        found=f"{parts} fitted",
-        claim=f"{parts}, directions within {widest:.2g} (99% for all at once) and {evidence.surely:.2g} (99.9%); "
-        f"{_floor(evidence)}; {unseen}{_undecided(evidence)}",
-    )
+    return unseen
 
 
 def _undecided(evidence: Evidence) -> str:
