@@ -333,7 +333,8 @@ def test_the_mirror_takes_the_eigenvalues_furthest_from_the_median_on_the_second
     values, vectors = np.linalg.eigh((white * mirrored[:, None]).T @ white / 2000)
     order = np.argsort(-np.abs(values - np.median(values)))
     fitted = gs.SpectralMirror(2).fit(X, y)
-    np.testing.assert_allclose(fitted.eigenvalues_, values[order], rtol=1e-8)
+    np.testing.assert_allclose(fitted.eigenvalues_[:2], values[order[:2]], rtol=1e-8)
+    np.testing.assert_allclose(np.sort(fitted.eigenvalues_), values, rtol=1e-8)  # the other two are equally near
     span = np.linalg.qr(root @ vectors[:, order[:2]])[0]
     np.testing.assert_allclose(fitted.components_.T @ fitted.components_, span @ span.T, atol=1e-8)
     edge = 1.25 * np.sqrt(np.mean(mirrored**2)) * (2 * np.sqrt(4 / 2000) + 4 / 2000)

@@ -264,7 +264,7 @@ def test_a_box_that_answers_nan_far_out_is_told_about_bounds():
     assert found.certified
 
 
-@pytest.mark.parametrize("seed", [1, 4])
+@pytest.mark.parametrize("seed", [1, 2])
 def test_decisions_without_chance_are_not_certified_as_labels_of_a_sum(seed):
     inner = gs.simulate.random_combination(3, 2, slope=2.0, rng=[seed, 1])
     oracle = gs.Oracle(lambda X: np.where(inner.predict(X) > 0, 1.0, -1.0), 3)

@@ -195,13 +195,8 @@ def _limits(oracle: Oracle, look: _Asked, rng: np.random.Generator, far: bool) -
             (look.short or oracle.link is not None) and oracle.bounds is None and far
         ):  # rounding is worst at large answers
             look = look.further(oracle, _FAR * usual_points(oracle, _FAR_POINTS, rng))
-        if look.repeats and oracle.link is None and len(np.unique(look.outputs)) <= _FEW_VALUES:
-            look = look._replace(beside=oracle.outputs(usual_points(oracle, _DECISIONS_ASKED, rng)))
-            values = np.unique(np.concatenate([look.outputs, look.beside]))
-            if 1 < len(values) <= _FEW_VALUES:
-                return Floor("decisions", 0.0, outputs=look.roundings, values=tuple(values.tolist()))
         if look.repeats:
-            return _silent(oracle, look)
+            return _decisions(oracle, look, rng) or _silent(oracle, look)
         y = oracle.seen(look.outputs, look.rows)
     repeated = np.append(y[:2], oracle(np.repeat(first, _REPEATS, axis=0)))
     apart = float(np.sqrt(0.5 * np.mean((y[::2] - y[1::2]) ** 2)))  # where the first point is quiet, others are not
@@ -211,6 +206,17 @@ def _limits(oracle: Oracle, look: _Asked, rng: np.random.Generator, far: bool) -
         if sd <= _ULPS * DOUBLE * np.abs(elsewhere).max():
             return Floor("exact", 0.0, outputs=look.roundings)
     return Floor("noisy", sd, n_equal=_n_equal(repeated))
+
+
+def _decisions(oracle: Oracle, look: _Asked, rng: np.random.Generator) -> Floor | None:
+    """Return the floor of a box that only decides: few values at all inputs, which never change; else None."""
+    if oracle.link is not None or len(np.unique(look.outputs)) > _FEW_VALUES:
+        return None
+    beside = oracle.outputs(usual_points(oracle, _DECISIONS_ASKED, rng))
+    values = np.unique(np.concatenate([look.outputs, beside]))
+    if not 1 < len(values) <= _FEW_VALUES:
+        return None
+    return Floor("decisions", 0.0, outputs=look.roundings, values=tuple(values.tolist()))
 
 
 def _n_equal(repeated: Floats) -> int:
