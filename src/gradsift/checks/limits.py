@@ -22,7 +22,7 @@ class ExactLimits:
     """For answers that are exact but for rounding."""
 
     residuals: float  # of the worst answer, over its rounding error
-    fresh_points: float  # relative
+    fresh_points: float  # of the worst fresh answer, relative or over what was to be expected
     error_bound: float  # relative, of any parameter
     spare_answers: int  # beside one for each unknown and each unit
     negligible_weight: float  # over the largest one
@@ -65,7 +65,7 @@ COARSE_KINKS = CoarseKinkLimits(
     fresh_points=12.0,  # guess; the same rows
     error_bound=1e-4,  # guess; at 1e-3 one of six trained float32 networks of ReLU units was certified wrong
     spare_answers=0,  # not asked
-    negligible_weight=1e-3,  # guess: fainter units may be made of rounding
+    negligible_weight=1e-7,  # guess
     offsets=3.0,  # guess; trained_kinked, rows "torch float32"
     pairs=8.0,  # guess; black_box_kinked_coarse, rows "noise": up to 5.0 in networks without pairs
 )
@@ -95,30 +95,28 @@ OUTPUTS = OutputLimits(
 
 
 @dataclass(frozen=True)
-class DeepLimits:
-    """For several hidden layers behind exact answers."""
+class DeepLimits(ExactLimits):
+    """For several hidden layers behind exact answers; fresh answers over ten roundings and six standard errors."""
 
-    residuals: float  # of the worst answer, over its rounding error: worth going on with
-    complete: float  # the same of a network to vouch for: a unit that was missed may leave no more than a few roundings
-    fresh: float  # misses of fresh answers over ten roundings and six standard errors
-    error_bound: float  # standard error of a unit's row over its length
-    spare_answers: int  # beside one for each unknown
+    promising: float  # of the worst answer, over its rounding error: worth going on with
 
 
 DEEP = DeepLimits(
-    residuals=8.0,  # guess; black_box_deep, all rows: up to 0.9 in networks that are right
-    complete=2.0,  # black_box_deep, CANYON-B "AT10": 5 without a unit that adds 1e-13
-    fresh=1.0,  # by its definition; guess
+    residuals=2.0,  # black_box_deep, CANYON-B "AT10": 5 without a unit that adds 1e-13
+    fresh_points=1.0,  # by its definition; guess
     error_bound=1e-8,  # what black_box_deep counts as wrong, all rows
     spare_answers=20,  # guess
+    negligible_weight=0.0,  # not asked: the error bound of a faint unit is large
+    promising=8.0,  # guess; black_box_deep, all rows: up to 0.9 in networks that are right
 )
 # Through single precision four digits of the parameters are left.
 DEEP_COARSE = DeepLimits(
     residuals=8.0,  # guess; black_box_deep, row float32
-    complete=8.0,  # guess
-    fresh=1.0,  # by its definition; guess
+    fresh_points=1.0,  # by its definition; guess
     error_bound=1e-3,  # guess; what black_box_deep counts as wrong, row float32
     spare_answers=20,  # guess
+    negligible_weight=0.0,  # not asked
+    promising=8.0,  # guess
 )
 
 

@@ -155,7 +155,7 @@ def _passes(ledger: Ledger, first: FirstLayer, radius: float, g: Activation, pup
     if pupil.front is None:
         return True
     limits = DEEP if ledger.eps == EPS else DEEP_COARSE
-    return _begun(ledger, radius, _joined(first, pupil.front, pupil.layers), g, limits).worst < limits.residuals
+    return _begun(ledger, radius, _joined(first, pupil.front, pupil.layers), g, limits).worst < limits.promising
 
 
 def _leads_on(
@@ -165,7 +165,7 @@ def _leads_on(
     limits = DEEP if ledger.eps == EPS else DEEP_COARSE
     front = read_edges(ledger, first, pupil.layers, g, 0.3 * radius, rng)
     rows = _within(ledger, radius, g)
-    return _fitted(_joined(first, front, pupil.layers), rows, limits).worst < limits.residuals
+    return _fitted(_joined(first, front, pupil.layers), rows, limits).worst < limits.promising
 
 
 def _joined(first: FirstLayer, front: Front, upper: Layers) -> Layers:
@@ -204,7 +204,7 @@ def _fitted(layers: Layers, rows: _Answered, limits: DeepLimits) -> Whole:
     fit = fit_whole(layers, *rows)
     for factor in POLICY.raised_weights:
         start = with_faint_raised(fit.layers, rows.X, rows.y, rows.g, factor)
-        if fit.worst < limits.complete or start is None:
+        if fit.worst < limits.residuals or start is None:
             break
         fit = _closer(fit, fit_whole(start, *rows))
     return fit
@@ -215,7 +215,7 @@ def _begun(ledger: Ledger, radius: float, layers: Layers, g: Activation, limits:
     rows = _within(ledger, radius, g)
     fit = _fitted(layers, rows, limits)
     for start in (layers, fit.layers):  # undamped steps may have led away, or nearer
-        if fit.worst < limits.complete:
+        if fit.worst < limits.residuals:
             break
         fit = _closer(fit, fit_whole(follow_valley(start, *rows), *rows))
     return fit
@@ -242,7 +242,7 @@ def _finish(ledger: Ledger, link: Link, rng: np.random.Generator, radius: float,
         layers = state.layers = fit.layers
         aside = fit.undetermined(limits.error_bound)
         worst = max(float(e.max()) for e in fit.errors_beside(aside))
-        if worst < POLICY.known_well * limits.error_bound or not fit.worst < limits.residuals:
+        if worst < POLICY.known_well * limits.error_bound or not fit.worst < limits.promising:
             break
     if fit is None:
         raise ValueError("no round of points near the origin is asked for")
@@ -260,9 +260,9 @@ def _finish(ledger: Ledger, link: Link, rng: np.random.Generator, radius: float,
 def _without_spare_units(fit: Whole, ledger: Ledger, g: Activation, limits: DeepLimits) -> Whole:
     """Drop units above the first layer as long as the answers do not determine all, and are met by fewer."""
     for _ in range(POLICY.most_spare):
-        if fit.worst >= limits.residuals or max(float(e.max()) for e in fit.relative_errors) < POLICY.undetermined:
+        if fit.worst >= limits.promising or max(float(e.max()) for e in fit.relative_errors) < POLICY.undetermined:
             break
-        fewer = leaner(fit, ledger.X, ledger.y, g, ledger.eps, limits.residuals)
+        fewer = leaner(fit, ledger.X, ledger.y, g, ledger.eps, limits.promising)
         if fewer is None:
             break
         fit = fewer
