@@ -22,7 +22,7 @@ from gradsift.blackbox.answers import Floor
 from gradsift.blackbox.noisy.beside_planes import PartnerTest
 from gradsift.blackbox.noisy.far_circles import CircleTest
 from gradsift.blackbox.noisy.noise import Variance
-from gradsift.blackbox.noisy.verdict import Evidence, judge
+from gradsift.blackbox.noisy.verdict import NoisyEvidence, judge
 from gradsift.checks import (
     COARSE,
     COARSE_KINKS,
@@ -273,7 +273,7 @@ def test_every_limit_says_where_it_comes_from():
 # ---------------------------------------------------------------------------------------------------------------------
 # Imperfect answers
 
-SOUND = Evidence(
+SOUND = NoisyEvidence(
     Floor("noisy", 0.1),
     Variance(0.01, 100.0),
     20.0,
