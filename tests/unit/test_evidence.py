@@ -25,7 +25,7 @@ def test_what_passes_every_rule_is_certified_and_the_claim_has_all_numbers():
     assert [check.name for check in verdict.checks] == [name for name, _ in RULES.values()]
     assert verdict.sentence.startswith(
         "Certified: all 60 answers agree with 3 units within 0.5 times what rounding explains, 4 of them at fresh "
-        "points, and rounding leaves a relative error of at most 1e-10"
+        "points, and rounding leaves a relative error of at most 1e-10 (6 standard errors)"
     )
 
 

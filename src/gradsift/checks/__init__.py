@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from .evidence import Evidence, Fresh, certify
 from .limits import (
+    BOUND,
     COARSE,
     COARSE_KINKS,
     DEEP,
@@ -31,8 +32,7 @@ from .limits import (
 from .record import Check, Judged, Verdict, failed_first, lines, n_of
 
 __all__ = [
-    "COARSE", "COARSE_KINKS", "DEEP", "DEEP_COARSE", "EXACT", "EXACT_IN_A_BOX", "KINKED_UNITS", "KINKS_IN_NOISE",
-    "KINKS_WITHIN",
-    "LABELS", "NOISY", "OUTPUTS", "PAPER", "TABLE", "VERIFY", "Check", "DeepLimits", "Evidence", "ExactLimits",
-    "Fresh", "Judged", "Verdict", "certify", "failed_first", "lines", "n_of",
+    "BOUND", "COARSE", "COARSE_KINKS", "DEEP", "DEEP_COARSE", "EXACT", "EXACT_IN_A_BOX", "KINKED_UNITS",
+    "KINKS_IN_NOISE", "KINKS_WITHIN", "LABELS", "NOISY", "OUTPUTS", "PAPER", "TABLE", "VERIFY", "Check",
+    "DeepLimits", "Evidence", "ExactLimits", "Fresh", "Judged", "Verdict", "certify", "failed_first", "lines", "n_of",
 ]  # fmt: skip

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from . import exact
-from .limits import ExactLimits
+from .limits import BOUND, ExactLimits
 from .record import Check, Verdict
 
 __all__ = ["Evidence", "Fresh", "certify"]
@@ -41,7 +41,7 @@ class Evidence:
         The worst of them over its expected error.
     fresh : Fresh or None
     bound : float or None
-        The largest error bound of a parameter, relative.
+        The largest error bound of a parameter: `BOUND` standard errors, relative.
     worst_unit : str
         Whose bound it is, and what makes that unit hard to know.
     linear : float or None
@@ -98,5 +98,5 @@ def _claim(e: Evidence) -> str:
     if e.fresh is not None:
         says += f", {e.fresh.n} of them at fresh points{e.fresh.where}"
     if e.bound is not None:
-        says += f", and {e.limit} leaves {e.kept} of at most {e.bound:.1g}"
+        says += f", and {e.limit} leaves {e.kept} of at most {e.bound:.1g} ({BOUND:g} standard errors)"
     return says + e.rest

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .limits import OUTPUTS, ExactLimits
+from .limits import BOUND, OUTPUTS, ExactLimits
 from .record import Check, make, n_of
 
 __all__ = [
@@ -71,8 +71,8 @@ def error_bound(
     """Whether `limit` leaves enough digits of every parameter; `worst` is the largest error bound, of `unit`."""
     return make(
         "error bound", worst, "<=", limits.error_bound,
-        f"{limit} leaves a relative error of at most {worst:.1g}",
-        f"{limit} leaves a relative error of up to {worst:.2g} in {unit}",
+        f"{limit} leaves a relative error of at most {worst:.1g} ({BOUND:g} standard errors)",
+        f"{limit} leaves a relative error of up to {worst:.2g} ({BOUND:g} standard errors) in {unit}",
         "Rescale the inputs, or accept the standard errors: the function is known better than this unit.",
     )  # fmt: skip
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...checking import Floats
-from ...checks import EXACT_IN_A_BOX, Evidence, Fresh, Verdict, certify, n_of
+from ...checks import BOUND, EXACT_IN_A_BOX, Evidence, Fresh, Verdict, certify, n_of
 from ...fit import Fitted
 from ..asking import EPS
 from ..links import Link
@@ -18,9 +18,9 @@ __all__ = ["box_errors", "exact_result"]
 
 
 class BoxErrors(NamedTuple):
-    """Largest residual over the rounding; standard errors of each unit, relative for a; and bounds on all of it.
+    """Largest residual over the rounding; standard errors of each unit, relative for a; and error bounds.
 
-    linear : relative error of the linear term, where there is one
+    linear : error bound of the linear term, where there is one
     """
 
     chi: float
@@ -42,10 +42,10 @@ def box_errors(fitted: Fitted, largest: float) -> BoxErrors:
     lengths = np.linalg.norm(theta.A, axis=1)
     across = np.sqrt(np.array([C[layout.a(unit)].sum() for unit in range(layout.n_units)])) / lengths
     offset, weight = np.sqrt(C[layout.b]), np.sqrt(C[layout.weights])
-    bounds = 4 * np.maximum(across, np.maximum(offset / (1 + np.abs(theta.b)), weight / np.abs(theta.u)))
+    bounds = BOUND * np.maximum(across, np.maximum(offset / (1 + np.abs(theta.b)), weight / np.abs(theta.u)))
     linear = None
     if theta.linear is not None:
-        linear = 4 * float(np.sqrt(C[layout.linear_term].sum()) / max(np.linalg.norm(theta.linear), 1e-300))
+        linear = BOUND * float(np.sqrt(C[layout.linear_term].sum()) / max(np.linalg.norm(theta.linear), 1e-300))
     return BoxErrors(
         chi, across, np.sqrt(C[layout.first]) / lengths, offset, weight, float(np.sqrt(C[layout.c][0])), bounds, linear
     )

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...activations import Activation
 from ...checking import Floats
-from ...checks import DEEP, DEEP_COARSE, DeepLimits, Verdict, any_method
+from ...checks import BOUND, DEEP, DEEP_COARSE, DeepLimits, Verdict, any_method
 from ...errors import BudgetSpent, NotIdentifiable
 from ..asking import EPS, Ledger
 from ..exact.rays import cast_rays
@@ -240,8 +240,8 @@ def _finish(ledger: Ledger, link: Link, rng: np.random.Generator, radius: float,
             layers = _begun(ledger, radius, layers, g, limits).layers
         fit = _without_spare_units(fit_whole(layers, ledger.X, ledger.y, g, eps), ledger, g, limits)
         layers = state.layers = fit.layers
-        aside = fit.undetermined(limits.error_bound)
-        worst = max(float(e.max()) for e in fit.errors_beside(aside))
+        aside = fit.undetermined(limits.error_bound / BOUND)
+        worst = BOUND * max(float(e.max()) for e in fit.errors_beside(aside))
         if worst < POLICY.known_well * limits.error_bound or not fit.worst < limits.promising:
             break
     if fit is None:
@@ -273,7 +273,7 @@ def _result(
     ledger: Ledger, link: Link, fit: Whole, verdict: Verdict, limits: DeepLimits, state: _State
 ) -> Identification:
     network = to_network(fit.layers, link)
-    aside = fit.undetermined(limits.error_bound)
+    aside = fit.undetermined(limits.error_bound / BOUND)
     relative = fit.errors_beside(aside)
     relative[-2][aside] = np.inf
     errors = {f"layer {i + 1}": e for i, e in enumerate(relative)}
@@ -283,7 +283,7 @@ def _result(
         "at_rest": aside, "normals": state.first.normals,
         "students": [] if state.lesson is None else [list(t) for t in state.lesson.tried],
     }  # fmt: skip
-    return Identification(network, verdict, ledger.n_queries, errors, np.concatenate(relative), diagnostics)
+    return Identification(network, verdict, ledger.n_queries, errors, BOUND * np.concatenate(relative), diagnostics)
 
 
 def _smallest_angle(normals: Floats) -> float:

@@ -6,7 +6,7 @@ import numpy as np
 
 from ...activations import Activation
 from ...checking import Floats
-from ...checks import DeepLimits, Evidence, Fresh, Verdict, certify, n_of
+from ...checks import BOUND, DeepLimits, Evidence, Fresh, Verdict, certify, n_of
 from ...geometry import normalize_rows
 from ..asking import Ledger
 from .nearby import near_points
@@ -37,7 +37,7 @@ def how_far_off(fit: Whole, X: Floats, answers: Floats, g: Activation, eps: floa
 def judge(fit: Whole, off: float, n_fresh: int, ledger: Ledger, g: Activation, limits: DeepLimits) -> Verdict:
     """Check a fitted network against all answers, fresh ones, and its own conditioning."""
     missed = float(np.abs(pass_through(fit.layers, ledger.X, g).values - ledger.y).max())
-    aside = fit.undetermined(limits.error_bound)
+    aside = fit.undetermined(limits.error_bound / BOUND)
     worst, where = _least_determined(fit, aside)
     widths = [len(b) for _, b in fit.layers[:-1]]
     n = sum(W.size + b.size for W, b in fit.layers)
@@ -74,7 +74,7 @@ def _but_for(aside: list[int], layer: int) -> str:
 
 
 def _least_determined(fit: Whole, aside: list[int]) -> tuple[float, str]:
-    """Return the largest relative standard error of a unit, and which unit it is; those set aside do not count."""
+    """Return the largest error bound of a unit, and which unit it is; those set aside do not count."""
     worst, where = 0.0, ""
     for number, errors in enumerate(fit.errors_beside(aside)):
         if np.isnan(errors).any() or errors.max() > worst:
@@ -82,4 +82,4 @@ def _least_determined(fit: Whole, aside: list[int]) -> tuple[float, str]:
             worst = float(np.inf if np.isnan(errors).any() else errors.max())
             last = number == len(fit.layers) - 1
             where = "the output" if last else f"unit {unit + 1} of hidden layer {number + 1}"
-    return worst, where
+    return BOUND * worst, where

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...checking import Floats
-from ...checks import EXACT, Evidence, ExactLimits, Fresh, Verdict, certify, n_of
+from ...checks import BOUND, EXACT, Evidence, ExactLimits, Fresh, Verdict, certify, n_of
 from ...geometry import normalize_rows
 from ..asking import Ledger
 from .accuracy import Errors
@@ -29,7 +29,8 @@ def vouch_for(fit: Solution, errors: Errors, ledger: Ledger, fresh: Floats, limi
     met = Fresh(len(fresh), float(np.abs(fresh).max(initial=0.0)), relative=limits is EXACT)
     what, linear = n_of(net.k, "unit"), None
     if net.linear is not None:
-        what, linear = f"{what} and a linear term", float(np.linalg.norm(errors.linear) / np.linalg.norm(net.linear))
+        what = f"{what} and a linear term"
+        linear = BOUND * float(np.linalg.norm(errors.linear) / np.linalg.norm(net.linear))
     return certify(
         Evidence(
             what, ledger.n_queries, fit.chi, met, float(errors.relative.max(initial=0.0)), linear=linear,

@@ -8,6 +8,7 @@ import numpy as np
 
 from ...checking import Floats
 from ...checks import (
+    BOUND,
     COARSE_KINKS,
     KINKED_UNITS,
     KINKS_IN_NOISE,
@@ -33,7 +34,7 @@ __all__ = ["UnitBounds", "bounds_of", "certify_kinks", "far_pair", "foretold", "
 
 @dataclass(frozen=True)
 class UnitBounds:
-    """Six standard errors of each unit, relative.
+    """Error bounds of each unit, relative.
 
     Attributes
     ----------
@@ -67,12 +68,7 @@ def bounds_of(polished: Polished) -> UnitBounds:
     relative = polished.errors / parameter_sizes(net)
     weights = np.zeros(net.k) if net.shape.sharp else relative[net.k : 2 * net.k]
     linear = float(np.linalg.norm(found.linear_errors)) / float(lengths.max(initial=1e-300))
-    return UnitBounds(
-        VOUCH.deviations * jumps,
-        VOUCH.deviations * relative[: net.k],
-        VOUCH.deviations * weights,
-        VOUCH.deviations * linear,
-    )
+    return UnitBounds(BOUND * jumps, BOUND * relative[: net.k], BOUND * weights, BOUND * linear)
 
 
 def far_pair(found: Found, rng: np.random.Generator) -> Floats:

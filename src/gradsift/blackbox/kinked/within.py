@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...checking import Floats, as_generator, at_least
-from ...checks import KINKS_WITHIN, Evidence, Fresh, Verdict, certify, n_of
+from ...checks import BOUND, KINKS_WITHIN, Evidence, Fresh, Verdict, certify, n_of
 from ...errors import NotIdentifiable
 from ...geometry import normalize_rows
 from ...oracle import Oracle
@@ -22,7 +22,7 @@ from .cell_gradients import measure_gradients
 from .cells import bases_of, crossings_of
 from .grain import EXACT_ANSWERS, Grain
 from .kink_net import KinkNet, joined
-from .kinked_policy import FAR_FIT, VOUCH, WITHIN
+from .kinked_policy import FAR_FIT, WITHIN
 from .kinks import Bend
 from .leg_fit import settle_leg
 from .legs import PathFailed, ask_ends, scan_leg
@@ -268,7 +268,7 @@ class _Within:
         lengths = np.linalg.norm(net.jumps, axis=1)
         jumps = np.linalg.norm(errors[1:, :-1], axis=1) / lengths
         offsets = fit.errors[1:, -1] / np.maximum(np.abs(fit.net.q), np.linalg.norm(fit.net.jumps, axis=1))
-        bounds = VOUCH.deviations * np.maximum(jumps, offsets)
+        bounds = BOUND * np.maximum(jumps, offsets)
         model, order = model_of(net)
         sizes = np.abs(model.weights)
         return Identification(
@@ -293,7 +293,7 @@ def _verdict(
 ) -> Verdict:
     """Return the verdict on a network with these errors, (k + 1, d + 1), and bounds, (k,)."""
     lengths = np.linalg.norm(net.jumps, axis=1)
-    linear = VOUCH.deviations * float(np.linalg.norm(errors[0, :-1]) / lengths.max())
+    linear = BOUND * float(np.linalg.norm(errors[0, :-1]) / lengths.max())
     return certify(
         Evidence(
             n_of(net.k, f"{net.shape.name} unit"), ledger.n_queries, fit.chi, Fresh(n_fresh, missed),
