@@ -7,9 +7,9 @@ units 1 to 8 degrees apart, with weights over two decades, and with offsets up t
 of the bound: for sigmoids the largest relative error of a unit's direction and slope, of its weight, and of its offset
 over one plus it; for kinks of its jump of the gradient and of its offset; for layers of a row. `ratio` is the largest
 error of a network over the largest bound, as the certificate states it (median, 99.9% quantile and largest over the
-networks), `beyond` counts certified networks in which it is above one, `units beyond` units whose error is above their
-own bound. Networks and method draw from separate streams; the number of standard errors in a bound was chosen with
---tuning.
+networks), `beyond` counts certified networks in which it is above one, `wrong` those certified with another number of
+units (beyond any bound, and left out of the ratios), `units beyond` units whose error is above their own bound.
+Networks and method draw from separate streams; the number of standard errors in a bound was chosen with --tuning.
 """
 
 from __future__ import annotations
@@ -186,7 +186,8 @@ def errors_of(row: str, found: gs.recovery.Recovery, box: Box) -> np.ndarray:
 
 
 class Outcome(NamedTuple):
-    """One box: certified or not, largest error over largest bound, units, units beyond their own bound, seconds."""
+    """One box: certified or not, largest error over largest bound (infinite if units are missing), that error, units,
+    units beyond their own bound, and seconds."""
 
     certified: bool
     ratio: float = np.nan
@@ -236,6 +237,7 @@ class Row:
     quantile: float
     largest: float
     beyond: int
+    wrong: int
     units: int
     units_beyond: int
     error: float
@@ -244,18 +246,20 @@ class Row:
 
 def summed(reader: str, done: list[Outcome]) -> Row:
     good = [one for one in done if one.certified]
-    ratios = np.array([one.ratio for one in good]) if good else np.array([np.nan])
+    right = [one for one in good if np.isfinite(one.ratio)]
+    ratios = np.array([one.ratio for one in right]) if right else np.array([np.nan])
+    wrong = len(good) - len(right)
     return Row(
         reader, len(done), len(good), float(np.median(ratios)), float(np.quantile(ratios, 0.999)), float(ratios.max()),
-        int((ratios > 1).sum()), sum(one.units for one in good), sum(one.beyond for one in good),
-        max((one.error for one in good), default=np.nan), float(np.median([one.seconds for one in done])),
+        int((ratios > 1).sum()) + wrong, wrong, sum(one.units for one in right), sum(one.beyond for one in right),
+        max((one.error for one in right), default=np.nan), float(np.median([one.seconds for one in done])),
     )  # fmt: skip
 
 
 def show(row: Row) -> None:
     print(
         f"{row.reader:16} {row.certified:5}/{row.runs:<5} {row.median:8.3f} {row.quantile:8.3f} {row.largest:8.3f} "
-        f"{row.beyond:6} {row.units_beyond:6}/{row.units:<6} {row.error:8.1e} {row.seconds:7.2f}",
+        f"{row.beyond:6} {row.wrong:5} {row.units_beyond:6}/{row.units:<6} {row.error:8.1e} {row.seconds:7.2f}",
         flush=True,
     )
 
@@ -269,8 +273,8 @@ def main() -> None:
     parser.add_argument("--save", action="store_true", help="write results/error_bounds.json")
     options = parser.parse_args()
     print(
-        f"{'reader':16} {'certified':>11} {'median':>8} {'99.9%':>8} {'largest':>8} {'beyond':>6} {'units beyond':>13} "
-        f"{'error':>8} {'seconds':>7}"
+        f"{'reader':16} {'certified':>11} {'median':>8} {'99.9%':>8} {'largest':>8} {'beyond':>6} {'wrong':>5} "
+        f"{'units beyond':>13} {'error':>8} {'seconds':>7}"
     )
     rows = []
     with multiprocessing.get_context("spawn").Pool(options.jobs) if options.jobs > 1 else nullcontext() as pool:
@@ -279,8 +283,11 @@ def main() -> None:
             done = list((pool.imap if pool else map)(run_one, [(name, i, options.tuning) for i in range(n)]))
             rows.append(summed(name, done))
             show(rows[-1])
-    certified, beyond = sum(row.certified for row in rows), sum(row.beyond for row in rows)
-    print(f"{certified} certified networks, {beyond} beyond the stated bound of {BOUND:g} standard errors")
+    certified, beyond, wrong = (sum(getattr(row, name) for row in rows) for name in ("certified", "beyond", "wrong"))
+    print(
+        f"{certified} certified networks, {beyond} beyond the stated bound of {BOUND:g} standard errors, {wrong} of "
+        "them with another number of units"
+    )
     if options.save:
         save("error_bounds", {"bound": BOUND, "families": FAMILIES, "rows": [asdict(row) for row in rows]})
 
