@@ -73,6 +73,7 @@ STEPS = (
     # (e) number of units, coverage, certificates
     Step("data_inference", "--units 3 --replications 5 --rows 0 --out OUT/data_inference.json",
          "--units 20 --replications 40 --out OUT/data_inference.json"),
+    Step("error_bounds", "--runs 10 --save", "--runs 300 --save"),
     Step("interval_coverage", "--replications 5 --save", "--replications 100 --save"),
     Step("table_certificates", "--tables 14 --save", "--tables 300 --save"),
     # (f) speed and growth

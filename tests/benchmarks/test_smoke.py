@@ -33,6 +33,7 @@ SMALL = {
     "gpu_kernel": (["--rows", "5000", "--points", "50", "--repeats", "1"], "CUDA device"),
     "out_of_core": (["--rows", "3000"], "moments at"),
     "kernel_gradients": (["--rows", "2000", "--points", "20"], "x the literal loop"),
+    "error_bounds": (["--tuning", "--runs", "2", "--rows", "tanh", "relu box"], "4 certified networks, 0 beyond"),
     "forecast_error": ([], "the worst is off by a factor of"),
     "real_boxes": (
         ["--nets", "1", "--cells", "torch float32", "softmax and logistic", "--anew"],

@@ -27,7 +27,11 @@ def black_box(d=5, k=4):
     return Recovery(
         model=model,
         judgement=Verdict(
-            (exact.residuals(0.8, 75, EXACT), exact.fresh_answers(1e-14, 3, EXACT), exact.error_bound(3e-12, EXACT)),
+            (
+                exact.residuals(0.8, 75, EXACT),
+                exact.fresh_answers(3, 1e-14, relative=True, limits=EXACT),
+                exact.error_bound(3e-12, EXACT),
+            ),
             f"{k} units found",
             f"all 75 answers agree with {k} units",
         ),

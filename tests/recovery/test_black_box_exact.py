@@ -73,7 +73,7 @@ def test_the_error_bounds_cover_the_true_errors():
         errors = np.linalg.norm(found.model.units - truth.units, axis=1)
         covered.append(errors <= found.error_bounds + 1e-15)
         assert found.standard_errors["units"].shape == (4,)
-    # 40 bounds at about two standard errors with a threefold margin: all of them should hold.
+    # 40 bounds of six standard errors: all of them should hold.
     assert np.mean(covered) == 1.0
 
 

@@ -22,7 +22,7 @@ from gradsift.blackbox.answers import Floor
 from gradsift.blackbox.noisy.beside_planes import PartnerTest
 from gradsift.blackbox.noisy.far_circles import CircleTest
 from gradsift.blackbox.noisy.noise import Variance
-from gradsift.blackbox.noisy.verdict import Evidence, judge
+from gradsift.blackbox.noisy.verdict import NoisyEvidence, judge
 from gradsift.checks import (
     COARSE,
     COARSE_KINKS,
@@ -81,19 +81,19 @@ SIDES = [
     (imperfect.switching, 0, 1),
     (lambda x: exact.residuals(x, 60, EXACT), 1.99, 2.0),
     (lambda x: exact.residuals(x, 60, EXACT_IN_A_BOX), 7.99, 8.01),
-    (lambda x: exact.fresh_answers(x, 3, EXACT), 1e-8, 1.01e-8),
-    (lambda x: exact.fresh_answers(x, 3, EXACT_IN_A_BOX), 1e-5, 1.01e-5),
-    (lambda x: exact.foretold(x, 30, COARSE), 4.0, 4.01),
+    (lambda x: exact.fresh_answers(3, x, relative=True, limits=EXACT), 1e-8, 1.01e-8),
+    (lambda x: exact.fresh_answers(3, x, relative=True, limits=EXACT_IN_A_BOX), 1e-5, 1.01e-5),
+    (lambda x: exact.fresh_answers(30, x, limits=COARSE), 4.0, 4.01),
     (lambda x: exact.output(2, x, 60), 3.99, 4.01),
-    (lambda x: exact.fresh_kinks(x, 4, KINKED_UNITS), 11.9, 12.1),
+    (lambda x: exact.fresh_answers(4, x, limits=KINKED_UNITS), 11.9, 12.1),
     (lambda x: exact.residuals(x, 60, KINKED_UNITS), 11.9, 12.1),
     (lambda x: exact.error_bound(x, KINKED_UNITS), 1e-8, 1.01e-8),
-    (lambda x: exact.error_bound(x, EXACT), 6e-9, 6.1e-9),
-    (lambda x: exact.error_bound(x, COARSE), 1e-2, 1.01e-2),
-    (lambda x: exact.error_bound(x, EXACT_IN_A_BOX), 1e-7, 1.01e-7),
-    (lambda x: exact.linear_term_error(x, EXACT), 6e-9, 6.1e-9),
-    (lambda n: exact.spare_answers(n, 4, EXACT), 7, 6),
-    (lambda x: exact.negligible_weight(x, 2.0, EXACT), 2.1e-7, 1.9e-7),
+    (lambda x: exact.error_bound(x, EXACT), 7.5e-9, 7.6e-9),
+    (lambda x: exact.error_bound(x, COARSE), 1.25e-2, 1.26e-2),
+    (lambda x: exact.error_bound(x, EXACT_IN_A_BOX), 1.5e-7, 1.51e-7),
+    (lambda x: exact.linear_term_error(x, EXACT), 7.5e-9, 7.6e-9),
+    (lambda n: exact.spare_answers(n, EXACT), 3, 2),
+    (lambda x: exact.negligible_weight(x, EXACT), 1.05e-7, 0.95e-7),
     (lambda x: imperfect.accuracy(x, 0.1), 0.1, 0.101),
     (lambda x: imperfect.another_unit(x, NOISY), 4.2, 4.21),
     (lambda x: imperfect.another_unit(x, LABELS), 4.2, 4.21),
@@ -203,7 +203,7 @@ def test_the_first_simpler_model_that_does_as_well_is_named():
 # Verdicts
 
 GOOD = exact.residuals(0.5, 60, EXACT)
-BAD, WORSE = exact.fresh_answers(1.0, 3, EXACT), exact.error_bound(1.0, EXACT)
+BAD, WORSE = exact.fresh_answers(3, 1.0, relative=True, limits=EXACT), exact.error_bound(1.0, EXACT)
 
 
 def test_a_verdict_is_certified_if_and_only_if_every_check_holds():
@@ -273,7 +273,7 @@ def test_every_limit_says_where_it_comes_from():
 # ---------------------------------------------------------------------------------------------------------------------
 # Imperfect answers
 
-SOUND = Evidence(
+SOUND = NoisyEvidence(
     Floor("noisy", 0.1),
     Variance(0.01, 100.0),
     20.0,

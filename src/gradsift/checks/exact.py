@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-from .limits import OUTPUTS, ExactLimits
+from .limits import BOUND, OUTPUTS, ExactLimits
 from .record import Check, make, n_of
 
 __all__ = [
-    "close_to", "error_bound", "foretold", "fresh_answers", "fresh_kinks", "linear_term_error", "negligible_weight",
-    "output", "residuals",
+    "close_to", "error_bound", "fresh_answers", "linear_term_error", "negligible_weight", "output", "residuals",
     "spare_answers",
 ]  # fmt: skip
 
 
-def residuals(chi: float, n_answers: int, limits: ExactLimits, limit: str = "rounding") -> Check:
+def residuals(
+    chi: float,
+    n_answers: int,
+    limits: ExactLimits,
+    limit: str = "rounding",
+    cause: str = "another activation, or a unit that was not separated",
+) -> Check:
     """Whether all answers agree with the network; chi is the worst residual over its error, which `limit` makes."""
     error = f"the {limit} error" if limit == "rounding" else f"their {limit}"
     return make(
         "residuals", chi, "<", limits.residuals,
         f"all {n_answers} answers agree within {chi:.2g} times {error}",
-        f"the worst of {n_answers} answers misses the network by {chi:.3g} times {error} "
-        "(another activation, or a unit that was not separated)",
+        f"the worst of {n_answers} answers misses the network by {chi:.3g} times {error} ({cause})",
         "Try activation='auto' or another seed; if answers are noisy or rounded, say so with noise=.",
     )  # fmt: skip
 
@@ -46,74 +50,58 @@ def close_to(n_missed: int, n_answers: int, worst: float) -> Check:
     )  # fmt: skip
 
 
-def fresh_answers(worst: float, n: int, limits: ExactLimits) -> Check:
-    """Whether answers that were not fitted yet are as foretold; `worst` is relative."""
+def fresh_answers(
+    n: int, worst: float, relative: bool = False, where: str = "", *, limits: ExactLimits, limit: str = "rounding"
+) -> Check:
+    """Whether answers that were not fitted yet are as foretold; `worst` is relative, or over what `limit` and the
+    errors of the parameters explain."""
+    off, times = ("a relative ", "") if relative else ("", f" times what {limit} explains")
+    cause = "" if relative else " (another activation, a deeper network, or a unit that was not found)"
     return make(
         "fresh points", worst, "<=", limits.fresh_points,
-        f"{n_of(n, 'fresh point')} are met to a relative {worst:.1g}",
-        f"fresh points are missed by a relative {worst:.2g}",
-        "Try another seed.",
-    )  # fmt: skip
-
-
-def foretold(worst: float, n: int, limits: ExactLimits) -> Check:
-    """Whether answers that were not fitted yet are as foretold; `worst` is over what all rounding explains."""
-    return make(
-        "fresh points", worst, "<=", limits.fresh_points,
-        f"{n_of(n, 'fresh point')} are met within {worst:.2g} times what rounding explains",
-        f"fresh points are missed by {worst:.3g} times what rounding explains",
-        "Try another seed.",
-    )  # fmt: skip
-
-
-def fresh_kinks(chi: float, n: int, limits: ExactLimits, limit: str = "rounding") -> Check:
-    """The same near and far; chi is the worst miss over what `limit` and the errors of all parameters explain."""
-    return make(
-        "fresh points", chi, "<", limits.fresh_points,
-        f"{n_of(n, 'fresh point')} near and far are met within {chi:.2g} times what {limit} explains",
-        f"fresh points are missed by {chi:.3g} times what {limit} explains (another activation, a deeper network, or "
-        "a unit that was not found)",
+        f"{n_of(n, 'fresh point')}{where} are met to {off}{worst:.2g}{times}",
+        f"fresh points are missed by {off}{worst:.3g}{times}{cause}",
         "Try activation='auto' or another seed.",
     )  # fmt: skip
 
 
-def error_bound(worst: float, limits: ExactLimits, why: str = "") -> Check:
-    """Whether rounding leaves enough digits of every parameter; `worst` is the largest relative error, and `why` says
-    what is special about that unit."""
+def error_bound(
+    worst: float, limits: ExactLimits, unit: str = "a unit (precision limit)", limit: str = "rounding"
+) -> Check:
+    """Whether `limit` leaves enough digits of every parameter; `worst` is the largest error bound, of `unit`."""
     return make(
         "error bound", worst, "<=", limits.error_bound,
-        f"rounding explains a relative error of at most {worst:.1g}",
-        f"rounding in the answers leaves a relative error of up to {worst:.2g} in a unit (precision limit{why})",
-        "Rescale the inputs, or accept the standard errors.",
+        f"{limit} leaves a relative error of at most {worst:.1g} ({BOUND:g} standard errors)",
+        f"{limit} leaves a relative error of up to {worst:.2g} ({BOUND:g} standard errors) in {unit}",
+        "Rescale the inputs, or accept the standard errors: the function is known better than this unit.",
     )  # fmt: skip
 
 
-def linear_term_error(relative_error: float, limits: ExactLimits) -> Check:
-    """The same for the linear term."""
+def linear_term_error(relative_error: float, limits: ExactLimits, limit: str = "rounding") -> Check:
+    """Whether `limit` leaves enough digits of the linear term."""
     return make(
         "linear term", relative_error, "<=", limits.error_bound,
-        f"rounding explains a relative error of {relative_error:.1g} in the linear term",
-        f"rounding in the answers leaves a relative error of {relative_error:.2g} in the linear term",
+        f"{limit} leaves a relative error of at most {relative_error:.1g} in the linear term",
+        f"{limit} leaves a relative error of up to {relative_error:.2g} in the linear term",
         "Rescale the inputs, or subtract the linear term inside the oracle.",
     )  # fmt: skip
 
 
-def spare_answers(n_spare: int, n_units: int, limits: ExactLimits) -> Check:
+def spare_answers(n_spare: int, limits: ExactLimits) -> Check:
     """Whether there are more answers than unknowns, so that agreement means something."""
-    needed = limits.spare_answers + n_units
     return make(
-        "spare answers", n_spare, ">=", needed,
+        "spare answers", n_spare, ">=", limits.spare_answers,
         f"{n_of(n_spare, 'answer')} are left over for checking",
-        f"only {n_of(n_spare, 'answer')} are left over for checking, {needed} are needed",
+        f"only {n_of(n_spare, 'answer')} are left over for checking, {limits.spare_answers} are needed",
         "Allow more queries (max_queries).",
     )  # fmt: skip
 
 
-def negligible_weight(smallest: float, largest: float, limits: ExactLimits) -> Check:
-    """Whether every unit has a weight that counts."""
+def negligible_weight(faintest: float, limits: ExactLimits) -> Check:
+    """Whether every unit has a weight that counts; the smallest over the largest."""
     return make(
-        "negligible weight", smallest, ">=", limits.negligible_weight * largest,
-        f"the smallest weight is {smallest:.2g}",
-        f"a unit has the negligible weight {smallest:.2g}",
+        "negligible weight", faintest, ">=", limits.negligible_weight,
+        f"the smallest weight is {faintest:.2g} of the largest",
+        f"a unit has the negligible weight {faintest:.2g}, over the largest",
         "Such a unit may be made of rounding errors: try another seed, and see whether it stays.",
     )  # fmt: skip

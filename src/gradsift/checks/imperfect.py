@@ -163,7 +163,7 @@ def parallel_pair(name: str, gain: float, limits: NoisyLimits) -> Check:
 
 
 def known_offsets(worst: float) -> Check:
-    """Whether answers near the origin tell where every kink lies; six standard errors over the offset's size."""
+    """Whether answers near the origin tell where every kink lies; an error bound over the offset's size."""
     return make(
         "offsets", worst, "<=", COARSE_KINKS.offsets,
         f"offsets are known to {worst:.2g} of their size",

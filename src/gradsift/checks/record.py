@@ -103,6 +103,10 @@ class Verdict:
         """Return the verdict with more checks."""
         return replace(self, checks=(*self.checks, *checks))
 
+    def headed(self, *checks: Check) -> Verdict:
+        """Return the verdict with checks before the others, whose advice is given first."""
+        return replace(self, checks=(*checks, *self.checks))
+
     def as_dict(self) -> dict[str, Any]:
         """Return what JSON can hold."""
         return {

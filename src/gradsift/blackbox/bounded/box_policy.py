@@ -21,7 +21,7 @@ class InsidePolicy:
     most_per_unknown: float = 12.0  # guess
     arguments: float = 4.0  # guess
     per_unknown: float = 1.15  # guess
-    sharp: float = 4e-9  # relative error of a unit; guess
+    sharp: float = 6e-9  # error bound of a unit; guess
     most_sharpenings: int = 3  # guess
     all_per_unknown: float = 3.3  # queries, steps for derivatives among them; guess
     wider: float = 4.0  # inputs of the joint fit, over those of derivatives; guess

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...checking import Floats
-from ...checks import EXACT_IN_A_BOX, Verdict, exact, n_of
+from ...checks import BOUND, EXACT_IN_A_BOX, Evidence, Fresh, Verdict, certify, n_of
 from ...fit import Fitted
 from ..asking import EPS
 from ..links import Link
@@ -18,9 +18,9 @@ __all__ = ["box_errors", "exact_result"]
 
 
 class BoxErrors(NamedTuple):
-    """Largest residual over the rounding; standard errors of each unit, relative for a; and bounds on all of it.
+    """Largest residual over the rounding; standard errors of each unit, relative for a; and error bounds.
 
-    linear : relative error of the linear term, where there is one
+    linear : error bound of the linear term, where there is one
     """
 
     chi: float
@@ -30,7 +30,7 @@ class BoxErrors(NamedTuple):
     weight: Floats
     intercept: float
     bounds: Floats
-    linear: float = 0.0
+    linear: float | None = None
 
 
 def box_errors(fitted: Fitted, largest: float) -> BoxErrors:
@@ -42,10 +42,10 @@ def box_errors(fitted: Fitted, largest: float) -> BoxErrors:
     lengths = np.linalg.norm(theta.A, axis=1)
     across = np.sqrt(np.array([C[layout.a(unit)].sum() for unit in range(layout.n_units)])) / lengths
     offset, weight = np.sqrt(C[layout.b]), np.sqrt(C[layout.weights])
-    bounds = 4 * np.maximum(across, np.maximum(offset / (1 + np.abs(theta.b)), weight / np.abs(theta.u)))
-    linear = 0.0
+    bounds = BOUND * np.maximum(across, np.maximum(offset / (1 + np.abs(theta.b)), weight / np.abs(theta.u)))
+    linear = None
     if theta.linear is not None:
-        linear = 4 * float(np.sqrt(C[layout.linear_term].sum()) / max(np.linalg.norm(theta.linear), 1e-300))
+        linear = BOUND * float(np.sqrt(C[layout.linear_term].sum()) / max(np.linalg.norm(theta.linear), 1e-300))
     return BoxErrors(
         chi, across, np.sqrt(C[layout.first]) / lengths, offset, weight, float(np.sqrt(C[layout.c][0])), bounds, linear
     )
@@ -88,19 +88,12 @@ def exact_result(fitted: Fitted, box: Box, link: Link, fresh: Floats, n_queries:
 
 def _verdict(found: BoxErrors, fitted: Fitted, fresh: Floats, unseen: str) -> Verdict:
     """Weigh the evidence; `fresh` is relative to the largest answer, `unseen` says how a unit hides."""
-    n_answers, worst, parts = len(fitted.residuals), float(found.bounds.max()), n_of(len(fitted.theta.u), "unit")
-    checks = [
-        exact.residuals(found.chi, n_answers, EXACT_IN_A_BOX),
-        exact.fresh_answers(float(fresh.max()), len(fresh), EXACT_IN_A_BOX),
-        exact.error_bound(worst, EXACT_IN_A_BOX),
-    ]
-    if fitted.theta.linear is not None:
-        checks.append(exact.linear_term_error(found.linear, EXACT_IN_A_BOX))
-        parts = f"{parts} and a linear term"
-    return Verdict(
-        tuple(checks),
-        found=f"{parts} fitted inside the box",
-        claim=f"inside the box {n_answers} answers agree with {parts} within {found.chi:.2g} times the rounding error, "
-        f"{len(fresh)} of them fresh, and rounding explains a relative error of at most {worst:.1g}; units that are "
-        f"{unseen} inside the box cannot be seen",
-    )
+    what = n_of(len(fitted.theta.u), "unit") + ("" if found.linear is None else " and a linear term")
+    return certify(
+        Evidence(
+            what, len(fitted.residuals), found.chi, Fresh(len(fresh), float(fresh.max()), relative=True),
+            float(found.bounds.max()), linear=found.linear, where=" inside the box",
+            rest=f"; units that are {unseen} inside the box cannot be seen",
+        ),
+        EXACT_IN_A_BOX,
+    )  # fmt: skip

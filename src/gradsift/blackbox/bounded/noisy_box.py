@@ -26,7 +26,7 @@ from ..noisy.refit import least_noise, look_wider, refit, thin_out, widened, wor
 from ..noisy.rivals import shape_of
 from ..noisy.sharpening import calibrated
 from ..noisy.stages import END, Stage, Stages, walk
-from ..noisy.verdict import Evidence, judge, result
+from ..noisy.verdict import NoisyEvidence, judge, result
 from ..result import Identification
 from .box import Box
 from .box_policy import NOISY_BOX
@@ -143,7 +143,7 @@ def _result(belief: Belief, asker: Asker, box: Box, n_queries: int) -> Identific
     """Return what is known, in the oracle's coordinates."""
     joint = belief.known
     fitted = joint.fitted
-    evidence = Evidence(
+    evidence = NoisyEvidence(
         asker.floor, belief.variance, belief.study.gap, None, asker.asked_for, belief.shortage,
         misfit(belief, asker), bounded=True, one_more=worth_of_wider(belief, asker), n_stray=len(belief.rows.stray),
         shape=shape_of(belief, asker) if asker.noisy else None,

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...activations import Activation
 from ...checking import Floats
-from ...checks import DEEP, DEEP_COARSE, DeepLimits, Verdict, any_method
+from ...checks import BOUND, DEEP, DEEP_COARSE, DeepLimits, Verdict, any_method
 from ...errors import BudgetSpent, NotIdentifiable
 from ..asking import EPS, Ledger
 from ..exact.rays import cast_rays
@@ -155,7 +155,7 @@ def _passes(ledger: Ledger, first: FirstLayer, radius: float, g: Activation, pup
     if pupil.front is None:
         return True
     limits = DEEP if ledger.eps == EPS else DEEP_COARSE
-    return _begun(ledger, radius, _joined(first, pupil.front, pupil.layers), g, limits).worst < limits.residuals
+    return _begun(ledger, radius, _joined(first, pupil.front, pupil.layers), g, limits).worst < limits.promising
 
 
 def _leads_on(
@@ -165,7 +165,7 @@ def _leads_on(
     limits = DEEP if ledger.eps == EPS else DEEP_COARSE
     front = read_edges(ledger, first, pupil.layers, g, 0.3 * radius, rng)
     rows = _within(ledger, radius, g)
-    return _fitted(_joined(first, front, pupil.layers), rows, limits).worst < limits.residuals
+    return _fitted(_joined(first, front, pupil.layers), rows, limits).worst < limits.promising
 
 
 def _joined(first: FirstLayer, front: Front, upper: Layers) -> Layers:
@@ -204,7 +204,7 @@ def _fitted(layers: Layers, rows: _Answered, limits: DeepLimits) -> Whole:
     fit = fit_whole(layers, *rows)
     for factor in POLICY.raised_weights:
         start = with_faint_raised(fit.layers, rows.X, rows.y, rows.g, factor)
-        if fit.worst < limits.complete or start is None:
+        if fit.worst < limits.residuals or start is None:
             break
         fit = _closer(fit, fit_whole(start, *rows))
     return fit
@@ -215,7 +215,7 @@ def _begun(ledger: Ledger, radius: float, layers: Layers, g: Activation, limits:
     rows = _within(ledger, radius, g)
     fit = _fitted(layers, rows, limits)
     for start in (layers, fit.layers):  # undamped steps may have led away, or nearer
-        if fit.worst < limits.complete:
+        if fit.worst < limits.residuals:
             break
         fit = _closer(fit, fit_whole(follow_valley(start, *rows), *rows))
     return fit
@@ -240,9 +240,9 @@ def _finish(ledger: Ledger, link: Link, rng: np.random.Generator, radius: float,
             layers = _begun(ledger, radius, layers, g, limits).layers
         fit = _without_spare_units(fit_whole(layers, ledger.X, ledger.y, g, eps), ledger, g, limits)
         layers = state.layers = fit.layers
-        aside = fit.undetermined(limits.error_bound)
-        worst = max(float(e.max()) for e in fit.errors_beside(aside))
-        if worst < POLICY.known_well * limits.error_bound or not fit.worst < limits.residuals:
+        aside = fit.undetermined(limits.error_bound / BOUND)
+        worst = BOUND * max(float(e.max()) for e in fit.errors_beside(aside))
+        if worst < POLICY.known_well * limits.error_bound or not fit.worst < limits.promising:
             break
     if fit is None:
         raise ValueError("no round of points near the origin is asked for")
@@ -260,9 +260,9 @@ def _finish(ledger: Ledger, link: Link, rng: np.random.Generator, radius: float,
 def _without_spare_units(fit: Whole, ledger: Ledger, g: Activation, limits: DeepLimits) -> Whole:
     """Drop units above the first layer as long as the answers do not determine all, and are met by fewer."""
     for _ in range(POLICY.most_spare):
-        if fit.worst >= limits.residuals or max(float(e.max()) for e in fit.relative_errors) < POLICY.undetermined:
+        if fit.worst >= limits.promising or max(float(e.max()) for e in fit.relative_errors) < POLICY.undetermined:
             break
-        fewer = leaner(fit, ledger.X, ledger.y, g, ledger.eps, limits.residuals)
+        fewer = leaner(fit, ledger.X, ledger.y, g, ledger.eps, limits.promising)
         if fewer is None:
             break
         fit = fewer
@@ -273,7 +273,7 @@ def _result(
     ledger: Ledger, link: Link, fit: Whole, verdict: Verdict, limits: DeepLimits, state: _State
 ) -> Identification:
     network = to_network(fit.layers, link)
-    aside = fit.undetermined(limits.error_bound)
+    aside = fit.undetermined(limits.error_bound / BOUND)
     relative = fit.errors_beside(aside)
     relative[-2][aside] = np.inf
     errors = {f"layer {i + 1}": e for i, e in enumerate(relative)}
@@ -283,7 +283,7 @@ def _result(
         "at_rest": aside, "normals": state.first.normals,
         "students": [] if state.lesson is None else [list(t) for t in state.lesson.tried],
     }  # fmt: skip
-    return Identification(network, verdict, ledger.n_queries, errors, np.concatenate(relative), diagnostics)
+    return Identification(network, verdict, ledger.n_queries, errors, BOUND * np.concatenate(relative), diagnostics)
 
 
 def _smallest_angle(normals: Floats) -> float:

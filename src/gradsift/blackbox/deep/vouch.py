@@ -6,16 +6,17 @@ import numpy as np
 
 from ...activations import Activation
 from ...checking import Floats
-from ...checks import DeepLimits, Verdict, deep, n_of
+from ...checks import BOUND, DeepLimits, Evidence, Fresh, Verdict, certify, n_of
 from ...geometry import normalize_rows
 from ..asking import Ledger
 from .nearby import near_points
 from .tower import Layers, pass_through
 from .whole import Whole, roundings, standard_errors_at
 
-__all__ = ["fresh_points", "how_far_off", "judge"]
+__all__ = ["cause_of", "fresh_points", "how_far_off", "judge"]
 
 _ROUNDINGS, _ERRORS = 10.0, 6.0  # roundings and standard errors that a fresh answer may be off
+_ONLY_AT_REST = 1e-6  # of the spread of the answers: misses that no kind of unit but one at rest leaves
 
 
 def fresh_points(layers: Layers, radius: float, n: int, rng: np.random.Generator) -> Floats:
@@ -36,26 +37,27 @@ def how_far_off(fit: Whole, X: Floats, answers: Floats, g: Activation, eps: floa
 def judge(fit: Whole, off: float, n_fresh: int, ledger: Ledger, g: Activation, limits: DeepLimits) -> Verdict:
     """Check a fitted network against all answers, fresh ones, and its own conditioning."""
     missed = float(np.abs(pass_through(fit.layers, ledger.X, g).values - ledger.y).max())
-    share = missed / max(float(ledger.y.std()), 1e-300)
-    aside = fit.undetermined(limits.error_bound)
+    aside = fit.undetermined(limits.error_bound / BOUND)
     worst, where = _least_determined(fit, aside)
     widths = [len(b) for _, b in fit.layers[:-1]]
-    shown = " and ".join(map(str, widths))
     n = sum(W.size + b.size for W, b in fit.layers)
-    checks = [
-        deep.answers_met(fit.chi, fit.worst, share, ledger.n_stored, limits.complete),
-        deep.foretold(off, n_fresh, limits),
-        deep.every_row(worst, where, limits),
-        deep.spare_answers(ledger.n_stored - n, limits),
-    ]
-    layers = n_of(len(widths), "hidden layer")
-    return Verdict(
-        tuple(checks),
-        found=f"{layers} of {shown} units found",
-        claim=f"all {ledger.n_stored} answers agree with {layers} of {shown} units within {fit.worst:.2g} times the "
-        f"rounding error, {n_of(n_fresh, 'fresh one')} among them, and rounding explains a relative error of at most "
-        f"{worst:.1g} in any unit{_but_for(aside, len(widths))}",
-    )
+    return certify(
+        Evidence(
+            f"{n_of(len(widths), 'hidden layer')} of {' and '.join(map(str, widths))} units", ledger.n_stored,
+            fit.worst, Fresh(n_fresh, off, where=" near and far"), worst,
+            f"{where}: it is nearly a copy of others, or at rest almost everywhere", spare=ledger.n_stored - n,
+            cause=cause_of(missed / max(float(ledger.y.std()), 1e-300)), kept="in any unit a relative error",
+            rest=_but_for(aside, len(widths)),
+        ),
+        limits,
+    )  # fmt: skip
+
+
+def cause_of(share: float) -> str:
+    """Say what may leave misses as large as this share of the spread of the answers."""
+    if share < _ONLY_AT_REST:
+        return f"by {share:.1g} of their spread: a further unit that is at rest almost everywhere, or nearly a copy"
+    return "another activation, another number of layers, or units that were not separated"
 
 
 def _but_for(aside: list[int], layer: int) -> str:
@@ -66,13 +68,13 @@ def _but_for(aside: list[int], layer: int) -> str:
     units = ("units " if several else "unit ") + ", ".join(str(unit + 1) for unit in aside)
     adds = "they add" if several else "it adds"
     return (
-        f" but {units} of hidden layer {layer}, at rest at all answers: only what {adds} to them is determined in "
+        f", but for {units} of hidden layer {layer}, at rest at all answers: only what {adds} to them is determined in "
         "double precision, neither parameters nor how many such units there are"
     )
 
 
 def _least_determined(fit: Whole, aside: list[int]) -> tuple[float, str]:
-    """Return the largest relative standard error of a unit, and which unit it is; those set aside do not count."""
+    """Return the largest error bound of a unit, and which unit it is; those set aside do not count."""
     worst, where = 0.0, ""
     for number, errors in enumerate(fit.errors_beside(aside)):
         if np.isnan(errors).any() or errors.max() > worst:
@@ -80,4 +82,4 @@ def _least_determined(fit: Whole, aside: list[int]) -> tuple[float, str]:
             worst = float(np.inf if np.isnan(errors).any() else errors.max())
             last = number == len(fit.layers) - 1
             where = "the output" if last else f"unit {unit + 1} of hidden layer {number + 1}"
-    return worst, where
+    return BOUND * worst, where

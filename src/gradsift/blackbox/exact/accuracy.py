@@ -8,6 +8,7 @@ import numpy as np
 from scipy.optimize import nnls
 
 from ...checking import Floats
+from ...checks import BOUND
 from ..asking import EPS, Ledger
 from .net import GRID, Net
 
@@ -32,14 +33,14 @@ class Changes:
 
 @dataclass(frozen=True)
 class Errors:
-    """Sizes of the parameters' errors: root mean squares over draws of noise, unless said otherwise.
+    """Sizes of the parameters' errors: root mean squares over draws of noise, and bounds.
 
     Attributes
     ----------
     unit, slope, offset, weight : (k,) arrays
     intercept : float
     direction, relative : (k,) arrays
-        Largest over the draws: relative error of a, and of all of a unit's parameters.
+        Error bounds, relative: of a, and the largest of all of a unit's parameters.
     linear : (d,) array
         Of the linear term; empty without one.
     """
@@ -55,7 +56,7 @@ class Errors:
 
 
 def noise_level(residuals: Floats, noise: Floats, ledger: Ledger, n_units: int) -> float:
-    """Return three times the root mean square of the residuals that show rounding of arguments; 1 if there are few.
+    """Return the root mean square of the residuals that show rounding of arguments; a third if there are few.
 
     The standard sizes are cautious: sums of products round to a fraction of their bound.
 
@@ -67,8 +68,8 @@ def noise_level(residuals: Floats, noise: Floats, ledger: Ledger, n_units: int) 
     shows = (noise > 8 * ledger.eps * ledger.largest) | (ledger.resolution > EPS)
     freedom = int(shows.sum()) - 3 * n_units
     if freedom < 10:
-        return 1.0
-    return max(0.1, 3 * float(np.sqrt((residuals[shows] ** 2).sum() / freedom)))
+        return 1 / 3
+    return max(1 / 30, float(np.sqrt((residuals[shows] ** 2).sum() / freedom)))
 
 
 def shown_rounding(net: Net, ledger: Ledger) -> Floats:
@@ -95,13 +96,13 @@ def summarise(net: Net, changes: Changes, level: float) -> Errors:
     lengths = np.linalg.norm(net.a, axis=1)[:, None]
     slopes, offset = changes.own[:, :-1], level * changes.own[:, -1]
     along = level * np.einsum("kd,kdn->kn", net.a, slopes) / lengths
-    worst = level * np.sqrt(np.einsum("kdn,kdn->kn", slopes, slopes)) / lengths
-    across = np.sqrt(np.maximum(worst**2 - (along / lengths) ** 2, 0))
-    relative = np.maximum(worst, np.abs(offset) / (1 + np.abs(net.b))[:, None])
-    relative = np.maximum(relative, np.abs(weight) / np.abs(net.u)[:, None])
+    whole = level * np.sqrt(np.einsum("kdn,kdn->kn", slopes, slopes)) / lengths
+    across = np.sqrt(np.maximum(whole**2 - (along / lengths) ** 2, 0))
+    direction, offset, weight = _rms(whole), _rms(offset), _rms(weight)
+    relative = np.max([direction, offset / (1 + np.abs(net.b)), weight / np.abs(net.u)], axis=0)
     return Errors(
-        _rms(across), _rms(along), _rms(offset), _rms(weight), float(_rms(intercept[0])),
-        worst.max(axis=1), relative.max(axis=1), _rms(linear),
+        _rms(across), _rms(along), offset, weight, float(_rms(intercept[0])),
+        BOUND * direction, BOUND * relative, _rms(linear),
     )  # fmt: skip
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...checking import Floats
-from ...checks import EXACT, Check, ExactLimits, Verdict, exact, n_of
+from ...checks import BOUND, EXACT, Evidence, ExactLimits, Fresh, Verdict, certify, n_of
 from ...geometry import normalize_rows
 from ..asking import Ledger
 from .accuracy import Errors
@@ -13,45 +13,32 @@ from .exact_policy import FAR_LOOK
 from .joint import Solution
 from .net import Net
 
-__all__ = ["certify", "far_points", "fresh_points", "smallest_angle", "vouch_for"]
+__all__ = ["far_points", "fresh_points", "smallest_angle", "vouch_for"]
 
 
-def certify(fit: Solution, errors: Errors, ledger: Ledger, fresh: Floats) -> Verdict:
+def vouch_for(fit: Solution, errors: Errors, ledger: Ledger, fresh: Floats, limits: ExactLimits = EXACT) -> Verdict:
     """Check a fitted network against all replies, fresh ones, and its own conditioning.
 
     Parameters
     ----------
     fresh : (n,) array
-        Residuals at fresh points, taken before these were fitted, over the change that a relative error of one in all
-        parameters would make there.
+        Residuals at fresh points, taken before these were fitted: over what rounding explains or, with the limits of
+        exact answers, over the change that a relative error of one in all parameters would make there.
     """
-    check = exact.fresh_answers(float(np.abs(fresh).max(initial=0.0)), len(fresh), EXACT)
-    return vouch_for(fit, errors, ledger, check, f"{len(fresh)} of them at fresh points", EXACT)
-
-
-def vouch_for(
-    fit: Solution, errors: Errors, ledger: Ledger, foretold: Check, freshly: str, limits: ExactLimits
-) -> Verdict:
-    """Return the verdict with these limits, given the check of fresh answers and what a certificate says of them."""
-    net, worst, weights = fit.net, float(errors.relative.max(initial=0.0)), np.abs(fit.net.u)
-    checks = [
-        exact.residuals(fit.chi, ledger.n_queries, limits),
-        foretold,
-        exact.error_bound(worst, limits),
-        exact.spare_answers(ledger.n_queries - net.n_unknowns, net.k, limits),
-    ]
+    net, weights = fit.net, np.abs(fit.net.u)
+    met = Fresh(len(fresh), float(np.abs(fresh).max(initial=0.0)), relative=limits is EXACT)
+    what, linear = n_of(net.k, "unit"), None
     if net.linear is not None:
-        off = float(np.linalg.norm(errors.linear) / np.linalg.norm(net.linear))
-        checks.append(exact.linear_term_error(off, limits))
-    if net.k:
-        checks.append(exact.negligible_weight(float(weights.min()), float(weights.max()), limits))
-    parts = n_of(net.k, "unit") if net.linear is None else f"{n_of(net.k, 'unit')} and a linear term"
-    return Verdict(
-        tuple(checks),
-        found=f"{parts} found",
-        claim=f"all {ledger.n_queries} answers agree with {parts} within {fit.chi:.2g} times the rounding error, "
-        f"{freshly}, and rounding explains a relative error of at most {worst:.1g}",
-    )
+        what = f"{what} and a linear term"
+        linear = BOUND * float(np.linalg.norm(errors.linear) / np.linalg.norm(net.linear))
+    return certify(
+        Evidence(
+            what, ledger.n_queries, fit.chi, met, float(errors.relative.max(initial=0.0)), linear=linear,
+            spare=ledger.n_queries - net.n_unknowns - net.k,
+            faintest=float(weights.min() / weights.max()) if net.k else None,
+        ),
+        limits,
+    )  # fmt: skip
 
 
 def fresh_points(net: Net, n: int, rng: np.random.Generator) -> Floats:

@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 
 from ...checking import Floats, as_generator
-from ...checks import COARSE, ExactLimits, Verdict, exact
+from ...checks import COARSE, ExactLimits
 from ...errors import NotIdentifiable
 from ..asking import Ledger
 from ..links import Link
 from ..question import attempted
 from ..result import Identification
-from .accuracy import Errors, shown_rounding
+from .accuracy import shown_rounding
 from .certificate import vouch_for
 from .circle import tolerances
 from .exact_policy import COARSE_SEARCH, NEARBY, SearchPolicy, digits_of
@@ -137,7 +137,7 @@ class CoarseSearch(Search):
         fresh = (self.ledger.ask(held, "fresh") - fit.net.predict(held)) / expected
         fit = self._weighed(solve_jointly(fit.net, self.ledger))
         known = parameter_errors(fit, self.ledger, self.rng)
-        return self.result(fit, known, _certify(fit, known, self.ledger, fresh))
+        return self.result(fit, known, vouch_for(fit, known, self.ledger, fresh, COARSE))
 
     def _weighed(self, fit: Solution) -> Solution:
         """Fit once more, with rounding errors of the sizes that the residuals show, unless answers then are missed."""
@@ -162,9 +162,3 @@ def near_points(net: Net, n: int, rng: np.random.Generator) -> Floats:
     wanted = NEARBY.spread * rng.standard_normal(n)
     off = wanted - (points * net.a[units]).sum(axis=1) - net.b[units]
     return np.asarray(points + (off / squares[units])[:, None] * net.a[units])
-
-
-def _certify(fit: Solution, errors: Errors, ledger: Ledger, fresh: Floats) -> Verdict:
-    missed = float(np.abs(fresh).max(initial=0.0))
-    check = exact.foretold(missed, len(fresh), COARSE)
-    return vouch_for(fit, errors, ledger, check, f"{len(fresh)} of them were foretold within {missed:.2g}", COARSE)

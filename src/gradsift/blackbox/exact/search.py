@@ -26,7 +26,7 @@ from ..stage import walk
 from ..verify import allowance_of, compare, with_verification
 from .accuracy import Errors
 from .bumps import read_bump
-from .certificate import certify, far_points, fresh_points, smallest_angle
+from .certificate import far_points, fresh_points, smallest_angle, vouch_for
 from .exact_policy import BUMPS, PRUNE, SEARCH, SearchPolicy
 from .joint import Solution, parameter_errors, solve_jointly
 from .net import Net, empty_net
@@ -208,7 +208,7 @@ class Search:
             self.ledger.ask(far, "fresh")
         fit = solve_jointly(fit.net, self.ledger)
         self.known = fit.net
-        return self.result(fit, errors, certify(fit, errors, self.ledger, fresh))
+        return self.result(fit, errors, vouch_for(fit, errors, self.ledger, fresh))
 
     def _fresh(self, fit: Solution) -> Floats:
         """Ask at fresh points, and return how far they are missed, relative to what their parameters could do."""
@@ -225,11 +225,11 @@ class Search:
         errors = parameter_errors(fit, self.ledger, self.rng)
         self.ledger.aside = frozenset()
         self.known, fresh = fit.net, self._fresh(fit)
-        found = self.result(fit, errors, certify(fit, errors, self.ledger, fresh))
+        found = self.result(fit, errors, vouch_for(fit, errors, self.ledger, fresh))
         if np.sum(np.abs(fresh) > BUMPS.close) > 1:  # not one bump, but everywhere
             raise incomplete(net, self.state.scans, self.link, self.ledger.n_queries, found)
         check = exact.close_to(len(missed), len(y), float(off.max()))
-        return replace(found, judgement=replace(found.judgement, checks=(check, *found.checks)))
+        return replace(found, judgement=found.judgement.headed(check))
 
     def verified(self, found: Identification, n_verify: int) -> Identification:
         """Ask fresh inputs; where they differ, read what is there and ask others."""

@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 from scipy.linalg import qr, solve_triangular
 
 from ...checking import Floats
+from ...checks import BOUND
 from ...geometry import normalize_rows
 from ..asking import Ledger
 from .assemble import Found
-from .kinked_policy import FAR_FIT, GRAIN, VOUCH
+from .kinked_policy import FAR_FIT, GRAIN
 from .legs import PathFailed
 from .near_origin import offset_priors
 
@@ -49,7 +50,7 @@ def fit_far_out(found: Found, ledger: Ledger, rng: np.random.Generator, limit: f
     lengths = np.linalg.norm(better.net.jumps, axis=1)
     worst = max(float(better.jump_sizes.max()), float(np.linalg.norm(better.linear_errors) / lengths.max()))
     # errors shrink as one over the root of the answers to spare
-    enough = p + (n - p) * (VOUCH.deviations * worst / (FAR_FIT.below * limit)) ** 2
+    enough = p + (n - p) * (BOUND * worst / (FAR_FIT.below * limit)) ** 2
     if n < enough <= FAR_FIT.most_rows * p:
         more = _clear_points(better, int(enough) - n, rng)
         X, y = np.concatenate([X, more]), np.concatenate([y, ledger.ask(more, "far")])

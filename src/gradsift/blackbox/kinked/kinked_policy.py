@@ -262,7 +262,6 @@ class VouchPolicy:
     scatter: float = 6.0  # limit of single misses over that of their root mean square; guess
     faint: float = 0.5  # of the largest weight, below which a unit is called faint; guess
     beside: float = 10.0  # degrees within which a unit is called another's neighbour; guess
-    deviations: float = 6.0  # standard errors in a bound: one error in 2,752 was above three; guess
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...checking import Floats, as_generator, at_least
-from ...checks import COARSE_KINKS, KINKED_UNITS
+from ...checks import BOUND, COARSE_KINKS, KINKED_UNITS
 from ...errors import NotIdentifiable
 from ...model import SigmoidCombination
 from ...oracle import Oracle
@@ -421,7 +421,7 @@ def _standard_errors(
 ) -> dict[str, Floats]:
     """Return one standard error of each parameter of the public model; its units come in the given order."""
     net = polished.found.net
-    one = replace(bounds, jumps=bounds.jumps / 6, weights=bounds.weights / 6)
+    one = replace(bounds, jumps=bounds.jumps / BOUND, weights=bounds.weights / BOUND)
     jumps, weights = one.jumps[order], one.weights[order]
     sizes = np.abs(model.weights)
     return {

@@ -7,7 +7,18 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...checking import Floats
-from ...checks import COARSE_KINKS, KINKED_UNITS, KINKS_IN_NOISE, Check, Verdict, exact, imperfect, n_of
+from ...checks import (
+    BOUND,
+    COARSE_KINKS,
+    KINKED_UNITS,
+    KINKS_IN_NOISE,
+    Evidence,
+    Fresh,
+    Verdict,
+    certify,
+    imperfect,
+    n_of,
+)
 from ...geometry import normalize_rows
 from ..asking import Ledger
 from .assemble import Found
@@ -23,7 +34,7 @@ __all__ = ["UnitBounds", "bounds_of", "certify_kinks", "far_pair", "foretold", "
 
 @dataclass(frozen=True)
 class UnitBounds:
-    """Six standard errors of each unit, relative.
+    """Error bounds of each unit, relative.
 
     Attributes
     ----------
@@ -57,12 +68,7 @@ def bounds_of(polished: Polished) -> UnitBounds:
     relative = polished.errors / parameter_sizes(net)
     weights = np.zeros(net.k) if net.shape.sharp else relative[net.k : 2 * net.k]
     linear = float(np.linalg.norm(found.linear_errors)) / float(lengths.max(initial=1e-300))
-    return UnitBounds(
-        VOUCH.deviations * jumps,
-        VOUCH.deviations * relative[: net.k],
-        VOUCH.deviations * weights,
-        VOUCH.deviations * linear,
-    )
+    return UnitBounds(BOUND * jumps, BOUND * relative[: net.k], BOUND * weights, BOUND * linear)
 
 
 def far_pair(found: Found, rng: np.random.Generator) -> Floats:
@@ -119,38 +125,29 @@ def certify_kinks(
     blind : float
         Angle in degrees below which noise hides the second of two nearly parallel units.
     """
-    net = polished.found.net
-    worst = float(bounds.units.max(initial=0.0))
+    net, is_exact = polished.found.net, polished.found.net.grain is EXACT_ANSWERS
     lengths = np.linalg.norm(net.jumps, axis=1)
-    limits = KINKED_UNITS if net.grain is EXACT_ANSWERS else COARSE_KINKS
-    worst = worst if net.grain is EXACT_ANSWERS else float(bounds.jumps.max(initial=0.0))
-    checks: tuple[Check, ...] = (
-        exact.residuals(chi, ledger.n_queries, KINKED_UNITS, _limit(net)),
-        exact.fresh_kinks(fresh, n_fresh, KINKED_UNITS, _limit(net)),
-        exact.error_bound(worst, limits, _why(net, bounds)),
-        exact.linear_term_error(bounds.linear, limits),
-        exact.negligible_weight(float(lengths.min(initial=np.inf)), float(lengths.max(initial=0.0)), KINKED_UNITS),
-    )
+    limits = KINKED_UNITS if is_exact else COARSE_KINKS
+    own = []
     if net.grain.single:  # through noise standard errors say it
-        checks = (*checks, imperfect.known_offsets(float(bounds.offsets.max(initial=0.0))))
+        own.append(imperfect.known_offsets(float(bounds.offsets.max(initial=0.0))))
     if rivals is not None:
-        checks = (
-            *checks,
-            imperfect.activation(rivals.best, rivals.gain, KINKS_IN_NOISE, instead=_instead(net, rivals)),
-        )
+        own.append(imperfect.activation(rivals.best, rivals.gain, KINKS_IN_NOISE, instead=_instead(net, rivals)))
         if not net.shape.sharp:
-            checks = (*checks, imperfect.rounded_kinks(rivals.sharper))
-        if rivals.paired is not None:  # first: no activation may be advised where two units may look like one
-            checks = (imperfect.parallel_pairs(*rivals.paired), *checks)
-    limit = _limit(net)
-    kept = "a relative error" if net.grain is EXACT_ANSWERS else "in the directions a relative error"
-    return Verdict(
-        checks,
-        found=f"{n_of(net.k, 'unit')} found",
-        claim=f"all {ledger.n_queries} answers agree with {n_of(net.k, net.shape.name + ' unit')} within "
-        f"{max(chi, fresh):.2g} times what {limit} explains, {n_fresh} of them at fresh points near and far, and "
-        f"{limit} leaves {kept} of at most {worst:.1g}{_untold(net, rivals)}{_hidden(blind)}",
-    )
+            own.append(imperfect.rounded_kinks(rivals.sharper))
+    verdict = certify(
+        Evidence(
+            n_of(net.k, f"{net.shape.name} unit"), ledger.n_queries, chi, Fresh(n_fresh, fresh, where=" near and far"),
+            float((bounds.units if is_exact else bounds.jumps).max(initial=0.0)), _worst_unit(net, bounds),
+            linear=bounds.linear, faintest=float(lengths.min() / lengths.max()) if net.k else None, own=tuple(own),
+            limit=_limit(net), kept="a relative error" if is_exact else "in the directions a relative error",
+            rest=_untold(net, rivals) + _hidden(blind),
+        ),
+        limits,
+    )  # fmt: skip
+    # First: no activation may be advised where two units may look like one.
+    paired = None if rivals is None else rivals.paired
+    return verdict if paired is None else verdict.headed(imperfect.parallel_pairs(*paired))
 
 
 def _limit(net: KinkNet) -> str:
@@ -173,10 +170,10 @@ def _instead(net: KinkNet, rivals: Rivals) -> str:
     return ""
 
 
-def _why(net: KinkNet, bounds: UnitBounds) -> str:
+def _worst_unit(net: KinkNet, bounds: UnitBounds) -> str:
     """Say what makes the unit that is known worst hard to know: a faint weight, a neighbour, answers of few digits."""
     if not net.k:
-        return ""
+        return "no unit"
     lengths = np.linalg.norm(net.jumps, axis=1)
     at = int(np.argmax(bounds.units if net.grain is EXACT_ANSWERS else bounds.jumps))
     cosines = np.abs(net.jumps @ net.jumps[at]) / (lengths * lengths[at])
@@ -185,7 +182,7 @@ def _why(net: KinkNet, bounds: UnitBounds) -> str:
     reasons = [f"its weight is {faint:.1g} of the largest"] if faint < VOUCH.faint else []
     reasons += [f"another unit is {angle:.2g} degrees beside it"] if angle < VOUCH.beside else []
     reasons += ["answers are single precision"] if net.grain.single else []
-    return f": {', '.join(reasons)}" if reasons else ""
+    return f"a unit (precision limit{': ' if reasons else ''}{', '.join(reasons)})"
 
 
 def _untold(net: KinkNet, rivals: Rivals | None) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...checking import Floats, as_generator, at_least
-from ...checks import KINKS_WITHIN, Verdict, exact, n_of
+from ...checks import BOUND, KINKS_WITHIN, Evidence, Fresh, Verdict, certify, n_of
 from ...errors import NotIdentifiable
 from ...geometry import normalize_rows
 from ...oracle import Oracle
@@ -23,7 +23,7 @@ from .cell_gradients import measure_gradients
 from .cells import bases_of, crossings_of
 from .grain import EXACT_ANSWERS, Grain
 from .kink_net import KinkNet, joined
-from .kinked_policy import FAR_FIT, VOUCH, WITHIN
+from .kinked_policy import FAR_FIT, WITHIN
 from .kinks import Bend
 from .leg_fit import settle_leg
 from .legs import PathFailed, ask_ends, scan_leg
@@ -271,7 +271,7 @@ class _Within:
         lengths = np.linalg.norm(net.jumps, axis=1)
         jumps = np.linalg.norm(errors[1:, :-1], axis=1) / lengths
         offsets = fit.errors[1:, -1] / np.maximum(np.abs(fit.net.q), np.linalg.norm(fit.net.jumps, axis=1))
-        bounds = VOUCH.deviations * np.maximum(jumps, offsets)
+        bounds = BOUND * np.maximum(jumps, offsets)
         model, order = model_of(net)
         sizes = np.abs(model.weights)
         return Identification(
@@ -295,22 +295,16 @@ def _verdict(
     fit: RegionFit, net: KinkNet, errors: Floats, bounds: Floats, missed: float, n_fresh: int, ledger: RegionLedger
 ) -> Verdict:
     """Return the verdict on a network with these errors, (k + 1, d + 1), and bounds, (k,)."""
-    lengths, where = np.linalg.norm(net.jumps, axis=1), _where(ledger.oracle)
-    longest, worst = float(lengths.max()), float(bounds.max())
-    linear = VOUCH.deviations * float(np.linalg.norm(errors[0, :-1])) / longest
-    return Verdict(
-        (
-            exact.residuals(fit.chi, ledger.n_queries, KINKS_WITHIN),
-            exact.fresh_kinks(missed, n_fresh, KINKS_WITHIN),
-            exact.error_bound(worst, KINKS_WITHIN),
-            exact.linear_term_error(linear, KINKS_WITHIN),
-            exact.negligible_weight(float(lengths.min()), longest, KINKS_WITHIN),
+    lengths = np.linalg.norm(net.jumps, axis=1)
+    linear = BOUND * float(np.linalg.norm(errors[0, :-1]) / lengths.max())
+    return certify(
+        Evidence(
+            n_of(net.k, f"{net.shape.name} unit"), ledger.n_queries, fit.chi, Fresh(n_fresh, missed),
+            float(bounds.max()), linear=linear, faintest=float(lengths.min() / lengths.max()),
+            where=f" inside {_where(ledger.oracle)}", rest="; the last rays show no other",
         ),
-        found=f"{n_of(net.k, 'unit')} found inside {where}",
-        claim=f"inside {where} all {ledger.n_queries} answers agree with {n_of(net.k, net.shape.name + ' unit')} "
-        f"within {max(fit.chi, missed):.2g} times what rounding explains, {n_fresh} of them at fresh points, the last "
-        f"rays show no other, and rounding leaves a relative error of at most {worst:.1g}",
-    )
+        KINKS_WITHIN,
+    )  # fmt: skip
 
 
 def _through(first: Floats, second: Floats) -> Path | None:

@@ -30,7 +30,7 @@ from .refit import worth_of_wider
 from .rivals import shape_of
 from .split_power import least_angle_shown
 from .stages import ADDITIVE_STAGES, LABEL_STAGES, walk
-from .verdict import Evidence, judge, result
+from .verdict import NoisyEvidence, judge, result
 
 __all__ = ["blind_angle_of", "identify_imperfect", "misfit"]
 
@@ -106,7 +106,7 @@ def _cut_short(asker: Asker, spent: BudgetSpent) -> Belief:
 def _result(belief: Belief, asker: Asker, n_queries: int) -> Identification:
     joint = belief.known
     fitted = joint.fitted
-    evidence = Evidence(
+    evidence = NoisyEvidence(
         asker.floor,
         belief.variance,
         belief.study.gap,

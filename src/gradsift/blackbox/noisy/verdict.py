@@ -18,10 +18,10 @@ from .far_circles import CircleTest, weight_in_question
 from .noise import Variance, behaviour
 from .rivals import ComparedShape
 
-__all__ = ["Evidence", "judge", "result"]
+__all__ = ["NoisyEvidence", "judge", "result"]
 
 
-class Evidence(NamedTuple):
+class NoisyEvidence(NamedTuple):
     """The numbers a verdict rests on.
 
     floor, variance : what limits the answers, and their noise; uneven: whether it depends on the function
@@ -62,7 +62,7 @@ class Evidence(NamedTuple):
         return float(np.degrees(self.blind))
 
 
-def judge(fitted: Fitted, cones: Floats, evidence: Evidence, predictions: Floats, studentised: Floats) -> Verdict:
+def judge(fitted: Fitted, cones: Floats, evidence: NoisyEvidence, predictions: Floats, studentised: Floats) -> Verdict:
     """Weigh the evidence; `predictions` are the fitted values, and `studentised` their residuals over their spread."""
     labels, widest = evidence.floor.kind == "labels", float(cones.max())
     limits: UnitLimits = LABELS if labels else NOISY
@@ -114,7 +114,7 @@ def _with_shape(checks: list[Check], shape: ComparedShape, more: list[Check]) ->
     return [*checks, imperfect.shape(bend, name, NOISY), *more]
 
 
-def _unseen(evidence: Evidence) -> str:
+def _unseen(evidence: NoisyEvidence) -> str:
     """Say which units might be there all the same."""
     unseen = "units that are flat inside the box cannot be seen"
     if evidence.test is not None:
@@ -126,7 +126,7 @@ def _unseen(evidence: Evidence) -> str:
     return unseen
 
 
-def _undecided(evidence: Evidence) -> str:
+def _undecided(evidence: NoisyEvidence) -> str:
     """Say that the answers cannot tell two activations apart, if so."""
     if evidence.shape is None or not evidence.shape.rival.untold:
         return ""
@@ -156,7 +156,7 @@ def _single_units(test: PartnerTest | None, fitted: Fitted) -> list[Check]:
     ]
 
 
-def _floor(evidence: Evidence) -> str:
+def _floor(evidence: NoisyEvidence) -> str:
     if evidence.floor.kind == "noisy":
         uneven = " on average, and uneven" if evidence.uneven else ""
         return f"answers have noise of standard deviation {evidence.variance.sd:.2g}{uneven}"
@@ -166,7 +166,7 @@ def _floor(evidence: Evidence) -> str:
 
 
 def result(
-    fitted: Fitted, cones: Floats, link: Link, judgement: Verdict, n_queries: int, evidence: Evidence,
+    fitted: Fitted, cones: Floats, link: Link, judgement: Verdict, n_queries: int, evidence: NoisyEvidence,
     facts: dict[str, Any],
     moved: Parameters | None = None,
 ) -> Identification:  # fmt: skip
