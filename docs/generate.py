@@ -20,6 +20,7 @@ def write_all(folder: Path) -> None:
     pages = {
         "evidence.md": evidence.page(RESULTS, folder),
         "stages.md": stages(),
+        "readers.md": readers(),
         "paper_map.md": paper_map(),
         "benchmarks.md": benchmarks(),
         "commands.md": commands(),
@@ -41,6 +42,23 @@ def stages() -> str:
     tables = {"Noise, rounding, single precision": ADDITIVE_STAGES, "Labels": LABEL_STAGES, "Inside a box": BOX_STAGES}
     figures = [f"<figure>{drawing(table)}<figcaption>{title}</figcaption></figure>" for title, table in tables.items()]
     return '<div class="stages">\n' + "\n".join(figures) + "\n</div>\n"
+
+
+def readers() -> str:
+    """Return the table of readers: what each reads, from which answers, where, and what it costs."""
+    from gradsift.blackbox.readers import READERS
+
+    head = (
+        "| reader | reads | hidden layers | answers | region | queries at d = 10, k = 5 |\n|---|---|---|---|---|---|\n"
+    )
+    order = ("exact", "fine", "coarse", "noisy", "labels")
+    rows = [
+        f"| {r.name} | {r.reads} ({', '.join(sorted(r.kinds))}) | {', '.join(map(str, sorted(r.depths)))} "
+        f"| {', '.join(level for level in order if level in r.precisions)} | {', '.join(sorted(r.regions))} "
+        f"| about {r.cost(10, 5):.0f} |\n"
+        for r in READERS
+    ]
+    return head + "".join(rows)
 
 
 def paper_map() -> str:

@@ -230,3 +230,27 @@ def test_an_activation_that_grows_fits_into_the_record():
             assert (record.low, record.high) == (0.0, np.inf)
         finally:
             ACTIVATIONS.pop(record.name, None)
+
+
+def test_a_registered_activation_that_grows_is_found_behind_a_box():
+    smooth = Activation(
+        "squareplus",
+        value=lambda z: 0.5 * (z + np.logaddexp(z, -z)),
+        derivative=lambda z: 0.5 * (1 + np.tanh(z)),
+        second_derivative=lambda z: 0.5 / np.cosh(np.clip(z, -300, 300)) ** 2,
+        left=End(0.0),
+        right=End(0.0, 1.0),
+        tails="exponential",
+    )
+    register(smooth)
+    try:
+        rng = np.random.default_rng(4)
+        W, b, u = rng.standard_normal((3, 5)), rng.standard_normal(3), rng.uniform(0.5, 1, 3)
+        found = gs.recover(
+            gs.Oracle(lambda X: smooth.value(X @ W.T + b) @ u, 5), activation="squareplus", random_state=0
+        )
+        assert found.certified
+        X = rng.standard_normal((40, 5))
+        np.testing.assert_allclose(found.model.predict(X), smooth.value(X @ W.T + b) @ u, atol=1e-8)
+    finally:
+        del ACTIVATIONS["squareplus"]

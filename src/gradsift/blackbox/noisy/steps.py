@@ -18,6 +18,7 @@ from ..exact.plane import settle_in_plane
 from ..exact.probe import probe_units
 from ..exact.rays import Rays, cast_rays
 from ..links import Link
+from ..question import attempted
 from .tuning import STEPS
 
 __all__ = ["find_by_steps"]
@@ -39,9 +40,8 @@ def find_by_steps(ledger: Ledger, link: Link, floor: Floor, rng: np.random.Gener
         return None
     radius = 0.0
     for attempt in range(STEPS.most_attempts):
-        try:
-            rays = cast_rays(ledger, link, rng)
-        except NotIdentifiable:
+        rays = attempted(lambda: cast_rays(ledger, link, rng))
+        if isinstance(rays, NotIdentifiable):
             return None
         if ledger.step > STEPS.coarsest * ledger.largest:
             return None
