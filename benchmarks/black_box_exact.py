@@ -24,7 +24,7 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 import gradsift as gs
-from gradsift.blackbox import train_student
+from gradsift.reading import train_student
 from real_networks import NotFetched, esa_networks, sklearn_networks
 from record import RESULTS, save
 

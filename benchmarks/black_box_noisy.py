@@ -28,8 +28,8 @@ import numpy as np
 
 import gradsift as gs
 from gradsift.activations import get_activation
-from gradsift.blackbox.noisy.student import study
 from gradsift.fit import Fitted, Layout, from_model, mirrors_of, value_jacobian
+from gradsift.fit.students import study
 from gradsift.likelihood import Noise
 from record import RESULTS, machine, save
 

@@ -17,7 +17,7 @@ import time
 
 import numpy as np
 
-from gradsift.paper_method.gradients.kernel_summary import KernelSummary
+from gradsift.paper.method.kernel_summary import KernelSummary
 from gradsift.sources import ArraySource
 from record import save
 

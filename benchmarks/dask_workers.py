@@ -22,7 +22,7 @@ import dask.array as da
 import numpy as np
 from distributed import Client, LocalCluster
 
-from gradsift.paper_method.gradients.kernel_summary import KernelSummary
+from gradsift.paper.method.kernel_summary import KernelSummary
 from gradsift.sources.dask_collections import DaskSource
 from record import save
 

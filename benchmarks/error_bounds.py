@@ -27,7 +27,7 @@ import numpy as np
 
 import gradsift as gs
 from gradsift.activations import get_activation
-from gradsift.checks import BOUND
+from gradsift.certificate import BOUND
 from record import save
 
 _NETWORKS, _METHOD = 2711, 2712  # separate random streams; tuning adds 50

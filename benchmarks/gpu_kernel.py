@@ -13,8 +13,8 @@ import numpy as np
 import torch
 
 import gradsift as gs
-from gradsift.paper_method.gradients.kernel_summary import KernelSummary
-from gradsift.paper_method.gradients.torch_kernel import kernel_state, plain_sums
+from gradsift.paper.method.kernel_on_device import kernel_state, plain_sums
+from gradsift.paper.method.kernel_summary import KernelSummary
 from record import save
 
 # Milliseconds asked for at n = 1e6 and 5000 points: (float32-accurate, tf32).
@@ -88,7 +88,7 @@ def _rows(X, y):
 
 def tune(d: int, n: int, m: int, seed: int) -> list[dict]:
     """Time launch shapes that might win; the one that does stands in TILING."""
-    from gradsift.paper_method.gradients.triton_kernel import Tiling, fused_sums
+    from gradsift.paper.method.kernel_on_device import Tiling, fused_sums
 
     X, y, points = problem(d, n, m, seed)
     x, t, xi = torch.from_numpy(X).cuda(), torch.from_numpy(y).cuda(), torch.from_numpy(points).cuda()

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 import gradsift as gs
-from gradsift.blackbox.fresh_inputs import fresh_inputs
+from gradsift.reading.check_inputs import fresh_inputs
 from hostile_kinds import KINDS, Box
 from record import save
 

@@ -1,4 +1,4 @@
-"""Do the tests notice? Formulas of paper_method/ and theory/ changed one at a time, in a copy of the tree.
+"""Do the tests notice? Formulas of paper/method/ and theory/ changed one at a time, in a copy of the tree.
 
     python benchmarks/mutations.py [--only TEXT] [--jobs N] [--save]
 
@@ -14,6 +14,7 @@ import contextlib
 import json
 import multiprocessing
 import os
+import queue
 import shutil
 import sys
 import tempfile
@@ -29,15 +30,16 @@ import sklearn.utils.validation  # noqa: F401
 ROOT = Path(__file__).parents[1]
 PINS = "tests/paper/test_pins.py"
 TESTS = {
-    "theory/": (PINS, "tests/unit/test_theory_planning.py", "tests/unit/test_theory_partition.py",
+    "paper/theory/": (PINS, "tests/unit/test_theory_planning.py", "tests/unit/test_theory_partition.py",
                 "tests/paper/test_statements.py", "tests/paper/test_errata.py"),
-    "paper_method/gradients/": ("tests/unit/test_gradients.py",),
-    "paper_method/subspace": (PINS, "tests/unit/test_subspace.py"),
-    "paper_method/weights": ("tests/unit/test_weights.py",),
-    "paper_method/companions": ("tests/unit/test_companions.py",),
-    "paper_method/clustering": (PINS, "tests/unit/test_clustering.py"),
-    "paper_method/theorem_run": ("tests/unit/test_theorem_run.py",),
-    "paper_method/": (PINS, "tests/unit/test_candidates.py", "tests/recovery/test_paper_method.py"),
+    "paper/method/gradients": ("tests/unit/test_gradients.py",),
+    "paper/method/kernel_summary": ("tests/unit/test_gradients.py",),
+    "paper/method/subspace": (PINS, "tests/unit/test_subspace.py"),
+    "paper/method/weights": ("tests/unit/test_weights.py",),
+    "paper/method/companions": ("tests/unit/test_companions.py",),
+    "paper/method/clustering": (PINS, "tests/unit/test_clustering.py"),
+    "paper/method/theorem_run": ("tests/unit/test_theorem_run.py",),
+    "paper/method/": (PINS, "tests/unit/test_candidates.py", "tests/recovery/test_paper_method.py"),
 }  # fmt: skip
 
 
@@ -54,11 +56,10 @@ class Mutation(NamedTuple):
         return next(tests for start, tests in TESTS.items() if self.file.startswith(start))
 
 
-_M, _S, _C = "theory/bounds/concentration.py", "theory/bounds/slabs.py", "theory/bounds/clusters.py"
-_K, _T, _X = "theory/constants.py", "theory/bounds/theorems.py", "theory/bounds/explicit.py"
-_P, _F, _I = "theory/partition.py", "theory/fields.py", "theory/tight.py"
-_G, _L, _D = "paper_method/gradients/", "paper_method/literal.py", "paper_method/clustering.py"
-_A, _R, _N = "paper_method/candidates.py", "paper_method/row_defaults.py", "theory/planning.py"
+_B, _K = "paper/theory/bounds.py", "paper/theory/constants.py"
+_P, _F, _I = "paper/theory/partition.py", "paper/theory/gaussian_fields.py", "paper/theory/tight.py"
+_G, _L, _D = "paper/method/gradients.py", "paper/method/literal.py", "paper/method/clustering.py"
+_A, _R, _N = "paper/method/candidates.py", "paper/method/literal.py", "paper/theory/planning.py"
 
 MUTATIONS = (
     Mutation(_K, "math.log(beta) + float(log_ndtr(-2 * beta)) + 2 * beta**2", "math.log(beta) + float(log_ndtr(-beta)) + 2 * beta**2"),
@@ -74,53 +75,53 @@ MUTATIONS = (
     Mutation(_K, "(4 * k * math.sin(theta / 2)) ** 2))", "(2 * k * math.sin(theta / 2)) ** 2))"),
     Mutation(_K, "(log_delta_argument(problem, delta, slack) - math.log(length)) / beta", "(log_delta_argument(problem, delta, slack) + math.log(length)) / beta"),
     Mutation(_K, "math.log(k / delta) + log_c2(beta) - 2 * beta * Delta", "math.log(k / delta) + log_c2(beta) - beta * Delta"),
-    Mutation(_S, "base = math.log(beta) - 2 * beta * abs(x)", "base = math.log(beta) - beta * abs(x)"),
-    Mutation(_S, "decay = -2 * beta * abs(z)", "decay = -2 * beta * z"),
-    Mutation(_S, "0.5 * math.log(2 / (math.e * math.pi))", "0.5 * math.log(1 / (math.e * math.pi))"),
-    Mutation(_S, "- 2 * math.log(sigma) - 0.5 * math.log1p(-(c**2))", "- math.log(sigma) - 0.5 * math.log1p(-(c**2))"),
-    Mutation(_S, "- 2 * math.log(sigma) - 0.5 * math.log1p(-(c**2))", "- 2 * math.log(sigma) - math.log1p(-(c**2))"),
-    Mutation(_S, "+ math.log(Delta2 / xi0) - math.log(kappa)", "+ math.log(Delta2 / xi0)"),
-    Mutation(_S, "shrunk = kappa_prime(k, kappa, theta)", "shrunk = kappa"),
-    Mutation(_S, "return 2 * math.sin(theta / 2)", "return math.sin(theta / 2)"),
-    Mutation(_S, "return math.sin(theta) ** 2", "return math.sin(theta)"),
-    Mutation(_M, "max(0.0, c3 * reach - c4 * math.sqrt(d)) ** 2", "(c3 * reach - c4 * math.sqrt(d)) ** 2"),
-    Mutation(_M, "exponent = min(c2 * reach**2 / d", "exponent = max(c2 * reach**2 / d"),
-    Mutation(_M, "reach = math.sqrt(n0) * delta / M", "reach = math.sqrt(n0) * delta"),
-    Mutation(_M, "common = math.log(n) + xi**2 / 2\n", "common = math.log(n) + xi**2\n"),
-    Mutation(_M, "common = 2 * xi**2 - math.log(n) - 2 * math.log(delta)", "common = xi**2 - math.log(n) - 2 * math.log(delta)"),
-    Mutation(_M, "spread, size = math.log(d + 4 * xi**2)", "spread, size = math.log(d + xi**2)"),
-    Mutation(_M, "return b**2 * delta / (a + b + b * delta)", "return b**2 * delta / (a + b)"),
-    Mutation(_M, "math.log(2 * mean_xr + 2 + delta)", "math.log(mean_xr + 2 + delta)"),
-    Mutation(_M, "return 2 * math.log(n) + xi**2 + math.log(delta)", "return math.log(n) + xi**2 + math.log(delta)"),
-    Mutation(_M, "math.log(9 * M**2 * xi**2) + square", "math.log(3 * M**2 * xi**2) + square"),
-    Mutation(_M, "math.log(3 * (M**2 + d + 4 * xi**2) * factor)", "math.log(3 * (d + 4 * xi**2) * factor)"),
-    Mutation(_M, "second = (3 * M**2 + 3 * d", "second = (2 * M**2 + 3 * d"),
-    Mutation(_M, "10 * M**2 * d + 49 * M**2 * xi**2 + 17", "10 * M**2 * d + 40 * M**2 * xi**2 + 17"),
-    Mutation(_M, "+ 4 * math.log(M) + 2 * math.log(d + xi**2)", "+ 4 * math.log(M) + math.log(d + xi**2)"),
-    Mutation(_M, "same = gaussian_tail(n, delta, k, M, xi, C=C)", "same = gaussian_tail(n, delta, k + 1, M, xi, C=C)"),
-    Mutation(_C, "return math.log(problem.k) + log_c2(problem.beta) - 2 * problem.beta * Delta", "return log_c2(problem.beta) - 2 * problem.beta * Delta"),
-    Mutation(_C, "math.log(problem.u0) - 2 * problem.beta * Delta", "math.log(problem.u0) - problem.beta * Delta"),
-    Mutation(_C, 'Bound(math.log(6 * delta), "clusterlemma",', 'Bound(math.log(4 * delta), "clusterlemma",'),
-    Mutation(_C, "if alpha < 4 * d:", "if alpha < 2 * d:"),
-    Mutation(_C, 'return probability(-alpha / 7, "GCbound"', 'return probability(-alpha / 6, "GCbound"'),
-    Mutation(_C, "- 4 * math.log(M) - 2 * math.log(d)", "- 2 * math.log(M) - 2 * math.log(d)"),
-    Mutation(_C, "reach = (1 + 2 / d) * xi0**2", "reach = (1 + 1 / d) * xi0**2"),
-    Mutation(_C, "log_x / (1 + 7 * reach)", "log_x / (1 + 4 * reach)"),
-    Mutation(_C, "if log_x <= 4 * d * (1 / 7 + reach):", "if log_x <= 2 * d * (1 / 7 + reach):"),
-    Mutation(_C, "value = log_add(off.log_value, -c5 * m0 * gamma * rho)", "value = log_add(off.log_value, -c5 * m0 * gamma)"),
-    Mutation(_C, "value = log_add(off.log_value, -c5 * m0 * gamma)\n", "value = -c5 * m0 * gamma\n"),
-    Mutation(_T, "math.log(C / (gamma * rho)) + math.log(math.log(problem.k / delta))", "math.log(C / gamma) + math.log(math.log(problem.k / delta))"),
-    Mutation(_T, "+ 2 * math.log(problem.M) - 2 * (math.log(delta) + params.log_w0)\n        + math.log", "+ 2 * math.log(problem.M) - (math.log(delta) + params.log_w0)\n        + math.log"),
-    Mutation(_T, "power = (1 + 7 * reach) * (math.log(C2) + ", "power = math.log(C2) + (1 + 7 * reach) * ("),
-    Mutation(_T, "front + max(power, 4 * d * (1 / 7 + reach))", "front + min(power, 4 * d * (1 / 7 + reach))"),
-    Mutation(_T, "math.log(C1) - C2 * n * theta**2 / d", "math.log(C1) - C2 * n * theta / d"),
-    Mutation(_T, "2 * math.asin(delta**2 / (4 * problem.k))", "2 * math.asin(delta / (4 * problem.k))"),
-    Mutation(_T, "problem.u0 * problem.kappa,\n", "problem.kappa,\n"),
-    Mutation(_T, "math.log(d / C2) - 2 * math.log(theta)", "math.log(d / C2) - math.log(theta)"),
-    Mutation(_X, "-0.5 * d * (q - 1 - log_q)", "-0.5 * d * (q - 1)"),
-    Mutation(_X, "if delta > M:", "if delta > 2 * M:"),
-    Mutation(_X, "kappa * math.cos(theta) ** 2)", "kappa * math.cos(theta))"),
-    Mutation(_X, "return min(math.pi / 4, math.asin(delta), u0 * kappa)", "return min(math.asin(delta), u0 * kappa)"),
+    Mutation(_B, "base = math.log(beta) - 2 * beta * abs(x)", "base = math.log(beta) - beta * abs(x)"),
+    Mutation(_B, "decay = -2 * beta * abs(z)", "decay = -2 * beta * z"),
+    Mutation(_B, "0.5 * math.log(2 / (math.e * math.pi))", "0.5 * math.log(1 / (math.e * math.pi))"),
+    Mutation(_B, "- 2 * math.log(sigma) - 0.5 * math.log1p(-(c**2))", "- math.log(sigma) - 0.5 * math.log1p(-(c**2))"),
+    Mutation(_B, "- 2 * math.log(sigma) - 0.5 * math.log1p(-(c**2))", "- 2 * math.log(sigma) - math.log1p(-(c**2))"),
+    Mutation(_B, "+ math.log(Delta2 / xi0) - math.log(kappa)", "+ math.log(Delta2 / xi0)"),
+    Mutation(_B, "shrunk = kappa_prime(k, kappa, theta)", "shrunk = kappa"),
+    Mutation(_B, "return 2 * math.sin(theta / 2)", "return math.sin(theta / 2)"),
+    Mutation(_B, "return math.sin(theta) ** 2", "return math.sin(theta)"),
+    Mutation(_B, "max(0.0, c3 * reach - c4 * math.sqrt(d)) ** 2", "(c3 * reach - c4 * math.sqrt(d)) ** 2"),
+    Mutation(_B, "exponent = min(c2 * reach**2 / d", "exponent = max(c2 * reach**2 / d"),
+    Mutation(_B, "reach = math.sqrt(n0) * delta / M", "reach = math.sqrt(n0) * delta"),
+    Mutation(_B, "common = math.log(n) + xi**2 / 2\n", "common = math.log(n) + xi**2\n"),
+    Mutation(_B, "common = 2 * xi**2 - math.log(n) - 2 * math.log(delta)", "common = xi**2 - math.log(n) - 2 * math.log(delta)"),
+    Mutation(_B, "spread, size = math.log(d + 4 * xi**2)", "spread, size = math.log(d + xi**2)"),
+    Mutation(_B, "return b**2 * delta / (a + b + b * delta)", "return b**2 * delta / (a + b)"),
+    Mutation(_B, "math.log(2 * mean_xr + 2 + delta)", "math.log(mean_xr + 2 + delta)"),
+    Mutation(_B, "return 2 * math.log(n) + xi**2 + math.log(delta)", "return math.log(n) + xi**2 + math.log(delta)"),
+    Mutation(_B, "math.log(9 * M**2 * xi**2) + square", "math.log(3 * M**2 * xi**2) + square"),
+    Mutation(_B, "math.log(3 * (M**2 + d + 4 * xi**2) * factor)", "math.log(3 * (d + 4 * xi**2) * factor)"),
+    Mutation(_B, "second = (3 * M**2 + 3 * d", "second = (2 * M**2 + 3 * d"),
+    Mutation(_B, "10 * M**2 * d + 49 * M**2 * xi**2 + 17", "10 * M**2 * d + 40 * M**2 * xi**2 + 17"),
+    Mutation(_B, "+ 4 * math.log(M) + 2 * math.log(d + xi**2)", "+ 4 * math.log(M) + math.log(d + xi**2)"),
+    Mutation(_B, "same = gaussian_tail(n, delta, k, M, xi, C=C)", "same = gaussian_tail(n, delta, k + 1, M, xi, C=C)"),
+    Mutation(_B, "return math.log(problem.k) + log_c2(problem.beta) - 2 * problem.beta * Delta", "return log_c2(problem.beta) - 2 * problem.beta * Delta"),
+    Mutation(_B, "math.log(problem.u0) - 2 * problem.beta * Delta", "math.log(problem.u0) - problem.beta * Delta"),
+    Mutation(_B, 'Bound(math.log(6 * delta), "clusterlemma",', 'Bound(math.log(4 * delta), "clusterlemma",'),
+    Mutation(_B, "if alpha < 4 * d:", "if alpha < 2 * d:"),
+    Mutation(_B, 'return probability(-alpha / 7, "GCbound"', 'return probability(-alpha / 6, "GCbound"'),
+    Mutation(_B, "- 4 * math.log(M) - 2 * math.log(d)", "- 2 * math.log(M) - 2 * math.log(d)"),
+    Mutation(_B, "reach = (1 + 2 / d) * xi0**2", "reach = (1 + 1 / d) * xi0**2"),
+    Mutation(_B, "log_x / (1 + 7 * reach)", "log_x / (1 + 4 * reach)"),
+    Mutation(_B, "if log_x <= 4 * d * (1 / 7 + reach):", "if log_x <= 2 * d * (1 / 7 + reach):"),
+    Mutation(_B, "value = log_add(off.log_value, -c5 * m0 * gamma * rho)", "value = log_add(off.log_value, -c5 * m0 * gamma)"),
+    Mutation(_B, "value = log_add(off.log_value, -c5 * m0 * gamma)\n", "value = -c5 * m0 * gamma\n"),
+    Mutation(_B, "math.log(C / (gamma * rho)) + math.log(math.log(problem.k / delta))", "math.log(C / gamma) + math.log(math.log(problem.k / delta))"),
+    Mutation(_B, "+ 2 * math.log(problem.M) - 2 * (math.log(delta) + params.log_w0)\n        + math.log", "+ 2 * math.log(problem.M) - (math.log(delta) + params.log_w0)\n        + math.log"),
+    Mutation(_B, "power = (1 + 7 * reach) * (math.log(C2) + ", "power = math.log(C2) + (1 + 7 * reach) * ("),
+    Mutation(_B, "front + max(power, 4 * d * (1 / 7 + reach))", "front + min(power, 4 * d * (1 / 7 + reach))"),
+    Mutation(_B, "math.log(C1) - C2 * n * theta**2 / d", "math.log(C1) - C2 * n * theta / d"),
+    Mutation(_B, "2 * math.asin(delta**2 / (4 * problem.k))", "2 * math.asin(delta / (4 * problem.k))"),
+    Mutation(_B, "problem.u0 * problem.kappa,\n", "problem.kappa,\n"),
+    Mutation(_B, "math.log(d / C2) - 2 * math.log(theta)", "math.log(d / C2) - math.log(theta)"),
+    Mutation(_B, "-0.5 * d * (q - 1 - log_q)", "-0.5 * d * (q - 1)"),
+    Mutation(_B, "if delta > M:", "if delta > 2 * M:"),
+    Mutation(_B, "kappa * math.cos(theta) ** 2)", "kappa * math.cos(theta))"),
+    Mutation(_B, "return min(math.pi / 4, math.asin(delta), u0 * kappa)", "return min(math.asin(delta), u0 * kappa)"),
     Mutation(_P, "near = np.abs(points @ units.T) < Delta", "near = np.abs(points @ units.T) <= Delta"),
     Mutation(_P, "good = np.linalg.norm(estimates - means, axis=1) <= delta * w0", "good = np.linalg.norm(estimates - means, axis=1) <= w0"),
     Mutation(_P, "kept = np.linalg.norm(estimates, axis=1) >= w0", "kept = np.linalg.norm(estimates, axis=1) > w0"),
@@ -134,20 +135,20 @@ MUTATIONS = (
     Mutation(_F, "logs = math.log(4 * beta) - 2 * beta * z + 2 * beta**2", "logs = math.log(4 * beta) - 2 * beta * z"),
     Mutation(_F, "flat = points @ basis.T @ basis  # (m, d)", "flat = points  # (m, d)"),
     Mutation(_F, "second - np.exp(xi**2) * gaussian_mean(g, xi) ** 2", "second - np.exp(2 * xi**2) * gaussian_mean(g, xi) ** 2"),
-    Mutation("theory/exact.py", "- math.log1p(2 * delta)", "- math.log1p(delta)"),
-    Mutation("theory/exact.py", "ratio = exact_log_coefficient(Delta / 2, problem.beta)", "ratio = exact_log_coefficient(Delta / 3, problem.beta)"),
+    Mutation("paper/theory/exact_parameters.py", "- math.log1p(2 * delta)", "- math.log1p(delta)"),
+    Mutation("paper/theory/exact_parameters.py", "ratio = exact_log_coefficient(Delta / 2, problem.beta)", "ratio = exact_log_coefficient(Delta / 3, problem.beta)"),
     Mutation(_I, "return math.asin(min(1.0, self.far + self.error)) + self.theta", "return math.asin(min(1.0, self.far + self.error))"),
     Mutation(_I, "math.log1p(split.far + split.error)", "math.log1p(split.far)"),
     Mutation(_I, "0.2, 0.6, 0.1, 0.01", "0.2, 0.5, 0.1, 0.01"),
     Mutation(_I, "front = 2 * (math.log(problem.M) + math.log(d)", "front = 2 * (2 * math.log(problem.M) + math.log(d)"),
     Mutation(_N, "self.m0.log_value + self.n0.log_value", "self.n0.log_value"),
     Mutation(_N, "length = 1.0 if self.theta is None else math.cos(self.theta)", "length = 1.0 if self.theta is None else 1 / math.cos(self.theta)"),
-    Mutation("theory/information.py", "problem.u0 * problem.beta * (1 - f**2)", "problem.u0 * (1 - f**2)"),
-    Mutation(_G + "value_oracle.py", "return _mean_of(z * y[:, None])", "return _mean_of(2 * z * y[:, None])"),
-    Mutation(_G + "value_oracle.py", "(0.5 * (y[:pairs] - y[pairs : 2 * pairs]))", "(y[:pairs] - y[pairs : 2 * pairs])"),
-    Mutation(_G + "kernel_summary.py", "comoment=xy_mean - x_mean * y_mean[:, None]", "comoment=xy_mean"),
-    Mutation(_G + "kernel_summary.py", "support = state.mass**2 / state.mass2", "support = state.mass / state.mass2"),
-    Mutation(_G + "projected.py", "within = xi @ components.T", "within = 2 * xi @ components.T"),
+    Mutation("paper/theory/information.py", "problem.u0 * problem.beta * (1 - f**2)", "problem.u0 * (1 - f**2)"),
+    Mutation(_G, "return _mean_of(z * y[:, None])", "return _mean_of(2 * z * y[:, None])"),
+    Mutation(_G, "(0.5 * (y[:pairs] - y[pairs : 2 * pairs]))", "(y[:pairs] - y[pairs : 2 * pairs])"),
+    Mutation("paper/method/kernel_summary.py", "comoment=xy_mean - x_mean * y_mean[:, None]", "comoment=xy_mean"),
+    Mutation("paper/method/kernel_summary.py", "support = state.mass**2 / state.mass2", "support = state.mass / state.mass2"),
+    Mutation(_G, "within = xi @ components.T", "within = 2 * xi @ components.T"),
     Mutation(_A, "points = point_scale * rng.standard_normal", "points = rng.standard_normal"),
     Mutation(_A, "supported & (estimates.norms >= threshold)", "supported & (estimates.norms > threshold)"),
     Mutation(_A, "supported = estimates.support >= min_support", "supported = estimates.support >= 0"),
@@ -161,14 +162,14 @@ MUTATIONS = (
     Mutation(_L, "source, 150 * k, 40.0 * k / 3, 0.05, {})", "source, 150 * k, 40.0 * k, 0.05, {})"),
     Mutation(_L, "*row_defaults(rest.n_rows, k, k), facts)", "*row_defaults(rows.n_rows, rows.n_features, k), facts)"),
     Mutation(_L, "int(np.sum(fit.weights < 0))", "int(np.sum(fit.weights < -1))"),
-    Mutation("paper_method/subspace.py", "distance = np.abs(eigenvalues - np.median(eigenvalues))", "distance = np.abs(eigenvalues)"),
-    Mutation("paper_method/subspace.py", "source.rows(half, source.n_rows).reduce(Mirror", "source.rows(0, half).reduce(Mirror"),
-    Mutation("paper_method/subspace.py", "mirrored = rows.y * np.sign(rows.X @ self.reflector)", "mirrored = rows.y * (rows.X @ self.reflector)"),
-    Mutation("paper_method/weights.py", "inner = gram - moment[:, None] - moment[None, :] + y_square", "inner = gram - moment[:, None] - moment[None, :]"),
-    Mutation("paper_method/weights.py", "residual = state.y_square - 2 * weights @ moment", "residual = state.y_square - weights @ moment"),
-    Mutation("paper_method/companions.py", "tensor[each, each, :] -= state.first", "tensor[each, each, :] -= 2 * state.first"),
-    Mutation("paper_method/theorem_run.py", "min_norm=params.w0", "min_norm=2 * params.w0"),
-    Mutation("paper_method/theorem_run.py", "weights = problem.u0 * rng.choice", "weights = 2 * problem.u0 * rng.choice"),
+    Mutation("paper/method/subspace.py", "distance = np.abs(eigenvalues - np.median(eigenvalues))", "distance = np.abs(eigenvalues)"),
+    Mutation("paper/method/subspace.py", "source.rows(half, source.n_rows).reduce(Mirror", "source.rows(0, half).reduce(Mirror"),
+    Mutation("paper/method/subspace.py", "mirrored = rows.y * np.sign(rows.X @ self.reflector)", "mirrored = rows.y * (rows.X @ self.reflector)"),
+    Mutation("paper/method/weights.py", "inner = gram - moment[:, None] - moment[None, :] + y_square", "inner = gram - moment[:, None] - moment[None, :]"),
+    Mutation("paper/method/weights.py", "residual = state.y_square - 2 * weights @ moment", "residual = state.y_square - weights @ moment"),
+    Mutation("paper/method/companions.py", "tensor[each, each, :] -= state.first", "tensor[each, each, :] -= 2 * state.first"),
+    Mutation("paper/method/theorem_run.py", "min_norm=params.w0", "min_norm=2 * params.w0"),
+    Mutation("paper/method/theorem_run.py", "weights = problem.u0 * rng.choice", "weights = 2 * problem.u0 * rng.choice"),
 )  # fmt: skip
 
 SURVIVED = "SURVIVED"
@@ -259,6 +260,16 @@ def keep(fates: dict[Mutation, str]) -> None:
     print(save("mutations", {"mutations": len(rows), "survived": survived, "rows": rows}))
 
 
+def _next(found: Any, jobs: list[Any]) -> Any:
+    """Return what the queue brings; a job that died brings nothing more."""
+    while True:
+        try:
+            return found.get(timeout=5)
+        except queue.Empty:
+            if any(job.exitcode for job in jobs):
+                raise SystemExit("a job died before its last mutation") from None
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", default="", help="mutations whose file or text contains this")
@@ -275,7 +286,7 @@ def main() -> None:
         for job in jobs:
             job.start()
         for number in range(1, len(chosen) + 1):
-            mutation, what = found.get()
+            mutation, what = _next(found, jobs)
             fates[mutation] = what
             print(f"{number}/{len(chosen)} {mutation.file}: {mutation.old!r} -> {mutation.new!r}: {what}", flush=True)
         for job in jobs:

@@ -116,8 +116,8 @@ def measure(folder: Path, seed: int, turns: int, with_kernel: bool) -> dict:
     """Every pass on its own, then whole fits."""
     import pyarrow as pa
 
-    from gradsift.paper_method.gradients.kernel_summary import KernelSummary
-    from gradsift.paper_method.subspace import SpectralMirror
+    from gradsift.paper.method.kernel_summary import KernelSummary
+    from gradsift.paper.method.subspace import SpectralMirror
     from gradsift.sources import MomentSummary
 
     pa.set_cpu_count(os.cpu_count())  # whatever the threads of linear algebra: a bare scan may use all cores

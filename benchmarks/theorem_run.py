@@ -13,8 +13,8 @@ from typing import Any
 
 from joblib import Parallel, delayed
 
-from gradsift.paper_method.theorem_run import run_theorem
-from gradsift.theory import Problem
+from gradsift.paper.method.theorem_run import run_theorem
+from gradsift.paper.theory import Problem
 from record import save
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 
 import gradsift as gs
-from gradsift.theory.bounds import THEOREM_CONSTANTS
+from gradsift.paper.theory.bounds import THEOREM_CONSTANTS
 from record import save
 
 CASES = [(3, 2, 1.0, 0.16), (10, 2, 1.0, 0.3), (10, 2, 0.5, 0.05), (10, 2, 1.0, 0.05), (10, 2, 3.0, 0.05),

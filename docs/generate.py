@@ -15,7 +15,7 @@ sys.path.insert(0, str(ROOT / "benchmarks"))  # results are read, and evidence i
 def write_all(folder: Path) -> None:
     """Write every generated page into `folder`; unchanged pages keep their time stamps."""
     import evidence
-    from gradsift.playground import page
+    from gradsift.show.playground import page
 
     pages = {
         "evidence.md": evidence.page(RESULTS, folder),
@@ -36,8 +36,8 @@ def write_all(folder: Path) -> None:
 def stages() -> str:
     """Return the tables of stages of imperfect answers, drawn."""
     from draw_stages import drawing
-    from gradsift.blackbox.bounded.noisy_box import BOX_STAGES
-    from gradsift.blackbox.noisy.stages import ADDITIVE_STAGES, LABEL_STAGES
+    from gradsift.reading.noise.box_stages import BOX_STAGES
+    from gradsift.reading.noise.stages import ADDITIVE_STAGES, LABEL_STAGES
 
     tables = {"Noise, rounding, single precision": ADDITIVE_STAGES, "Labels": LABEL_STAGES, "Inside a box": BOX_STAGES}
     figures = [f"<figure>{drawing(table)}<figcaption>{title}</figcaption></figure>" for title, table in tables.items()]
@@ -46,7 +46,7 @@ def stages() -> str:
 
 def readers() -> str:
     """Return the table of readers: what each reads, from which answers, where, and what it costs."""
-    from gradsift.blackbox.readers import READERS
+    from gradsift.reading.readers import READERS
 
     head = (
         "| reader | reads | hidden layers | answers | region | queries at d = 10, k = 5 |\n|---|---|---|---|---|---|\n"

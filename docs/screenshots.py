@@ -13,7 +13,7 @@ import numpy as np
 from selenium import webdriver
 
 import gradsift as gs
-from gradsift.playground import page
+from gradsift.show.playground import page
 
 ASSETS = Path(__file__).parent / "assets"
 

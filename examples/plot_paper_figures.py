@@ -14,7 +14,7 @@ import textwrap
 
 import matplotlib.pyplot as plt
 
-from gradsift import figures
+from gradsift.paper import figures
 
 drawn = figures.vector_field(seed=1)
 print("\n".join(textwrap.wrap(drawn.caption, 88)))

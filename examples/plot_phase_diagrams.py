@@ -14,7 +14,7 @@ estimated from rows add variance: far out there are no rows. The defaults (stars
 
 import matplotlib.pyplot as plt
 
-from gradsift.phases import PhaseGrid, phase_diagram, phase_figure
+from gradsift.paper.phases import PhaseGrid, phase_diagram, phase_figure
 
 grid = PhaseGrid(rows=(1_000, 20_000), n_points=200, n_seeds=1)
 three = phase_diagram(3, grid, seed=1)

@@ -71,9 +71,9 @@ def preload() -> None:
     import gradsift.cli.app
     import gradsift.cli.tables
     import gradsift.oracle.spec
-    import gradsift.plots
     import gradsift.recovery
-    import gradsift.report
+    import gradsift.show.plots
+    import gradsift.show.report
     import gradsift.sources
 
     _ = httpx, jinja2, matplotlib.pyplot, pyarrow.parquet, rich.progress, rich.table, stamina

@@ -12,51 +12,57 @@ __version__ = "0.2.0"
 
 # Name -> home. Loaded on first use, so that ``import gradsift`` costs no scikit-learn (one second) until it is needed.
 _HOMES = {
-    "DirectionalKMeans": "paper_method.clustering",
-    "GradientSubspace": "paper_method.companions",
-    "HermiteSubspace": "paper_method.companions",
-    "KernelGradients": "paper_method.gradients",
-    "LocalLinearGradients": "paper_method.gradients",
+    "DirectionalKMeans": "paper.method.clustering",
+    "GradientSubspace": "paper.method.companions",
+    "HermiteSubspace": "paper.method.companions",
+    "KernelGradients": "paper.method.gradients",
+    "LocalLinearGradients": "paper.method.gradients",
     "Network": "network",
     "Oracle": "oracle",
-    "OracleGradients": "paper_method.gradients",
-    "Problem": "theory",
-    "ProjectedGradients": "paper_method.gradients",
+    "OracleGradients": "paper.method.gradients",
+    "Problem": "paper.theory",
+    "ProjectedGradients": "paper.method.gradients",
     "SigmoidCombination": "model",
     "SigmoidCombinationRegressor": "estimators",
     "SigmoidMixtureClassifier": "estimators",
-    "SpectralMirror": "paper_method.subspace",
+    "SpectralMirror": "paper.method.subspace",
     "forecast": "forecasting",
-    "generate_candidates": "paper_method.candidates",
+    "generate_candidates": "paper.method.candidates",
     "match_networks": "network",
     "match_units": "geometry",
-    "plan": "theory",
+    "plan": "paper.theory",
     "recover": "recovery",
 }
-_MODULES = ("errors", "inference", "oracle", "paper", "plots", "simulate", "sources", "theory")
+_MODULES = {
+    **{name: name for name in ("errors", "inference", "oracle", "paper", "simulate", "sources")},
+    "plots": "show.plots",
+    "theory": "paper.theory",
+}
 
 __all__ = ["__version__", *sorted(_HOMES), *_MODULES]
 
 if TYPE_CHECKING:
-    from . import errors, inference, oracle, paper, plots, simulate, sources, theory
+    from . import errors, inference, oracle, paper, simulate, sources
     from .estimators import SigmoidCombinationRegressor, SigmoidMixtureClassifier
     from .forecasting import forecast
     from .geometry import match_units
     from .model import SigmoidCombination
     from .network import Network, match_networks
     from .oracle import Oracle
-    from .paper_method.candidates import generate_candidates
-    from .paper_method.clustering import DirectionalKMeans
-    from .paper_method.companions import GradientSubspace, HermiteSubspace
-    from .paper_method.gradients import KernelGradients, LocalLinearGradients, OracleGradients, ProjectedGradients
-    from .paper_method.subspace import SpectralMirror
+    from .paper import theory
+    from .paper.method.candidates import generate_candidates
+    from .paper.method.clustering import DirectionalKMeans
+    from .paper.method.companions import GradientSubspace, HermiteSubspace
+    from .paper.method.gradients import KernelGradients, LocalLinearGradients, OracleGradients, ProjectedGradients
+    from .paper.method.subspace import SpectralMirror
+    from .paper.theory import Problem, plan
     from .recovery import recover
-    from .theory import Problem, plan
+    from .show import plots
 
 
 def __getattr__(name: str) -> Any:
     if name in _MODULES:
-        return importlib.import_module(f".{name}", __name__)
+        return importlib.import_module(f".{_MODULES[name]}", __name__)
     if name in _HOMES:
         value = getattr(importlib.import_module(f".{_HOMES[name]}", __name__), name)
         globals()[name] = value

@@ -7,18 +7,6 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = [
-    "BudgetSpent",
-    "CandidateShortage",
-    "GradsiftError",
-    "LowSupportWarning",
-    "MissingExtra",
-    "NotIdentifiable",
-    "OracleFailure",
-    "SlowFitWarning",
-    "UncertifiedWarning",
-]
-
 
 class GradsiftError(Exception):
     """A method could not finish; ``partial`` holds what it had by then (or None)."""

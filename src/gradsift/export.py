@@ -8,13 +8,11 @@ from typing import Any
 import numpy as np
 
 from .activations import ACTIVATIONS, TorchTwin, get_activation
-from .checking import Floats
-from .extras import load_extra
+from .arguments import Floats
 from .files import atomic_writer
 from .model import SigmoidCombination
 from .network import Network
-
-__all__ = ["to_onnx", "to_sklearn", "to_torch"]
+from .runtime import load_extra
 
 
 def to_torch(model: SigmoidCombination | Network) -> Any:

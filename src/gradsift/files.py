@@ -1,22 +1,25 @@
-"""Writing files so that a reader never meets half of one, and reading those that may be damaged or made to harm."""
+"""Files written whole, models as files, and addresses shown without their secrets."""
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import json
 import lzma
 import math
 import os
+import re
 import struct
 import tempfile
 import tokenize
 import zipfile
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any
+from urllib.parse import quote, quote_plus, unquote, unquote_plus, urlsplit
 
-__all__ = ["atomic_writer", "read_json", "read_npz", "require_modest", "same_file"]
+from .errors import GradsiftError
 
 # What a damaged archive makes zipfile, its unpackers and numpy's reader of headers raise beside ValueError and OSError.
 _DAMAGE = (
@@ -101,6 +104,8 @@ def _array(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Any:
         if math.prod(shape) * dtype.itemsize != left:
             raise ValueError(f"{info.filename} declares shape {shape} and holds {left:,} bytes")
     with archive.open(info) as stream:
+        import numpy as np  # slow to import, and needed for .npz alone
+
         return np.lib.format.read_array(stream, allow_pickle=False)
 
 
@@ -110,3 +115,124 @@ def same_file(one: Path, other: Path) -> bool:
         return one.samefile(other)
     except OSError:  # one of them is not there yet
         return os.path.realpath(one) == os.path.realpath(other)
+
+
+def write_model(
+    path: str | os.PathLike[str], kind: str, version: int, header: Mapping[str, Any], arrays: Mapping[str, Any],
+    notes: Mapping[str, Any] | None = None,
+) -> None:  # fmt: skip
+    """Write the fields of a model of this kind, by the suffix of the path; a ``.json`` file keeps notes beside them."""
+    fields = {"format": f"gradsift.{kind}", "version": version, **header}
+    if _suffix(path) == ".npz":
+        with atomic_writer(path, "wb") as stream:
+            import numpy as np
+
+            np.savez(stream, allow_pickle=False, **arrays, **{name: np.array(v) for name, v in fields.items()})
+    else:
+        with atomic_writer(path) as stream:
+            lists = {name: values.tolist() for name, values in arrays.items()}
+            json.dump({**fields, **lists, **(notes or {})}, stream, indent=1)
+
+
+def kind_of_model(path: str | os.PathLike[str]) -> str:
+    """Return which kind of model a file says it holds, or say in one sentence that it holds none."""
+    try:
+        kind = str(_fields(path, ["format"])["format"])
+    except (KeyError, TypeError, ValueError, OverflowError) as problem:
+        raise ValueError(f"{path} does not hold a model ({type(problem).__name__}: {problem}).") from None
+    return kind.removeprefix("gradsift.")[:40]
+
+
+def read_model(path: str | os.PathLike[str], kind: str, newest: int, names: Iterable[str]) -> dict[str, Any]:
+    """Read the fields of a model of this kind up to this version, or say in one sentence that the file holds none."""
+    try:
+        fields = _fields(path, names)
+        if str(fields["format"]) != f"gradsift.{kind}":
+            raise ValueError(f"its format is {str(fields['format'])[:40]!r}")
+        version = int(fields["version"])
+    except (KeyError, TypeError, ValueError, OverflowError) as problem:
+        raise ValueError(f"{path} does not hold a {kind} ({type(problem).__name__}: {problem}).") from None
+    if version > newest:
+        raise GradsiftError(f"{path} has format version {version}; this gradsift reads up to {newest}: upgrade it.")
+    return {**fields, "version": version}
+
+
+def _fields(path: str | os.PathLike[str], names: Iterable[str]) -> dict[str, Any]:
+    return read_npz(Path(path), names) if _suffix(path) == ".npz" else read_json(Path(path))
+
+
+def _suffix(path: str | os.PathLike[str]) -> str:
+    suffix = Path(path).suffix
+    if suffix not in (".json", ".npz"):
+        raise ValueError(f"A model file must end in .json or .npz, got {os.fspath(path)!r}.")
+    return suffix
+
+
+_HIDDEN = "***"
+# A path library may have eaten one of the two slashes, and a word without a scheme may still be user:password@host.
+_ADDRESS = re.compile(r"""[a-z][a-z0-9+.-]*:/{1,3}[^\s'"<>]+""", re.IGNORECASE)
+_LOGIN = re.compile(r"""[^\s'"<>/@:]+:[^\s'"<>/@]*@([^\s'"<>?#]+)([?#][^\s'"<>]*)?""")
+_QUERY = re.compile(r"""\?[\w.%~-]+=[^\s'"<>]*""")  # of an address that somebody cut into a path and a name
+_HOST = re.compile(r"(\[[^\]]*\]|[^:]*)(:\d*)?")
+_SHORTEST = 4  # a shorter text is no secret worth the words that would be blackened with it
+
+
+def shown(text: str) -> str:
+    """Return `text` with every address in it reduced to scheme, host, port and path.
+
+    Examples
+    --------
+    >>> shown("http://someone:pass-word@host:80/predict?token=abcdef")
+    'http://host:80/predict?***'
+    >>> shown("box:f")
+    'box:f'
+    """
+    text = _LOGIN.sub(r"\1", _ADDRESS.sub(lambda found: _bare(found[0]), text))
+    return _QUERY.sub(f"?{_HIDDEN}", text)
+
+
+def _bare(address: str) -> str:
+    scheme, slashes, rest = re.split(r"(:/{1,3})", address, maxsplit=1)
+    host = re.split(r"[/?#;]", rest, maxsplit=1)[0]
+    if "@" not in host and not _HOST.fullmatch(host):  # a password with a slash or a question mark, as people type them
+        host = rest = rest if "@" in rest else _HIDDEN
+    rest = host.rpartition("@")[2] + rest[len(host) :]
+    place = re.split(r"[?#;]", rest, maxsplit=1)[0]
+    return f"{scheme}{slashes}{place}{'?' + _HIDDEN if len(place) < len(rest) else ''}"
+
+
+class Secrets:
+    """The secrets of one address and its headers, to be taken out of texts that others wrote: servers, libraries.
+
+    Parameters
+    ----------
+    url : str
+    headers : mapping of str, optional
+        Their values are secrets, and so is each word of them ("Bearer ...").
+    """
+
+    def __init__(self, url: str, headers: Mapping[str, str] | None = None) -> None:
+        found: set[str] = set()
+        address, _, fragment = url.partition("#")
+        address, _, query = address.partition("?")
+        login = address.partition("://")[2].rpartition("@")[0]
+        found |= {login, *login.split(":", 1), query, fragment}
+        found |= {part.partition("=")[2] or part for part in re.split("[&;]", query)}
+        for value in (headers or {}).values():
+            found |= {value, *value.split()}
+        found |= {change(text) for text in found.copy() for change in (unquote, unquote_plus, quote, quote_plus)}
+        found |= {base64.b64encode(unquote(login).encode()).decode() if login else ""}
+        found |= {repr(text)[1:-1] for text in found.copy()}
+        texts = sorted((text for text in found if len(text) >= _SHORTEST), key=len, reverse=True)
+        self._pattern = re.compile("|".join(map(re.escape, texts))) if texts else None
+
+    def hide(self, text: str) -> str:
+        """Return `text` without the secrets and with addresses reduced to their place."""
+        return shown(text if self._pattern is None else self._pattern.sub(_HIDDEN, text))
+
+
+def place(url: str) -> str:
+    """Return scheme, host, port and path: the name of a server, for messages and journals."""
+    parts = urlsplit(url)
+    host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
+    return f"{parts.scheme}://{host}{f':{parts.port}' if parts.port else ''}{parts.path}"

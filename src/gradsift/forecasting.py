@@ -11,9 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .checking import at_least, whole
-
-__all__ = ["HASTE", "PATIENCE", "Allotment", "Forecast", "Patience", "expected_queries", "forecast"]
+from .arguments import at_least, whole
 
 _KINDS = ("exact", "float32", "noise", "labels")
 

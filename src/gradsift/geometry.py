@@ -9,9 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import linear_sum_assignment
 
-from .checking import Floats, finite_matrix
-
-__all__ = ["UnitMatch", "largest_principal_angle", "match_units", "normalize_rows", "orthonormal_rows", "row_lengths"]
+from .arguments import Floats, finite_matrix
 
 
 def row_lengths(rows: Floats) -> Floats:

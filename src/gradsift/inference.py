@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtr
 
-from .checking import Floats, as_generator, at_least, finite_matrix, whole
+from .arguments import Floats, as_generator, at_least, finite_matrix, whole
 from .fit import (
     NO_PRIOR,
     Chart,
@@ -30,16 +30,6 @@ from .fit import (
 from .geometry import match_units
 from .model import SigmoidCombination
 from .sources import ArraySource, Rows, as_source
-
-__all__ = [
-    "StandardErrors",
-    "bootstrap",
-    "confidence_cones",
-    "cramer_rao",
-    "fisher_information",
-    "sandwich",
-    "standard_errors",
-]
 
 
 @dataclass(frozen=True)

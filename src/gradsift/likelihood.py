@@ -13,9 +13,7 @@ from typing import Protocol
 import numpy as np
 from scipy.special import expit
 
-from .checking import Floats
-
-__all__ = ["CERTAINTY", "Certainty", "Gaussian", "Labels", "Likelihood", "LogOdds", "Noise"]
+from .arguments import Floats
 
 
 @dataclass(frozen=True)

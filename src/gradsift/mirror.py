@@ -8,9 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .activations import Activation, get_activation
-from .checking import Floats
-
-__all__ = ["mirror_slope", "turns_to_cancel"]
+from .arguments import Floats
 
 _MOST_BY_LATTICE = 100  # vectors; the reduction takes seconds there
 _PRECISION = 1e6  # of the lattice's coordinates: more digits cost time, fewer allow chance

@@ -10,13 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .activations import Activation, get_activation
-from .checking import Floats, as_generator, at_least, finite_matrix, finite_vector, whole
+from .arguments import Floats, as_generator, at_least, finite_matrix, finite_vector, whole
+from .files import read_model, write_model
 from .geometry import normalize_rows, row_lengths
+from .implements import implements
 from .mirror import mirror_slope, turns_to_cancel
-from .model_files import read_model, write_model
-from .paper import implements
-
-__all__ = ["SigmoidCombination"]
 
 _MODEL_VERSION = 2  # 2: with a linear term; without one, files stay at 1
 _ARRAYS = ("units", "weights", "slopes", "offsets")

@@ -11,12 +11,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .activations import Activation, get_activation
-from .checking import Floats, finite_matrix, finite_vector
+from .arguments import Floats, finite_matrix, finite_vector
+from .files import kind_of_model, read_model, write_model
 from .geometry import UnitMatch, match_units
 from .model import SigmoidCombination
-from .model_files import kind_of_model, read_model, write_model
-
-__all__ = ["Layer", "Network", "NetworkMatch", "load_model", "match_networks"]
 
 _NETWORK_VERSION = 1
 _MOST_LAYERS = 64  # that a file may hold

@@ -14,8 +14,6 @@ from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from typing import Any
 
-__all__ = ["Reporter", "listening", "report", "reporting"]
-
 Reporter = Callable[[str, float, float | None], None]
 """Called as ``reporter(stage, done, total)``; total is None where it is not known."""
 

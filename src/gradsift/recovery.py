@@ -13,7 +13,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .activations import get_activation
-from .blackbox import (
+from .arguments import Floats, as_generator, whole
+from .certificate import Judged, Verdict, lines
+from .certificate import exact_rules as exact
+from .certificate import method_rules as any_method
+from .defaults import ANY_DEPTH, METHODS, N_VERIFY
+from .errors import NotIdentifiable, UncertifiedWarning
+from .model import SigmoidCombination
+from .network import Network
+from .oracle import Oracle
+from .progress import Reporter, report, reporting
+from .reading import (
     Allowance,
     Identification,
     Progress,
@@ -27,25 +37,12 @@ from .blackbox import (
     solve_outputs,
     verify,
 )
-from .checking import Floats, as_generator, whole
-from .checks import Judged, Verdict, any_method, exact, lines
-from .errors import NotIdentifiable, UncertifiedWarning
-from .model import SigmoidCombination
-from .network import Network
-from .options import ANY_DEPTH, METHODS, N_VERIFY
-from .oracle import Oracle
-from .progress import Reporter, report, reporting
+from .runtime import announce
 from .sources import Source, as_source
 from .table import Coefficients, Fit, LikelihoodRatio, coefficients, likelihood_ratio, search, summary
-from .workload import announce
 
 if TYPE_CHECKING:
-    from .paper_method.candidates import Candidates
-
-__all__ = [
-    "Recovery", "for_the_paper", "recover", "recovery_of_fit", "warn_unless_certified", "with_outputs",
-    "within_double_precision",
-]  # fmt: skip
+    from .paper.method.candidates import Candidates
 
 
 @dataclass(frozen=True)
@@ -201,12 +198,12 @@ class Recovery(Judged):
         settings : dict, optional
             What the run was asked to do, shown for repeating it.
         """
-        from .report import write_report
+        from .show.report import write_report
 
         write_report(self, path, feature_names=feature_names, data=data, settings=settings)
 
     def _repr_html_(self) -> str:
-        from .report import notebook_view
+        from .show.report import notebook_view
 
         return notebook_view(self)
 
@@ -247,9 +244,9 @@ def recover(
     n_units : int, optional
         Number of hidden units; found when it is not given (except by the paper's method, which takes it as known).
     method : {"auto", "paper"}
-        "auto" identifies the network behind an oracle (:func:`gradsift.blackbox.identify_box`) and fits a table by
+        "auto" identifies the network behind an oracle (:func:`gradsift.reading.identify_box`) and fits a table by
         maximum likelihood (:func:`gradsift.table.search`); "paper" is the published algorithm, literally
-        (:func:`gradsift.paper_method.literal.paper_method`).
+        (:func:`gradsift.paper.method.literal.paper_method`).
     activation : str, optional
         A name in :data:`gradsift.activations.ACTIVATIONS`: "tanh", "logistic", "erf", "arctan", "softsign", "relu",
         "leaky_relu", "softplus", "silu", "gelu", "gelu_tanh", "elu", "mish"; for an oracle also "auto", the
@@ -304,7 +301,7 @@ def _require_known(options: Mapping[str, Any], source: Any, method: str) -> None
     """Refuse options that a method does not have, before anything is asked."""
     takes: Callable[..., Any] = identify_box if isinstance(source, Oracle) else search
     if method == "paper":
-        from .paper_method.literal import paper_method
+        from .paper.method.literal import paper_method
 
         takes = paper_method
     own = {"source", "rows", "oracle", "n_units", "activation", "rng", "progress", "layers", "n_verify"}
@@ -442,8 +439,7 @@ def warn_unless_certified(found: Recovery, stacklevel: int) -> None:
 
 def _by_the_paper(source: Source | Oracle, n_units: int | None, **options: Any) -> Recovery:
     # Its parts are estimators of scikit-learn, which takes longer to import than most boxes to read.
-    from .paper_method.literal import paper_method
-    from .paper_method.verdict import judge_paper
+    from .paper.method.literal import judge_paper, paper_method
 
     run = paper_method(source, n_units, **options)
     found = Recovery(

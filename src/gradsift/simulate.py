@@ -8,12 +8,10 @@ from typing import Any
 import numpy as np
 from scipy.optimize import brentq
 
-from .checking import Floats, as_generator, at_least, finite_vector, whole
+from .arguments import Floats, as_generator, at_least, finite_vector, whole
 from .geometry import normalize_rows, orthonormal_rows
 from .model import SigmoidCombination
 from .network import Network
-
-__all__ = ["random_combination", "random_network", "random_units"]
 
 
 def random_units(n_features: int, n_units: int, min_singular_value: float | None = None, rng: Any = None) -> Floats:

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 import gradsift as gs
-from gradsift.checks import Verdict, exact
-from gradsift.checks.limits import EXACT
+from gradsift.certificate import Verdict
+from gradsift.certificate import exact_rules as exact
+from gradsift.certificate.limits import EXACT
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 

@@ -3,7 +3,10 @@
 import numpy as np
 
 import gradsift as gs
-from gradsift.checks import EXACT, Check, Verdict, exact, published, rows
+from gradsift.certificate import EXACT, Check, Verdict
+from gradsift.certificate import exact_rules as exact
+from gradsift.certificate import paper_rules as published
+from gradsift.certificate import row_rules as rows
 from gradsift.recovery import Recovery
 
 UNCHECKED = Verdict((), "some units", "")

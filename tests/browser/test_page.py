@@ -11,8 +11,7 @@ import pytest
 
 import gradsift as gs
 from gradsift.recovery import Recovery
-from gradsift.report import notebook_view, render
-from gradsift.report.findings import findings
+from gradsift.show.report import findings, notebook_view, render
 
 from .cases import HOSTILE, UNCHECKED, black_box, paper, table
 
@@ -183,8 +182,8 @@ def test_notes_tell_what_happened_on_the_way(facts, says):
 
 
 def test_every_sentence_and_figure_rests_on_numbers_that_some_real_run_provides():
-    from gradsift.report.findings import _REPORT_NOTES
-    from gradsift.report.pictures import _SKETCHES
+    from gradsift.show.pictures import _SKETCHES
+    from gradsift.show.report import _REPORT_NOTES
 
     truth = gs.SigmoidCombination(np.eye(3)[:2], [0.6, 0.5], 3.0)
     rows = truth.sample(4000, 0.1, rng=1)

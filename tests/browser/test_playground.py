@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from gradsift.cli.app import app
-from gradsift.playground import HOST, make_server, page
+from gradsift.show.playground import HOST, make_server, page
 
 CONTRAST = (Path(__file__).parent / "contrast.js").read_text()
 

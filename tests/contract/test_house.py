@@ -63,10 +63,8 @@ def test_no_class_or_constant_stands_for_two_things():
     assert {name: places for name, places in homes.items() if len(places) > 1} == {}
 
 
-def test_no_file_name_occurs_twice_inside_the_black_box():
-    names = Counter(
-        path.name for path in (PACKAGE / "blackbox").rglob("*.py") if path.name not in ("__init__.py", "reader.py")
-    )
+def test_no_file_name_occurs_twice():
+    names = Counter(path.name for path in SOURCES if path.name not in ("__init__.py", "reader.py", "settings.py"))
     assert [name for name, n in names.items() if n > 1] == []
 
 
@@ -121,8 +119,8 @@ def test_a_large_class_would_be_found(text):
 
 def test_policies_say_where_their_numbers_come_from():
     """Every number of a policy has a comment, which ends with a benchmark row or calls it a guess."""
-    for name in ("noisy/policies.py", "noisy/tuning.py", "exact/exact_policy.py", "bounded/box_policy.py"):
-        path = PACKAGE / "blackbox" / name
+    for name in ("noise/settings.py", "noise/policies.py", "plateaus/settings.py", "box/settings.py"):
+        path = PACKAGE / "reading" / name
         lines = path.read_text(encoding="utf-8").splitlines()
         for cls in SOURCES[path].body:
             for field in cls.body if isinstance(cls, ast.ClassDef) else ():

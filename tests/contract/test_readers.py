@@ -9,12 +9,11 @@ import pytest
 
 import gradsift as gs
 from gradsift.activations import ACTIVATIONS, get_activation
-from gradsift.blackbox import readers
-from gradsift.blackbox.answers import Floor
-from gradsift.blackbox.question import EVERY_DEPTH, GROWING_KINDS, PLATEAUS, Goal, Question, kind_of, names_of
-from gradsift.blackbox.readers import READERS, Reader, cheapest, refused
-from gradsift.blackbox.result import Identification
-from gradsift.blackbox.roundings import Rounding
+from gradsift.reading import readers
+from gradsift.reading.precision import Floor, Rounding
+from gradsift.reading.question import EVERY_DEPTH, GROWING_KINDS, PLATEAUS, Goal, Question, kind_of, names_of
+from gradsift.reading.readers import READERS, Reader, cheapest, refused
+from gradsift.reading.result import Identification
 
 EXACT = (Rounding("exact", 0.0, 1.0),)
 PRECISIONS = {

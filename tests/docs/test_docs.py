@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import gradsift as gs
-from gradsift.blackbox.bounded.noisy_box import BOX_STAGES
-from gradsift.blackbox.noisy.stages import ADDITIVE_STAGES, LABEL_STAGES
+from gradsift.reading.noise.box_stages import BOX_STAGES
+from gradsift.reading.noise.stages import ADDITIVE_STAGES, LABEL_STAGES
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = sorted((ROOT / "examples").glob("plot_*.py"))

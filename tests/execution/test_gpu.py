@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 import gradsift as gs
-from gradsift.paper_method.gradients.kernel_summary import KernelSummary
+from gradsift.paper.method.kernel_summary import KernelSummary
 from gradsift.sources import Rows
 
 torch = pytest.importorskip("torch")
 if not torch.cuda.is_available():
     pytest.skip("no CUDA device", allow_module_level=True)
 
-from gradsift.paper_method.gradients.torch_kernel import kernel_state  # noqa: E402
+from gradsift.paper.method.kernel_on_device import kernel_state  # noqa: E402
 
 
 def rows(n, d, seed=0, offset=0.0):

@@ -8,10 +8,10 @@ import pytest
 import gradsift as gs
 from gradsift.activations import get_activation
 from gradsift.fit import Family, NormalEquations, Parameters
-from gradsift.paper_method.gradients.kernel_summary import KernelSummary
-from gradsift.paper_method.gradients.projected import ProjectedSummary
-from gradsift.paper_method.subspace import MirrorSummary
-from gradsift.paper_method.weights import GramSummary
+from gradsift.paper.method.gradients import ProjectedSummary
+from gradsift.paper.method.kernel_summary import KernelSummary
+from gradsift.paper.method.subspace import MirrorSummary
+from gradsift.paper.method.weights import GramSummary
 from gradsift.sources import ArraySource, MomentSummary
 from gradsift.table.frame import Frame, FramedGradient
 

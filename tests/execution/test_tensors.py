@@ -6,11 +6,10 @@ import pytest
 import gradsift as gs
 from gradsift.activations import ACTIVATIONS
 from gradsift.fit import Family, NormalEquations, Parameters
-from gradsift.paper_method.gradients import ProjectedGradients
-from gradsift.paper_method.gradients.kernel_summary import KernelSummary
-from gradsift.paper_method.gradients.local_linear import LocalLinearSummary
-from gradsift.paper_method.subspace import SpectralMirror
-from gradsift.paper_method.weights import fit_weights
+from gradsift.paper.method.gradients import LocalLinearSummary, ProjectedGradients
+from gradsift.paper.method.kernel_summary import KernelSummary
+from gradsift.paper.method.subspace import SpectralMirror
+from gradsift.paper.method.weights import fit_weights
 from gradsift.sources import ArraySource, MomentSummary
 from gradsift.sources.labels import LabelSummary
 

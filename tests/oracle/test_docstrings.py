@@ -6,9 +6,7 @@ import importlib
 import pytest
 
 
-@pytest.mark.parametrize(
-    "name", ["core", "retry", "adapters.scikit", "adapters.pytorch", "adapters.table", "adapters.journaled"]
-)
+@pytest.mark.parametrize("name", ["oracle", "retry", "adapters.scikit", "adapters.pytorch", "adapters.recorded"])
 def test_examples_hold(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     module = importlib.import_module(f"gradsift.oracle.{name}")

@@ -9,7 +9,7 @@ import pytest
 from sklearn.neural_network import MLPRegressor
 
 import gradsift as gs
-from gradsift import extras
+from gradsift import runtime as extras
 from gradsift.oracle import from_spec
 
 from .boxes import points, smooth

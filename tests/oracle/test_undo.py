@@ -7,7 +7,7 @@ import pytest
 from scipy.special import expit, log_softmax, softmax
 
 import gradsift as gs
-from gradsift.oracle.undo import LINKS, likely_link
+from gradsift.oracle.output_links import LINKS, likely_link
 
 RNG = np.random.default_rng(11)
 W, B, V = RNG.standard_normal((4, 5)), RNG.standard_normal(4), RNG.standard_normal((3, 4))

@@ -13,8 +13,8 @@ from werkzeug import Response
 
 import gradsift as gs
 from gradsift.oracle import Retry, from_url
-from gradsift.oracle.adapters import posting
-from gradsift.oracle.adapters.posting import _retry_after
+from gradsift.oracle.adapters import http as posting
+from gradsift.oracle.adapters.http import _retry_after
 
 from .boxes import points, smooth, two_outputs
 

@@ -5,11 +5,18 @@ import math
 import numpy as np
 import pytest
 
-from gradsift.theory import bounds, printed
-from gradsift.theory.constants import Problem, log_c1, log_c2, parameters
-from gradsift.theory.fields import mean_gradient
-from gradsift.theory.partition import partition
-from gradsift.theory.verify import clusters, constants, identities, projection, runs, slabs, tails, theorems
+from gradsift.paper.theory import bounds, printed
+from gradsift.paper.theory.constants import Problem, log_c1, log_c2, parameters
+from gradsift.paper.theory.gaussian_fields import mean_gradient
+from gradsift.paper.theory.partition import partition
+from gradsift.paper.theory.verify import verify_clusters as clusters
+from gradsift.paper.theory.verify import verify_constants as constants
+from gradsift.paper.theory.verify import verify_identities as identities
+from gradsift.paper.theory.verify import verify_projection as projection
+from gradsift.paper.theory.verify import verify_runs as runs
+from gradsift.paper.theory.verify import verify_slabs as slabs
+from gradsift.paper.theory.verify import verify_tails as tails
+from gradsift.paper.theory.verify import verify_theorems as theorems
 
 
 @pytest.mark.paper("gamma", erratum="k for kappa")

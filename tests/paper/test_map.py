@@ -44,7 +44,7 @@ def test_every_erratum_has_a_test_in_which_the_printed_form_fails(label, erratum
 
 
 def test_every_mark_names_a_label_and_an_erratum_that_exist():
-    from gradsift.paper.scan import _code, _tests
+    from gradsift.paper.code_map import _code, _tests
 
     for mark in (*_code(), *_tests()):
         for label in mark.labels:
@@ -81,7 +81,7 @@ def test_an_unknown_label_is_one_sentence():
 
 
 def test_an_installed_package_says_where_the_tests_live(monkeypatch):
-    from gradsift.cli import paper as command
+    from gradsift.cli import paper_command as command
 
     monkeypatch.setattr("gradsift.paper.tests_folder", lambda: None)
     assert command._entry("gamma")["tests"] is None

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import gradsift as gs
-from gradsift.paper_method.row_defaults import ROW_POLICY, row_defaults
-from gradsift.theory import bounds, constants, exact, printed, tight
-from gradsift.theory.constants import Problem, RunParameters, parameters
-from gradsift.theory.partition import CandidateRun, check_theorem, partition, regions
+from gradsift.paper.method.literal import ROW_POLICY, row_defaults
+from gradsift.paper.theory import bounds, constants, exact, printed, tight
+from gradsift.paper.theory.constants import Problem, RunParameters, parameters
+from gradsift.paper.theory.partition import CandidateRun, check_theorem, partition, regions
 
 # d = 7, k = 3, beta = 1.3, kappa = 0.6, u0 = 0.25, M = 2; delta = 0.2, rho = 0.4
 P = Problem(7, 3, 1.3, 0.6, 0.25, M=2.0)
@@ -212,7 +212,7 @@ def test_the_thresholds_of_the_report(basis, label, radius):
     params = RunParameters(Delta=1.0, log_w0=math.log(0.1), xi0=50.0, gamma=0.02, form="by hand")
     points = np.array([[0.2, 0.0], [0.3, 0.0], [-0.1, 0.0]])
     units, weights = np.array([[1.0, 0.0]]), np.array([-0.5])
-    from gradsift.theory.fields import mean_gradient
+    from gradsift.paper.theory.gaussian_fields import mean_gradient
 
     estimates = mean_gradient(units, weights, 1.0, points)
     run = CandidateRun(units, weights, 1.0, points, estimates, params, 0.1, 0.4, m0=250, basis=basis)
@@ -233,7 +233,7 @@ def test_a_report_of_projected_points_sees_them_through_the_basis():
     # e1 seen through a subspace turned by 60 degrees: <P e1, xi> = cos 60 (cos 60 x + sin 60 y).
     c, s = 0.5, math.sqrt(0.75)
     basis = np.array([[c, s]])
-    from gradsift.theory.fields import projected_mean_gradient
+    from gradsift.paper.theory.gaussian_fields import projected_mean_gradient
 
     points = np.array([[0.0, 3.0]])  # on the plane of e1, far from that of P e1 (1.299)
     units = np.array([[1.0, 0.0]])
@@ -258,7 +258,7 @@ def test_directions_are_clustered_and_not_axes():
 
 def test_seeds_are_drawn_by_squared_distance():
     # Rows at 0, 60 and 180 degrees of the first: squared distances 0, 1 and 4. Frequencies over 4000 draws, 4 s.e.
-    from gradsift.paper_method.clustering import _seed
+    from gradsift.paper.method.clustering import _seed
 
     rows = np.array([[1.0, 0.0], [0.5, math.sqrt(0.75)], [-1.0, 0.0]])
     rng, counts = np.random.default_rng(8), np.zeros(3)
@@ -300,7 +300,7 @@ def test_row_defaults_reach_the_run_and_count_only_the_rows_of_the_gradients():
 
 
 def test_candidates_at_the_threshold_are_kept_and_zero_gradients_are_not():
-    from gradsift.paper_method.gradients import GradientEstimates
+    from gradsift.paper.method.gradient_estimates import GradientEstimates
 
     class Fixed:
         def estimate(self, source, points, rng=None):

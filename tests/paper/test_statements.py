@@ -5,10 +5,16 @@ import math
 import numpy as np
 import pytest
 
-from gradsift.theory import bounds
-from gradsift.theory.constants import Problem, log_c1, log_c2, parameters
-from gradsift.theory.partition import partition
-from gradsift.theory.verify import clusters, constants, identities, projection, slabs, tails, theorems
+from gradsift.paper.theory import bounds
+from gradsift.paper.theory.constants import Problem, log_c1, log_c2, parameters
+from gradsift.paper.theory.partition import partition
+from gradsift.paper.theory.verify import verify_clusters as clusters
+from gradsift.paper.theory.verify import verify_constants as constants
+from gradsift.paper.theory.verify import verify_identities as identities
+from gradsift.paper.theory.verify import verify_projection as projection
+from gradsift.paper.theory.verify import verify_slabs as slabs
+from gradsift.paper.theory.verify import verify_tails as tails
+from gradsift.paper.theory.verify import verify_theorems as theorems
 
 
 def holds(check):
@@ -243,7 +249,7 @@ def test_projected_candidates_are_close_to_the_projected_unit():
     flat = units @ basis.T @ basis
     p = Problem(3, 2, 1.0, 1.0, 0.5)
     params, delta = parameters(p, 0.1, 0.5), 0.1
-    from gradsift.theory.fields import projected_mean_gradient
+    from gradsift.paper.theory.gaussian_fields import projected_mean_gradient
 
     rng = np.random.default_rng(5)
     points = params.xi0 / 10 * rng.standard_normal((20_000, 3))
@@ -324,7 +330,7 @@ def test_subspace_samples_reach_the_level_asked_for():
 
 
 def test_a_check_without_cases_or_with_an_undefined_one_is_refused():
-    from gradsift.theory.verify.record import at_most
+    from gradsift.paper.theory.verify.comparison import at_most
 
     with pytest.raises(ValueError, match="no cases"):
         at_most("gamma", "nothing", [], "by hand")

@@ -7,7 +7,7 @@ from typer.testing import CliRunner
 
 from gradsift.cli.app import app
 from gradsift.paper.statements import STATEMENTS
-from gradsift.theory import verify
+from gradsift.paper.theory import verify
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +64,7 @@ def test_the_variance_proxy_is_the_maximum_of_its_explicit_function():
     import numpy as np
     from scipy.stats import norm
 
-    from gradsift.theory.bounds import VARIANCE_PROXY
+    from gradsift.paper.theory.bounds import VARIANCE_PROXY
 
     t, r = np.meshgrid(np.linspace(0.05, 12, 600), np.linspace(0, 15, 751), indexing="ij")
     cut = norm.cdf(r - t) - norm.cdf(-t) - norm.cdf(r + t) + norm.cdf(t)

@@ -6,9 +6,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gradsift.theory import bounds as b
-from gradsift.theory.constants import Problem, RunParameters, gamma_closed, kappa_prime, parameters, xi0_over_delta
-from gradsift.theory.planning import plan
+from gradsift.paper.theory import bounds as b
+from gradsift.paper.theory.constants import (
+    Problem,
+    RunParameters,
+    gamma_closed,
+    kappa_prime,
+    parameters,
+    xi0_over_delta,
+)
+from gradsift.paper.theory.planning import plan
 
 RANGES = {
     "n": (1.0, 1e300), "n0": (1.0, 1e300), "m0": (1.0, 1e12), "delta": (1e-8, 0.5), "rho": (1e-6, 1 - 1e-6),
@@ -173,7 +180,7 @@ def test_gaussian_rows_are_not_monotone_in_the_dimension():
 @settings(max_examples=15, deadline=None, derandomize=True)
 @given(beta=st.floats(0.05, 40), k=st.integers(1, 30), u0=st.floats(0.01, 1), delta=st.floats(0.001, 0.5))
 def test_exact_parameters_are_never_worse_than_the_papers(beta, k, u0, delta):
-    from gradsift.theory.exact import exact_parameters
+    from gradsift.paper.theory.exact_parameters import exact_parameters
 
     p = Problem(30, k, beta, 0.5, u0, M=k * u0)
     ours, theirs = exact_parameters(p, delta, 0.5), parameters(p, delta, 0.5)

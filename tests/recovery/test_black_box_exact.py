@@ -7,8 +7,8 @@ import pytest
 from scipy.optimize import linear_sum_assignment
 
 import gradsift as gs
-from gradsift.blackbox import identify
 from gradsift.errors import BudgetSpent
+from gradsift.reading import identify
 
 # d, k, activation, bound on queries over unknowns (medians measured are some 20% lower)
 CELLS = [
@@ -177,7 +177,7 @@ def test_several_outputs_follow_from_one_projection():
 
     found = identify(gs.Oracle(f, 7), rng=0)
     assert found.certified
-    from gradsift.blackbox import solve_outputs
+    from gradsift.reading import solve_outputs
 
     X, Y = np.concatenate(asked), np.concatenate(replies)
     layer = solve_outputs(found.model, X, Y)

@@ -7,9 +7,9 @@ import pytest
 from scipy.special import erf, expit
 
 import gradsift as gs
-from gradsift.blackbox import identify
 from gradsift.errors import NotIdentifiable
 from gradsift.geometry import orthonormal_rows
+from gradsift.reading import identify
 
 from .test_black_box_exact import worst_error
 

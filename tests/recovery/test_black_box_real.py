@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import gradsift as gs
-from gradsift.blackbox import identify
+from gradsift.reading import identify
 
 from .test_black_box_exact import worst_error
 

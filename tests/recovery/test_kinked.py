@@ -11,12 +11,12 @@ from sklearn.ensemble import RandomForestRegressor
 
 import gradsift as gs
 from gradsift.activations import get_activation
-from gradsift.blackbox.asking import Ledger
-from gradsift.blackbox.bounded.box import box_of
-from gradsift.blackbox.kinked.region import RegionLedger, region_of
 from gradsift.fit import Parameters
 from gradsift.fit.jacobian import predict
 from gradsift.fit.moves import turned
+from gradsift.reading.kinks.region_ledger import RegionLedger, region_of
+from gradsift.reading.ledger import Ledger
+from gradsift.reading.region import box_of
 
 KINKED = ("relu", "leaky_relu", "softplus", "silu", "gelu", "gelu_tanh", "elu", "mish")
 

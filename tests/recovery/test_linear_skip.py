@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import gradsift as gs
-from gradsift.blackbox import identify
+from gradsift.reading import identify
 
 from .test_black_box_exact import teacher, worst_error
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import gradsift as gs
-from gradsift.paper_method.literal import paper_method
+from gradsift.paper.method.literal import paper_method
 from gradsift.sources import as_source
 
 MODEL = gs.SigmoidCombination(np.eye(6)[:3], [0.6, -0.5, 0.4], 2.0)

@@ -10,10 +10,11 @@ from sklearn.metrics import log_loss
 from sklearn.preprocessing import StandardScaler
 
 import gradsift as gs
-from gradsift.checks import rows
+from gradsift.certificate import row_rules as rows
 from gradsift.inference import bootstrap
 from gradsift.sources import ArraySource
-from gradsift.table import coefficients, expectation_maximization, search, validate
+from gradsift.table import coefficients, expectation_maximization, search
+from gradsift.table import cross_validation as validate
 
 pytestmark = pytest.mark.filterwarnings("ignore::gradsift.errors.UncertifiedWarning")
 
@@ -275,7 +276,7 @@ def test_a_usual_number_of_units_stays_unless_another_one_is_better_by_more_than
 def test_a_path_of_ridges_that_is_left_early_ends_where_the_whole_one_does(monkeypatch):
     X, y, _ = _bump(2, 200)
     left = gs.SigmoidMixtureClassifier(2, link="logit", alpha="auto", random_state=0).fit(X, y).fit_
-    monkeypatch.setattr("gradsift.table.validate._PATH_LOST", np.inf)
+    monkeypatch.setattr("gradsift.table.cross_validation._PATH_LOST", np.inf)
     whole = gs.SigmoidMixtureClassifier(2, link="logit", alpha="auto", random_state=0).fit(X, y).fit_
     assert whole.choices.alpha == left.choices.alpha
     some, every = (np.array(fit.diagnostics["cross_validation"][2]) for fit in (left, whole))

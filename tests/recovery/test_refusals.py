@@ -10,7 +10,7 @@ from scipy.special import erf, expit
 from sklearn.ensemble import GradientBoostingRegressor, RandomForestClassifier
 
 import gradsift as gs
-from gradsift.blackbox.exact import Incomplete, reader
+from gradsift.reading.plateaus import Incomplete, reader
 
 D = 6
 

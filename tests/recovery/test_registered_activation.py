@@ -10,7 +10,7 @@ import pytest
 
 import gradsift as gs
 from gradsift.activations import ACTIVATIONS, Activation, End, OnnxTwin, TorchTwin, get_activation, register
-from gradsift.blackbox.links import with_algebraic_tails
+from gradsift.reading.odd_form import with_algebraic_tails
 
 
 def onnx_nodes(helper, inside, outside):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import gradsift as gs
-from gradsift.blackbox import solve_outputs
+from gradsift.reading import solve_outputs
 
 torch = pytest.importorskip("torch")
 

@@ -8,9 +8,9 @@ from numpy.testing import assert_allclose
 from scipy.stats import beta
 
 import gradsift as gs
-from gradsift.blackbox.answers import _n_equal
-from gradsift.blackbox.fresh_inputs import fresh_inputs
 from gradsift.errors import UncertifiedWarning
+from gradsift.reading.check_inputs import fresh_inputs
+from gradsift.reading.precision import _n_equal
 
 
 def network(d, k, seed, activation="tanh"):

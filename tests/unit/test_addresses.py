@@ -2,7 +2,7 @@
 
 import pytest
 
-from gradsift.addresses import Secrets, place, shown
+from gradsift.files import Secrets, place, shown
 
 
 @pytest.mark.parametrize(

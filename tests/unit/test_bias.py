@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from gradsift.activations import get_activation
-from gradsift.blackbox.noisy.bias import Replies, _changes, bending_bias, debiased, placing_bias
-from gradsift.blackbox.noisy.levers import clear_of, lever_points
 from gradsift.fit import NO_PRIOR, Parameters, fit_jointly, mirrors_of, moved_by, predict, value_jacobian
 from gradsift.likelihood import Noise
+from gradsift.reading.noise.bias import Replies, _changes, bending_bias, debiased, placing_bias
+from gradsift.reading.noise.leverage import clear_of, lever_points
 
 TANH = get_activation("tanh")
 SD = 0.1

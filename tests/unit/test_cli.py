@@ -59,8 +59,8 @@ def test_an_unwritable_folder_is_refused_before_any_work(tmp_path, monkeypatch, 
     def work(*_):
         raise AssertionError("work began")
 
-    monkeypatch.setattr("gradsift.demo.compare", work)
-    monkeypatch.setattr("gradsift.figures.FIGURES", (work,))
+    monkeypatch.setattr("gradsift.cli.five_ways.compare", work)
+    monkeypatch.setattr("gradsift.paper.figures.FIGURES", (work,))
     blocked = tmp_path / "file"
     blocked.write_text("")
     result = run(command, "--out", str(blocked / "sub"))

@@ -14,8 +14,8 @@ from scipy.special import expit
 from typer.testing import CliRunner
 
 import gradsift as gs
-from gradsift.cli.address import RetryLines, asked_how
 from gradsift.cli.app import app, main
+from gradsift.cli.recover_command import RetryLines, asked_how
 
 W = np.random.default_rng(0).standard_normal((2, 3))
 

@@ -5,7 +5,7 @@ import json
 import pytest
 from typer.testing import CliRunner
 
-from gradsift.cli import bench
+from gradsift.cli import doors as bench
 from gradsift.cli.app import app
 
 

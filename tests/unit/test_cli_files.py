@@ -9,7 +9,8 @@ import pytest
 
 import gradsift as gs
 from gradsift import recovery
-from gradsift.cli import coding, tables
+from gradsift.cli import categories as coding
+from gradsift.cli import tables
 from gradsift.cli.app import main
 
 BOX = """
@@ -391,7 +392,7 @@ def test_a_missing_extra_is_one_line_that_names_it(run, rows, tmp_path, monkeypa
     def absent(name):
         raise ModuleNotFoundError(f"No module named {name!r}", name="pyarrow")
 
-    monkeypatch.setattr("gradsift.extras.importlib.import_module", absent)
+    monkeypatch.setattr("gradsift.runtime.importlib.import_module", absent)
     code, _, err = run("fit", "d.parquet", "--target", "y", "--out", "x.json")
     assert code == 2
     assert "gradsift[parquet]" in err
@@ -401,7 +402,7 @@ def test_a_report_that_cannot_be_made_is_refused_before_any_work(run, rows, tmp_
     def absent(name):
         raise ModuleNotFoundError(f"No module named {name!r}", name="jinja2")
 
-    monkeypatch.setattr("gradsift.extras.importlib.import_module", absent)
+    monkeypatch.setattr("gradsift.runtime.importlib.import_module", absent)
     monkeypatch.setattr(recovery, "recover", lambda *_, **__: pytest.fail("the work began"))
     code, _, err = run("fit", "d.csv", "--target", "y", "--out", "x.json", "--report", "x.html")
     assert code == 2

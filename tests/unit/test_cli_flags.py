@@ -9,7 +9,7 @@ import pytest
 import gradsift as gs
 from gradsift import recovery
 from gradsift.cli.app import app
-from gradsift.cli.flags import FLAGS, in_flags
+from gradsift.cli.console import FLAGS, in_flags
 
 from .test_cli_files import BOX, DEEP, run  # noqa: F401  (a fixture)
 

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import gradsift as gs
-from gradsift import playground
-from gradsift.cli import streams
+from gradsift.cli import app as streams
+from gradsift.show import playground
 
 from .test_cli_files import BOX, run  # noqa: F401  (a fixture)
 

@@ -8,7 +8,7 @@ import pytest
 import gradsift as gs
 from gradsift.errors import NotIdentifiable
 from gradsift.geometry import largest_principal_angle
-from gradsift.paper_method.companions import HermiteState, _hermite
+from gradsift.paper.method.companions import HermiteState, _hermite
 
 
 def _rows(n, d, k, *, design="gaussian", seed=0):

@@ -7,21 +7,30 @@ import pytest
 
 import gradsift as gs
 from gradsift.activations import get_activation
-from gradsift.blackbox.asking import EPS, Ledger
-from gradsift.blackbox.deep.agreeing import agreed_units
-from gradsift.blackbox.deep.crossings import find_planes
-from gradsift.blackbox.deep.descent import descend
-from gradsift.blackbox.deep.edges import read_edges
-from gradsift.blackbox.deep.layerwise import _Answered, _fitted
-from gradsift.blackbox.deep.leaner import leaner
-from gradsift.blackbox.deep.nearby import near_points
-from gradsift.blackbox.deep.planes import no_planes, read_plane
-from gradsift.blackbox.deep.policy import EXACT_READING
-from gradsift.blackbox.deep.together import search_together
-from gradsift.blackbox.deep.tower import canonical, jacobian, pass_through, to_network, to_vector, with_vector
-from gradsift.blackbox.deep.upper import (
+from gradsift.certificate import DEEP, DEEP_COARSE
+from gradsift.reading.batched_search import search_together
+from gradsift.reading.layers.crossings import find_planes
+from gradsift.reading.layers.descent import descend
+from gradsift.reading.layers.edges import read_edges
+from gradsift.reading.layers.hyperplanes import no_planes, read_plane
+from gradsift.reading.layers.layer_certificate import cause_of, near_points
+from gradsift.reading.layers.layer_fit import (
+    factored,
+    fit_whole,
+    follow_valley,
+    leaner,
+    most_telling,
+    roundings,
+    standard_errors_at,
+    with_faint_raised,
+)
+from gradsift.reading.layers.layer_stack import canonical, jacobian, pass_through, to_network, to_vector, with_vector
+from gradsift.reading.layers.layerwise import _Answered, _fitted
+from gradsift.reading.layers.settings import EXACT_READING
+from gradsift.reading.layers.upper_layers import (
     Front,
     Pupil,
+    agreed_units,
     grow_student,
     judged_by,
     n_unknowns,
@@ -29,19 +38,9 @@ from gradsift.blackbox.deep.upper import (
     thin_out,
     train,
 )
-from gradsift.blackbox.deep.vertices import ask_vertices, known_vertices
-from gradsift.blackbox.deep.vouch import cause_of
-from gradsift.blackbox.deep.whole import (
-    factored,
-    fit_whole,
-    follow_valley,
-    most_telling,
-    roundings,
-    standard_errors_at,
-    with_faint_raised,
-)
-from gradsift.blackbox.links import link_of
-from gradsift.checks import DEEP, DEEP_COARSE
+from gradsift.reading.layers.vertices import ask_vertices, known_vertices
+from gradsift.reading.ledger import EPS, Ledger
+from gradsift.reading.odd_form import link_of
 
 TANH = get_activation("tanh")
 

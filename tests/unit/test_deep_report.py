@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import gradsift as gs
-from gradsift.checks import Check, Verdict
+from gradsift.certificate import Check, Verdict
 from gradsift.recovery import Recovery
 
 

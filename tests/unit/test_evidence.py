@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from gradsift.checks import DEEP, EXACT, EXACT_IN_A_BOX, Check, Evidence, Fresh, certify
+from gradsift.certificate import DEEP, EXACT, EXACT_IN_A_BOX, Check, Evidence, Fresh, certify
 
 FINE = Evidence(
     "3 units", 60, residual=0.5, fresh=Fresh(4, 1e-12, relative=True), bound=1e-10, linear=1e-10, spare=9, faintest=0.1

@@ -12,18 +12,19 @@ import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 import gradsift as gs
-from gradsift.blackbox.arrays import IN_MEMORY, TorchArrays
-from gradsift.blackbox.asking import Ledger
-from gradsift.blackbox.exact import joint, plane
-from gradsift.blackbox.exact.frames import frame_through
-from gradsift.blackbox.exact.net import Net
-from gradsift.blackbox.exact.polish import _opposite_point
-from gradsift.blackbox.exact.probe_rows import StepsAcross, placed
-from gradsift.blackbox.exact.search import Search
-from gradsift.blackbox.exact.search_stages import SearchState
-from gradsift.blackbox.links import link_of
 from gradsift.geometry import orthonormal_rows
-from gradsift.threads import all_threads, one_thread
+from gradsift.reading.device_arrays import IN_MEMORY, TorchArrays
+from gradsift.reading.far_field import in_plane as plane
+from gradsift.reading.far_field.odd_network import Net
+from gradsift.reading.far_field.plane_frame import frame_through
+from gradsift.reading.far_field.probe import StepsAcross, placed
+from gradsift.reading.ledger import Ledger
+from gradsift.reading.odd_form import link_of
+from gradsift.reading.plateaus import joint_fit as joint
+from gradsift.reading.plateaus.reprobe import _opposite_point
+from gradsift.reading.plateaus.search import Search
+from gradsift.reading.plateaus.search_stages import SearchState
+from gradsift.runtime import all_threads, one_thread
 
 torch = pytest.importorskip("torch")
 D, K = 40, 14  # 589 unknowns: solved in blocks

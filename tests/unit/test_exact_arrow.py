@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gradsift.blackbox.arrays import IN_MEMORY, TorchArrays
-from gradsift.blackbox.exact.arrow import Arrow, UnitRows
+from gradsift.reading.device_arrays import IN_MEMORY, TorchArrays
+from gradsift.reading.plateaus.block_solver import Arrow, UnitRows
 
 N_ROWS, N_UNKNOWNS = 30, 7
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gradsift.blackbox.exact.frames import frame_through
 from gradsift.geometry import orthonormal_rows
+from gradsift.reading.far_field.plane_frame import frame_through
 
 
 def axes_and_random():

@@ -8,16 +8,15 @@ import numpy as np
 import pytest
 
 from gradsift import Oracle
-from gradsift.blackbox.asking import Ledger
-from gradsift.blackbox.exact.blocks import BlockSystem
-from gradsift.blackbox.exact.certificate import fresh_points, smallest_angle, vouch_for
-from gradsift.blackbox.exact.dense import DenseSystem
-from gradsift.blackbox.exact.joint import Solution, parameter_errors, solve_jointly
-from gradsift.blackbox.exact.own_rows import with_own_rows
-from gradsift.blackbox.exact.polish import polish
-from gradsift.blackbox.exact.prune import without_cancelled, without_contaminated
-from gradsift.blackbox.exact.replies import at_rows, compare, replies_to
-from gradsift.blackbox.exact.search import Search
+from gradsift.reading.ledger import Ledger
+from gradsift.reading.plateaus.block_solver import BlockSystem
+from gradsift.reading.plateaus.dense_solver import DenseSystem
+from gradsift.reading.plateaus.equations import at_rows, compare, replies_to
+from gradsift.reading.plateaus.joint_fit import Solution, parameter_errors, solve_jointly
+from gradsift.reading.plateaus.plateau_certificate import fresh_points, smallest_angle, vouch_for
+from gradsift.reading.plateaus.refusals import without_cancelled, without_contaminated
+from gradsift.reading.plateaus.reprobe import polish, with_own_rows
+from gradsift.reading.plateaus.search import Search
 
 K, D = 4, 6
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from gradsift import Oracle
-from gradsift.blackbox.asking import Ledger
 from gradsift.errors import BudgetSpent
+from gradsift.reading.ledger import Ledger
 
 
 def summed(X):

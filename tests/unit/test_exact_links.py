@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gradsift.activations import ACTIVATIONS
-from gradsift.blackbox.links import link_of
+from gradsift.reading.odd_form import link_of
 
 
 @pytest.mark.parametrize("name", [name for name, f in ACTIVATIONS.items() if f.saturates])

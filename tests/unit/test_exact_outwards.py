@@ -6,17 +6,17 @@ import numpy as np
 import pytest
 
 import gradsift as gs
-from gradsift.blackbox.asking import Ledger
-from gradsift.blackbox.exact.accuracy import Changes
-from gradsift.blackbox.exact.joint import Solution, _within_reach, solve_jointly
-from gradsift.blackbox.exact.net import empty_net
-from gradsift.blackbox.exact.outwards import excused, misread, solve_outwards
-from gradsift.blackbox.exact.prune import suspects
-from gradsift.blackbox.exact.replies import compare, replies_to
-from gradsift.blackbox.exact.search import Search
-from gradsift.blackbox.exact.search_stages import CircleOutcome, SearchState, drop_misread
-from gradsift.blackbox.links import link_of
-from gradsift.checks import EXACT
+from gradsift.certificate import EXACT
+from gradsift.reading.far_field.odd_network import empty_net
+from gradsift.reading.ledger import Ledger
+from gradsift.reading.odd_form import link_of
+from gradsift.reading.plateaus.accuracy import Changes
+from gradsift.reading.plateaus.equations import compare, replies_to
+from gradsift.reading.plateaus.homotopy_outwards import excused, misread, solve_outwards
+from gradsift.reading.plateaus.joint_fit import Solution, _within_reach, solve_jointly
+from gradsift.reading.plateaus.refusals import suspects
+from gradsift.reading.plateaus.search import Search
+from gradsift.reading.plateaus.search_stages import CircleOutcome, SearchState, drop_misread
 
 ERROR, FAR = 3e-9, 1e10  # the first times the second is an argument of some 30
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from gradsift.blackbox.exact.arcs import Arc, ArcSamples
-from gradsift.blackbox.exact.frames import frame_through
-from gradsift.blackbox.exact.pairs import _fit_in_plane, _in_plane
-from gradsift.blackbox.links import link_of
+from gradsift.reading.far_field.plane_frame import frame_through
+from gradsift.reading.odd_form import link_of
+from gradsift.reading.plateaus.parallel_units import Arc, ArcSamples, _fit_in_plane, _in_plane
 
 ARC = Arc(frame_through(*np.eye(4)[:2]), 100.0, -0.1, 0.1, 0.0, 0.0, 1.0, 0)
 

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from gradsift import Oracle
-from gradsift.blackbox.asking import Ledger
-from gradsift.blackbox.exact.rays import cast_rays
-from gradsift.blackbox.links import link_of
-from gradsift.blackbox.question import ALGEBRAIC, SATURATING_KINDS, all_but, names_of
 from gradsift.errors import NotIdentifiable
+from gradsift.reading.far_field.rays import cast_rays
+from gradsift.reading.ledger import Ledger
+from gradsift.reading.odd_form import link_of
+from gradsift.reading.question import ALGEBRAIC, SATURATING_KINDS, all_but, names_of
 
 
 def cast(f, d=4, seed=0):

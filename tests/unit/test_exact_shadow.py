@@ -7,15 +7,14 @@ from dataclasses import replace
 import numpy as np
 
 from gradsift import Oracle
-from gradsift.blackbox.asking import Ledger
-from gradsift.blackbox.exact.circle import scan_circle
-from gradsift.blackbox.exact.exact_policy import PLANE
-from gradsift.blackbox.exact.frames import frame_through
-from gradsift.blackbox.exact.net import Net, empty_net
-from gradsift.blackbox.exact.plane import settle_in_plane
-from gradsift.blackbox.exact.shadow import shadow_on
-from gradsift.blackbox.links import link_of
 from gradsift.geometry import orthonormal_rows
+from gradsift.reading.far_field.circle import scan_circle
+from gradsift.reading.far_field.in_plane import settle_in_plane
+from gradsift.reading.far_field.odd_network import Net, empty_net, shadow_on
+from gradsift.reading.far_field.plane_frame import frame_through
+from gradsift.reading.far_field.settings import PLANE
+from gradsift.reading.ledger import Ledger
+from gradsift.reading.odd_form import link_of
 
 TANH = link_of("tanh")
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import gradsift as gs
-from gradsift.blackbox import solve_outputs, train_student
+from gradsift.reading import solve_outputs, train_student
 
 
 def points(activation, k, d, n, seed):

@@ -7,7 +7,8 @@ import pytest
 
 plt = pytest.importorskip("matplotlib.pyplot", reason="figures need the plot extra")
 
-from gradsift import figures, plots  # noqa: E402
+from gradsift.paper import figures  # noqa: E402
+from gradsift.show import plots  # noqa: E402
 
 
 @pytest.fixture(autouse=True)
@@ -72,7 +73,7 @@ def test_plots_draw_on_the_axes_they_are_given():
 
 
 def test_the_demo_compares_the_paper_s_method_with_the_default_ones():
-    from gradsift.demo import compare
+    from gradsift.cli.five_ways import compare
 
     rows = list(compare(seed=3, n_rows=100_000))
     assert [r.used for r in rows] == ["queries", "rows", "rows", "queries", "rows"]

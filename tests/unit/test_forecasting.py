@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import gradsift as gs
-from gradsift.blackbox.asking import Ledger
 from gradsift.forecasting import Allotment
+from gradsift.reading.ledger import Ledger
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 

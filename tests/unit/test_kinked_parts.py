@@ -8,19 +8,16 @@ import numpy as np
 import pytest
 
 import gradsift as gs
-from gradsift.blackbox.asking import Ledger
-from gradsift.blackbox.kinked.cells import bases_of
-from gradsift.blackbox.kinked.kink_net import KinkNet
-from gradsift.blackbox.kinked.kinks import Kink
-from gradsift.blackbox.kinked.leg_fit import settle_leg
-from gradsift.blackbox.kinked.legs import LegScan
-from gradsift.blackbox.kinked.path import half_square
-from gradsift.blackbox.kinked.pieces import Piece, meeting
-from gradsift.blackbox.kinked.reach import find_reach
-from gradsift.blackbox.kinked.region import Heard
-from gradsift.blackbox.kinked.region_fit import fit_region, mirrored, telling_places
-from gradsift.blackbox.kinked.shape import growing_names, shape_of
 from gradsift.errors import NotIdentifiable
+from gradsift.reading.kinks.cells import bases_of
+from gradsift.reading.kinks.kink_network import KinkNet
+from gradsift.reading.kinks.kink_test import Kink, Piece, meeting
+from gradsift.reading.kinks.path import find_reach, half_square
+from gradsift.reading.kinks.region_fit import fit_region, mirrored, telling_places
+from gradsift.reading.kinks.region_ledger import Heard
+from gradsift.reading.kinks.segments import LegScan, settle_leg
+from gradsift.reading.kinks.shape import growing_names, shape_of
+from gradsift.reading.ledger import Ledger
 
 
 @pytest.mark.parametrize("name", growing_names())

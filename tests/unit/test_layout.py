@@ -10,7 +10,7 @@ import pytest
 from gradsift.activations import get_activation
 from gradsift.fit import Layout, Parameters, layer_jacobian, predict, value_jacobian
 from gradsift.fit.jacobian import tensor_jacobian
-from gradsift.fit.mirrors import mirrors_of, moved_by, reflect
+from gradsift.fit.joint import mirrors_of, moved_by, reflect
 
 LAYOUTS = [Layout(2, 3, *flags) for flags in product((False, True), repeat=4)]
 

@@ -11,7 +11,7 @@ from scipy.optimize import least_squares
 import gradsift as gs
 from gradsift.activations import get_activation
 from gradsift.fit import Parameters, fit_jointly, predict
-from gradsift.fit.minimise import Limits, Quadratic, bfgs_update, damped_step, minimise
+from gradsift.fit.gauss_newton import Limits, Quadratic, bfgs_update, damped_step, minimise
 from gradsift.likelihood import Noise
 
 

@@ -7,18 +7,18 @@ import pytest
 
 import gradsift as gs
 from gradsift.activations import get_activation
-from gradsift.blackbox.answers import choose_path
-from gradsift.blackbox.asking import Ledger
-from gradsift.blackbox.bounded.box import box_of
-from gradsift.blackbox.bounded.near_field import look_near
-from gradsift.blackbox.links import link_of
-from gradsift.blackbox.noisy.outlook import by_averaging, by_levers, outlook
-from gradsift.blackbox.noisy.scale import find_scale
-from gradsift.blackbox.noisy.steps import find_by_steps
-from gradsift.blackbox.noisy.thinning import leaves_room, simpler
 from gradsift.errors import NotIdentifiable
 from gradsift.fit import Parameters, fit_jointly, predict
 from gradsift.likelihood import Noise
+from gradsift.reading.box.derivatives import look_near
+from gradsift.reading.ledger import Ledger
+from gradsift.reading.noise.identify import by_averaging, by_levers, outlook
+from gradsift.reading.noise.input_scale import find_scale
+from gradsift.reading.noise.refit import leaves_room, simpler
+from gradsift.reading.noise.rough_steps import find_by_steps
+from gradsift.reading.odd_form import link_of
+from gradsift.reading.precision import choose_path
+from gradsift.reading.region import box_of
 
 TANH = get_activation("tanh")
 

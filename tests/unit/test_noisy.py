@@ -5,15 +5,14 @@ import pytest
 
 import gradsift as gs
 from gradsift.activations import get_activation
-from gradsift.blackbox.answers import choose_path, grid_of
-from gradsift.blackbox.noisy.cones import calibrate, cones
-from gradsift.blackbox.noisy.informative import informative_points
-from gradsift.blackbox.noisy.levers import argument_errors, lever_points, surprise
-from gradsift.blackbox.noisy.noise import Variance, behaviour, relative_spread
-from gradsift.blackbox.noisy.student import study
-from gradsift.blackbox.noisy.thinning import richer, simpler
 from gradsift.fit import Parameters, fit_jointly, mirrors_of, predict, reflect, value_jacobian
+from gradsift.fit.confidence_cones import calibrate, cones
+from gradsift.fit.students import study
 from gradsift.likelihood import Noise
+from gradsift.reading.noise.leverage import argument_errors, informative_points, lever_points, surprise
+from gradsift.reading.noise.noise_tests import Variance, behaviour, relative_spread
+from gradsift.reading.noise.refit import richer, simpler
+from gradsift.reading.precision import choose_path, grid_of
 
 TANH = get_activation("tanh")
 

@@ -5,12 +5,13 @@ import pytest
 
 import gradsift as gs
 from gradsift.activations import get_activation
-from gradsift.blackbox.noisy.belief import JointFit
-from gradsift.blackbox.noisy.bias import Replies
-from gradsift.blackbox.noisy.cancelling import cancelling_pairs, weakest_ridge
-from gradsift.checks import NOISY, imperfect
+from gradsift.certificate import NOISY
+from gradsift.certificate import noise_rules as imperfect
 from gradsift.fit import Parameters, fit_jointly, predict
 from gradsift.likelihood import Noise
+from gradsift.reading.noise.bias import Replies
+from gradsift.reading.noise.split_unit import cancelling_pairs, weakest_ridge
+from gradsift.reading.noise.state import JointFit
 
 TANH = get_activation("tanh")
 PAIR = Parameters(np.array([[2.0, 0.0, 0.0], [2.0, 0.2, 0.0]]), np.array([0.6, -0.5]), np.array([0.8, -0.8]), 0.0)

@@ -6,12 +6,13 @@ from scipy.special import bdtrc, ndtr
 
 import gradsift as gs
 from gradsift.activations import get_activation
-from gradsift.blackbox.noisy.belief import JointFit
-from gradsift.blackbox.noisy.bias import Replies
-from gradsift.blackbox.noisy.label_mean import with_free_link
-from gradsift.checks import LABELS, imperfect
+from gradsift.certificate import LABELS
+from gradsift.certificate import noise_rules as imperfect
 from gradsift.fit import fit_jointly, from_model
 from gradsift.likelihood import Noise
+from gradsift.reading.noise.bias import Replies
+from gradsift.reading.noise.label_mean import with_free_link
+from gradsift.reading.noise.state import JointFit
 
 
 def majority_of_seven(r):

@@ -5,13 +5,12 @@ import pytest
 
 import gradsift as gs
 from gradsift.activations import get_activation
-from gradsift.blackbox.asking import Ledger
-from gradsift.blackbox.noisy.agreement import look_for_another_by_labels
-from gradsift.blackbox.noisy.label_levers import label_levers, news
-from gradsift.blackbox.noisy.levers import argument_errors, lever_points
-from gradsift.blackbox.noisy.tuning import LEVERS
 from gradsift.fit import Parameters, Prior, fit_jointly, predict, slope_prior
 from gradsift.likelihood import Noise
+from gradsift.reading.ledger import Ledger
+from gradsift.reading.noise.leverage import argument_errors, label_levers, lever_points, news
+from gradsift.reading.noise.missing_unit_labels import look_for_another_by_labels
+from gradsift.reading.noise.settings import LEVERS
 
 TANH = get_activation("tanh")
 

@@ -9,15 +9,14 @@ import pytest
 
 import gradsift as gs
 from gradsift.activations import get_activation
-from gradsift.blackbox.noisy.beside_planes import blind_angle, least_partner, log_ratios, sides_of
-from gradsift.blackbox.noisy.halves import Suspicion, halved
-from gradsift.blackbox.noisy.rivals import gain_of_pair
-from gradsift.blackbox.noisy.split_power import least_angle_shown
-from gradsift.blackbox.noisy.tuning import BESIDE
-from gradsift.checks import NOISY
+from gradsift.certificate import NOISY
 from gradsift.fit import Parameters, fit_jointly, predict
 from gradsift.fit.moves import merged
 from gradsift.likelihood import Noise
+from gradsift.reading.noise.beside_planes import blind_angle, least_partner, log_ratios, sides_of
+from gradsift.reading.noise.other_shapes import gain_of_pair
+from gradsift.reading.noise.settings import BESIDE
+from gradsift.reading.noise.split_unit import Suspicion, halved, least_angle_shown
 
 TANH = get_activation("tanh")
 SD = 0.05

@@ -5,10 +5,11 @@ import pytest
 
 import gradsift as gs
 from gradsift.activations import get_activation
-from gradsift.blackbox.noisy.rivals import odd_bend
-from gradsift.checks import NOISY, imperfect
+from gradsift.certificate import NOISY
+from gradsift.certificate import noise_rules as imperfect
 from gradsift.fit import fit_jointly, from_model
 from gradsift.likelihood import Noise
+from gradsift.reading.noise.other_shapes import odd_bend
 
 TANH = get_activation("tanh")
 

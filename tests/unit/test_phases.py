@@ -5,7 +5,7 @@ import pytest
 
 plt = pytest.importorskip("matplotlib.pyplot", reason="figures need the plot extra")
 
-from gradsift import phases  # noqa: E402
+from gradsift.paper import phases  # noqa: E402
 
 GRID = phases.PhaseGrid(scales=(0.5, 2.0, 8.0), shares=(0.2, 0.8), rows=(300, 5000), n_points=150, n_seeds=1)
 

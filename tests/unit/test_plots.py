@@ -130,6 +130,6 @@ def test_without_matplotlib_the_extra_is_named(monkeypatch):
     def absent(name):
         raise ModuleNotFoundError(f"No module named {name!r}", name="matplotlib")
 
-    monkeypatch.setattr("gradsift.extras.importlib.import_module", absent)
+    monkeypatch.setattr("gradsift.runtime.importlib.import_module", absent)
     with pytest.raises(gs.errors.MissingExtra, match=r"gradsift\[plot\]"):
         plots.unit_similarity(np.eye(2))

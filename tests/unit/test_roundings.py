@@ -7,9 +7,8 @@ import pytest
 from scipy.special import expit
 
 import gradsift as gs
-from gradsift.blackbox.answers import choose_path
-from gradsift.blackbox.roundings import rounding_of, rounding_of_share
-from gradsift.oracle.undo import LINKS
+from gradsift.oracle.output_links import LINKS
+from gradsift.reading.precision import choose_path, rounding_of, rounding_of_share
 
 Y = np.random.default_rng(0).standard_normal(12)
 

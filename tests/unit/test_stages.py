@@ -8,19 +8,20 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from gradsift.blackbox.bounded.noisy_box import BOX_STAGES
-from gradsift.blackbox.deep.policy import POLICY
-from gradsift.blackbox.deep.teaching import TRAINING_STAGES, Training, TrainingOutcome, TrainingState
-from gradsift.blackbox.deep.upper import Pupil
-from gradsift.blackbox.exact.exact_policy import SEARCH
-from gradsift.blackbox.exact.net import empty_net
-from gradsift.blackbox.exact.search_stages import EXACT_STAGES, CircleOutcome, Circles, SearchState
-from gradsift.blackbox.links import link_of
-from gradsift.blackbox.noisy.asker import Asker
-from gradsift.blackbox.noisy.belief import Belief, Outcome, Study
-from gradsift.blackbox.noisy.noise import Variance
-from gradsift.blackbox.noisy.policies import FOR_A_BOX, FOR_LABELS, FOR_LABELS_IN_A_BOX, FOR_NOISE, FOR_ROUNDING
-from gradsift.blackbox.noisy.stages import ADDITIVE_STAGES, END, LABEL_STAGES, Stage, walk
+from gradsift.reading.far_field.odd_network import empty_net
+from gradsift.reading.layers.settings import POLICY
+from gradsift.reading.layers.student_search import TRAINING_STAGES, Training, TrainingOutcome, TrainingState
+from gradsift.reading.layers.upper_layers import Pupil
+from gradsift.reading.noise.box_stages import BOX_STAGES
+from gradsift.reading.noise.noise_tests import Variance
+from gradsift.reading.noise.policies import FOR_A_BOX, FOR_LABELS, FOR_LABELS_IN_A_BOX, FOR_NOISE, FOR_ROUNDING
+from gradsift.reading.noise.session import Asker
+from gradsift.reading.noise.stages import ADDITIVE_STAGES, LABEL_STAGES
+from gradsift.reading.noise.state import Belief, Outcome, Study
+from gradsift.reading.odd_form import link_of
+from gradsift.reading.plateaus.search_stages import EXACT_STAGES, CircleOutcome, Circles, SearchState
+from gradsift.reading.plateaus.settings import SEARCH
+from gradsift.reading.stage import END, Stage, walk
 
 TABLES = {
     "additive": ADDITIVE_STAGES, "labels": LABEL_STAGES, "box": BOX_STAGES, "exact": EXACT_STAGES,

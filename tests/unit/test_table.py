@@ -12,16 +12,14 @@ from gradsift.fit import Chart, Family, NormalEquations, Parameters, Prior, from
 from gradsift.fit.moves import glorot_starts, prune
 from gradsift.sources import ArraySource, Rows
 from gradsift.table import expectation_maximization, search, summary
-from gradsift.table.batch import BatchLoss
-from gradsift.table.better import better_unit
-from gradsift.table.escape import escape, level, spiky
+from gradsift.table.doubts import _overlap, pair_p_value
 from gradsift.table.frame import FramedGradient, frame_of
+from gradsift.table.further_unit import better_unit
 from gradsift.table.lbfgs import _PAIRS, _Memory, minimize_batch, start_batch
-from gradsift.table.offsets import offsets_p_value, wider_positions
-from gradsift.table.pairs import pair_p_value
+from gradsift.table.optimum import escape, level, spiky
 from gradsift.table.problem import prepare
-from gradsift.table.race import Optima, race
-from gradsift.table.separation import _overlap
+from gradsift.table.race import BatchLoss, Optima, race
+from gradsift.table.simpler_models import offsets_p_value, wider_positions
 
 FAMILIES = [
     Family.of("tanh"),

@@ -8,8 +8,8 @@ from typer.testing import CliRunner
 
 from gradsift.cli.app import app
 from gradsift.errors import NotIdentifiable
-from gradsift.paper_method.theorem_run import run_theorem, teacher_of
-from gradsift.theory import Problem, plan
+from gradsift.paper.method.theorem_run import run_theorem, teacher_of
+from gradsift.paper.theory import Problem, plan
 
 SMALL = Problem(2, 2, 5.0, 1.0, 0.5)
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from gradsift.theory import CandidateRun, Problem, check_theorem, parameters
-from gradsift.theory.fields import mean_gradient, projected_mean_gradient
+from gradsift.paper.theory import CandidateRun, Problem, check_theorem, parameters
+from gradsift.paper.theory.gaussian_fields import mean_gradient, projected_mean_gradient
 
 DELTA, RHO = 0.1, 0.5
 UNITS, WEIGHTS = np.eye(3)[:2], np.array([0.8, -0.6])

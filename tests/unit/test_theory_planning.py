@@ -8,10 +8,10 @@ from scipy.integrate import quad
 
 import gradsift as gs
 from gradsift.activations import get_activation
-from gradsift.theory.constants import parameters
-from gradsift.theory.exact import exact_Delta, exact_log_coefficient, exact_parameters
-from gradsift.theory.fields import coefficients, log_coefficients
-from gradsift.theory.information import cramer_rao, reference_units
+from gradsift.paper.theory.constants import parameters
+from gradsift.paper.theory.exact_parameters import exact_Delta, exact_log_coefficient, exact_parameters
+from gradsift.paper.theory.gaussian_fields import coefficients, log_coefficients
+from gradsift.paper.theory.information import cramer_rao, reference_units
 
 EXAMPLE = gs.Problem(d=10, k=2, beta=1, kappa=0.9, u0=0.5, M=1)
 

@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import minimize
 
 import gradsift as gs
-from gradsift.paper_method.weights import _on_simplex, fit_weights
+from gradsift.paper.method.weights import _on_simplex, fit_weights
 from gradsift.sources import ArraySource
 
 

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import gradsift as gs
-from gradsift import progress, workload
+from gradsift import progress
+from gradsift import runtime as workload
 
 
 def test_work_grows_with_the_square_of_the_unknowns_and_with_rows_up_to_those_searched():

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from .catalogue import ACTIVATIONS, get_activation, register
-from .record import Activation, End, Odd, OddForm
-from .twins import OnnxTwin, TorchTwin, onnx_operator
+from .record import Activation, End, Odd, OddForm, OnnxTwin, TorchTwin, onnx_operator
 
 __all__ = [
     "ACTIVATIONS",

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..checking import Floats
-from .kinked import GROWING
+from ..arguments import Floats
+from .growing import GROWING
 from .record import POINTS, Activation
-from .sigmoids import SIGMOIDS
-
-__all__ = ["ACTIVATIONS", "get_activation", "register"]
+from .saturating import SIGMOIDS
 
 ACTIVATIONS: dict[str, Activation] = {a.name: a for a in (*SIGMOIDS, *GROWING)}
 

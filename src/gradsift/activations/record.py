@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import pairwise
@@ -11,11 +11,41 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..checking import Floats
-from ..extras import load_extra
-from .twins import OnnxTwin, TorchTwin
+from ..arguments import Floats
+from ..runtime import load_extra
 
-__all__ = ["POINTS", "Activation", "End", "Odd", "OddForm"]
+
+class TorchTwin(NamedTuple):
+    """f and f', elementwise on tensors, by the same formulas as in NumPy.
+
+    `module` is torch's own module class for f, None where it has none.
+    """
+
+    value: Callable[[Any], Any]
+    derivative: Callable[[Any], Any]
+    module: Callable[[], Any] | None = None
+
+
+class OnnxTwin(NamedTuple):
+    """f as nodes of an ONNX graph.
+
+    Attributes
+    ----------
+    nodes : callable
+        ``nodes(helper, inside, outside)`` returns the nodes that compute the tensor named `outside` from the one named
+        `inside`; `helper` is ``onnx.helper``.
+    double : bool
+        Whether onnxruntime has these operators in double precision; else the nodes see float32.
+    """
+
+    nodes: Callable[[Any, str, str], Sequence[Any]]
+    double: bool = True
+
+
+def onnx_operator(name: str, *, double: bool, **attributes: Any) -> OnnxTwin:
+    """Return the twin that is a single operator."""
+    return OnnxTwin(lambda helper, inside, outside: [helper.make_node(name, [inside], [outside], **attributes)], double)
+
 
 Function = Callable[[Floats], Floats]
 

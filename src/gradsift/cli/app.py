@@ -1,9 +1,11 @@
-"""The ``gradsift`` command: its sub-commands, and how errors leave it."""
+"""The ``gradsift`` command: its sub-commands, how errors leave it, and output that nobody reads any more."""
 
 from __future__ import annotations
 
 import contextlib
+import io
 import logging
+import os
 import sys
 import traceback
 from collections.abc import Iterator
@@ -13,24 +15,65 @@ import typer
 from typer.core import TyperGroup
 
 from .. import __version__
-from ..addresses import shown
 from ..errors import BudgetSpent, CandidateShortage, GradsiftError, NotIdentifiable
-from .address import RetryLines
-from .bench import bench
+from ..files import shown
+from .console import INTERRUPTED, NOT_CERTIFIED, NOTHING_WRITTEN, AsJson, in_flags, print_json
 from .demo import demo, figures
-from .fit import fit
-from .flags import in_flags
-from .forecast import forecast
-from .paper import paper
-from .plan import plan
-from .playground import playground
-from .predict import predict
-from .recover import recover
-from .show import INTERRUPTED, NOT_CERTIFIED, NOTHING_WRITTEN, AsJson, print_json
-from .streams import prepare_streams
-from .zoo import zoo
+from .doors import bench, playground, zoo
+from .fit_command import fit
+from .paper_command import paper
+from .plan_command import forecast, plan
+from .predict_command import predict
+from .recover_command import RetryLines, recover
 
-__all__ = ["main"]
+
+class _Patient(io.FileIO):
+    """A file that goes on when its reader has left (a closed pipe); another failure is told once."""
+
+    failed = False
+
+    def write(self, data: Any) -> int:
+        if self.failed:
+            return len(memoryview(data).cast("B"))
+        try:
+            return super().write(data) or 0
+        except BrokenPipeError:
+            self.failed = True
+            return len(memoryview(data).cast("B"))
+        except OSError:
+            self.failed = True  # what stays in the buffers must not fail again when Python ends
+            raise
+
+
+def prepare_streams() -> None:
+    """Let stdout and stderr bear a closed pipe, or being closed from the start.
+
+    The files of a command are written before it prints, so that its exit code stays what it would have been.
+    """
+    for name, number in (("stdout", 1), ("stderr", 2)):
+        stream = getattr(sys, name)
+        if stream is None:  # closed by the shell: >&-
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
+        elif stream is getattr(sys, f"__{name}__") and _number(stream) == number:
+            setattr(sys, name, _patient(stream, number))
+
+
+def _number(stream: Any) -> int | None:
+    try:
+        return int(stream.fileno())
+    except (OSError, ValueError):
+        return None
+
+
+def _patient(stream: Any, number: int) -> io.TextIOWrapper:
+    stream.flush()
+    return io.TextIOWrapper(
+        io.BufferedWriter(_Patient(number, "w", closefd=False)),
+        encoding=stream.encoding,
+        errors=stream.errors,
+        line_buffering=stream.line_buffering or number == 2,
+        write_through=stream.write_through,
+    )
 
 
 class _Commands(TyperGroup):

@@ -1,4 +1,4 @@
-"""``gradsift demo`` and ``gradsift figures``."""
+"""``gradsift demo`` and ``gradsift figures``: a first look at the paper's method and ours."""
 
 from __future__ import annotations
 
@@ -7,14 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from .console import NOTHING_WRITTEN, AsJson, keeping, print_json, print_table
 from .results import require_folder
-from .show import NOTHING_WRITTEN, AsJson, keeping, print_json, print_table
 
 if TYPE_CHECKING:
-    from ..demo import DemoRow
     from ..recovery import Recovery
-
-__all__ = ["demo", "figures"]
+    from .five_ways import DemoRow
 
 Out = Annotated[Path, typer.Option("--out", help="Folder for the figures.")]
 Seed = Annotated[int, typer.Option("--seed", help="Seed of model, data and algorithm (separate streams).")]
@@ -25,9 +23,9 @@ def demo(out: Out = Path("demo"), seed: Seed = 1, as_json: AsJson = False) -> No
 
     Example: gradsift demo --out demo
     """
-    from ..demo import N_UNITS, compare
-    from ..figures import draw_all
+    from ..paper.figures import draw_all
     from ..progress import reporting
+    from .five_ways import N_UNITS, compare
 
     require_folder(out)
     with reporting(True):
@@ -65,7 +63,7 @@ def figures(out: Out = Path("figures"), seed: Seed = 1, as_json: AsJson = False)
 
     Example: gradsift figures --out figures
     """
-    from ..figures import draw_all
+    from ..paper.figures import draw_all
     from ..progress import reporting
 
     require_folder(out)

@@ -12,26 +12,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..checks import Verdict, lines
+from ..certificate import Verdict, lines
 from ..files import read_json, same_file
-from .flags import in_flags
-from .show import NOT_CERTIFIED, NOTHING_WRITTEN, keeping, print_json, print_table
+from .console import NOT_CERTIFIED, NOTHING_WRITTEN, in_flags, keeping, print_json, print_table
 
 if TYPE_CHECKING:
     from ..recovery import Recovery
-
-__all__ = [
-    "Activation",
-    "Report",
-    "Seed",
-    "finish",
-    "read_notes",
-    "require_distinct",
-    "require_folder",
-    "require_place",
-    "require_report",
-    "verdict_speaks",
-]
 
 Report = Annotated[Path | None, typer.Option("--report", help="Write a report to this .html file.")]
 Seed = Annotated[int, typer.Option("--seed", help="Seed of the algorithm.")]
@@ -43,7 +29,7 @@ def require_report(path: Path | None) -> None:
     require_place(path, (".html",))
     if path is None:
         return
-    from ..extras import load_extra
+    from ..runtime import load_extra
 
     for package in ("jinja2", "matplotlib"):
         load_extra(package, "report")

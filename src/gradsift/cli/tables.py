@@ -12,19 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from ..extras import load_extra
 from ..files import atomic_writer, require_modest
-
-__all__ = [
-    "SUFFIXES",
-    "column_names",
-    "is_text",
-    "read_columns",
-    "read_numbers",
-    "read_words",
-    "text_columns",
-    "write_table",
-]
+from ..runtime import load_extra
 
 _MODEST = 256 << 20  # bytes of a table that are read whatever its file looks like
 SUFFIXES = (".csv", ".parquet")  # that are written

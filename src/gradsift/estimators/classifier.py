@@ -10,13 +10,11 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ..callbacks import FitTasks, with_callbacks
-from ..checking import Floats
+from ..arguments import Floats
 from ..likelihood import CERTAINTY
 from ..sources.remote import distinct, is_remote, predict_rows, signs
-from .shared import SigmoidEstimator
-
-__all__ = ["SigmoidMixtureClassifier"]
+from .base import SigmoidEstimator
+from .callbacks import FitTasks, with_callbacks
 
 
 class SigmoidMixtureClassifier(ClassifierMixin, SigmoidEstimator):

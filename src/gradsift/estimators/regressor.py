@@ -8,17 +8,15 @@ import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from ..callbacks import FitTasks, with_callbacks
-from ..checking import Floats
+from ..arguments import Floats
 from ..progress import reporting
 from ..recovery import recovery_of_fit, with_outputs, within_double_precision
 from ..sources import ArraySource
+from ..sources.arrays import is_sparse
 from ..sources.remote import is_remote, predict_rows
-from ..sources.sparse import is_sparse
 from ..table import fit_several, prediction_interval
-from .shared import SigmoidEstimator
-
-__all__ = ["SigmoidCombinationRegressor"]
+from .base import SigmoidEstimator
+from .callbacks import FitTasks, with_callbacks
 
 
 class SigmoidCombinationRegressor(RegressorMixin, SigmoidEstimator):

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from .chart import Chart
-from .fitted import Fitted, covariance_of, covariance_root, half_angles
+from .constraints import NO_PRIOR, Chart, Prior, slope_prior
+from .covariance import Fitted, covariance_of, covariance_root, half_angles
 from .jacobian import layer_jacobian, predict, value_jacobian
-from .joint import fit_jointly
-from .layout import Family, Layout, Parameters, from_model
-from .mirrors import mirrors_of, moved_by, reflect
-from .normal import Equations, NormalEquations
-from .prior import NO_PRIOR, Prior, slope_prior
+from .joint import fit_jointly, mirrors_of, moved_by, reflect
+from .normal_equations import Equations, NormalEquations
+from .parameters import Family, Layout, Parameters, from_model
 from .refine import Refined, refine
 
 __all__ = [

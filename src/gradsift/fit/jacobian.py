@@ -7,10 +7,8 @@ from typing import Any
 import numpy as np
 
 from ..activations import Activation
-from ..checking import Floats
-from .layout import Layout, Parameters
-
-__all__ = ["layer_jacobian", "predict", "tensor_jacobian", "value_jacobian"]
+from ..arguments import Floats
+from .parameters import Layout, Parameters
 
 
 def layer_jacobian(

@@ -8,16 +8,33 @@ from typing import NamedTuple
 import numpy as np
 
 from ..activations import Activation
-from ..checking import Floats
+from ..arguments import Floats
 from ..likelihood import Noise
-from .fitted import Fitted
+from .constraints import Prior, slope_prior
+from .covariance import Fitted
+from .gauss_newton import Limits, Quadratic, minimise
 from .jacobian import predict, value_jacobian
-from .layout import Parameters
-from .minimise import Limits, Quadratic, minimise
-from .mirrors import mirrors_of, moved_by
-from .prior import Prior, slope_prior
+from .parameters import Parameters
 
-__all__ = ["fit_jointly"]
+
+def mirrors_of(A: Floats) -> Floats:
+    """Return the reflection vector of each row, (k, d): Householder, away from cancellation."""
+    v = A / np.linalg.norm(A, axis=1, keepdims=True)
+    v[:, 0] += np.where(v[:, 0] < 0, -1.0, 1.0)
+    return np.asarray(v / np.linalg.norm(v, axis=1, keepdims=True))
+
+
+def reflect(rows: Floats, v: Floats) -> Floats:
+    """Return the rows reflected; its own inverse."""
+    return np.asarray(rows - np.outer(2 * (rows @ v), v))
+
+
+def moved_by(theta: Parameters, mirrors: Floats, step: Floats) -> Parameters:
+    """Return the parameters a step away, in local coordinates."""
+    change = theta.layout.unpack(step)
+    turned = change.A - 2 * np.einsum("kd,kd->k", change.A, mirrors)[:, None] * mirrors
+    linear = None if theta.linear is None or change.linear is None else theta.linear + change.linear
+    return Parameters(theta.A + turned, theta.u + change.u, theta.b + change.b, theta.c + change.c, linear)
 
 
 @dataclass(frozen=True)

@@ -6,15 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from ..checking import Floats
+from ..arguments import Floats
 from ..geometry import normalize_rows
 from ..sources import Rows
-from .layout import Family, Parameters
-
-__all__ = [
-    "bending_direction", "glorot_starts", "merged", "nearest_pair", "prune", "removal_prices", "split", "turned",
-    "with_units", "without",
-]  # fmt: skip
+from .parameters import Family, Parameters
 
 
 def without(theta: Parameters, unit: int) -> Parameters:

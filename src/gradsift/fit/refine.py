@@ -8,14 +8,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..checking import Floats
-from .chart import Chart
-from .layout import Family, Parameters
-from .minimise import Limits, Quadratic, bfgs_update, minimise
-from .normal import Equations
-from .prior import Prior
-
-__all__ = ["Refined", "refine"]
+from ..arguments import Floats
+from .constraints import Chart, Prior
+from .gauss_newton import Limits, Quadratic, bfgs_update, minimise
+from .normal_equations import Equations
+from .parameters import Family, Parameters
 
 Evaluate = Callable[[Parameters, bool], Equations]  # (point, with curvature?) -> equations
 Renew = Callable[[Parameters], Floats]  # point -> curvature

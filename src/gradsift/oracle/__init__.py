@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from .adapters.endpoint import from_url
-from .adapters.journaled import from_journal
+from .adapters.http import from_url
 from .adapters.onnx_file import from_onnx
 from .adapters.pytorch import from_torch
+from .adapters.recorded import from_journal, from_table
 from .adapters.scikit import from_sklearn
-from .adapters.table import from_table
-from .core import Answers, Oracle
 from .inputs import Bounds, InputFrame
 from .journal import Journal
+from .oracle import Answers, Oracle
 from .retry import Retry
 from .spec import from_spec
 

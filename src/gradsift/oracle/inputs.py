@@ -7,9 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..checking import Floats, finite_matrix
-
-__all__ = ["Bounds", "InputFrame", "read_bounds", "read_inputs"]
+from ..arguments import Floats, finite_matrix
 
 
 class Bounds(NamedTuple):

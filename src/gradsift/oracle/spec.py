@@ -12,17 +12,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from ..addresses import shown
-from .adapters.endpoint import from_url
-from .adapters.journaled import from_journal
+from ..files import shown
+from .adapters.http import from_url
 from .adapters.onnx_file import from_onnx
 from .adapters.pytorch import from_torch
+from .adapters.recorded import from_journal, from_table
 from .adapters.scikit import from_sklearn
-from .adapters.table import from_table
-from .core import Oracle
 from .journal import with_source
-
-__all__ = ["from_spec"]
+from .oracle import Oracle
 
 
 def from_spec(spec: str, n_features: int | None = None, trust: bool = False, **options: Any) -> Oracle:

@@ -6,27 +6,13 @@ the index is read from the sources, so it needs no imports and cannot drift.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TypeVar
-
-from .scan import carriers, errata_tests, tests, tests_folder
+from ..implements import implements
+from .code_map import carriers, errata_tests, tests, tests_folder
 from .statement import Erratum, Statement
 
 __all__ = [
     "Erratum", "Statement", "carriers", "errata_tests", "implements", "labels", "statement", "tests", "tests_folder",
 ]  # fmt: skip
-
-F = TypeVar("F", bound=Callable[..., object])
-
-
-def implements(*labels: str) -> Callable[[F], F]:
-    """Mark a function or class as carrying the paper's statements with these labels."""
-
-    def mark(thing: F) -> F:
-        thing.__paper__ = labels  # type: ignore[attr-defined]
-        return thing
-
-    return mark
 
 
 def labels() -> tuple[str, ...]:

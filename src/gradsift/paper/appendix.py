@@ -5,8 +5,6 @@ from __future__ import annotations
 from .statement import PRINTED, Erratum
 from .statement import Statement as S
 
-__all__ = ["APPENDIX"]
-
 _A, _B, _C, _D = "A Concentration", "B Coefficients", "C Sizes of the Partition", "D Dimensionality Reduction"
 
 APPENDIX = (

@@ -5,9 +5,6 @@ from __future__ import annotations
 from .statement import PRINTED, Erratum
 from .statement import Statement as S
 
-__all__ = ["MAIN_TEXT"]
-
-
 _SIGN = Erratum(
     "sign of u", "distance to w_l, whatever the sign of u_l", "distance to sign(u_l) w_l", PRINTED + "unit_sign"
 )

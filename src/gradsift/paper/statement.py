@@ -7,10 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["PRINTED", "Erratum", "Statement"]
-
-
-PRINTED = "gradsift.theory.printed."  # where printed forms are kept, to be shown failing
+PRINTED = "gradsift.paper.theory.printed."  # where printed forms are kept, to be shown failing
 
 
 @dataclass(frozen=True)

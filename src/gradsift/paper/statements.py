@@ -8,8 +8,6 @@ from __future__ import annotations
 from . import appendix, main_text
 from .statement import Statement
 
-__all__ = ["SKIPPED", "STATEMENTS"]
-
 STATEMENTS: dict[str, Statement] = {s.label: s for s in (*main_text.MAIN_TEXT, *appendix.APPENDIX)}
 
 _SECTION = "it names a section"

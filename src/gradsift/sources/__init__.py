@@ -9,11 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from .arrays import ArraySource
-from .base import Source
-from .frames import from_frame, package_of
+from .arrays import ArraySource, SparseSource, from_frame, is_sparse, package_of
 from .moments import Moments, MomentSummary
-from .sparse import SparseSource, is_sparse
+from .source import Source
 from .summary import Rows, Summary
 
 __all__ = [

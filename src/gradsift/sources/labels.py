@@ -8,8 +8,6 @@ import numpy as np
 
 from .summary import Rows, Summary
 
-__all__ = ["LabelSummary"]
-
 
 class LabelState(NamedTuple):
     all_labels: bool

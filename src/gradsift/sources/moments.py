@@ -7,10 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..checking import Floats
+from ..arguments import Floats
 from .summary import SMALL_PRODUCT, Rows, Summary
-
-__all__ = ["MomentSummary", "Moments"]
 
 _NEAR_ZERO = 3.0  # standard deviations: means this close to zero may be taken off afterwards, for one digit
 _LINES = 4  # of a product, so that blocks of many rows make small ones (out_of_core: 30 ns a row instead of 55)

@@ -12,14 +12,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..checking import at_least
-from ..extras import load_extra
-from ..memory import keep_freed_memory
-from ..threads import one_thread
-from .base import Source, check_block, check_weight
+from ..arguments import at_least
+from ..runtime import keep_freed_memory, load_extra, one_thread
+from .source import Source, check_block, check_weight
 from .summary import Rows, Summary
-
-__all__ = ["ParquetSource"]
 
 _BATCH_ROWS = 65_536
 _READ_AHEAD = 4  # batches decoded while one is being summarised

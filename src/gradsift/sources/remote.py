@@ -7,11 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ..checking import Floats
-from ..extras import load_extra
-from .frames import package_of
-
-__all__ = ["column_names", "distinct", "is_remote", "predict_rows", "signs"]
+from ..arguments import Floats
+from ..runtime import load_extra
+from .arrays import package_of
 
 
 def is_remote(values: Any) -> bool:

@@ -18,8 +18,6 @@ from ..errors import GradsiftError
 from ..files import atomic_writer
 from .summary import Summary
 
-__all__ = ["load_state", "save_state"]
-
 _STATE_FORMAT, _STATE_VERSION = "gradsift.Summary", 1
 _STATE_HEADER = ("format", "version", "kind", "fingerprint")
 

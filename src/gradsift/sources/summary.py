@@ -13,9 +13,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
-from ..checking import Floats
-
-__all__ = ["SMALL_PRODUCT", "Rows", "Summary", "tree_merge"]
+from ..arguments import Floats
 
 # Multiplications: larger products are packed first by linear algebra, which takes longer than the product where one
 # side is a few variables or units.

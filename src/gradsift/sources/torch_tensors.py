@@ -7,14 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from ..checking import LARGEST, at_least, moderate_columns
-from ..extras import load_extra
+from ..arguments import LARGEST, at_least, moderate_columns
 from ..progress import report
+from ..runtime import load_extra
 from .arrays import ArraySource
-from .base import Source
+from .source import Source
 from .summary import Rows, Summary, tree_merge
-
-__all__ = ["TensorSource", "tensor_source"]
 
 _DEVICE_BLOCK_ENTRIES = 2**26  # entries of X per block on a device: a float64 copy takes 512 MB
 

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from .coefficients import Coefficients, Interval, LikelihoodRatio, coefficients, likelihood_ratio, prediction_interval
+from .coefficients import (
+    Coefficients,
+    Interval,
+    LikelihoodRatio,
+    coefficients,
+    facts,
+    likelihood_ratio,
+    prediction_interval,
+    summary,
+)
 from .em import MixtureEM, expectation_maximization
-from .fit import Fit
-from .pipeline import search
-from .several import Joint, fit_several
-from .summary import facts, summary
+from .fit_table import search
+from .fitted_table import Fit
+from .several_targets import Joint, fit_several
 
 __all__ = [
     "Coefficients",

@@ -7,15 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from ..checking import Floats, as_generator, at_least
+from ..arguments import Floats, as_generator, at_least
 from ..fit import Family, Parameters
 from ..likelihood import CERTAINTY
 from ..model import SigmoidCombination
 from ..sources import Rows, Source
 from .frame import Frame
 from .problem import prepare
-
-__all__ = ["MixtureEM", "expectation_maximization"]
 
 
 @dataclass(frozen=True)

@@ -7,12 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from ..checking import Floats
+from ..arguments import Floats
 from ..fit import Equations, Family, NormalEquations, Parameters
 from ..sources import Moments, Rows, Summary
 from ..sources.summary import SMALL_PRODUCT
-
-__all__ = ["Frame", "FramedGradient", "frame_of"]
 
 _RANK_TOLERANCE = 1e-10  # of the correlation matrix: directions with less spread carry nothing
 _FAR_COLUMN = 1e3  # standard deviations: arguments of columns this far from zero would lose three digits

@@ -13,8 +13,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = ["Descent", "minimize_batch", "start_batch"]
-
 _ROUNDING = 2e-7  # a mean over float32 terms is no better than this
 _PAIRS = 10  # M
 Objective = Callable[[Any], tuple[Any, Any]]  # (R, P) -> values (R,), gradients (R, P)

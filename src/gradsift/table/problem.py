@@ -8,16 +8,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..checking import Floats
-from ..checks import TABLE
+from ..arguments import Floats
+from ..certificate import TABLE
 from ..fit import Family, NormalEquations, Parameters, Prior, Refined, refine
 from ..sources import ArraySource, Rows, Source
 from ..sources.moments import MomentSummary
-from .batch import BatchLoss
-from .choices import Choices, final_prior, search_prior, weight_scale
+from .batch_loss import BatchLoss
 from .frame import Frame, frame_of
-
-__all__ = ["MAX_ROWS", "Observed", "TableProblem", "prepare"]
+from .options import Choices, final_prior, search_prior, weight_scale
 
 MAX_ROWS = 20_000  # a search looks at no more; the rest of the rows only polish what it found
 _CANONICAL = 50_000  # numbers: tables up to this size are sorted first

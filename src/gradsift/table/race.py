@@ -1,4 +1,4 @@
-"""Many starts in one batch; the best go on, the rest stop early."""
+"""Many starts in one batch, in float32; the best go on, the rest stop early."""
 
 from __future__ import annotations
 
@@ -8,15 +8,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..checking import Floats
+from ..arguments import Floats
 from ..fit import Chart, Parameters, Refined
 from ..fit.moves import glorot_starts, prune
 from ..geometry import match_units
-from .batch import BatchLoss
+from .batch_loss import BatchLoss
 from .lbfgs import Descent, minimize_batch, start_batch
 from .problem import TableProblem
-
-__all__ = ["Optima", "descend", "descend_on_many", "race", "same_optimum"]
 
 SPARE_UNITS = 5
 _TURNS = (1.0, 3.0)  # scales of the starts in turn: for labels one scale alone often leads to one optimum alone

@@ -10,13 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from ...checking import Floats
-from ...extras import load_extra
-from ..core import Oracle
-from ..links import log_odds
-from ..undo import read_link
-
-__all__ = ["from_onnx"]
+from ...arguments import Floats
+from ...runtime import load_extra
+from ..oracle import Oracle
+from ..output_links import log_odds, read_link
 
 _DTYPES: dict[str, Any] = {"tensor(double)": np.float64, "tensor(float)": np.float32, "tensor(float16)": np.float16}
 _LABELS = ("tensor(int64)", "tensor(int32)", "tensor(string)", "tensor(bool)")
@@ -40,8 +37,8 @@ def from_onnx(
         Name of the output to read; by default the first one that holds floating-point numbers.
     link : {"auto", "identity", None, "logistic", "logit", "softmax", "log_softmax", "tanh"}
         What the model applies at its end, to be undone as by :class:`~gradsift.Oracle`; "identity" or None takes the
-        output as it is; "auto" means log-odds (:func:`~gradsift.oracle.links.log_odds`) where the model also puts out
-        labels, else "identity".
+        output as it is; "auto" means log-odds (:func:`~gradsift.oracle.output_links.log_odds`) where the model also
+        puts out labels, else "identity".
     n_features : int, optional
         Needed only where the file leaves d open.
     **options

@@ -9,11 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from ...checking import Floats
-from ...extras import load_extra
-from ..core import Oracle
-
-__all__ = ["from_torch"]
+from ...arguments import Floats
+from ...runtime import load_extra
+from ..oracle import Oracle
 
 
 def from_torch(module: Any, *, n_features: int | None = None, **options: Any) -> Oracle:

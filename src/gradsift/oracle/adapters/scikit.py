@@ -9,12 +9,10 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
-from ...checking import Floats
+from ...arguments import Floats
 from ...errors import MissingExtra
-from ..core import Oracle
-from ..links import log_odds
-
-__all__ = ["from_sklearn"]
+from ..oracle import Oracle
+from ..output_links import log_odds
 
 
 def from_sklearn(estimator: Any, *, n_features: int | None = None, link: str | None = None, **options: Any) -> Oracle:
@@ -38,7 +36,7 @@ def from_sklearn(estimator: Any, *, n_features: int | None = None, link: str | N
     What is asked, first match: multi-layer perceptrons, alone or at the end of a pipeline, answer with the values
     before the output activation, in full precision: the logit of two classes, or one value per class or target.
     Other classifiers answer with ``decision_function``, or with the log-odds of ``predict_proba`` (see
-    :func:`~gradsift.oracle.links.log_odds` for what rounding leaves of them); regressors with ``predict``.
+    :func:`~gradsift.oracle.output_links.log_odds` for what rounding leaves of them); regressors with ``predict``.
 
     Examples
     --------

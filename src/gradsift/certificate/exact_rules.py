@@ -1,0 +1,102 @@
+"""Checks of a network found through exact answers."""
+
+from __future__ import annotations
+
+from .check import Check, make, n_of
+from .limits import BOUND, OUTPUTS, ExactLimits
+
+
+def residuals(
+    chi: float,
+    n_answers: int,
+    limits: ExactLimits,
+    limit: str = "rounding",
+    cause: str = "another activation, or a unit that was not separated",
+) -> Check:
+    """Whether all answers agree with the network; chi is the worst residual over its error, which `limit` makes."""
+    error = f"the {limit} error" if limit == "rounding" else f"their {limit}"
+    return make(
+        "residuals", chi, "<", limits.residuals,
+        f"all {n_answers} answers agree within {chi:.2g} times {error}",
+        f"the worst of {n_answers} answers misses the network by {chi:.3g} times {error} ({cause})",
+        "Try activation='auto' or another seed; if answers are noisy or rounded, say so with noise=.",
+    )  # fmt: skip
+
+
+def output(number: int, chi: float, n_answers: int) -> Check:
+    """Whether one output is a sum of the units that were found; chi is its worst residual over its rounding error."""
+    return make(
+        f"output {number}", chi, "<", OUTPUTS.residuals,
+        f"{n_answers} answers of output {number} agree within {chi:.2g} times their rounding error",
+        f"the worst of {n_answers} answers of output {number} misses the network by {chi:.3g} times its rounding error "
+        "(a unit that this output alone has, or another kind of output)",
+        f"Recover this output alone: oracle.projected with a one in place {number}.",
+    )  # fmt: skip
+
+
+def close_to(n_missed: int, n_answers: int, worst: float) -> Check:
+    """Whether no answers had to be set aside, near the origin, where units alone do not explain them."""
+    return make(
+        "nothing left over", n_missed, "<=", 0,
+        "the units explain all answers",
+        f"something else is left over near the origin, of size {worst:.2g}: {n_missed} of {n_answers} answers "
+        "(a bump, a rule, or parallel units that cancel elsewhere)",
+        "Look at the input named in .verification, and stay away from such inputs or subtract what is there.",
+    )  # fmt: skip
+
+
+def fresh_answers(
+    n: int, worst: float, relative: bool = False, where: str = "", *, limits: ExactLimits, limit: str = "rounding"
+) -> Check:
+    """Whether answers that were not fitted yet are as foretold; `worst` is relative, or over what `limit` and the
+    errors of the parameters explain."""
+    off, times = ("a relative ", "") if relative else ("", f" times what {limit} explains")
+    cause = "" if relative else " (another activation, a deeper network, or a unit that was not found)"
+    return make(
+        "fresh points", worst, "<=", limits.fresh_points,
+        f"{n_of(n, 'fresh point')}{where} are met to {off}{worst:.2g}{times}",
+        f"fresh points are missed by {off}{worst:.3g}{times}{cause}",
+        "Try activation='auto' or another seed.",
+    )  # fmt: skip
+
+
+def error_bound(
+    worst: float, limits: ExactLimits, unit: str = "a unit (precision limit)", limit: str = "rounding"
+) -> Check:
+    """Whether `limit` leaves enough digits of every parameter; `worst` is the largest error bound, of `unit`."""
+    return make(
+        "error bound", worst, "<=", limits.error_bound,
+        f"{limit} leaves a relative error of at most {worst:.1g} ({BOUND:g} standard errors)",
+        f"{limit} leaves a relative error of up to {worst:.2g} ({BOUND:g} standard errors) in {unit}",
+        "Rescale the inputs, or accept the standard errors: the function is known better than this unit.",
+    )  # fmt: skip
+
+
+def linear_term_error(relative_error: float, limits: ExactLimits, limit: str = "rounding") -> Check:
+    """Whether `limit` leaves enough digits of the linear term."""
+    return make(
+        "linear term", relative_error, "<=", limits.error_bound,
+        f"{limit} leaves a relative error of at most {relative_error:.1g} in the linear term",
+        f"{limit} leaves a relative error of up to {relative_error:.2g} in the linear term",
+        "Rescale the inputs, or subtract the linear term inside the oracle.",
+    )  # fmt: skip
+
+
+def spare_answers(n_spare: int, limits: ExactLimits) -> Check:
+    """Whether there are more answers than unknowns, so that agreement means something."""
+    return make(
+        "spare answers", n_spare, ">=", limits.spare_answers,
+        f"{n_of(n_spare, 'answer')} are left over for checking",
+        f"only {n_of(n_spare, 'answer')} are left over for checking, {limits.spare_answers} are needed",
+        "Allow more queries (max_queries).",
+    )  # fmt: skip
+
+
+def negligible_weight(faintest: float, limits: ExactLimits) -> Check:
+    """Whether every unit has a weight that counts; the smallest over the largest."""
+    return make(
+        "negligible weight", faintest, ">=", limits.negligible_weight,
+        f"the smallest weight is {faintest:.2g} of the largest",
+        f"a unit has the negligible weight {faintest:.2g}, over the largest",
+        "Such a unit may be made of rounding errors: try another seed, and see whether it stays.",
+    )  # fmt: skip

@@ -1,0 +1,201 @@
+"""THE damped Gauss-Newton loop: step, accept or reject, renew the curvature or reuse it, stop.
+
+What is minimised and in which coordinates are strategies, behind :class:`Landscape`: sums of normal equations over any
+source of rows (:mod:`gradsift.fit.refine`), or rows in memory with each unit in its own frame
+(:mod:`gradsift.fit.joint`). The loop itself knows neither rows nor units.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+
+import numpy as np
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
+
+from ..arguments import Floats
+from .parameters import Parameters
+
+
+@dataclass(frozen=True)
+class LoopTuning:
+    """How steps are judged; shares are those of the decrease that the quadratic model promised.
+
+    Attributes
+    ----------
+    least_gain : float
+        Less, and a step is not taken.
+    good, poor : float
+        From the one on damping falls, below the other it grows.
+    true : tuple of float
+        In this range the old curvature still describes the new place.
+    near : float
+        Nats: from here on the curvature hardly changes, and the gradient alone is worth a look.
+    shrink, grow, rejected : float
+        Divides the damping after a good step; factors of it after a poor and a rejected one.
+    most, least : float
+        Damping.
+    slow, slow_steps : float and int
+        Decrease over the objective, and how many steps in a row of no more.
+    """
+
+    least_gain: float = 1e-3  # guess
+    good: float = 0.75  # guess
+    poor: float = 0.25  # guess
+    true: tuple[float, float] = (0.6, 1.4)  # guess
+    near: float = 0.3  # guess
+    shrink: float = 10.0  # guess
+    grow: float = 4.0  # guess
+    rejected: float = 8.0  # guess
+    most: float = 1e8  # guess
+    least: float = 1e-12  # guess
+    slow: float = 0.01  # guess
+    slow_steps: int = 6  # guess
+
+
+LOOP = LoopTuning()
+
+
+class Point(Protocol):
+    """A place that was looked at; `objective` is in nats, infinite where the function is not finite."""
+
+    @property
+    def theta(self) -> Parameters: ...
+    @property
+    def objective(self) -> float: ...
+
+
+Here = TypeVar("Here", bound=Point)
+
+
+class Quadratic(NamedTuple):
+    """A quadratic model of the objective about a place, in local coordinates.
+
+    Attributes
+    ----------
+    matrix, gradient : (q, q) and (q,) arrays
+    stale : bool
+        The curvature stems from another place.
+    memory : object
+        What the problem needs to go on from here.
+    """
+
+    matrix: Floats
+    gradient: Floats
+    stale: bool
+    memory: Any
+
+
+class Landscape(Protocol[Here]):
+    """What is minimised, and the coordinates in which steps are taken."""
+
+    def look(self, theta: Parameters) -> Here:
+        """Evaluate the objective."""
+
+    def model(self, here: Here) -> Quadratic:
+        """Return the quadratic model with the curvature at a place."""
+
+    def carried(self, model: Quadratic, here: Here, there: Here) -> Quadratic | None:
+        """Return the model at a new place with the curvature of the old one; None where a new one costs no more."""
+
+    def move(self, here: Here, model: Quadratic, step: Floats) -> Parameters:
+        """Return the parameters a step away, in local coordinates."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """When to stop.
+
+    Attributes
+    ----------
+    tolerance : float
+        Nats: the promised decrease below which a place is an optimum.
+    most : int
+        Steps tried.
+    floor : float
+        An objective below which there is nothing left to gain.
+    hopeless : float
+        An objective above which six steps in a row of less than a percent end in a wrong place.
+    """
+
+    tolerance: float = 1e-4
+    most: int = 30
+    floor: float = -np.inf
+    hopeless: float = np.inf
+
+
+@dataclass(frozen=True)
+class Descended(Generic[Here]):
+    """Where the iteration ended, and the model there; `converged`: no step promises more than the tolerance."""
+
+    here: Here
+    model: Quadratic
+    n_steps: int
+    converged: bool
+
+
+def minimise(
+    problem: Landscape[Here], here: Here, model: Quadratic, limits: Limits, damping: float = 1e-3
+) -> Descended[Here]:
+    """Go downhill from a place by damped Gauss-Newton steps.
+
+    A step solves ``(H + damping diag H) step = -gradient``. One that keeps less than a thousandth of what the model
+    promised is not taken: an old curvature is blamed first, then the length.
+    """
+    n_slow = 0
+    for n_steps in range(1, limits.most + 1):
+        step, promised = damped_step(model.matrix, model.gradient, damping)
+        if promised < limits.tolerance:
+            return Descended(here, model, n_steps, True)
+        there = problem.look(problem.move(here, model, step))
+        gain = (here.objective - there.objective) / promised
+        if gain > LOOP.least_gain:
+            damping = _next_damping(damping, gain)
+            slow = here.objective > limits.hopeless and here.objective - there.objective < LOOP.slow * here.objective
+            n_slow = n_slow + 1 if slow else 0
+            reusable = LOOP.true[0] < gain < LOOP.true[1] or promised < LOOP.near
+            carried = problem.carried(model, here, there) if reusable else None
+            here, model = there, problem.model(there) if carried is None else carried
+            if n_slow == LOOP.slow_steps or here.objective < limits.floor:
+                return Descended(here, model, n_steps, False)
+        elif model.stale:
+            model = problem.model(here)
+        else:
+            damping *= LOOP.rejected
+            if damping > LOOP.most:
+                return Descended(here, model, n_steps, False)
+    return Descended(here, model, limits.most, False)
+
+
+def _next_damping(damping: float, gain: float) -> float:
+    if gain > LOOP.good:
+        return max(damping / LOOP.shrink, LOOP.least)
+    return damping if gain > LOOP.poor else LOOP.grow * damping
+
+
+def damped_step(H: Floats, g: Floats, damping: float) -> tuple[Floats, float]:
+    """Return the step and the decrease of the quadratic model that it promises."""
+    scale = np.diag(H).copy()
+    scale[scale <= 0] = 1.0
+    damped = H.copy()
+    diagonal = np.einsum("pp->p", damped)  # a view
+    for _ in range(30):
+        diagonal[:] = np.diag(H) + damping * scale
+        try:
+            step = -cho_solve(cho_factor(damped, lower=True, check_finite=False), g, check_finite=False)
+            if np.isfinite(step).all():
+                return step, float(-(g @ step) - 0.5 * step @ H @ step)
+        except (LinAlgError, ValueError):
+            pass
+        damping = max(10 * damping, 1e-10)
+    return np.zeros_like(g), 0.0
+
+
+def bfgs_update(H: Floats, step: Floats, change: Floats) -> Floats:
+    """Return a matrix that also explains how a gradient changed along a step: the last digits need the curvature that
+    Gauss-Newton leaves out, and this is free."""
+    Hs = H @ step
+    bend, model_bend = float(step @ change), float(step @ Hs)
+    if bend <= 1e-3 * model_bend or model_bend <= 0:
+        return H
+    return np.asarray(H + np.outer(change, change) / bend - np.outer(Hs, Hs) / model_bend)

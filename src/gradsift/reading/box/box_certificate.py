@@ -1,0 +1,97 @@
+"""What may be claimed about a network found inside a box with exact answers."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ...arguments import Floats
+from ...certificate import BOUND, EXACT_IN_A_BOX, Evidence, Fresh, Verdict, certify, n_of
+from ...fit import Fitted
+from ..ledger import EPS
+from ..odd_form import Link
+from ..region import Box
+from ..result import Identification
+
+
+class BoxErrors(NamedTuple):
+    """Largest residual over the rounding; standard errors of each unit, relative for a; and error bounds.
+
+    linear : error bound of the linear term, where there is one
+    """
+
+    chi: float
+    across: Floats
+    along: Floats
+    offset: Floats
+    weight: Floats
+    intercept: float
+    bounds: Floats
+    linear: float | None = None
+
+
+def box_errors(fitted: Fitted, largest: float) -> BoxErrors:
+    """Return what rounding of the answers does to a joint fit that had it for its noise."""
+    theta = fitted.theta
+    layout = theta.layout
+    chi = float(np.abs(fitted.residuals).max() / (16 * EPS * largest))
+    C = np.diag(fitted.covariance) * max(1.0, chi) ** 2
+    lengths = np.linalg.norm(theta.A, axis=1)
+    across = np.sqrt(np.array([C[layout.a(unit)].sum() for unit in range(layout.n_units)])) / lengths
+    offset, weight = np.sqrt(C[layout.b]), np.sqrt(C[layout.weights])
+    bounds = BOUND * np.maximum(across, np.maximum(offset / (1 + np.abs(theta.b)), weight / np.abs(theta.u)))
+    linear = None
+    if theta.linear is not None:
+        linear = BOUND * float(np.sqrt(C[layout.linear_term].sum()) / max(np.linalg.norm(theta.linear), 1e-300))
+    return BoxErrors(
+        chi, across, np.sqrt(C[layout.first]) / lengths, offset, weight, float(np.sqrt(C[layout.c][0])), bounds, linear
+    )
+
+
+def exact_result(fitted: Fitted, box: Box, link: Link, fresh: Floats, n_queries: int) -> Identification:
+    """Check a joint fit against its own conditioning and fresh points, and return the public record.
+
+    Parameters
+    ----------
+    fitted : Fitted
+        In the box's coordinates, with the rounding of answers as its noise.
+    fresh : (n,) array
+        Residuals at points that were not fitted yet.
+    """
+    theta = box.outside(fitted.theta)
+    largest = box.ledger.largest
+    found = box_errors(fitted, largest)
+    _, across, along, offset, weight, intercept, bounds, _ = found
+    order = np.argsort(-np.abs(theta.u), kind="stable")
+    errors = {
+        "units": across[order],
+        "slopes": (along * np.linalg.norm(theta.A, axis=1))[order] / link.stretch,
+        "offsets": offset[order] / link.stretch,
+        "weights": weight[order] / link.gain,
+        "intercept": np.array([intercept]),
+    }
+    if theta.linear is not None:
+        layout, C, widened = fitted.theta.layout, fitted.covariance, max(1.0, found.chi)
+        errors["linear"] = widened * np.sqrt(np.diag(C)[layout.linear_term]) / box.half
+        moved = np.zeros(layout.size)  # the intercept outside, by the parameters inside
+        moved[layout.c], moved[layout.linear_term] = 1.0, -box.middle / box.half
+        errors["intercept"] = np.array([widened * np.sqrt(max(float(moved @ C @ moved), 0.0))])
+    model = link.to_model(theta.A, theta.b, theta.u, theta.c, 0.0 if theta.linear is None else theta.linear)
+    facts = {"chi": found.chi, "spent": dict(box.ledger.spent), "floor": "exact"}
+    unseen = "flat" if link.activation.saturates else "flat or straight"
+    judgement = _verdict(found, fitted, np.abs(fresh) / max(largest, 1e-300), unseen)
+    return Identification(model, judgement, n_queries, errors, bounds[order], facts)
+
+
+def _verdict(found: BoxErrors, fitted: Fitted, fresh: Floats, unseen: str) -> Verdict:
+    """Weigh the evidence; `fresh` is relative to the largest answer, `unseen` says how a unit hides."""
+    what = n_of(len(fitted.theta.u), "unit") + ("" if found.linear is None else " and a linear term")
+    return certify(
+        Evidence(
+            what, len(fitted.residuals), found.chi, Fresh(len(fresh), float(fresh.max()), relative=True),
+            float(found.bounds.max()), linear=found.linear, where=" inside the box",
+            rest=f"; units that are {unseen} inside the box cannot be seen",
+        ),
+        EXACT_IN_A_BOX,
+    )  # fmt: skip

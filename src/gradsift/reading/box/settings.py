@@ -1,0 +1,49 @@
+"""What was chosen, not derived, where inputs must stay in a box.
+
+Behind a number stands the row of ``benchmarks/black_box_noisy.py`` that it was tuned on, or the word guess.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class InsidePolicy:
+    """Exact answers: derivatives, student, joint fit."""
+
+    exact: float = 1e-7  # standard error of exact answers over their largest that a student can reach; guess
+    spare: int = 6  # guess
+    most_spare: int = 28  # a student with more is not worth its time; guess
+    growth: float = 1.2  # guess
+    clear_gap: float = 10.0  # guess
+    least_per_unknown: float = 1.5  # guess
+    most_per_unknown: float = 12.0  # guess
+    arguments: float = 4.0  # guess
+    per_unknown: float = 1.15  # guess
+    sharp: float = 6e-9  # error bound of a unit; guess
+    most_sharpenings: int = 3  # guess
+    all_per_unknown: float = 3.3  # queries, steps for derivatives among them; guess
+    wider: float = 4.0  # inputs of the joint fit, over those of derivatives; guess
+    most_bends: int = 3  # second derivatives beside the first ones, before a student is asked; guess
+    missed: float = 100.0  # residuals over these errors that a span known to four digits explains; guess
+    rough: float = 1e-5  # standard error given to answers in the span of the units, over the largest; guess
+
+
+@dataclass(frozen=True)
+class NearFieldPolicy:
+    """Derivatives near the centre."""
+
+    bent: float = 0.25  # share of a difference that is not linear in the distance: arguments of about one; guess
+    first_share: float = 0.25  # guess
+    most_halvings: int = 20  # guess
+    first_step: float = 1e-7  # of the inputs' size: halfway between truncation and rounding, in digits; guess
+    second_step: float = 1e-4  # guess
+    negligible: float = 3e-6  # singular value over the largest; guess
+    least_gradients: int = 3  # guess
+    sure_of_line: int = 2  # gradients more where their differences span less; box 5 k32d100
+    inner: float = 0.5  # of the gradients' distances, for second derivatives: units bend there; guess
+
+
+INSIDE = InsidePolicy()
+NEAR_FIELD = NearFieldPolicy()

@@ -1,0 +1,206 @@
+"""One half circle from samples to steps, and the sigmoid that a step shows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...arguments import Floats
+from ...errors import NotIdentifiable
+from ..ledger import EPS, Ledger
+from ..odd_form import Link, with_plateaus
+from .arc_scan import Jump, Samples, Scan, Step, scan_steps
+from .odd_network import Net, Shadow, shadow_on
+from .plane_frame import PlaneFrame
+from .settings import CIRCLE, FAMILY, digits_of
+
+
+class Discontinuous(NotIdentifiable):
+    """The function jumps between two inputs that are as near as rounding allows."""
+
+
+class Incomplete(NotIdentifiable):
+    """Units were found, but they do not explain all answers; others may have cancelled wherever it was looked."""
+
+
+@dataclass(frozen=True)
+class Slope:
+    """Samples from one plateau (first) to the next (last).
+
+    Attributes
+    ----------
+    angles, values : (n,) arrays
+        Sorted by angle.
+    """
+
+    angles: Floats
+    values: Floats
+
+
+def family_misfits(slope: Slope) -> dict[str, float]:
+    """Return for each family how far one unit of it misses the samples, over the step's height; inf if it cannot."""
+    half = 0.5 * (slope.values[-1] - slope.values[0])
+    if half == 0:
+        return {link.odd.name: np.inf for link in with_plateaus()}
+    ratios = (slope.values[1:-1] - slope.values[0]) / half - 1
+    return {link.odd.name: _misfit(link, slope.angles[1:-1], ratios) for link in with_plateaus()}
+
+
+def _misfit(link: Link, angles: Floats, ratios: Floats) -> float:
+    arguments = link.invert(ratios)
+    good = np.abs(arguments) < link.usable
+    if good.sum() < 4:
+        return np.inf
+    weights = link.odd.derivative(arguments[good])
+    middle, width = angles[good].mean(), np.ptp(angles[good])
+    rate, constant = np.polyfit((angles[good] - middle) / width, arguments[good], 1, w=weights)
+    fitted = link.odd.value(rate * (angles - middle) / width + constant)
+    return float(np.abs(fitted - ratios).max())
+
+
+def likely_family(slopes: tuple[Slope, ...]) -> str | None:
+    """Return the family that fits one of the slopes, if any does."""
+    best, name = FAMILY.fits, None
+    for slope in slopes:
+        for family, misfit in family_misfits(slope).items():
+            if misfit < best:
+                best, name = misfit, family
+    return name
+
+
+@dataclass(frozen=True)
+class CircleScan:
+    """All steps seen in a plane.
+
+    Attributes
+    ----------
+    frame : PlaneFrame
+    steps : tuple of Step
+    unresolved : (m, 2) array
+        Angles that bound what could not be understood.
+    jumps : tuple of Jump
+        What has no slope.
+    slopes : tuple of Slope
+        The samples of what could not be understood on the half circle itself.
+    angles, values : (n,) arrays
+        All samples of the half circle itself.
+    """
+
+    frame: PlaneFrame
+    radius: float
+    steps: tuple[Step, ...]
+    unresolved: Floats
+    jumps: tuple[Jump, ...]
+    slopes: tuple[Slope, ...]
+    angles: Floats
+    values: Floats
+
+
+def scan_circle(
+    ledger: Ledger, frame: PlaneFrame, radius: float, known: Net, angles: Floats, answers: Floats, n_intervals: int
+) -> CircleScan:
+    """Find the steps of (oracle - known units) on a half circle.
+
+    Parameters
+    ----------
+    angles, answers : (n,) arrays
+        Angles at which the answer is known without asking because the ray is flat there; 0 and pi among them.
+    n_intervals : int
+        To begin with; steps that cancel within one are overlooked.
+    """
+
+    shadow = shadow_on(frame, known)
+
+    def ask_at(arc_radius: float, new: Floats, n_steps: int) -> Samples:
+        ledger.n_units = known.k + n_steps
+        asked = ledger.ask_numbered(frame.on_circle(arc_radius, new), "scan")
+        values, slack = _unexplained(ledger, shadow, arc_radius, new, asked.answers)
+        none = np.zeros(len(new), dtype=bool)
+        return Samples(new, values, slack, none, none, asked.rows)
+
+    free = _free_samples(angles, *_unexplained(ledger, shadow, radius, angles, answers))
+    grid = np.arange(1, n_intervals) * np.pi / n_intervals
+    grid = grid[np.abs(grid[:, None] - angles).min(axis=1) > 1e-9]
+
+    def on_arc(arc_radius: float, n_before: int) -> Callable[[Floats, int], Samples]:
+        return lambda new, n_steps: ask_at(arc_radius, new, n_before + n_steps)
+
+    first = free.extended(ask_at(radius, grid, 0))
+    scan = scan_steps(on_arc(radius, 0), first, radius, known.link)
+    steps, jumps, level = list(scan.steps), scan.jumps, scan
+    for zoom in range(CIRCLE.most_zooms):
+        if not len(level.unresolved) or level.jumps or (zoom and not steps):
+            break
+        if not steps and likely_family(_slopes(scan)):  # single units, but of another family
+            break
+        further = CIRCLE.zoom * level.radius
+        first = _arcs(level).extended(ask_at(further, _likely_centers(level), len(steps)))
+        level = scan_steps(on_arc(further, len(steps)), first, further, known.link)
+        steps, jumps = steps + list(level.steps), jumps + level.jumps
+    lost = level.samples.angles[level.unresolved].reshape(-1, 2)
+    steps.sort(key=lambda step: step.center)
+    return CircleScan(frame, radius, tuple(steps), lost, jumps, _slopes(scan), scan.samples.angles, scan.samples.values)
+
+
+def _unexplained(
+    ledger: Ledger, shadow: Shadow, radius: float, angles: Floats, answers: Floats
+) -> tuple[Floats, Floats]:
+    """Return what known units leave of the answers on a circle, (n,), and how much of that says nothing, (n,)."""
+    arguments = shadow.arguments(radius, angles)
+    slack = tolerances(ledger, shadow.known, np.full(len(angles), radius), arguments, answers)
+    return answers - shadow.predict(radius, angles, arguments), slack
+
+
+def tolerances(ledger: Ledger, known: Net, lengths: Floats, arguments: Floats, answers: Floats) -> Floats:
+    """Return what known units and rounding may leave of the answers at points of these lengths, (n,), where known
+    units have these arguments, (n, k).
+
+    Known units are known to about nine digits, which shows where they are active; beside a linear term also
+    elsewhere, by what rounding did to the furthest rows from which they were read.
+    """
+    size, share = lengths[:, None] * np.linalg.norm(known.a, axis=1), digits_of(ledger.resolution).known
+    if ledger.resolution > EPS:  # so few digits that a unit may be active where it is thought to be flat
+        size = size * (1 + 2 * ledger.tolerance(0.0) / (share * np.abs(known.u)))
+        arguments = np.maximum(np.abs(arguments) - share * size, 0.0)
+    active = np.abs(known.u) * known.link.odd.derivative(arguments)
+    reach = lengths
+    if ledger.linear is not None and known.k:
+        read_from = np.concatenate([probe.rows for probe in known.probes if probe is not None])
+        reach = np.maximum(lengths, np.linalg.norm(ledger.X[read_from], axis=1).max(initial=0.0))
+    return np.asarray(ledger.tolerance(reach) + 2 * ledger.own(answers) + share * (active * size).sum(axis=1))
+
+
+def _free_samples(angles: Floats, values: Floats, slack: Floats) -> Samples:
+    n = len(angles)
+    return Samples(
+        angles, values, slack, np.ones(n, dtype=bool), np.zeros(n, dtype=bool), np.full(n, -1, dtype=np.intp)
+    )
+
+
+def _arcs(scan: Scan) -> Samples:
+    """Return the bounds of the unresolved arcs: plateaus there are plateaus further out."""
+    bounds: NDArray[np.intp] = scan.unresolved.ravel()
+    free = _free_samples(scan.samples.angles[bounds], scan.samples.values[bounds], scan.samples.tolerances[bounds])
+    ends = np.arange(len(bounds)) % 2 == 1
+    return Samples(free.angles, free.values, free.tolerances, free.plateau, ends, free.rows)
+
+
+def _slopes(scan: Scan) -> tuple[Slope, ...]:
+    """Return the samples of each unresolved arc."""
+    order = np.argsort(scan.samples.angles, kind="stable")
+    angles, values = scan.samples.angles[order], scan.samples.values[order]
+    bounds = scan.samples.angles[scan.unresolved].reshape(-1, 2)
+    inside = [(angles >= low) & (angles <= high) for low, high in bounds]
+    return tuple(Slope(angles[mask], values[mask]) for mask in inside)
+
+
+def _likely_centers(scan: Scan) -> Floats:
+    """Return the middle of the biggest jump of each unresolved arc."""
+    found = []
+    for slope in _slopes(scan):
+        at = int(np.argmax(np.abs(np.diff(slope.values))))
+        found.append(0.5 * (slope.angles[at] + slope.angles[at + 1]))
+    return np.array(found)

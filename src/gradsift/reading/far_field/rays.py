@@ -1,0 +1,270 @@
+"""How large a network is: the radius beyond which nothing changes along a ray, and a linear term beside the units."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ...arguments import Floats
+from ...errors import NotIdentifiable
+from ...geometry import orthonormal_rows
+from ..ledger import FAR, NEAR, Ledger
+from ..odd_form import Link, with_algebraic_tails
+from ..question import ALGEBRAIC, EVERY_DEPTH, GROWING_KINDS, Narrowing, all_but, names_of
+from .plane_frame import frame_through
+from .settings import RAYS
+
+_RADII = FAR / np.array([1.0, 8.0, 64.0])
+_SIDEWAYS = FAR / 64  # crosses few hyperplanes, and crossing one adds 1e-10 of its weight to the term's coordinate
+_GAP = _RADII[0] - _RADII[1]
+_SAME_SLOPE = 1e-6
+_IDLE = 1e-12  # of the largest step: a ray on which all units that grow are idle
+
+
+def linear_term(ledger: Ledger, directions: Floats, far: Floats, near: Floats) -> Floats | None:
+    """Return the linear term, shape (d,), of a function that grows along two rays; None if it does not grow linearly.
+
+    Parameters
+    ----------
+    directions : (2, d) array
+        Orthonormal.
+    far, near : (2,) arrays
+        Answers at the distance FAR along them, and at a usual one.
+
+    Raises
+    ------
+    NotIdentifiable
+        The slopes in opposite directions differ, as those of ReLU units do.
+
+    Notes
+    -----
+    d + 4 queries, two where slopes differ. Two answers on one ray give the slope along it up to rounding, however
+    large the sigmoids are.
+    """
+    # On the ray that grows most, two answers tell linear growth, and whether it is the same to the opposite side.
+    first = int(np.argmax(np.abs(far - near)))
+    way, rise = directions[first], float(far[first] - near[first])
+    eighth, opposite = ledger.ask(np.stack([_RADII[1] * way, -_RADII[0] * way]), "linear")
+    growth = float(far[first] - eighth) / _GAP
+    back = float(near[first] - opposite) / _RADII[0]
+    same = _SAME_SLOPE * abs(growth) + 8 * float(np.abs(near).max()) / _RADII[0]  # sigmoids differ, too
+    if abs(8 * growth * _GAP - 7 * rise) < 0.05 * abs(7 * rise) and abs(back - growth) > same:
+        raise NotIdentifiable(
+            f"Along a line the function grows linearly, by {growth:.6g} per unit length in one direction and by "
+            f"{-back:.6g} in the opposite one ({ledger.n_queries} queries): ReLU or similar units; use "
+            "activation='auto'.",
+            rules_out=Narrowing(all_but(names_of(*GROWING_KINDS))),
+        )
+    sixtyfourths = ledger.ask(_RADII[2] * directions, "linear")
+    other = ledger.ask(_RADII[1] * directions[1 - first][None], "linear")[0]
+    ledger.ask(-_RADII[1] * way[None], "linear")  # one more equation of the term
+    eighths = np.array([eighth, other] if first == 0 else [other, eighth])
+    steps = np.stack([far - eighths, eighths - sixtyfourths])  # (2, directions)
+    if not (np.abs(steps[0] - 8 * steps[1]) < 0.4 * np.abs(steps[1]) + _IDLE * np.abs(steps).max()).all():
+        return None
+    slopes = steps[0] / _GAP
+    frame = frame_through(*directions)
+    across = frame.across(np.arange(ledger.n_features - 2))
+    beside = ledger.ask(FAR * directions[0] + _SIDEWAYS * across, "linear")
+    coordinates = np.concatenate([slopes, (beside - far[0]) / _SIDEWAYS])
+    return np.asarray(frame.from_coordinates(coordinates[None])[0])
+
+
+@dataclass(frozen=True)
+class Rays:
+    """Two orthonormal directions and the plateaus at their ends.
+
+    Attributes
+    ----------
+    first, second : (d,) arrays
+        `first` has the smaller scale.
+    scale, second_scale : float
+        Radius beyond which the ray is flat.
+    plateaus : (3,) array
+        Values far out along first, second and -first, without the linear term if there is one.
+    """
+
+    first: Floats
+    second: Floats
+    scale: float
+    second_scale: float
+    plateaus: Floats
+
+    @property
+    def intercept(self) -> float:
+        """Far out along a line every odd unit takes opposite values, so that only the constant is left."""
+        return 0.5 * float(self.plateaus[0] + self.plateaus[2])
+
+
+@dataclass
+class _Ray:
+    """One ray while it is being asked: upwards from radius 1 until it is flat, or downwards until it is not."""
+
+    direction: Floats
+    far: float
+    radii: list[float] = field(default_factory=list)
+    values: list[float] = field(default_factory=list)
+    changed: list[bool] = field(default_factory=list)
+
+    @property
+    def next_radius(self) -> float | None:
+        if not self.radii:
+            return 1.0
+        if len(self.radii) > RAYS.most or self.changed[-1] != self.changed[0]:
+            return None
+        return self.radii[-1] * (RAYS.factor if self.changed[0] else 1 / RAYS.factor)
+
+    @property
+    def settles(self) -> bool:
+        return not all(self.changed)
+
+    @property
+    def grows(self) -> bool:
+        """Whether a linear term would explain the end of the ray."""
+        if len(self.radii) > 3:
+            return not self.settles and bool(np.all(np.abs(self.ratios() - RAYS.factor) < 0.05 * RAYS.factor))
+        near = np.array(self.values)
+        return len(near) == 3 and all(self.changed) and bool(np.abs(self.far - near[-1]) > RAYS.escapes * np.ptp(near))
+
+    def ratios(self) -> Floats:
+        """Return the ratios of the last differences."""
+        steps = np.abs(np.diff(self.values[-4:]))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray(steps[1:] / steps[:-1])
+
+    def take(self, radius: float, value: float, tolerance: float) -> None:
+        self.radii.append(radius)
+        self.values.append(value)
+        self.changed.append(abs(value - self.far) > tolerance)
+
+    def scale(self, largest: float, link: Link) -> float:
+        """Return the radius from which the ray is flat; inf if it never changed."""
+        if not any(self.changed):
+            return np.inf
+        last = max(range(len(self.radii)), key=lambda i: self.radii[i] if self.changed[i] else 0.0)
+        # The size of the last change tells how close to saturation the slowest unit was.
+        size = float(np.clip(abs(self.values[last] - self.far) / max(largest, 1e-300), 1e-16, 0.5))
+        argument = np.clip(link.invert(np.array([1 - size]))[0], link.flat / RAYS.factor, link.flat)
+        return float(self.radii[last] * link.flat / argument)
+
+
+def cast_rays(ledger: Ledger, link: Link, rng: np.random.Generator) -> Rays:
+    """Ask far out and at growing radii along two random directions; about 10 queries, d + 7 more for a linear term,
+    which the ledger knows then.
+
+    Raises
+    ------
+    NotIdentifiable
+        Nothing changes anywhere, or the function does not settle far out.
+    """
+    directions = orthonormal_rows(2, ledger.n_features, rng)
+    ledger.note_ways(directions)
+    rays = _cast(ledger, directions)
+    if ledger.linear is None and any(ray.grows for ray in rays):
+        linear = linear_term(
+            ledger, directions, np.array([ray.far for ray in rays]), np.array([ray.values[-1] for ray in rays])
+        )
+        if linear is not None:
+            ledger.expect_linear_term(linear)
+            rays = _without_linear_term(ledger, rays, linear)
+        _extend(ledger, rays)
+    if not any(any(ray.changed) for ray in rays):
+        # Nothing on this side: a hyperplane at any distance crosses either a ray or its opposite.
+        rays = _cast(ledger, -directions)
+        if any(ray.grows for ray in rays):
+            raise _one_sided(ledger.n_queries)
+    for ray in rays:
+        if not ray.settles:
+            raise _refusal(ray, ledger.n_queries)
+    rays.sort(key=lambda ray: ray.scale(ledger.largest, link))
+    first, second = rays
+    if not any(first.changed):
+        beside = "constant" if ledger.linear is None else "constant but for a linear term"
+        raise NotIdentifiable(
+            f"All {ledger.n_queries} answers along two lines agree: the function looks {beside}, so there is no unit "
+            "to find."
+        )
+    back = _ask(ledger, -ledger.far * first.direction[None])
+    if abs(back[0] - first.far) > RAYS.escapes * np.ptp([first.far, second.far, *first.values, *second.values]):
+        halfway = _ask(ledger, -ledger.far / RAYS.factor * first.direction[None])
+        if abs(back[0] - RAYS.factor * halfway[0]) < 0.05 * abs(back[0]):
+            raise _one_sided(ledger.n_queries)
+    return Rays(
+        first.direction, second.direction, first.scale(ledger.largest, link), second.scale(ledger.largest, link),
+        np.array([first.far, second.far, back[0]]),
+    )  # fmt: skip
+
+
+def _ask(ledger: Ledger, rows: Floats) -> Floats:
+    """Return the answers without the linear term."""
+    answers = ledger.ask(rows, "rays")
+    return answers if ledger.linear is None else answers - rows @ ledger.linear
+
+
+def _cast(ledger: Ledger, directions: Floats) -> list[_Ray]:
+    rays = [_Ray(v, float(y)) for v, y in zip(directions, _ask(ledger, ledger.far * directions))]
+    for _ in range(3):
+        _extend_once(ledger, rays)
+    if not any(ray.grows for ray in rays):
+        _extend(ledger, rays)
+    return rays
+
+
+def _extend(ledger: Ledger, rays: list[_Ray]) -> None:
+    while _extend_once(ledger, rays):
+        pass
+
+
+def _extend_once(ledger: Ledger, rays: list[_Ray]) -> bool:
+    """Ask each ray at its next radius; False if none has one."""
+    wanted = [(ray, r) for ray in rays if (r := ray.next_radius) is not None]
+    if not wanted:
+        return False
+    answers = _ask(ledger, np.array([radius * ray.direction for ray, radius in wanted]))
+    for (ray, radius), answer in zip(wanted, answers):
+        ray.take(radius, float(answer), ledger.tolerance(ledger.far))
+    return True
+
+
+def _without_linear_term(ledger: Ledger, rays: list[_Ray], linear: Floats) -> list[_Ray]:
+    """Return the rays as they look without the linear term, which the ledger expects already."""
+    directions = np.array([ray.direction for ray in rays])
+    found = [_Ray(v, float(y)) for v, y in zip(directions, _ask(ledger, ledger.far * directions))]
+    for ray, old, slope in zip(found, rays, directions @ linear):
+        for radius, value in zip(old.radii, old.values):
+            if radius <= NEAR:
+                ray.take(radius, value - slope * radius, ledger.tolerance(ledger.far))
+    return found
+
+
+def _one_sided(n_queries: int) -> NotIdentifiable:
+    return NotIdentifiable(
+        f"Along a line the function is constant in one direction and grows linearly in the opposite one ({n_queries} "
+        "queries): ReLU or similar units; use activation='auto'.",
+        rules_out=Narrowing(all_but(names_of(*GROWING_KINDS))),
+    )
+
+
+def _refusal(ray: _Ray, n_queries: int) -> NotIdentifiable:
+    """Name the growth along a ray by the ratio of its last differences."""
+    ratios = ray.ratios()
+    values = ", ".join(f"{value:.6g}" for value in ray.values[-4:])
+    evidence = f"({n_queries} queries; the last answers at radii growing by {RAYS.factor:g} are {values})"
+    if np.all(np.abs(ratios * RAYS.factor - 1) < 0.05):
+        names = " or ".join(f"'{link.activation.name}'" for link in with_algebraic_tails())
+        return NotIdentifiable(
+            f"Along a ray the function approaches its limit like one over the radius {evidence}: units with algebraic "
+            f"tails; try activation={names}.",
+            rules_out=Narrowing(all_but(names_of(ALGEBRAIC)), EVERY_DEPTH - {1}),
+        )
+    if np.isfinite(ratios).all() and ratios.min() > 1 and np.ptp(ratios) < 0.05 * ratios.max():
+        power = float(np.log(ratios[-1]) / np.log(RAYS.factor))
+        return NotIdentifiable(
+            f"Along a ray the function grows like the radius to the power {power:.3g} {evidence}, which no sum of "
+            "sigmoids beside a linear term does."
+        )
+    return NotIdentifiable(
+        f"Along a ray the function settles neither to a constant nor to a line {evidence}: it is not a sum of "
+        "sigmoids, or its answers are noisy."
+    )

@@ -1,0 +1,303 @@
+"""The gradients of all cells along the path; narrow cells are measured again at their widest place."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import linprog
+
+from ...arguments import Floats
+from ..ledger import Ledger
+from .answer_precision import EXACT_ANSWERS, Grain
+from .cells import Base, Crossing, crossed_once, flats_of, margins
+from .path import Path
+from .segments import PathFailed
+from .settings import CELL, FAR_FIT, GRAIN, ROOMIER
+from .shape import Shape
+
+
+class BehindThePath(PathFailed):
+    """The kinks on a path do not foretell the function behind it: a unit was missed, or there are more layers."""
+
+
+@dataclass(frozen=True)
+class CellGradients:
+    """Gradients in the coordinates of the path's frame.
+
+    Attributes
+    ----------
+    values : (cells, d) array
+    along, aside : (cells,) arrays
+        Standard errors in the plane, along the leg and across it.
+    across : (cells, d - 2) array
+        Standard errors across the plane.
+    """
+
+    values: Floats
+    along: Floats
+    aside: Floats
+    across: Floats
+
+    @property
+    def sizes(self) -> Floats:
+        """Error of each gradient as a vector, the direction aside left out: far kinks settle it; (cells,)."""
+        return np.asarray(np.hypot(self.along, np.linalg.norm(self.across, axis=1)))
+
+    def replaced(self, cell: int, values: Floats, errors: Floats) -> CellGradients:
+        """Return the gradients with another one for a cell; values and errors are (d,)."""
+        rows = np.arange(len(self.along)) == cell
+        plane = float(np.linalg.norm(errors[:2]))
+        return CellGradients(
+            np.where(rows[:, None], values, self.values),
+            np.where(rows, plane, self.along),
+            np.where(rows, plane, self.aside),
+            np.where(rows[:, None], errors[2:], self.across),
+        )
+
+
+def measure_gradients(
+    ledger: Ledger,
+    path: Path,
+    bases: list[Base],
+    crossings: list[Crossing],
+    shape: Shape,
+    sigma: float,
+    grain: Grain = EXACT_ANSWERS,
+    *,
+    behind: bool = True,
+) -> CellGradients:
+    """Measure the gradient of every cell; d - 1 queries each, one less in the corner's cell.
+
+    A step that leaves its cell would read the neighbour's gradient. The jumps themselves tell: a step h along
+    direction i changes the argument of unit l by ``jumps[l, i] h``, and a step that did cross reads a jump whose
+    change is just the margin. Such steps are repeated, shorter.
+
+    Parameters
+    ----------
+    behind : bool
+        Foretell the function behind the path, too, which shows whether it crosses all units.
+    """
+    return _Measuring(ledger, path, bases, crossings, shape, sigma).run(grain, behind)
+
+
+class _Measuring:
+    def __init__(
+        self, ledger: Ledger, path: Path, bases: list[Base], crossings: list[Crossing], shape: Shape, sigma: float
+    ) -> None:
+        self.ledger, self.path, self.bases, self.crossings, self.sigma = ledger, path, bases, crossings, sigma
+        n, d = len(bases), ledger.n_features
+        self.flats = flats_of(crossings, shape, sigma)
+        self.along = np.array([base.slope for base in bases])
+        self.aside = np.zeros(n)
+        self.across = np.zeros((n, d - 2))
+        self.steps = np.full((n, d - 1), np.inf)  # aside first, then across
+        self.values = np.array([base.value for base in bases])
+        self.places = np.array([base.place for base in bases])
+
+    def run(self, grain: Grain, behind: bool) -> CellGradients:
+        rooms = np.array([base.room for base in self.bases])
+        if (rooms <= 0).any():
+            raise PathFailed("two kinks lie within each other's transition")
+        self._measure_aside(min(CELL.first_step[0], CELL.first_step[1] / max(1, len(self.crossings))) * rooms)
+        if behind:
+            self._check_other_half(grain)
+        self._measure_first_again()
+        d = self.across.shape[1]
+        lengths = np.linalg.norm(self._normals(), axis=1) / np.sqrt(2)
+        typical = np.maximum(lengths, np.median(lengths)) if len(lengths) else lengths
+        order = np.arange(d)
+        self._measure_across(order[: CELL.first_batch], typical, CELL.shares[0])
+        if d > CELL.first_batch:
+            jumps = np.diff(self.across[:, : CELL.first_batch], axis=0)
+            seen = np.concatenate([jumps, self._normals()], axis=1)
+            self._measure_across(order[CELL.first_batch :], np.sqrt((seen**2).mean(axis=1)), CELL.shares[1])
+        return self._gradients()
+
+    def _normals(self) -> Floats:
+        """Return the jumps within the plane, (k, 2), in its coordinates."""
+        planar = self._planar()
+        return np.asarray(np.diff(planar, axis=0))
+
+    def _planar(self) -> Floats:
+        ways = np.array([base.leg.way for base in self.bases])
+        asides = np.array([base.leg.aside for base in self.bases])
+        return np.asarray(self.along[:, None] * ways + self.aside[:, None] * asides)
+
+    def _margins(self) -> Floats:
+        return margins(self.places, self._normals(), self.crossings, self.flats)
+
+    def _measure_aside(self, steps: Floats) -> None:
+        todo = np.array([base.aside is None for base in self.bases])
+        for number, base in enumerate(self.bases):
+            if base.aside is not None:
+                self.aside[number] = base.aside
+        for _ in range(CELL.most_repeats):
+            cells = np.flatnonzero(todo)
+            if len(cells):
+                ways = np.array([self.bases[i].leg.aside for i in cells])
+                points = (self.places[cells] + steps[cells, None] * ways) @ self.path.frame.plane
+                answers = self.ledger.ask(points, "gradients")
+                self.aside[cells] = (answers - self.values[cells]) / steps[cells]
+                self.steps[cells, 0] = steps[cells]
+            if not len(self.crossings):
+                return
+            asides = np.array([base.leg.aside for base in self.bases])
+            change = np.abs(asides @ self._normals().T) * np.where(np.isfinite(self.steps[:, :1]), steps[:, None], 0.0)
+            todo = (change > CELL.safe * self._margins()).any(axis=1) & np.isfinite(self.steps[:, 0])
+            if not todo.any():
+                return
+            steps = np.where(todo, steps / CELL.smaller, steps)
+        raise PathFailed("no step across the path stays within its cell")
+
+    def _check_other_half(self, grain: Grain) -> None:
+        """Foretell the function in the plane behind the path; with more layers it is another one."""
+        places = -self.path.radius * np.array([CELL.behind])
+        answers = self.ledger.ask(places @ self.path.frame.plane, "gradients")
+        planar, normals = self._planar(), self._normals()
+        met = np.array([crossing.place for crossing in self.crossings]).reshape(-1, 2)
+        signs = np.sign([crossing.weight for crossing in self.crossings])
+        heights = places @ normals.T - (normals * met).sum(axis=1)  # (points, k)
+        twice, other = CELL.crossed_twice, GRAIN.behind_in_noise if grain.sd else CELL.other
+        if grain.single:
+            twice, other = GRAIN.crossed_twice, GRAIN.behind
+        once = crossed_once(normals, twice * np.linalg.norm(normals, axis=1))
+        active = np.where((heights * signs > 0) & once, heights, 0.0).sum(axis=1)
+        foretold = self.values[0] + (places - self.places[0]) @ planar[0] + active
+        if np.abs(answers - foretold).max() > other * np.abs(self.values).max():
+            raise BehindThePath("the function behind the path is not as foretold")
+
+    def _measure_first_again(self) -> None:
+        """Measure the first cell's slope aside with the longest step that its margins allow: it is the linear term."""
+        if not len(self.crossings) or not np.isfinite(self.steps[0, 0]):
+            return
+        if self.sigma / self.steps[0, 0] < CELL.first_precise * np.median(np.linalg.norm(self._normals(), axis=1)):
+            return
+        way = self.bases[0].leg.aside
+        with np.errstate(divide="ignore"):
+            longest = (0.5 * self._margins()[0] / np.abs(self._normals() @ way)).min(initial=self.path.radius)
+        if longest < 4 * self.steps[0, 0]:
+            return
+        answer = self.ledger.ask(((self.places[0] + longest * way) @ self.path.frame.plane)[None], "gradients")
+        self.aside[0], self.steps[0, 0] = (answer[0] - self.values[0]) / longest, longest
+
+    def _measure_across(self, directions: NDArray[np.intp], typical: Floats, share: float) -> None:
+        """Measure along some of the directions orthogonal to the plane."""
+        if not len(directions):
+            return
+        room = self._margins()  # (cells, k)
+        if len(self.crossings) and (room <= 0).any():
+            raise PathFailed("two kinks lie within each other's transition")
+        with np.errstate(divide="ignore"):
+            longest = (room / (share * np.maximum(typical, 1e-300))).min(axis=1, initial=self.path.radius)
+        steps = np.repeat(longest[:, None], len(directions), axis=1)  # (cells, n)
+        todo = np.ones(steps.shape, dtype=np.bool_)
+        for _ in range(CELL.most_repeats):
+            self._ask_across(directions, steps, todo)
+            jumps = np.abs(np.diff(self.across[:, directions], axis=0))  # (k, n)
+            todo = np.stack(
+                [(jumps * h > CELL.safe * r[:, None]).any(axis=0) for h, r in zip(steps, room)]
+            ) if len(jumps) else np.zeros_like(todo)  # fmt: skip
+            if not todo.any():
+                self.steps[:, 1 + directions] = steps
+                return
+            steps = np.where(todo, steps / CELL.smaller, steps)
+        raise PathFailed("no step across the plane stays within its cell")
+
+    def _ask_across(self, directions: NDArray[np.intp], steps: Floats, todo: NDArray[np.bool_]) -> None:
+        cells, numbers = np.nonzero(todo)
+
+        def rows_of(part: slice) -> Floats:
+            stand = self.places[cells[part]] @ self.path.frame.plane
+            return np.asarray(
+                stand + steps[cells[part], numbers[part], None] * self.path.frame.across(directions[numbers[part]])
+            )
+
+        answers = self.ledger.ask_blocks(len(cells), rows_of, "gradients")
+        self.across[cells, directions[numbers]] = (answers - self.values[cells]) / steps[cells, numbers]
+
+    def _gradients(self) -> CellGradients:
+        values = np.concatenate([self._planar(), self.across], axis=1)
+        along = self.sigma * np.array([base.slope_error for base in self.bases])
+        one_step = self.sigma * np.hypot(1.0, [base.value_error for base in self.bases])
+        measured = np.isfinite(self.steps[:, 0])
+        aside = np.where(measured, one_step / self.steps[:, 0], 2 * along)
+        return CellGradients(values, along, aside, one_step[:, None] / self.steps[:, 1:])
+
+
+@dataclass(frozen=True)
+class _Sides:
+    """Every hyperplane as a constraint on a cell: ``signs * (<jumps, x> + q) >= flats`` where it is straight."""
+
+    jumps: Floats
+    q: Floats
+    flats: Floats
+    along: Floats  # +1 or -1: sign of the argument's growth along the path
+
+
+def measure_again(
+    ledger: Ledger,
+    path: Path,
+    gradients: CellGradients,
+    crossings: list[Crossing],
+    shape: Shape,
+    sigma: float,
+    grain: Grain = EXACT_ANSWERS,
+) -> CellGradients:
+    """Return the gradients, those of narrow cells from the roomiest point of the cell; d + 1 queries for each.
+
+    The point comes from a linear programme in d + 1 variables: the largest distance to all hyperplanes, in units of
+    the step that crosses them. It must lie no further out than the path.
+    """
+    jumps = np.diff(gradients.values, axis=0)
+    lengths = np.linalg.norm(jumps, axis=1)
+    beside = np.minimum(np.append(lengths, np.inf), np.insert(lengths, 0, np.inf))
+    errors = gradients.sizes
+    precise, most = (ROOMIER.precise, ROOMIER.most) if grain is EXACT_ANSWERS else (GRAIN.precise, 1.0)
+    if grain.single and gradients.values.size + len(errors) <= FAR_FIT.most:
+        precise = GRAIN.precise_enough
+    narrow = np.flatnonzero(errors > precise * beside)
+    if not len(narrow) or len(narrow) > max(2, most * len(errors)):
+        return gradients
+    places = np.array([crossing.place for crossing in crossings])
+    weights = np.array([crossing.weight for crossing in crossings])
+    q = -(jumps[:, :2] * places).sum(axis=1)
+    sides = _Sides(jumps, q, flats_of(crossings, shape, sigma), np.sign(weights))
+    for cell in narrow[np.argsort(-errors[narrow])]:
+        gradients = _look_again(ledger, path, gradients, sides, int(cell), sigma)
+    return gradients
+
+
+def _look_again(
+    ledger: Ledger, path: Path, gradients: CellGradients, sides: _Sides, cell: int, sigma: float
+) -> CellGradients:
+    d = ledger.n_features
+    signs = np.where(np.arange(len(sides.q)) < cell, sides.along, -sides.along)
+    stand = _roomiest(sides, signs, path.radius, d)
+    if stand is None:
+        return gradients
+    margins = signs * (sides.jumps @ stand + sides.q) - sides.flats
+    if (margins <= 0).any():
+        return gradients
+    with np.errstate(divide="ignore"):
+        steps = np.minimum((ROOMIER.safe * margins[:, None] / np.abs(sides.jumps)).min(axis=0), path.radius)  # (d,)
+    errors = 1.5 * sigma / steps
+    if np.linalg.norm(errors) > ROOMIER.hardly_better * gradients.sizes[cell]:
+        return gradients
+    rows = np.concatenate([stand[None], stand + np.diag(steps)])
+    answers = ledger.ask_blocks(d + 1, lambda part: path.frame.from_coordinates(rows[part]), "roomier")
+    return gradients.replaced(cell, (answers[1:] - answers[0]) / steps, errors)
+
+
+def _roomiest(sides: _Sides, signs: Floats, radius: float, d: int) -> Floats | None:
+    """Return the point of a cell, in the frame's coordinates, that is furthest from all hyperplanes; (d,)."""
+    typical = np.linalg.norm(sides.jumps, axis=1) / np.sqrt(d)
+    # Unknowns: the point over the radius, and the distance.
+    matrix = np.concatenate([-signs[:, None] * sides.jumps * radius, typical[:, None] * radius], axis=1)
+    limits = signs * sides.q - sides.flats
+    box = [(-1 / np.sqrt(d), 1 / np.sqrt(d))] * d
+    scale = np.abs(matrix).max(axis=1)
+    goal = np.append(np.zeros(d), -1.0)
+    best = linprog(goal, matrix / scale[:, None], limits / scale, bounds=[*box, (0.0, None)], method="highs")
+    return None if best.x is None else np.asarray(best.x[:d] * radius)

@@ -1,0 +1,167 @@
+"""The cells that a path passes through: where to stand in each, and how far the kinks are from there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...arguments import Floats
+from .path import Leg
+from .segments import SettledLeg
+from .shape import Shape
+
+
+@dataclass(frozen=True)
+class Base:
+    """Where the gradient of a cell is measured.
+
+    Attributes
+    ----------
+    place : (2,) array
+        In the plane's coordinates.
+    value, value_error : float
+        Of the function there; errors are in rounding errors of one answer.
+    slope, slope_error : float
+        Along the leg.
+    aside : float or None
+        Slope in the plane across the leg, where it is known: in the cell of the corner, which has two legs.
+    room : float
+        Distance to the nearest transition along the leg.
+    """
+
+    leg: Leg
+    place: Floats
+    value: float
+    value_error: float
+    slope: float
+    slope_error: float
+    aside: float | None
+    room: float
+
+
+@dataclass(frozen=True)
+class Crossing:
+    """Where a unit's hyperplane meets the path.
+
+    Attributes
+    ----------
+    place : (2,) array
+        In the plane's coordinates.
+    change : float
+        Of the slope along the leg.
+    weight : float
+        Of the unit; the sign of the change where it is sharp.
+    weight_error : float
+    """
+
+    leg: Leg
+    place: Floats
+    change: float
+    weight: float
+    weight_error: float
+    turn: float
+
+
+def crossings_of(legs: tuple[SettledLeg, ...], shape: Shape, sigma: float) -> list[Crossing]:
+    """Return the crossings in the order of the path."""
+    return [
+        Crossing(
+            leg.scan.leg,
+            leg.scan.leg.in_plane(kink.place),
+            kink.change,
+            weight := float(np.sign(kink.change)) if shape.sharp else kink.change / kink.width,
+            abs(weight) * float(error),
+            kink.turn,
+        )
+        for leg in legs
+        for kink, error in zip(leg.kinks, sigma * leg.width_errors())
+    ]
+
+
+class Stretch(NamedTuple):
+    """A straight stretch of a leg between two transitions."""
+
+    start: float
+    end: float
+
+    @property
+    def middle(self) -> float:
+        """Halfway."""
+        return 0.5 * (self.start + self.end)
+
+    @property
+    def half(self) -> float:
+        """Distance from the middle to an end."""
+        return 0.5 * (self.end - self.start)
+
+
+def stretches_of(leg: SettledLeg, shape: Shape, sigma: float) -> list[Stretch]:
+    """Return the straight stretches of a leg, one more than it has kinks."""
+    reach = [shape.blur if shape.sharp else shape.flat(sigma * k.width / abs(k.change)) / k.width for k in leg.kinks]
+    starts = [0.0, *(k.place + r for k, r in zip(leg.kinks, reach))]
+    ends = [*(k.place - r for k, r in zip(leg.kinks, reach)), leg.scan.leg.length]
+    return [Stretch(a, b) for a, b in zip(starts, ends)]
+
+
+def bases_of(legs: tuple[SettledLeg, SettledLeg], shape: Shape, sigma: float) -> list[Base]:
+    """Return a base in the middle of every cell, in the order of the path; the corner's cell has one of both legs."""
+    found: list[list[Base]] = []
+    for leg in legs:
+        line, parts = leg.scan.leg, stretches_of(leg, shape, sigma)
+        values, value_errors = leg.at(shape, np.array([part.middle for part in parts]))
+        numbers = zip(parts, values, value_errors, leg.slopes(), leg.slope_errors())
+        found.append(
+            [
+                Base(line, line.in_plane(part.middle), y, y_error, slope, slope_error, None, part.half)
+                for part, y, y_error, slope, slope_error in numbers
+            ]
+        )
+    first, second = found
+    return [*first[:-1], _at_corner(first[-1], second[0]), *second[1:]]
+
+
+def _at_corner(before: Base, after: Base) -> Base:
+    """Return the roomier of two bases in one cell, with both slopes in the plane, and the worse error of them: the leg
+    with less room may end right behind a kink."""
+    base, other = (before, after) if before.room >= after.room else (after, before)
+    across = base.leg.aside
+    # slope of the other leg = slope * <way, other way> + aside * <across, other way>
+    slanted = float(across @ other.leg.way)
+    aside = (other.slope - base.slope * float(base.leg.way @ other.leg.way)) / slanted
+    return replace(base, aside=float(aside), slope_error=max(base.slope_error, other.slope_error / abs(slanted)))
+
+
+def crossed_once(jumps: Floats, tolerances: Floats) -> NDArray[np.bool_]:
+    """Return which crossings are no second ones of a unit that leaves the path's side again, with the opposite jump."""
+    keep = np.ones(len(jumps), dtype=np.bool_)
+    for later in range(1, len(jumps)):
+        apart = np.linalg.norm(jumps[:later] + jumps[later], axis=1)
+        keep[later] = not (keep[:later] & (apart < tolerances[later])).any()
+    return keep
+
+
+def flats_of(crossings: list[Crossing], shape: Shape, sigma: float) -> Floats:
+    """Return the size of the arguments, times the weight, beyond which each unit is straight; shape (k,)."""
+    if shape.sharp:
+        return shape.blur * np.abs([crossing.change for crossing in crossings])
+    sizes = np.abs([crossing.weight for crossing in crossings])
+    return np.array([shape.flat(sigma / size) * size for size in sizes])
+
+
+def margins(places: Floats, normals: Floats, crossings: list[Crossing], flats: Floats) -> Floats:
+    """Return by how much a unit's argument (times its weight) may change before its transition begins, (cells, k).
+
+    Parameters
+    ----------
+    places : (cells, 2) array
+    normals : (k, 2) array
+        Jumps of the gradient within the plane.
+    flats : (k,) array
+        Size of the arguments, times the weight, beyond which a unit is straight.
+    """
+    met = np.array([crossing.place for crossing in crossings]).reshape(-1, 2)
+    sizes = np.abs(places @ normals.T - (normals * met).sum(axis=1))  # (cells, k)
+    return np.asarray(sizes - flats)

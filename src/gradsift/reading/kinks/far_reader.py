@@ -1,0 +1,427 @@
+"""From a black box of kinked units to its network: reach, path, cells, polish, certificate, retry."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...arguments import Floats, as_generator, at_least
+from ...certificate import BOUND, COARSE_KINKS, KINKED_UNITS
+from ...errors import NotIdentifiable
+from ...model import SigmoidCombination
+from ...oracle import Oracle
+from ..ledger import Ledger
+from ..question import GROWING_KINDS, Narrowing, all_but, attempted, names_of
+from ..result import Identification, Progress
+from .answer_precision import EXACT_ANSWERS, Grain, with_repeats
+from .assemble import Found, assemble
+from .cell_gradients import BehindThePath, measure_again, measure_gradients
+from .cells import bases_of, crossings_of, stretches_of
+from .far_fit import fit_far_out
+from .identify_activation import Sighting, which_activation
+from .kink_certificate import UnitBounds, bounds_of, certify_kinks, far_pair, foretold, near_points
+from .kink_test import Bend, NotThatShape
+from .near_origin import Polished, polish_near_origin
+from .nearly_parallel import blind_on_path, look_for_far_pairs, place_neighbours
+from .other_activations import Rivals, compare_activations, compare_with_rounded
+from .path import LinearReach, find_reach, half_square, odd_part_is_linear
+from .segments import LegScan, PathFailed, SettledLeg, ask_ends, scan_leg, settle_leg
+from .settings import BUMP, GRAIN, LEG, OPENING
+from .shape import Shape, growing_names, shape_of
+from .signs import model_of
+from .widths import doubted_widths, measure_widths
+
+
+@dataclass(frozen=True)
+class _Attempt:
+    polished: Polished
+    chi: float
+    fresh: float
+    n_fresh: int
+    blind: float = 0.0  # degrees
+
+
+def open_kinked(
+    oracle: Oracle,
+    activation: str,
+    rng: Any = None,
+    max_queries: int | None = None,
+    progress: Callable[[Progress], None] | None = None,
+    grain: Grain = EXACT_ANSWERS,
+    earlier: Ledger | None = None,
+) -> Identification:
+    """Find all units of a sum of kinked units by asking for about as many values as it has unknowns.
+
+    Parameters
+    ----------
+    oracle : Oracle
+        With exact answers, or of the grain given.
+    activation : {"relu", "leaky_relu", "softplus", "silu", "gelu", "gelu_tanh", "elu", "mish", "auto"}
+        "auto" tells them apart by one kink, about 50 queries.
+    rng : None, int or Generator
+        Query i depends only on this and on the answers before it.
+    max_queries : int, optional
+    progress : callable, optional
+        Called with a :class:`Progress` after each batch.
+    grain : Grain
+        How coarse the answers are; for coarse ones only "relu" and "leaky_relu".
+    earlier : Ledger, optional
+        Exact answers that are known already.
+
+    Raises
+    ------
+    NotIdentifiable
+        The function is no such sum, or its units cannot be told apart.
+    BudgetSpent
+
+    Notes
+    -----
+    About ``(k + 1) (d - 1) + 5.5 k + 25`` queries for k sharp units in dimension d, 2.3 k more for smooth ones;
+    O(k^2 (k + d)) flops.
+    """
+    if max_queries is not None:
+        at_least("max_queries", max_queries, 1)
+    if oracle.n_features < 3:
+        raise NotIdentifiable(f"Units with kinks are found in three dimensions and more, got {oracle.n_features}.")
+    ledger = Ledger(oracle, max_queries, progress)
+    opening = _Opening(ledger if earlier is None else ledger.after(earlier), activation, as_generator(rng))
+    opening.grain = with_repeats(grain, opening.ledger, opening.rng)
+    if grain is not EXACT_ANSWERS and not (opening.told and opening.shape.even):
+        raise NotIdentifiable(
+            f"Through coarse answers (relative error {grain.relative:.1g}, noise {grain.sd:.2g}) only "
+            f"{', '.join(name for name in growing_names() if shape_of(name).even)} units are found, got "
+            f"activation={activation!r}."
+        )
+    return opening.run()
+
+
+class _Opening:
+    """One identification while it runs."""
+
+    def __init__(self, ledger: Ledger, activation: str, rng: np.random.Generator) -> None:
+        self.ledger, self.rng = ledger, rng
+        self.told = activation != "auto"
+        self.shape = shape_of(activation if self.told else "relu")
+        self.grain = EXACT_ANSWERS
+        self.patience = LEG.patience
+        self.notes: list[str] = []
+        self.reach = 0.0
+        self.seen = ""  # what a kink told about the activation
+        self.n_sharp = 0  # sharp kinks beside those
+        self.smooth: set[str] = set()  # activations that smooth kinks have
+
+    def run(self) -> Identification:
+        reach = self._find_reach()
+        self.reach = reach.radius
+        if not reach.grows:
+            raise NotIdentifiable(
+                f"Far out the function is constant in two opposite directions ({self.ledger.n_queries} queries): it "
+                f"has no {self.shape.name} units, but sigmoids or rules, or its units cancel in pairs; try "
+                "activation='tanh' or 'auto'.",
+                rules_out=Narrowing(names_of(*GROWING_KINDS)),
+            )
+        guessed = None if self.told else self._guess(reach)
+        if guessed is not None:
+            return self._result(self._refined(guessed), 1)
+        if not self.told:
+            self._tell_activation(reach)
+            reach = reach if self.shape.sharp else self._find_reach()
+        if self.grain.sd and not self.shape.sharp:
+            reach = replace(reach, radius=GRAIN.further * reach.radius)
+        last: _Attempt | None = None
+        factors = OPENING.factors * (GRAIN.more_paths if self.grain.single else 1)
+        for number, factor in enumerate(factors):
+            if number == OPENING.look_again and self.grain is EXACT_ANSWERS:
+                reach = self._nearer(reach)
+            radius = factor * self._path_over_reach() * reach.radius
+            radius = max(radius, factor * GRAIN.far * self.grain.sd / max(reach.slope, 1e-300))
+            try:
+                last = self._along_a_path(radius, reach)
+                if max(last.chi, last.fresh) < KINKED_UNITS.residuals:
+                    break
+                self.notes.append(f"path {number + 1}: fresh points are missed by {last.fresh:.3g}")
+            except PathFailed as failure:
+                self._heed(failure, number, reach)
+        if last is None:
+            if self.grain is EXACT_ANSWERS:
+                self._refuse_two_kinds(reach, OPENING.sightings)
+            raise NotIdentifiable(
+                f"None of {len(factors)} paths separates into single {self.shape.name} units "
+                f"({self.ledger.n_queries} queries; {self.notes[-1]}): {self._suspects()}."
+            )
+        return self._result(self._refined(last), number + 1)
+
+    def _guess(self, reach: LinearReach) -> _Attempt | None:
+        """Find sharp units along one path, before their activation is asked about; None if there are others."""
+        self.patience = LEG.guess
+        try:
+            attempt = self._along_a_path(OPENING.factors[0] * self._path_over_reach() * reach.radius, reach)
+        except PathFailed as failure:
+            self.notes.append(f"sharp kinks: {failure}")
+            return None
+        finally:
+            self.patience = LEG.patience
+        self.seen = "kinks look sharp"
+        return attempt if max(attempt.chi, attempt.fresh) < KINKED_UNITS.residuals else None
+
+    def _find_reach(self) -> LinearReach:
+        both_ways = not self.shape.even
+        return find_reach(self.ledger, self.rng, both_ways=both_ways, grain=self.grain)
+
+    def _nearer(self, reach: LinearReach) -> LinearReach:
+        """Measure the reach again, for a ray almost within a kink goes too far out; return the smaller one."""
+        again = attempted(self._find_reach)
+        if isinstance(again, NotIdentifiable):
+            return reach
+        return again if again.grows and again.radius < reach.radius else reach
+
+    def _suspects(self) -> str:
+        """Name what keeps paths from separating into units."""
+        coarse = ""
+        if self.grain is not EXACT_ANSWERS:
+            digits = "single-precision" if self.grain.single else "coarse"
+            coarse = f"a unit too faint, or two too close, for {digits} answers; else "
+        return (
+            f"{coarse}a deeper network, an output link that is not undone, units of different activations, or units in "
+            "nearly parallel pairs"
+        )
+
+    def _path_over_reach(self) -> float:
+        if self.shape.sharp:
+            return OPENING.sharp
+        return OPENING.smooth if self.grain is EXACT_ANSWERS else GRAIN.smooth
+
+    def _tell_activation(self, reach: LinearReach) -> None:
+        sighting = self._sight(reach)
+        self.seen = sighting.says
+        if sighting.name is None:
+            raise NotIdentifiable(
+                f"The function grows far out, but {sighting.says} ({self.ledger.n_queries} queries): a deeper network, "
+                "an output link that is not undone, or an activation that gradsift does not know."
+            )
+        self.shape = shape_of(sighting.name)
+
+    def _heed(self, failure: PathFailed, number: int, reach: LinearReach) -> None:
+        """Note why a path failed; refuse if that speaks against the whole function."""
+        self.notes.append(f"path {number + 1}: {failure}")
+        if isinstance(failure, BehindThePath) and not odd_part_is_linear(self.ledger, reach, self.rng):
+            raise self._deeper()
+        if number or isinstance(failure, BehindThePath) or self.grain is not EXACT_ANSWERS:
+            return
+        sighting = self._sight(reach)
+        same = sighting.name == self.shape.name or (sighting.name == "relu" and self.shape.sharp)
+        if sighting.name is not None and not same:
+            self._refuse_two_kinds(reach, 1)
+            raise NotIdentifiable(
+                f"The units that were looked at are not {self.shape.name} but {sighting.name} units: {sighting.says} "
+                f"({self.ledger.n_queries} queries); use activation='{sighting.name}'.",
+                rules_out=Narrowing(all_but(frozenset({sighting.name}))),
+            )
+        if not odd_part_is_linear(self.ledger, reach, self.rng):
+            raise self._deeper()
+        if sighting.name is None:
+            raise NotIdentifiable(
+                f"The function grows far out, but has no single {self.shape.name} units: {sighting.says} "
+                f"({self.ledger.n_queries} queries). Try activation='auto'; else it is a deeper network, or an output "
+                "link is not undone."
+            )
+
+    def _sight(self, reach: LinearReach, *, all_kinks: bool = False) -> Sighting:
+        """Tell the activation of one kink, and remember all kinds that were seen."""
+        sighting = which_activation(self.ledger, reach, self.rng, all_kinks=all_kinks)
+        self.n_sharp += sighting.n_sharp
+        if sighting.name is not None and not shape_of(sighting.name).sharp:
+            self.smooth.add(sighting.name)
+        return sighting
+
+    def _refuse_two_kinds(self, reach: LinearReach, most: int) -> None:
+        """Refuse if kinks are of several kinds, after a look at some more of them; 20 to 50 queries each."""
+        for number in range(most + 1):
+            kinds = [*sorted(self.smooth), *(["relu"] if self.n_sharp >= BUMP.sharp else [])]
+            if len(kinds) > 1:
+                raise NotIdentifiable(
+                    f"There are units of two kinds: some kinks have the shape of {kinds[0]}, others of {kinds[1]} "
+                    f"({self.ledger.n_queries} queries). Only networks whose units all have the same activation are "
+                    "found."
+                )
+            if number < most:
+                self._sight(reach, all_kinks=True)
+
+    def _deeper(self) -> NotIdentifiable:
+        return NotIdentifiable(
+            f"Far out the odd part of the function is not linear ({self.ledger.n_queries} queries): a network with "
+            "more than one hidden layer, or an output link that is not undone.",
+            rules_out=Narrowing(depths=frozenset({1})),
+        )
+
+    def _along_a_path(self, radius: float, reach: LinearReach) -> _Attempt:
+        """Find a network along one path and test it."""
+        found = self._find(radius, reach)
+        self.ledger.n_units = found.net.k
+        return self._tested(found)
+
+    def _tested(self, found: Found) -> _Attempt:
+        """Polish a network and test it, near the origin again if only the polish is at fault."""
+        ledger = self.ledger
+        polished = self._polish(found)
+        found = polished.found
+        fresh, near = self._fresh_near(polished)
+        if not near < KINKED_UNITS.residuals:
+            polished = polish_near_origin(found, ledger, self.rng, polished)
+            fresh, near = self._fresh_near(polished)
+        far = far_pair(polished.found, self.rng)
+        misses = max(near, foretold(polished, far, ledger.ask(far, "fresh")))
+        attempt = _Attempt(polished, foretold(polished, polished.X, polished.y), misses, fresh + len(far))
+        return self._without_pairs(attempt) if self.grain.random else attempt
+
+    def _without_pairs(self, attempt: _Attempt) -> _Attempt:
+        """Say which nearly parallel pairs would not show on the path; test for them again where kinks are rounded."""
+        found = attempt.polished.found
+        attempt = replace(attempt, blind=blind_on_path(found))
+        if found.net.shape.sharp or not max(attempt.chi, attempt.fresh) < KINKED_UNITS.residuals:
+            return attempt
+        seen = look_for_far_pairs(attempt.polished, self.ledger, self.rng)
+        fresh, n_fresh = max(attempt.fresh, seen.worst), attempt.n_fresh + seen.n
+        return replace(attempt, fresh=fresh, n_fresh=n_fresh, blind=max(attempt.blind, seen.blind))
+
+    def _refined(self, attempt: _Attempt) -> _Attempt:
+        """Fit all jumps at once where rounding leaves too few digits of one: faint units, and those in narrow cells."""
+        if self.grain is not EXACT_ANSWERS or bounds_of(attempt.polished).worst <= KINKED_UNITS.error_bound:
+            return attempt
+        try:
+            found = fit_far_out(attempt.polished.found, self.ledger, self.rng, KINKED_UNITS.error_bound)
+        except PathFailed as failure:
+            self.notes.append(str(failure))
+            return attempt
+        refined = self._tested(found)
+        better = bounds_of(refined.polished).worst < bounds_of(attempt.polished).worst
+        return refined if better and max(refined.chi, refined.fresh) < KINKED_UNITS.residuals else attempt
+
+    def _polish(self, found: Found) -> Polished:
+        """Offsets and widths from near the origin; through coarse answers first where all units are straight."""
+        if self.grain.random:
+            found = place_neighbours(found, self.ledger, self.rng)
+        polished = polish_near_origin(found, self.ledger, self.rng)
+        if found.net.shape.blur:
+            rounded = measure_widths(
+                polished, self.shape, GRAIN.near_blur * found.net.shape.blur, self.ledger, self.rng
+            )
+            polished = polish_near_origin(rounded.found, self.ledger, self.rng, rounded)
+            again = doubted_widths(polished)
+            if again is not None:
+                polished = polish_near_origin(again.found, self.ledger, self.rng, again)
+        return polished
+
+    def _fresh_near(self, polished: Polished) -> tuple[int, float]:
+        """Return the number of fresh points near the origin, and the worst miss there."""
+        points = near_points(polished.found, self.rng)
+        return len(points), foretold(polished, points, self.ledger.ask(points, "fresh"))
+
+    def _find(self, radius: float, reach: LinearReach) -> Found:
+        ledger, shape = self.ledger, self.shape
+        if self.grain is not EXACT_ANSWERS and not shape.sharp:  # so far out that kinks look sharp
+            shape = replace(shape_of("relu"), blur=GRAIN.blur * reach.radius)
+        path = half_square(radius, OPENING.near * reach.radius, ledger.n_features, self.rng)
+        ends = ask_ends(ledger, path, self.grain)
+        bend = Bend(shape, OPENING.width / reach.radius, GRAIN.looks if self.grain.random else 1)
+        try:
+            scans = [
+                scan_leg(ledger, leg, pieces, bend, ends.sigma, ends.pair, self.patience)
+                for leg, pieces in zip(path.legs, ends.pieces)
+            ]
+        except NotThatShape:
+            raise PathFailed("the first kinks have another shape") from None
+        first, second = (self._settle(shape, scan, ends.sigma) for scan in scans)
+        if max(first.chi, second.chi) > KINKED_UNITS.residuals:
+            raise PathFailed("single kinks do not explain all answers on a leg")
+        largest = max(float(np.abs(scan.values).max()) for scan in scans)
+        sigma = max(
+            self.grain.of(largest), OPENING.scatter * float(np.hypot(first.scatter, second.scatter)) / np.sqrt(2)
+        )
+        bases = bases_of((first, second), shape, sigma)
+        crossings = crossings_of((first, second), shape, sigma)
+        if not crossings:
+            raise NotIdentifiable(
+                f"No kink on a path of radius {radius:.2g} ({ledger.n_queries} queries): the function looks linear, so "
+                "there is no unit to find."
+            )
+        gradients = measure_gradients(ledger, path, bases, crossings, shape, sigma, self.grain)
+        gradients = measure_again(ledger, path, gradients, crossings, shape, sigma, self.grain)
+        found = assemble(path, bases, crossings, gradients, shape, sigma, self.grain)
+        return fit_far_out(found, ledger, self.rng, COARSE_KINKS.error_bound) if self.grain.single else found
+
+    def _settle(self, shape: Shape, scan: LegScan, sigma: float) -> SettledLeg:
+        """Fit all answers on a leg. A smooth kink leaves the lines beside it free to move together with its width:
+        one more answer in the cell ties them."""
+        leg = settle_leg(shape, scan.outside(GRAIN.outside * shape.blur), sigma)
+        if shape.sharp:
+            return leg
+        middles = np.array([stretch.middle for stretch in stretches_of(leg, shape, sigma)])
+        middles = middles[leg.at(shape, middles)[1] > OPENING.loose]
+        if not len(middles):
+            return leg
+        answers = self.ledger.ask(scan.leg.points(middles), "path")
+        more = replace(
+            scan, kinks=leg.kinks, times=np.append(scan.times, middles), values=np.append(scan.values, answers)
+        )
+        return settle_leg(shape, more, sigma)
+
+    def _rivals(self, polished: Polished) -> Rivals | None:
+        """Compare with other activations, where answers are coarse; sharp kinks in noise are looked at again."""
+        if self.grain is EXACT_ANSWERS:
+            return None
+        if not polished.found.net.shape.sharp:
+            return compare_activations(polished, GRAIN.further * self.reach)
+        if not self.grain.random:
+            return None  # rounded kinks would show at the fresh points
+        reach = GRAIN.further * self.reach
+        scale = GRAIN.across * self.grain.sd
+        rounded = measure_widths(polished, shape_of("softplus"), reach, self.ledger, self.rng, scale)
+        return compare_with_rounded(polished, rounded, reach)
+
+    def _result(self, attempt: _Attempt, n_paths: int) -> Identification:
+        bounds, net = bounds_of(attempt.polished), attempt.polished.found.net
+        rivals = self._rivals(attempt.polished)
+        judgement = certify_kinks(
+            attempt.polished, bounds, attempt.chi, attempt.fresh, attempt.n_fresh, self.ledger, rivals, attempt.blind
+        )
+        model, order = model_of(attempt.polished.found.net, leaky_too=not self.told)
+        return Identification(
+            model,
+            judgement,
+            self.ledger.n_queries,
+            _standard_errors(attempt.polished, bounds, model, order),
+            bounds.units[order],
+            {
+                "chi": max(attempt.chi, attempt.fresh),
+                "attempts": n_paths,
+                "notes": list(self.notes),
+                "blind_angle": attempt.blind,
+                **({"activation": self.seen} if self.seen else {}),
+                **({"noise": self.grain.sd * attempt.polished.scatter} if self.grain.sd else {}),
+                **({"not_told_apart": list(rivals.alike)} if rivals is not None and not net.shape.sharp else {}),
+                "spent": dict(self.ledger.spent),
+            },
+        )
+
+
+def _standard_errors(
+    polished: Polished, bounds: UnitBounds, model: SigmoidCombination, order: NDArray[np.intp]
+) -> dict[str, Floats]:
+    """Return one standard error of each parameter of the public model; its units come in the given order."""
+    net = polished.found.net
+    one = replace(bounds, jumps=bounds.jumps / BOUND, weights=bounds.weights / BOUND)
+    jumps, weights = one.jumps[order], one.weights[order]
+    sizes = np.abs(model.weights)
+    return {
+        "units": jumps,
+        "slopes": np.zeros(net.k) if net.shape.sharp else model.slopes * np.hypot(jumps, weights),
+        "offsets": polished.errors[: net.k][order] / sizes,
+        "weights": sizes * (jumps if net.shape.sharp else weights),
+        "intercept": polished.errors[-1:],
+        "linear": np.full(len(net.g), float(np.linalg.norm(polished.found.linear_errors)) / np.sqrt(len(net.g))),
+    }

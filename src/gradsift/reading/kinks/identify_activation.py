@@ -1,0 +1,167 @@
+"""Which activation it is, told by one isolated kink: sharp or rounded, and by the shape of its rest on both sides."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+
+from ...arguments import Floats
+from ..ledger import Ledger
+from .kink_test import Bend, Piece, meeting, try_sharp
+from .path import Leg, LinearReach, half_square
+from .segments import PathFailed, ask_ends
+from .settings import BUMP
+from .shape import Shape, growing_names, shape_of
+
+
+class StepsOnly(Exception):
+    """Far out the function has the same slope at both ends of a leg, but not the same level."""
+
+
+@dataclass(frozen=True)
+class Sighting:
+    """What one kink tells.
+
+    Attributes
+    ----------
+    name : str or None
+        The activation; None if no isolated kink has the shape of any.
+    says : str
+        What was seen, as part of a sentence.
+    n_sharp : int
+        Sharp kinks on the same leg.
+    """
+
+    name: str | None
+    says: str
+    n_sharp: int = 0
+
+
+def which_activation(
+    ledger: Ledger, reach: LinearReach, rng: np.random.Generator, *, all_kinks: bool = False
+) -> Sighting:
+    """Look for an isolated kink far out and compare it with every kinked activation; 20 to 50 queries as a rule.
+
+    ReLU and leaky ReLU have the same kink, and are called relu. With `all_kinks` a leg is followed beyond the first
+    smooth kink, so that sharp ones beside it are counted.
+    """
+    says = "no isolated kink was found"
+    for number in range(BUMP.most_paths):
+        path = half_square(BUMP.radius * 8.0**number * reach.radius, 0.0, ledger.n_features, rng)
+        try:
+            ends = ask_ends(ledger, path)
+        except PathFailed:
+            continue
+        for leg, pieces in zip(path.legs, ends.pieces):
+            try:
+                sighting = _Look(ledger, leg, ends.sigma).between(*pieces, all_kinks)
+            except StepsOnly:
+                return Sighting(None, "it has steps between parallel lines, as sigmoids with a linear term have")
+            if sighting.name is not None:
+                return sighting
+            says = sighting.says
+    return Sighting(None, says)
+
+
+class _Look:
+    """One leg while it is searched for an isolated bend."""
+
+    def __init__(self, ledger: Ledger, leg: Leg, sigma: float) -> None:
+        self.ledger, self.leg, self.sigma = ledger, leg, sigma
+        self.n_asked = 0
+
+    def ask(self, t: float) -> float:
+        self.n_asked += 1
+        return float(self.ledger.ask(self.leg.points(t)[None], "which activation")[0])
+
+    def between(self, left: Piece, right: Piece, all_kinks: bool) -> Sighting:
+        gaps, says, n_sharp = [(left, right)], "there is no kink on the path", 0
+        smooth: Sighting | None = None
+        if not left.same_line(right, self.sigma) and self._parallel(left, right):
+            raise StepsOnly
+        while gaps and self.n_asked < BUMP.most_asked:
+            left, right = gaps.pop(0)
+            if left.same_line(right, self.sigma):
+                continue
+            place = meeting(left, right)[0]
+            if not left.high < place < right.low:
+                gaps = self._halves(left, right) + gaps
+                continue
+            seen = try_sharp(Bend(shape_of("relu"), 1.0), left, right, self.ask, self.sigma)
+            if seen.kink is not None:  # one alone may be a smooth unit that is too steep or too faint to show its shape
+                n_sharp += 1
+                if n_sharp >= BUMP.sharp and (smooth is not None or not all_kinks):
+                    break
+                continue
+            bend = self._isolated(left, right)
+            if bend is None:
+                gaps = self._halves(left, right) + gaps
+                continue
+            sighting = self._compare(left, right, bend)
+            if sighting.name is not None:
+                smooth = sighting
+                if not all_kinks or n_sharp >= BUMP.sharp:
+                    break
+            says = sighting.says
+        if smooth is not None:
+            return replace(smooth, n_sharp=n_sharp)
+        return Sighting("relu", "kinks look sharp", n_sharp) if n_sharp else Sighting(None, says)
+
+    def _parallel(self, left: Piece, right: Piece) -> bool:
+        error = float(np.hypot(left.slope_error, right.slope_error))
+        return abs(right.slope - left.slope) <= 8 * self.sigma * error
+
+    def _halves(self, left: Piece, right: Piece) -> list[tuple[Piece, Piece]]:
+        gap = right.low - left.high
+        t = left.high + 0.5 * gap
+        piece = Piece([t, t + 1e-3 * gap], [self.ask(t), self.ask(t + 1e-3 * gap)])
+        return [(left, piece), (piece, right)]
+
+    def _isolated(self, left: Piece, right: Piece) -> float | None:
+        """Return the distance from the meeting point within which all of the bend lies; None if it is not isolated."""
+        place = meeting(left, right)[0]
+        far = BUMP.wide * min(place - left.high, right.low - place)
+        for t, piece in ((place - far, left), (place + far, right)):
+            if not piece.holds(t, self.ask(t), self.sigma):
+                return None
+        near = 1e-9 * far
+        while far > BUMP.narrow * near and self.n_asked < BUMP.most_asked:
+            between = float(np.sqrt(far * near))
+            on_lines = left.holds(place - between, self.ask(place - between), self.sigma)
+            on_lines = on_lines and right.holds(place + between, self.ask(place + between), self.sigma)
+            far, near = (between, near) if on_lines else (far, between)
+        return far
+
+    def _compare(self, left: Piece, right: Piece, bend: float) -> Sighting:
+        """Compare a profile of the bend with all smooth shapes."""
+        place, change, _ = meeting(left, right)
+        away = bend * np.concatenate([-np.array(BUMP.profile), BUMP.profile])
+        heights = np.array([self.ask(place + a) - (left if a < 0 else right).at(place + a) for a in away])
+        size = float(np.abs(heights).max())
+        misfits = {}
+        for name in growing_names():
+            shape = shape_of(name)
+            if not shape.sharp:
+                misfits[name] = min(
+                    _misfit(shape, away, heights / change, turn) for turn in ((1.0,) if shape.even else (1.0, -1.0))
+                ) * abs(change) / size  # fmt: skip
+        best, second = sorted(misfits, key=misfits.__getitem__)[:2]
+        if misfits[best] < BUMP.fits and misfits[second] > BUMP.clear * misfits[best]:
+            return Sighting(best, f"a kink has the shape of {best} within {misfits[best]:.1g} of its height")
+        return Sighting(None, f"the kinks have no known shape ({best} misses by {misfits[best]:.2g} of the height)")
+
+
+def _misfit(shape: Shape, away: Floats, heights: Floats, turn: float) -> float:
+    """Return by how much the rest of one unit misses the heights, over the best width."""
+
+    def worst(log_width: float) -> float:
+        width = float(np.exp(log_width))
+        return float(np.abs(shape.rest(turn * width * away) / width - heights).max())
+
+    reach = float(np.abs(away).max())
+    grid = np.log(np.geomspace(0.3, 60.0, 40) / reach)
+    start = int(np.argmin([worst(g) for g in grid]))
+    low, high = grid[max(start - 1, 0)], grid[min(start + 1, len(grid) - 1)]
+    return float(minimize_scalar(worst, bounds=(low, high), method="bounded", options={"xatol": 1e-10}).fun)

@@ -1,0 +1,265 @@
+"""Offsets and widths to the last digits, from answers near the origin, where rounding is small."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.linalg import qr, solve_triangular
+
+from ...arguments import Floats
+from ..ledger import Ledger
+from .answer_precision import EXACT_ANSWERS
+from .assemble import Found, pulled_by_far_kinks
+from .kink_network import KinkNet
+from .settings import GRAIN, NEAR_ORIGIN
+
+
+@dataclass(frozen=True)
+class Polished:
+    """The network after the polish.
+
+    Attributes
+    ----------
+    found : Found
+        With the new network.
+    X, y : (n, d) and (n,) arrays
+        The answers near the origin.
+    noise : (n,) array
+        Their errors: rounding, and what the jumps' errors make of them.
+    errors : (p,) array
+        Standard errors of offsets q, weights w (unless sharp) and c.
+    """
+
+    found: Found
+    X: Floats
+    y: Floats
+    noise: Floats
+    errors: Floats
+
+    def half_chi(self, net: KinkNet) -> float:
+        """Half the sum of squared misses of another network over the errors expected of them."""
+        misses = (self.y - net.predict(self.X)) / self.noise
+        return 0.5 * float(misses @ misses)
+
+    @property
+    def scatter(self) -> float:
+        """Root mean square of the misses over the errors expected of them."""
+        return float(np.sqrt(2 * self.half_chi(self.found.net) / max(1, len(self.y) - len(self.errors))))
+
+
+def polish_near_origin(
+    found: Found, ledger: Ledger, rng: np.random.Generator, earlier: Polished | None = None
+) -> Polished:
+    """Ask near the origin, where each answer does most for the worst-known parameter, and fit (q, w, c) to it.
+
+    k + 2 queries for sharp kinks, two to three per unit for others; O(n p^2) flops for p = k + 1 or 2 k + 1 unknowns.
+
+    Parameters
+    ----------
+    earlier : Polished, optional
+        A polish whose answers are to be used, too.
+    """
+    prior = _prior(found)
+    polished = _another_round(found, prior, ledger, rng, earlier)
+    for _ in range(_more_rounds(found.net)):
+        if (polished.errors <= _wanted(polished.found.net)).all():
+            break
+        polished = _another_round(found, prior, ledger, rng, polished)
+    return polished
+
+
+def _more_rounds(net: KinkNet) -> int:
+    """Return how often points are designed again: where the start is rough, or noise needs many answers."""
+    rough = net.shape.blur > 0 or net.grain.single
+    return GRAIN.rounds - 1 if net.grain.sd and not net.shape.blur else int(rough)
+
+
+def _another_round(
+    found: Found, prior: Floats, ledger: Ledger, rng: np.random.Generator, earlier: Polished | None
+) -> Polished:
+    """Design points from what is known by now, ask, and fit all answers."""
+    trust = GRAIN.trust if found.net.grain.sd else NEAR_ORIGIN.prior
+    net, known = (found.net, prior) if earlier is None else (earlier.found.net, trust * earlier.errors)
+    seen = replace(found, net=net)
+    X, y = _asked_before(seen, prior, ledger) if earlier is None else (earlier.X, earlier.y)
+    points = _design(seen, np.minimum(known, prior), rng, X if earlier is None else X[:0])
+    return _polished(found, net, prior, np.concatenate([X, points]), np.concatenate([y, ledger.ask(points, "polish")]))
+
+
+def _asked_before(found: Found, prior: Floats, ledger: Ledger) -> tuple[Floats, Floats]:
+    """Return exact answers from nearer the origin than the path, on rows where every unit's side is known."""
+    net, X = found.net, ledger.X
+    near = np.linalg.norm(X, axis=1) < NEAR_ORIGIN.inside * found.path.radius
+    if net.grain != EXACT_ANSWERS or not near.any():
+        return X[:0], ledger.y[:0]
+    X, y = X[near], ledger.y[near]
+    sure = _doubts(net, prior, X) < near_noise(found, X)
+    return X[sure], y[sure]
+
+
+def _polished(found: Found, net: KinkNet, prior: Floats, points: Floats, y: Floats) -> Polished:
+    noise = near_noise(found, points)
+    errors = prior
+    for _ in range(NEAR_ORIGIN.rounds):
+        net, errors = _fit(net, prior, points, y, noise)
+        net = pulled_by_far_kinks(found, net)
+    return Polished(replace(found, net=net), points, y, noise, errors)
+
+
+def refitted(polished: Polished, start: KinkNet) -> KinkNet:
+    """Return another network of the same jumps after a fit of (q, w, c) to the answers of a polish, hardly tied."""
+    loose, net = NEAR_ORIGIN.loose * parameter_sizes(start), start
+    for _ in range(NEAR_ORIGIN.rounds):
+        net, _ = _fit(net, loose, polished.X, polished.y, polished.noise)
+    return net
+
+
+def near_noise(found: Found, X: Floats) -> Floats:
+    """Return the errors of predictions at the rows of X, offsets and weights apart; shape (n,)."""
+    net = found.net
+    errors = found.argument_errors(X)
+    errors[:, 1:] *= net.bump_slopes(net.arguments(X))
+    return np.asarray(np.hypot(net.rounding(X), np.linalg.norm(errors, axis=1)))
+
+
+def parameter_sizes(net: KinkNet) -> Floats:
+    """Return what errors of q, w and c are compared with, shape (p,)."""
+    lengths = np.linalg.norm(net.jumps, axis=1)
+    distances = np.abs(net.q) / lengths
+    typical = float(np.median(distances)) if net.k else 1.0
+    offsets = lengths * np.maximum(distances, typical)
+    level = max(abs(net.c), float(np.median(offsets))) if net.k else 1.0
+    return np.concatenate([offsets, *([] if net.shape.sharp else [np.abs(net.w)]), [level]])
+
+
+def offset_priors(found: Found) -> tuple[Floats, float]:
+    """Return standard errors of q and c before the polish."""
+    levers = np.linalg.norm(found.far_points, axis=1)
+    plane = np.hypot(found.aside_errors[1:], found.jump_errors[:, 0])
+    q = NEAR_ORIGIN.prior * np.minimum(levers * plane + found.sigma, found.placed)
+    c = NEAR_ORIGIN.prior * (found.path.radius * float(np.linalg.norm(found.linear_errors[:2])) + found.sigma)
+    return q, c
+
+
+def _prior(found: Found) -> Floats:
+    """Return standard errors of q, w and c before the polish."""
+    net = found.net
+    q, c = offset_priors(found)
+    w = [] if net.shape.sharp else [NEAR_ORIGIN.prior * found.weight_errors]
+    return np.concatenate([q, *w, [c]])
+
+
+def _pool(found: Found, rng: np.random.Generator) -> Floats:
+    """Return candidates: the feet of the hyperplanes, moved to either side and along them, and points around."""
+    net = found.net
+    d = len(net.g)
+    squares = (net.jumps**2).sum(axis=1)
+    feet = -(net.q / squares)[:, None] * net.jumps
+    distances = np.linalg.norm(feet, axis=1)
+    typical = float(np.median(distances))
+    n = NEAR_ORIGIN.pool[0] + NEAR_ORIGIN.pool[1] * net.k
+    units = np.arange(n) % net.k  # every unit, from both sides
+    beyond = GRAIN.beyond * GRAIN.near_blur * net.shape.blur
+    widths = 0.5 * distances + 0.5 * typical + beyond if net.shape.sharp else np.abs(net.w) / np.sqrt(squares)
+    shifts = np.where(np.arange(n) // net.k % 2, 1.0, -1.0) * rng.uniform(0.3, 3.0, n) * widths[units]
+    normals = net.jumps[units] / np.sqrt(squares[units])[:, None]
+    lengths = 10 ** rng.uniform(*NEAR_ORIGIN.along, n) * np.maximum(typical, widths[units])
+    along = rng.standard_normal((n, d)) / np.sqrt(d) * lengths[:, None]
+    return np.asarray(feet[units] + shifts[:, None] * normals + along)
+
+
+def _design(found: Found, prior: Floats, rng: np.random.Generator, asked: Floats) -> Floats:
+    """Choose points one by one for the parameter that is known worst, beside those asked already; shape (n, d)."""
+    net = found.net
+    pool = np.concatenate([asked, _pool(found, rng)])
+    derivatives = net.near_derivatives(pool)
+    noise = np.hypot(near_noise(found, pool), _doubts(net, prior, pool))
+    wanted = _wanted(net)
+    scaled = derivatives * (prior / noise[:, None])  # unknowns in units of the prior, answers in units of their errors
+    # The covariance is kept as root @ root.T (Potter's update): standard errors shrink by many orders of magnitude.
+    root, seen = np.eye(len(prior)), scaled.copy()  # seen = scaled @ root
+    chosen: list[int] = []
+    least, per_unknown = _most(net)
+    for number in range(len(asked) + least + per_unknown * len(prior)):
+        pick = number
+        if number >= len(asked):
+            errors = np.linalg.norm(root, axis=1)
+            worst = int(np.argmax(errors * prior / wanted))
+            if errors[worst] * prior[worst] <= wanted[worst]:
+                break
+            gains = (seen @ root[worst]) ** 2 / (1 + (seen**2).sum(axis=1))
+            if net.grain.sd:  # not the same few points over and over: on which side of a kink they lie may be wrong
+                gains[np.bincount(chosen, minlength=len(gains)) >= GRAIN.repeats] = 0.0
+            pick = int(np.argmax(gains))
+            if gains[pick] < NEAR_ORIGIN.least_gain * errors[worst] ** 2:
+                break
+        chosen.append(pick)
+        heard = seen[pick].copy()
+        total = 1 + float(heard @ heard)
+        share = heard / (total + np.sqrt(total))
+        root = root - np.outer(root @ heard, share)
+        seen = seen - np.outer(seen @ heard, share)
+    return np.asarray(pool[chosen[len(asked) :]])
+
+
+def _most(net: KinkNet) -> tuple[int, int]:
+    """Return how many points one round may have: at least, and per unknown."""
+    if not net.grain.sd:
+        return NEAR_ORIGIN.most
+    return GRAIN.most if net.shape.sharp else GRAIN.most_smooth
+
+
+def _wanted(net: KinkNet) -> Floats:
+    """Return the standard errors of q, w and c that are good enough."""
+    digits = max(NEAR_ORIGIN.wanted, GRAIN.digits * net.grain.relative)
+    sizes = parameter_sizes(net)
+    in_noise = np.maximum(
+        GRAIN.offsets * net.grain.sd, np.minimum(GRAIN.enough[0] * net.grain.sd, GRAIN.enough[1] * sizes)
+    )
+    wanted = np.hypot(digits * sizes, in_noise)
+    if net.shape.blur:
+        lengths = np.linalg.norm(net.jumps, axis=1)
+        straight = GRAIN.placed[1] * GRAIN.near_blur * net.shape.blur * np.append(lengths, lengths.max(initial=0.0))
+        wanted = np.hypot(wanted, GRAIN.placed[0] * net.grain.sd) + straight
+    return np.asarray(wanted)
+
+
+def _doubts(net: KinkNet, prior: Floats, X: Floats) -> Floats:
+    """Return what is lost where it is not known on which side of a sharp kink a point lies, shape (n,)."""
+    if not net.shape.sharp:
+        return np.zeros(len(X))
+    offsets = prior[: net.k] / NEAR_ORIGIN.prior
+    rounded = GRAIN.near_blur * net.shape.blur * np.linalg.norm(net.jumps, axis=1)
+    near = np.abs(net.arguments(X)) < NEAR_ORIGIN.not_sure * offsets + rounded  # t = <jumps, x> + q up to its sign
+    lost = np.where(near, offsets + GRAIN.rounded * rounded, 0.0)
+    return np.asarray(np.linalg.norm(lost, axis=1))
+
+
+def _fit(net: KinkNet, prior: Floats, X: Floats, y: Floats, noise: Floats) -> tuple[KinkNet, Floats]:
+    """Return the network after Gauss-Newton steps in (q, w, c), and their standard errors.
+
+    By QR, with the prior as further rows: priors and answers differ by many orders of magnitude.
+    """
+    start = _parameters(net)
+    for _ in range(NEAR_ORIGIN.steps):
+        rows = np.concatenate([net.near_derivatives(X) * prior / noise[:, None], np.eye(len(prior))])
+        misses = np.concatenate([(y - net.predict(X)) / noise, (start - _parameters(net)) / prior])
+        q, r = qr(rows, mode="economic")
+        net = _moved(net, prior * solve_triangular(r, q.T @ misses))
+    inverse = solve_triangular(r, np.eye(len(prior)))
+    return net, np.asarray(prior * np.linalg.norm(inverse, axis=1))
+
+
+def _parameters(net: KinkNet) -> Floats:
+    return np.concatenate([net.q, *([] if net.shape.sharp else [net.w]), [net.c]])
+
+
+def _moved(net: KinkNet, step: Floats) -> KinkNet:
+    """Return the network after a step in (q, w, c); no width may change at once by more than a factor."""
+    values = _parameters(net) + step
+    w = net.w
+    if not net.shape.sharp:
+        ratios = np.clip(values[net.k : 2 * net.k] / net.w, 1 / GRAIN.wider, GRAIN.wider)
+        w = net.w * ratios
+    return replace(net, q=values[: net.k], w=w, c=float(values[-1]))

@@ -1,0 +1,305 @@
+"""Sharp units of a box that must not be asked far out: rays from its middle, until they show no further kink."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ...arguments import Floats, as_generator, at_least
+from ...certificate import BOUND, KINKS_WITHIN, Evidence, Fresh, Verdict, certify, n_of
+from ...errors import NotIdentifiable
+from ...oracle import Oracle
+from ..far_field.plane_frame import frame_through
+from ..ledger import EPS
+from ..precision import Floor
+from ..question import SMOOTH, names_of
+from ..result import Identification, Progress
+from .answer_precision import EXACT_ANSWERS, Grain
+from .assemble import assemble
+from .cell_gradients import measure_gradients
+from .cells import bases_of, crossings_of
+from .kink_network import KinkNet, joined
+from .kink_test import Bend
+from .path import Path, joined_legs
+from .region_fit import RegionFit, fit_region, mirrored, telling_places
+from .region_ledger import OutOfRange, Region, RegionLedger, region_of
+from .segments import PathFailed, ask_ends, scan_leg, settle_leg
+from .settings import FAR_FIT, WITHIN
+from .shape import shape_of
+from .signs import model_of
+
+
+def open_within(
+    oracle: Oracle,
+    activation: str,
+    floor: Floor,
+    rng: Any = None,
+    max_queries: int | None = None,
+    progress: Callable[[Progress], None] | None = None,
+) -> Identification:
+    """Find all sharp units that bend inside the region in which a box may be asked.
+
+    Parameters
+    ----------
+    oracle : Oracle
+        With bounds, or with a link: then no further out than it leaves the answers their digits.
+    activation : {"relu", "leaky_relu"}
+    floor : Floor
+        What limits the answers.
+
+    Raises
+    ------
+    NotIdentifiable
+        The function is no such sum, or answers have too few digits.
+
+    Notes
+    -----
+    Three to seven queries for each of the (k + 1) (d + 1) unknowns of k units in dimension d; O((k d)^3) flops.
+    """
+    if max_queries is not None:
+        at_least("max_queries", max_queries, 1)
+    if not shape_of(activation).sharp:
+        inside = f"relu, leaky_relu, {', '.join(sorted(names_of(SMOOTH)))}"
+        names = "relu and leaky_relu" if oracle.bounds is None else inside
+        raise NotIdentifiable(f"Inside {_where(oracle)} only {names} units are found, got {activation!r}.")
+    if oracle.n_features < 3:
+        raise NotIdentifiable(f"Units with kinks are found in three dimensions and more, got {oracle.n_features}.")
+    if any(r.kind != "exact" for r in floor.outputs) or not floor.outputs:
+        raise NotIdentifiable(
+            f"Inside {_where(oracle)} kinks are found through answers of double precision, and {floor}."
+        )
+    ledger = RegionLedger(oracle, region_of(oracle), floor.outputs, max_queries, progress)
+    return _Within(ledger, activation, as_generator(rng)).run()
+
+
+def _where(oracle: Oracle) -> str:
+    return "bounds" if oracle.bounds is not None else f"the range of link='{oracle.link.name if oracle.link else None}'"
+
+
+class _Within:
+    """One identification while it runs."""
+
+    def __init__(self, ledger: RegionLedger, activation: str, rng: np.random.Generator) -> None:
+        self.ledger, self.rng, self.shape = ledger, rng, shape_of(activation)
+        self.region: Region = ledger.region
+        self.start = self._middle()
+        self.rays: list[Floats] = []  # as far as they were asked
+        self.targets: list[Floats] = []  # rays that must cross a kink that is not known
+        self.notes: list[str] = []
+        self.net: KinkNet | None = None
+
+    def run(self) -> Identification:
+        stuck = 0
+        for number in range(WITHIN.tries):
+            net = self._collect()
+            stuck += net is None
+            if stuck == WITHIN.stuck:
+                break
+            if net is not None:
+                fit = self._fit(net)
+                if fit.scatter <= FAR_FIT.misfit:
+                    return self._result(fit)
+                self.notes.append(f"answers miss the {net.k} units found by {fit.scatter:.2g} times their rounding")
+            if net is None or number % 2 or not np.isfinite(fit.scatter):  # some unit is none: from the beginning
+                self.net, self.targets, self.start = None, [], self._middle()
+        raise self._refusal()
+
+    def _refusal(self) -> NotIdentifiable:
+        return NotIdentifiable(
+            f"The function inside {_where(self.ledger.oracle)} is no sum of {self.shape.name} units as far as rays "
+            f"from its middle show ({self.ledger.n_queries} queries; {self.notes[-1] if self.notes else 'no ray'}): "
+            "another activation, a deeper network, units in nearly parallel pairs, or one too faint for these answers."
+        )
+
+    def _collect(self) -> KinkNet | None:
+        """Follow pairs of rays until they show no kink that is not known, and answers elsewhere no unit.
+
+        None if rays fail again and again after some unit was found: it may be none.
+        """
+        failed = 0
+        for _ in range(WITHIN.most_paths):
+            aimed = bool(self.targets)
+            try:
+                new = self._along_two_rays()
+            except PathFailed as failure:
+                self.notes.append(str(failure))
+                failed += 1
+                if failed > WITHIN.most_failed and self.net is not None:
+                    return None
+                if failed > WITHIN.most_failed:
+                    raise self._refusal() from None
+                continue
+            if self.net is None or new.k:
+                self.net = new if self.net is None else joined(self.net, new)
+                self.ledger.n_units = self.net.k
+            elif aimed or self._look_around(self.net):  # no kink on the way to a miss: units are not exact yet
+                return self.net
+        self.notes.append("every ray shows further kinks")
+        return None
+
+    def _look_around(self, net: KinkNet) -> bool:
+        """Say whether answers all over the region are as foretold; rays to those that are not must cross a kink."""
+        heard = self.ledger.ask_all(self._candidates(WITHIN.looked_at), "path")
+        rounding = WITHIN.beyond * (WITHIN.sd * self._size() + heard.errors)
+        with np.errstate(over="ignore"):  # a unit that is none may be endlessly steep
+            misses = np.abs(heard.answers - net.predict(heard.rows)) / rounding
+        worst = np.argsort(-misses)[:2]
+        self.targets = [heard.rows[i] - self.start for i in worst if misses[i] > KINKS_WITHIN.residuals]
+        return not self.targets
+
+    def _along_two_rays(self) -> KinkNet:
+        """Return what rays in two random ways show beyond the network that is known, in u."""
+        ledger, shape = self.ledger, self.shape
+        ledger.stand, ledger.known, ledger.largest_error = self.start, self.net, 0.0
+        path, first, second = self._two_rays()
+        sd = max(WITHIN.sd * self._size(), ledger.largest_error)
+        sd = sd if self.net is None else WITHIN.beyond * sd
+        grain = Grain(max(EPS, sd / self._size()), sd)
+        ends = ask_ends(ledger, path, grain)
+        bend = Bend(shape, 1.0)
+        legs = [
+            settle_leg(shape, scan_leg(ledger, leg, pieces, bend, ends.sigma, ends.pair), ends.sigma)
+            for leg, pieces in zip(path.legs, ends.pieces)
+        ]
+        if max(leg.chi for leg in legs) > KINKS_WITHIN.residuals:
+            raise PathFailed("single kinks do not explain all answers on a ray")
+        self.rays += [first, second]
+        settled = (legs[0], legs[1])
+        crossings = crossings_of(settled, shape, ends.sigma)
+        if self.net is not None and not crossings:
+            return self.net.only(np.zeros(self.net.k, dtype=np.bool_))
+        bases = bases_of(settled, shape, ends.sigma)
+        gradients = measure_gradients(ledger, path, bases, crossings, shape, ends.sigma, grain, behind=False)
+        found = assemble(path, bases, crossings, gradients, shape, ends.sigma, grain)
+        self._check_cells(found.net, np.array([base.place for base in bases]) @ path.frame.plane, path.radius)
+        return replace(found.net.moved(-self.start), grain=EXACT_ANSWERS)
+
+    def _check_cells(self, net: KinkNet, places: Floats, step: float) -> None:
+        """Foretell one answer beside each base: a hyperplane that no ray crossed may lie between steps across it."""
+        aside = self.rng.standard_normal(places.shape)
+        beside = places + step / np.sqrt(places.shape[1]) * aside
+        off = np.abs(self.ledger.ask(beside, "gradients") - net.predict(beside))
+        if off.max() > WITHIN.foretold * self._size():
+            raise PathFailed("the function beside a ray is not as foretold")
+
+    def _middle(self) -> Floats:
+        """Return a random place near the middle, (d,)."""
+        d = self.ledger.n_features
+        return np.asarray(WITHIN.start * self.rng.standard_normal(d) / np.sqrt(d))
+
+    def _two_rays(self) -> tuple[Path, Floats, Floats]:
+        """Return the path over two rays, and these; two that end in the same corner of the bounds span no plane."""
+        first, second = self._next_ray(), self._next_ray()
+        while (path := _through(first, second)) is None:
+            second = self._next_ray()
+        return path, first, second
+
+    def _next_ray(self) -> Floats:
+        return self.targets.pop() if self.targets else self._reach(self.region.outwards(self.rng))
+
+    def _reach(self, way: Floats) -> Floats:
+        """Return the way as far as answers have digits."""
+        if self.region.closed:
+            return np.asarray(way - self.start)
+        length = 0.0
+        for number in range(*WITHIN.lengths):
+            try:
+                self.ledger.ask((2.0**number * way)[None], "path")
+            except OutOfRange:
+                break
+            length = 2.0**number
+        if not length:
+            raise PathFailed("answers right beside the middle have no digits")
+        return length * way
+
+    def _size(self) -> float:
+        """Return the size of the answers so far."""
+        return max(self.ledger.largest, 1e-300)
+
+    def _candidates(self, n: int) -> Floats:
+        """Return places all over the region, (n, d)."""
+        d = self.ledger.n_features
+        if self.region.closed:
+            ways = np.stack([self.region.outwards(self.rng) for _ in range(n)]) / WITHIN.inside
+            return np.asarray(ways * self.rng.uniform(0.0, 1.0, (n, 1)) ** (1 / d))
+        lengths = self.rng.choice(np.linalg.norm(self.rays, axis=1), n) * self.rng.uniform(0.0, 1.0, n)
+        return np.asarray(self.start + lengths[:, None] * np.stack([self.region.outwards(self.rng) for _ in range(n)]))
+
+    def _fit(self, net: KinkNet) -> RegionFit:
+        """Ask all over the region and fit all parameters at once."""
+        if not net.k:
+            raise NotIdentifiable(
+                f"No kink on {n_of(len(self.rays), 'ray')} inside {_where(self.ledger.oracle)} "
+                f"({self.ledger.n_queries} queries): the function looks constant or linear: no unit."
+            )
+        p = (net.k + 1) * (self.ledger.n_features + 1)
+        n = p + max(FAR_FIT.spare, int(WITHIN.spare * p))
+        candidates = self._candidates(WITHIN.candidates * n)
+        candidates = np.concatenate([candidates, mirrored(candidates, net, self.rng)])
+        if self.region.closed:
+            candidates = candidates[np.abs(candidates).max(axis=1) <= 1]
+        (low, high), foretold = self.ledger.range, net.predict(candidates)
+        candidates = candidates[(low <= foretold) & (foretold <= high)]
+        places = telling_places(candidates, net, min(n, len(candidates)), self.rng)
+        heard = self.ledger.ask_all(places, "inside")
+        if len(heard.answers) < p + FAR_FIT.spare // 2:
+            raise self._refusal()
+        return fit_region(net, heard)
+
+    def _result(self, fit: RegionFit) -> Identification:
+        ledger = self.ledger
+        fresh = ledger.ask_all(self._candidates(WITHIN.fresh), "fresh")
+        missed = float(fit.missed(fresh).max()) if len(fresh.answers) else np.inf
+        net, errors = self.region.outside(fit.net), self.region.errors_outside(fit.errors)  # (k + 1, d + 1)
+        lengths = np.linalg.norm(net.jumps, axis=1)
+        jumps = np.linalg.norm(errors[1:, :-1], axis=1) / lengths
+        offsets = fit.errors[1:, -1] / np.maximum(np.abs(fit.net.q), np.linalg.norm(fit.net.jumps, axis=1))
+        bounds = BOUND * np.maximum(jumps, offsets)
+        model, order = model_of(net)
+        sizes = np.abs(model.weights)
+        return Identification(
+            model,
+            _verdict(fit, net, errors, bounds, missed, len(fresh.answers), ledger),
+            ledger.n_queries,
+            {
+                "units": jumps[order],
+                "slopes": np.zeros(net.k),
+                "offsets": errors[1:, -1][order] / sizes,
+                "weights": sizes * jumps[order],
+                "intercept": errors[:1, -1],
+                "linear": errors[0, :-1],
+            },
+            bounds[order],
+            {"chi": max(fit.chi, missed), "notes": list(self.notes), "spent": dict(ledger.spent)},
+        )
+
+
+def _verdict(
+    fit: RegionFit, net: KinkNet, errors: Floats, bounds: Floats, missed: float, n_fresh: int, ledger: RegionLedger
+) -> Verdict:
+    """Return the verdict on a network with these errors, (k + 1, d + 1), and bounds, (k,)."""
+    lengths = np.linalg.norm(net.jumps, axis=1)
+    linear = BOUND * float(np.linalg.norm(errors[0, :-1]) / lengths.max())
+    return certify(
+        Evidence(
+            n_of(net.k, f"{net.shape.name} unit"), ledger.n_queries, fit.chi, Fresh(n_fresh, missed),
+            float(bounds.max()), linear=linear, faintest=float(lengths.min() / lengths.max()),
+            where=f" inside {_where(ledger.oracle)}", rest="; the last rays show no other",
+        ),
+        KINKS_WITHIN,
+    )  # fmt: skip
+
+
+def _through(first: Floats, second: Floats) -> Path | None:
+    """Return the path from the end of one ray over the middle to the end of another; None where they are parallel."""
+    e1 = first / np.linalg.norm(first)
+    e2 = second - (second @ e1) * e1
+    if np.linalg.norm(e2) < WITHIN.parallel * np.linalg.norm(second):
+        return None
+    e2 = e2 / np.linalg.norm(e2)
+    corners = np.array([[first @ e1, 0.0], [0.0, 0.0], [second @ e1, second @ e2]])
+    legs = joined_legs(frame_through(e1, e2), corners)
+    return Path(legs[0].frame, legs, WITHIN.step * min(leg.length for leg in legs))

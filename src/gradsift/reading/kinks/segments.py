@@ -1,0 +1,329 @@
+"""All kinks along one segment: straight pieces, a test in each gap until none is open, then all at once to rounding."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg import lstsq, qr, solve_triangular
+
+from ...arguments import Floats
+from ..ledger import EPS, Ledger
+from .answer_precision import EXACT_ANSWERS, Grain
+from .kink_test import Bend, Kink, Piece, meeting, try_sharp, try_smooth
+from .path import Leg, Path
+from .settings import GRAIN, LEG, LEG_FIT
+from .shape import Shape
+
+
+class PathFailed(Exception):
+    """A path on which some gap between straight pieces is no single kink; another one may do."""
+
+
+@dataclass(frozen=True)
+class Ends:
+    """Straight pieces at the ends of both legs, and the rounding error of one answer.
+
+    Attributes
+    ----------
+    pieces : pairs of Piece
+        For each leg.
+    pair : float
+        Spacing of two answers that make a piece, over the gap in which they lie.
+    """
+
+    pieces: tuple[tuple[Piece, Piece], tuple[Piece, Piece]]
+    sigma: float
+    pair: float
+
+
+@dataclass(frozen=True)
+class LegScan:
+    """Kinks in order, and every answer on the leg.
+
+    Attributes
+    ----------
+    times, values : (n,) arrays
+    """
+
+    leg: Leg
+    kinks: tuple[Kink, ...]
+    times: Floats
+    values: Floats
+
+    def outside(self, distance: float) -> LegScan:
+        """Return the scan without the answers that are nearer to a kink than this."""
+        if not distance or not self.kinks:
+            return self
+        places = np.array([kink.place for kink in self.kinks])
+        far = np.abs(self.times[:, None] - places).min(axis=1) >= distance
+        return replace(self, times=self.times[far], values=self.values[far])
+
+
+def ask_ends(ledger: Ledger, path: Path, grain: Grain = EXACT_ANSWERS) -> Ends:
+    """Ask for two or three answers near each end of both legs, the corner in common; 9 queries."""
+    pieces: list[tuple[Piece, Piece]] = []
+    corner: list[float] = []
+    misses, largest = [], 0.0
+    for leg in path.legs:
+        step = (GRAIN.end if grain.single else LEG.end) * leg.length
+        times = np.array([0.0, step, leg.length - step, leg.length - 0.4 * step, leg.length])
+        asked = ledger.ask(leg.points(times[len(corner) :]), "path")
+        values = np.concatenate([corner, asked])
+        corner = [float(values[-1])]
+        largest = max(largest, float(np.abs(values).max()))
+        first, last = (Piece(times[part].tolist(), values[part].tolist(), True) for part in (slice(2), slice(2, 5)))
+        misses.append(float(np.linalg.norm([last.at(t) - y for t, y in zip(last.times, last.values)])))
+        pieces.append((first, last))
+    sigma = max(LEG.rounding / EPS * grain.of(largest), 1.5 * min(misses))
+    if max(misses) > LEG.kink_within * sigma:
+        raise PathFailed("a kink lies right at an end of the path")
+    return Ends((pieces[0], pieces[1]), sigma, GRAIN.pair if grain.single else LEG.pair)
+
+
+def scan_leg(
+    ledger: Ledger, leg: Leg, ends: tuple[Piece, Piece], bend: Bend, sigma: float, pair: float = LEG.pair,
+    patience: tuple[int, int] = LEG.patience,
+) -> LegScan:  # fmt: skip
+    """Find the kinks on a leg; 4 to 5 queries for each.
+
+    Raises
+    ------
+    PathFailed
+    """
+    return _Scan(ledger, leg, ends, bend, sigma, pair, patience).run()
+
+
+class _Limits(NamedTuple):
+    """Length of a pair of answers over the gap it stands in; queries on a leg, at least and per kink found."""
+
+    pair: float
+    patience: tuple[int, int]
+
+
+class _Scan:
+    """Pieces in order along the leg; gap number i lies between pieces i and i + 1 and holds a kink, or is open."""
+
+    def __init__(
+        self, ledger: Ledger, leg: Leg, ends: tuple[Piece, Piece], bend: Bend, sigma: float, pair: float,
+        patience: tuple[int, int],
+    ) -> None:  # fmt: skip
+        self.ledger, self.leg, self.bend, self.sigma = ledger, leg, bend, sigma
+        self.limits = _Limits(pair, patience)
+        self.pieces = list(ends)
+        self.gaps: list[Kink | None] = [None]
+        self.times = [t for piece in ends for t in piece.times]
+        self.values = [y for piece in ends for y in piece.values]
+        self.tries = self.drops = 0
+        self.blind = False  # after a drop, the meeting point was asked already
+
+    def ask(self, t: float) -> float:
+        y = float(self.ledger.ask(self.leg.points(t)[None], "path")[0])
+        self.times.append(t)
+        self.values.append(y)
+        return y
+
+    def run(self) -> LegScan:
+        attempt = try_sharp if self.bend.shape.sharp else try_smooth
+        while None in self.gaps:
+            number = self.gaps.index(None)
+            left, right = self.pieces[number], self.pieces[number + 1]
+            if self._merge(number, left, right) or self._drop_straddling(number, left, right):
+                continue
+            self._check_patience(left, right)
+            if self.blind:
+                self.blind = False
+                self._halve(number, left, right)
+                continue
+            seen = attempt(self.bend, left, right, self.ask, self.sigma)
+            if seen.kink is not None:
+                left.fixed = right.fixed = True
+                self.gaps[number] = seen.kink
+            elif seen.strays:
+                self._split(number, *seen.strays[0])
+            elif seen.crowded:
+                self._drop_crowded(number, left, right)
+            else:
+                self._halve(number, left, right)
+        kinks = tuple(kink for kink in self.gaps if kink is not None)
+        return LegScan(self.leg, kinks, np.array(self.times), np.array(self.values))
+
+    def _check_patience(self, left: Piece, right: Piece) -> None:
+        self.tries += 1
+        allowed = self.limits.patience[0] + self.limits.patience[1] * sum(kink is not None for kink in self.gaps)
+        if len(self.times) > allowed or self.tries > 2 * allowed:
+            n_kinks = sum(kink is not None for kink in self.gaps)
+            raise PathFailed(f"{len(self.times)} answers on a leg separate only {n_kinks} kinks")
+        if right.low - left.high < LEG.least_gap * self.leg.length:
+            raise PathFailed("a bend within the least distance is not a single kink")
+
+    def _merge(self, number: int, left: Piece, right: Piece) -> bool:
+        if not left.same_line(right, self.sigma):
+            return False
+        left.take(right)
+        del self.pieces[number + 1], self.gaps[number]
+        return True
+
+    def _drop_straddling(self, number: int, left: Piece, right: Piece) -> bool:
+        """Drop a pair of answers between which there is a kink: the lines meet within it."""
+        place = meeting(left, right)[0]
+        for which, piece in ((number, left), (number + 1, right)):
+            slack = 0.02 * (piece.high - piece.low)  # a pair whose first answer lies on the left piece still straddles
+            if len(piece.times) == 2 and not piece.fixed and piece.low - slack <= place <= piece.high + slack:
+                self._drop(which)
+                return True
+        return False
+
+    def _drop(self, which: int) -> None:
+        del self.pieces[which]
+        self.drops += 1
+        self.blind = True
+        self.gaps[which - 1 : which + 1] = [None]
+
+    def _drop_crowded(self, number: int, left: Piece, right: Piece) -> None:
+        """Drop the nearer of two pieces, one of which lies within the transition that they enclose."""
+        place = meeting(left, right)[0]
+        near = sorted(((place - left.high, number, left), (right.low - place, number + 1, right)), key=lambda n: n[0])
+        for distance, which, piece in near:
+            if not piece.fixed and 20 * distance < self.leg.length and distance < 0.3 * (right.low - left.high):
+                self._drop(which)
+                return
+        self._halve(number, left, right)
+
+    def _halve(self, number: int, left: Piece, right: Piece) -> None:
+        share = 0.3 + 0.4 * ((0.5 + 0.618 * self.drops) % 1.0)  # another place after a pair was dropped
+        t = left.high + share * (right.low - left.high)
+        y = self.ask(t)
+        for piece in (left, right):
+            if piece.holds(t, y, self.sigma):
+                piece.add(t, y)
+                return
+        self._split(number, t, y)
+
+    def _split(self, number: int, t: float, y: float) -> None:
+        """Make a new piece of an answer that lies on neither side, and one beside it."""
+        left, right = self.pieces[number], self.pieces[number + 1]
+        room = max(right.low - t, t - left.high)
+        step = min(self.limits.pair * (right.low - left.high), 0.3 * room)
+        beside = t + step if right.low - t >= t - left.high else t - step
+        self.pieces.insert(number + 1, Piece([t, beside], [y, self.ask(beside)]))
+        self.gaps[number : number + 1] = [None, None]
+
+
+@dataclass(frozen=True)
+class SettledLeg:
+    """The function along a leg: a line from its start, and kinks.
+
+    Attributes
+    ----------
+    level, slope : float
+        At the start.
+    kinks : tuple of Kink
+        In order.
+    root : (p, p) array
+        ``root @ root.T`` is the covariance of level, slope and every kink's (place, change, width), in units of the
+        rounding error of one answer, squared.
+    chi : float
+        Largest miss of an answer, in rounding errors.
+    scatter : float
+        Root mean square of the misses.
+    """
+
+    scan: LegScan
+    level: float
+    slope: float
+    kinks: tuple[Kink, ...]
+    root: Floats
+    chi: float
+    scatter: float
+
+    def slopes(self) -> Floats:
+        """Return the slopes of the straight pieces, shape (number of kinks + 1,)."""
+        return self.slope + np.concatenate([[0.0], np.cumsum([kink.change for kink in self.kinks])])
+
+    def slope_errors(self) -> Floats:
+        """Return the errors of these slopes, in rounding errors of one answer."""
+        changes = self.root[3 :: self._per_kink]
+        return np.asarray(np.linalg.norm(np.cumsum(np.concatenate([self.root[1:2], changes]), axis=0), axis=1))
+
+    def width_errors(self) -> Floats:
+        """Return the relative errors of the widths, in rounding errors of one answer; 0 where kinks are sharp."""
+        if self._per_kink == 2:
+            return np.zeros(len(self.kinks))
+        return np.asarray(np.linalg.norm(self.root[4::3], axis=1) / [kink.width for kink in self.kinks])
+
+    @property
+    def _per_kink(self) -> int:
+        return 3 if self.kinks and self.kinks[0].width else 2
+
+    def at(self, shape: Shape, t: Floats) -> tuple[Floats, Floats]:
+        """Return the function at t, and its errors in rounding errors of one answer."""
+        values, rows = _model(shape, np.array([self.level, self.slope]), self.kinks, np.asarray(t, dtype=np.float64))
+        return values, np.asarray(np.linalg.norm(rows @ self.root, axis=1))
+
+
+def settle_leg(shape: Shape, scan: LegScan, sigma: float) -> SettledLeg:
+    """Fit line and kinks jointly to all answers on a leg by Gauss-Newton; O(n k^2) for n answers.
+
+    Raises
+    ------
+    PathFailed
+    """
+    line = _first_line(shape, scan)
+    kinks = scan.kinks
+    for _ in range(LEG_FIT.rounds):
+        values, jacobian = _model(shape, line, kinks, scan.times)
+        scale = np.linalg.norm(jacobian, axis=0)
+        scale[scale == 0] = 1.0
+        step = lstsq(jacobian / scale, scan.values - values)[0] / scale
+        line, kinks = line + step[:2], _moved(kinks, step[2:])
+    values, jacobian = _model(shape, line, kinks, scan.times)
+    misses = scan.values - values
+    free = max(1, len(misses) - jacobian.shape[1])
+    scale = np.linalg.norm(jacobian, axis=0)
+    if not (np.isfinite(scale).all() and scale.all()):
+        raise PathFailed("a kink leaves the leg when all answers on it are fitted")
+    triangle = qr(jacobian / scale, mode="r")[0][: len(scale)]
+    root = solve_triangular(triangle, np.eye(len(scale))) / scale[:, None]
+    return SettledLeg(
+        scan, float(line[0]), float(line[1]), kinks, root,
+        float(np.abs(misses).max() / sigma), float(np.sqrt(misses @ misses / free)),
+    )  # fmt: skip
+
+
+def _first_line(shape: Shape, scan: LegScan) -> Floats:
+    values, _ = _model(shape, np.zeros(2), scan.kinks, scan.times)
+    slope, level = np.polyfit(scan.times / scan.leg.length, scan.values - values, 1)
+    return np.array([level, slope / scan.leg.length])
+
+
+def _model(shape: Shape, line: Floats, kinks: tuple[Kink, ...], t: Floats) -> tuple[Floats, Floats]:
+    """Return values and derivatives in level, slope, and (place, change, width) of every kink."""
+    values = line[0] + line[1] * t
+    columns = [np.ones(len(t)), t]
+    for kink in kinks:
+        away = t - kink.place
+        ramp, active = np.maximum(away, 0.0), (away > 0).astype(np.float64)
+        if not kink.width:
+            values = values + kink.change * ramp
+            columns += [-kink.change * active, ramp]
+            continue
+        argument = kink.width * away
+        rest, slope = shape.rest(kink.turn * argument), kink.turn * shape.rest_slope(kink.turn * argument)
+        bump = ramp + rest / kink.width
+        values = values + kink.change * bump
+        columns += [
+            -kink.change * (active + slope),
+            bump,
+            kink.change * (argument * slope - rest) / kink.width**2,
+        ]
+    return values, np.stack(columns, axis=1)
+
+
+def _moved(kinks: tuple[Kink, ...], step: Floats) -> tuple[Kink, ...]:
+    n = 3 if kinks and kinks[0].width else 2
+    return tuple(
+        Kink(k.place + s[0], k.change + s[1], k.width + (s[2] if n == 3 else 0.0), k.turn)
+        for k, s in zip(kinks, step.reshape(-1, n))
+    )

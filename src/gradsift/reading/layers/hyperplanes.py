@@ -1,0 +1,213 @@
+"""The hyperplanes of the first layer: their directions, read far out where the other units stand still."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.polynomial import chebyshev
+from numpy.typing import NDArray
+
+from ...arguments import Floats
+from ..batched_search import Search
+from .settings import ReadingPolicy
+
+_ON_TANGENT = 11
+_MOST_WINDOWS = 4
+_MOST_SHORTER = 6
+_SAME_PLANE = 5e-3  # sine of the angle up to which two planes at the same place are one
+_PARALLEL = 1e-5  # the same where they are as good as parallel
+
+
+@dataclass(frozen=True)
+class Plane:
+    """One hyperplane of the first layer.
+
+    Attributes
+    ----------
+    normal : (d,) array
+        Unit vector; its sign is arbitrary.
+    point : (d,) array
+        Where the function is steep across it.
+    window, width : float
+        Distance along the normal within which the answers were read, and jump over slope: for a single tanh unit, two
+        over its slope.
+    rows : (n,) int array
+        Rows of the ledger on its slope.
+    """
+
+    normal: Floats
+    point: Floats
+    window: float
+    width: float
+    rows: NDArray[np.intp]
+
+    @property
+    def level(self) -> float:
+        """<normal, x> at the steep point."""
+        return float(self.normal @ self.point)
+
+
+@dataclass(frozen=True)
+class FirstLayer:
+    """All hyperplanes found so far: normals (k, d), levels (k,), and the distance at which a unit stands still."""
+
+    planes: tuple[Plane, ...]
+    margin: float
+    n_features: int
+
+    @property
+    def normals(self) -> Floats:
+        return np.array([p.normal for p in self.planes]).reshape(-1, self.n_features)
+
+    @property
+    def levels(self) -> Floats:
+        return np.array([p.level for p in self.planes])
+
+    def __len__(self) -> int:
+        return len(self.planes)
+
+    def heights(self, X: Floats) -> Floats:
+        """Signed distances of the rows from the hyperplanes, shape (n, k)."""
+        return np.asarray(X @ self.normals.T - self.levels)
+
+    def saturated(self, X: Floats) -> NDArray[np.bool_]:
+        """Say at which rows all known units stand still."""
+        return np.asarray((np.abs(self.heights(X)) > self.margin).all(axis=1))
+
+    def knows(self, plane: Plane) -> bool:
+        """Say whether a plane is one of these, seen again."""
+        if not self.planes:
+            return False
+        sines = np.sqrt(np.maximum(0.0, 1 - (self.normals @ plane.normal) ** 2))
+        apart = np.abs(self.heights(plane.point[None])[0])
+        room = np.where(sines < _PARALLEL, 5.0, 1.0) * self.margin  # a slow unit has steps far from its middle, too
+        return bool(((sines < _SAME_PLANE) & (apart < room)).any())
+
+    def wider(self) -> FirstLayer:
+        """Return the first layer of units that stand still only at twice the distance; some planes become one."""
+        return replace(self, planes=(), margin=2 * self.margin).joined(list(self.planes))
+
+    def joined(self, planes: list[Plane]) -> FirstLayer:
+        """Return these planes and the new ones among the others."""
+        found = self
+        for plane in planes:
+            if not found.knows(plane):
+                found = replace(found, planes=(*found.planes, plane))
+        return found
+
+
+def no_planes(n_features: int, margin: float) -> FirstLayer:
+    """Return a first layer without units."""
+    return FirstLayer((), margin, n_features)
+
+
+class _Tangent:
+    """The answers along a short line as a monotone polynomial of the place."""
+
+    def __init__(self, places: Floats, answers: Floats, window: float, smooth: float) -> None:
+        self.window, self.smooth = window, smooth
+        self.coefficients = chebyshev.chebfit(places / window, answers, len(places) - 1)
+        self.grid = np.linspace(-1.0, 1.0, 201)
+        self.on_grid = chebyshev.chebval(self.grid, self.coefficients)
+        self.slope = chebyshev.chebder(self.coefficients)
+
+    @property
+    def usable(self) -> bool:
+        steps = np.diff(self.on_grid)
+        size = np.abs(self.coefficients)
+        return bool(((steps > 0).all() or (steps < 0).all()) and size[-2:].max() < self.smooth * size[1:].max())
+
+    def places(self, answers: Floats) -> Floats:
+        """Return where on the line these answers are given; NaN outside the window."""
+        rising = self.on_grid[-1] > self.on_grid[0]
+        grid, values = (self.grid, self.on_grid) if rising else (self.grid[::-1], self.on_grid[::-1])
+        inside = (answers > values[0]) & (answers < values[-1])
+        at = np.interp(answers, values, grid)
+        for _ in range(3):
+            at = at - (chebyshev.chebval(at, self.coefficients) - answers) / chebyshev.chebval(at, self.slope)
+        return np.where(inside, at * self.window, np.nan)
+
+
+def read_plane(
+    point: Floats, tangent: Floats, width: float, radius: float, how: ReadingPolicy, rng: np.random.Generator
+) -> Search[Plane | None]:
+    """Read the normal of the hyperplane through a steep point; about d + 13 queries, None if it is none.
+
+    Parameters
+    ----------
+    point, tangent : (d,) arrays
+        Where the function is steep, and a direction that crosses the hyperplane.
+    width, radius : float
+        Jump over slope along the tangent, and distance of the point from the origin.
+    how : ReadingPolicy
+        With levers, d - 1 queries more for each.
+
+    Notes
+    -----
+    Nearby the function depends on one coordinate only. The answers along the tangent, as an invertible function of the
+    place, turn the answer after a step in any other direction into the place on the tangent that has the same answer:
+    no truncation error, whatever the layers above do.
+    """
+    rows, window = [], how.steep * width
+    for _ in range(_MOST_WINDOWS):
+        nodes = window * np.cos(np.pi * (2 * np.arange(_ON_TANGENT) + 1) / (2 * _ON_TANGENT))
+        numbers, answers = yield point + nodes[:, None] * tangent
+        line = _Tangent(nodes, answers, window, how.smooth)
+        if line.usable:
+            rows.append(numbers)
+            break
+        window /= 2.5
+    else:
+        return None
+    normal = tangent
+    for length in (how.step, *how.levers):
+        turned = yield from _turned(normal, length * window, line, point, tangent)
+        if turned is None:
+            return None
+        normal = turned.normal
+        rows.append(turned.rows)
+    reach = radius / how.tangents
+    beside = rng.standard_normal((3, len(normal)))
+    beside -= np.outer(beside @ normal, normal)
+    numbers, answers = yield point + reach * beside / np.linalg.norm(beside, axis=1, keepdims=True)
+    returned = np.abs(line.places(answers)) < how.returns * window  # another unit may be crossed on the way
+    if returned.sum() < 2:
+        return None
+    rows.append(numbers[returned])
+    along = abs(float(normal @ tangent))
+    return Plane(normal, point, window * along, width * along, np.concatenate(rows))
+
+
+class _Turned(NamedTuple):
+    """A better normal, and the rows that it was read from."""
+
+    normal: Floats
+    rows: NDArray[np.intp]
+
+
+def _turned(normal: Floats, length: float, line: _Tangent, point: Floats, tangent: Floats) -> Search[_Turned | None]:
+    """Step from the point in all directions across a normal, shorter where that leads too far, and turn it."""
+    across, rows = _complement(normal), []
+    steps, shifts = np.full(len(across), length), np.full(len(across), np.nan)
+    for _ in range(_MOST_SHORTER):
+        todo = np.flatnonzero(np.isnan(shifts))
+        if not len(todo):
+            break
+        numbers, answers = yield point + steps[todo, None] * across[todo]
+        shifts[todo] = line.places(answers)
+        rows.append(numbers[~np.isnan(shifts[todo])])
+        steps[np.isnan(shifts)] /= 5
+    if np.isnan(shifts).any():
+        return None
+    turned = normal + float(normal @ tangent) * (shifts / steps) @ across
+    return _Turned(turned / np.linalg.norm(turned), np.concatenate(rows))
+
+
+def _complement(vector: Floats) -> Floats:
+    """Return an orthonormal basis (d - 1, d) of what is orthogonal to a unit vector: a reflection's other rows."""
+    mirror = vector.copy()
+    mirror[0] += np.copysign(1.0, vector[0])
+    mirror /= np.linalg.norm(mirror)
+    return np.asarray((np.eye(len(vector)) - 2 * np.outer(mirror, mirror))[1:])

@@ -1,0 +1,308 @@
+"""Several hidden layers, from the first one up: planes, upper layers, slopes, all at once, certificate."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...activations import Activation
+from ...arguments import Floats
+from ...certificate import BOUND, DEEP, DEEP_COARSE, DeepLimits, Verdict
+from ...certificate import method_rules as any_method
+from ...errors import BudgetSpent, NotIdentifiable
+from ..far_field.rays import cast_rays
+from ..ledger import EPS, Ledger
+from ..odd_form import Link
+from ..result import Identification
+from .crossings import find_between, find_planes, reading_of
+from .edges import read_edges
+from .hyperplanes import FirstLayer, no_planes
+from .layer_certificate import fresh_points, how_far_off, judge, near_points
+from .layer_fit import Whole, fit_whole, follow_valley, leaner, most_telling, with_faint_raised
+from .layer_stack import Layers, canonical, to_network
+from .settings import POLICY
+from .student_search import Judges, Taught, teach
+from .upper_layers import Front, Pupil
+from .vertices import ask_again, known_vertices
+
+
+@dataclass
+class _State:
+    """What is known so far, for the result or for what is returned when it breaks off."""
+
+    first: FirstLayer
+    lesson: Taught | None = None
+    layers: Layers | None = None
+    notes: list[str] = field(default_factory=list)
+
+
+def identify_deep(ledger: Ledger, link: Link, rng: np.random.Generator, n_layers: int | None = None) -> Identification:
+    """Find all layers of a network of sigmoids with plateaus; depth and widths need not be given.
+
+    Parameters
+    ----------
+    ledger : Ledger
+        With exact answers; what it holds already is used, too.
+    link : Link
+        Of the activation: tanh, logistic or erf.
+    n_layers : int, optional
+        Hidden layers, if they are known: two or three.
+
+    Raises
+    ------
+    NotIdentifiable
+        The function has no such layers, or they cannot be told apart; carries what was found.
+    BudgetSpent
+        Carries what was found.
+
+    Notes
+    -----
+    Far out all units of the first layer stand still, and the answer depends on their signs only. So their hyperplanes
+    are read where one unit at a time moves (``crossings``, ``planes``); the layers above are learnt at the vertices of
+    the cube of signs (``teaching``), before slopes and offsets of the first layer, which follow on its edges
+    (``edges``). About 2 to 7 queries per unknown.
+    """
+    state = _State(no_planes(ledger.n_features, 1.0))
+    try:
+        return _identify(ledger, link, rng, n_layers, state)
+    except BudgetSpent as spent:
+        raise BudgetSpent(str(spent), _partial(ledger, link, state, str(spent))) from None
+
+
+def _identify(
+    ledger: Ledger, link: Link, rng: np.random.Generator, n_layers: int | None, state: _State
+) -> Identification:
+    step = min(float(ledger.tolerance(0.0)) / max(ledger.largest, 1e-300), 1e-3)
+    seen = link if ledger.eps == EPS else link.coarser(step, ledger.eps)
+    rays = cast_rays(ledger, seen, rng)
+    if ledger.linear is not None:
+        raise NotIdentifiable(
+            f"Beside a linear term ({ledger.n_queries} queries) several hidden layers cannot be read: rounding leaves "
+            "too little of their plateaus far out; subtract it inside the oracle."
+        )
+    radius = reading_of(ledger).far * rays.scale
+    state.first = no_planes(ledger.n_features, POLICY.margin * rays.scale)
+    for attempt in range(POLICY.attempts):
+        state.first = find_planes(ledger, state.first, radius, rng)
+        ask_again(ledger, state.first, radius, POLICY.asked_again * len(state.first), rng)
+        apart = _at_rest(ledger, radius, state, rng)
+        if not len(state.first):
+            raise NotIdentifiable(
+                f"No step on a far circle is a unit of a first layer of {link.activation.name} ({ledger.n_queries} "
+                "queries): units in nearly parallel pairs, or another activation."
+            )
+        if apart > ledger.tolerance(radius):
+            state.notes.append(f"attempt {attempt + 1}: equal signs with answers {apart:.2g} apart")
+            continue
+        judges = Judges(
+            partial(_passes, ledger, state.first, radius, link.odd),
+            partial(_leads_on, ledger, state.first, radius, link.odd, rng),
+        )
+        state.lesson = teach(ledger, state.first, radius, link.odd, n_layers, judges, rng)
+        if state.lesson.explained:
+            return _finish(ledger, link, rng, radius, state)
+        n_units = len(state.first)
+        state.first = find_planes(ledger, state.first, radius, rng)
+        if len(state.first) == n_units:
+            break
+        state.lesson = None  # the first layer was not complete
+    if state.lesson is None:
+        raise NotIdentifiable(
+            f"{len(state.first)} hyperplanes were found, but answers with the same signs differ ({ledger.n_queries} "
+            "queries): the first layer has units that could not be read, in nearly parallel pairs or of another kind.",
+            _partial(ledger, link, state, "The first layer is not complete"),
+        )
+    tried = ", ".join("x".join(map(str, t)) for t in dict.fromkeys(state.lesson.tried))
+    cause = "more or steeper units above, nearly equal ones, or another kind of function"
+    if state.lesson.pupil.front is None and state.lesson.left < POLICY.faint_left:  # on vertices: no other floor
+        cause = "units above that are at rest almost everywhere, or nearly equal ones"
+    reason = (
+        f"{len(state.first)} units of the first layer were found, but no student of its {len(state.first)} signs "
+        f"explains the answers ({ledger.n_queries} queries; tried {tried} units; the best leaves "
+        f"{state.lesson.left:.2g} of their spread): {cause}."
+    )
+    raise NotIdentifiable(reason, _partial(ledger, link, state, reason))
+
+
+def _at_rest(ledger: Ledger, radius: float, state: _State, rng: np.random.Generator) -> float:
+    """Make equal signs have equal answers far out, and return by how much they still differ.
+
+    Either a unit is missing, and its hyperplane passes between two places with equal signs and different answers; or a
+    slow unit that no ray showed needs more room than the others to stand still.
+    """
+    apart, n_wider = np.inf, 0
+    for _ in range(POLICY.most_missing):
+        vertices = known_vertices(ledger, state.first, 0.5 * radius)
+        apart = vertices.apart
+        if apart <= ledger.tolerance(radius) or n_wider > POLICY.most_margins:
+            break
+        found = find_between(ledger, state.first, vertices.between, radius, rng)
+        if len(found) == len(state.first):
+            found, n_wider = found.wider(), n_wider + 1
+        state.first = found
+    return apart
+
+
+def _passes(ledger: Ledger, first: FirstLayer, radius: float, g: Activation, pupil: Pupil) -> bool:
+    """Say whether a student is right: with a front it may explain its rows to the digits that directions are known to,
+    and lead to nothing once these may move, too."""
+    if pupil.front is None:
+        return True
+    limits = DEEP if ledger.eps == EPS else DEEP_COARSE
+    return _begun(ledger, radius, _joined(first, pupil.front, pupil.layers), g, limits).worst < limits.promising
+
+
+def _leads_on(
+    ledger: Ledger, first: FirstLayer, radius: float, g: Activation, rng: np.random.Generator, pupil: Pupil
+) -> bool:
+    """Say whether a student of the vertices that stopped short of their rounding meets all answers in the end."""
+    limits = DEEP if ledger.eps == EPS else DEEP_COARSE
+    front = read_edges(ledger, first, pupil.layers, g, 0.3 * radius, rng)
+    rows = _within(ledger, radius, g)
+    return _fitted(_joined(first, front, pupil.layers), rows, limits).worst < limits.promising
+
+
+def _joined(first: FirstLayer, front: Front, upper: Layers) -> Layers:
+    slopes = np.exp(front.log_slopes)
+    return [(slopes[:, None] * first.normals, front.offsets - slopes * first.levels), *upper]
+
+
+def _assembled(ledger: Ledger, link: Link, rng: np.random.Generator, radius: float, state: _State) -> Layers:
+    """Return all layers from planes and student."""
+    first, lesson = state.first, state.lesson
+    if lesson is None:
+        raise ValueError("the layers above the first are not known")
+    front = lesson.pupil.front
+    if front is None:
+        front = read_edges(ledger, first, lesson.pupil.layers, link.odd, 0.3 * radius, rng)
+    return _joined(first, front, lesson.pupil.layers)
+
+
+class _Answered(NamedTuple):
+    """What a fit of all layers is given: inputs, answers, the odd sigmoid, and the rounding of the answers."""
+
+    X: Floats
+    y: Floats
+    g: Activation
+    eps: float
+
+
+def _within(ledger: Ledger, radius: float, g: Activation) -> _Answered:
+    """Return the answers but for those far beyond the circles, which magnify errors of directions."""
+    within = np.linalg.norm(ledger.X, axis=1) <= 2 * radius
+    return _Answered(ledger.X[within], ledger.y[within], g, ledger.eps)
+
+
+def _fitted(layers: Layers, rows: _Answered, limits: DeepLimits) -> Whole:
+    """Fit all layers; where that fails, from larger weights of faint units, too."""
+    fit = fit_whole(layers, *rows)
+    for factor in POLICY.raised_weights:
+        start = with_faint_raised(fit.layers, rows.X, rows.y, rows.g, factor)
+        if fit.worst < limits.residuals or start is None:
+            break
+        fit = _closer(fit, fit_whole(start, *rows))
+    return fit
+
+
+def _begun(ledger: Ledger, radius: float, layers: Layers, g: Activation, limits: DeepLimits) -> Whole:
+    """Fit all layers to the answers within the circles, by all means."""
+    rows = _within(ledger, radius, g)
+    fit = _fitted(layers, rows, limits)
+    for start in (layers, fit.layers):  # undamped steps may have led away, or nearer
+        if fit.worst < limits.residuals:
+            break
+        fit = _closer(fit, fit_whole(follow_valley(start, *rows), *rows))
+    return fit
+
+
+def _closer(one: Whole, other: Whole) -> Whole:
+    return min(one, other, key=lambda fit: np.nan_to_num(fit.chi, nan=np.inf))
+
+
+def _finish(ledger: Ledger, link: Link, rng: np.random.Generator, radius: float, state: _State) -> Identification:
+    """Fit all layers to all answers, ask near the origin, fit again, and judge by fresh points."""
+    g, eps, limits = link.odd, ledger.eps, DEEP if ledger.eps == EPS else DEEP_COARSE
+    layers = _assembled(ledger, link, rng, radius, state)
+    n_near = int(POLICY.near_per_unit * len(state.first)) + POLICY.near_points
+    n_near = max(n_near, int(POLICY.near_per_unknown * sum(W.size + b.size for W, b in layers)))
+    fit: Whole | None = None
+    for spread in POLICY.spreads:
+        n_offered = n_near if fit is None else POLICY.offered * n_near
+        offered = near_points(layers, n_offered, spread, rng)
+        ledger.ask(offered if fit is None else most_telling(fit, offered, n_near, g, eps), "all layers")
+        if fit is None:
+            layers = _begun(ledger, radius, layers, g, limits).layers
+        fit = _without_spare_units(fit_whole(layers, ledger.X, ledger.y, g, eps), ledger, g, limits)
+        layers = state.layers = fit.layers
+        aside = fit.undetermined(limits.error_bound / BOUND)
+        worst = BOUND * max(float(e.max()) for e in fit.errors_beside(aside))
+        if worst < POLICY.known_well * limits.error_bound or not fit.worst < limits.promising:
+            break
+    if fit is None:
+        raise ValueError("no round of points near the origin is asked for")
+    points = fresh_points(fit.layers, radius, POLICY.fresh, rng)
+    answers = ledger.ask(points, "fresh")
+    off = how_far_off(fit, points, answers, g, eps)
+    for _ in range(POLICY.most_orders):  # a last step may change the order, by which units are named
+        fit = fit_whole(canonical(fit.layers), ledger.X, ledger.y, g, eps)
+        if all(np.array_equal(W, V) for (W, _), (V, _) in zip(canonical(fit.layers), fit.layers)):
+            break
+    state.layers = fit.layers
+    return _result(ledger, link, fit, judge(fit, off, len(points), ledger, g, limits), limits, state)
+
+
+def _without_spare_units(fit: Whole, ledger: Ledger, g: Activation, limits: DeepLimits) -> Whole:
+    """Drop units above the first layer as long as the answers do not determine all, and are met by fewer."""
+    for _ in range(POLICY.most_spare):
+        if fit.worst >= limits.promising or max(float(e.max()) for e in fit.relative_errors) < POLICY.undetermined:
+            break
+        fewer = leaner(fit, ledger.X, ledger.y, g, ledger.eps, limits.promising)
+        if fewer is None:
+            break
+        fit = fewer
+    return fit
+
+
+def _result(
+    ledger: Ledger, link: Link, fit: Whole, verdict: Verdict, limits: DeepLimits, state: _State
+) -> Identification:
+    network = to_network(fit.layers, link)
+    aside = fit.undetermined(limits.error_bound / BOUND)
+    relative = fit.errors_beside(aside)
+    relative[-2][aside] = np.inf
+    errors = {f"layer {i + 1}": e for i, e in enumerate(relative)}
+    diagnostics: dict[str, Any] = {
+        "chi": fit.chi, "layers": len(network.widths), "widths": list(network.widths), "spent": dict(ledger.spent),
+        "notes": list(state.notes), "smallest_angle": _smallest_angle(state.first.normals),
+        "at_rest": aside, "normals": state.first.normals,
+        "students": [] if state.lesson is None else [list(t) for t in state.lesson.tried],
+    }  # fmt: skip
+    return Identification(network, verdict, ledger.n_queries, errors, BOUND * np.concatenate(relative), diagnostics)
+
+
+def _smallest_angle(normals: Floats) -> float:
+    cosines = np.abs(normals @ normals.T) - np.eye(len(normals))
+    return float(np.arccos(np.clip(cosines.max(initial=0.0), 0.0, 1.0)))
+
+
+def _partial(ledger: Ledger, link: Link, state: _State, reason: str) -> Identification | None:
+    """Return the best network so far, uncertified; None before the planes and a student are known. No queries."""
+    layers = state.layers
+    if layers is None and state.lesson is not None and len(state.first):
+        slopes = np.array([2 / p.width for p in state.first.planes])
+        front = state.lesson.pupil.front or Front(np.log(slopes), np.zeros(len(slopes)))
+        layers = _joined(state.first, front, state.lesson.pupil.layers)
+    if layers is None:
+        return None
+    network = to_network(layers, link)
+    unknown = [np.full(len(b), np.nan) for _, b in layers]
+    verdict = Verdict((any_method.finished(reason),), f"{len(state.first)} units of the first layer found", "")
+    left = None if state.lesson is None else state.lesson.left
+    return Identification(
+        network, verdict, ledger.n_queries, {f"layer {i + 1}": e for i, e in enumerate(unknown)},
+        np.concatenate(unknown),
+        {"left": left, "spent": dict(ledger.spent), "widths": list(network.widths), "normals": state.first.normals},
+    )  # fmt: skip

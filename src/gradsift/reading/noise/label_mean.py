@@ -1,0 +1,111 @@
+"""How well do labels tell their mean, and is it the function itself, not one seen through a link?
+
+A sum of sigmoids behind a link (a probit, a majority of several draws) has the same units, other slopes and another
+mean. Labels never contradict a fit, so that the likelihoods of both are compared, and a bent link is tested for.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from ...arguments import Floats
+from ...certificate import LABELS
+from ...certificate.noise_rules import KnownMean
+from ...fit import fit_jointly, predict, value_jacobian
+from ..check_inputs import fresh_inputs
+from ..ledger import n_affordable
+from .leverage import informative_points
+from .missing_unit import weight_in_question
+from .missing_unit_stages import look
+from .refine_directions import sharpened
+from .refit import refit
+from .session import Asker
+from .state import Belief, JointFit
+
+_MEASURING_ROUNDS = 4  # guess
+_N_POINTS = 1000  # inputs at which errors are averaged; asks nobody
+_ROUND = (0.25, 0.5)  # of the labels in use, least and most; guess
+_ODDS = 3.0  # log-odds over the mean, for a start: 2 about zero and more beyond; guess
+_INSIDE = 0.95  # share of these inputs at which two means are closer than their distance
+
+
+def measure_mean(belief: Belief, asker: Asker) -> Belief:
+    """Ask where slopes, weights and offsets show best until the mean is known well enough, and look for a unit again.
+
+    Directions become sharp by few labels far out, which tell little else.
+    """
+    for _ in range(_MEASURING_ROUNDS):
+        error, test, fitted = known_mean(belief, asker).error, belief.another, belief.known.fitted
+        if test is None or test.alarm:  # no labels mend that
+            break
+        unseen = test.level > LABELS.weight_shown * weight_in_question(fitted.theta.u)
+        if error <= LABELS.known_mean and not unseen:
+            break
+        missing = float(np.clip((error / LABELS.known_mean) ** 2 - 1, *_ROUND))
+        n = int(np.ceil(missing * len(belief.rows.used)))
+        if n_affordable(asker.ledger.oracle, n, asker.ledger) < n:
+            break
+        asked = asker.ask(informative_points(fitted.theta, belief.radius, n, asker.g, asker.rng), "mean")
+        belief = refit(belief.with_rows(used=np.concatenate([belief.rows.used, asked.rows])), asker)
+        belief = sharpened(belief, asker, asker.accuracy)
+        if unseen:
+            belief, _ = look(belief, asker)
+    return belief
+
+
+def known_mean(belief: Belief, asker: Asker) -> KnownMean:
+    """Return how well the mean is known over inputs as a certificate speaks of; no queries.
+
+    Two widened standard errors, root mean square over the inputs, with a free coefficient of the link; where log-odds
+    that are a sum of such units explain the labels almost as well, with twice the distance of the two means.
+    """
+    joint, g = belief.known, asker.g
+    X, y, noise, fitted = joint.replies.X, joint.replies.y, joint.noise, joint.fitted
+    points = _points(belief, asker)
+    variances, score = with_free_link(joint, points)
+    error = 2 * belief.widening.surely * float(np.sqrt(np.mean(variances)))
+    start = fitted.theta._replace(u=_ODDS * fitted.theta.u, c=_ODDS * fitted.theta.c)
+    odds = fit_jointly(start, X, y, replace(noise, log_odds=True), g).theta
+    # The mean of a label with log-odds r is tanh(r / 2).
+    gain = noise.loss(y - fitted.residuals, y) - noise.loss(np.tanh(0.5 * predict(odds, X, g)), y)
+    apart = np.abs(predict(fitted.theta, points, g) - np.tanh(0.5 * predict(odds, points, g)))
+    if gain > -LABELS.told_apart:
+        error = float(np.hypot(error, 2 * np.quantile(apart, _INSIDE)))  # other links may lead farther off
+    return KnownMean(error, float(gain), 0.5 * score**2)
+
+
+def with_free_link(joint: JointFit, points: Floats) -> tuple[Floats, float]:
+    """Return the variances of the mean at some points (n,) if its link may bend, and how surely it does.
+
+    Pregibon's goodness-of-link test: the mean may be ``r + t (r - r^3)``, which is a majority of three for t = 1/2. One
+    score step for t at the fitted r; t over its standard error is standard normal for the right link.
+    """
+    g = joint.g
+    theta, mirrors, C = joint.fitted.theta, joint.fitted.mirrors, joint.fitted.covariance
+    r, at_points = (predict(theta, rows, g) for rows in (joint.replies.X, points))
+    J, at = (value_jacobian(theta, rows, g, mirrors) for rows in (joint.replies.X, points))
+    score, precision = joint.noise.score(r, joint.replies.y), joint.noise.precision(r)
+    # The column of t beside the Jacobian: its part that no other unknown explains carries the information on t.
+    bend = r - r**3
+    cross = J.T @ (precision * bend)
+    shared = C @ cross
+    information = max(float(precision @ bend**2 - cross @ shared), 1e-300)
+    slope = float(bend @ score - (J.T @ score) @ shared)
+    beside = at_points - at_points**3 - at @ shared
+    variances = np.einsum("np,np->n", at @ C, at) + beside**2 / information
+    return np.asarray(variances), slope / np.sqrt(information)
+
+
+def _points(belief: Belief, asker: Asker) -> Floats:
+    """Return such inputs in the coordinates of the fit, (n, d); the same ones for the same units.
+
+    An input that no unit is known to listen to has a usual size there: its column is nothing but errors.
+    """
+    oracle, fitted = asker.ledger.oracle, belief.known.fitted
+    theta = fitted.theta
+    if oracle.bounds is not None:
+        return asker.place.draw(_N_POINTS, belief.radius, np.random.default_rng(0))
+    model = asker.link.to_model(theta.A, theta.b, theta.u, theta.c)
+    return fresh_inputs(model, oracle, _N_POINTS, np.random.default_rng(0), float(fitted.angles.max()))

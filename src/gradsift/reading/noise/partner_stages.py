@@ -1,0 +1,295 @@
+"""Stages that doubt: is every unit one, or does it stand for two parallel or nearly parallel ones?"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import logsumexp
+
+from ...arguments import Floats
+from ...certificate import NOISY
+from ...fit import Fitted, fit_jointly
+from ...likelihood import Noise
+from .beside_planes import (
+    PartnerTest,
+    Sides,
+    blind_angle,
+    covariances_of,
+    least_partner,
+    log_ratios,
+    no_sides,
+    residuals_of,
+    sides_of,
+)
+from .leverage import informative_points
+from .other_shapes import best_rivals
+from .refine_directions import pull_levers
+from .refit import least_noise, look_wider, mend, refit, thin_out, widened
+from .session import Asker
+from .settings import BESIDE, PROFILES
+from .split_unit import Suspicion, halved
+from .state import Belief, Numbers, Outcome
+
+
+class _Heard(NamedTuple):
+    """Pairs of inputs beside hyperplanes, and what was answered.
+
+    sides : n pairs
+    rows, answers : (m, 2) numbers of rows, and their answers
+    pair : (m,) number of the pair that each was asked at
+    """
+
+    sides: Sides
+    rows: Numbers
+    answers: Floats
+    pair: NDArray[np.intp]
+
+    def joined(self, others: _Heard) -> _Heard:
+        """Return these and others."""
+        return _Heard(
+            self.sides.joined(others.sides),
+            np.concatenate([self.rows, others.rows]),
+            np.concatenate([self.answers, others.answers]),
+            np.concatenate([self.pair, others.pair + len(self.sides.across)]),
+        )
+
+    @property
+    def counts(self) -> NDArray[np.intp]:
+        """(n,) how often each pair was asked."""
+        return np.bincount(self.pair, minlength=len(self.sides.across))
+
+    @property
+    def means(self) -> Floats:
+        """(n, 2) mean answers of each pair."""
+        sums = np.zeros((len(self.sides.across), 2))
+        np.add.at(sums, self.pair, self.answers)
+        return np.asarray(sums / self.counts[:, None])
+
+
+def look_beside_planes(belief: Belief, asker: Asker) -> tuple[Belief, Outcome]:
+    """Ask on both sides of each unit's hyperplane far out; where a partner shows, make the unit two.
+
+    An alarm may also come from a unit that is off by more than its errors say: one unit is fitted to these answers as
+    well, and asked about again.
+    """
+    if asker.n_features < 2:
+        return belief, Outcome.STANDS
+    leaner = thin_out(belief.with_study(least=0), asker)  # what circles about rough units have shown counts no more
+    if leaner.known.n_units < belief.known.n_units:
+        return replace(leaner, another=None), Outcome.REFUTED
+    belief = _sharp_enough(belief, asker)
+    heard = _ask(belief, asker)
+    test = _weighed(belief, asker, heard)
+    n_alarms = (0 if belief.partners is None else belief.partners.n_alarms) + (test.suspect is not None)
+    belief = replace(belief, partners=test._replace(n_alarms=n_alarms))
+    if test.suspect is None or n_alarms >= BESIDE.most_alarms:
+        return belief, Outcome.STANDS
+    return _refit_suspect(belief, asker, heard.joined(_locate(belief, asker, heard, test.suspect)), test.suspect)
+
+
+def look_at_profiles(belief: Belief, asker: Asker) -> tuple[Belief, Outcome]:
+    """Ask on the slopes of all units at once while two parallel units in the place of one might explain the answers.
+
+    No answer far out tells them from one. Where they explain the answers better they take its place.
+    """
+    for _ in range(PROFILES.most_rounds if asker.noisy else 0):
+        joint = belief.known
+        if best_rivals(belief, asker)[1].gain < PROFILES.doubt + np.log(joint.n_units):  # the best of as many by chance
+            break
+        points = informative_points(joint.fitted.theta, belief.radius, PROFILES.n_points, asker.g, asker.rng)
+        asked = asker.ask(points, "profiles")
+        belief = refit(belief.with_rows(used=np.concatenate([belief.rows.used, asked.rows])), asker)
+        wider = look_wider(belief, asker)
+        n_lessons = belief.study.n_lessons + 1
+        if wider is not None and n_lessons <= asker.policy.learning.most_lessons:
+            return widened(replace(belief.with_study(n_lessons=n_lessons), wider=wider), asker), Outcome.MISSING_UNIT
+    return belief, Outcome.STANDS
+
+
+def _locate(belief: Belief, asker: Asker, heard: _Heard, unit: int) -> _Heard:
+    """Ask in further directions at wider tilts: between which of them is the partner's step?"""
+    fitted = belief.known.settled
+    toward = _shown(fitted, heard, asker, unit).across
+    n = _n_pairs(asker, 1)
+    sides = no_sides(*fitted.theta.A.shape)
+    for number, wider in enumerate(asker.rng.permutation(np.geomspace(1.0, BESIDE.wider, n))):
+        prefer = toward if number % 2 else None
+        one = sides_of(fitted, np.array([unit]), belief.widening.stop, asker.rng, prefer, float(wider))
+        sides = sides.joined(one)
+    return _answered(asker, sides, np.arange(len(sides.across)))
+
+
+def _refit_suspect(belief: Belief, asker: Asker, heard: _Heard, unit: int) -> tuple[Belief, Outcome]:
+    """Take the answers in, and go on with the network that explains all of them best: one unit there, or two."""
+    noise = least_noise(belief, asker)
+    suspicion = _shown(belief.known.settled, heard, asker, unit)
+    used = np.union1d(np.concatenate([belief.rows.used, belief.rows.stray]), heard.rows)
+    belief = belief.with_rows(used=used, stray=belief.rows.stray[:0])
+    X, y = asker.X[used], asker.y[used]
+    one = mend(fit_jointly(belief.known.fitted.theta, X, y, noise, asker.g), X, y, noise, asker.g)
+    best = halved(one, suspicion, X, y, noise, asker.g, asker.rng)
+    return refit(replace(belief, another=None), asker, best), Outcome.MISSING_UNIT
+
+
+def _n_pairs(asker: Asker, n_groups: int) -> int:
+    """Return in how many directions each unit is asked about at least: no more than a share of all queries allows."""
+    few, some, many = BESIDE.n_pairs
+    wanted = few if asker.n_features <= 5 else some if asker.n_features <= 10 else many
+    return max(few, min(wanted, int(BESIDE.of_queries * asker.ledger.n_queries / (2 * n_groups))))
+
+
+def _noise(belief: Belief, asker: Asker) -> Noise:
+    """Return the noise; on plateaus rounding is none: it is the same at every point."""
+    noise = asker.noise(belief)
+    return replace(noise, sd=max(noise.sd, 0.5 * asker.floor.grid))
+
+
+def _groups(k: int, d: int, rng: np.random.Generator) -> list[NDArray[np.intp]]:
+    """Return all units in groups that are asked about at once, at random.
+
+    Directions across all units of a group lack as many dimensions, so that groups of more than a third of them change.
+    """
+    n = 1 if BESIDE.per_unit * k <= d or k == 1 else max(2, -(-2 * k // d))
+    return np.array_split(rng.permutation(k), n)
+
+
+def _ask_about(fitted: Fitted, groups: list[NDArray[np.intp]], belief: Belief, asker: Asker) -> _Heard:
+    """Ask one pair for each group of units; of a group whose hyperplanes have no common one, for each unit."""
+    k, d = fitted.theta.A.shape
+    sides = no_sides(k, d)
+    for group in groups:
+        one = sides_of(fitted, group, belief.widening.stop, asker.rng)
+        if not len(one.across) and len(group) > 1:
+            for unit in group:
+                sides = sides.joined(sides_of(fitted, np.array([unit]), belief.widening.stop, asker.rng))
+        sides = sides.joined(one)
+    return _answered(asker, sides, np.arange(len(sides.across)))
+
+
+def _answered(asker: Asker, sides: Sides, pairs: NDArray[np.intp]) -> _Heard:
+    """Ask some of the pairs."""
+    asked = asker.ask(sides.points[pairs].reshape(-1, asker.n_features), "beside planes")
+    return _Heard(sides, asked.rows.reshape(-1, 2), asked.answers.reshape(-1, 2), pairs)
+
+
+def _ask(belief: Belief, asker: Asker) -> _Heard:
+    """Ask about every unit in the least number of directions; go on where that does not decide.
+
+    Directions in which a partner seems to show are asked again.
+    """
+    fitted = belief.known.settled
+    k, d = fitted.theta.A.shape
+    n = _n_pairs(asker, len(_groups(k, d, asker.rng)))
+    heard = _ask_about(fitted, [group for _ in range(n) for group in _groups(k, d, asker.rng)], belief, asker)
+    for number in range(BESIDE.most_rounds):
+        found = [_ratios(fitted, heard, unit, belief, asker) for unit in range(k)]
+        if not len(heard.rows) or np.nanmax([_mixed(ratios) for ratios in found]) > NOISY.single_units:
+            break
+        doubtful = np.unique(np.concatenate([
+            heard.sides.of(unit)[ratios.max(axis=(1, 2)) > BESIDE.doubtful] for unit, ratios in enumerate(found)
+        ]))  # fmt: skip
+        undecided = np.flatnonzero([ratios[:, 0, 0].sum() > BESIDE.accepted for ratios in found])
+        if len(doubtful) and asker.noisy and not (len(undecided) and number % 2):  # rounding is the same when repeated
+            again = _answered(asker, heard.sides, doubtful)
+            heard = heard._replace(
+                rows=np.concatenate([heard.rows, again.rows]), answers=np.concatenate([heard.answers, again.answers]),
+                pair=np.concatenate([heard.pair, doubtful]),
+            )  # fmt: skip
+        elif len(undecided):
+            groups = [undecided[group] for group in _groups(len(undecided), d, asker.rng)]
+            heard = heard.joined(_ask_about(fitted, groups, belief, asker))
+        else:
+            break
+    return heard
+
+
+def _ratios(fitted: Fitted, heard: _Heard, unit: int, belief: Belief, asker: Asker) -> Floats:
+    """Return the log-likelihood ratios of a partner of a unit, direction by direction: (n, s, m)."""
+    own = heard.sides.of(unit)
+    sides = heard.sides.at(own)
+    residuals = residuals_of(fitted, sides, heard.means[own], asker.g)
+    covariances = covariances_of(fitted, sides, _noise(belief, asker).sd ** 2 / heard.counts[own], asker.g)
+    weights = float(least_partner(fitted.theta.u)[unit]) * np.array(BESIDE.ladder)
+    return log_ratios(residuals, covariances, weights)
+
+
+def _mixed(ratios: Floats) -> float:
+    """Return the log of the mean likelihood ratio over all weights of a partner and chances that it shows.
+
+    Not a number without directions.
+    """
+    return float(logsumexp(ratios.sum(axis=0)) - np.log(ratios[0].size)) if len(ratios) else np.nan
+
+
+def _weighed(belief: Belief, asker: Asker, heard: _Heard) -> PartnerTest:
+    """Return what the answers say of all units, and how close a partner may be that they do not show."""
+    fitted = belief.known.settled
+    units = range(belief.known.n_units)
+    found = [_ratios(fitted, heard, unit, belief, asker) for unit in units]
+    ratios = np.array([_mixed(own) for own in found])
+    blind = max(_blind_beside(fitted, unit, heard.sides, asker.rng) for unit in units)
+    weight = max(map(_weight_ruled_out, found, least_partner(fitted.theta.u)))
+    alarm = bool((ratios > NOISY.single_units).any())
+    return PartnerTest(ratios, weight, blind, int(np.nanargmax(ratios)) if alarm else None)
+
+
+def _weight_ruled_out(ratios: Floats, least: float) -> float:
+    """Return the smallest weight of a partner that the answers rule out, infinite if they rule out none."""
+    ruled_out = np.flatnonzero(ratios[:, 0].sum(axis=0) <= BESIDE.accepted)
+    return least * BESIDE.ladder[int(ruled_out[0])] if len(ruled_out) else np.inf
+
+
+def _blind_beside(fitted: Fitted, unit: int, sides: Sides, rng: np.random.Generator) -> float:
+    """Return the blind angle beside one unit, in radians."""
+    own = sides.of(unit)
+    return blind_angle(fitted.theta.A[unit], sides.across[own], sides.tilts[own, unit], rng)
+
+
+def _shown(fitted: Fitted, heard: _Heard, asker: Asker, unit: int) -> Suspicion:
+    """Return what the answers say of a unit's partner: each direction that shows it votes.
+
+    With a partner of weight u, the residual ahead of the hyperplane is -2 u, or the one behind it 2 u. The first
+    means that the partner's direction e across the unit has ``<v, e> < 0``, the second that it has ``<v, e> > 0``.
+    """
+    own = heard.sides.of(unit)
+    across = heard.sides.across[own]
+    residuals = residuals_of(fitted, heard.sides.at(own), heard.means[own], asker.g)
+    side = np.argmax(np.abs(residuals), axis=1)
+    steps = np.where(side == 0, -1.0, 1.0) * residuals[np.arange(len(side)), side]  # (n,) twice the partner's weight
+    large = np.abs(steps) > 0.5 * np.abs(steps).max()
+    sign = 1.0 if steps[large].sum() >= 0 else -1.0
+    e = sign * residuals.sum(axis=1) @ across
+    a = fitted.theta.A[unit]
+    e = e - (e @ a) / (a @ a) * a
+    return Suspicion(
+        unit, np.asarray(e / max(float(np.linalg.norm(e)), 1e-300)),
+        0.5 * sign * float(np.median(np.abs(steps[large]))), float(np.median(heard.sides.tilts[own, unit])),
+        float(np.linalg.norm(heard.sides.points, axis=2).max()),
+    )  # fmt: skip
+
+
+def _sharp_enough(belief: Belief, asker: Asker) -> Belief:
+    """Pull levers where directions are so uncertain that partners at a wide angle would not show."""
+    per_noise, least, most = asker.policy.another.blind
+    for _ in range(BESIDE.most_sharpenings):
+        fitted, cones = belief.known.settled, belief.known.cones()
+        wanted = float(np.clip(per_noise * belief.variance.sd / np.abs(fitted.theta.u).min(), least, most))
+        shares = wanted / np.array([_foreseen_blindness(belief, asker, unit) for unit in range(len(cones))])
+        if (shares >= 1).all():
+            break
+        sharper = np.maximum(shares, BESIDE.sharper) * cones
+        belief = pull_levers(belief, asker, float(sharper[shares < 1].min()))[0]
+    return belief
+
+
+def _foreseen_blindness(belief: Belief, asker: Asker, unit: int) -> float:
+    """Return the blind angle beside a unit that the next pairs of inputs would leave, in radians; asks nobody."""
+    fitted = belief.known.settled
+    k, d = fitted.theta.A.shape
+    sides = no_sides(k, d)
+    for _ in range(_n_pairs(asker, len(_groups(k, d, asker.rng)))):
+        sides = sides.joined(sides_of(fitted, np.array([unit]), belief.widening.stop, asker.rng))
+    return _blind_beside(fitted, unit, sides, asker.rng)

@@ -1,0 +1,276 @@
+"""What was chosen, not derived, in single steps, whatever the kind of answers; what differs by kind is in ``policies``.
+
+Behind a number stands the row of ``benchmarks/black_box_noisy.py`` that it was tuned on, or the word guess.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class ScaleTuning:
+    """How far from the origin units bend."""
+
+    far: float = 2.0**30  # guess
+    grows: float = 1e-5  # share of the far answers at the first radius, below which growth is looked for; guess
+    low: float = 0.35  # share of the far answers: arguments spread by about 0.5 to 20; guess
+    high: float = 0.97  # guess
+    spread: float = 3.0  # of the arguments, wanted; guess
+    most_steps: int = 16  # guess
+
+
+@dataclass(frozen=True)
+class LineTuning:
+    """A linear term beside the units."""
+
+    far: float = 2.0**42  # 4000 times as far as the scale is looked for, so that nothing is left there; guess
+    even: float = 1e-3  # means of opposite answers over their difference, beyond which units grow; guess
+
+
+@dataclass(frozen=True)
+class StepTuning:
+    """Steps on a circle seen through rounding."""
+
+    coarsest: float = 2e-4  # step of the answers over the largest, beyond which too little can be inverted; guess
+    circle: float = 12.0  # radius of the circle over the radius at which a ray is flat; guess
+    intervals: int = 12  # guess
+    most_attempts: int = 4  # guess
+
+
+@dataclass(frozen=True)
+class LessonTuning:
+    """What a lesson must show."""
+
+    per_unknown: int = 2  # answers beside those from which units were read; guess
+    plausible: float = 4.0  # mean square of residuals over the noise, beyond which slopes say nothing; guess
+    many_per_unknown: float = 4.0  # guess
+    tailed: float = 3.0  # excess kurtosis; guess
+    doubtful: float = 1.3  # residual variance over the noise, from which that is worth measuring; guess
+    most_in_vain: int = 3  # lessons that prefer a constant; guess
+
+
+@dataclass(frozen=True)
+class ThinningTuning:
+    """One unit less or more."""
+
+    margin: float = 10.0  # of BIC, beside the price of a unit; guess
+    clear: float = 4.0  # Wald's statistic over the price, from which a unit is not tried; guess
+    heat: int = 6  # steps of the first fits, and how many of those go on; guess
+    finalists: int = 2  # guess
+    enough: float = 0.02  # nats that their steps must promise; guess
+    implausible: float = 1e-4  # probability with which noise leaves residuals as small; guess
+    apart: float = 0.3  # of a unit's length, by which its halves begin; guess
+    shift: float = 1.0  # half the gap between the offsets of parallel halves; black_box_pairs, "parallel tanh"
+    steeper: float = 1.4  # their slopes over that of the unit; the same row
+    shares: tuple[float, ...] = (0.35, 0.65)  # weights of the second over that of the unit; the same row
+    n_random: int = 3  # new units beside the halves, with this share of the largest weight; guess
+    share: float = 0.2  # guess
+
+
+@dataclass(frozen=True)
+class RefitTuning:
+    """Rows that are asked again, set aside or taken in."""
+
+    first_freedom: float = 7.0  # of the first look at the noise, in degrees; guess
+    repeated: int = 20  # rows that are asked again; guess
+    repeated_share: float = 0.2  # of random inputs: few repeats may be lucky, and refute the truth for ever; guess
+    impossible: float = 6.0  # standard deviations of the noise; guess
+    most_stray: float = 0.05  # share of the answers; guess
+    sign_sure: float = 4.0  # standard errors: one wrong sign far out would turn a unit; guess
+
+
+@dataclass(frozen=True)
+class LeverTuning:
+    """Queries far out in a unit's own plane."""
+
+    longest: float = 0.7  # standard deviation of the argument at the end of a lever; guess
+    draws: int = 6  # guess
+    quiet: float = 3.0  # beyond this argument a unit hardly moves; guess
+
+
+@dataclass(frozen=True)
+class LabelLeverTuning:
+    """The same where a label says most."""
+
+    saturated: float = 2.0  # arguments wanted of the other units, beside `sure` standard errors; guess
+    sure: float = 2.0  # guess
+    aside: float = 0.7  # share of a lever that may go into making the other units agree; guess
+    beside: float = 0.6  # argument of the unit itself: zeros would say nothing of slopes; guess
+    most_sets: int = 100  # guess
+
+
+@dataclass(frozen=True)
+class SharpeningTuning:
+    """Rounds of levers."""
+
+    refuted: float = 4.0  # mean square of the first lever answers over what the student foretold; guess
+    impossible: float = 6.0  # standard deviations of the noise; guess
+    surprised: float = 2.5  # mean square of lever answers over what was foretold: shorter levers; guess
+    linear: float = 1e-2  # radians: with noise known, cones this narrow need no calibration; guess
+    most_looks: int = 3  # at the number of units, while labels sharpen them; guess
+    uneven_widening: float = 1.25  # a variance function is a model, too; guess
+
+
+@dataclass(frozen=True)
+class FarCircleTuning:
+    """Another unit on far circles."""
+
+    n_circles: int = 3  # guess
+    needed: float = 5.5  # standard errors by which a unit of the level stands out on each circle; guess
+    share: float = 0.4  # of all weights; guess
+    far: float = 2.0**20  # radius over the scale of the inputs; guess
+
+
+@dataclass(frozen=True)
+class BesideTuning:
+    """One unit or two nearly parallel ones, on both sides of a hyperplane far out."""
+
+    sure: float = 4.0  # standard errors by which a known unit's sign must be sure; guess
+    least_tilt: float = 0.001  # radians; guess
+    widest: float = 1.0  # tangent of the angle between an input and the hyperplanes that it lies beside; guess
+    saturated: float = 60.0  # argument of the units asked about: what offsets and slopes do not matter for; guess
+    quiet: float = 8.0  # argument of all others, beside `sure` standard errors; guess
+    draws: int = 40  # guess
+    wider: float = 20.0  # largest tilt over the least one, where a partner is to be located; guess
+    toward: float = 1.0  # length of a preferred direction over that of a random one; guess
+    shows: tuple[float, ...] = (0.7, 0.2)  # probabilities that a partner shows in a direction; guess
+    accepted: float = -3.0  # the same where no partner is left to look for; guess
+    doubtful: float = 0.5  # of one direction, from which it is asked again; black_box_noisy, row k8d10
+    ladder: tuple[float, ...] = (1.0, 1.5, 2.25, 3.4, 5.0)  # weights of a partner over the least one; guess
+    share: float = 0.25  # least weight of a partner over the unit's; guess
+    share_of_least: float = 0.35  # the same over the smallest weight of all; guess
+    per_unit: int = 3  # inputs for each unit, if all are asked about in the same pair; guess
+    of_queries: float = 0.1  # share of all queries, for the first pairs; guess
+    n_pairs: tuple[int, int, int] = (4, 8, 12)  # at least, for up to 5 and 10 inputs and for more; guess
+    most_rounds: int = 12  # of further directions, and of directions in doubt that are asked again; guess
+    most_alarms: int = 6  # guess
+    most_sharpenings: int = 3  # rounds of levers for the sake of this test; guess
+    sharper: float = 0.3  # least cone that one of them aims at, over the one before; guess
+    certain: float = 0.99  # share of the partners at the blind angle that show
+    sampled: int = 2000  # of their directions; guess
+
+
+@dataclass(frozen=True)
+class HalvesTuning:
+    """One unit made two."""
+
+    angles: tuple[float, ...] = (0.15, 0.3, 0.6)  # between them, in radians, beside multiples of the tilt; guess
+    over_tilt: tuple[float, ...] = (2.0, 6.0)  # guess
+    n_random: int = 3  # directions of the partner beside the one that answers point to; guess
+    steeper: float = 1.1  # slopes of halves over those of what they were taken for; guess
+    near: float = 3.0  # argument of the partner at which far inputs begin; guess
+    farther: float = 4.0  # distance of far inputs over the one before; guess
+    least_weight: float = 0.15  # of the smaller half over the unit; guess
+    slopes: float = 4.0  # of a half over the unit's, at most, and its inverse at least; guess
+
+
+@dataclass(frozen=True)
+class ProfileTuning:
+    """Parallel units on the slopes of what they are taken for."""
+
+    doubt: float = 3.0  # nats that a pair in the place of any unit gains, from which answers are asked there; guess
+    n_points: int = 32  # in one round; black_box_pairs, "parallel tanh"
+    most_rounds: int = 3  # guess
+
+
+@dataclass(frozen=True)
+class SplitPowerTuning:
+    """Which pairs the answers at hand would show."""
+
+    share: float = 0.35  # weight of the smaller half over that of the unit; guess
+    surely: float = 2.3  # standard deviations of the deviance's root beyond the price: 99%
+    angles: tuple[float, float] = (0.01, 1.5707)  # radians, the first and the last tried
+    n_angles: int = 24  # guess
+    n_directions: int = 8  # of the partner across each unit; guess
+
+
+@dataclass(frozen=True)
+class AgreementTuning:
+    """Another unit behind labels."""
+
+    merger: float = 0.25  # share of contradictions that halves of orthogonal units cause, over their weight; guess
+    excess: float = 0.1  # the same for pairs at smaller angles that are to be seen; guess
+    sign_wanted: float = 4.0  # standard errors, which are themselves rough: aimed at, and enough; guess
+    sign_sure: float = 3.2  # guess
+    few: int = 12  # labels; guess
+    room: float = 0.5  # of the level: what weights may leave unexplained; guess
+    grid: int = 720  # angles looked at on a half circle; guess
+    almost_best: float = 2.0  # variance over the smallest, up to which an angle is worth asking; guess
+
+
+@dataclass(frozen=True)
+class EscapeTuning:
+    """Answers on the wrong side of a plane."""
+
+    impossible: float = 4.5  # standard deviations of the noise; guess
+    most_tries: int = 4  # guess
+    worth: float = 2.0  # nats; guess
+    slope: float = 0.9  # of the values of g, where its argument still says something; guess
+
+
+@dataclass(frozen=True)
+class InformativeTuning:
+    """Where slopes, weights and offsets show best."""
+
+    inner: float = 0.58  # share of arguments on the slope; the others are saturated; guess
+    steep: float = 0.54  # values of g on the slope, and an argument beyond it; guess
+    saturated: float = 6.0  # guess
+
+
+@dataclass(frozen=True)
+class NoiseTuning:
+    """Does the noise behave?"""
+
+    level: float = 1e-3  # guess
+    uneven_level: float = 1e-4  # from which a variance function replaces one variance; guess
+    scorings: int = 20  # guess
+    least_spread: float = 0.4  # relative: a parabola of logarithms must not make a few answers all-important; guess
+
+
+@dataclass(frozen=True)
+class BiasTuning:
+    """Second-order bias."""
+
+    most: float = 1.5  # standard errors: beyond this the expansion is not trusted; guess
+
+
+@dataclass(frozen=True)
+class TellingPolicy:
+    """The most telling inputs."""
+
+    pool: int = 12  # candidates per point; guess
+
+
+@dataclass(frozen=True)
+class NoisyBoxPolicy:
+    """Stages of imperfect answers that only a box has."""
+
+    first: int = 24  # random inputs, asked twice where answers are noisy; guess
+    alike: int = 10  # rounds of one size, and how often it then doubles; guess
+    most_doublings: int = 4  # guess
+    refuted: float = 1e-3  # level at which telling answers refute their units, round by round; box 5 k3d10 sd .1
+    fresh: int = 4  # random answers per input, to confirm what was found; guess
+
+
+SCALE = ScaleTuning()
+LINE = LineTuning()
+STEPS = StepTuning()
+LESSON = LessonTuning()
+THINNING = ThinningTuning()
+REFIT = RefitTuning()
+LEVERS = LeverTuning()
+LABEL_LEVERS = LabelLeverTuning()
+SHARPENING = SharpeningTuning()
+FAR_CIRCLES = FarCircleTuning()
+BESIDE = BesideTuning()
+HALVES = HalvesTuning()
+PROFILES = ProfileTuning()
+SPLIT_POWER = SplitPowerTuning()
+AGREEMENT = AgreementTuning()
+ESCAPE = EscapeTuning()
+INFORMATIVE = InformativeTuning()
+NOISE = NoiseTuning()
+BIAS = BiasTuning()
+TELLING = TellingPolicy()
+NOISY_BOX = NoisyBoxPolicy()

@@ -1,0 +1,179 @@
+"""What is believed about a box while it is asked: rows, noise, the joint fit, and what speaks against it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...activations import Activation
+from ...arguments import Floats
+from ...errors import NotIdentifiable
+from ...fit import Fitted
+from ...fit.confidence_cones import LEVELS, Widening, cones
+from ...likelihood import Noise
+from .beside_planes import PartnerTest
+from .bias import Replies, debiased
+from .missing_unit import CircleTest
+from .noise_tests import Variance
+
+Numbers = NDArray[np.intp]  # of stored rows
+
+
+class Outcome(Enum):
+    """How a stage ended."""
+
+    STANDS = "stands"
+    MISSING_UNIT = "missing unit"
+    REFUTED = "refuted"
+    OUT_OF_PATIENCE = "out of patience"
+
+
+class RowNumbers(NamedTuple):
+    """Numbers of stored rows: drawn at random for the student, fitted, placed on the plane of a unit, set aside."""
+
+    near: Numbers = np.empty(0, dtype=np.intp)
+    used: Numbers = np.empty(0, dtype=np.intp)
+    placed: Numbers = np.empty(0, dtype=np.intp)
+    stray: Numbers = np.empty(0, dtype=np.intp)
+
+
+class Study(NamedTuple):
+    """Where the student stands: its units, those that other evidence has shown, BIC's gap, lessons in vain."""
+
+    n_spare: int
+    least: int = 0
+    gap: float = 0.0
+    n_lessons: int = 0
+
+
+class Reach(NamedTuple):
+    """Where units bend: radius of random inputs, what units add to the answers, and a typical slope for labels."""
+
+    radius: float = 1.0
+    signal: float = 1.0
+    typical_slope: float | None = None
+
+
+@dataclass(frozen=True)
+class JointFit:
+    """The fit to the rows in use.
+
+    Attributes
+    ----------
+    fitted : Fitted
+    replies : Replies
+        What was fitted.
+    noise : Noise
+        With a spread for each answer where noise proved uneven.
+    biased : bool
+        Noise is additive, so that the second-order bias of fit and levers can be taken off.
+    """
+
+    fitted: Fitted
+    replies: Replies
+    noise: Noise
+    g: Activation
+    biased: bool
+
+    @cached_property
+    def settled(self) -> Fitted:
+        """The fit without its bias. O(n P^2) flops for P unknowns, once."""
+        return debiased(self.fitted, self.replies, self.noise, self.g) if self.biased else self.fitted
+
+    def cones(self, level: float = LEVELS[0]) -> Floats:
+        """(k,) cones before they are widened, with the bias or without, whichever are wider."""
+        return np.maximum(cones(self.fitted, level), cones(self.settled, level))
+
+    @property
+    def n_units(self) -> int:
+        """Number of units."""
+        return len(self.fitted.theta.u)
+
+
+@dataclass(frozen=True)
+class Belief:
+    """All that a stage knows; it returns another one.
+
+    Attributes
+    ----------
+    study : Study
+    variance, repeats : Variance
+        Of the noise: as the residuals show it, and as repeats or the first look do.
+    rows : RowNumbers
+    joint : JointFit or None
+        None before the first lesson.
+    reach : Reach
+    widening : Widening
+        Of the cones.
+    another : CircleTest or None
+        The last look for a further unit.
+    partners : PartnerTest or None
+        The last look for units that are two.
+    wider : Fitted or None
+        With one more unit, if the last look at all replies showed one.
+    read : bool
+        Units come from steps on a circle.
+    shortage : str
+        What ran out.
+    """
+
+    study: Study
+    variance: Variance
+    repeats: Variance
+    rows: RowNumbers = field(default_factory=RowNumbers)
+    joint: JointFit | None = None
+    reach: Reach = field(default_factory=Reach)
+    widening: Widening = field(default=Widening(1.5, 1.5, 1.5))  # before it is calibrated
+    another: CircleTest | None = None
+    partners: PartnerTest | None = None
+    wider: Fitted | None = None
+    read: bool = False
+    shortage: str = ""
+
+    @property
+    def known(self) -> JointFit:
+        """The joint fit; raises before there is one."""
+        if self.joint is None:
+            raise NotIdentifiable("No number of units explains the answers.")
+        return self.joint
+
+    @property
+    def cones(self) -> Floats:
+        """(k,) calibrated cones of 99%."""
+        return np.asarray(self.widening.stop * self.known.cones())
+
+    @property
+    def surely(self) -> float:
+        """Widest calibrated cone of 99.9%."""
+        return float(self.widening.surely * self.known.cones(LEVELS[2]).max())
+
+    @property
+    def radius(self) -> float:
+        """Of random inputs."""
+        return self.reach.radius
+
+    def with_rows(self, **changes: Numbers) -> Belief:
+        """Return the belief with other row numbers."""
+        return replace(self, rows=self.rows._replace(**changes))
+
+    def with_study(self, **changes: float) -> Belief:
+        """Return the belief with another state of the student."""
+        return replace(self, study=self.study._replace(**changes))  # type: ignore[arg-type]
+
+    def untested(self) -> Belief:
+        """Return the belief without what was asked beside the hyperplanes of other units; alarms are counted on."""
+        if self.partners is None:
+            return self
+        return replace(self, partners=self.partners._replace(log_ratios=np.empty(0)))
+
+    def refuted(self, level: float) -> bool:
+        """Tell whether the residuals have outgrown the noise of the repeats."""
+        joint = self.known
+        residuals = joint.fitted.residuals
+        freedom = len(residuals) - len(joint.fitted.information)
+        return not joint.noise.labels and self.repeats.too_small(float((residuals**2).sum()), freedom, level)

@@ -1,0 +1,192 @@
+"""All replies at once: Gauss-Newton on every equation, weighted by the oracle's own rounding.
+
+Near the solution the equations hardly change: large systems are factored once there, and residuals are measured anew
+for every step.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...arguments import Floats
+from ...certificate import EXACT
+from ...runtime import all_threads
+from ..far_field.odd_network import Net
+from ..ledger import EPS, Ledger
+from .accuracy import Changes, Errors
+from .block_solver import BlockSystem
+from .dense_solver import DenseSystem
+from .equations import AllReplies, NetSeen, compare, replies_to
+from .settings import JOINT, PRUNE
+
+
+class _Factored(NamedTuple):
+    """A network compared with all replies, and equations that hold near it."""
+
+    system: BlockSystem
+    seen: NetSeen
+
+
+@dataclass(frozen=True)
+class Solution:
+    """The network that fits all replies best.
+
+    Attributes
+    ----------
+    net : Net
+    chi : float
+        Largest residual over its standard size, over all replies.
+    row_chi : (m,) array
+        The same for each stored row.
+    probe_chi : (k,) array
+        Largest over each unit's probes.
+    factored : optional
+        The equations there, where they were factored in blocks.
+    astray : (k,) bool array, optional
+        Units that the last step would have led off the rows on which they bend, where that had to be prevented.
+    """
+
+    net: Net
+    chi: float
+    row_chi: Floats
+    probe_chi: Floats
+    factored: _Factored | None = None
+    astray: NDArray[np.bool_] | None = None
+
+    @property
+    def few_astray(self) -> bool:
+        """Whether some units went astray, and so few of them that the others can be trusted."""
+        missed = self.chi > EXACT.residuals
+        return missed and self.astray is not None and bool(0 < self.astray.mean() < PRUNE.most)
+
+
+def solve_jointly(net: Net, ledger: Ledger) -> Solution:
+    """Iterate Gauss-Newton from a good start until the residuals stop falling."""
+    replies = replies_to(net, ledger)
+    best, seen = _measured(net, replies)
+    system: BlockSystem | None = None
+    for _ in range(JOINT.most_iterations):
+        try:
+            if _is_small(best.net, ledger):
+                change = DenseSystem(best.net, ledger).newton_change()
+            else:
+                if system is None or not system.holds_at(seen, JOINT.same):
+                    system = None  # two at a time would take twice the memory
+                    system = BlockSystem(seen, replies)
+                best = replace(best, factored=_Factored(system, seen))
+                change = system.change(seen)
+        except np.linalg.LinAlgError:  # replies that cannot tell two units apart
+            break
+        if not (np.isfinite(change.own).all() and np.isfinite(change.shared).all()):
+            break
+        trial, looked = _measured(_moved(best.net, change), replies)
+        if not trial.chi < best.chi and best.net.k >= PRUNE.many:  # a few units may have gone too far
+            change, astray = _within_reach(change, seen, replies)
+            shorter, looked_then = _measured(_moved(best.net, change), replies)
+            if _is_better(shorter, best) and shorter.chi < trial.chi:
+                trial, looked = replace(shorter, astray=astray), looked_then
+            best = replace(best, astray=astray)
+        if not _is_better(trial, best):
+            break
+        settled = trial.chi > 0.5 * best.chi and (trial.chi < EXACT.residuals or trial.net.k < PRUNE.many)
+        best, seen = trial, looked
+        if settled:
+            break
+    if system is not None and best.factored is None and system.holds_at(seen, JOINT.same):
+        best = replace(best, factored=_Factored(system, seen))
+    return best
+
+
+def measure(net: Net, ledger: Ledger) -> Solution:
+    """Return how well a network meets all replies, as it is."""
+    return _measured(net, replies_to(net, ledger))[0]
+
+
+def parameter_errors(fit: Solution, ledger: Ledger, rng: np.random.Generator) -> Errors:
+    """Return what rounding of the answers does to the parameters; infinite where replies leave them open."""
+    net = fit.net
+    try:
+        if _is_small(net, ledger):
+            return DenseSystem(net, ledger).errors(rng)
+        factored = _factored_at(fit, ledger)
+        return factored.system.errors(factored.seen, rng)
+    except np.linalg.LinAlgError:
+        unknown = np.full(net.k, np.inf)
+        return Errors(unknown, unknown, unknown, unknown, np.inf, unknown, unknown, np.full(net.a.shape[1], np.inf))
+
+
+def prediction_errors(fit: Solution, ledger: Ledger, X: Floats, rng: np.random.Generator, n_draws: int = 20) -> Floats:
+    """Return what rounding of the answers does to the network's values at the rows of X, (n,): root mean squares."""
+    net = fit.net
+    try:
+        if _is_small(net, ledger):
+            changes = DenseSystem(net, ledger).draws(rng, n_draws)
+        else:
+            factored = _factored_at(fit, ledger)
+            changes = factored.system.draws(factored.seen, rng, n_draws)
+    except np.linalg.LinAlgError:
+        return np.full(len(X), np.inf)
+    moved = [_moved(net, Changes(changes.own[..., [i]], changes.shared[:, [i]])).predict(X) for i in range(n_draws)]
+    return np.asarray(np.sqrt(np.mean((np.array(moved) - net.predict(X)) ** 2, axis=0)))
+
+
+def _factored_at(fit: Solution, ledger: Ledger) -> _Factored:
+    """Return the equations at a solution, factored in blocks."""
+    if fit.factored is not None:
+        return fit.factored
+    replies = replies_to(fit.net, ledger)
+    seen = compare(fit.net, replies)
+    return _Factored(BlockSystem(seen, replies), seen)
+
+
+def _is_small(net: Net, ledger: Ledger) -> bool:
+    """Say whether all equations are to be factored as one, which units without a probe need."""
+    few = JOINT.dense if ledger.resolution <= EPS else JOINT.dense_if_coarse
+    return net.n_unknowns <= few or None in net.probes
+
+
+def _moved(net: Net, change: Changes) -> Net:
+    own, shared = change.own[:, :, 0], change.shared[:, 0]
+    return replace(
+        net,
+        a=net.a + own[:, :-1],
+        b=net.b + own[:, -1],
+        u=net.u + shared[: net.k],
+        c=net.c + float(shared[net.k]),
+        linear=None if net.linear is None else net.linear + shared[net.k + 1 :],
+    )
+
+
+def _within_reach(change: Changes, seen: NetSeen, replies: AllReplies) -> tuple[Changes, NDArray[np.bool_]]:
+    """Return the step with each unit's own part so short that none of its arguments changes by more than one on stored
+    rows where the unit bends, before or after: further than that, its slopes there say nothing. Say also which parts
+    were shortened, (k,)."""
+    own = replies.xp.put(change.own[:, :, 0])
+    with all_threads(float(len(replies.X)) * seen.at.net.a.size):
+        moves = replies.X @ own[:, :-1].T + own[:, -1]  # (m, k)
+    before, after = seen.arguments, seen.arguments + moves
+    flat = seen.at.net.link.flat
+    bends = (abs(before) < flat) | (abs(after) < flat) | (before * after < 0)
+    longest = replies.xp.get(replies.xp.widest((moves * bends).T))
+    return Changes(change.own / np.maximum(longest, 1.0)[:, None, None], change.shared), longest > 1
+
+
+def _is_better(trial: Solution, best: Solution) -> bool:
+    """Say whether a step brings the network nearer to the replies: among many units a few may turn late, and what
+    spoils most replies for the worst one leads astray."""
+    if trial.net.k < PRUNE.many:
+        return trial.chi < best.chi
+    now, before = (float(np.median(np.maximum(s.row_chi, EXACT.residuals))) for s in (trial, best))
+    return now < 0.5 * before or (trial.chi < best.chi and now <= before)
+
+
+def _measured(net: Net, replies: AllReplies) -> tuple[Solution, NetSeen]:
+    """Compare a network with all replies."""
+    seen = compare(net, replies)
+    rows, probes = seen.row_chi(replies.xp), seen.probe_chi(replies.xp)
+    chi = max(float(rows.max(initial=0.0)), float(probes.max(initial=0.0)))
+    return Solution(net, chi if np.isfinite(chi) else np.inf, rows, probes), seen

@@ -1,0 +1,248 @@
+"""The walk from rows to a fitted model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..activations import get_activation
+from ..arguments import as_generator, whole
+from ..fit import Family
+from ..model import SigmoidCombination
+from ..runtime import one_thread
+from ..sources import Source
+from ..sources.labels import LabelSummary
+from .cross_validation import CrossValidation, cross_validate
+from .finish import finish
+from .fitted_table import Fit
+from .number_of_units import Chosen, choose_units, price_of, score_of
+from .optimum import Effort, Progress, settle
+from .options import Choices
+from .problem import TableProblem, prepare
+from .simpler_models import offsets_needed
+
+
+@one_thread()  # its products are small
+def search(
+    source: Source,
+    n_units: int | str | None = None,
+    *,
+    activation: str = "tanh",
+    labels: bool | None = None,
+    slopes: str | float = "each",
+    offsets: bool | str = "auto",
+    intercept: bool | str = "auto",
+    link: str = "identity",
+    max_units: int = 10,
+    n_starts: int | None = None,
+    max_rounds: int = 4,
+    starts: Sequence[SigmoidCombination] = (),
+    alpha: float | str = 0.0,
+    weights: str = "sampling",
+    covariance: str = "sandwich",
+    groups: Any = None,
+    rng: Any = None,
+    progress: Progress | None = None,
+) -> Fit:
+    """Fit a combination of sigmoids, or of units that grow, to rows.
+
+    Parameters
+    ----------
+    source : Source
+    n_units : int or {"bic", "aic", "cv"}, optional
+        k, or what chooses it: BIC (the default), AIC, or five-fold cross-validation (always with ``alpha="auto"``).
+    activation : str
+    labels : bool, optional
+        The target is -1/+1. By default: when y holds nothing else.
+    slopes : {"each", "common"} or float
+        One slope per unit, one for all, or a known one. ReLU and leaky ReLU have no scale of their own: "each" is 1.
+    offsets, intercept : bool or "auto"
+        "auto" fits them when that lowers BIC: where a score test at level 0.001 asks for them (or the rows lie far
+        from the origin), both families are fitted and compared. With link="logit" it fits them.
+    link : {"identity", "logit", "auto"}
+        Of labels. "identity": their mean is r(x), weights on the simplex (a mixture of classifiers). "logit": their
+        log-odds are r(x), weights free. "auto" takes "logit" unless a mixture predicts left-out rows clearly better (if
+        alpha or the number of units is chosen by them), or has the lower BIC.
+    max_units : int
+        Where the choice of k ends, unless the criterion still falls there: then at three times as many.
+    n_starts, max_rounds : int
+        Starts raced per round (by default 4, and 6 for labels, whose optima lie closer), and how many rounds at most.
+    starts : sequence of SigmoidCombination
+        Further starts, in the user's coordinates (an earlier fit, or EM's); used where their number of units fits.
+    alpha : float or "auto"
+        Strength of a ridge: what each unit adds to the slopes of the function where it is steepest, per standard
+        deviation of a column (and of y), ``u_l slope_l w_lj sd_j / sd_y``, has a Gaussian prior of standard deviation
+        ``alpha ** -0.5``; for labels ``slope_l w_lj sd_j`` has it. On a straight line that is ridge regression, with
+        one component logistic regression with a ridge.
+        0 is maximum likelihood; where no maximum exists (separable classes), a standard deviation of 32 keeps the fit
+        finite, and nothing is certified. "auto" takes what predicts left-out rows best (labels need a reason for
+        less than 12, several components for less than 1, log-odds for less than 12 per unit). It has 8 units, for
+        log-odds 5, unless another number clearly predicts better; of a mixture the fewest that none clearly beats.
+        Tables with fewer than three rows per parameter get "auto" where 0 was asked for, and are never certified.
+    weights : {"sampling", "frequency", "precision"}
+        What row weights mean: how many others a row stands for (they are scaled to mean one), how often it was seen, or
+        one over its variance (scaled to mean one too).
+    covariance : {"sandwich", "model", "cluster"}
+        How errors are had: from the scatter of the scores (of the jackknife: HC3), from the noise model, or from the
+        scatter of their sums over `groups` (CR3).
+    groups : (n,) array, optional
+    rng : None, int or Generator
+    progress : callable, optional
+        Called with (stage, done, total).
+
+    Returns
+    -------
+    Fit
+    """
+    criterion = "bic"
+    if isinstance(n_units, str):
+        criterion, n_units = n_units, None
+    for name, value in (("n_units", n_units), ("max_units", max_units), ("n_starts", n_starts)):
+        if value is not None:
+            whole(name, value)
+    rng = as_generator(rng)
+    choices = Choices(alpha, weights, covariance, groups, criterion).checked(source.n_rows)
+    labels_taken = _looks_like_labels(source) if labels is None else labels
+    effort = Effort(n_starts or (6 if labels_taken else 4), max_rounds, tuple(starts))
+    walk = _Walk(source, choices, effort, n_units, max_units, rng, progress)
+    found, state = [], rng.bit_generator.state
+    for one in _links(link, labels_taken):
+        rng.bit_generator.state = state  # so that all leave out the same rows
+        family = _first_family(source, activation, labels_taken, slopes, offsets, intercept, one)
+        found.append(walk.best(family, _wider_family(family, offsets, intercept)))
+    best = found[0] if len(found) == 1 or found[0].beats(found[1]) else found[1]
+    return finish(source, best.problem, best.chosen.settled, _notes(best.problem, labels), best.validation, rng)
+
+
+class _Found(NamedTuple):
+    """A fit in one family; partial where numbers of units are left that were not tried."""
+
+    problem: TableProblem
+    chosen: Chosen
+    validation: CrossValidation | None
+    partial: bool
+
+    def beats(self, other: _Found) -> bool:
+        """Tell whether it predicts left-out rows clearly better; where none were, whether its criterion is as low."""
+        if self.validation is not None and other.validation is not None:
+            return self.validation.beats(other.validation)
+        return self.score() <= other.score()
+
+    def score(self) -> float:
+        """Return its criterion, comparable between families. One pass with curvature."""
+        return score_of(self.problem, self.chosen.settled).at(price_of(self.problem))
+
+
+class _Walk(NamedTuple):
+    """What a search in one family or another shares."""
+
+    source: Source
+    choices: Choices
+    effort: Effort
+    n_units: int | None
+    max_units: int
+    rng: np.random.Generator
+    progress: Progress | None
+
+    def best(self, family: Family, wider: Family) -> _Found:
+        """Fit a family and, where it asks for that, the wider one; return the better of the two."""
+        found = self.find(family, None if wider == family else wider)
+        if not found.chosen.wider:
+            return found
+        other = self.find(wider, None)
+        return other if found.partial or other.score() < found.score() else found
+
+    def find(self, family: Family, wider: Family | None) -> _Found:
+        """Fit one family; a score test may ask for the wider one."""
+        validation, n_units = None, self.n_units
+        by_folds = self.choices.alpha == "auto" or (self.choices.criterion == "cv" and n_units is None)
+        if by_folds and wider is not None:  # a ridge prefers neither family: take the one that holds the other
+            return self.find(wider, None)
+        problem = prepare(self.source, family, self.rng, self.choices)
+        if by_folds or problem.room() < (n_units or 1):
+            if wider is not None:
+                return self.find(wider, None)
+            numbers = None if n_units is None else [n_units]
+            chosen_ridge = self.choices.alpha == "auto"
+            validation = cross_validate(problem, numbers, self.rng, self.progress, for_ridge=chosen_ridge)
+            n_units = validation.n_units
+            if chosen_ridge or (self.choices.alpha == 0 and problem.room() < n_units):
+                problem = problem.regularised(validation.alpha)
+        if n_units is None:
+            chosen = choose_units(problem, self.max_units, self.effort, self.rng, wider, self.progress)
+            return _Found(problem, chosen, validation, chosen.wider)
+        settled = settle(problem, n_units, self.effort, self.rng, self.progress)
+        asked = wider is not None and offsets_needed(problem, wider, settled.optima.best)
+        return _Found(problem, Chosen(settled, asked), validation, False)
+
+
+def _notes(problem: TableProblem, labels: bool | None) -> list[str]:
+    """Say what y was taken for, where that was not said and might surprise."""
+    y = problem.observed.rows.y
+    if labels is None and problem.family.labels:
+        return ["y holds only -1 and +1, so that it was taken for labels; labels=False fits it by least squares"]
+    if not problem.family.labels and bool(((y == y.min()) | (y == y.max())).all()):
+        return [
+            "y holds two values only and was fitted by least squares; for two classes use SigmoidMixtureClassifier, "
+            "or labels=True with y -1 and +1"
+        ]
+    return []
+
+
+def _links(link: str, labels: bool) -> tuple[str, ...]:
+    if link not in ("identity", "logit", "auto"):
+        raise ValueError(f"link must be 'identity', 'logit' or 'auto', got {link!r}.")
+    if link == "identity" or labels:
+        return ("identity", "logit") if link == "auto" else (link,)
+    raise ValueError(f"link={link!r} is for labels, but y is fitted by least squares.")
+
+
+def _first_family(
+    source: Source,
+    activation: str,
+    labels: bool,
+    slopes: str | float,
+    offsets: bool | str,
+    intercept: bool | str,
+    link: str,
+) -> Family:
+    moments = source.moments
+    if not labels and moments.y_variance <= (1e-12 * abs(moments.y_mean)) ** 2:
+        raise ValueError(f"y must vary, but all {source.n_rows} values are {moments.y_mean:g}.")
+    for name, value in (("offsets", offsets), ("intercept", intercept)):
+        if value not in (True, False, "auto"):
+            raise ValueError(f"{name} must be True, False or 'auto', got {value!r}.")
+    spread = np.sqrt(np.maximum(np.diag(moments.covariance), 0))
+    # without a prior guess of the log-odds at the origin there is no reason to leave them out
+    far = link == "logit" or bool((np.abs(moments.mean) > 3 * spread).any())
+    record, mixture = get_activation(activation), labels and link == "identity"
+    # a logistic unit is odd only about 1/2: it needs the intercept to turn; units that grow have no mean of zero
+    odd = record.odd_form is not None and record.center == 0
+    return Family.of(
+        activation,
+        labels=labels,
+        slopes=1.0 if record.homogeneous and slopes == "each" else slopes,
+        offsets=far if offsets == "auto" else bool(offsets),
+        intercept=not mixture and (far or not odd if intercept == "auto" else bool(intercept)),
+        link=link,
+    )
+
+
+def _wider_family(family: Family, offsets: bool | str, intercept: bool | str) -> Family:
+    return Family(
+        family.activation,
+        family.labels,
+        family.slopes,
+        family.offsets or offsets == "auto",
+        family.intercept or (intercept == "auto" and not family.simplex),
+        family.link,
+    )
+
+
+def _looks_like_labels(source: Source) -> bool:
+    moments = source.moments
+    if abs(moments.y_variance + moments.y_mean**2 - 1) > 1e-12:
+        return False
+    return source.reduce(LabelSummary())
