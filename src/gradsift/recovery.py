@@ -122,7 +122,7 @@ class Recovery(Judged):
 
     @property
     def blind_angle(self) -> float:
-        """Degrees: through noise, a second unit within this angle of a found one would not have shown; 0 if exact."""
+        """Degrees within which a second unit beside a found one would not have shown; 0 where answers are exact."""
         return float(self.diagnostics.get("blind_angle", 0.0))
 
     @property

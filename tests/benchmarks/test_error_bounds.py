@@ -78,3 +78,9 @@ def test_a_bound_that_is_too_small_is_counted(monkeypatch):
     told = error_bounds.run_one(("tanh", 0, True))
     assert told.ratio > 1
     assert told.beyond == told.units
+
+
+def test_two_units_whose_kinks_cross_on_the_path_are_not_certified_as_one():
+    """Single precision, two ReLU units 1.4 degrees apart: on this path of this run their kinks lie in one place."""
+    outcome = error_bounds.run_one(("relu float32", 817, False))
+    assert not outcome.certified or np.isfinite(outcome.ratio)

@@ -276,17 +276,21 @@ class _Opening:
         far = far_pair(polished.found, self.rng)
         misses = max(near, foretold(polished, far, ledger.ask(far, "fresh")))
         attempt = _Attempt(polished, foretold(polished, polished.X, polished.y), misses, fresh + len(far))
-        return self._without_pairs(attempt) if self.grain.random else attempt
+        return attempt if self.grain is EXACT_ANSWERS else self._without_pairs(attempt)
 
     def _without_pairs(self, attempt: _Attempt) -> _Attempt:
-        """Say which nearly parallel pairs would not show on the path; test for them again where kinks are rounded."""
+        """Say which nearly parallel pairs would not show on the path; test for them beside every unit where kinks are
+        rounded, and where equal answers repeat, since no kink of a path was then asked twice."""
         found = attempt.polished.found
         attempt = replace(attempt, blind=blind_on_path(found))
-        if found.net.shape.sharp or not max(attempt.chi, attempt.fresh) < KINKED_UNITS.residuals:
+        asked_twice = found.net.shape.sharp and self.grain.random
+        if asked_twice or not max(attempt.chi, attempt.fresh) < KINKED_UNITS.residuals:
             return attempt
         seen = look_for_far_pairs(attempt.polished, self.ledger, self.rng)
         fresh, n_fresh = max(attempt.fresh, seen.worst), attempt.n_fresh + seen.n
-        return replace(attempt, fresh=fresh, n_fresh=n_fresh, blind=max(attempt.blind, seen.blind))
+        # Answers that repeat show a pair on the path or beside its units; noise needs both to be sharp.
+        blind = max(attempt.blind, seen.blind) if self.grain.random else min(attempt.blind, seen.blind)
+        return replace(attempt, fresh=fresh, n_fresh=n_fresh, blind=blind)
 
     def _refined(self, attempt: _Attempt) -> _Attempt:
         """Fit all jumps at once where rounding leaves too few digits of one: faint units, and those in narrow cells."""

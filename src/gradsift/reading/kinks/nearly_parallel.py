@@ -44,18 +44,21 @@ def look_for_far_pairs(polished: Polished, ledger: Ledger, rng: np.random.Genera
     """
     found, net = polished.found, polished.found.net
     worst, widest, n = 0.0, 0.0, 0
+    ends = np.stack([leg.points(0.0) for leg in found.path.legs])
+    sigma = net.grain.of(float(np.abs(net.predict(ends)).max()))  # single precision errs by a share of the answer
     for unit in range(net.k):
         alone = net.only(np.arange(net.k) == unit)
         length = float(np.linalg.norm(net.jumps[unit]))
         normal = net.jumps[unit] / length
-        step = max(FAR_PAIRS.noise * net.grain.sd, FAR_PAIRS.widths * abs(float(net.w[unit]))) / length
+        width = 0.0 if net.shape.sharp else FAR_PAIRS.widths * abs(float(net.w[unit]))
+        step = max(FAR_PAIRS.noise * sigma, width) / length
         for _ in range(FAR_PAIRS.directions):
             aside = _far_along(found, unit, step, rng)
             points = aside - net.q[unit] / length * normal + step * np.array([[-1.0], [0.0], [1.0]]) * normal
             answers = ledger.ask(points, "fresh")
             expected = alone.predict(points)  # and lines, which second differences do not see
             miss = abs(float(np.array([1.0, -2.0, 1.0]) @ (answers - expected)))
-            error = np.hypot(np.sqrt(6) * net.grain.sd, 2 * found.argument_errors(aside[None])[0, 1 + unit])
+            error = np.hypot(np.sqrt(6) * sigma, 2 * found.argument_errors(aside[None])[0, 1 + unit])
             worst, n = max(worst, miss / float(error)), n + 3
             widest = max(widest, step / float(np.linalg.norm(aside)))
     return FarPairs(worst, n, float(np.degrees(np.arctan(widest / _shortfall(len(net.g), FAR_PAIRS.directions)))))
@@ -66,7 +69,7 @@ def blind_on_path(found: Found) -> float:
     path."""
     net = found.net
     lengths = np.linalg.norm(net.jumps, axis=1)
-    distances = FAR_PAIRS.on_path * net.grain.sd / lengths
+    distances = FAR_PAIRS.on_path * net.grain.of(float(np.abs(net.predict(found.far_points)).max())) / lengths
     widest = float((distances / np.linalg.norm(found.far_points, axis=1)).max(initial=0.0))
     return float(np.degrees(np.arctan(widest / _shortfall(len(net.g), 1))))
 
