@@ -130,6 +130,8 @@ def test_what_is_no_network_is_refused():
     for function in (forest.predict, lambda X: (X**2).sum(axis=1), lambda X: np.abs(X).sum(axis=1) ** 1.5):
         with pytest.raises(gs.errors.NotIdentifiable):
             gs.recover(gs.Oracle(function, 5), activation="relu", random_state=0)
+    with pytest.raises(gs.errors.NotIdentifiable, match="not straight"):
+        gs.recover(gs.Oracle(lambda X: (X**2).sum(axis=1), 5), activation="relu", random_state=0)
     with pytest.raises(gs.errors.NotIdentifiable, match="looks linear"):
         gs.recover(gs.Oracle(lambda X: X.sum(axis=1), 5), activation="softplus", random_state=0)
 

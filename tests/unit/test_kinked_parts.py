@@ -8,13 +8,12 @@ import numpy as np
 import pytest
 
 import gradsift as gs
-from gradsift.errors import NotIdentifiable
 from gradsift.reading.kinks.cells import bases_of
 from gradsift.reading.kinks.kink_network import KinkNet
 from gradsift.reading.kinks.kink_test import Kink, Piece, meeting
 from gradsift.reading.kinks.path import find_reach, half_square
 from gradsift.reading.kinks.region_fit import fit_region, mirrored, telling_places
-from gradsift.reading.kinks.region_ledger import Heard
+from gradsift.reading.kinks.region_ledger import Heard, RegionLedger, region_of
 from gradsift.reading.kinks.segments import LegScan, settle_leg
 from gradsift.reading.kinks.shape import growing_names, shape_of
 from gradsift.reading.ledger import Ledger
@@ -63,8 +62,8 @@ def test_the_reach_is_where_a_ray_becomes_straight():
     reach = find_reach(ledger, np.random.default_rng(0), both_ways=False)
     assert reach.radius == 64.0
     assert reach.grows
-    with pytest.raises(NotIdentifiable, match="not straight"):
-        find_reach(Ledger(gs.Oracle(lambda X: (X**2).sum(axis=1), 3)), np.random.default_rng(0), both_ways=False)
+    curved = Ledger(gs.Oracle(lambda X: (X**2).sum(axis=1), 3))
+    assert find_reach(curved, np.random.default_rng(0), both_ways=False) is None
 
 
 def test_a_hyperplane_near_the_origin_crosses_the_path():
@@ -150,3 +149,16 @@ def test_the_corner_is_known_no_better_than_the_leg_that_ends_right_behind_a_kin
     corner = bases_of((legs[0], legs[1]), shape_of("relu"), 1e-9)[1]
     assert corner.leg is second  # the roomier one
     assert corner.slope_error >= legs[0].slope_errors()[-1] > 100 * legs[1].slope_errors()[0]
+
+
+def test_after_a_row_that_must_not_be_asked_nothing_is_asked_until_the_next_start():
+    oracle = gs.Oracle(lambda X: X.sum(axis=1), 3, bounds=(np.zeros(3), np.ones(3)))
+    ledger = RegionLedger(oracle, region_of(oracle), ())
+    rows = np.array([[0.5, 0.0, 0.0], [2.0, 0.0, 0.0]])
+    np.testing.assert_allclose(ledger.ask(rows[:1], "check"), 1.75)
+    for part in (rows, rows[:1]):
+        assert np.isnan(ledger.ask(part, "check")).all()
+    assert "leaves the bounds" in ledger.failure.because
+    assert oracle.n_queries == ledger.n_queries == 1
+    ledger.start(np.zeros(3), None)
+    np.testing.assert_allclose(ledger.ask(rows[:1], "check"), 1.75)

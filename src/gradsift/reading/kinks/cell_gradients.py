@@ -13,13 +13,11 @@ from ..ledger import Ledger
 from .answer_precision import EXACT_ANSWERS, Grain
 from .cells import Base, Crossing, crossed_once, flats_of, margins
 from .path import Path
-from .segments import PathFailed
+from .segments import PathFailure
 from .settings import CELL, FAR_FIT, GRAIN, ROOMIER
 from .shape import Shape
 
-
-class BehindThePath(PathFailed):
-    """The kinks on a path do not foretell the function behind it: a unit was missed, or there are more layers."""
+_TOO_CLOSE = "two kinks lie within each other's transition"
 
 
 @dataclass(frozen=True)
@@ -67,7 +65,7 @@ def measure_gradients(
     grain: Grain = EXACT_ANSWERS,
     *,
     behind: bool = True,
-) -> CellGradients:
+) -> CellGradients | PathFailure:
     """Measure the gradient of every cell; d - 1 queries each, one less in the corner's cell.
 
     A step that leaves its cell would read the neighbour's gradient. The jumps themselves tell: a step h along
@@ -96,24 +94,26 @@ class _Measuring:
         self.values = np.array([base.value for base in bases])
         self.places = np.array([base.place for base in bases])
 
-    def run(self, grain: Grain, behind: bool) -> CellGradients:
+    def run(self, grain: Grain, behind: bool) -> CellGradients | PathFailure:
         rooms = np.array([base.room for base in self.bases])
         if (rooms <= 0).any():
-            raise PathFailed("two kinks lie within each other's transition")
-        self._measure_aside(min(CELL.first_step[0], CELL.first_step[1] / max(1, len(self.crossings))) * rooms)
-        if behind:
-            self._check_other_half(grain)
+            return PathFailure(_TOO_CLOSE)
+        first = min(CELL.first_step[0], CELL.first_step[1] / max(1, len(self.crossings))) * rooms
+        if not self._measure_aside(first):
+            return PathFailure("no step across the path stays within its cell")
+        if behind and not self._explains_other_half(grain):
+            return PathFailure("the function behind the path is not as foretold", behind=True)
         self._measure_first_again()
         d = self.across.shape[1]
         lengths = np.linalg.norm(self._normals(), axis=1) / np.sqrt(2)
         typical = np.maximum(lengths, np.median(lengths)) if len(lengths) else lengths
         order = np.arange(d)
-        self._measure_across(order[: CELL.first_batch], typical, CELL.shares[0])
-        if d > CELL.first_batch:
+        failure = self._measure_across(order[: CELL.first_batch], typical, CELL.shares[0])
+        if failure is None and d > CELL.first_batch:
             jumps = np.diff(self.across[:, : CELL.first_batch], axis=0)
             seen = np.concatenate([jumps, self._normals()], axis=1)
-            self._measure_across(order[CELL.first_batch :], np.sqrt((seen**2).mean(axis=1)), CELL.shares[1])
-        return self._gradients()
+            failure = self._measure_across(order[CELL.first_batch :], np.sqrt((seen**2).mean(axis=1)), CELL.shares[1])
+        return self._gradients() if failure is None else failure
 
     def _normals(self) -> Floats:
         """Return the jumps within the plane, (k, 2), in its coordinates."""
@@ -128,7 +128,8 @@ class _Measuring:
     def _margins(self) -> Floats:
         return margins(self.places, self._normals(), self.crossings, self.flats)
 
-    def _measure_aside(self, steps: Floats) -> None:
+    def _measure_aside(self, steps: Floats) -> bool:
+        """Measure the slopes across the legs, from these first steps, (cells,); False if no step stays in its cell."""
         todo = np.array([base.aside is None for base in self.bases])
         for number, base in enumerate(self.bases):
             if base.aside is not None:
@@ -142,16 +143,16 @@ class _Measuring:
                 self.aside[cells] = (answers - self.values[cells]) / steps[cells]
                 self.steps[cells, 0] = steps[cells]
             if not len(self.crossings):
-                return
+                return True
             asides = np.array([base.leg.aside for base in self.bases])
             change = np.abs(asides @ self._normals().T) * np.where(np.isfinite(self.steps[:, :1]), steps[:, None], 0.0)
             todo = (change > CELL.safe * self._margins()).any(axis=1) & np.isfinite(self.steps[:, 0])
             if not todo.any():
-                return
+                return True
             steps = np.where(todo, steps / CELL.smaller, steps)
-        raise PathFailed("no step across the path stays within its cell")
+        return False
 
-    def _check_other_half(self, grain: Grain) -> None:
+    def _explains_other_half(self, grain: Grain) -> bool:
         """Foretell the function in the plane behind the path; with more layers it is another one."""
         places = -self.path.radius * np.array([CELL.behind])
         answers = self.ledger.ask(places @ self.path.frame.plane, "gradients")
@@ -165,8 +166,7 @@ class _Measuring:
         once = crossed_once(normals, twice * np.linalg.norm(normals, axis=1))
         active = np.where((heights * signs > 0) & once, heights, 0.0).sum(axis=1)
         foretold = self.values[0] + (places - self.places[0]) @ planar[0] + active
-        if np.abs(answers - foretold).max() > other * np.abs(self.values).max():
-            raise BehindThePath("the function behind the path is not as foretold")
+        return bool(np.abs(answers - foretold).max() <= other * np.abs(self.values).max())
 
     def _measure_first_again(self) -> None:
         """Measure the first cell's slope aside with the longest step that its margins allow: it is the linear term."""
@@ -182,13 +182,13 @@ class _Measuring:
         answer = self.ledger.ask(((self.places[0] + longest * way) @ self.path.frame.plane)[None], "gradients")
         self.aside[0], self.steps[0, 0] = (answer[0] - self.values[0]) / longest, longest
 
-    def _measure_across(self, directions: NDArray[np.intp], typical: Floats, share: float) -> None:
+    def _measure_across(self, directions: NDArray[np.intp], typical: Floats, share: float) -> PathFailure | None:
         """Measure along some of the directions orthogonal to the plane."""
         if not len(directions):
-            return
+            return None
         room = self._margins()  # (cells, k)
         if len(self.crossings) and (room <= 0).any():
-            raise PathFailed("two kinks lie within each other's transition")
+            return PathFailure(_TOO_CLOSE)
         with np.errstate(divide="ignore"):
             longest = (room / (share * np.maximum(typical, 1e-300))).min(axis=1, initial=self.path.radius)
         steps = np.repeat(longest[:, None], len(directions), axis=1)  # (cells, n)
@@ -201,9 +201,9 @@ class _Measuring:
             ) if len(jumps) else np.zeros_like(todo)  # fmt: skip
             if not todo.any():
                 self.steps[:, 1 + directions] = steps
-                return
+                return None
             steps = np.where(todo, steps / CELL.smaller, steps)
-        raise PathFailed("no step across the plane stays within its cell")
+        return PathFailure("no step across the plane stays within its cell")
 
     def _ask_across(self, directions: NDArray[np.intp], steps: Floats, todo: NDArray[np.bool_]) -> None:
         cells, numbers = np.nonzero(todo)

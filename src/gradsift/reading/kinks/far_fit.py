@@ -13,9 +13,9 @@ from ...arguments import Floats
 from ...certificate import BOUND
 from ...geometry import normalize_rows
 from ..ledger import Ledger
-from .assemble import Found
 from .near_origin import offset_priors
-from .segments import PathFailed
+from .path_network import Found
+from .segments import PathFailure
 from .settings import FAR_FIT, GRAIN
 
 
@@ -26,17 +26,13 @@ class _FarFit(NamedTuple):
     errors: Floats
 
 
-def fit_far_out(found: Found, ledger: Ledger, rng: np.random.Generator, limit: float) -> Found:
-    """Return the network after one linear fit of linear term, jumps and offsets to fresh answers far out.
+def fit_far_out(found: Found, ledger: Ledger, rng: np.random.Generator, limit: float) -> Found | PathFailure:
+    """Return the network after one linear fit of linear term, jumps and offsets to fresh answers far out; a failure
+    where a unit was missed, or a step across the path crossed a kink.
 
     1.4 queries and O(p^2) flops for each of the p = (k + 1)(d + 1) unknowns; nothing where they are very many. In
     single precision errors grow with the answers: going further out does not help, but more answers do. They are asked
     where they can bring the bounds of all jumps below the limit of a certificate.
-
-    Raises
-    ------
-    PathFailed
-        A unit was missed, or a step across the path crossed a kink.
     """
     p = (found.net.k + 1) * (found.net.jumps.shape[1] + 1)
     if p > FAR_FIT.most:
@@ -45,6 +41,8 @@ def fit_far_out(found: Found, ledger: Ledger, rng: np.random.Generator, limit: f
     X = _clear_points(found, n, rng)
     y = ledger.ask(X, "far")
     better = _fitted(found, X, y)
+    if isinstance(better, PathFailure):
+        return better
     lengths = np.linalg.norm(better.net.jumps, axis=1)
     worst = max(float(better.jump_sizes.max()), float(np.linalg.norm(better.linear_errors) / lengths.max()))
     # errors shrink as one over the root of the answers to spare
@@ -56,7 +54,7 @@ def fit_far_out(found: Found, ledger: Ledger, rng: np.random.Generator, limit: f
     return better
 
 
-def _fitted(found: Found, X: Floats, y: Floats) -> Found:
+def _fitted(found: Found, X: Floats, y: Floats) -> Found | PathFailure:
     """Return the network fitted to these answers, with the units active at each as the fit itself says."""
     net, frame = found.net, found.path.frame
     inputs = np.concatenate([frame.coordinates(X), np.ones((len(X), 1))], axis=1)  # (n, d + 1)
@@ -68,7 +66,7 @@ def _fitted(found: Found, X: Floats, y: Floats) -> Found:
         if (active == before).all():
             break
     if scatter > FAR_FIT.misfit:
-        raise PathFailed(f"far answers miss a linear fit by {scatter:.2g} times what rounding explains")
+        return PathFailure(f"far answers miss a linear fit by {scatter:.2g} times what rounding explains")
     d, errors = len(net.g), fit.errors
     lines = frame.from_coordinates(fit.values[:, :d])
     better = replace(net, jumps=lines[1:], q=fit.values[1:, d], g=lines[0], c=float(fit.values[0, d]))

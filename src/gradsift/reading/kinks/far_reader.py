@@ -15,23 +15,21 @@ from ...errors import NotIdentifiable
 from ...model import SigmoidCombination
 from ...oracle import Oracle
 from ..ledger import Ledger
-from ..question import GROWING_KINDS, Narrowing, all_but, attempted, names_of
+from ..question import GROWING_KINDS, Narrowing, all_but, names_of
 from ..result import Identification, Progress
 from .answer_precision import EXACT_ANSWERS, Grain, with_repeats
-from .assemble import Found, assemble
-from .cell_gradients import BehindThePath, measure_again, measure_gradients
-from .cells import bases_of, crossings_of, stretches_of
 from .far_fit import fit_far_out
 from .identify_activation import Sighting, which_activation
 from .kink_certificate import UnitBounds, bounds_of, certify_kinks, far_pair, foretold, near_points
-from .kink_test import Bend, NotThatShape
+from .kink_test import Bend
 from .near_origin import Polished, polish_near_origin
 from .nearly_parallel import blind_on_path, look_for_far_pairs, place_neighbours
 from .other_activations import Rivals, compare_activations, compare_with_rounded
-from .path import LinearReach, find_reach, half_square, odd_part_is_linear
-from .segments import LegScan, PathFailed, SettledLeg, ask_ends, scan_leg, settle_leg
+from .path import LinearReach, farthest_radius, find_reach, half_square, odd_part_is_linear
+from .path_network import Found, fit_path, network_on_path
+from .segments import PathFailure
 from .settings import BUMP, GRAIN, LEG, OPENING
-from .shape import Shape, growing_names, shape_of
+from .shape import growing_names, shape_of
 from .signs import model_of
 from .widths import doubted_widths, measure_widths
 
@@ -107,7 +105,6 @@ class _Opening:
         self.told = activation != "auto"
         self.shape = shape_of(activation if self.told else "relu")
         self.grain = EXACT_ANSWERS
-        self.patience = LEG.patience
         self.notes: list[str] = []
         self.reach = 0.0
         self.seen = ""  # what a kink told about the activation
@@ -139,13 +136,14 @@ class _Opening:
                 reach = self._nearer(reach)
             radius = factor * self._path_over_reach() * reach.radius
             radius = max(radius, factor * GRAIN.far * self.grain.sd / max(reach.slope, 1e-300))
-            try:
-                last = self._along_a_path(radius, reach)
-                if max(last.chi, last.fresh) < KINKED_UNITS.residuals:
-                    break
-                self.notes.append(f"path {number + 1}: fresh points are missed by {last.fresh:.3g}")
-            except PathFailed as failure:
-                self._heed(failure, number, reach)
+            outcome = self._along_a_path(radius, reach)
+            if isinstance(outcome, PathFailure):
+                self._heed(outcome, number, reach)
+                continue
+            last = outcome
+            if max(last.chi, last.fresh) < KINKED_UNITS.residuals:
+                break
+            self.notes.append(f"path {number + 1}: fresh points are missed by {last.fresh:.3g}")
         if last is None:
             if self.grain is EXACT_ANSWERS:
                 self._refuse_two_kinds(reach, OPENING.sightings)
@@ -157,27 +155,28 @@ class _Opening:
 
     def _guess(self, reach: LinearReach) -> _Attempt | None:
         """Find sharp units along one path, before their activation is asked about; None if there are others."""
-        self.patience = LEG.guess
-        try:
-            attempt = self._along_a_path(OPENING.factors[0] * self._path_over_reach() * reach.radius, reach)
-        except PathFailed as failure:
-            self.notes.append(f"sharp kinks: {failure}")
+        radius = OPENING.factors[0] * self._path_over_reach() * reach.radius
+        attempt = self._along_a_path(radius, reach, LEG.guess)
+        if isinstance(attempt, PathFailure):
+            self.notes.append(f"sharp kinks: {attempt.because}")
             return None
-        finally:
-            self.patience = LEG.patience
         self.seen = "kinks look sharp"
         return attempt if max(attempt.chi, attempt.fresh) < KINKED_UNITS.residuals else None
 
     def _find_reach(self) -> LinearReach:
-        both_ways = not self.shape.even
-        return find_reach(self.ledger, self.rng, both_ways=both_ways, grain=self.grain)
+        reach = find_reach(self.ledger, self.rng, both_ways=not self.shape.even, grain=self.grain)
+        if reach is None:
+            raise NotIdentifiable(
+                f"Along two rays the function is not straight even at radius {farthest_radius(self.grain):.2g} "
+                f"({self.ledger.n_queries} queries): it is no sum of units that end in straight lines, or its answers "
+                "are rounded or noisy."
+            )
+        return reach
 
     def _nearer(self, reach: LinearReach) -> LinearReach:
         """Measure the reach again, for a ray almost within a kink goes too far out; return the smaller one."""
-        again = attempted(self._find_reach)
-        if isinstance(again, NotIdentifiable):
-            return reach
-        return again if again.grows and again.radius < reach.radius else reach
+        again = find_reach(self.ledger, self.rng, both_ways=not self.shape.even, grain=self.grain)
+        return again if again is not None and again.grows and again.radius < reach.radius else reach
 
     def _suspects(self) -> str:
         """Name what keeps paths from separating into units."""
@@ -205,12 +204,12 @@ class _Opening:
             )
         self.shape = shape_of(sighting.name)
 
-    def _heed(self, failure: PathFailed, number: int, reach: LinearReach) -> None:
+    def _heed(self, failure: PathFailure, number: int, reach: LinearReach) -> None:
         """Note why a path failed; refuse if that speaks against the whole function."""
-        self.notes.append(f"path {number + 1}: {failure}")
-        if isinstance(failure, BehindThePath) and not odd_part_is_linear(self.ledger, reach, self.rng):
+        self.notes.append(f"path {number + 1}: {failure.because}")
+        if failure.behind and not odd_part_is_linear(self.ledger, reach, self.rng):
             raise self._deeper()
-        if number or isinstance(failure, BehindThePath) or self.grain is not EXACT_ANSWERS:
+        if number or failure.behind or self.grain is not EXACT_ANSWERS:
             return
         sighting = self._sight(reach)
         same = sighting.name == self.shape.name or (sighting.name == "relu" and self.shape.sharp)
@@ -258,9 +257,13 @@ class _Opening:
             rules_out=Narrowing(depths=frozenset({1})),
         )
 
-    def _along_a_path(self, radius: float, reach: LinearReach) -> _Attempt:
+    def _along_a_path(
+        self, radius: float, reach: LinearReach, patience: tuple[int, int] = LEG.patience
+    ) -> _Attempt | PathFailure:
         """Find a network along one path and test it."""
-        found = self._find(radius, reach)
+        found = self._find(radius, reach, patience)
+        if isinstance(found, PathFailure):
+            return found
         self.ledger.n_units = found.net.k
         return self._tested(found)
 
@@ -296,10 +299,9 @@ class _Opening:
         """Fit all jumps at once where rounding leaves too few digits of one: faint units, and those in narrow cells."""
         if self.grain is not EXACT_ANSWERS or bounds_of(attempt.polished).worst <= KINKED_UNITS.error_bound:
             return attempt
-        try:
-            found = fit_far_out(attempt.polished.found, self.ledger, self.rng, KINKED_UNITS.error_bound)
-        except PathFailed as failure:
-            self.notes.append(str(failure))
+        found = fit_far_out(attempt.polished.found, self.ledger, self.rng, KINKED_UNITS.error_bound)
+        if isinstance(found, PathFailure):
+            self.notes.append(found.because)
             return attempt
         refined = self._tested(found)
         better = bounds_of(refined.polished).worst < bounds_of(attempt.polished).worst
@@ -325,54 +327,25 @@ class _Opening:
         points = near_points(polished.found, self.rng)
         return len(points), foretold(polished, points, self.ledger.ask(points, "fresh"))
 
-    def _find(self, radius: float, reach: LinearReach) -> Found:
+    def _find(self, radius: float, reach: LinearReach, patience: tuple[int, int]) -> Found | PathFailure:
         ledger, shape = self.ledger, self.shape
         if self.grain is not EXACT_ANSWERS and not shape.sharp:  # so far out that kinks look sharp
             shape = replace(shape_of("relu"), blur=GRAIN.blur * reach.radius)
         path = half_square(radius, OPENING.near * reach.radius, ledger.n_features, self.rng)
-        ends = ask_ends(ledger, path, self.grain)
         bend = Bend(shape, OPENING.width / reach.radius, GRAIN.looks if self.grain.random else 1)
-        try:
-            scans = [
-                scan_leg(ledger, leg, pieces, bend, ends.sigma, ends.pair, self.patience)
-                for leg, pieces in zip(path.legs, ends.pieces)
-            ]
-        except NotThatShape:
-            raise PathFailed("the first kinks have another shape") from None
-        first, second = (self._settle(shape, scan, ends.sigma) for scan in scans)
-        if max(first.chi, second.chi) > KINKED_UNITS.residuals:
-            raise PathFailed("single kinks do not explain all answers on a leg")
-        largest = max(float(np.abs(scan.values).max()) for scan in scans)
-        sigma = max(
-            self.grain.of(largest), OPENING.scatter * float(np.hypot(first.scatter, second.scatter)) / np.sqrt(2)
-        )
-        bases = bases_of((first, second), shape, sigma)
-        crossings = crossings_of((first, second), shape, sigma)
-        if not crossings:
+        fitted = fit_path(ledger, path, bend, self.grain, KINKED_UNITS.residuals, patience)
+        if isinstance(fitted, PathFailure):
+            return fitted
+        if not any(leg.kinks for leg in fitted.legs):
             raise NotIdentifiable(
                 f"No kink on a path of radius {radius:.2g} ({ledger.n_queries} queries): the function looks linear, so "
                 "there is no unit to find."
             )
-        gradients = measure_gradients(ledger, path, bases, crossings, shape, sigma, self.grain)
-        gradients = measure_again(ledger, path, gradients, crossings, shape, sigma, self.grain)
-        found = assemble(path, bases, crossings, gradients, shape, sigma, self.grain)
-        return fit_far_out(found, ledger, self.rng, COARSE_KINKS.error_bound) if self.grain.single else found
-
-    def _settle(self, shape: Shape, scan: LegScan, sigma: float) -> SettledLeg:
-        """Fit all answers on a leg. A smooth kink leaves the lines beside it free to move together with its width:
-        one more answer in the cell ties them."""
-        leg = settle_leg(shape, scan.outside(GRAIN.outside * shape.blur), sigma)
-        if shape.sharp:
-            return leg
-        middles = np.array([stretch.middle for stretch in stretches_of(leg, shape, sigma)])
-        middles = middles[leg.at(shape, middles)[1] > OPENING.loose]
-        if not len(middles):
-            return leg
-        answers = self.ledger.ask(scan.leg.points(middles), "path")
-        more = replace(
-            scan, kinks=leg.kinks, times=np.append(scan.times, middles), values=np.append(scan.values, answers)
-        )
-        return settle_leg(shape, more, sigma)
+        sigma = max(self.grain.of(fitted.largest), OPENING.scatter * fitted.scatter / float(np.sqrt(2)))
+        found = network_on_path(ledger, fitted, sigma, self.grain)
+        if isinstance(found, PathFailure) or not self.grain.single:
+            return found
+        return fit_far_out(found, ledger, self.rng, COARSE_KINKS.error_bound)
 
     def _rivals(self, polished: Polished) -> Rivals | None:
         """Compare with other activations, where answers are coarse; sharp kinks in noise are looked at again."""

@@ -11,13 +11,9 @@ from ...arguments import Floats
 from ..ledger import Ledger
 from .kink_test import Bend, Piece, meeting, try_sharp
 from .path import Leg, LinearReach, half_square
-from .segments import PathFailed, ask_ends
+from .segments import PathFailure, ask_ends
 from .settings import BUMP
 from .shape import Shape, growing_names, shape_of
-
-
-class StepsOnly(Exception):
-    """Far out the function has the same slope at both ends of a leg, but not the same level."""
 
 
 @dataclass(frozen=True)
@@ -50,19 +46,23 @@ def which_activation(
     says = "no isolated kink was found"
     for number in range(BUMP.most_paths):
         path = half_square(BUMP.radius * 8.0**number * reach.radius, 0.0, ledger.n_features, rng)
-        try:
-            ends = ask_ends(ledger, path)
-        except PathFailed:
+        ends = ask_ends(ledger, path)
+        if isinstance(ends, PathFailure):
             continue
         for leg, pieces in zip(path.legs, ends.pieces):
-            try:
-                sighting = _Look(ledger, leg, ends.sigma).between(*pieces, all_kinks)
-            except StepsOnly:
+            if _has_steps(*pieces, ends.sigma):
                 return Sighting(None, "it has steps between parallel lines, as sigmoids with a linear term have")
+            sighting = _Look(ledger, leg, ends.sigma).between(*pieces, all_kinks)
             if sighting.name is not None:
                 return sighting
             says = sighting.says
     return Sighting(None, says)
+
+
+def _has_steps(left: Piece, right: Piece, sigma: float) -> bool:
+    """Say whether both ends of a leg have the same slope, but not the same level."""
+    error = float(np.hypot(left.slope_error, right.slope_error))
+    return not left.same_line(right, sigma) and abs(right.slope - left.slope) <= 8 * sigma * error
 
 
 class _Look:
@@ -79,8 +79,6 @@ class _Look:
     def between(self, left: Piece, right: Piece, all_kinks: bool) -> Sighting:
         gaps, says, n_sharp = [(left, right)], "there is no kink on the path", 0
         smooth: Sighting | None = None
-        if not left.same_line(right, self.sigma) and self._parallel(left, right):
-            raise StepsOnly
         while gaps and self.n_asked < BUMP.most_asked:
             left, right = gaps.pop(0)
             if left.same_line(right, self.sigma):
@@ -108,10 +106,6 @@ class _Look:
         if smooth is not None:
             return replace(smooth, n_sharp=n_sharp)
         return Sighting("relu", "kinks look sharp", n_sharp) if n_sharp else Sighting(None, says)
-
-    def _parallel(self, left: Piece, right: Piece) -> bool:
-        error = float(np.hypot(left.slope_error, right.slope_error))
-        return abs(right.slope - left.slope) <= 8 * self.sigma * error
 
     def _halves(self, left: Piece, right: Piece) -> list[tuple[Piece, Piece]]:
         gap = right.low - left.high

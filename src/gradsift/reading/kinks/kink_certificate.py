@@ -12,10 +12,10 @@ from ...certificate import noise_rules as imperfect
 from ...geometry import normalize_rows
 from ..ledger import Ledger
 from .answer_precision import EXACT_ANSWERS
-from .assemble import Found
 from .kink_network import KinkNet
 from .near_origin import Polished, near_noise, parameter_sizes
 from .other_activations import Rivals
+from .path_network import Found
 from .settings import VOUCH
 from .shape import shape_of
 

@@ -106,10 +106,6 @@ def meeting(left: Piece, right: Piece) -> tuple[float, float, float]:
 Ask = Callable[[float], float]
 
 
-class NotThatShape(Exception):
-    """A kink has one width on one side and another on the other, as units of another activation have."""
-
-
 @dataclass(frozen=True)
 class Kink:
     """A unit on a leg: ``change (relu(t) + rest(turn width t) / width)`` from its place on, t measured along the leg.
@@ -139,6 +135,7 @@ class Seen:
     kink: Kink | None = None
     strays: tuple[tuple[float, float], ...] = ()
     crowded: bool = False  # a piece lies within the kink's own transition
+    other_shape: bool = False  # further answers beside the kink are those of another activation
 
 
 @dataclass
@@ -209,8 +206,8 @@ def try_smooth(bend: Bend, left: Piece, right: Piece, ask: Ask, sigma: float) ->
         flat = shape.flat(sigma * seen.kink.width / abs(change))
         if seen.kink.width * room < flat:
             return Seen(crowded=True)
-        if len(bend.widths) < BEND.look_twice:
-            _look_twice(shape, seen.kink, left, right, ask, sigma)
+        if len(bend.widths) < BEND.look_twice and not _has_shape(shape, seen.kink, left, right, ask, sigma):
+            return Seen(other_shape=True)
         bend.widths.append(seen.kink.width)
         return seen
     return Seen()
@@ -252,12 +249,11 @@ def _both_sides(
     return Seen(crowded=True)
 
 
-def _look_twice(shape: Shape, kink: Kink, left: Piece, right: Piece, ask: Ask, sigma: float) -> None:
-    """Compare a third answer with the shape, so that another activation is noticed at the first kinks."""
+def _has_shape(shape: Shape, kink: Kink, left: Piece, right: Piece, ask: Ask, sigma: float) -> bool:
+    """Say whether a third answer fits the shape, so that another activation is noticed at the first kinks."""
     argument = -2.2 * shape.typical * kink.turn
     t = kink.place + argument / kink.width
     near = left if argument < 0 else right
     expected = near.at(t) + kink.change / kink.width * float(shape.rest(np.array(kink.turn * argument)))
     noise = sigma * float(np.hypot(1.0, np.hypot(left.error(t), right.error(t))))
-    if abs(ask(t) - expected) > 3 * BEND.agree * noise:
-        raise NotThatShape
+    return not abs(ask(t) - expected) > 3 * BEND.agree * noise

@@ -10,8 +10,8 @@ from scipy.linalg import qr, solve_triangular
 from ...arguments import Floats
 from ..ledger import Ledger
 from .answer_precision import EXACT_ANSWERS
-from .assemble import Found, pulled_by_far_kinks
 from .kink_network import KinkNet
+from .path_network import Found, pulled_by_far_kinks
 from .settings import GRAIN, NEAR_ORIGIN
 
 

@@ -11,8 +11,8 @@ from scipy.special import gammaln
 from ...arguments import Floats
 from ...geometry import normalize_rows
 from ..ledger import Ledger
-from .assemble import Found
 from .near_origin import Polished, offset_priors
+from .path_network import Found
 from .settings import FAR_PAIRS, GRAIN, NEAR_ORIGIN, NEIGHBOURS
 
 

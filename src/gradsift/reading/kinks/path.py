@@ -8,7 +8,6 @@ from itertools import pairwise
 import numpy as np
 
 from ...arguments import Floats
-from ...errors import NotIdentifiable
 from ...geometry import orthonormal_rows
 from ..far_field.plane_frame import PlaneFrame, frame_through
 from ..ledger import EPS, Ledger
@@ -92,8 +91,10 @@ class LinearReach:
 
 def find_reach(
     ledger: Ledger, rng: np.random.Generator, *, both_ways: bool, grain: Grain = EXACT_ANSWERS
-) -> LinearReach:
+) -> LinearReach | None:
     """Ask along a ray at radii growing by 8 until three answers lie on a line; 3 to 32 queries.
+
+    None if the function is straight on neither of two rays.
 
     Parameters
     ----------
@@ -101,18 +102,23 @@ def find_reach(
         Ask along the opposite ray, too, and take the larger radius: units that are not even differ at their ends.
     """
     ways = orthonormal_rows(2, ledger.n_features, rng) if ledger.ways is None else ledger.ways
-    reaches, radius = _least(ledger, ways, grain)
+    reaches = _least(ledger, ways, grain)
+    if not reaches:
+        return None
+    radius = min(reach.radius for reach in reaches)
     if both_ways or not any(reach.grows for reach in reaches):  # all units may be idle on one side, but not on both
-        opposite, other_radius = _least(ledger, -ways, grain)
+        opposite = _least(ledger, -ways, grain)
+        if not opposite:
+            return None
         reaches += opposite
-        radius = max(radius, other_radius) if both_ways else radius
+        radius = max(radius, min(reach.radius for reach in opposite)) if both_ways else radius
     if grain.sd:  # in noise a flat ray has no reach of its own
         radius = min((reach.radius for reach in reaches if reach.grows), default=radius)
     return LinearReach(radius, any(reach.grows for reach in reaches), max(reach.slope for reach in reaches))
 
 
-def _least(ledger: Ledger, ways: Floats, grain: Grain) -> tuple[list[LinearReach], float]:
-    """Return the reach of a ray, and of another one if that is suspiciously large or has none; and the smaller radius.
+def _least(ledger: Ledger, ways: Floats, grain: Grain) -> list[LinearReach]:
+    """Return the reach of a ray, and of another one if that is suspiciously large or has none.
 
     A ray almost within a kink goes far; one on which units cancel drowns in their rounding.
     """
@@ -123,13 +129,12 @@ def _least(ledger: Ledger, ways: Floats, grain: Grain) -> tuple[list[LinearReach
             reaches.append(reach)
             if reach.radius <= REACH.suspicious:
                 break
-    if not reaches:
-        farthest = _radii(grain)[-1]
-        raise NotIdentifiable(
-            f"Along two rays the function is not straight even at radius {farthest:.2g} ({ledger.n_queries} queries): "
-            "it is no sum of units that end in straight lines, or its answers are rounded or noisy."
-        )
-    return reaches, min(reach.radius for reach in reaches)
+    return reaches
+
+
+def farthest_radius(grain: Grain) -> float:
+    """Return the radius at which the search for a straight ray ends."""
+    return float(_radii(grain)[-1])
 
 
 def _radii(grain: Grain) -> Floats:

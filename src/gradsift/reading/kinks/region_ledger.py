@@ -17,12 +17,8 @@ from ..ledger import EPS, Ledger
 from ..precision import Rounding
 from ..result import Progress
 from .kink_network import KinkNet
-from .segments import PathFailed
+from .segments import PathFailure
 from .settings import WITHIN
-
-
-class OutOfRange(PathFailed):
-    """An answer that has lost its digits, or is lost altogether."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +96,10 @@ class Heard(NamedTuple):
 
 
 class RegionLedger(Ledger):
-    """Asks for what a network that is known so far leaves over, around a point, and refuses answers without digits.
+    """Asks for what a network that is known so far leaves over, around a point.
+
+    From the first row on that must not be asked, or whose answer has no digits, nothing is asked and all answers are
+    NaN; `failure` says why. No rows are stored.
 
     Attributes
     ----------
@@ -109,7 +108,8 @@ class RegionLedger(Ledger):
     known : KinkNet or None
         What is taken off the answers.
     largest_error : float
-        That a link left of an answer since it was set to zero.
+        That a link left of an answer since the last start.
+    failure : PathFailure or None
     range : (float, float)
         The least and the largest answer that had its digits.
     """
@@ -127,18 +127,37 @@ class RegionLedger(Ledger):
         self.stand = np.zeros(oracle.n_features)
         self.known: KinkNet | None = None
         self.largest_error, self.range = 0.0, (np.inf, -np.inf)
+        self.failure: PathFailure | None = None
 
-    def _asked(self, rows: Array) -> Floats:
-        places = self.stand + rows
-        if not self.region.holds(places):
-            raise PathFailed("a step across a ray leaves the bounds")
+    def start(self, stand: Floats, known: KinkNet | None) -> None:
+        """Measure rows from here, take this network off the answers, and forget an earlier failure."""
+        self.stand, self.known, self.largest_error, self.failure = stand, known, 0.0, None
+
+    def ask(self, rows: Floats, step: str) -> Floats:
+        """Return the answers to the rows, (n,); NaN after a failure."""
+        return self.ask_blocks(len(rows), lambda part: rows[part], step)
+
+    def ask_blocks(self, n: int, rows_of: Callable[[slice], Array], step: str) -> Floats:
+        """Return the answers to n rows, (n,); NaN after a failure."""
+        self._keep_to_budget(n, step)
+        places = self.stand + rows_of(slice(None))
+        if self.failure is None and not self.region.holds(places):
+            self.failure = PathFailure("a step across a ray leaves the bounds")
+        if self.failure is not None:
+            return np.full(n, np.nan)
         heard = self._heard(places)
-        self.largest_error = max(self.largest_error, float(heard.errors.max()))
+        self.largest_error = max(self.largest_error, float(heard.errors.max(initial=0.0)))
         if self.largest_error > WITHIN.digits:
-            self.largest_error = 0.0
-            raise OutOfRange(f"link='{self.oracle.link.name if self.oracle.link else ''}' leaves an answer no digits")
+            link = "" if self.oracle.link is None else self.oracle.link.name
+            self.failure, self.largest_error = PathFailure(f"link='{link}' leaves an answer no digits"), 0.0
+            return np.full(n, np.nan)
         self.range = min(self.range[0], float(heard.answers.min())), max(self.range[1], float(heard.answers.max()))
-        return heard.answers if self.known is None else heard.answers - self.known.predict(places)
+        answers = heard.answers if self.known is None else heard.answers - self.known.predict(places)
+        self._note_size(places, answers)
+        self.spent[step] = self.spent.get(step, 0) + n
+        if self.progress is not None:
+            self.progress(self._progress(step))
+        return answers
 
     def ask_all(self, places: Floats, step: str) -> Heard:
         """Ask at these u, whatever is known, and return what has enough digits."""

@@ -18,15 +18,14 @@ from ..precision import Floor
 from ..question import SMOOTH, names_of
 from ..result import Identification, Progress
 from .answer_precision import EXACT_ANSWERS, Grain
-from .assemble import assemble
-from .cell_gradients import measure_gradients
-from .cells import bases_of, crossings_of
+from .cells import bases_of
 from .kink_network import KinkNet, joined
 from .kink_test import Bend
 from .path import Path, joined_legs
+from .path_network import fit_path, network_on_path
 from .region_fit import RegionFit, fit_region, mirrored, telling_places
-from .region_ledger import OutOfRange, Region, RegionLedger, region_of
-from .segments import PathFailed, ask_ends, scan_leg, settle_leg
+from .region_ledger import Region, RegionLedger, region_of
+from .segments import PathFailure
 from .settings import FAR_FIT, WITHIN
 from .shape import shape_of
 from .signs import model_of
@@ -122,15 +121,14 @@ class _Within:
         failed = 0
         for _ in range(WITHIN.most_paths):
             aimed = bool(self.targets)
-            try:
-                new = self._along_two_rays()
-            except PathFailed as failure:
-                self.notes.append(str(failure))
+            new = self._along_two_rays()
+            if isinstance(new, PathFailure):
+                self.notes.append(new.because)
                 failed += 1
                 if failed > WITHIN.most_failed and self.net is not None:
                     return None
                 if failed > WITHIN.most_failed:
-                    raise self._refusal() from None
+                    raise self._refusal()
                 continue
             if self.net is None or new.k:
                 self.net = new if self.net is None else joined(self.net, new)
@@ -150,70 +148,69 @@ class _Within:
         self.targets = [heard.rows[i] - self.start for i in worst if misses[i] > KINKS_WITHIN.residuals]
         return not self.targets
 
-    def _along_two_rays(self) -> KinkNet:
+    def _along_two_rays(self) -> KinkNet | PathFailure:
         """Return what rays in two random ways show beyond the network that is known, in u."""
-        ledger, shape = self.ledger, self.shape
-        ledger.stand, ledger.known, ledger.largest_error = self.start, self.net, 0.0
-        path, first, second = self._two_rays()
+        self.ledger.start(self.start, self.net)
+        rays = self._two_rays()
+        new = rays if isinstance(rays, PathFailure) else self._read(*rays)
+        return new if self.ledger.failure is None else self.ledger.failure
+
+    def _read(self, path: Path, first: Floats, second: Floats) -> KinkNet | PathFailure:
+        """Return what a path over two rays shows; after a failure of the ledger it shows nothing."""
+        ledger = self.ledger
         sd = max(WITHIN.sd * self._size(), ledger.largest_error)
         sd = sd if self.net is None else WITHIN.beyond * sd
         grain = Grain(max(EPS, sd / self._size()), sd)
-        ends = ask_ends(ledger, path, grain)
-        bend = Bend(shape, 1.0)
-        legs = [
-            settle_leg(shape, scan_leg(ledger, leg, pieces, bend, ends.sigma, ends.pair), ends.sigma)
-            for leg, pieces in zip(path.legs, ends.pieces)
-        ]
-        if max(leg.chi for leg in legs) > KINKS_WITHIN.residuals:
-            raise PathFailed("single kinks do not explain all answers on a ray")
+        fitted = fit_path(ledger, path, Bend(self.shape, 1.0), grain, KINKS_WITHIN.residuals)
+        if isinstance(fitted, PathFailure):
+            return fitted
         self.rays += [first, second]
-        settled = (legs[0], legs[1])
-        crossings = crossings_of(settled, shape, ends.sigma)
-        if self.net is not None and not crossings:
+        if self.net is not None and not any(leg.kinks for leg in fitted.legs):
             return self.net.only(np.zeros(self.net.k, dtype=np.bool_))
-        bases = bases_of(settled, shape, ends.sigma)
-        gradients = measure_gradients(ledger, path, bases, crossings, shape, ends.sigma, grain, behind=False)
-        found = assemble(path, bases, crossings, gradients, shape, ends.sigma, grain)
-        self._check_cells(found.net, np.array([base.place for base in bases]) @ path.frame.plane, path.radius)
+        found = network_on_path(ledger, fitted, fitted.sigma, grain, turns_back=False)
+        if isinstance(found, PathFailure):
+            return found
+        places = np.array([base.place for base in bases_of(fitted.legs, self.shape, fitted.sigma)])
+        if not self._explains_cells(found.net, places @ path.frame.plane, path.radius):
+            return PathFailure("the function beside a ray is not as foretold")
         return replace(found.net.moved(-self.start), grain=EXACT_ANSWERS)
 
-    def _check_cells(self, net: KinkNet, places: Floats, step: float) -> None:
+    def _explains_cells(self, net: KinkNet, places: Floats, step: float) -> bool:
         """Foretell one answer beside each base: a hyperplane that no ray crossed may lie between steps across it."""
         aside = self.rng.standard_normal(places.shape)
         beside = places + step / np.sqrt(places.shape[1]) * aside
         off = np.abs(self.ledger.ask(beside, "gradients") - net.predict(beside))
-        if off.max() > WITHIN.foretold * self._size():
-            raise PathFailed("the function beside a ray is not as foretold")
+        return bool(off.max() <= WITHIN.foretold * self._size())
 
     def _middle(self) -> Floats:
         """Return a random place near the middle, (d,)."""
         d = self.ledger.n_features
         return np.asarray(WITHIN.start * self.rng.standard_normal(d) / np.sqrt(d))
 
-    def _two_rays(self) -> tuple[Path, Floats, Floats]:
+    def _two_rays(self) -> tuple[Path, Floats, Floats] | PathFailure:
         """Return the path over two rays, and these; two that end in the same corner of the bounds span no plane."""
-        first, second = self._next_ray(), self._next_ray()
-        while (path := _through(first, second)) is None:
-            second = self._next_ray()
-        return path, first, second
+        first = self._next_ray()
+        while first is not None and (second := self._next_ray()) is not None:
+            path = _through(first, second)
+            if path is not None:
+                return path, first, second
+        return PathFailure("answers right beside the middle have no digits")
 
-    def _next_ray(self) -> Floats:
+    def _next_ray(self) -> Floats | None:
         return self.targets.pop() if self.targets else self._reach(self.region.outwards(self.rng))
 
-    def _reach(self, way: Floats) -> Floats:
-        """Return the way as far as answers have digits."""
+    def _reach(self, way: Floats) -> Floats | None:
+        """Return the way as far as answers have digits, (d,); None if not even the first does."""
         if self.region.closed:
             return np.asarray(way - self.start)
         length = 0.0
         for number in range(*WITHIN.lengths):
-            try:
-                self.ledger.ask((2.0**number * way)[None], "path")
-            except OutOfRange:
+            self.ledger.ask((2.0**number * way)[None], "path")
+            if self.ledger.failure is not None:
+                self.ledger.failure = None
                 break
             length = 2.0**number
-        if not length:
-            raise PathFailed("answers right beside the middle have no digits")
-        return length * way
+        return length * way if length else None
 
     def _size(self) -> float:
         """Return the size of the answers so far."""

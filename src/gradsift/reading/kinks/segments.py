@@ -17,8 +17,23 @@ from .settings import GRAIN, LEG, LEG_FIT
 from .shape import Shape
 
 
-class PathFailed(Exception):
-    """A path on which some gap between straight pieces is no single kink; another one may do."""
+@dataclass(frozen=True)
+class PathFailure:
+    """Why the answers on a path give no network; another path may.
+
+    Attributes
+    ----------
+    because : str
+        Part of a sentence.
+    behind : bool
+        The kinks on the path do not explain the function behind it: a unit was missed, or there are more layers.
+    """
+
+    because: str
+    behind: bool = False
+
+    def __str__(self) -> str:
+        return self.because
 
 
 @dataclass(frozen=True)
@@ -61,7 +76,7 @@ class LegScan:
         return replace(self, times=self.times[far], values=self.values[far])
 
 
-def ask_ends(ledger: Ledger, path: Path, grain: Grain = EXACT_ANSWERS) -> Ends:
+def ask_ends(ledger: Ledger, path: Path, grain: Grain = EXACT_ANSWERS) -> Ends | PathFailure:
     """Ask for two or three answers near each end of both legs, the corner in common; 9 queries."""
     pieces: list[tuple[Piece, Piece]] = []
     corner: list[float] = []
@@ -78,20 +93,15 @@ def ask_ends(ledger: Ledger, path: Path, grain: Grain = EXACT_ANSWERS) -> Ends:
         pieces.append((first, last))
     sigma = max(LEG.rounding / EPS * grain.of(largest), 1.5 * min(misses))
     if max(misses) > LEG.kink_within * sigma:
-        raise PathFailed("a kink lies right at an end of the path")
+        return PathFailure("a kink lies right at an end of the path")
     return Ends((pieces[0], pieces[1]), sigma, GRAIN.pair if grain.single else LEG.pair)
 
 
 def scan_leg(
     ledger: Ledger, leg: Leg, ends: tuple[Piece, Piece], bend: Bend, sigma: float, pair: float = LEG.pair,
     patience: tuple[int, int] = LEG.patience,
-) -> LegScan:  # fmt: skip
-    """Find the kinks on a leg; 4 to 5 queries for each.
-
-    Raises
-    ------
-    PathFailed
-    """
+) -> LegScan | PathFailure:  # fmt: skip
+    """Find the kinks on a leg; 4 to 5 queries for each."""
     return _Scan(ledger, leg, ends, bend, sigma, pair, patience).run()
 
 
@@ -124,19 +134,25 @@ class _Scan:
         self.values.append(y)
         return y
 
-    def run(self) -> LegScan:
+    def run(self) -> LegScan | PathFailure:
         attempt = try_sharp if self.bend.shape.sharp else try_smooth
         while None in self.gaps:
             number = self.gaps.index(None)
             left, right = self.pieces[number], self.pieces[number + 1]
             if self._merge(number, left, right) or self._drop_straddling(number, left, right):
                 continue
-            self._check_patience(left, right)
+            failure = self._out_of_patience(left, right)
+            if failure is not None:
+                return failure
             if self.blind:
                 self.blind = False
                 self._halve(number, left, right)
                 continue
             seen = attempt(self.bend, left, right, self.ask, self.sigma)
+            if np.isnan(self.values[-1]):
+                return PathFailure("a place on the path must not be asked, or its answer has no digits")
+            if seen.other_shape:
+                return PathFailure("the first kinks have another shape")
             if seen.kink is not None:
                 left.fixed = right.fixed = True
                 self.gaps[number] = seen.kink
@@ -149,14 +165,15 @@ class _Scan:
         kinks = tuple(kink for kink in self.gaps if kink is not None)
         return LegScan(self.leg, kinks, np.array(self.times), np.array(self.values))
 
-    def _check_patience(self, left: Piece, right: Piece) -> None:
+    def _out_of_patience(self, left: Piece, right: Piece) -> PathFailure | None:
         self.tries += 1
         allowed = self.limits.patience[0] + self.limits.patience[1] * sum(kink is not None for kink in self.gaps)
         if len(self.times) > allowed or self.tries > 2 * allowed:
             n_kinks = sum(kink is not None for kink in self.gaps)
-            raise PathFailed(f"{len(self.times)} answers on a leg separate only {n_kinks} kinks")
+            return PathFailure(f"{len(self.times)} answers on a leg separate only {n_kinks} kinks")
         if right.low - left.high < LEG.least_gap * self.leg.length:
-            raise PathFailed("a bend within the least distance is not a single kink")
+            return PathFailure("a bend within the least distance is not a single kink")
+        return None
 
     def _merge(self, number: int, left: Piece, right: Piece) -> bool:
         if not left.same_line(right, self.sigma):
@@ -263,13 +280,8 @@ class SettledLeg:
         return values, np.asarray(np.linalg.norm(rows @ self.root, axis=1))
 
 
-def settle_leg(shape: Shape, scan: LegScan, sigma: float) -> SettledLeg:
-    """Fit line and kinks jointly to all answers on a leg by Gauss-Newton; O(n k^2) for n answers.
-
-    Raises
-    ------
-    PathFailed
-    """
+def settle_leg(shape: Shape, scan: LegScan, sigma: float) -> SettledLeg | PathFailure:
+    """Fit line and kinks jointly to all answers on a leg by Gauss-Newton; O(n k^2) for n answers."""
     line = _first_line(shape, scan)
     kinks = scan.kinks
     for _ in range(LEG_FIT.rounds):
@@ -283,7 +295,7 @@ def settle_leg(shape: Shape, scan: LegScan, sigma: float) -> SettledLeg:
     free = max(1, len(misses) - jacobian.shape[1])
     scale = np.linalg.norm(jacobian, axis=0)
     if not (np.isfinite(scale).all() and scale.all()):
-        raise PathFailed("a kink leaves the leg when all answers on it are fitted")
+        return PathFailure("a kink leaves the leg when all answers on it are fitted")
     triangle = qr(jacobian / scale, mode="r")[0][: len(scale)]
     root = solve_triangular(triangle, np.eye(len(scale))) / scale[:, None]
     return SettledLeg(

@@ -1,4 +1,4 @@
-"""From cells and crossings to a network: jumps, offsets, and the errors they carry."""
+"""What one path tells: its legs, the gradients of its cells, and the network that they make, with its errors."""
 
 from __future__ import annotations
 
@@ -8,13 +8,109 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...arguments import Floats
+from ..ledger import Ledger
 from .answer_precision import EXACT_ANSWERS, Grain
-from .cell_gradients import CellGradients
-from .cells import Base, Crossing, crossed_once
+from .cell_gradients import CellGradients, measure_again, measure_gradients
+from .cells import Base, Crossing, bases_of, crossed_once, crossings_of, stretches_of
 from .kink_network import KinkNet
+from .kink_test import Bend
 from .path import Path
-from .settings import ASSEMBLE
+from .segments import LegScan, PathFailure, SettledLeg, ask_ends, scan_leg, settle_leg
+from .settings import ASSEMBLE, GRAIN, LEG, OPENING
 from .shape import Shape
+
+
+@dataclass(frozen=True)
+class FittedPath:
+    """Both legs of a path, each fitted to all answers on it.
+
+    Attributes
+    ----------
+    sigma : float
+        Rounding error of one answer at the ends.
+    largest : float
+        Largest absolute answer.
+    """
+
+    path: Path
+    shape: Shape
+    legs: tuple[SettledLeg, SettledLeg]
+    sigma: float
+    largest: float
+
+    @property
+    def chi(self) -> float:
+        """Largest miss of an answer, in rounding errors."""
+        return max(leg.chi for leg in self.legs)
+
+    @property
+    def scatter(self) -> float:
+        """Root of the sum of both legs' mean squared misses."""
+        first, second = self.legs
+        return float(np.hypot(first.scatter, second.scatter))
+
+
+def fit_path(
+    ledger: Ledger, path: Path, bend: Bend, grain: Grain, limit: float, patience: tuple[int, int] = LEG.patience
+) -> FittedPath | PathFailure:
+    """Find all kinks on a path, and fit both legs; a failure where an answer is missed by more than the limit.
+
+    4 to 5 queries for each kink, and 9 for the ends.
+    """
+    ends = ask_ends(ledger, path, grain)
+    if isinstance(ends, PathFailure):
+        return ends
+    scans, fits = [], []
+    for leg, pieces in zip(path.legs, ends.pieces):
+        scan = scan_leg(ledger, leg, pieces, bend, ends.sigma, ends.pair, patience)
+        if isinstance(scan, PathFailure):
+            return scan
+        scans.append(scan)
+    for scan in scans:
+        fit = _settled(ledger, bend.shape, scan, ends.sigma)
+        if isinstance(fit, PathFailure):
+            return fit
+        fits.append(fit)
+    largest = max(float(np.abs(scan.values).max()) for scan in scans)
+    fitted = FittedPath(path, bend.shape, (fits[0], fits[1]), ends.sigma, largest)
+    return fitted if fitted.chi <= limit else PathFailure("single kinks do not explain all answers on a leg")
+
+
+def _settled(ledger: Ledger, shape: Shape, scan: LegScan, sigma: float) -> SettledLeg | PathFailure:
+    """Fit all answers on a leg. A smooth kink leaves the lines beside it free to move together with its width: one more
+    answer in the cell ties them."""
+    leg = settle_leg(shape, scan.outside(GRAIN.outside * shape.blur), sigma)
+    if shape.sharp or isinstance(leg, PathFailure):
+        return leg
+    middles = np.array([stretch.middle for stretch in stretches_of(leg, shape, sigma)])
+    middles = middles[leg.at(shape, middles)[1] > OPENING.loose]
+    if not len(middles):
+        return leg
+    answers = ledger.ask(scan.leg.points(middles), "path")
+    times, values = np.append(scan.times, middles), np.append(scan.values, answers)
+    return settle_leg(shape, replace(scan, kinks=leg.kinks, times=times, values=values), sigma)
+
+
+def network_on_path(
+    ledger: Ledger, fitted: FittedPath, sigma: float, grain: Grain, *, turns_back: bool = True
+) -> Found | PathFailure:
+    """Measure the gradients of all cells of a path, and return the network that they make.
+
+    Parameters
+    ----------
+    sigma : float
+        Error of an answer on the path.
+    turns_back : bool
+        The path ends opposite to its start: the function behind it is foretold, and narrow cells are measured again.
+    """
+    path, shape = fitted.path, fitted.shape
+    bases, crossings = bases_of(fitted.legs, shape, sigma), crossings_of(fitted.legs, shape, sigma)
+    gradients = measure_gradients(ledger, path, bases, crossings, shape, sigma, grain, behind=turns_back)
+    if isinstance(gradients, PathFailure):
+        return gradients
+    if turns_back:
+        gradients = measure_again(ledger, path, gradients, crossings, shape, sigma, grain)
+    return assemble(path, bases, crossings, gradients, shape, sigma, grain)
 
 
 @dataclass(frozen=True)
