@@ -8,7 +8,6 @@ import pytest
 import gradsift as gs
 from gradsift.activations import get_activation
 from gradsift.certificate import DEEP, DEEP_COARSE
-from gradsift.reading.batched_search import search_together
 from gradsift.reading.layers.crossings import find_planes
 from gradsift.reading.layers.descent import descend
 from gradsift.reading.layers.edges import read_edges
@@ -41,6 +40,7 @@ from gradsift.reading.layers.upper_layers import (
 from gradsift.reading.layers.vertices import ask_vertices, known_vertices
 from gradsift.reading.ledger import EPS, Ledger
 from gradsift.reading.odd_form import link_of
+from gradsift.reading.searches import search_together
 
 TANH = get_activation("tanh")
 

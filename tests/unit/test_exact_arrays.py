@@ -13,17 +13,17 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 import gradsift as gs
 from gradsift.geometry import orthonormal_rows
+from gradsift.reading import in_plane as plane
 from gradsift.reading.device_arrays import IN_MEMORY, TorchArrays
-from gradsift.reading.far_field import in_plane as plane
-from gradsift.reading.far_field.odd_network import Net
-from gradsift.reading.far_field.plane_frame import frame_through
-from gradsift.reading.far_field.probe import StepsAcross, placed
 from gradsift.reading.ledger import Ledger
 from gradsift.reading.odd_form import link_of
+from gradsift.reading.odd_network import Net
+from gradsift.reading.plane_frame import frame_through
 from gradsift.reading.plateaus import joint_fit as joint
-from gradsift.reading.plateaus.reprobe import _opposite_point
+from gradsift.reading.plateaus.plateau_certificate import _opposite_point
 from gradsift.reading.plateaus.search import Search
 from gradsift.reading.plateaus.search_stages import SearchState
+from gradsift.reading.probe import StepsAcross, placed
 from gradsift.runtime import all_threads, one_thread
 
 torch = pytest.importorskip("torch")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gradsift.reading.device_arrays import IN_MEMORY, TorchArrays
-from gradsift.reading.plateaus.block_solver import Arrow, UnitRows
+from gradsift.reading.plateaus.large.blocks import Arrow, UnitRows
 
 N_ROWS, N_UNKNOWNS = 30, 7
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gradsift.geometry import orthonormal_rows
-from gradsift.reading.far_field.plane_frame import frame_through
+from gradsift.reading.plane_frame import frame_through
 
 
 def axes_and_random():

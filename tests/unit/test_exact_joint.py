@@ -9,13 +9,11 @@ import pytest
 
 from gradsift import Oracle
 from gradsift.reading.ledger import Ledger
-from gradsift.reading.plateaus.block_solver import BlockSystem
-from gradsift.reading.plateaus.dense_solver import DenseSystem
-from gradsift.reading.plateaus.equations import at_rows, compare, replies_to
-from gradsift.reading.plateaus.joint_fit import Solution, parameter_errors, solve_jointly
-from gradsift.reading.plateaus.plateau_certificate import fresh_points, smallest_angle, vouch_for
-from gradsift.reading.plateaus.refusals import without_cancelled, without_contaminated
-from gradsift.reading.plateaus.reprobe import polish, with_own_rows
+from gradsift.reading.plateaus.joint_fit import DenseSystem, Solution, parameter_errors, solve_jointly
+from gradsift.reading.plateaus.large.blocks import BlockSystem
+from gradsift.reading.plateaus.large.equations import at_rows, compare, replies_to
+from gradsift.reading.plateaus.large.suspects import with_own_rows, without_cancelled, without_contaminated
+from gradsift.reading.plateaus.plateau_certificate import fresh_points, polish, smallest_angle, vouch_for
 from gradsift.reading.plateaus.search import Search
 
 K, D = 4, 6

@@ -7,14 +7,12 @@ import pytest
 
 import gradsift as gs
 from gradsift.certificate import EXACT
-from gradsift.reading.far_field.odd_network import empty_net
 from gradsift.reading.ledger import Ledger
 from gradsift.reading.odd_form import link_of
-from gradsift.reading.plateaus.accuracy import Changes
-from gradsift.reading.plateaus.equations import compare, replies_to
-from gradsift.reading.plateaus.homotopy_outwards import excused, misread, solve_outwards
+from gradsift.reading.odd_network import empty_net
 from gradsift.reading.plateaus.joint_fit import Solution, _within_reach, solve_jointly
-from gradsift.reading.plateaus.refusals import suspects
+from gradsift.reading.plateaus.large.equations import Changes, compare, replies_to
+from gradsift.reading.plateaus.large.suspects import excused, misread, solve_outwards, suspects
 from gradsift.reading.plateaus.search import Search
 from gradsift.reading.plateaus.search_stages import CircleOutcome, SearchState, drop_misread
 

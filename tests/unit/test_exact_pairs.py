@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from gradsift.reading.far_field.plane_frame import frame_through
 from gradsift.reading.odd_form import link_of
+from gradsift.reading.plane_frame import frame_through
 from gradsift.reading.plateaus.parallel_units import Arc, ArcSamples, _fit_in_plane, _in_plane
 
 ARC = Arc(frame_through(*np.eye(4)[:2]), 100.0, -0.1, 0.1, 0.0, 0.0, 1.0, 0)

@@ -7,10 +7,10 @@ import pytest
 
 from gradsift import Oracle
 from gradsift.errors import NotIdentifiable
-from gradsift.reading.far_field.rays import cast_rays
 from gradsift.reading.ledger import Ledger
 from gradsift.reading.odd_form import link_of
 from gradsift.reading.question import ALGEBRAIC, SATURATING_KINDS, all_but, names_of
+from gradsift.reading.rays import cast_rays
 
 
 def cast(f, d=4, seed=0):

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy.special import erf
 
-from gradsift.reading.far_field.arc_scan import Samples, _between_units, _judge, _line, scan_steps
-from gradsift.reading.far_field.circle import Slope, likely_family
+from gradsift.reading.arc_scan import Samples, _between_units, _judge, _line, scan_steps
+from gradsift.reading.circle import Slope, likely_family
 from gradsift.reading.odd_form import link_of
 
 TANH = link_of("tanh")

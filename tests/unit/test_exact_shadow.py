@@ -8,13 +8,13 @@ import numpy as np
 
 from gradsift import Oracle
 from gradsift.geometry import orthonormal_rows
-from gradsift.reading.far_field.circle import scan_circle
-from gradsift.reading.far_field.in_plane import settle_in_plane
-from gradsift.reading.far_field.odd_network import Net, empty_net, shadow_on
-from gradsift.reading.far_field.plane_frame import frame_through
-from gradsift.reading.far_field.settings import PLANE
+from gradsift.reading.circle import scan_circle
+from gradsift.reading.in_plane import settle_in_plane
 from gradsift.reading.ledger import Ledger
 from gradsift.reading.odd_form import link_of
+from gradsift.reading.odd_network import Net, empty_net, shadow_on
+from gradsift.reading.plane_frame import frame_through
+from gradsift.reading.scan_settings import PLANE
 
 TANH = link_of("tanh")
 

@@ -8,7 +8,6 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from gradsift.reading.far_field.odd_network import empty_net
 from gradsift.reading.layers.settings import POLICY
 from gradsift.reading.layers.student_search import TRAINING_STAGES, Training, TrainingOutcome, TrainingState
 from gradsift.reading.layers.upper_layers import Pupil
@@ -19,6 +18,7 @@ from gradsift.reading.noise.session import Asker
 from gradsift.reading.noise.stages import ADDITIVE_STAGES, LABEL_STAGES
 from gradsift.reading.noise.state import Belief, Outcome, Study
 from gradsift.reading.odd_form import link_of
+from gradsift.reading.odd_network import empty_net
 from gradsift.reading.plateaus.search_stages import EXACT_STAGES, CircleOutcome, Circles, SearchState
 from gradsift.reading.plateaus.settings import SEARCH
 from gradsift.reading.stage import END, Stage, walk

@@ -9,8 +9,8 @@ import numpy as np
 
 from ...arguments import Floats
 from ...geometry import orthonormal_rows
-from ..far_field.plane_frame import PlaneFrame, frame_through
 from ..ledger import EPS, Ledger
+from ..plane_frame import PlaneFrame, frame_through
 from .answer_precision import EXACT_ANSWERS, Grain
 from .settings import GRAIN, ODD_PART, REACH
 

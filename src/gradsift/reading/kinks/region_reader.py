@@ -12,8 +12,8 @@ from ...arguments import Floats, as_generator, at_least
 from ...certificate import BOUND, KINKS_WITHIN, Evidence, Fresh, Verdict, certify, n_of
 from ...errors import NotIdentifiable
 from ...oracle import Oracle
-from ..far_field.plane_frame import frame_through
 from ..ledger import EPS
+from ..plane_frame import frame_through
 from ..precision import Floor
 from ..question import SMOOTH, names_of
 from ..result import Identification, Progress

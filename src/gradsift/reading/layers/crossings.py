@@ -9,8 +9,8 @@ import numpy as np
 
 from ...arguments import Floats
 from ...geometry import orthonormal_rows
-from ..batched_search import Search, search_together
 from ..ledger import EPS, Ledger
+from ..searches import Search, search_together
 from .hyperplanes import FirstLayer, Plane, read_plane
 from .settings import COARSE_READING, EXACT_READING, POLICY, ReadingPolicy
 

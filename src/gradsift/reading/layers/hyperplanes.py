@@ -10,7 +10,7 @@ from numpy.polynomial import chebyshev
 from numpy.typing import NDArray
 
 from ...arguments import Floats
-from ..batched_search import Search
+from ..searches import Search
 from .settings import ReadingPolicy
 
 _ON_TANGENT = 11

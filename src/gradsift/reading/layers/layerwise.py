@@ -13,9 +13,9 @@ from ...arguments import Floats
 from ...certificate import BOUND, DEEP, DEEP_COARSE, DeepLimits, Verdict
 from ...certificate import method_rules as any_method
 from ...errors import BudgetSpent, NotIdentifiable
-from ..far_field.rays import cast_rays
 from ..ledger import EPS, Ledger
 from ..odd_form import Link
+from ..rays import cast_rays
 from ..result import Identification
 from .crossings import find_between, find_planes, reading_of
 from .edges import read_edges

@@ -9,16 +9,16 @@ import numpy as np
 
 from ...errors import NotIdentifiable
 from ...fit import Parameters
-from ..far_field.circle import CircleScan, scan_circle
-from ..far_field.in_plane import settle_in_plane
-from ..far_field.odd_network import Net, empty_net
-from ..far_field.plane_frame import PlaneFrame, frame_through
-from ..far_field.probe import probe_units
-from ..far_field.rays import Rays, cast_rays
+from ..circle import CircleScan, scan_circle
+from ..in_plane import settle_in_plane
 from ..ledger import Ledger
 from ..odd_form import Link
+from ..odd_network import Net, empty_net
+from ..plane_frame import PlaneFrame, frame_through
 from ..precision import Floor
+from ..probe import probe_units
 from ..question import attempted
+from ..rays import Rays, cast_rays
 from .settings import STEPS
 
 _SINGLE = 2.0**-24

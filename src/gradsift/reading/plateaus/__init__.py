@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..far_field.circle import Discontinuous, Incomplete
+from ..circle import Discontinuous, Incomplete
 from .coarse import identify_coarse
 from .search import identify
 

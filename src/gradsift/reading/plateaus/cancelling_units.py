@@ -14,10 +14,10 @@ from scipy.optimize import brentq, least_squares
 
 from ...arguments import Floats
 from ...geometry import orthonormal_rows
-from ..far_field.odd_network import Net
-from ..far_field.plane_frame import PlaneFrame, frame_through
 from ..ledger import Ledger
 from ..odd_form import Link
+from ..odd_network import Net
+from ..plane_frame import PlaneFrame, frame_through
 from .settings import BUMPS
 
 

@@ -14,16 +14,15 @@ import numpy as np
 from ...arguments import Floats, as_generator
 from ...certificate import COARSE, ExactLimits
 from ...errors import NotIdentifiable
-from ..far_field.circle import tolerances
-from ..far_field.odd_network import Net
-from ..far_field.settings import digits_of
+from ..circle import tolerances
 from ..ledger import Ledger
 from ..odd_form import Link
+from ..odd_network import Net
 from ..question import attempted
 from ..result import Identification
-from .accuracy import shown_rounding
-from .equations import AtRows
+from ..scan_settings import digits_of
 from .joint_fit import Solution, measure, parameter_errors, prediction_errors, solve_jointly
+from .large.equations import AtRows, shown_rounding
 from .plateau_certificate import vouch_for
 from .search import Search
 from .settings import COARSE_SEARCH, NEARBY, SearchPolicy

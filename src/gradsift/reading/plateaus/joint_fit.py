@@ -11,16 +11,16 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import solve_triangular
 
 from ...arguments import Floats
 from ...certificate import EXACT
+from ...fit import layer_jacobian
 from ...runtime import all_threads
-from ..far_field.odd_network import Net
 from ..ledger import EPS, Ledger
-from .accuracy import Changes, Errors
-from .block_solver import BlockSystem
-from .dense_solver import DenseSystem
-from .equations import AllReplies, NetSeen, compare, replies_to
+from ..odd_network import Net
+from .large.blocks import BlockSystem
+from .large.equations import AllReplies, Changes, Errors, NetSeen, compare, noise_level, replies_to, summarise
 from .settings import JOINT, PRUNE
 
 
@@ -190,3 +190,54 @@ def _measured(net: Net, replies: AllReplies) -> tuple[Solution, NetSeen]:
     rows, probes = seen.row_chi(replies.xp), seen.probe_chi(replies.xp)
     chi = max(float(rows.max(initial=0.0)), float(probes.max(initial=0.0)))
     return Solution(net, chi if np.isfinite(chi) else np.inf, rows, probes), seen
+
+
+class DenseSystem:
+    """The weighted, linearised equations around a network; O(m N^2) flops for m replies and N unknowns."""
+
+    def __init__(self, net: Net, ledger: Ledger) -> None:
+        self.net, self.ledger, self.n_stored = net, ledger, len(ledger.X)
+        X, y = _all_rows(net, ledger)
+        self.noise = net.noise(X, ledger)
+        self.noise[: self.n_stored] *= ledger.doubts
+        arguments, g = net.arguments(X), net.link.odd
+        self.residuals = (y - net.predict(X)) / self.noise
+        slopes = g.derivative(arguments) * net.u  # (m, k)
+        rows = layer_jacobian(net.layout, np.ascontiguousarray(X.T), g.value(arguments).T, slopes.T)
+        jacobian = np.ascontiguousarray(rows.T) / self.noise[:, None]
+        self.scale = np.maximum(np.linalg.norm(jacobian, axis=0), 1e-300)
+        self.q, self.r = np.linalg.qr(jacobian / self.scale)
+
+    def solve(self, right: Floats) -> Changes:
+        """Least squares for several right-hand sides (m, n) of weighted residuals."""
+        diagonal = np.abs(np.diag(self.r))
+        if diagonal.min() < 1e-14 * diagonal.max():
+            raise np.linalg.LinAlgError("The replies leave a direction of the parameters open.")
+        answer = solve_triangular(self.r, self.q.T @ right) / self.scale[:, None]
+        layout = self.net.layout
+        own = answer[layout.units].reshape(layout.n_units, layout.stride, -1)
+        return Changes(own, answer[layout.weights.start :])
+
+    def newton_change(self) -> Changes:
+        """Return the Gauss-Newton change of the parameters."""
+        return self.solve(self.residuals[:, None])
+
+    def draws(self, rng: np.random.Generator, n_draws: int) -> Changes:
+        """Push draws of noise of its standard size through the equations."""
+        return self.solve(rng.standard_normal((len(self.residuals), n_draws)))
+
+    def errors(self, rng: np.random.Generator, n_draws: int = 6) -> Errors:
+        """Return what draws of noise do, of the size that the residuals show."""
+        changes = self.draws(rng, n_draws)
+        stored = slice(self.n_stored)
+        level = noise_level(self.residuals[stored], self.noise[stored], self.ledger, self.net.k)
+        return summarise(self.net, changes, level)
+
+
+def _all_rows(net: Net, ledger: Ledger) -> tuple[Floats, Floats]:
+    """Return the stored rows and those of all probes, with their answers."""
+    rows, answers = [ledger.X], [ledger.y]
+    for probe in net.all_probes():
+        rows.append(probe.points())
+        answers.append(probe.answers)
+    return np.concatenate(rows), np.concatenate(answers)

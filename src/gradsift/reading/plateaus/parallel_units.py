@@ -12,12 +12,12 @@ from scipy.optimize import least_squares
 from ...activations import Activation
 from ...arguments import Floats
 from ...fit import Parameters, predict, value_jacobian
-from ..far_field.arc_scan import Step
-from ..far_field.circle import CircleScan, Slope
-from ..far_field.odd_network import Net
-from ..far_field.plane_frame import PlaneFrame
+from ..arc_scan import Step
+from ..circle import CircleScan, Slope
 from ..ledger import Ledger
 from ..odd_form import Link
+from ..odd_network import Net
+from ..plane_frame import PlaneFrame
 from .settings import PAIRS
 
 

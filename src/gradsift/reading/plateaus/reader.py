@@ -6,7 +6,7 @@ import numpy as np
 
 from ...errors import BudgetSpent, NotIdentifiable
 from ...forecasting import HASTE, Allotment
-from ..far_field.circle import Discontinuous, Incomplete
+from ..circle import Discontinuous, Incomplete
 from ..ledger import EPS, Ledger
 from ..odd_form import link_of
 from ..question import ALGEBRAIC, EVERY_DEPTH, PLATEAUS, Narrowing, Question, all_but, attempted, names_of

@@ -19,22 +19,20 @@ from ...forecasting import Allotment
 from ...oracle import Oracle
 from ...runtime import keep_freed_memory, one_thread
 from ..check_inputs import fresh_inputs
-from ..far_field.odd_network import Net, empty_net
-from ..far_field.rays import cast_rays
+from ..circle import incomplete, raise_if_drowned
 from ..ledger import Ledger, n_affordable
 from ..odd_form import Link, link_of
+from ..odd_network import Net, empty_net
 from ..question import attempted
+from ..rays import cast_rays
 from ..result import Identification, Progress
 from ..stage import walk
 from ..verify import allowance_of, compare, with_verification
-from .accuracy import Errors
 from .cancelling_units import read_bump
-from .equations import AtRows, at_rows
-from .homotopy_outwards import excused, solve_outwards
 from .joint_fit import Solution, parameter_errors, solve_jointly
-from .plateau_certificate import far_points, fresh_points, smallest_angle, vouch_for
-from .refusals import incomplete, raise_if_drowned, suspects
-from .reprobe import polish
+from .large.equations import AtRows, Errors, at_rows
+from .large.suspects import excused, solve_outwards, suspects
+from .plateau_certificate import far_points, fresh_points, polish, smallest_angle, vouch_for
 from .search_stages import EXACT_STAGES, Circles, SearchState
 from .settings import BUMPS, PRUNE, SEARCH, SearchPolicy
 from .tails import find_by_student

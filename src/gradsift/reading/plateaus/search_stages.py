@@ -13,22 +13,20 @@ from numpy.typing import NDArray
 from ...arguments import Floats
 from ...certificate import EXACT, n_of
 from ...geometry import orthonormal_rows
-from ..far_field.circle import CircleScan, scan_circle
-from ..far_field.in_plane import settle_in_plane
-from ..far_field.odd_network import Net
-from ..far_field.plane_frame import PlaneFrame, frame_through
-from ..far_field.probe import probe_units
-from ..far_field.rays import Rays
+from ..circle import CircleScan, raise_if_shapeless, scan_circle
+from ..in_plane import settle_in_plane
 from ..ledger import EPS, Ledger
+from ..odd_network import Net
+from ..plane_frame import PlaneFrame, frame_through
+from ..probe import probe_units
+from ..rays import Rays
 from ..result import Identification
 from ..stage import END, Stage
 from .cancelling_units import read_bump
-from .equations import AtRows, at_rows
-from .homotopy_outwards import misread
 from .joint_fit import Solution, solve_jointly
+from .large.equations import AtRows, at_rows
+from .large.suspects import misread, with_own_rows, without_cancelled, without_contaminated
 from .parallel_units import read_pairs, suspected_arcs
-from .refusals import raise_if_shapeless, without_cancelled, without_contaminated
-from .reprobe import with_own_rows
 from .settings import BUMPS, PRUNE
 
 if TYPE_CHECKING:

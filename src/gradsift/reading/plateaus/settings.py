@@ -138,15 +138,6 @@ class FarPolicy:
 
 
 @dataclass(frozen=True)
-class RefusalPolicy:
-    """Functions without a network to return."""
-
-    drowned: float = 1e-6  # of the largest answer: what rounding may hide of a plateau; guess
-    uneven: float = 1e3  # largest over least size of an input, from which that is named; "columns 1e4 to 1e-3"; guess
-    silent: float = 1e-9  # of the largest: an input that units turn this slowly along is not listened to; guess
-
-
-@dataclass(frozen=True)
 class TailPolicy:
     """Small networks with algebraic tails."""
 
@@ -189,6 +180,5 @@ OUTWARDS = OutwardsPolicy()
 PRUNE = PrunePolicy()
 POLISH = PolishPolicy()
 FAR_LOOK = FarPolicy()
-REFUSAL = RefusalPolicy()
 TAILS = TailPolicy()
 TAIL_STUDENT = TailStudentPolicy()

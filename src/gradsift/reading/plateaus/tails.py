@@ -13,9 +13,9 @@ from ...arguments import Floats
 from ...errors import NotIdentifiable
 from ...fit import Layout, layer_jacobian
 from ...model import SigmoidCombination
-from ..far_field.odd_network import Net
 from ..ledger import Ledger
 from ..odd_form import Link
+from ..odd_network import Net
 from .settings import TAIL_STUDENT, TAILS
 
 

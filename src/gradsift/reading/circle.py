@@ -1,21 +1,24 @@
-"""One half circle from samples to steps, and the sigmoid that a step shows."""
+"""One half circle from samples to steps, the sigmoid that a step shows, and why none of them may be a unit."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...arguments import Floats
-from ...errors import NotIdentifiable
-from ..ledger import EPS, Ledger
-from ..odd_form import Link, with_plateaus
+from ..arguments import Floats
+from ..certificate import n_of
+from ..errors import NotIdentifiable
 from .arc_scan import Jump, Samples, Scan, Step, scan_steps
+from .ledger import EPS, Ledger
+from .odd_form import Link, with_plateaus
 from .odd_network import Net, Shadow, shadow_on
 from .plane_frame import PlaneFrame
-from .settings import CIRCLE, FAMILY, digits_of
+from .question import Narrowing, all_but
+from .result import Identification
+from .scan_settings import CIRCLE, FAMILY, REFUSAL, digits_of
 
 
 class Discontinuous(NotIdentifiable):
@@ -204,3 +207,86 @@ def _likely_centers(scan: Scan) -> Floats:
         at = int(np.argmax(np.abs(np.diff(slope.values))))
         found.append(0.5 * (slope.angles[at] + slope.angles[at + 1]))
     return np.array(found)
+
+
+def raise_if_drowned(ledger: Ledger, radius: float) -> None:
+    """Raise if a linear term leaves too few digits of the sigmoids at the radius of the first circle."""
+    if ledger.linear is None or ledger.tolerance(radius) < REFUSAL.drowned * ledger.largest:
+        return
+    raise NotIdentifiable(
+        f"The linear term is {np.linalg.norm(ledger.linear) * radius / ledger.largest:.2g} times as large as the rest "
+        f"of the function at the radius {radius:.2g} at which units separate ({ledger.n_queries} queries): rounding "
+        "leaves too few digits of them; subtract the linear term inside the oracle."
+    )
+
+
+def raise_if_shapeless(scan: CircleScan, link: Link, n_queries: int) -> None:
+    """Raise if a circle shows steps, but none of them a unit."""
+    name = link.activation.name
+    if scan.jumps:
+        raise Discontinuous(f"The function {_jumps(scan, n_queries)}.")
+    family = likely_family(scan.slopes)
+    if family is not None and family != link.odd.name:
+        raise NotIdentifiable(
+            f"The steps on a circle are not {name} but {family} units ({n_queries} queries): use "
+            f"activation='{family}'.",
+            rules_out=Narrowing(all_but(frozenset({family}))),
+        )
+    if len(scan.unresolved) < 2:  # one strange step may be two units that another circle separates
+        return
+    raise NotIdentifiable(
+        f"None of {len(scan.unresolved)} steps on a circle is a single {name} unit or one of another family "
+        f"({n_queries} queries). Possible causes: an output link that is not undone, a deeper network, inputs of very "
+        "different size (give inputs=), answers that are rounded or noisy, or units in nearly parallel pairs."
+    )
+
+
+def incomplete(
+    net: Net, scans: Sequence[CircleScan], link: Link, n_queries: int, found: Identification | None, note: str = ""
+) -> NotIdentifiable:
+    """Return the refusal of a search that had found some units: what was seen, and what may have stopped it."""
+    scan, units = scans[-1], n_of(net.k, "unit")
+    note = f" Last {note}." if note else ""
+    if scan.jumps:
+        return Discontinuous(f"Beside {units} that were found the function {_jumps(scan, n_queries)}.{note}", found)
+    if not len(scan.unresolved):
+        return Incomplete(
+            f"{units} explain the steps on {len(scans)} circles but not all of {n_queries} answers. Possible causes: "
+            f"the function is not a sum of sigmoids, or steps cancel.{note}",
+            found,
+        )
+    family = likely_family(scan.slopes)
+    mixed = (
+        "" if family in (None, link.odd.name) else f"units of different sigmoids (some have the shape of {family}), "
+    )
+    return NotIdentifiable(
+        f"{units} were found, but {n_of(len(scan.unresolved), 'step')} on a circle cannot be separated into single "
+        f"units even at radius {scan.radius * 8.0**4:.2g} ({n_queries} queries). {_uneven_columns(net)}Possible "
+        f"causes: {mixed}parallel or nearly parallel units, inputs of very different size (give inputs=), or something "
+        f"beside the units that is no sigmoid.{note}",
+        found,
+    )
+
+
+def _jumps(scan: CircleScan, n_queries: int) -> str:
+    largest = max(scan.jumps, key=lambda jump: jump.height)
+    return (
+        f"jumps by {largest.height:.3g} within {largest.width:.1g} near a circle of radius {scan.radius:.3g} "
+        f"({n_queries} queries): it is discontinuous, as a forest or a rule is, or a network that rounds its inputs or "
+        "its units"
+    )
+
+
+def _uneven_columns(net: Net) -> str:
+    """Say which inputs differ so much in size that circles are wrong for them; "" where none do."""
+    if not net.k:
+        return ""
+    sizes = np.linalg.norm(net.a, axis=0)
+    heard = np.flatnonzero(sizes > REFUSAL.silent * sizes.max())
+    most, least = heard[np.argmax(sizes[heard])], heard[np.argmin(sizes[heard])]
+    if sizes[most] < REFUSAL.uneven * sizes[least]:
+        return ""
+    return (
+        f"The units found turn {sizes[most] / sizes[least]:.1g} times as fast along input {most} as along input "
+        f"{least}: give typical rows (inputs=), so that each input is measured by its own size. "
+    )

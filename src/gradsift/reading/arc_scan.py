@@ -14,9 +14,9 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from ...arguments import Floats
-from ..odd_form import Link
-from .settings import SCAN
+from ..arguments import Floats
+from .odd_form import Link
+from .scan_settings import SCAN
 
 
 @dataclass(frozen=True)

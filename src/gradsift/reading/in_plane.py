@@ -7,13 +7,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...arguments import Floats
-from ..ledger import EPS, Ledger
-from ..odd_form import Link
+from ..arguments import Floats
 from .arc_scan import Step
 from .circle import CircleScan
+from .ledger import EPS, Ledger
+from .odd_form import Link
 from .odd_network import Net, Shadow, shadow_on
-from .settings import PLANE, digits_of
+from .scan_settings import PLANE, digits_of
 
 _FRACTIONS = 2.0 ** np.arange(-6, 6)  # radii worth a sample, over the step's own; 1 says nothing new
 

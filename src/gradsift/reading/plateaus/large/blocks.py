@@ -9,12 +9,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...arguments import Floats
-from ...runtime import all_threads
-from ..device_arrays import Array, Arrays
-from ..far_field.probe import ProbeRows
-from .accuracy import Changes, Errors, noise_level, summarise
-from .equations import AllReplies, NetSeen
+from ....arguments import Floats
+from ....runtime import all_threads
+from ...device_arrays import Array, Arrays
+from ...probe import ProbeRows
+from .equations import AllReplies, Changes, Errors, NetSeen, noise_level, summarise
 
 # Rows that are a million times more precise than the cores foretell would drown the unit matrix in rounding.
 _RAISED = 1 + 1e-12

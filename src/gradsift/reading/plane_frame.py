@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ...arguments import Floats
-from ..device_arrays import IN_MEMORY, Array, Arrays
+from ..arguments import Floats
+from .device_arrays import IN_MEMORY, Array, Arrays
 
 
 @dataclass(frozen=True)

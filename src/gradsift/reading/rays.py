@@ -6,14 +6,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ...arguments import Floats
-from ...errors import NotIdentifiable
-from ...geometry import orthonormal_rows
-from ..ledger import FAR, NEAR, Ledger
-from ..odd_form import Link, with_algebraic_tails
-from ..question import ALGEBRAIC, EVERY_DEPTH, GROWING_KINDS, Narrowing, all_but, names_of
+from ..arguments import Floats
+from ..errors import NotIdentifiable
+from ..geometry import orthonormal_rows
+from .ledger import FAR, NEAR, Ledger
+from .odd_form import Link, with_algebraic_tails
 from .plane_frame import frame_through
-from .settings import RAYS
+from .question import ALGEBRAIC, EVERY_DEPTH, GROWING_KINDS, Narrowing, all_but, names_of
+from .scan_settings import RAYS
 
 _RADII = FAR / np.array([1.0, 8.0, 64.0])
 _SIDEWAYS = FAR / 64  # crosses few hyperplanes, and crossing one adds 1e-10 of its weight to the term's coordinate

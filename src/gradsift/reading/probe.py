@@ -8,14 +8,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...arguments import Floats
-from ...runtime import all_threads
-from ..device_arrays import Array, Arrays
-from ..ledger import Ledger
+from ..arguments import Floats
+from ..runtime import all_threads
+from .device_arrays import Array, Arrays
 from .in_plane import PlaneUnit
+from .ledger import Ledger
 from .odd_network import GRID, Net, Probe
 from .plane_frame import PlaneFrame
-from .settings import PROBE, digits_of
+from .scan_settings import PROBE, digits_of
 
 
 class Placed(NamedTuple):

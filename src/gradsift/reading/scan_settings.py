@@ -93,9 +93,19 @@ class FamilyPolicy:
     fits: float = 1e-4  # of the step's height; a wrong family misses by more than 1e-3; guess
 
 
+@dataclass(frozen=True)
+class RefusalPolicy:
+    """Functions without a network to return."""
+
+    drowned: float = 1e-6  # of the largest answer: what rounding may hide of a plateau; guess
+    uneven: float = 1e3  # largest over least size of an input, from which that is named; "columns 1e4 to 1e-3"; guess
+    silent: float = 1e-9  # of the largest: an input that units turn this slowly along is not listened to; guess
+
+
 RAYS = RayPolicy()
 CIRCLE = CirclePolicy()
 SCAN = ScanPolicy()
 PLANE = PlanePolicy()
 PROBE = ProbePolicy()
 FAMILY = FamilyPolicy()
+REFUSAL = RefusalPolicy()

@@ -8,12 +8,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...arguments import Floats
-from ...fit import Layout
-from ...model import SigmoidCombination
-from ..device_arrays import IN_MEMORY, Array, Arrays
-from ..ledger import Ledger
-from ..odd_form import Link
+from ..arguments import Floats
+from ..fit import Layout
+from ..model import SigmoidCombination
+from .device_arrays import IN_MEMORY, Array, Arrays
+from .ledger import Ledger
+from .odd_form import Link
 from .plane_frame import PlaneFrame, from_polar
 
 GRID = 0.3  # of the step: its standard deviation
