@@ -12,22 +12,14 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
-import multiprocessing
 import os
-import queue
-import shutil
-import sys
-import tempfile
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import numpy  # noqa: F401
 import pytest
-import scipy.optimize
-import scipy.stats  # noqa: F401
-import sklearn.utils.validation  # noqa: F401
 
-ROOT = Path(__file__).parents[1]
+from tree_copies import Replaced, enter, in_fork, is_loaded_from, source_of, spread
+
 PINS = "tests/paper/test_pins.py"
 TESTS = {
     "paper/theory/": (PINS, "tests/unit/test_theory_planning.py", "tests/unit/test_theory_partition.py",
@@ -178,74 +170,43 @@ SURVIVED = "SURVIVED"
 EQUIVALENT: dict[tuple[str, str], str] = {}
 
 
-def apply(mutation: Mutation, tree: Path) -> str:
-    """Write the mutated file into the tree and return its original text."""
-    path = tree / "src" / "gradsift" / mutation.file
-    text = path.read_text(encoding="utf-8")
+def mutated(mutation: Mutation) -> str:
+    """Return the text of the file with the mutation."""
+    text = source_of(mutation.file)
     if text.count(mutation.old) != 1:
         raise SystemExit(f"{mutation.file}: {mutation.old!r} occurs {text.count(mutation.old)} times")
-    path.write_text(text.replace(mutation.old, mutation.new), encoding="utf-8")
-    return text
-
-
-def noticed_by(mutation: Mutation, tree: Path) -> str:
-    """Return the first test file that fails, "" if none does.
-
-    Tests run in a fork of this process, which has the heavy packages loaded and gradsift not yet.
-    """
-    return next((file for file in mutation.tests if noticed(file, tree)), "")
+    return text.replace(mutation.old, mutation.new)
 
 
 def noticed(file: str, tree: Path) -> bool:
-    """Return whether a test of the file fails."""
-    child = multiprocessing.get_context("fork").Process(target=_run_tests, args=(file, tree))
-    child.start()
-    child.join()
-    return bool(child.exitcode)
+    """Return whether a test of the file fails, in a fork that has gradsift from the tree."""
+    outcome = in_fork(_run_tests, file, tree)
+    return bool(outcome.exit_code or outcome.value)
 
 
-def _run_tests(file: str, tree: Path) -> None:
-    os.chdir(tree)
-    sys.path.insert(0, str(tree / "src"))
-    os.environ["PYTHONPATH"] = str(tree / "src")
+def _run_tests(file: str, tree: Path) -> int:
+    enter(tree)
     with open(os.devnull, "w", encoding="utf-8") as nowhere, contextlib.redirect_stdout(nowhere):
         code = pytest.main(["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", file])
-    import gradsift
-
-    inside = Path(gradsift.__file__).is_relative_to(tree)
-    os._exit(int(code) if inside else 0)  # a run of the wrong sources would notice nothing, and says so
+    return int(code) if is_loaded_from(tree) else 0  # a run of the wrong sources would notice nothing, and says so
 
 
-def copy_tree(target: Path) -> Path:
-    """Copy sources and tests into `target`, and return it."""
-    for part in ("src", "tests", "benchmarks"):
-        shutil.copytree(ROOT / part, target / part, ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copy(ROOT / "pyproject.toml", target)
-    return target
+_GREEN: set[str] = set()  # test files that were seen to pass without a mutation
 
 
-def fate(mutation: Mutation, tree: Path, green: set[str]) -> str:
+def fate(mutation: Mutation, tree: Path) -> str:
     """Apply a mutation, look whether it is noticed, and take it back.
 
-    A test file that notices must pass without the mutation; `green` holds those that were seen to.
+    A test file that notices must pass without the mutation.
     """
-    original = apply(mutation, tree)
-    test = noticed_by(mutation, tree)
-    (tree / "src" / "gradsift" / mutation.file).write_text(original, encoding="utf-8")
-    if test and test not in green:
+    with Replaced(tree, mutation.file, mutated(mutation)):
+        test = next((file for file in mutation.tests if noticed(file, tree)), "")
+    if test and test not in _GREEN:
         if noticed(test, tree):
             return f"{SURVIVED}: {test} fails without it, too"
-        green.add(test)
+        _GREEN.add(test)
     reason = EQUIVALENT.get((mutation.file, mutation.old), "")
     return f"noticed by {test}" if test else f"equivalent: {reason}" if reason else SURVIVED
-
-
-def work(chosen: list[Mutation], tree: Path, found: Any) -> None:
-    """Put the fate of each mutation on the queue `found`."""
-    copy_tree(tree)
-    green: set[str] = set()
-    for mutation in chosen:
-        found.put((mutation, fate(mutation, tree, green)))
 
 
 def keep(fates: dict[Mutation, str]) -> None:
@@ -260,16 +221,6 @@ def keep(fates: dict[Mutation, str]) -> None:
     print(save("mutations", {"mutations": len(rows), "survived": survived, "rows": rows}))
 
 
-def _next(found: Any, jobs: list[Any]) -> Any:
-    """Return what the queue brings; a job that died brings nothing more."""
-    while True:
-        try:
-            return found.get(timeout=5)
-        except queue.Empty:
-            if any(job.exitcode for job in jobs):
-                raise SystemExit("a job died before its last mutation") from None
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", default="", help="mutations whose file or text contains this")
@@ -278,19 +229,9 @@ def main() -> None:
     options = parser.parse_args()
     chosen = [m for m in MUTATIONS if options.only in m.file or options.only in m.old]
     fates: dict[Mutation, str] = {}
-    context = multiprocessing.get_context("fork")
-    with tempfile.TemporaryDirectory() as folder:
-        found = context.Queue()
-        jobs = [context.Process(target=work, args=(chosen[i :: options.jobs], Path(folder) / str(i), found))
-                for i in range(options.jobs)]  # fmt: skip
-        for job in jobs:
-            job.start()
-        for number in range(1, len(chosen) + 1):
-            mutation, what = _next(found, jobs)
-            fates[mutation] = what
-            print(f"{number}/{len(chosen)} {mutation.file}: {mutation.old!r} -> {mutation.new!r}: {what}", flush=True)
-        for job in jobs:
-            job.join()
+    for number, (mutation, what) in enumerate(spread(chosen, fate, options.jobs), 1):
+        fates[mutation] = what
+        print(f"{number}/{len(chosen)} {mutation.file}: {mutation.old!r} -> {mutation.new!r}: {what}", flush=True)
     survived = sum(what.startswith(SURVIVED) for what in fates.values())
     print(f"{len(chosen)} mutations, {survived} survived")
     if options.save:

@@ -46,6 +46,7 @@ SMALL = {
         "2/2 certified, 0 wrong",
     ),
     "rivals_table": (["--part", "outside_check", "--outside", "1000", "--instances", "1"], "published"),
+    "sensitivity": (["--file", "paper/method/literal.py", "--only", "ROW_POLICY.reach"], "1 numbers, "),
     "theorem_run": (["--d", "2", "--delta", "0.3", "--beta", "5", "--rho", "0.9"], "promises kept True"),
     "tight_plan": (["--first", "1"], "orders of magnitude gained"),
     "mirror_rate": (["--rows", "400", "--seeds", "1", "--large", "2000"], "log-log slope in n"),
