@@ -8,29 +8,25 @@ import pytest
 from gradsift.paper.theory import bounds, printed
 from gradsift.paper.theory.constants import Problem, log_c1, log_c2, parameters
 from gradsift.paper.theory.gaussian_fields import mean_gradient
-from gradsift.paper.theory.partition import partition
-from gradsift.paper.theory.verify import verify_clusters as clusters
-from gradsift.paper.theory.verify import verify_constants as constants
-from gradsift.paper.theory.verify import verify_identities as identities
+from gradsift.paper.theory.partition import split_candidates
+from gradsift.paper.theory.verify import verify_gaussian as gaussian
+from gradsift.paper.theory.verify import verify_partition as partition
 from gradsift.paper.theory.verify import verify_projection as projection
-from gradsift.paper.theory.verify import verify_runs as runs
-from gradsift.paper.theory.verify import verify_slabs as slabs
-from gradsift.paper.theory.verify import verify_tails as tails
 from gradsift.paper.theory.verify import verify_theorems as theorems
 
 
 @pytest.mark.paper("gamma", erratum="k for kappa")
 def test_printed_gamma_is_not_its_definition():
-    assert constants.check_gamma().holds
-    wrong = constants.check_gamma(printed.gamma)
+    assert theorems.check_gamma().holds
+    wrong = theorems.check_gamma(printed.gamma)
     assert not wrong.holds
     assert wrong.log_slack < -math.log(1e5)
 
 
 @pytest.mark.paper("GCbound", erratum="sign of the tail")
 def test_a_growing_chi_square_tail_bounds_nothing():
-    assert clusters.check_off_gaussian().holds
-    assert not clusters.check_off_gaussian(printed.chi_square_tail).holds
+    assert partition.check_off_gaussian().holds
+    assert not partition.check_off_gaussian(printed.chi_square_tail).holds
     assert printed.chi_square_tail(40.0, 10).value > 1  # no probability exceeds it
     assert bounds.chi_square_tail(40.0, 10).value < 0.01
 
@@ -43,8 +39,8 @@ def test_exponent_four_promises_too_much_after_projection_too():
 
 @pytest.mark.paper("spuriouslemma", erratum="exponent")
 def test_exponent_four_promises_more_than_the_proof_delivers():
-    assert clusters.check_spurious().holds
-    wrong = clusters.check_spurious(printed.spurious_off)
+    assert partition.check_spurious().holds
+    wrong = partition.check_spurious(printed.spurious_off)
     assert not wrong.holds
     assert wrong.log_slack < -5  # and the gap grows with n, so no constant helps
 
@@ -63,7 +59,7 @@ def test_the_printed_n1_leaves_the_subspace_to_chance():
 @pytest.mark.paper("dimredtheorem", erratum="order of n1")
 def test_n1_grows_with_the_square_of_k():
     def theta(k):
-        return bounds.theta_star(Problem(10**6, k, 1.0, 0.01, 1.0, M=k), 0.5)
+        return bounds.needed_theta(Problem(10**6, k, 1.0, 0.01, 1.0, M=k), 0.5)
 
     def slope(samples):
         return math.log(samples(10, theta(2000), 0.1).value / samples(10, theta(200), 0.1).value) / math.log(10)
@@ -74,20 +70,20 @@ def test_n1_grows_with_the_square_of_k():
 
 @pytest.mark.paper("basisangles", erratum="direction")
 def test_paired_cosines_are_not_at_most_cos_theta():
-    assert slabs.check_basis_angles().holds
-    assert not slabs.check_basis_angles(reverse=True).holds
+    assert partition.check_bases_angles().holds
+    assert not partition.check_bases_angles(reverse=True).holds
 
 
 @pytest.mark.paper("allbutone", erratum="sign of u")
 def test_the_own_part_of_a_negative_weight_points_the_other_way():
-    assert clusters.check_all_but_one().holds
-    assert not clusters.check_all_but_one(printed.unit_sign).holds
+    assert partition.check_all_but_one().holds
+    assert not partition.check_all_but_one(printed.unit_sign).holds
 
 
 @pytest.mark.paper("clusterlemma", erratum="sign of u")
 def test_candidates_of_a_negative_weight_are_far_from_the_unit_itself():
-    assert clusters.check_cluster_radius().holds
-    assert not clusters.check_cluster_radius(printed.unit_sign).holds
+    assert partition.check_cluster_radius().holds
+    assert not partition.check_cluster_radius(printed.unit_sign).holds
 
 
 @pytest.mark.paper("maintheorem", erratum="sign of u")
@@ -97,7 +93,7 @@ def test_theorem_one_with_exact_gradients_fails_for_a_negative_weight_as_printed
     params = parameters(Problem(2, 2, 1.0, 1.0, 0.8, M=2), delta, 0.5)
     points = params.xi0 * np.random.default_rng(6).standard_normal((20_000, 2))
     means = mean_gradient(units, weights, 1.0, points)
-    split = partition(units, points, means, means, Delta=params.Delta, w0=params.w0, delta=delta)
+    split = split_candidates(units, points, means, means, Delta=params.Delta, w0=params.w0, delta=delta)
     mine = means[split.cluster == 2]
     directions = mine / np.linalg.norm(mine, axis=1, keepdims=True)
     assert len(mine) >= params.gamma * 20_000 / 2
@@ -109,8 +105,8 @@ def test_theorem_one_with_exact_gradients_fails_for_a_negative_weight_as_printed
 @pytest.mark.paper("goodclusterlemma", erratum="slack")
 @pytest.mark.paper("goodclusterlemma2", erratum="slack")
 def test_the_printed_delta_lets_good_estimates_fall_short():
-    assert constants.check_delta().holds
-    wrong = constants.check_delta(printed.Delta)
+    assert theorems.check_delta().holds
+    wrong = theorems.check_delta(printed.Delta)
     assert not wrong.holds
     assert wrong.log_slack == pytest.approx(math.log(0.5), abs=1e-6)  # (1 - delta) w0, at delta = 0.5
 
@@ -143,50 +139,50 @@ def test_the_constants_grow_exponentially_with_beta_squared():
 
 @pytest.mark.paper("maintheorem", erratum="constant outside the power")
 def test_a_constant_outside_the_power_does_not_close_the_union_bound():
-    assert theorems.check_gaussian_union().holds
-    assert not theorems.check_gaussian_union(inside=False).holds
+    assert theorems.check_gaussian_failure().holds
+    assert not theorems.check_gaussian_failure(inside=False).holds
     assert printed.kernel_samples_power(2.0, 1e5, 10.0) < 1e5 * (2.0 + math.log(10.0))
 
 
 @pytest.mark.paper("final", erratum="sum of the parts")
 def test_two_m_squared_is_less_than_the_parts():
-    assert tails.check_final().holds
-    assert not tails.check_final(printed.gaussian_tail_explicit).holds
+    assert gaussian.check_final().holds
+    assert not gaussian.check_final(printed.gaussian_tail_final).holds
 
 
 @pytest.mark.paper("candidatebound", erratum="range of M and delta")
 def test_the_collapse_fails_for_small_m_and_for_large_delta():
-    assert tails.check_candidatebound().holds
-    assert not tails.check_candidatebound(printed.gaussian_tail_collapsed, M=(1e-3,)).holds
-    assert not tails.check_candidatebound(printed.gaussian_tail_collapsed, delta=(1e4,)).holds
+    assert gaussian.check_gaussian_tail().holds
+    assert not gaussian.check_gaussian_tail(printed.gaussian_tail, M=(1e-3,)).holds
+    assert not gaussian.check_gaussian_tail(printed.gaussian_tail, delta=(1e4,)).holds
 
 
 @pytest.mark.paper("anglelemma2", erratum="length of projected units")
 def test_projected_units_are_shorter_than_one():
-    assert slabs.check_projected_slabs().holds
+    assert partition.check_projected_slab_pair().holds
 
     def unit_length(t, c, kappa, theta):
-        return printed.projected_two_slabs_unit_length(t, t, 1.0, c * math.cos(theta) ** 2)
+        return printed.projected_slab_pair_unit_length(t, t, 1.0, c * math.cos(theta) ** 2)
 
-    assert not slabs.check_projected_slabs(unit_length).holds
+    assert not partition.check_projected_slab_pair(unit_length).holds
     assert 1 - np.eye(2)[0] @ np.eye(2)[0] == 0  # (w_l, w_l) in place of (w_l, w_l'): never at least kappa^2
 
 
 def test_kappa_cos_theta_would_be_too_much_and_kappa_cos_squared_is_right():
     def one_cosine(t, c, kappa, theta):
-        return bounds.two_slabs(t, t, 1.0, kappa * math.cos(theta))
+        return bounds.slab_pair(t, t, 1.0, kappa * math.cos(theta))
 
-    assert slabs.check_projected_slabs_tight().holds
-    assert not slabs.check_projected_slabs(one_cosine).holds
+    assert partition.check_projected_slab_pair_tight().holds
+    assert not partition.check_projected_slab_pair(one_cosine).holds
 
 
 @pytest.mark.paper("projectionlemma", erratum="loose")
 def test_the_printed_projection_error_says_nothing_where_the_sine_is_exact():
     k, theta = 3, 0.2
-    assert printed.projection_error(k, theta) > 1  # more than any unit vector can move
-    assert slabs.check_projection().holds
-    assert slabs.check_projection_distance().log_slack == pytest.approx(0, abs=1e-6)
-    assert printed.projection_error(k, theta) > 2 * k * bounds.projection_error(theta)
+    assert printed.projected_error(k, theta) > 1  # more than any unit vector can move
+    assert partition.check_projected_error().holds
+    assert partition.check_projected_distance().log_slack == pytest.approx(0, abs=1e-6)
+    assert printed.projected_error(k, theta) > 2 * k * bounds.projected_error(theta)
 
 
 @pytest.mark.paper("anglecor", erratum="loose")
@@ -197,16 +193,16 @@ def test_the_printed_angle_costs_the_fourth_power_of_the_accuracy():
         n = [bounds.mirror_samples(50, angle(delta), 0.1).log_value for delta in (1e-2, 1e-3)]
         return (n[1] - n[0]) / math.log(10)
 
-    assert exponent(lambda delta: bounds.theta_star(p, delta)) == pytest.approx(4, abs=0.01)
-    assert exponent(lambda delta: bounds.theta_star_tight(1.0, 1.0, delta)) == pytest.approx(2, abs=0.01)
-    theta = bounds.theta_star_tight(1.0, 1.0, 0.01)
-    assert bounds.projection_error(theta) <= 0.01 < printed.projection_error_by_angle(3, theta)
+    assert exponent(lambda delta: bounds.needed_theta(p, delta)) == pytest.approx(4, abs=0.01)
+    assert exponent(lambda delta: bounds.needed_theta_tight(1.0, 1.0, delta)) == pytest.approx(2, abs=0.01)
+    theta = bounds.needed_theta_tight(1.0, 1.0, 0.01)
+    assert bounds.projected_error(theta) <= 0.01 < printed.projected_error_by_angle(3, theta)
 
 
 @pytest.mark.paper("clusterlemma", erratum="minus signs")
 def test_subtracting_the_second_term_breaks_the_step():
-    assert clusters.check_triangle_step().holds
-    assert not clusters.check_triangle_step(-1.0).holds
+    assert partition.check_cluster_step().holds
+    assert not partition.check_cluster_step(-1.0).holds
 
 
 @pytest.mark.paper("clusterlemma", erratum="nothing above a third")
@@ -220,24 +216,24 @@ def test_six_delta_is_no_restriction_from_one_third_on():
 
 @pytest.mark.paper("eq:CoInclusion", erratum="one half excluded")
 def test_the_far_set_is_excluded_only_below_one_half():
-    assert clusters.check_far_excluded().holds
-    assert not clusters.check_far_excluded(printed.excluded_far_norm).holds
+    assert partition.check_far_is_empty().holds
+    assert not partition.check_far_is_empty(printed.far_is_empty).holds
     # The statement survives at one half all the same: the far gradient is at most half of what the bound allows.
-    half = clusters.check_far_at_one_half()
+    half = partition.check_far_at_one_half()
     assert half.holds
     assert half.log_slack > 0
 
 
 @pytest.mark.paper("eq:BoundsFprime", erratum="strict at zero")
 def test_the_lower_bound_on_the_derivative_is_attained_at_zero():
-    assert slabs.check_derivative_floor().holds
-    assert not slabs.check_derivative_floor(strict=True).holds
+    assert partition.check_derivative_least().holds
+    assert not partition.check_derivative_least(strict=True).holds
 
 
 @pytest.mark.paper("population", erratum="bias at finite n")
 def test_the_kernel_estimate_from_few_rows_is_too_short():
-    assert identities.check_population().holds
-    wrong = identities.check_population(printed.kernel_mean_shrinkage)
+    assert gaussian.check_mean_gradient().holds
+    wrong = gaussian.check_mean_gradient(printed.kernel_mean_shrinkage)
     assert not wrong.holds
     assert wrong.log_slack == pytest.approx(math.log(0.5), abs=0.01)  # two rows: half of it
     # One row has no covariance at all, wherever the point is.
@@ -248,8 +244,8 @@ def test_the_kernel_estimate_from_few_rows_is_too_short():
 
 @pytest.mark.paper("sunthm", erratum="absolute constants")
 def test_no_constant_serves_every_slope():
-    assert runs.check_mirror_slope().holds
-    assert not runs.check_mirror_slope(printed.mirror_slope_factor).holds
+    assert theorems.check_mirror_slope().holds
+    assert not theorems.check_mirror_slope(printed.mirror_slope_factor).holds
 
 
 def test_the_second_direction_of_the_mirror_fades_with_the_cube_of_the_slope():
@@ -279,15 +275,18 @@ def test_no_unit_vector_is_near_a_short_projected_unit():
 
 @pytest.mark.paper("clusterlemma2", erratum="projected points")
 def test_regions_cut_by_the_units_themselves_do_not_keep_gradients_small():
-    assert projection.check_projected_regions().holds
-    wrong = projection.check_projected_regions(printed.projected_region_units)
+    assert projection.check_projected_region_of().holds
+    wrong = projection.check_projected_region_of(printed.projected_region_units)
     assert not wrong.holds
     assert wrong.log_slack < -math.log(1000)
 
 
 @pytest.mark.paper("goodclusterlemma2", erratum="shorter units")
 def test_projected_estimates_near_their_unit_fall_short_without_the_cosine():
-    right, wrong = projection.check_projected_length(), projection.check_projected_length(printed.projected_length)
+    right, wrong = (
+        projection.check_projected_length(),
+        projection.check_projected_length(printed.projected_length),
+    )
     assert right.holds
     assert right.log_slack == pytest.approx(0, abs=1e-9)
     assert not wrong.holds
@@ -296,13 +295,13 @@ def test_projected_estimates_near_their_unit_fall_short_without_the_cosine():
 @pytest.mark.paper("anglelemma2", erratum="cross term")
 def test_the_dropped_cross_term_is_covered_only_by_the_sharper_lemma():
     assert projection.check_cross_term().holds
-    assert not projection.check_cross_term(printed.inner_product_gap).holds
+    assert not projection.check_cross_term(printed.inner_gap).holds
 
 
 @pytest.mark.paper("candidatebound", erratum="power of M")
 def test_labels_in_another_unit_of_measurement_break_the_fourth_power():
-    assert tails.check_homogeneity().holds
-    assert not tails.check_homogeneity(printed.gaussian_tail_collapsed).holds
+    assert gaussian.check_homogeneous_tail().holds
+    assert not gaussian.check_homogeneous_tail(printed.gaussian_tail).holds
     for M in (1e-3, 50.0):  # the same chance in every unit of measurement
         same = bounds.gaussian_tail_homogeneous(1e9, 0.1 * M, 3, M, 0.5).log_value
         assert same == pytest.approx(bounds.gaussian_tail_homogeneous(1e9, 0.1, 3, 1.0, 0.5).log_value)

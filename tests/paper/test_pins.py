@@ -10,14 +10,14 @@ import pytest
 
 import gradsift as gs
 from gradsift.paper.method.literal import ROW_POLICY, row_defaults
-from gradsift.paper.theory import bounds, constants, exact, printed, tight
+from gradsift.paper.theory import bounds, constants, printed, tight
 from gradsift.paper.theory.constants import Problem, RunParameters, parameters
-from gradsift.paper.theory.partition import CandidateRun, check_theorem, partition, regions
+from gradsift.paper.theory.partition import CandidateRun, check_theorem, region_of, split_candidates
 
 # d = 7, k = 3, beta = 1.3, kappa = 0.6, u0 = 0.25, M = 2; delta = 0.2, rho = 0.4
 P = Problem(7, 3, 1.3, 0.6, 0.25, M=2.0)
 RUN = parameters(P, 0.2, 0.4)
-OFF = bounds.probability(math.log(0.01), "GCbound")
+OFF = bounds.chance_of(math.log(0.01), "GCbound")
 VOE = {"c1": 2.0, "c2": 0.3, "c3": 0.7, "c4": 0.1}
 MOMENTS = bounds.kernel_moments(50.0, 0.8, 0.3, 0.9)
 TAILS = bounds.moment_tails(1e5, 0.5, 7, 2.0, 0.8)
@@ -25,12 +25,12 @@ TAILS = bounds.moment_tails(1e5, 0.5, 7, 2.0, 0.8)
 PINS = {
     "eq:BoundsFprime, low": (bounds.derivative_bounds(0.7, 1.3)[0].value, 0.21063347621404505),
     "eq:BoundsFprime, high": (bounds.derivative_bounds(-0.7, 1.3)[1].value, 0.8425339048561802),
-    "lowerupperbound, low": (bounds.coefficient_bounds(-0.7, 1.3)[0].value, 0.028836288773311295),
-    "lowerupperbound, high": (bounds.coefficient_bounds(0.7, 1.3)[1].value, 49.49174094943371),
+    "lowerupperbound, low": (bounds.mean_derivative_bounds(-0.7, 1.3)[0].value, 0.028836288773311295),
+    "lowerupperbound, high": (bounds.mean_derivative_bounds(0.7, 1.3)[1].value, 49.49174094943371),
     "anglelemma, one": (bounds.slab(0.3, 2.0).value, 0.072591217355743),
-    "anglelemma, two": (bounds.two_slabs(0.3, 0.5, 2.0, 0.6).value, 0.039788735772973836),
+    "anglelemma, two": (bounds.slab_pair(0.3, 0.5, 2.0, 0.6).value, 0.039788735772973836),
     "parallelogramlemma": (bounds.parallelogram(0.3, 0.5, 2.0, 0.4).value, 0.026047841926607126),
-    "anglelemma2": (bounds.projected_two_slabs(0.3, 0.5, 2.0, 2, 0.6, 0.05).value, 0.042201777866915036),
+    "anglelemma2": (bounds.projected_slab_pair(0.3, 0.5, 2.0, 2, 0.6, 0.05).value, 0.042201777866915036),
     "kappaprime": (constants.kappa_prime(2, 0.6, 0.05), 0.5656927899831496),
     "kappaprime, not real": (constants.kappa_prime(2, 0.6, 0.5), 0.0),
     "Delta": (RUN.Delta, 9.137494817805706),
@@ -40,7 +40,7 @@ PINS = {
     "w0, closed": (math.exp(constants.log_w0_closed(P, 0.2)), 2.2044215346376503e-07),
     "xi0": (RUN.xi0, 1021.7234750421276),
     "gamma": (RUN.gamma, 0.0019094088642116385),
-    "gamma, definition": (constants.gamma_by_definition(3, 0.6, RUN.Delta / RUN.xi0), 0.0019094088642116385),
+    "gamma, definition": (constants.gamma_at(3, 0.6, RUN.Delta / RUN.xi0), 0.0019094088642116385),
     "gamma, printed": (printed.gamma(3, 0.6, 0.4), 0.24 / (4 * math.e)),
     "voebound, first": (bounds.value_oracle_tail(500, 0.3, 4, 2.0, **VOE).value, 0.8601892812801245),
     "voebound, second": (
@@ -60,13 +60,13 @@ PINS = {
     "deltaprime": (math.exp(bounds.log_ratio_tolerance(1e5, 0.8, 0.9, 0.5)), 16013.113538790201),
     "deltaprimeprime": (math.exp(bounds.log_product_tolerance(1e5, 0.8, 0.3, 0.5)), 3182014898.162671),
     "splitproducts": (bounds.product_tail(1e7, 0.5, 7, 2.0, 0.8).value, 0.00913820525440854),
-    "final": (bounds.gaussian_tail_explicit(1e7, 0.5, 7, 2.0, 0.8).value, 0.05898351493242433),
+    "final": (bounds.gaussian_tail_final(1e7, 0.5, 7, 2.0, 0.8).value, 0.05898351493242433),
     "candidatebound": (bounds.gaussian_tail(1e7, 0.5, 7, 2.0, 0.8, C=5.0).value, 0.003542298570645706),
     "candidatebounddim": (bounds.projected_tail(1e7, 0.5, 3, 2.0, 0.8, C=5.0).value, 0.0008040836178700444),
     "eq:InR0": (bounds.far_field(P, 1.1).value, 52.47926267060525),
     "allbutone": (bounds.one_unit_left(P, 1.1).value, 52.47926267060525),
-    "albounds, low": (bounds.own_coefficient(P, 1.1)[0].value, 0.00254808031931057),
-    "albounds, high": (bounds.own_coefficient(P, 1.1)[1].value, 305.45601957821026),
+    "albounds, low": (bounds.own_part(P, 1.1)[0].value, 0.00254808031931057),
+    "albounds, high": (bounds.own_part(P, 1.1)[1].value, 305.45601957821026),
     "clusterlemma": (bounds.cluster_radius(0.11).value, 0.66),
     "clusterlemma2": (bounds.projected_cluster_radius(0.11).value, 0.66),
     "GCbound, tail": (bounds.chi_square_tail(28.0, 7).value, math.exp(-4.0)),
@@ -75,7 +75,7 @@ PINS = {
         bounds.estimates_off_oracle(0.6, 5000, 0.3, math.log(0.5), 4, 2.0, **VOE).value,
         2 * math.exp(-0.3 * 5000 * 0.0225 / 16) / 0.6,
     ),
-    "signal": (math.exp(bounds.log_signal(1e9, 0.2, RUN.log_w0, 7, 2.0)), 2.479323623660317e-09),
+    "signal": (math.exp(bounds.log_information(1e9, 0.2, RUN.log_w0, 7, 2.0)), 2.479323623660317e-09),
     "GCbound": (bounds.estimates_off_gaussian(0.01, 2000.0, 7, 3.0, C=5.0).value, 1.2776787307144969e-08),
     "spuriouslemma": (bounds.spurious(OFF, 3000, 0.02, 0.4, c5=0.07).value, 0.19637397603940987),
     "goodclusterlemma": (bounds.good_cluster(OFF, 3000, 0.02, c5=0.07).value, 0.02499557682047769),
@@ -86,20 +86,20 @@ PINS = {
     "maintheorem, log n, few": (bounds.kernel_samples(P, 0.2, 0.4, RUN, C2=1e-4).log_value, 37581123.478823684),
     "sunthm": (bounds.mirror_failure(4000, 7, 0.2, C1=5.0, C2=0.3).value, 5 * math.exp(-0.3 * 4000 * 0.04 / 7)),
     "dimredtheorem, n1": (bounds.mirror_samples(7, 0.2, 0.2, C1=5.0, C2=0.3).value, 1877.6775645064504),
-    "theta*, kappa": (bounds.theta_star(Problem(7, 3, 1.3, 0.01, 0.25), 0.2), 0.001443375798267121),
-    "theta*, delta": (bounds.theta_star(P, 0.2), 0.0066666790124074084),
-    "theta*, u0": (bounds.theta_star(Problem(7, 3, 1.3, 0.6, 1e-4), 0.2), 6e-05),
-    "basisnorms": (bounds.basis_distance(0.3), 0.29887626494719843),
-    "anglecor": (bounds.projection_error(0.3), 0.29552020666133955),
-    "projectionlemma": (bounds.cosine_gap(0.3), 0.08733219254516084),
-    "ours: oracle tail": (bounds.value_oracle_tail_explicit(500, 0.3, 4, 2.0).value, 0.6845193097112248),
-    "ours: oracle tail, few": (bounds.value_oracle_tail_explicit(10, 0.3, 4, 2.0).value, 1.0),
+    "theta*, kappa": (bounds.needed_theta(Problem(7, 3, 1.3, 0.01, 0.25), 0.2), 0.001443375798267121),
+    "theta*, delta": (bounds.needed_theta(P, 0.2), 0.0066666790124074084),
+    "theta*, u0": (bounds.needed_theta(Problem(7, 3, 1.3, 0.6, 1e-4), 0.2), 6e-05),
+    "basisnorms": (bounds.bases_distance(0.3), 0.29887626494719843),
+    "anglecor": (bounds.projected_error(0.3), 0.29552020666133955),
+    "projectionlemma": (bounds.inner_gap(0.3), 0.08733219254516084),
+    "ours: oracle tail": (bounds.value_oracle_tail_tight(500, 0.3, 4, 2.0).value, 0.6845193097112248),
+    "ours: oracle tail, few": (bounds.value_oracle_tail_tight(10, 0.3, 4, 2.0).value, 1.0),
     "ours: homogeneous": (bounds.gaussian_tail_homogeneous(1e9, 0.5, 7, 2.0, 0.8).value, 0.0030729440100351504),
     "ours: homogeneous, too far": (bounds.gaussian_tail_homogeneous(1e9, 2.1, 7, 2.0, 0.8).value, 1.0),
-    "ours: theta*": (bounds.theta_star_tight(0.9, 0.5, 0.2), 0.2013579207903308),
-    "ours: theta*, wide": (bounds.theta_star_tight(1.0, 1.0, 0.9), math.pi / 4),
-    "ours: theta*, u0": (bounds.theta_star_tight(0.5, 0.3, 0.2), 0.15),
-    "ours: two slabs": (bounds.projected_two_slabs_tight(0.3, 0.5, 2.0, 0.6, 0.3).value, 0.043596076741145136),
+    "ours: theta*": (bounds.needed_theta_tight(0.9, 0.5, 0.2), 0.2013579207903308),
+    "ours: theta*, wide": (bounds.needed_theta_tight(1.0, 1.0, 0.9), math.pi / 4),
+    "ours: theta*, u0": (bounds.needed_theta_tight(0.5, 0.3, 0.2), 0.15),
+    "ours: two slabs": (bounds.projected_slab_pair_tight(0.3, 0.5, 2.0, 0.6, 0.3).value, 0.043596076741145136),
     "tight: failure": (math.exp(tight.log_failure(3, 0.02, 0.4, 4000)), 0.0019538115333509495),
     "tight: n0": (
         tight.tight_oracle_queries(
@@ -142,7 +142,7 @@ def test_exact_parameters_solve_their_two_equations():
         return float(weights @ (1.3 / np.cosh(1.3 * (z + nodes)) ** 2)) / math.sqrt(2 * math.pi)
 
     for length in (1.0, 0.8):
-        run = exact.exact_parameters(P, 0.2, 0.4, length=length)
+        run = constants.exact_parameters(P, 0.2, 0.4, length=length)
         assert 3 * h(run.Delta) == pytest.approx(0.2 * run.w0, rel=1e-6)
         assert length * 0.25 * h(run.Delta / 2) == pytest.approx(1.4 * run.w0, rel=1e-6)
         assert run.xi0 / run.Delta == pytest.approx(RUN.xi0 / RUN.Delta)
@@ -197,12 +197,12 @@ def test_the_edges_of_the_sets_belong_where_the_proof_puts_them():
     points = np.array([[1.0, 0], [0.5, 0], [0.5, 0], [0.5, 0], [0.5, 0], [2.0, 0], [2.0, 0]])
     means = np.array([[0.75, 0], [1.0, 0], [1.25, 0], [1.25, 0], [0.5, 0], [0.75, 0], [0.5, 0]])
     estimates = np.array([[1.0, 0], [1.0, 0], [1.0, 0], [0.75, 0], [1.0, 0], [1.0, 0], [0.5, 0]])
-    split = partition(units, points, estimates, means, Delta=1.0, w0=1.0, delta=0.25)
+    split = split_candidates(units, points, estimates, means, Delta=1.0, w0=1.0, delta=0.25)
     np.testing.assert_array_equal(split.region, [0, 1, 1, 1, 1, 0, 0])  # Delta itself is far
     np.testing.assert_array_equal(split.good, [True, True, True, False, False, True, True])  # delta w0 itself is good
     np.testing.assert_array_equal(split.cluster, [0, 1, 1, -1, 0, 0, -1])  # w0 itself is kept
     np.testing.assert_array_equal(split.far, [True, False, False, False, False, True, False])  # (1 - delta) w0 counts
-    np.testing.assert_array_equal(regions(np.eye(2), np.array([[0.5, 0.5], [0.5, 3], [3, 3]]), 1.0), [-1, 1, 0])
+    np.testing.assert_array_equal(region_of(np.eye(2), np.array([[0.5, 0.5], [0.5, 3], [3, 3]]), 1.0), [-1, 1, 0])
 
 
 @pytest.mark.parametrize(

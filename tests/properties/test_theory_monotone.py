@@ -38,7 +38,7 @@ def params(log_w0=-10.0, xi0=100.0, gamma=1e-3):
 
 
 def off(log_off):
-    return b.probability(log_off, "GCbound")
+    return b.chance_of(log_off, "GCbound")
 
 
 def planned(scheme, form="repaired"):
@@ -53,16 +53,16 @@ def planned(scheme, form="repaired"):
 # Function, and the sign with which it moves in each argument (0: not claimed).
 CASES = {
     "value_oracle_tail": (lambda **a: b.value_oracle_tail(**a).log_value, dict(n0=-1, delta=-1, d=1, M=1)),
-    "value_oracle_tail_explicit": (
-        lambda **a: b.value_oracle_tail_explicit(**a).log_value, dict(n0=-1, delta=-1, d=1, M=1)),
+    "value_oracle_tail_tight": (
+        lambda **a: b.value_oracle_tail_tight(**a).log_value, dict(n0=-1, delta=-1, d=1, M=1)),
     **{
         f"moment {kind}": (
             lambda kind=kind, **a: b.moment_tails(**a)[kind].log_value, dict(n=-1, delta=-1, d=1, M=1, xi=1))
         for kind in "zusv"
     },
     "product_tail": (lambda **a: b.product_tail(**a).log_value, dict(n=-1, delta=-1, d=1, M=1, xi=1)),
-    "gaussian_tail_explicit": (
-        lambda **a: b.gaussian_tail_explicit(**a).log_value, dict(n=-1, delta=-1, d=1, M=1, xi=1)),
+    "gaussian_tail_final": (
+        lambda **a: b.gaussian_tail_final(**a).log_value, dict(n=-1, delta=-1, d=1, M=1, xi=1)),
     "gaussian_tail": (lambda **a: b.gaussian_tail(**a).log_value, dict(n=-1, delta=-1, d=1, M=1, xi=1)),
     "projected_tail": (lambda **a: b.projected_tail(**a).log_value, dict(n=-1, delta=-1, k=1, M=1, xi=1)),
     "ratio_tolerance": (lambda a, bar, delta: b.ratio_tolerance(a, bar, delta), dict(a=-1, bar=1, delta=1)),
@@ -71,22 +71,22 @@ CASES = {
     "log_product_tolerance": (
         lambda n, xi, mean, delta: b.log_product_tolerance(n, xi, mean, delta), dict(n=1, xi=0, mean=-1, delta=1)),
     "slab": (lambda Delta, xi0: b.slab(Delta, xi0).log_value, dict(Delta=1, xi0=-1)),
-    "two_slabs": (lambda **a: b.two_slabs(**a).log_value, dict(Delta1=1, Delta2=1, xi0=-1, kappa=-1)),
-    "projected_two_slabs": (
-        lambda **a: b.projected_two_slabs(**a).log_value, dict(Delta1=1, Delta2=1, xi0=-1, kappa=-1, k=1, theta=1)),
-    "projected_two_slabs_tight": (
-        lambda **a: b.projected_two_slabs_tight(**a).log_value, dict(Delta1=1, Delta2=1, xi0=-1, kappa=-1, theta=1)),
+    "slab_pair": (lambda **a: b.slab_pair(**a).log_value, dict(Delta1=1, Delta2=1, xi0=-1, kappa=-1)),
+    "projected_slab_pair": (
+        lambda **a: b.projected_slab_pair(**a).log_value, dict(Delta1=1, Delta2=1, xi0=-1, kappa=-1, k=1, theta=1)),
+    "projected_slab_pair_tight": (
+        lambda **a: b.projected_slab_pair_tight(**a).log_value, dict(Delta1=1, Delta2=1, xi0=-1, kappa=-1, theta=1)),
     "parallelogram": (lambda **a: b.parallelogram(**a).log_value, dict(eps1=1, eps2=1, sigma=-1, c=1)),
-    "basis_distance": (lambda theta: b.basis_distance(theta), dict(theta=1)),
-    "projection_error": (lambda theta: b.projection_error(theta), dict(theta=1)),
-    "cosine_gap": (lambda theta: b.cosine_gap(theta), dict(theta=1)),
+    "bases_distance": (lambda theta: b.bases_distance(theta), dict(theta=1)),
+    "projected_error": (lambda theta: b.projected_error(theta), dict(theta=1)),
+    "inner_gap": (lambda theta: b.inner_gap(theta), dict(theta=1)),
     "derivative floor": (lambda z, beta: b.derivative_bounds(z, beta)[0].log_value, dict(z=-1, beta=0)),
-    "coefficient floor": (lambda z, beta: b.coefficient_bounds(z, beta)[0].log_value, dict(z=-1, beta=0)),
-    "coefficient ceiling": (lambda z, beta: b.coefficient_bounds(z, beta)[1].log_value, dict(z=-1, beta=0)),
+    "coefficient floor": (lambda z, beta: b.mean_derivative_bounds(z, beta)[0].log_value, dict(z=-1, beta=0)),
+    "coefficient ceiling": (lambda z, beta: b.mean_derivative_bounds(z, beta)[1].log_value, dict(z=-1, beta=0)),
     "far_field": (lambda far, k, beta: b.far_field(problem(k=k, beta=beta), far).log_value, dict(far=-1, k=1, beta=0)),
     "one_unit_left": (lambda far, k: b.one_unit_left(problem(k=k), far).log_value, dict(far=-1, k=1)),
-    "own_coefficient": (
-        lambda far, u0, beta: b.own_coefficient(problem(u0=u0, beta=beta), far)[0].log_value,
+    "own_part": (
+        lambda far, u0, beta: b.own_part(problem(u0=u0, beta=beta), far)[0].log_value,
         dict(far=-1, u0=1, beta=0)),
     "cluster_radius": (lambda delta: b.cluster_radius(delta).log_value, dict(delta=1)),
     "projected_cluster_radius": (lambda delta: b.projected_cluster_radius(delta).log_value, dict(delta=1)),
@@ -122,8 +122,8 @@ CASES = {
     "mirror_failure": (lambda n, d, theta: b.mirror_failure(n, d, theta).log_value, dict(n=-1, d=1, theta=-1)),
     "mirror_samples": (
         lambda d, theta, failure: b.mirror_samples(d, theta, failure).log_value, dict(d=1, theta=-1, failure=-1)),
-    "theta_star": (
-        lambda k, kappa, u0, delta: b.theta_star(problem(k=k, kappa=kappa, u0=u0), delta),
+    "needed_theta": (
+        lambda k, kappa, u0, delta: b.needed_theta(problem(k=k, kappa=kappa, u0=u0), delta),
         dict(k=-1, kappa=1, u0=1, delta=1)),
     "gamma": (lambda k, kappa, rho: math.log(gamma_closed(k, kappa, rho)), dict(k=-1, kappa=1, rho=1)),
     "xi0_over_delta": (lambda k, kappa, rho: xi0_over_delta(k, kappa, rho), dict(k=1, kappa=-1, rho=-1)),
@@ -180,7 +180,7 @@ def test_gaussian_rows_are_not_monotone_in_the_dimension():
 @settings(max_examples=15, deadline=None, derandomize=True)
 @given(beta=st.floats(0.05, 40), k=st.integers(1, 30), u0=st.floats(0.01, 1), delta=st.floats(0.001, 0.5))
 def test_exact_parameters_are_never_worse_than_the_papers(beta, k, u0, delta):
-    from gradsift.paper.theory.exact_parameters import exact_parameters
+    from gradsift.paper.theory.constants import exact_parameters
 
     p = Problem(30, k, beta, 0.5, u0, M=k * u0)
     ours, theirs = exact_parameters(p, delta, 0.5), parameters(p, delta, 0.5)

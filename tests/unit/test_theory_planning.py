@@ -8,10 +8,9 @@ from scipy.integrate import quad
 
 import gradsift as gs
 from gradsift.activations import get_activation
-from gradsift.paper.theory.constants import parameters
-from gradsift.paper.theory.exact_parameters import exact_Delta, exact_log_coefficient, exact_parameters
+from gradsift.paper.theory.constants import exact_Delta, exact_parameters, log_mean_derivative, parameters
 from gradsift.paper.theory.gaussian_fields import coefficients, log_coefficients
-from gradsift.paper.theory.information import cramer_rao, reference_units
+from gradsift.paper.theory.planning import cramer_rao, units_at_equal_angles
 
 EXAMPLE = gs.Problem(d=10, k=2, beta=1, kappa=0.9, u0=0.5, M=1)
 
@@ -140,8 +139,8 @@ def test_exact_coefficient_agrees_with_adaptive_quadrature(beta, z):
         quad(density, a, b, epsabs=0, epsrel=1e-10, limit=200)[0]
         for a, b in ((-z - 12, -z - 0.5), (-z - 0.5, -z), (-z, -z + 0.5), (-z + 0.5, -z + 12))
     )
-    assert math.exp(exact_log_coefficient(z, beta)) == pytest.approx(value, rel=1e-8)
-    assert exact_log_coefficient(-z, beta) == exact_log_coefficient(z, beta)
+    assert math.exp(log_mean_derivative(z, beta)) == pytest.approx(value, rel=1e-8)
+    assert log_mean_derivative(-z, beta) == log_mean_derivative(z, beta)
 
 
 @pytest.mark.parametrize("beta", [0.1, 0.5, 1.0, 2.0])
@@ -156,14 +155,14 @@ def test_mean_derivatives_agree_with_the_activation_and_across_the_far_field(bet
 
 def test_far_out_the_exact_coefficient_has_its_known_limit():
     # 4 beta e^{-2 beta z + 2 beta^2} beyond all rounding of the tail.
-    assert exact_log_coefficient(400.0, 1.0) == pytest.approx(math.log(4) - 800 + 2, abs=1e-9)
+    assert log_mean_derivative(400.0, 1.0) == pytest.approx(math.log(4) - 800 + 2, abs=1e-9)
 
 
 def test_exact_parameters_satisfy_the_two_lines_of_the_proof():
     p, delta = gs.Problem(20, 4, 1.3, 0.5, 0.2), 0.2
     made = exact_parameters(p, delta, 0.4)
-    far = 4 * math.exp(exact_log_coefficient(made.Delta, 1.3))
-    near = 0.2 * math.exp(exact_log_coefficient(made.Delta / 2, 1.3))
+    far = 4 * math.exp(log_mean_derivative(made.Delta, 1.3))
+    near = 0.2 * math.exp(log_mean_derivative(made.Delta / 2, 1.3))
     assert far == pytest.approx(delta * made.w0)
     assert near == pytest.approx((1 + 2 * delta) * made.w0)
     assert made.Delta == exact_Delta(p, delta)
@@ -182,7 +181,7 @@ def test_exact_parameters_save_many_orders_of_magnitude(beta):
 
 def test_reference_units_have_the_requested_smallest_singular_value():
     for k, kappa in ((1, 0.3), (2, 0.3), (5, 0.9)):
-        units = reference_units(k, kappa)
+        units = units_at_equal_angles(k, kappa)
         np.testing.assert_allclose(np.linalg.norm(units, axis=1), 1)
         assert np.linalg.svd(units)[1][-1] == pytest.approx(kappa if k > 1 else 1)
 
@@ -190,7 +189,7 @@ def test_reference_units_have_the_requested_smallest_singular_value():
 def test_the_bound_agrees_with_a_fisher_matrix_in_full_dimension():
     # n = 400,000 draws, seed 8: relative error of each entry about 1 %, tolerance 3 %.
     p = gs.Problem(d=5, k=2, beta=1.2, kappa=0.6, u0=0.4)
-    units = np.hstack([reference_units(2, 0.6), np.zeros((2, 3))])
+    units = np.hstack([units_at_equal_angles(2, 0.6), np.zeros((2, 3))])
     X = np.random.default_rng(8).standard_normal((400_000, 5))
     f = np.tanh(1.2 * X @ units.T)
     r = 0.4 * f.sum(axis=1)

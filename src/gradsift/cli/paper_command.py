@@ -102,7 +102,7 @@ def _verify(printed: bool, as_json: bool) -> None:
     for row in _printed_rows() if printed else _rows():
         done.append(row)
         if not as_json:
-            typer.echo(_line(row.tightest) + (f" [tightest of {len(row.parts)}]" if len(row.parts) > 1 else ""))
+            typer.echo(_line(row.worst) + (f" [tightest of {len(row.parts)}]" if len(row.parts) > 1 else ""))
     failed = sum(not row.holds for row in done)
     if as_json:
         entries = [{"label": r.label, "holds": r.holds, "parts": [_check_fields(p) for p in r.parts]} for r in done]

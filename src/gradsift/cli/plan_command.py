@@ -70,7 +70,7 @@ def plan(
 
 
 def _numbers(made: Any) -> list[Any]:
-    from ..paper.theory.information import MOST_UNITS
+    from ..paper.theory.planning import MOST_UNITS
 
     return [*made.quantities, *([made.practical] if made.problem.k <= MOST_UNITS else [])]
 

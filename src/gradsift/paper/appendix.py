@@ -34,7 +34,7 @@ APPENDIX = (
     S("final", "equation", _A,
       "P(|w - wbar| >= delta) <= e^{|xi|^2}/(n delta^2) (10 M^2 d + 49 M^2 |xi|^2 + 17)(2 M sqrt(d + |xi|^2) + 2 + "
       "delta)^2 + e^{|xi|^2}/(n delta) (3 M^2 + 3 d + 12 |xi|^2 + 2)(2 M |xi| + 2 + delta).",
-      (Erratum("sum of the parts", "2 M^2 in the last bracket", "3 M^2", PRINTED + "gaussian_tail_explicit"),)),
+      (Erratum("sum of the parts", "2 M^2 in the last bracket", "3 M^2", PRINTED + "gaussian_tail_final"),)),
     S("eq:BoundsFprime", "equation", _B, "beta e^{-2 beta |x|} <= f'(x) <= 4 beta e^{-2 beta |x|}.",
       (Erratum("strict at zero", "the lower bound is strict", "at x = 0 both sides are beta"),)),
     S("parallelogramlemma", "lemma", _B,
@@ -46,7 +46,7 @@ APPENDIX = (
       (Erratum("one half excluded", "that B_0 is empty is read off eq:InR0, for delta up to 1/2",
                "that line, delta w0 against (1 - delta) w0, decides for delta < 1/2 only; at 1/2 B_0 is empty too, but "
                "because the bound of eq:InR0 is never attained: a gap in the argument, not in the statement",
-               PRINTED + "excluded_far_norm"),)),
+               PRINTED + "far_is_empty"),)),
     S("GCboundvo", "equation", _C, "P(|G^c| >= m0 eps) <= voebound at delta w0, divided by eps."),
     S("GCbound", "equation", _C,
       "P(|G^c| >= m0 eps) <= (C/eps) (M^4 d^2/(n (delta w0)^2))^(1/(1 + 7(1+2/d) xi0^2)), by a cut of |xi|^2 at "
@@ -61,10 +61,10 @@ APPENDIX = (
       "For unit w, w' of one subspace, P the projection on the other: <w, x> - <Pw, Px> = <w - Pw, x>, "
       "|w - Pw| <= sin theta, |<w, w'> - <Pw, Pw'>| <= sin^2 theta.",
       (Erratum("loose", "4 k sin(theta/2)", "sin theta, and sin^2 theta for inner products; both are attained",
-               PRINTED + "projection_error"),)),
+               PRINTED + "projected_error"),)),
     S("anglecor", "corollary", _D, "|w - Pw| <= sin theta for unit w of the other subspace.",
       (Erratum("loose", "2 sqrt(k sin(theta/2)), so that n1 grows like delta^-4",
-               "sin theta, so that delta^-2 suffices", PRINTED + "projection_error_by_angle"),)),
+               "sin theta, so that delta^-2 suffices", PRINTED + "projected_error_by_angle"),)),
     S("subspace", "lemma", _D, "The projected estimate obeys candidatebounddim about populationdim."),
     S("candidatebounddim", "equation", _D, "candidatebound with k for d and the projected point for xi."),
     S("populationdim", "equation", _D, "sum u_l P w_l E f'(<w_l, X>), X about the projected point."),
@@ -73,10 +73,10 @@ APPENDIX = (
       "(4 k sin(theta/2))^2) for kappa.",
       (Erratum("length of projected units", "the proof takes |P w| = 1, 2 k for 4 k and (w_l, w_l) for (w_l, w_l')",
                "|P w| < 1: the Gram determinant is at least kappa^2 cos^4 theta, so kappa cos^2 theta serves as kappa'",
-               PRINTED + "projected_two_slabs_unit_length"),
+               PRINTED + "projected_slab_pair_unit_length"),
        Erratum("cross term", "<Pw, Pw'>^2 is bounded by <w, w'>^2 plus the square of the change e",
                "the product 2 <w, w'> e is dropped; the step holds all the same because e is at most sin^2 theta, "
-               "not 4 k sin(theta/2)", PRINTED + "inner_product_gap"))),
+               "not 4 k sin(theta/2)", PRINTED + "inner_gap"))),
     S("kappaprime", "equation", _D, "kappa' = sqrt(kappa^2 - (4 k sin(theta/2))^2)."),
     S("clusterlemma2", "lemma", _D,
       "Candidates of C_l are within 6 delta of P w_l, where theta <= theta* (mixture weights).",

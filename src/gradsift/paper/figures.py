@@ -30,8 +30,8 @@ from .method.candidates import Candidates, generate_candidates
 from .method.clustering import DirectionalKMeans
 from .method.gradient_estimates import GradientEstimates
 from .method.gradients import KernelGradients, OracleGradients
+from .theory.inequality import at_most
 from .theory.verify import Check, Comparison
-from .theory.verify.comparison import at_most
 
 _TEACHER = SigmoidCombination(np.eye(3), np.full(3, 1 / 3), 1.0)
 _N_SEEDS = 5  # seeds behind the medians in the captions

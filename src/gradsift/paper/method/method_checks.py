@@ -10,8 +10,8 @@ import numpy as np
 from ...arguments import Floats
 from ...oracle import Oracle
 from ..theory import Problem
+from ..theory.inequality import at_most, equal
 from ..theory.verify import Check, Comparison
-from ..theory.verify.comparison import at_most, equal
 from .candidates import generate_candidates
 from .gradients import KernelGradients, OracleGradients, ProjectedGradients
 from .theorem_run import run_theorem

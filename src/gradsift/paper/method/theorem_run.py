@@ -16,8 +16,8 @@ from ...model import SigmoidCombination
 from ...oracle import Oracle
 from .. import implements
 from ..theory import Problem, SamplePlan, plan
-from ..theory.information import reference_units
 from ..theory.partition import CandidateRun, TheoremReport, check_theorem
+from ..theory.planning import units_at_equal_angles
 from .candidates import generate_candidates
 from .clustering import DirectionalKMeans
 from .gradients import OracleGradients
@@ -57,7 +57,7 @@ class TheoremRun:
 
 def teacher_of(problem: Problem, rng: np.random.Generator) -> SigmoidCombination:
     """Return a model with exactly these constants: smallest singular value kappa, weights +-u0, slope beta."""
-    units = reference_units(problem.k, problem.kappa) @ orthonormal_rows(problem.k, problem.d, rng)
+    units = units_at_equal_angles(problem.k, problem.kappa) @ orthonormal_rows(problem.k, problem.d, rng)
     weights = problem.u0 * rng.choice([-1.0, 1.0], problem.k)
     return SigmoidCombination(units, weights, problem.beta)
 

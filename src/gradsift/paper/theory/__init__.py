@@ -1,17 +1,15 @@
 """The theory of the paper as numbers; imports none of the algorithms.
 
-`constants` and `bounds` are the paper's (errata applied), `exact`, `tight` and what is labelled "ours" is not;
+`constants` and `bounds` are the paper's (errata applied), `tight` and what is labelled "ours" is not;
 `planning` asks them for sample sizes, `partition` holds a run against a theorem, `verify` checks every statement a
 second way.
 """
 
 from __future__ import annotations
 
-from . import bounds, constants, information, partition, planning, tight
-from . import exact_parameters as exact
-from .constants import Problem, RunParameters, parameters
-from .exact_parameters import exact_parameters
-from .log_space import Bound
+from . import bounds, constants, partition, planning, tight
+from .constants import Problem, RunParameters, exact_parameters, parameters
+from .inequality import Bound
 from .partition import CandidateRun, check_theorem
 from .planning import SamplePlan, plan
 
@@ -24,9 +22,7 @@ __all__ = [
     "bounds",
     "check_theorem",
     "constants",
-    "exact",
     "exact_parameters",
-    "information",
     "parameters",
     "partition",
     "plan",

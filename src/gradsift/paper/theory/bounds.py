@@ -10,7 +10,7 @@ import numpy as np
 from ...arguments import Floats
 from .. import implements
 from .constants import Problem, RunParameters, kappa_prime, log_c1, log_c2
-from .log_space import Bound, log_add, probability
+from .inequality import Bound, chance_of, log_add
 
 
 @implements("eq:BoundsFprime")
@@ -21,7 +21,7 @@ def derivative_bounds(x: float, beta: float) -> tuple[Bound, Bound]:
 
 
 @implements("lemma:coeffboundssimple", "lowerupperbound")
-def coefficient_bounds(z: float, beta: float) -> tuple[Bound, Bound]:
+def mean_derivative_bounds(z: float, beta: float) -> tuple[Bound, Bound]:
     """Lower and upper bound on ``E f'(z + X)`` for standard Gaussian X."""
     decay = -2 * beta * abs(z)
     return Bound(log_c1(beta) + decay, "lowerupperbound"), Bound(log_c2(beta) + decay, "lowerupperbound")
@@ -32,7 +32,7 @@ def slab(Delta: float, xi0: float) -> Bound:
     """Least chance that a point is within `Delta` of one unit's hyperplane."""
     if not 0 < Delta < xi0:
         raise ValueError(f"Delta must lie strictly between 0 and xi0 = {xi0:g}, got {Delta:g}.")
-    return probability(0.5 * math.log(2 / (math.e * math.pi)) + math.log(Delta / xi0), "anglelemma")
+    return chance_of(0.5 * math.log(2 / (math.e * math.pi)) + math.log(Delta / xi0), "anglelemma")
 
 
 @implements("parallelogramlemma")
@@ -41,26 +41,26 @@ def parallelogram(eps1: float, eps2: float, sigma: float, c: float) -> Bound:
     if not abs(c) < 1:
         raise ValueError(f"c must lie strictly between -1 and 1, got {c!r}.")
     log_value = math.log(2 / math.pi) + math.log(eps1 * eps2) - 2 * math.log(sigma) - 0.5 * math.log1p(-(c**2))
-    return probability(log_value, "parallelogramlemma")
+    return chance_of(log_value, "parallelogramlemma")
 
 
 @implements("anglelemma")
-def two_slabs(Delta1: float, Delta2: float, xi0: float, kappa: float) -> Bound:
+def slab_pair(Delta1: float, Delta2: float, xi0: float, kappa: float) -> Bound:
     """Most chance that a point is near the hyperplanes of two units at once."""
     log_value = math.log(2 / math.pi) + math.log(Delta1 / xi0) + math.log(Delta2 / xi0) - math.log(kappa)
-    return probability(log_value, "anglelemma", assumptions=("kappa <= smallest singular value of the units",))
+    return chance_of(log_value, "anglelemma", assumptions=("kappa <= smallest singular value of the units",))
 
 
 @implements("anglelemma2")
-def projected_two_slabs(Delta1: float, Delta2: float, xi0: float, k: int, kappa: float, theta: float) -> Bound:
+def projected_slab_pair(Delta1: float, Delta2: float, xi0: float, k: int, kappa: float, theta: float) -> Bound:
     """The same after projection on a subspace at largest principal angle `theta`; kappa becomes kappa'."""
     shrunk = kappa_prime(k, kappa, theta)
-    bound = two_slabs(Delta1, Delta2, xi0, shrunk) if shrunk else probability(0.0, "anglelemma2")
+    bound = slab_pair(Delta1, Delta2, xi0, shrunk) if shrunk else chance_of(0.0, "anglelemma2")
     return Bound(bound.log_value, "anglelemma2", {}, (*bound.assumptions, "4 k sin(theta/2) < kappa"))
 
 
 @dataclass(frozen=True)
-class AlignedBases:
+class PrincipalBases:
     """Orthonormal bases of two subspaces, vector by vector as close as they can be.
 
     Attributes
@@ -76,21 +76,21 @@ class AlignedBases:
 
 
 @implements("basisangles")
-def aligned_bases(first: Floats, second: Floats) -> AlignedBases:
+def principal_bases(first: Floats, second: Floats) -> PrincipalBases:
     """Return the principal vectors of two row spaces; every pair has cosine *at least* cos theta."""
     a, b = np.linalg.qr(first.T)[0], np.linalg.qr(second.T)[0]
     left, cosines, right = np.linalg.svd(a.T @ b)
-    return AlignedBases((a @ left).T, (b @ right.T).T, np.clip(cosines, 0.0, 1.0))
+    return PrincipalBases((a @ left).T, (b @ right.T).T, np.clip(cosines, 0.0, 1.0))
 
 
 @implements("basisnorms")
-def basis_distance(theta: float) -> float:
+def bases_distance(theta: float) -> float:
     """Most distance between paired basis vectors, 2 sin(theta/2)."""
     return 2 * math.sin(theta / 2)
 
 
 @implements("projectionlemma", "anglecor")
-def projection_error(theta: float) -> float:
+def projected_error(theta: float) -> float:
     """Most distance from a unit vector of the subspace to its projection on the other one: sin theta.
 
     It is attained, and replaces both 4 k sin(theta/2) and 2 sqrt(k sin(theta/2)) of the paper, which are larger.
@@ -99,7 +99,7 @@ def projection_error(theta: float) -> float:
 
 
 @implements("projectionlemma")
-def cosine_gap(theta: float) -> float:
+def inner_gap(theta: float) -> float:
     """Most change of an inner product of two unit vectors under the projection: sin^2 theta.
 
     ``<w, w'> - <Pw, Pw'> = <w - Pw, w' - Pw'>``, and each factor is at most sin theta long.
@@ -120,7 +120,7 @@ def value_oracle_tail(
     """
     reach = math.sqrt(n0) * delta / M
     exponent = min(c2 * reach**2 / d, max(0.0, c3 * reach - c4 * math.sqrt(d)) ** 2)
-    return probability(math.log(c1) - exponent, "voebound", {"c1": c1, "c2": c2, "c3": c3, "c4": c4}, _BOUNDED)
+    return chance_of(math.log(c1) - exponent, "voebound", {"c1": c1, "c2": c2, "c3": c3, "c4": c4}, _BOUNDED)
 
 
 @dataclass(frozen=True)
@@ -157,10 +157,10 @@ def moment_tails(n: float, delta: float, d: int, M: float, xi: float) -> dict[st
     common = 2 * xi**2 - math.log(n) - 2 * math.log(delta)
     spread, size = math.log(d + 4 * xi**2), 2 * math.log(M)
     return {
-        "z": probability(common, "zboundubound"),
-        "u": probability(common + spread, "zboundubound"),
-        "s": probability(common + size, "sboundvbound", assumptions=_BOUNDED),
-        "v": probability(common + size + spread, "sboundvbound", assumptions=_BOUNDED),
+        "z": chance_of(common, "zboundubound"),
+        "u": chance_of(common + spread, "zboundubound"),
+        "s": chance_of(common + size, "sboundvbound", assumptions=_BOUNDED),
+        "v": chance_of(common + size + spread, "sboundvbound", assumptions=_BOUNDED),
     }
 
 
@@ -191,11 +191,11 @@ def product_tail(n: float, delta: float, d: int, M: float, xi: float) -> Bound:
     first = math.log(9 * M**2 * xi**2) + square if xi else -math.inf  # E u (s - E s)
     second = math.log(9 * M**2 * (d + 4 * xi**2)) + square  # E s (u - E u)
     third = math.log(3 * (M**2 + d + 4 * xi**2) * factor) + common  # (s - E s)(u - E u)
-    return probability(log_add(first, second, third), "splitproducts", assumptions=_BOUNDED)
+    return chance_of(log_add(first, second, third), "splitproducts", assumptions=_BOUNDED)
 
 
 @implements("final")
-def gaussian_tail_explicit(n: float, delta: float, d: int, M: float, xi: float) -> Bound:
+def gaussian_tail_final(n: float, delta: float, d: int, M: float, xi: float) -> Bound:
     """Chance that the kernel estimate at norm `xi` is off by `delta` or more, with every constant in place.
 
     The sum of the parts has 3 M^2 in its last bracket where the paper prints 2 M^2.
@@ -204,7 +204,7 @@ def gaussian_tail_explicit(n: float, delta: float, d: int, M: float, xi: float) 
     second = (3 * M**2 + 3 * d + 12 * xi**2 + 2) * (2 * M * xi + 2 + delta)
     common = xi**2 - math.log(n) - math.log(delta)
     log_value = log_add(common - math.log(delta) + math.log(first), common + math.log(second))
-    return probability(log_value, "final", assumptions=_BOUNDED)
+    return chance_of(log_value, "final", assumptions=_BOUNDED)
 
 
 @implements("assympboundscor", "candidatebound")
@@ -215,7 +215,7 @@ def gaussian_tail(n: float, delta: float, d: int, M: float, xi: float, *, C: flo
     at most 25 M^2 D and the second product at most 85 M^4 D^2, with D = d + xi^2.
     """
     log_value = math.log(C) + xi**2 - math.log(n) - 2 * math.log(delta) + 4 * math.log(M) + 2 * math.log(d + xi**2)
-    return probability(log_value, "candidatebound", {"C": C}, (*_BOUNDED, "M >= 1", "delta <= 1"))
+    return chance_of(log_value, "candidatebound", {"C": C}, (*_BOUNDED, "M >= 1", "delta <= 1"))
 
 
 @implements("subspace", "candidatebounddim")
@@ -248,7 +248,7 @@ def one_unit_left(problem: Problem, Delta: float) -> Bound:
 
 
 @implements("albounds")
-def own_coefficient(problem: Problem, Delta: float) -> tuple[Bound, Bound]:
+def own_part(problem: Problem, Delta: float) -> tuple[Bound, Bound]:
     """Lower and upper bound on the size of that own part where the unit is within `Delta`."""
     low = log_c1(problem.beta) + math.log(problem.u0) - 2 * problem.beta * Delta
     return Bound(low, "albounds"), Bound(log_c2(problem.beta), "albounds", {}, ("|u_l| <= 1",))
@@ -272,8 +272,8 @@ def projected_cluster_radius(delta: float) -> Bound:
 def chi_square_tail(alpha: float, d: int) -> Bound:
     """Most chance that a chi-square of d degrees exceeds alpha >= 4 d: exp(-alpha/7), with the minus sign."""
     if alpha < 4 * d:
-        return probability(0.0, "GCbound", assumptions=("alpha >= 4 d",))
-    return probability(-alpha / 7, "GCbound", assumptions=("alpha >= 4 d",))
+        return chance_of(0.0, "GCbound", assumptions=("alpha >= 4 d",))
+    return chance_of(-alpha / 7, "GCbound", assumptions=("alpha >= 4 d",))
 
 
 @implements("GCboundvo")
@@ -282,10 +282,10 @@ def estimates_off_oracle(
 ) -> Bound:
     """Chance that more than `share` of the estimates are off by ``delta w0``, by Markov's inequality."""
     single = value_oracle_tail(n0, delta * math.exp(log_w0), d, M, **constants)
-    return probability(single.log_value - math.log(share), "GCboundvo", single.constants, single.assumptions)
+    return chance_of(single.log_value - math.log(share), "GCboundvo", single.constants, single.assumptions)
 
 
-def log_signal(n: Bound | float, delta: float, log_w0: float, d: int, M: float) -> float:
+def log_information(n: Bound | float, delta: float, log_w0: float, d: int, M: float) -> float:
     """Log of n (delta w0)^2 / (M^4 d^2); `n` may be a bound, for numbers beyond floating point."""
     log_n = n.log_value if isinstance(n, Bound) else math.log(n)
     return log_n + 2 * (math.log(delta) + log_w0) - 4 * math.log(M) - 2 * math.log(d)
@@ -299,7 +299,7 @@ def estimates_off_gaussian(share: float, log_x: float, d: int, xi0: float, *, C:
     ----------
     share : float
     log_x : float
-        Log of n (delta w0)^2 / (M^4 d^2), see :func:`log_signal`.
+        Log of n (delta w0)^2 / (M^4 d^2), see :func:`log_information`.
     d : int
         k after projection.
     xi0 : float
@@ -308,8 +308,8 @@ def estimates_off_gaussian(share: float, log_x: float, d: int, xi0: float, *, C:
     """
     reach = (1 + 2 / d) * xi0**2
     if log_x <= 4 * d * (1 / 7 + reach):
-        return probability(0.0, "GCbound", {"C": C}, (_LARGE_SAMPLE,))
-    return probability(math.log(C / share) - log_x / (1 + 7 * reach), "GCbound", {"C": C}, (_LARGE_SAMPLE,))
+        return chance_of(0.0, "GCbound", {"C": C}, (_LARGE_SAMPLE,))
+    return chance_of(math.log(C / share) - log_x / (1 + 7 * reach), "GCbound", {"C": C}, (_LARGE_SAMPLE,))
 
 
 @implements("spuriouslemma")
@@ -320,14 +320,14 @@ def spurious(off: Bound, m0: float, gamma: float, rho: float, *, c5: float = 1.0
     Gaussian case carries 7, as in :func:`estimates_off_gaussian`; the paper prints 4 here.
     """
     value = log_add(off.log_value, -c5 * m0 * gamma * rho)
-    return probability(value, "spuriouslemma", {**off.constants, "c5": c5}, off.assumptions)
+    return chance_of(value, "spuriouslemma", {**off.constants, "c5": c5}, off.assumptions)
 
 
 @implements("goodclusterlemma")
 def good_cluster(off: Bound, m0: float, gamma: float, *, c5: float = 1.0) -> Bound:
     """Chance that one cluster has fewer than ``gamma m0 / 2`` candidates; needs (1 + 2 delta) in Delta."""
     value = log_add(off.log_value, -c5 * m0 * gamma)
-    return probability(value, "goodclusterlemma", {**off.constants, "c5": c5}, (*off.assumptions, "slack 2 in Delta"))
+    return chance_of(value, "goodclusterlemma", {**off.constants, "c5": c5}, (*off.assumptions, "slack 2 in Delta"))
 
 
 @implements("spuriouslemma2")
@@ -389,7 +389,7 @@ def mirror_failure(n: float, d: int, theta: float, *, C1: float = 1.0, C2: float
 
 
 @implements("dimredtheorem")
-def theta_star(problem: Problem, delta: float) -> float:
+def needed_theta(problem: Problem, delta: float) -> float:
     """The angle the subspace must reach, as the proof of dimredtheorem chooses it."""
     return min(
         2 * math.asin(math.sqrt(3) * problem.kappa / (8 * problem.k)),
@@ -428,16 +428,16 @@ COLLAPSE_CONSTANT = 1735.0
 THEOREM_CONSTANTS = {"C": 96.0, "C'": 8.0, "C''": 12 * (COLLAPSE_CONSTANT + 1)}
 
 
-def value_oracle_tail_explicit(n0: float, delta: float, d: int, M: float) -> Bound:
+def value_oracle_tail_tight(n0: float, delta: float, d: int, M: float) -> Bound:
     """Chance that the value-oracle estimate is off by `delta` or more, with no unknown constant.
 
     exp(-(d/2) (q - 1 - log q)) with q = n0 delta^2 / (1.609 M^2 d), once q > 1.
     """
     log_q = math.log(n0) + 2 * math.log(delta) - 2 * math.log(M) - math.log(VARIANCE_PROXY * d)
     if log_q <= 0:
-        return probability(0.0, "ours", assumptions=("|y| <= M",))
+        return chance_of(0.0, "ours", assumptions=("|y| <= M",))
     q = math.exp(min(log_q, 700.0))
-    return probability(-0.5 * d * (q - 1 - log_q), "ours", assumptions=("|y| <= M",))
+    return chance_of(-0.5 * d * (q - 1 - log_q), "ours", assumptions=("|y| <= M",))
 
 
 def gaussian_tail_homogeneous(n: float, delta: float, d: int, M: float, xi: float) -> Bound:
@@ -447,20 +447,20 @@ def gaussian_tail_homogeneous(n: float, delta: float, d: int, M: float, xi: floa
     accuracy delta/M is the general one.
     """
     if delta > M:
-        return probability(0.0, "ours", assumptions=("delta <= M",))
+        return chance_of(0.0, "ours", assumptions=("delta <= M",))
     same = gaussian_tail(n, delta / M, d, 1.0, xi, C=COLLAPSE_CONSTANT)
     return Bound(same.log_value, "ours", same.constants, ("|y| <= M", "delta <= M"))
 
 
-def projected_two_slabs_tight(Delta1: float, Delta2: float, xi0: float, kappa: float, theta: float) -> Bound:
+def projected_slab_pair_tight(Delta1: float, Delta2: float, xi0: float, kappa: float, theta: float) -> Bound:
     """anglelemma2 with kappa cos^2(theta) for kappa', which holds for every angle and is sharp.
 
     The Gram determinant of two projected units is at least cos^4(theta) times that of the units.
     """
-    bound = two_slabs(Delta1, Delta2, xi0, kappa * math.cos(theta) ** 2)
+    bound = slab_pair(Delta1, Delta2, xi0, kappa * math.cos(theta) ** 2)
     return Bound(bound.log_value, "ours", {}, bound.assumptions)
 
 
-def theta_star_tight(kappa: float, u0: float, delta: float) -> float:
+def needed_theta_tight(kappa: float, u0: float, delta: float) -> float:
     """The angle that dimredtheorem needs, by the sharp lemmas: kappa cos^2 >= kappa/2, sin <= delta, sunthm's range."""
     return min(math.pi / 4, math.asin(delta), u0 * kappa)

@@ -1,7 +1,8 @@
-"""The constants of the paper, in its own letters: Delta, w0, xi0, gamma, kappa'.
+"""The constants of the paper, in its own letters (Delta, w0, xi0, gamma, kappa'), and sharper ones of our own.
 
 A `Problem` is what is given, a `RunParameters` record is what the algorithm is then run with. Everything that can
-leave the range of floating point is carried as a logarithm.
+leave the range of floating point is carried as a logarithm. The sharper parameters ("exact", ours) take E f' itself
+for its two bounds; derivation: docs/derivations/explicit-constants.md.
 """
 
 from __future__ import annotations
@@ -10,10 +11,12 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.optimize import brentq
 from scipy.special import log_ndtr
 
 from ...arguments import at_least
 from .. import implements
+from .gaussian_fields import log_coefficients
 
 # Slack * delta stands in the logarithm of Delta. The paper prints 1. Two is what the proof of goodclusterlemma needs.
 REPAIRED_SLACK, PRINTED_SLACK = 2.0, 1.0
@@ -115,7 +118,7 @@ def xi0_over_delta(k: int, kappa: float, rho: float) -> float:
 
 
 @implements("gamma", "rhoeq")
-def gamma_by_definition(k: int, kappa: float, t: float) -> float:
+def gamma_at(k: int, kappa: float, t: float) -> float:
     """t / sqrt(2 e pi) - 2 k t^2 / (kappa pi) at t = Delta / xi0; at the paper's t it is 2 k^2 t^2 / (pi kappa rho)."""
     return math.sqrt(1 / (2 * math.e * math.pi)) * t - 2 * k / (kappa * math.pi) * t * t
 
@@ -189,3 +192,34 @@ def parameters(
     xi0 = xi0_over_delta(k, kappa, rho) * Delta  # xi0
     form = {REPAIRED_SLACK: "repaired", PRINTED_SLACK: "printed"}.get(slack, f"slack {slack:g}")
     return RunParameters(Delta, log_w0, xi0, gamma_closed(k, kappa, rho), form)
+
+
+def log_mean_derivative(z: float, beta: float) -> float:
+    """Log of ``E f'(z + Z)`` for f = tanh(beta .) and standard Gaussian Z, at any distance and slope."""
+    return float(log_coefficients(np.array([z], dtype=np.float64), beta)[0])
+
+
+def exact_Delta(problem: Problem, delta: float, length: float = 1.0) -> float:
+    """Smallest Delta with ``length u0 h(Delta/2) = (1 + 2 delta) (k/delta) h(Delta)``; never above the paper's.
+
+    `length` is the least length of a projected unit (cos theta), one without projection.
+    h is log-concave and even, so the ratio h(Delta/2)/h(Delta) grows with Delta and the root is unique.
+    """
+
+    def excess(Delta: float) -> float:
+        ratio = log_mean_derivative(Delta / 2, problem.beta) - log_mean_derivative(Delta, problem.beta)
+        return ratio + math.log(length * problem.u0 * delta / problem.k) - math.log1p(2 * delta)
+
+    return float(brentq(excess, 0.0, parameters(problem, delta, 0.5, length=length).Delta, xtol=1e-12))
+
+
+def exact_parameters(
+    problem: Problem, delta: float, rho: float, *, kappa: float | None = None, length: float = 1.0
+) -> RunParameters:
+    """Delta, w0, xi0 and gamma with the exact mean derivative; same arguments as `constants.parameters`."""
+    check_accuracy(delta, rho)
+    kappa = problem.kappa if kappa is None else kappa
+    Delta = exact_Delta(problem, delta, length)
+    log_w0 = math.log(problem.k / delta) + log_mean_derivative(Delta, problem.beta)
+    xi0 = xi0_over_delta(problem.k, kappa, rho) * Delta
+    return RunParameters(Delta, log_w0, xi0, gamma_closed(problem.k, kappa, rho), "exact")

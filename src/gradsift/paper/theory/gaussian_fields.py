@@ -53,13 +53,11 @@ def _near_log_coefficients(z: Floats, beta: float) -> Floats:
     half = 0.5 * np.diff(edges, axis=1)[..., None]  # (n, 5, 1)
     s = edges[:, :-1, None] + half * (1 + _LEGENDRE_NODES)  # (n, 5, 96)
 
-    def log_integrand(s: Floats, z: Floats) -> Floats:
+    def log_value(s: Floats, z: Floats) -> Floats:
         return np.asarray(2 * math.log(2) - 2 * np.logaddexp(beta * s, -beta * s) - 0.5 * (s - z) ** 2)
 
-    top = log_integrand(peak, z)
-    total = (half * _LEGENDRE_WEIGHTS * np.exp(log_integrand(s, z[:, None, None]) - top[:, None, None])).sum(
-        axis=(1, 2)
-    )
+    top = log_value(peak, z)
+    total = (half * _LEGENDRE_WEIGHTS * np.exp(log_value(s, z[:, None, None]) - top[:, None, None])).sum(axis=(1, 2))
     return np.asarray(math.log(beta) - 0.5 * math.log(2 * math.pi) + top + np.log(total))
 
 
@@ -91,19 +89,19 @@ def stein_covariance(cross: Floats, unit: Floats, beta: float, mean: float, std:
 
 
 @implements("dropmean")
-def centered_product_mean(beta: float, mean: float) -> float:
+def centered_mean(beta: float, mean: float) -> float:
     """``E (Z - mean) tanh(beta Z)`` for Z ~ N(mean, 1): the mean of the second factor drops out of a covariance."""
     return float(gaussian_mean(lambda z: (z - mean) * np.tanh(beta * z), mean))
 
 
 @implements("expectation")
-def tilted_mean(g: Callable[[Floats], Floats], xi: float) -> Floats:
+def kernel_mean(g: Callable[[Floats], Floats], xi: float) -> Floats:
     """``E e^{xi X} g(X)`` for standard Gaussian X, as e^{xi^2/2} times a mean about xi."""
     return np.asarray(np.exp(xi**2 / 2) * gaussian_mean(g, xi))
 
 
 @implements("covariance")
-def tilted_covariance(g: Callable[[Floats], Floats], xi: float) -> Floats:
+def kernel_covariance(g: Callable[[Floats], Floats], xi: float) -> Floats:
     """``Var e^{xi X} g(X)`` for standard Gaussian X and scalar g, from means about 2 xi and xi."""
     second = np.exp(2 * xi**2) * gaussian_mean(lambda x: g(x) ** 2, 2 * xi)
     return np.asarray(second - np.exp(xi**2) * gaussian_mean(g, xi) ** 2)

@@ -24,7 +24,7 @@ Memberships = NDArray[np.intp]
 
 
 @implements("Rsets")
-def regions(units: Floats, points: Floats, Delta: float) -> Memberships:
+def region_of(units: Floats, points: Floats, Delta: float) -> Memberships:
     """Return the region of each point, (m,): 0 far from all units, l near unit l alone (from 1), -1 near several.
 
     O(m k d) flops.
@@ -35,13 +35,13 @@ def regions(units: Floats, points: Floats, Delta: float) -> Memberships:
 
 
 @dataclass(frozen=True)
-class CandidatePartition:
+class CandidateSplit:
     """Where each generated point ended up.
 
     Attributes
     ----------
     region : (m0,) int array
-        As :func:`regions` returns it.
+        As :func:`region_of` returns it.
     good : (m0,) bool array
         G: the estimate is within ``delta w0`` of the mean gradient.
     cluster : (m0,) int array
@@ -64,9 +64,9 @@ class CandidatePartition:
 
 
 @implements("eq:CoInclusion")
-def partition(
+def split_candidates(
     units: Floats, points: Floats, estimates: Floats, means: Floats, *, Delta: float, w0: float, delta: float
-) -> CandidatePartition:
+) -> CandidateSplit:
     """Split the candidates as the proof of maintheorem does; C_0 lies in the union of G's complement, B_0 and B_*.
 
     Parameters
@@ -77,12 +77,12 @@ def partition(
         Where the gradient was estimated, the estimates, and their exact means.
     Delta, w0, delta : float
     """
-    region = regions(units, points, Delta)
+    region = region_of(units, points, Delta)
     good = np.linalg.norm(estimates - means, axis=1) <= delta * w0
     kept = np.linalg.norm(estimates, axis=1) >= w0
     cluster = np.where(kept, np.where(good & (region > 0), region, 0), NEVER_A_CANDIDATE)
     long_mean = good & (np.linalg.norm(means, axis=1) >= (1 - delta) * w0)
-    return CandidatePartition(region, good, cluster, long_mean & (region == 0), long_mean & (region == SHARED))
+    return CandidateSplit(region, good, cluster, long_mean & (region == 0), long_mean & (region == SHARED))
 
 
 @dataclass(frozen=True)
@@ -138,12 +138,12 @@ class TheoremReport:
     label : {"maintheorem", "dimredtheorem"}
     claims : tuple of Claim
         Cluster radii, cluster sizes, number of spurious candidates.
-    partition : CandidatePartition
+    partition : CandidateSplit
     """
 
     label: str
     claims: tuple[Claim, ...]
-    partition: CandidatePartition
+    partition: CandidateSplit
 
     @property
     def holds(self) -> bool:
@@ -177,7 +177,7 @@ def check_theorem(run: CandidateRun) -> TheoremReport:
         label, factor = "dimredtheorem", 7
         means = projected_mean_gradient(run.units, run.weights, run.beta, run.points, run.basis)
         flat = run.units @ run.basis.T @ run.basis  # the regions see a point through its projection
-    split = partition(
+    split = split_candidates(
         flat, run.points, run.estimates, means, Delta=params.Delta, w0=params.w0, delta=run.delta
     )  # fmt: skip
     sizes, least = split.sizes(len(run.units)), params.gamma * m0 / 2

@@ -1,4 +1,4 @@
-"""How many samples the theorems ask for, why, and how far that is from what any method needs."""
+"""How many samples the theorems ask for, why, and how far that is from what any method needs (the Cramer-Rao bound)."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+import numpy as np
 from scipy.optimize import brentq
 
+from ...arguments import Floats
 from .. import implements
-from .bounds import candidate_points, kernel_samples, mirror_samples, oracle_queries, theta_star
-from .constants import LEAST_SHARE, PRINTED_SLACK, Problem, RunParameters, check_accuracy, parameters
-from .exact_parameters import exact_parameters
-from .information import MOST_UNITS, cramer_rao
-from .log_space import Bound
+from .bounds import candidate_points, kernel_samples, mirror_samples, needed_theta, oracle_queries
+from .constants import LEAST_SHARE, PRINTED_SLACK, Problem, RunParameters, check_accuracy, exact_parameters, parameters
+from .inequality import Bound
 from .tight import TightSizes, tight_sizes
 
 SCHEMES = ("oracle", "gaussian", "projected")
@@ -28,7 +28,7 @@ _SOLVABLE = {"delta": (LEAST_SHARE, 0.5), "rho": (LEAST_SHARE, 1 - LEAST_SHARE)}
 
 
 @dataclass(frozen=True)
-class Quantity:
+class PlanNumber:
     """One number of a plan.
 
     Attributes
@@ -101,7 +101,7 @@ class SamplePlan:
         """Angle that the subspace must reach; None unless projected."""
         if self.tight is not None:
             return self.tight.split.theta or None
-        return theta_star(self.problem, self.delta) if self.scheme == "projected" else None
+        return needed_theta(self.problem, self.delta) if self.scheme == "projected" else None
 
     @cached_property
     def parameters(self) -> RunParameters:
@@ -119,86 +119,86 @@ class SamplePlan:
         make = exact_parameters if self.form == "exact" else parameters
         return make(self.problem, self.delta, self.rho, kappa=kappa, length=length)
 
-    def _from_delta(self, symbol: str, meaning: str, log_value: float, erratum: str = "") -> Quantity:
+    def _from_delta(self, symbol: str, meaning: str, log_value: float, erratum: str = "") -> PlanNumber:
         label = "ours" if self.form in ("exact", "tight") and symbol != "gamma" else symbol
-        return Quantity(symbol, meaning, log_value, label, erratum or FORMS[self.form])
+        return PlanNumber(symbol, meaning, log_value, label, erratum or FORMS[self.form])
 
     @cached_property
-    def Delta(self) -> Quantity:
+    def Delta(self) -> PlanNumber:
         """Half-width of the slabs."""
         return self._from_delta("Delta", "half-width of a unit's slab", math.log(self.parameters.Delta))
 
     @cached_property
-    def w0(self) -> Quantity:
+    def w0(self) -> PlanNumber:
         """Threshold on the norm of a gradient estimate."""
         return self._from_delta("w0", "least norm of a candidate", self.parameters.log_w0)
 
     @cached_property
-    def xi0(self) -> Quantity:
+    def xi0(self) -> PlanNumber:
         """Scale of the points."""
         return self._from_delta("xi0", "scale of the points", math.log(self.parameters.xi0))
 
     @cached_property
-    def gamma(self) -> Quantity:
+    def gamma(self) -> PlanNumber:
         """Guaranteed share of a cluster."""
         return self._from_delta("gamma", "share of a cluster", math.log(self.parameters.gamma), "k, not kappa")
 
     # The sample sizes
 
-    def _quantity(self, symbol: str, meaning: str, bound: Bound, erratum: str = "") -> Quantity:
+    def _number(self, symbol: str, meaning: str, bound: Bound, erratum: str = "") -> PlanNumber:
         label = "dimredtheorem" if self.scheme == "projected" and self.tight is None else bound.label
-        return Quantity(symbol, meaning, bound.log_value, label, erratum, bound.constants)
+        return PlanNumber(symbol, meaning, bound.log_value, label, erratum, bound.constants)
 
     @cached_property
-    def m0(self) -> Quantity:
+    def m0(self) -> PlanNumber:
         """Points at which the gradient is estimated."""
         if self.tight is not None:
-            return self._quantity("m0", "points", self.tight.m0)
+            return self._number("m0", "points", self.tight.m0)
         bound = candidate_points(self.problem, self.delta, self.rho, self.parameters.gamma, C=self.constants["C"])
-        return self._quantity("m0", "points", bound)
+        return self._number("m0", "points", bound)
 
     @cached_property
-    def n0(self) -> Quantity | None:
+    def n0(self) -> PlanNumber | None:
         """Queries per point (oracle only)."""
         if self.scheme != "oracle":
             return None
         if self.tight is not None and self.tight.n0 is not None:
-            return self._quantity("n0", "queries per point", self.tight.n0)
+            return self._number("n0", "queries per point", self.tight.n0)
         bound = oracle_queries(self.problem, self.delta, self.rho, self.parameters, C1=self.constants["C'"])
-        return self._quantity("n0", "queries per point", bound)
+        return self._number("n0", "queries per point", bound)
 
     @cached_property
-    def n1(self) -> Quantity | None:
+    def n1(self) -> PlanNumber | None:
         """Rows for the subspace (projected only)."""
         if self.theta is None:
             return None
         if self.tight is not None and self.tight.n1 is not None:
-            return self._quantity("n1", "rows for the subspace", self.tight.n1)
+            return self._number("n1", "rows for the subspace", self.tight.n1)
         c = self.constants
         bound = mirror_samples(self.problem.d, self.theta, self.delta, C1=c["C1"], C2=c["C2"])
-        return self._quantity("n1", "rows for the subspace", bound, "d log(1/delta)/theta^2, not d/theta")
+        return self._number("n1", "rows for the subspace", bound, "d log(1/delta)/theta^2, not d/theta")
 
     @cached_property
-    def n2(self) -> Quantity | None:
+    def n2(self) -> PlanNumber | None:
         """Rows for the gradients (projected only)."""
         return self._kernel_rows("n2", self.problem.k) if self.scheme == "projected" else None
 
-    def _kernel_rows(self, symbol: str, d: int) -> Quantity:
+    def _kernel_rows(self, symbol: str, d: int) -> PlanNumber:
         if self.tight is not None and self.tight.n2 is not None:
-            return self._quantity(symbol, "rows for the gradients", self.tight.n2)
+            return self._number(symbol, "rows for the gradients", self.tight.n2)
         c2 = self.constants["C''"]
         bound = kernel_samples(self.problem, self.delta, self.rho, self.parameters, d=d, C2=c2)
-        return self._quantity(symbol, "rows for the gradients", bound, "C'' inside the power")
+        return self._number(symbol, "rows for the gradients", bound, "C'' inside the power")
 
     @cached_property
-    def n(self) -> Quantity:
+    def n(self) -> PlanNumber:
         """Everything asked for: m0 n0 queries, n rows, or n1 + n2 rows."""
         if self.n0 is not None:
-            return Quantity("n", "queries in all", self.m0.log_value + self.n0.log_value, "maintheorem")
+            return PlanNumber("n", "queries in all", self.m0.log_value + self.n0.log_value, "maintheorem")
         if self.n1 is not None and self.n2 is not None:
             larger, smaller = sorted((self.n1.log_value, self.n2.log_value), reverse=True)
             total = larger + math.log1p(math.exp(smaller - larger))
-            return Quantity("n", "rows in all", total, "dimredtheorem")
+            return PlanNumber("n", "rows in all", total, "dimredtheorem")
         return self._kernel_rows("n", self.problem.d)
 
     @property
@@ -207,19 +207,19 @@ class SamplePlan:
         return (7 if self.scheme == "projected" else 6) * self.delta
 
     @cached_property
-    def practical(self) -> Quantity:
+    def practical(self) -> PlanNumber:
         """Rows at which the Cramer-Rao bound allows a root mean squared direction error equal to `radius`.
 
         For a reference model with these constants, standard Gaussian rows and +-M responses; see
-        :func:`gradsift.paper.theory.information.cramer_rao`.
+        :func:`gradsift.paper.theory.planning.cramer_rao`.
         """
         rows = cramer_rao(self.problem).rows(self.radius)
-        return Quantity("n*", "rows by the Cramer-Rao bound", math.log(max(rows, 1.0)), "ours")
+        return PlanNumber("n*", "rows by the Cramer-Rao bound", math.log(max(rows, 1.0)), "ours")
 
     # Questions
 
     @property
-    def quantities(self) -> tuple[Quantity, ...]:
+    def quantities(self) -> tuple[PlanNumber, ...]:
         """All numbers of the plan, without `practical`."""
         every = (self.Delta, self.w0, self.xi0, self.gamma, self.m0, self.n0, self.n1, self.n2, self.n)
         return tuple(q for q in every if q is not None)
@@ -331,3 +331,70 @@ def plan(
     if form == "tight":
         used = tuple(name for name in used if name in ("C1", "C2"))  # everything else is proved
     return SamplePlan(problem, scheme, float(delta), float(rho), form, {name: values[name] for name in used})
+
+
+MOST_UNITS = 40  # N k^4 flops; a second or two at this size
+
+
+def units_at_equal_angles(k: int, kappa: float) -> Floats:
+    """Unit rows (k, k) with equal angles and smallest singular value `kappa`: the Gram matrix is a I + (1 - a) 1 1'.
+
+    Its smallest eigenvalue is a = kappa^2, k - 1 times over.
+    """
+    a = kappa**2 if k > 1 else 1.0
+    return np.asarray(np.linalg.cholesky(a * np.eye(k) + (1 - a) * np.ones((k, k))), dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class CramerRao:
+    """Least mean squared error of directions, per row.
+
+    Attributes
+    ----------
+    variance : float
+        n times the least mean squared Euclidean error of the direction that is hardest to find.
+    n_draws : int
+        Quasi-random draws behind it.
+    """
+
+    variance: float
+    n_draws: int
+
+    def rows(self, rms: float) -> float:
+        """Rows at which the root mean squared error can be `rms`."""
+        return self.variance / rms**2
+
+
+def cramer_rao(problem: Problem, n_draws: int = 16_384) -> CramerRao:
+    """Bound the direction error for standard Gaussian rows and responses -M or M with mean r(x).
+
+    The reference model has equal weights u0 and equally inclined units of smallest singular value kappa; slopes are
+    known and weights are not, as in the paper. Directions across the span decouple from the rest, so the dimension
+    d costs nothing. O(n_draws k^4) flops, for k <= 40.
+    """
+    k = problem.k
+    if k > MOST_UNITS:
+        raise ValueError(f"The Cramer-Rao bound is computed for k <= {MOST_UNITS}, got k = {k}.")
+    from scipy.stats import qmc
+
+    X = qmc.MultivariateNormalQMC(np.zeros(k), rng=np.random.default_rng(0)).random(n_draws)  # (N, k), in the span
+    try:
+        units = units_at_equal_angles(k, problem.kappa)
+    except np.linalg.LinAlgError:
+        return CramerRao(math.inf, n_draws)  # units that double precision cannot tell apart
+    f = np.tanh(problem.beta * X @ units.T)  # (N, k)
+    r = problem.u0 * f.sum(axis=1)
+    active = problem.u0 * problem.beta * (1 - f**2)  # d r / d <w_l, x>
+    # +-M labels with mean r have information 1/(M^2 - r^2); M^2 = (k u0)^2 is reached only at infinity.
+    root = 1 / np.sqrt(problem.M**2 - r**2)
+    across = (active * root[:, None]).T @ (active * root[:, None]) / n_draws  # (k, k), per direction out of the span
+    tangents = [np.linalg.svd(unit[None])[2][1:] for unit in units]  # (k - 1, k) each
+    columns = [active[:, [i]] * (X @ tangents[i].T) for i in range(k)]
+    J = np.hstack([*columns, f]) * root[:, None]  # (N, k (k - 1) + k)
+    try:
+        covariance, inverse = np.linalg.inv(J.T @ J / n_draws), np.linalg.inv(across)
+    except np.linalg.LinAlgError:
+        return CramerRao(math.inf, n_draws)
+    inside = np.diag(covariance)[: k * (k - 1)].reshape(k, -1).sum(axis=1) if k > 1 else np.zeros(1)
+    total = inside + (problem.d - k) * np.diag(inverse)
+    return CramerRao(float(total.max()) if math.isfinite(total.max()) else math.inf, n_draws)

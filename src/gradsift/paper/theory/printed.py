@@ -11,7 +11,7 @@ import numpy as np
 
 from ...arguments import Floats
 from .constants import PRINTED_SLACK, Problem, log_delta_argument
-from .log_space import Bound, probability
+from .inequality import Bound, chance_of
 
 
 def gamma(k: int, kappa: float, rho: float) -> float:
@@ -31,7 +31,7 @@ def chi_square_tail(alpha: float, d: int) -> Bound:
 
 def spurious_off(share: float, log_x: float, d: int, xi0: float) -> Bound:
     """Put 4 where the proof has 7."""
-    return probability(-math.log(share) - log_x / (1 + 4 * (1 + 2 / d) * xi0**2), "spuriouslemma")
+    return chance_of(-math.log(share) - log_x / (1 + 4 * (1 + 2 / d) * xi0**2), "spuriouslemma")
 
 
 def mirror_samples(d: int, theta: float, failure: float) -> Bound:
@@ -39,31 +39,31 @@ def mirror_samples(d: int, theta: float, failure: float) -> Bound:
     return Bound(math.log(d) - math.log(theta), "dimredtheorem")
 
 
-def gaussian_tail_explicit(n: float, delta: float, d: int, M: float, xi: float) -> Bound:
+def gaussian_tail_final(n: float, delta: float, d: int, M: float, xi: float) -> Bound:
     """Add up to 2 M^2 in the last bracket."""
     first = (10 * M**2 * d + 49 * M**2 * xi**2 + 17) * (2 * M * math.sqrt(d + xi**2) + 2 + delta) ** 2
     second = (2 * M**2 + 3 * d + 12 * xi**2 + 2) * (2 * M * xi + 2 + delta)
     return Bound(xi**2 - math.log(n * delta) + math.log(first / delta + second), "final")
 
 
-def gaussian_tail_collapsed(n: float, delta: float, d: int, M: float, xi: float, *, C: float = 1735.0) -> Bound:
+def gaussian_tail(n: float, delta: float, d: int, M: float, xi: float, *, C: float = 1735.0) -> Bound:
     """Collapse to M^4 (d + xi^2)^2 for every M and delta."""
     return Bound(math.log(C) + xi**2 - math.log(n) - 2 * math.log(delta) + 4 * math.log(M) + 2 * math.log(d + xi**2),
                  "candidatebound")  # fmt: skip
 
 
-def projected_two_slabs_unit_length(Delta1: float, Delta2: float, xi0: float, cosine: float) -> Bound:
+def projected_slab_pair_unit_length(Delta1: float, Delta2: float, xi0: float, cosine: float) -> Bound:
     """Treat projected units as if they still had length one; `cosine` is the inner product of the projections."""
     log_value = math.log(2 / math.pi) + math.log(Delta1 / xi0) + math.log(Delta2 / xi0) - 0.5 * math.log1p(-(cosine**2))
-    return probability(log_value, "anglelemma2")
+    return chance_of(log_value, "anglelemma2")
 
 
-def projection_error(k: int, theta: float) -> float:
+def projected_error(k: int, theta: float) -> float:
     """Bound the operator norm by the Frobenius norm: 4 k sin(theta/2)."""
     return 4 * k * math.sin(theta / 2)
 
 
-def projection_error_by_angle(k: int, theta: float) -> float:
+def projected_error_by_angle(k: int, theta: float) -> float:
     """Take the root of it: 2 sqrt(k sin(theta/2))."""
     return 2 * math.sqrt(k * math.sin(theta / 2))
 
@@ -73,7 +73,7 @@ def unit_sign(weight: float) -> float:
     return 1.0
 
 
-def excluded_far_norm(delta: float) -> bool:
+def far_is_empty(delta: float) -> bool:
     """Say that (1 - delta) w0 exceeds delta w0 up to delta = 0.5 included."""
     return delta <= 0.5
 
@@ -108,6 +108,6 @@ def projected_region_units(units: Floats, basis: Floats) -> Floats:
     return np.asarray(units)
 
 
-def inner_product_gap(k: int, theta: float) -> float:
+def inner_gap(k: int, theta: float) -> float:
     """Let inner products move by as much as projectionlemma allows: then the cross term cannot be dropped."""
-    return projection_error(k, theta)
+    return projected_error(k, theta)

@@ -19,9 +19,16 @@ from functools import cache
 from scipy.optimize import brentq, minimize_scalar
 
 from .bounds import COLLAPSE_CONSTANT, VARIANCE_PROXY, mirror_samples
-from .constants import Problem, RunParameters, check_accuracy, gamma_closed, parameters, xi0_over_delta
-from .exact_parameters import exact_log_coefficient
-from .log_space import Bound, log_add
+from .constants import (
+    Problem,
+    RunParameters,
+    check_accuracy,
+    gamma_closed,
+    log_mean_derivative,
+    parameters,
+    xi0_over_delta,
+)
+from .inequality import Bound, log_add
 
 # Where the counts are cut. 2 gamma rho m0 spurious ones: 1.8 by B_*, 0.2 by estimates that are off. gamma m0/2 left in
 # a cluster: its region holds 0.6, and 0.1 are lost to estimates that are off. A single one is off with gamma rho/100.
@@ -77,13 +84,13 @@ def tight_parameters(
     least = math.log(problem.u0 * math.cos(split.theta) * split.far / problem.k) - math.log1p(split.far + split.error)
 
     def excess(Delta: float) -> float:
-        near, far = (exact_log_coefficient(z, problem.beta) for z in (Delta / 2, Delta))
+        near, far = (log_mean_derivative(z, problem.beta) for z in (Delta / 2, Delta))
         return near - far + least
 
     # (1 + 2 delta) and delta in the paper's own Delta are no better than these parts when delta = far / 2.
     most = parameters(problem, min(0.5, split.far / 2), rho, length=math.cos(split.theta)).Delta
     Delta = float(brentq(excess, 0.0, most, xtol=1e-12))
-    log_w0 = math.log(problem.k / split.far) + exact_log_coefficient(Delta, problem.beta)
+    log_w0 = math.log(problem.k / split.far) + log_mean_derivative(Delta, problem.beta)
     xi0 = xi0_over_delta(problem.k, kappa, rho) * Delta
     return RunParameters(Delta, log_w0, xi0, gamma_closed(problem.k, kappa, rho), "tight")
 
@@ -97,12 +104,12 @@ def log_failure(k: int, gamma: float, rho: float, m0: float) -> float:
     """
     mean, off = gamma * m0, gamma * rho * OFF_SHARE * m0
     return log_add(
-        _log_chernoff(_SHARED * rho * mean, rho * mean), _log_chernoff(_SPURIOUS_OFF * rho * mean, off),
-        math.log(k) + _log_chernoff(_REGION * mean, mean), math.log(k) + _log_chernoff(_LOST * mean, off),
+        _log_tail(_SHARED * rho * mean, rho * mean), _log_tail(_SPURIOUS_OFF * rho * mean, off),
+        math.log(k) + _log_tail(_REGION * mean, mean), math.log(k) + _log_tail(_LOST * mean, off),
     )  # fmt: skip
 
 
-def _log_chernoff(count: float, mean: float) -> float:
+def _log_tail(count: float, mean: float) -> float:
     """Log of the chance that a binomial of this mean is as far from it as `count`, on that side."""
     return -(count * math.log(count / mean) - count + mean)
 

@@ -1,10 +1,61 @@
-"""A comparison: what a statement claims, what was measured, and the room between them."""
+"""One side of an inequality (a bound, with the statement that it comes from), and both held against each other.
+
+Both are carried as logarithms, because the theorems' numbers leave the range of double precision.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Bound:
+    """One side of an inequality.
+
+    Attributes
+    ----------
+    log_value : float
+        Natural logarithm of the bound.
+    label : str
+        LaTeX label of the statement it comes from; "ours" where the paper has none.
+    constants : mapping
+        Values given to the absolute constants that the paper leaves unnamed.
+    assumptions : tuple of str
+        What must hold beside the model.
+    """
+
+    log_value: float
+    label: str
+    constants: Mapping[str, float] = field(default_factory=dict)
+    assumptions: tuple[str, ...] = ()
+
+    @property
+    def value(self) -> float:
+        """The bound itself; inf where it overflows."""
+        return math.exp(self.log_value) if self.log_value < 709 else math.inf
+
+    @property
+    def log10(self) -> float:
+        """Decimal logarithm of the bound."""
+        return self.log_value / math.log(10)
+
+
+def log_add(*logs: float) -> float:
+    """Log of a sum of exponentials."""
+    top = max(logs)
+    if math.isinf(top):
+        return top
+    return top + math.log(math.fsum(math.exp(x - top) for x in logs))
+
+
+def chance_of(
+    log_value: float, label: str, constants: Mapping[str, float] | None = None, assumptions: tuple[str, ...] = ()
+) -> Bound:
+    """Return a bound on a probability; one above 1 says nothing and becomes 1."""
+    return Bound(min(0.0, log_value), label, constants or {}, assumptions)
+
 
 Pair = tuple[float, float]  # logarithms: claimed, measured
 
@@ -71,18 +122,18 @@ class Verified:
         return all(part.holds for part in self.parts)
 
     @property
-    def tightest(self) -> Comparison:
+    def worst(self) -> Comparison:
         """The part with the least room; a failing one, if there is any."""
         return min(self.parts, key=lambda part: (part.holds, part.relation == "==", part.log_slack))
 
 
-def log_frequency_ceiling(hits: int, n: int) -> float:
+def log_share_limit(hits: int, n: int) -> float:
     """Log of a frequency with four standard errors added (and one hit, for frequencies near zero)."""
     p = hits / n
     return math.log(p + 4 * math.sqrt((p * (1 - p) + 1 / n) / n) + 1 / n)
 
 
-def _tightest(label: str, claim: str, relation: str, pairs: Iterable[Pair], how: str, tolerance: float) -> Comparison:
+def _compared(label: str, claim: str, relation: str, pairs: Iterable[Pair], how: str, tolerance: float) -> Comparison:
     def room(pair: Pair) -> float:
         claimed, measured = pair
         if claimed == measured:  # also for two zeros, whose logarithms are both -inf
@@ -100,14 +151,14 @@ def _tightest(label: str, claim: str, relation: str, pairs: Iterable[Pair], how:
 
 def at_most(label: str, claim: str, pairs: Iterable[Pair], how: str, tolerance: float = 1e-9) -> Comparison:
     """Check that every measured value is at most the claimed one, up to rounding."""
-    return _tightest(label, claim, "<=", pairs, how, tolerance)
+    return _compared(label, claim, "<=", pairs, how, tolerance)
 
 
 def at_least(label: str, claim: str, pairs: Iterable[Pair], how: str, tolerance: float = 1e-9) -> Comparison:
     """Check that every measured value is at least the claimed one, up to rounding."""
-    return _tightest(label, claim, ">=", pairs, how, tolerance)
+    return _compared(label, claim, ">=", pairs, how, tolerance)
 
 
 def equal(label: str, claim: str, pairs: Iterable[Pair], how: str, tolerance: float = 1e-9) -> Comparison:
     """Check that claimed and measured agree to a relative `tolerance`."""
-    return _tightest(label, claim, "==", pairs, how, tolerance)
+    return _compared(label, claim, "==", pairs, how, tolerance)
