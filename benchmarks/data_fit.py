@@ -28,8 +28,8 @@ from sklearn.neural_network import MLPRegressor
 
 import gradsift as gs
 from gradsift.fit import Family, Parameters, from_model
+from gradsift.fit.covariance import cramer_rao
 from gradsift.fit.moves import glorot_starts
-from gradsift.inference import cramer_rao
 from gradsift.sources import ArraySource
 from gradsift.table import search
 from gradsift.table.problem import TableProblem, prepare

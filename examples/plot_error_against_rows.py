@@ -14,7 +14,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import gradsift as gs
-from gradsift.inference import cramer_rao
+from gradsift.fit.covariance import cramer_rao
 
 truth = gs.simulate.random_combination(
     n_features=6, n_units=2, slope=3.0, min_singular_value=0.8, signed=False, rng=7

@@ -34,7 +34,8 @@ _HOMES = {
     "recover": "recovery",
 }
 _MODULES = {
-    **{name: name for name in ("errors", "inference", "oracle", "paper", "simulate", "sources")},
+    **{name: name for name in ("errors", "oracle", "paper", "simulate", "sources")},
+    "inference": "fit.covariance",
     "plots": "show.plots",
     "theory": "paper.theory",
 }
@@ -42,8 +43,9 @@ _MODULES = {
 __all__ = ["__version__", *sorted(_HOMES), *_MODULES]
 
 if TYPE_CHECKING:
-    from . import errors, inference, oracle, paper, simulate, sources
+    from . import errors, oracle, paper, simulate, sources
     from .estimators import SigmoidCombinationRegressor, SigmoidMixtureClassifier
+    from .fit import covariance as inference
     from .forecasting import forecast
     from .geometry import match_units
     from .model import SigmoidCombination

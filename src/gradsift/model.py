@@ -12,9 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from .activations import Activation, get_activation
 from .arguments import Floats, as_generator, at_least, finite_matrix, finite_vector, whole
 from .files import read_model, write_model
-from .geometry import normalize_rows, row_lengths
+from .geometry import mirror_slope, normalize_rows, row_lengths, turns_to_cancel
 from .implements import implements
-from .mirror import mirror_slope, turns_to_cancel
 
 _MODEL_VERSION = 2  # 2: with a linear term; without one, files stay at 1
 _ARRAYS = ("units", "weights", "slopes", "offsets")
@@ -217,7 +216,7 @@ class SigmoidCombination:
         """Return the same function without a linear term; None if it needs one.
 
         Units of ReLU, leaky ReLU, softplus, SiLU and GELU can be turned, which adds to the linear term or takes from
-        it (see :meth:`canonical`); the turns that leave nothing are found by :func:`gradsift.mirror.turns_to_cancel`.
+        it (see :meth:`canonical`); the turns that leave nothing are found by :func:`gradsift.geometry.turns_to_cancel`.
         What rounding leaves, up to a share `fits` of a unit's part, is set to zero.
         """
         slope = mirror_slope(self._activation)

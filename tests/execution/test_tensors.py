@@ -11,7 +11,7 @@ from gradsift.paper.method.kernel_summary import KernelSummary
 from gradsift.paper.method.subspace import SpectralMirror
 from gradsift.paper.method.weights import fit_weights
 from gradsift.sources import ArraySource, MomentSummary
-from gradsift.sources.labels import LabelSummary
+from gradsift.sources.source import LabelSummary
 
 torch = pytest.importorskip("torch")
 from gradsift.sources.torch_tensors import TensorSource  # noqa: E402
@@ -61,7 +61,7 @@ def test_normal_equations_agree(labels, activation):
     family = Family.of(activation, labels=labels, offsets=True, intercept=not labels)
     theta = Parameters(RNG.standard_normal((3, D)), np.array([0.3, 0.2, 0.2]), np.array([0.1, 0.0, -0.4]), 0.0)
     y = np.where(Y > 0, 1.0, -1.0) if labels else Y
-    summary = NormalEquations(family, theta, scatter=True, single=False)
+    summary = NormalEquations(family, theta, single=False)
     ours = ArraySource(X, y, WEIGHT).reduce(summary)
     theirs = TensorSource(*(torch.tensor(a, device=DEVICE) for a in (X, y, WEIGHT))).reduce(summary)
     for a, b in zip(ours, theirs):

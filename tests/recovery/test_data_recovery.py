@@ -12,6 +12,10 @@ import pytest
 
 import gradsift as gs
 from gradsift.errors import UncertifiedWarning
+from gradsift.sources import ArraySource
+from gradsift.table import search
+
+from .mixture_em import expectation_maximization
 
 TRUTH = gs.SigmoidCombination([[1, 0, 0, 0], [0, 1, 0, 0]], [1.0, 0.7], 3.0)
 
@@ -238,3 +242,13 @@ def test_responsibilities_ask_for_known_classes(labels):
         fit.responsibilities(X[:3], ["yes", "no", "perhaps"])
     with pytest.raises(ValueError, match="y must have length 3"):
         fit.responsibilities(X[:3], y[:2])
+
+
+def test_suggested_starts_are_used():
+    truth = gs.simulate.random_combination(4, 2, slope=3.0, mixture=True, rng=4)
+    source = ArraySource(*truth.sample(4000, noise="labels", rng=1004))
+    em = expectation_maximization(source, 2, rng=0)
+    assert (np.diff(em.trace) > -1e-9).all()
+    fit = search(source, 2, labels=True, starts=[em.model], rng=0)
+    assert fit.log_likelihood > em.log_likelihood - 0.5  # the prior may cost a little
+    assert gs.match_units(em.model.units, truth.units).max_error < 0.3

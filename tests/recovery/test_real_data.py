@@ -13,7 +13,8 @@ from sklearn.model_selection import train_test_split
 
 import gradsift as gs
 from gradsift.sources import ArraySource
-from gradsift.table import expectation_maximization
+
+from .mixture_em import expectation_maximization
 
 pytestmark = pytest.mark.filterwarnings("ignore::gradsift.errors.UncertifiedWarning")
 

@@ -11,10 +11,12 @@ from sklearn.preprocessing import StandardScaler
 
 import gradsift as gs
 from gradsift.certificate import row_rules as rows
-from gradsift.inference import bootstrap
+from gradsift.fit.covariance import bootstrap
 from gradsift.sources import ArraySource
-from gradsift.table import coefficients, expectation_maximization, search
+from gradsift.table import coefficients, search
 from gradsift.table import cross_validation as validate
+
+from .mixture_em import expectation_maximization
 
 pytestmark = pytest.mark.filterwarnings("ignore::gradsift.errors.UncertifiedWarning")
 

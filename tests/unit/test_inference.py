@@ -7,7 +7,7 @@ import pytest
 
 import gradsift as gs
 from gradsift.fit import Family
-from gradsift.inference import bootstrap, confidence_cones, cramer_rao, fisher_information
+from gradsift.fit.covariance import bootstrap, confidence_cones, cramer_rao, fisher_information
 from gradsift.sources import ArraySource
 from gradsift.table import search
 

@@ -7,7 +7,7 @@ import pytest
 
 import gradsift as gs
 from gradsift.activations import ACTIVATIONS, get_activation
-from gradsift.mirror import mirror_slope, turns_to_cancel
+from gradsift.geometry import mirror_slope, turns_to_cancel
 
 EVEN = ("relu", "leaky_relu", "softplus", "silu", "gelu", "gelu_tanh")
 

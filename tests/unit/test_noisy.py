@@ -6,7 +6,8 @@ import pytest
 import gradsift as gs
 from gradsift.activations import get_activation
 from gradsift.fit import Parameters, fit_jointly, mirrors_of, predict, reflect, value_jacobian
-from gradsift.fit.confidence_cones import calibrate, cones
+from gradsift.fit.covariance import cones
+from gradsift.fit.joint import calibrate
 from gradsift.fit.students import study
 from gradsift.likelihood import Noise
 from gradsift.reading.noise.leverage import argument_errors, informative_points, lever_points, surprise

@@ -11,15 +11,14 @@ import gradsift as gs
 from gradsift.fit import Chart, Family, NormalEquations, Parameters, Prior, from_model
 from gradsift.fit.moves import glorot_starts, prune
 from gradsift.sources import ArraySource, Rows
-from gradsift.table import expectation_maximization, search, summary
+from gradsift.table import search, summary
 from gradsift.table.doubts import _overlap, pair_p_value
 from gradsift.table.frame import FramedGradient, frame_of
-from gradsift.table.further_unit import better_unit
 from gradsift.table.lbfgs import _PAIRS, _Memory, minimize_batch, start_batch
+from gradsift.table.nested_models import better_unit, offsets_p_value, wider_positions
 from gradsift.table.optimum import escape, level, spiky
 from gradsift.table.problem import prepare
 from gradsift.table.race import BatchLoss, Optima, race
-from gradsift.table.simpler_models import offsets_p_value, wider_positions
 
 FAMILIES = [
     Family.of("tanh"),
@@ -347,15 +346,6 @@ def test_row_order_repetition_and_weights_agree_to_the_last_bit():
     order = rng.permutation(int(counts.sum()))
     repeated = search(ArraySource(np.repeat(source.X, counts, 0)[order], np.repeat(source.y, counts)[order]), 2, rng=1)
     assert weighted.model == repeated.model
-
-
-def test_suggested_starts_are_used():
-    truth, source = _table(4000, labels=True, d=4, k=2, seed=4)
-    em = expectation_maximization(source, 2, rng=0)
-    assert (np.diff(em.trace) > -1e-9).all()
-    fit = search(source, 2, labels=True, starts=[em.model], rng=0)
-    assert fit.log_likelihood > em.log_likelihood - 0.5  # the prior may cost a little
-    assert gs.match_units(em.model.units, truth.units).max_error < 0.3
 
 
 def test_progress_is_reported():

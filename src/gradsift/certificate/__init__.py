@@ -9,7 +9,7 @@ function where the verdict is made. Summary, report and command line then show i
 from __future__ import annotations
 
 from .check import Check, Judged, Verdict, failed_first, lines, n_of
-from .evidence import Evidence, Fresh, certify
+from .exact_rules import Evidence, Fresh, certify
 from .limits import (
     BOUND,
     COARSE,

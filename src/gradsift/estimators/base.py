@@ -1,8 +1,9 @@
-"""What both estimators share: the fit, the fitted attributes, statistics, and activations as features."""
+"""What both estimators share: the fit, its callbacks and attributes, statistics, and rows that stay where they are."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -11,14 +12,67 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..activations import get_activation
 from ..arguments import Floats
-from ..progress import reporting
+from ..progress import report, reporting
 from ..recovery import Recovery, recovery_of_fit, warn_unless_certified, within_double_precision
-from ..runtime import announce
+from ..runtime import announce, load_extra
 from ..sources import ArraySource, Source, as_source
-from ..sources.arrays import SparseSource, in_dense_blocks, is_sparse
-from ..sources.remote import column_names
+from ..sources.arrays import SparseSource, in_dense_blocks, is_sparse, package_of
 from ..table import Coefficients, Fit, coefficients, search
-from .callbacks import N_FRAMES, CallbackSupportMixin, FitTasks
+
+try:
+    from sklearn.callback import CallbackSupportMixin
+    from sklearn.callback import with_callbacks as _torn_down
+except ImportError:  # scikit-learn before 1.9
+    _torn_down = None
+
+    class CallbackSupportMixin:  # type: ignore[no-redef]
+        """Stands in for scikit-learn's, and supports nothing."""
+
+
+N_FRAMES = 0 if _torn_down is None else 1  # that the decorator puts between a caller and `fit`
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+def with_callbacks(method: Method) -> Method:
+    """Return `fit` such that callbacks are torn down whatever happens in it."""
+    return method if _torn_down is None else _torn_down(method)
+
+
+class FitTasks:
+    """The tasks of one fit as callbacks see them: the fit itself and, within it, every step of the search.
+
+    Steps carry a name and no fitted estimator, so a callback that scores one hears of the whole fit only. A callback
+    that asks to stop is not obeyed: a search left halfway has nothing to vouch for.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Whose ``fit`` runs under ``with_callbacks``.
+    X, y, sample_weight
+        As `fit` received them.
+    """
+
+    def __init__(self, estimator: Any, X: Any, y: Any, sample_weight: Any) -> None:
+        self.estimator = estimator
+        metadata = None if sample_weight is None else {"sample_weight": sample_weight}
+        self.given = {"estimator": estimator, "X": X, "y": y, "metadata": metadata}
+        begin = getattr(estimator, "_init_callback_context", None)  # documented for authors of estimators
+        self.whole = None if begin is None else begin(max_subtasks=None)
+        if self.whole is not None:
+            self.whole.call_on_fit_task_begin(**self.given)
+
+    def step(self, stage: str, done: float, total: float | None = None) -> None:
+        """Pass a progress report on, to whoever listens and to the callbacks."""
+        report(stage, done, total)
+        if self.whole is not None:
+            task = self.whole.subcontext(task_name=stage)
+            task.call_on_fit_task_begin(estimator=self.estimator)
+            task.call_on_fit_task_end(estimator=self.estimator)
+
+    def end(self) -> None:
+        """Say that the estimator is fitted."""
+        if self.whole is not None:
+            self.whole.call_on_fit_task_end(**self.given, reconstruction_attributes={})
 
 
 class SigmoidEstimator(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -107,3 +161,41 @@ class SigmoidEstimator(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Tr
     @property
     def _n_features_out(self) -> int:
         return int(self.n_units_)
+
+
+def is_remote(values: Any) -> bool:
+    """Whether turning `values` into an array would move rows to this process or fail."""
+    if package_of(values) == "torch":
+        return bool(values.device.type != "cpu")
+    return package_of(values) in ("dask", "dask_expr")
+
+
+def column_names(X: Any) -> Any:
+    """Return the names of a Dask frame's columns as an object array, or None where there are none."""
+    names = list(getattr(X, "columns", ()))
+    return np.array(names, dtype=object) if names and all(isinstance(name, str) for name in names) else None
+
+
+def distinct(y: Any) -> Any:
+    """Return the different values of y, sorted, as an array."""
+    if package_of(y) == "torch":
+        return np.unique(y.unique().cpu().numpy())
+    arrays = load_extra("dask.array", "dask")
+    values = y.unique() if hasattr(y, "to_dask_array") else arrays.unique(y)
+    return np.unique(np.asarray(values.compute()))
+
+
+def signs(y: Any, positive: Any) -> Any:
+    """Return +1 where y equals `positive` and -1 elsewhere, where y is."""
+    if package_of(y) == "torch":
+        return 2.0 * (y == positive).double() - 1.0
+    equal = y.eq(positive) if hasattr(y, "to_dask_array") else y == positive
+    return 2.0 * equal.astype(np.float64) - 1.0
+
+
+def predict_rows(function: Callable[[Floats], Any], X: Any, dtype: Any = np.float64) -> Any:
+    """Apply a function of (n, d) arrays to all rows: lazily for a Dask collection, at once for tensors."""
+    if package_of(X) == "torch":
+        return function(X.double().cpu().numpy())
+    array = X.to_dask_array() if hasattr(X, "to_dask_array") else X.rechunk({1: -1})
+    return array.map_blocks(function, drop_axis=1, dtype=dtype, meta=np.empty(0, dtype))

@@ -12,9 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..arguments import Floats
 from ..likelihood import CERTAINTY
-from ..sources.remote import distinct, is_remote, predict_rows, signs
-from .base import SigmoidEstimator
-from .callbacks import FitTasks, with_callbacks
+from .base import FitTasks, SigmoidEstimator, distinct, is_remote, predict_rows, signs, with_callbacks
 
 
 class SigmoidMixtureClassifier(ClassifierMixin, SigmoidEstimator):

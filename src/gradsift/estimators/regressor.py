@@ -13,10 +13,8 @@ from ..progress import reporting
 from ..recovery import recovery_of_fit, with_outputs, within_double_precision
 from ..sources import ArraySource
 from ..sources.arrays import is_sparse
-from ..sources.remote import is_remote, predict_rows
 from ..table import fit_several, prediction_interval
-from .base import SigmoidEstimator
-from .callbacks import FitTasks, with_callbacks
+from .base import FitTasks, SigmoidEstimator, is_remote, predict_rows, with_callbacks
 
 
 class SigmoidCombinationRegressor(RegressorMixin, SigmoidEstimator):

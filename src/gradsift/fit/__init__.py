@@ -6,9 +6,8 @@ from .constraints import NO_PRIOR, Chart, Prior, slope_prior
 from .covariance import Fitted, covariance_of, covariance_root, half_angles
 from .jacobian import layer_jacobian, predict, value_jacobian
 from .joint import fit_jointly, mirrors_of, moved_by, reflect
-from .normal_equations import Equations, NormalEquations
+from .normal_equations import Equations, NormalEquations, Refined, refine
 from .parameters import Family, Layout, Parameters, from_model
-from .refine import Refined, refine
 
 __all__ = [
     "NO_PRIOR",

@@ -1,7 +1,7 @@
 """THE damped Gauss-Newton loop: step, accept or reject, renew the curvature or reuse it, stop.
 
 What is minimised and in which coordinates are strategies, behind :class:`Landscape`: sums of normal equations over any
-source of rows (:mod:`gradsift.fit.refine`), or rows in memory with each unit in its own frame
+source of rows (:mod:`gradsift.fit.normal_equations`), or rows in memory with each unit in its own frame
 (:mod:`gradsift.fit.joint`). The loop itself knows neither rows nor units.
 """
 

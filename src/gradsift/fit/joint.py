@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import ndtri, stdtrit
 
 from ..activations import Activation
 from ..arguments import Floats
 from ..likelihood import Noise
 from .constraints import Prior, slope_prior
-from .covariance import Fitted
+from .covariance import LEVELS, Fitted, cones
 from .gauss_newton import Limits, Quadratic, minimise
 from .jacobian import predict, value_jacobian
 from .parameters import Parameters
@@ -135,3 +137,45 @@ def fit_jointly(
 def _in_mirrors(theta: Parameters, mirrors: Floats) -> Parameters:
     turned = theta.A - 2 * np.einsum("kd,kd->k", theta.A, mirrors)[:, None] * mirrors
     return theta._replace(A=turned)
+
+
+class Widening(NamedTuple):
+    """Factors by which cones must widen: `stop` those of 99%, `report` those of 95%, `surely` those of 99.9%."""
+
+    stop: float
+    report: float
+    surely: float
+
+
+def calibrate(
+    fitted: Fitted, X: Floats, noise: Noise, g: Activation, rng: np.random.Generator, n_draws: int = 16,
+    settle: Callable[[Fitted, Floats], Fitted] = lambda again, y: again,
+) -> Widening:  # fmt: skip
+    """Return the factors by which cones must widen to hold what they promise: a studentised parametric bootstrap.
+
+    New answers are drawn from the fitted network at the same points and fitted again, noise included; a factor is
+    the quantile of the largest error over its cone, from a Gaussian with the mean and spread of the draws, and for the
+    surest claim from Student's distribution, since so high a quantile of a few draws is itself uncertain. Few replies
+    per unknown make slopes too steep and noise too small, and this is what it mends. `settle` is what was done to the
+    fit after fitting, for a fit and its answers. `n_draws` joint fits.
+    """
+    truth = fitted.theta
+    r = predict(truth, X, g)
+    freedom = max(len(X) - len(fitted.information), 1)
+    ratios = np.empty((len(LEVELS), n_draws))
+    for draw in range(n_draws):
+        answers = noise.draw(r, rng)
+        again = settle(fit_jointly(truth, X, answers, noise, g), answers)
+        errors = _angles(again.theta.A, truth.A)
+        if not noise.labels:
+            errors = errors / (np.sqrt((again.residuals**2).sum() / freedom) / noise.sd)
+        ratios[:, draw] = [(errors / np.maximum(cones(again, level), 1e-300)).max() for level in LEVELS]
+    surely = np.sqrt(1 + 1 / n_draws) * stdtrit(n_draws - 1, LEVELS[2])
+    quantiles = np.append(ndtri(LEVELS[:2]), surely)
+    return Widening(*np.maximum(1.0, ratios.mean(axis=1) + quantiles * ratios.std(axis=1, ddof=1)).tolist())
+
+
+def _angles(A: Floats, B: Floats) -> Floats:
+    """Return the distances between the directions of matching rows."""
+    a, b = (M / np.linalg.norm(M, axis=1, keepdims=True) for M in (A, B))
+    return np.asarray(np.linalg.norm(a - b, axis=1))

@@ -1,7 +1,9 @@
-"""Normal equations of least squares and of labels, as a mergeable summary of rows in memory or on a device."""
+"""Normal equations as a mergeable summary of rows, in memory or on a device, and the polish of a table on them."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,6 +11,8 @@ import numpy as np
 from ..arguments import Floats
 from ..likelihood import CERTAINTY, LogOdds
 from ..sources import Rows, Summary
+from .constraints import Chart, Prior
+from .gauss_newton import Limits, Quadratic, bfgs_update, minimise
 from .jacobian import layer_jacobian, tensor_jacobian
 from .parameters import Family, Parameters
 
@@ -17,15 +21,13 @@ class Equations(NamedTuple):
     """What one pass over the rows tells about a point.
 
     For least squares `loss` is half the weighted residual sum of squares, for labels minus the log-likelihood.
-    `gradient` points uphill. `curvature` is the Gauss-Newton (Fisher) matrix and `scatter` the sum of squared scores;
-    each is None unless asked for.
+    `gradient` points uphill. `curvature` is the Gauss-Newton (Fisher) matrix, None unless asked for.
     """
 
     mass: float
     loss: float
     gradient: Floats  # (size,)
     curvature: Floats | None  # (size, size)
-    scatter: Floats | None  # (size, size)
 
 
 class NormalEquations(Summary[Equations, Equations]):
@@ -37,22 +39,20 @@ class NormalEquations(Summary[Equations, Equations]):
     ----------
     family : Family
     theta : Parameters
-    curvature, scatter : bool
+    curvature : bool
     single : bool
-        Sum the matrices from float32 Jacobian blocks (into float64); loss and gradient are always float64.
+        Sum the matrix from float32 Jacobian blocks (into float64); loss and gradient are always float64.
     """
 
-    def __init__(
-        self, family: Family, theta: Parameters, *, curvature: bool = True, scatter: bool = False, single: bool = True
-    ) -> None:
+    def __init__(self, family: Family, theta: Parameters, *, curvature: bool = True, single: bool = True) -> None:
         self.family, self.theta = family, theta
-        self.curvature, self.scatter = curvature, scatter
+        self.curvature = curvature
         self.matrix_type = np.float32 if single else np.float64
 
     def block_rows(self, n_features: int) -> int:
         size = self.family.size(len(self.theta.A), n_features)
         # About a megabyte: a Jacobian block (or, without one, the arguments of the units) that stays in cache.
-        width = size if self.curvature or self.scatter else 2 * len(self.theta.A) + n_features
+        width = size if self.curvature else 2 * len(self.theta.A) + n_features
         return int(np.clip(262_144 // width, 256, 8192))
 
     def chunk(self, rows: Rows) -> Equations:
@@ -68,12 +68,10 @@ class NormalEquations(Summary[Equations, Equations]):
             # that all units call certain (information 1e9) from drowning the rest in rounding.
             values -= r
         gradient = self._gradient(rows.X, values, active, -score)
-        curvature = scatter = None
+        curvature = None
         if self.curvature:
             curvature = self._matrix(rows.X, values, active, np.sqrt(weight * likelihood.precision(r)))
-        if self.scatter:
-            scatter = self._matrix(rows.X, values, active, score)
-        return Equations(float(weight.sum()), loss, gradient, curvature, scatter)
+        return Equations(float(weight.sum()), loss, gradient, curvature)
 
     def _units(self, X: Floats) -> tuple[Floats, Floats]:
         """Return the values of the units at the rows of X and u times their slopes, (k, rows) each: rows run fastest
@@ -125,16 +123,10 @@ class NormalEquations(Summary[Equations, Equations]):
         return layer_jacobian(layout, inputs, values, active, scale=scale, dtype=self.matrix_type)
 
     def merge(self, left: Equations, right: Equations) -> Equations:
-        def both(a: Floats | None, b: Floats | None) -> Floats | None:
-            return None if a is None or b is None else a + b
-
+        curvature = None if left.curvature is None or right.curvature is None else left.curvature + right.curvature
         return Equations(
-            left.mass + right.mass,
-            left.loss + right.loss,
-            left.gradient + right.gradient,
-            both(left.curvature, right.curvature),
-            both(left.scatter, right.scatter),
-        )
+            left.mass + right.mass, left.loss + right.loss, left.gradient + right.gradient, curvature
+        )  # fmt: skip
 
     def finalize(self, state: Equations) -> Equations:
         return state
@@ -148,9 +140,9 @@ def equations_on_device(summary: NormalEquations, rows: Any) -> Equations:
     pieces = zip(*(_pieces(part, len(rows.y)) for part in rows))
     parts = [_equations(summary, *piece) for piece in pieces]
     totals: list[Any] = [None if column[0] is None else sum(column) for column in zip(*parts)]
-    mass, loss, gradient, *matrices = totals
-    curvature, scatter = (None if m is None else m.cpu().numpy() for m in matrices)
-    return Equations(float(mass), float(loss), gradient.cpu().numpy(), curvature, scatter)
+    mass, loss, gradient, curvature = totals
+    matrix = None if curvature is None else curvature.cpu().numpy()
+    return Equations(float(mass), float(loss), gradient.cpu().numpy(), matrix)
 
 
 def _pieces(part: Any, n_rows: int) -> list[Any]:
@@ -184,8 +176,142 @@ def _equations(summary: NormalEquations, X: Any, y: Any, weight: Any) -> tuple[A
     else:
         information, score, loss = weight, weight * residual, 0.5 * (weight @ (residual * residual))
     J = tensor_jacobian(family.layout(*theta.A.shape), x, values, active)
-    matrices = [
-        (J * scale[:, None]).T @ (J * scale[:, None]) if wanted else None
-        for wanted, scale in ((summary.curvature, information.sqrt()), (summary.scatter, score))
-    ]
-    return weight.sum(), loss, -score @ J, *matrices
+    scaled = J * information.sqrt()[:, None]
+    return weight.sum(), loss, -score @ J, scaled.T @ scaled if summary.curvature else None
+
+
+Evaluate = Callable[[Parameters, bool], Equations]  # (point, with curvature?) -> equations
+Renew = Callable[[Parameters], Floats]  # point -> curvature
+
+
+@dataclass(frozen=True)
+class Refined:
+    """Where the iteration ended.
+
+    Attributes
+    ----------
+    theta : Parameters
+    objective : float
+        Nats: minus the (concentrated) log-likelihood of all rows, plus the prior.
+    loss : float
+        Half the residual sum of squares, or minus the log-likelihood of labels; without the prior.
+    mass : float
+        Total weight of the rows.
+    equations : Equations
+        At `theta`; its curvature may stem from the previous point.
+    n_iterations : int
+    converged : bool
+        The predicted decrease fell below the tolerance.
+    """
+
+    theta: Parameters
+    objective: float
+    loss: float
+    mass: float
+    equations: Equations
+    n_iterations: int
+    converged: bool
+
+    @property
+    def noise_variance(self) -> float:
+        """Mean square of the residuals (meaningful for least squares only)."""
+        return 2 * self.loss / self.mass
+
+
+class _SummedPoint(NamedTuple):
+    theta: Parameters
+    objective: float
+    equations: Equations
+    variance: float
+    gradient: Floats  # of the objective, in the flat parameters
+
+
+class _Curved(NamedTuple):
+    """The curvature as it was summed, the Gauss-Newton matrix of the objective, both in the flat parameters, and the
+    tangent matrix of the chart."""
+
+    curvature: Floats
+    matrix: Floats
+    tangent: Floats
+
+
+class _Sums:
+    """The objective as a sum over rows, with one pass for loss and gradient and another for the curvature."""
+
+    def __init__(
+        self, evaluate: Evaluate, family: Family, prior: Prior, metric: Floats | None, renew: Renew | None
+    ) -> None:
+        self.evaluate, self.family, self.prior, self.renew = evaluate, family, prior.within(family), renew
+        self.chart = Chart(family, metric)
+
+    def look(self, theta: Parameters, *, curvature: bool = False) -> _SummedPoint:
+        equations = self.evaluate(theta, curvature)
+        mass = equations.mass
+        if self.family.labels:
+            variance, loss = 1.0, equations.loss
+        else:
+            variance = 2 * equations.loss / mass + self.prior.least_variance
+            loss = 0.5 * mass * float(np.log(variance))
+        gradient = equations.gradient / variance + self.family.pack(self.prior.gradient(theta))
+        return _SummedPoint(theta, loss + self.prior.loss(theta), equations, variance, gradient)
+
+    def model(self, here: _SummedPoint, curvature: Floats | None = None) -> Quadratic:
+        stale = curvature is not None
+        if curvature is None:
+            curvature = here.equations.curvature
+        if curvature is None:
+            curvature = self.evaluate(here.theta, True).curvature if self.renew is None else self.renew(here.theta)
+        assert curvature is not None  # for the type checker: it was asked for
+        matrix = curvature / here.variance + self.prior.curvature(here.theta, self.family.layout(*here.theta.A.shape))
+        return self._at(here, curvature, matrix, stale)
+
+    def carried(self, model: Quadratic, here: _SummedPoint, there: _SummedPoint) -> Quadratic:
+        memory: _Curved = model.memory
+        step = self.family.pack(there.theta) - self.family.pack(here.theta)
+        matrix = bfgs_update(memory.matrix, step, there.gradient - here.gradient)
+        return self._at(there, memory.curvature, matrix, True)
+
+    def move(self, here: _SummedPoint, model: Quadratic, step: Floats) -> Parameters:
+        return self.chart.retract(here.theta, model.memory.tangent @ step)
+
+    def _at(self, here: _SummedPoint, curvature: Floats, matrix: Floats, stale: bool) -> Quadratic:
+        G = self.chart.tangent(here.theta)
+        memory = _Curved(curvature, matrix, G)
+        if G.shape[0] == G.shape[1]:  # unconstrained: G is the identity
+            return Quadratic(matrix, here.gradient, stale, memory)
+        return Quadratic(G.T @ matrix @ G, G.T @ here.gradient, stale, memory)
+
+
+def refine(
+    evaluate: Evaluate,
+    family: Family,
+    start: Parameters,
+    *,
+    prior: Prior,
+    metric: Floats | None = None,
+    curvature: Floats | None = None,
+    renew: Renew | None = None,
+    tolerance: float = 1e-4,
+    max_iterations: int = 30,
+) -> Refined:
+    """Minimise minus the log-posterior from `start`.
+
+    Parameters
+    ----------
+    evaluate : callable
+        Sums the normal equations over the rows, e.g. ``lambda t, c: source.reduce(NormalEquations(family, t,
+        curvature=c))``. Called once per iteration, with curvature only when the last step was not as predicted.
+    curvature : (size, size) array, optional
+        A stand-in for the Gauss-Newton matrix at `start` (say, that of a sample of the rows, scaled up): with it most
+        iterations cost a gradient only.
+    renew : callable, optional
+        Returns such a stand-in at a point, where steps are not as predicted; instead of a pass with curvature.
+    tolerance : float
+        Nats: stop when the predicted decrease is below it.
+    """
+    problem = _Sums(evaluate, family, prior, metric, renew)
+    first = problem.look(problem.chart.project(start), curvature=curvature is None)
+    end = minimise(problem, first, problem.model(first, curvature), Limits(tolerance, max_iterations))
+    here: _SummedPoint = end.here
+    equations = here.equations._replace(curvature=end.model.memory.curvature)
+    return Refined(here.theta, here.objective, equations.loss, equations.mass, equations, end.n_steps, end.converged)

@@ -10,8 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .arrays import ArraySource, SparseSource, from_frame, is_sparse, package_of
-from .moments import Moments, MomentSummary
-from .source import Source
+from .source import Moments, MomentSummary, Source
 from .summary import Rows, Summary
 
 __all__ = [

@@ -12,9 +12,8 @@ from .coefficients import (
     prediction_interval,
     summary,
 )
-from .em import MixtureEM, expectation_maximization
+from .finish import Fit
 from .fit_table import search
-from .fitted_table import Fit
 from .several_targets import Joint, fit_several
 
 __all__ = [
@@ -23,9 +22,7 @@ __all__ = [
     "Interval",
     "Joint",
     "LikelihoodRatio",
-    "MixtureEM",
     "coefficients",
-    "expectation_maximization",
     "facts",
     "fit_several",
     "likelihood_ratio",

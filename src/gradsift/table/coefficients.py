@@ -13,7 +13,7 @@ from ..arguments import Floats
 from ..certificate import lines
 from ..fit import NormalEquations, from_model
 from ..runtime import load_extra
-from .fitted_table import Fit
+from .finish import Fit
 
 
 @dataclass(frozen=True)

@@ -13,15 +13,14 @@ from ..fit import Family
 from ..model import SigmoidCombination
 from ..runtime import one_thread
 from ..sources import Source
-from ..sources.labels import LabelSummary
+from ..sources.source import LabelSummary
 from .cross_validation import CrossValidation, cross_validate
-from .finish import finish
-from .fitted_table import Fit
+from .finish import Fit, finish
+from .nested_models import offsets_needed
 from .number_of_units import Chosen, choose_units, price_of, score_of
 from .optimum import Effort, Progress, settle
 from .options import Choices
 from .problem import TableProblem, prepare
-from .simpler_models import offsets_needed
 
 
 @one_thread()  # its products are small

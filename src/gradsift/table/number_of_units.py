@@ -9,10 +9,10 @@ import numpy as np
 
 from ..certificate import TABLE
 from ..fit import Family
+from .nested_models import offsets_needed, schwarz
 from .optimum import Effort, Progress, Settled, settle
 from .problem import TableProblem
 from .sandwich import inflation_of
-from .simpler_models import offsets_needed, schwarz
 
 _PATIENCE = 4  # numbers of units in a row that the criterion may dislike before the search ends
 _BEYOND_BEST = 3  # times max_units: where the search ends though the criterion still falls

@@ -11,10 +11,9 @@ from ..certificate import TABLE
 from ..fit import Chart, Parameters, Prior, Refined, from_model
 from ..fit.moves import glorot_starts, prune, split, turned, with_units
 from ..model import SigmoidCombination
-from .further_unit import Better, better_unit
+from .nested_models import Better, better_unit, convex, copies, one_component
 from .problem import TableProblem
 from .race import ROUGH, Optima, descend, descend_on_many, race, same_optimum
-from .simpler_models import convex, copies, one_component
 
 _TRADES = 3
 _SAMPLE, _MOSTLY = 2000, 0.8  # rows that tell which units are mostly active, and from which share on they are (guess)

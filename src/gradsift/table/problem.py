@@ -12,9 +12,9 @@ from ..arguments import Floats
 from ..certificate import TABLE
 from ..fit import Family, NormalEquations, Parameters, Prior, Refined, refine
 from ..sources import ArraySource, Rows, Source
-from ..sources.moments import MomentSummary
-from .batch_loss import BatchLoss
+from ..sources.source import MomentSummary
 from .frame import Frame, frame_of
+from .lbfgs import BatchLoss
 from .options import Choices, final_prior, search_prior, weight_scale
 
 MAX_ROWS = 20_000  # a search looks at no more; the rest of the rows only polish what it found

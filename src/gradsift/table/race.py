@@ -12,8 +12,7 @@ from ..arguments import Floats
 from ..fit import Chart, Parameters, Refined
 from ..fit.moves import glorot_starts, prune
 from ..geometry import match_units
-from .batch_loss import BatchLoss
-from .lbfgs import Descent, minimize_batch, start_batch
+from .lbfgs import BatchLoss, Descent, minimize_batch, start_batch
 from .problem import TableProblem
 
 SPARE_UNITS = 5
@@ -186,41 +185,64 @@ def _nat(problem: TableProblem, losses: Floats) -> float:
 
 def polish_distinct(problem: TableProblem, contenders: list[Contender], known: Sequence[Known] = ()) -> Optima:
     """Polish the contenders, except those that sit, or soon arrive, where another polish began or ended."""
-    found = [one.optimum for one in known]
-    begun: list[list[Parameters]] = [[] for _ in known]  # where the polishes that ended in each optimum began
-    hits = [0 for _ in known]
+    optima = _Basins(problem, known)
+    for one in contenders:
+        optima.add(one)
+    order = np.argsort([refined.objective for refined in optima.found])
+    return Optima([optima.found[i] for i in order], optima.hits[order[0]])
 
-    def basin(theta: Parameters) -> int | None:
-        for i, one in enumerate(found):
+
+class _Basins:
+    """Optima, the starts from which polishes ended in each of them, and how many contenders these stand for."""
+
+    def __init__(self, problem: TableProblem, known: Sequence[Known]) -> None:
+        self.problem, self.known = problem, known
+        self.found = [one.optimum for one in known]
+        self.starts: list[list[Parameters]] = [[] for _ in known]
+        self.hits = [0 for _ in known]
+
+    def add(self, one: Contender) -> None:
+        """Count a contender where it belongs; polish it first where that is not known and may be worth it."""
+        number = self._beside_known(one)
+        if number is None:
+            number = self._around(one.theta)
+        if number is None and one.behind < (_WORSE_RIVAL if self.known else _CLEARLY_WORSE):
+            number = self._polished(one.theta)
+        if number is not None:
+            self.starts[number].append(one.theta)
+            self.hits[number] += one.hits
+
+    def _beside_known(self, one: Contender) -> int | None:
+        """Return the known optimum that is about as likely and as good as the same."""
+        alike = (i for i, known in enumerate(self.known) if -_AHEAD < one.behind - known.behind < _SOON)
+        return next((i for i in alike if _distance(one.theta, self.found[i].theta) < _TWINS), None)
+
+    def _around(self, theta: Parameters) -> int | None:
+        """Return the optimum near which, or near whose starts, a point lies."""
+        for i, (optimum, starts) in enumerate(zip(self.found, self.starts)):
             # An optimum that was known before has rivals close by, which differ in slopes.
-            places = begun[i] if i < len(known) else [one.theta, *begun[i]]
+            places = starts if i < len(self.known) else [optimum.theta, *starts]
             if any(_distance(theta, place) < _SAME_BASIN for place in places):
                 return i
         return None
 
-    for theta, behind, n_starts in contenders:
-        twins = (i for i, one in enumerate(known) if -_AHEAD < behind - one.behind < _SOON)
-        near = next((i for i in twins if _distance(theta, found[i].theta) < _TWINS), None)
-        near = basin(theta) if near is None else near
-        if near is None and behind < (_WORSE_RIVAL if known else _CLEARLY_WORSE):
-            refined = problem.polish(theta, tolerance=ROUGH, max_iterations=_GLANCE)
-            near = None if refined.converged else basin(refined.theta)
-            if near is None and not refined.converged:
-                refined = problem.polish(refined.theta, tolerance=ROUGH, curvature=refined.equations.curvature)
-            if near is None:
-                near = next((i for i, one in enumerate(found) if same_optimum(refined, one)), None)
-                if near is not None and refined.objective < found[near].objective:
-                    found[near] = refined
-            if near is None:
-                found.append(refined)
-                begun.append([theta])
-                hits.append(n_starts)
-                continue
-        if near is not None:
-            begun[near].append(theta)
-            hits[near] += n_starts
-    order = np.argsort([refined.objective for refined in found])
-    return Optima([found[i] for i in order], hits[order[0]])
+    def _polished(self, theta: Parameters) -> int:
+        """Return the optimum in which a polish ends, a new one if need be."""
+        # A few steps tell whether it is on its way to a known optimum; the rest of the polish is then spared.
+        refined = self.problem.polish(theta, tolerance=ROUGH, max_iterations=_GLANCE)
+        if not refined.converged:
+            number = self._around(refined.theta)
+            if number is not None:
+                return number
+            refined = self.problem.polish(refined.theta, tolerance=ROUGH, curvature=refined.equations.curvature)
+        for i, optimum in enumerate(self.found):
+            if same_optimum(refined, optimum):
+                self.found[i] = min(optimum, refined, key=lambda each: each.objective)
+                return i
+        self.found.append(refined)
+        self.starts.append([])
+        self.hits.append(0)
+        return len(self.found) - 1
 
 
 def same_optimum(left: Refined, right: Refined) -> bool:

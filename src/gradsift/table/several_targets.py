@@ -11,8 +11,8 @@ from ..activations import get_activation
 from ..arguments import Floats
 from ..model import SigmoidCombination
 from ..sources import ArraySource
+from .finish import Fit
 from .fit_table import search
-from .fitted_table import Fit
 from .problem import MAX_ROWS
 
 _LARGEST_JACOBIAN = 20_000_000  # of the joint Jacobian; beyond it the units stay as the mixture of targets has them

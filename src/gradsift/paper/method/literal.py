@@ -12,7 +12,7 @@ from scipy.special import erf
 from ...activations import get_activation
 from ...arguments import Floats, as_generator, at_least, whole
 from ...certificate import Verdict, n_of
-from ...certificate import paper_rules as published
+from ...certificate import method_rules as any_method
 from ...model import SigmoidCombination
 from ...oracle import Oracle
 from ...sources import ArraySource, Source, as_source
@@ -238,13 +238,13 @@ def judge_paper(run: PaperRun) -> Verdict:
     """Weigh the numbers of a run; it is never certified."""
     facts, model = run.diagnostics, run.model
     checks = [
-        published.certificate(),
-        published.support(facts["median_support"]),
-        published.scatter(facts["mean_cosine"]),
-        published.contradicted_weights(facts["n_contradicted"]),
-        published.slope_in_range(facts["slope_at_edge"], float(model.slopes[0])),
+        any_method.certificate(),
+        any_method.support(facts["median_support"]),
+        any_method.scatter(facts["mean_cosine"]),
+        any_method.contradicted_weights(facts["n_contradicted"]),
+        any_method.slope_in_range(facts["slope_at_edge"], float(model.slopes[0])),
     ]
     if "covariance_off" in facts:  # rows, not an oracle
-        checks.append(published.gaussian_rows(facts["covariance_off"], facts["largest_mean"]))
+        checks.append(any_method.gaussian_rows(facts["covariance_off"], facts["largest_mean"]))
     parts = f"{n_of(model.n_units, 'unit')} from {n_of(facts['n_candidates'], 'candidate')}"
     return Verdict(tuple(checks), f"the paper's method ({facts['access']} access) returns {parts}", claim="")

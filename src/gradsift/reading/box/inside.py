@@ -12,7 +12,7 @@ from ...arguments import as_generator
 from ...certificate import EXACT_IN_A_BOX
 from ...errors import BudgetSpent, NotIdentifiable
 from ...fit import Fitted, Layout, Parameters, fit_jointly, predict
-from ...fit.confidence_cones import cones
+from ...fit.covariance import cones
 from ...fit.students import Lesson, study
 from ...forecasting import Allotment
 from ...likelihood import Noise

@@ -13,7 +13,7 @@ from ...arguments import Floats, as_generator, at_least
 from ...certificate import LABELS, NOISY
 from ...errors import BudgetSpent
 from ...fit import Fitted, predict, value_jacobian
-from ...fit.confidence_cones import LEVELS
+from ...fit.covariance import LEVELS
 from ...forecasting import Allotment
 from ...likelihood import Noise
 from ...oracle import Oracle

@@ -12,7 +12,7 @@ from ...arguments import Floats, as_generator, at_least
 from ...certificate import LABELS, NOISY
 from ...errors import BudgetSpent, NotIdentifiable
 from ...fit import Fitted
-from ...fit.confidence_cones import LEVELS
+from ...fit.covariance import LEVELS
 from ...forecasting import Allotment
 from ...oracle import Oracle
 from ..ledger import Ledger

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from ...fit.confidence_cones import Widening
+from ...fit.joint import Widening
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from ...activations import Activation
 from ...arguments import Floats
 from ...fit import Fitted
-from ...fit.confidence_cones import Widening, calibrate, cones
+from ...fit.covariance import cones
+from ...fit.joint import Widening, calibrate
 from ...likelihood import Noise
 from .bias import Replies, debiased
 from .leverage import label_levers, lever_points, lever_sets, surprise

@@ -14,7 +14,8 @@ from ...activations import Activation
 from ...arguments import Floats
 from ...errors import NotIdentifiable
 from ...fit import Fitted
-from ...fit.confidence_cones import LEVELS, Widening, cones
+from ...fit.covariance import LEVELS, cones
+from ...fit.joint import Widening
 from ...likelihood import Noise
 from .beside_planes import PartnerTest
 from .bias import Replies, debiased

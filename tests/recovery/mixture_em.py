@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import Floats, as_generator, at_least
-from ..fit import Family, Parameters
-from ..likelihood import CERTAINTY
-from ..model import SigmoidCombination
-from ..sources import Rows, Source
-from .frame import Frame
-from .problem import prepare
+from gradsift.arguments import Floats, as_generator, at_least
+from gradsift.fit import Family, Parameters
+from gradsift.likelihood import CERTAINTY
+from gradsift.model import SigmoidCombination
+from gradsift.sources import Rows, Source
+from gradsift.table.frame import Frame
+from gradsift.table.problem import prepare
 
 
 @dataclass(frozen=True)
