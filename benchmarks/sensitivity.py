@@ -13,12 +13,13 @@ from __future__ import annotations
 
 import argparse
 import ast
+import sys
 import time
 import warnings
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from sensitivity_rows import ROWS, Result, Rows
 from tree_copies import Replaced, enter, in_fork, is_loaded_from, source_of, spread
@@ -89,10 +90,11 @@ def rows_of(file: str) -> Rows:
 
 
 class Outcome(NamedTuple):
-    """What became of all cases of a row, and the processor time that they took; no results: it took too long."""
+    """What became of all cases of a row, the processor time that they took, and the names that their code mentions."""
 
     results: tuple[Result, ...]
     seconds: float
+    names: frozenset[str] = frozenset()
 
     def sums(self) -> tuple[float, float]:
         """Return costs and objectives, added up."""
@@ -105,14 +107,28 @@ class Outcome(NamedTuple):
 
 def run_row(rows: Rows, name: str) -> Outcome:
     """Run the cases of a row."""
-    results, begun = [], time.process_time()
     warnings.simplefilter("ignore")
+    results, begun = [], time.process_time()
     for case in rows[name]:
         try:
             results.append(case())
         except Exception as error:  # whatever a number out of its range leads to
             results.append(Result(refusal=type(error).__name__))
     return Outcome(tuple(results), time.process_time() - begun)
+
+
+def run_watched(rows: Rows, name: str) -> Outcome:
+    """Run the cases of a row, and note which names the functions of gradsift that run mention."""
+    names: set[str] = set()
+
+    def watch(frame: Any, event: str, argument: Any) -> None:
+        if "gradsift" in frame.f_code.co_filename:
+            names.update(frame.f_code.co_names)
+
+    sys.settrace(watch)
+    outcome = run_row(rows, name)
+    sys.settrace(None)
+    return outcome._replace(names=frozenset(names))
 
 
 def differs(now: Outcome, before: Outcome) -> bool:
@@ -131,14 +147,14 @@ def load_from(tree: Path) -> None:
         raise SystemExit("gradsift was loaded from other sources")
 
 
-def noticing(rows: Rows, before: dict[str, Outcome], every: bool, tree: Path) -> list[str]:
+def noticing(rows: Rows, before: dict[str, Outcome], concerned: list[str], every: bool, tree: Path) -> list[str]:
     """Return which rows notice that the tree has changed; runs in a fork, and each row in a fork of that."""
     try:
         load_from(tree)
     except Exception as error:
         return [f"import: {type(error).__name__}"]
     found: list[str] = []
-    for name in before:
+    for name in concerned:
         if every or not found:
             now = in_fork(run_row, rows, name, seconds=PATIENCE * before[name].seconds + LEAST_SECONDS)
             if now.too_long or now.value is None:
@@ -153,11 +169,11 @@ def baseline(rows: Rows, tree: Path) -> dict[str, Outcome]:
     load_from(tree)
     before = {}
     for name in rows:
-        first, second = (in_fork(run_row, rows, name).value for _ in range(2))
+        first, second = (in_fork(run, rows, name).value for run in (run_row, run_watched))
         if first is None or differs(second, first):
             print(f"{name} does not repeat itself: left out", flush=True)
         else:
-            before[name] = first
+            before[name] = first._replace(names=second.names)
     return before
 
 
@@ -169,12 +185,15 @@ def examine(every: bool, number: Number, tree: Path) -> dict[str, list[str]]:
     rows = rows_of(number.file)
     if tree not in _BASELINES:
         _BASELINES[tree] = in_fork(baseline, rows, tree).value
+    before = _BASELINES[tree]
+    # What no row mentions may have been read while gradsift was loaded: then any row may notice.
+    concerned = [name for name in before if number.name.rpartition(".")[2] in before[name].names] or list(before)
     noticed = {}
     for change, factor in CHANGES.items():
         value = number.times(factor)
         if value != number.value:
             with Replaced(tree, number.file, number.text(value)):
-                noticed[change] = in_fork(noticing, rows, _BASELINES[tree], every, tree).value
+                noticed[change] = in_fork(noticing, rows, before, concerned, every, tree).value
     return noticed
 
 

@@ -334,6 +334,7 @@ BOUNDED: Rows = {
     "smooth inside bounds": (box(softplus(78, 4, 3), bounds=(-3, 3)),
                              box(net(80, 4, 2, activation="erf"), bounds=(-3, 3))),
     "trained inside bounds": (box(trained("tanh", 4), bounds=(-3, 3)),),
+    "far offsets inside bounds": (box(net(77, 4, 3, offsets=3.0), bounds=(-1, 4)),),
 }  # fmt: skip
 NOISE: Rows = {
     "noise": (box(net(80, 5, 2), noise(0.1), 0.2), box(net(81, 5, 3), noise(0.01), 0.05)),
@@ -376,7 +377,10 @@ SERVED = first(SIGMOIDS, REFUSED, KINKS, BOUNDED, LAYERS, NOISE)
 # Rows that concern a folder or file of src/gradsift; the longest beginning counts.
 ROWS: dict[str, Rows] = {
     "reading/plateaus": SIGMOIDS | REFUSED,
-    "reading/far_field": SIGMOIDS | REFUSED | {"two layers": LAYERS["two layers"]},
+    **{
+        f"reading/{file}": SIGMOIDS | REFUSED | {"two layers": LAYERS["two layers"]}
+        for file in ("arc_scan", "circle", "in_plane", "odd_network", "plane_frame", "probe", "rays", "scan_settings")
+    },
     "reading/kinks": KINKS | REFUSED,
     "reading/layers": LAYERS | REFUSED,
     "reading/box": BOUNDED,
