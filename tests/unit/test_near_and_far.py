@@ -9,12 +9,12 @@ import gradsift as gs
 from gradsift.activations import get_activation
 from gradsift.errors import NotIdentifiable
 from gradsift.fit import Parameters, fit_jointly, predict
+from gradsift.fit.moves import drop_or_merge, room_for_unit
 from gradsift.likelihood import Noise
 from gradsift.reading.box.derivatives import look_near
 from gradsift.reading.ledger import Ledger
 from gradsift.reading.noise.identify import by_averaging, by_levers, outlook
 from gradsift.reading.noise.input_scale import find_scale
-from gradsift.reading.noise.refit import leaves_room, simpler
 from gradsift.reading.noise.rough_steps import find_by_steps
 from gradsift.reading.odd_form import link_of
 from gradsift.reading.precision import choose_path
@@ -138,10 +138,10 @@ def test_units_beyond_doubt_are_not_fitted_away_and_leave_no_room_for_more():
     noise = Noise(1e-5 / np.sqrt(12))
     y = np.round(predict(truth, X, TANH), 5)
     fitted = fit_jointly(truth, X, y, noise, TANH)
-    assert simpler(fitted, X, y, noise, TANH) is None
-    assert not leaves_room(fitted)
+    assert drop_or_merge(fitted, X, y, noise, TANH) is None
+    assert not room_for_unit(fitted)
     keep = Parameters(truth.A[1:], truth.u[1:], truth.b[1:], truth.c)
-    assert leaves_room(fit_jointly(keep, X, y, noise, TANH))
+    assert room_for_unit(fit_jointly(keep, X, y, noise, TANH))
 
 
 def test_the_outlook_counts_levers_and_averages():

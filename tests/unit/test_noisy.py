@@ -8,11 +8,11 @@ from gradsift.activations import get_activation
 from gradsift.fit import Parameters, fit_jointly, mirrors_of, predict, reflect, value_jacobian
 from gradsift.fit.covariance import cones
 from gradsift.fit.joint import calibrate
+from gradsift.fit.moves import drop_or_merge, split_or_add
 from gradsift.fit.students import study
 from gradsift.likelihood import Noise
 from gradsift.reading.noise.leverage import argument_errors, informative_points, lever_points, surprise
 from gradsift.reading.noise.noise_tests import Variance, behaviour, relative_spread
-from gradsift.reading.noise.refit import richer, simpler
 from gradsift.reading.precision import choose_path, grid_of
 
 TANH = get_activation("tanh")
@@ -165,10 +165,10 @@ def test_a_duplicated_unit_is_merged_and_a_needed_one_kept():
     A = np.vstack([theta.A, theta.A[:1] * 1.05])
     split = Parameters(A, np.array([0.4, theta.u[1], 0.4]), np.append(theta.b, theta.b[0]), theta.c)
     fitted = fit_jointly(split, X, y, Noise(0.05), TANH)
-    smaller = simpler(fitted, X, y, Noise(0.05), TANH)
+    smaller = drop_or_merge(fitted, X, y, Noise(0.05), TANH)
     assert smaller is not None
     assert len(smaller.theta.u) == 2
-    assert simpler(smaller, X, y, Noise(0.05), TANH) is None
+    assert drop_or_merge(smaller, X, y, Noise(0.05), TANH) is None
 
 
 def test_lever_points_lie_in_the_plane_and_are_as_uncertain_as_asked():
@@ -270,12 +270,12 @@ def test_a_unit_that_stands_for_two_is_split_and_a_single_one_is_not():
     pair = Parameters(np.vstack([theta.A[0], theta.A[0] + 0.8 * tilt]), np.array([0.5, 0.5]), np.zeros(2), 0.0)
     X, y = noisy_rows(pair, 400, 0.05)
     merged = fit_jointly(theta, X, y, Noise(0.05), TANH)
-    found = richer(merged, X, y, Noise(0.05), TANH, np.random.default_rng(0))
+    found = split_or_add(merged, X, y, Noise(0.05), TANH, np.random.default_rng(0))
     assert found is not None
     assert gs.match_units(found.theta.A, pair.A).max_error < 0.2
     X, y = noisy_rows(theta, 400, 0.05)
     single = fit_jointly(theta, X, y, Noise(0.05), TANH)
-    assert richer(single, X, y, Noise(0.05), TANH, np.random.default_rng(0)) is None
+    assert split_or_add(single, X, y, Noise(0.05), TANH, np.random.default_rng(0)) is None
 
 
 def test_large_doubles_and_single_precision_are_no_decimal_grid():

@@ -1,15 +1,42 @@
-"""Moves between networks of different sizes: drop, merge, split, add, and starts with units to spare."""
+"""One unit fewer or more: drop, merge, split, add; is it worth its price? And starts with units to spare."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.special import gammaincinv
 
+from ..activations import Activation
 from ..arguments import Floats
 from ..geometry import normalize_rows
+from ..likelihood import Noise
 from ..sources import Rows
+from .covariance import Fitted
+from .joint import fit_jointly
 from .parameters import Family, Parameters
+
+
+@dataclass(frozen=True)
+class MoveTuning:
+    """One unit less or more."""
+
+    margin: float = 10.0  # of BIC, beside the price of a unit; guess
+    clear: float = 4.0  # Wald's statistic over the price, from which a unit is not tried; guess
+    heat: int = 6  # steps of the first fits, and how many of those go on; guess
+    finalists: int = 2  # guess
+    enough: float = 0.02  # nats that their steps must promise; guess
+    implausible: float = 1e-4  # probability with which noise leaves residuals as small; guess
+    apart: float = 0.3  # of a unit's length, by which its halves begin; guess
+    shift: float = 1.0  # half the gap between the offsets of parallel halves; black_box_pairs, "parallel tanh"
+    steeper: float = 1.4  # their slopes over that of the unit; the same row
+    shares: tuple[float, ...] = (0.35, 0.65)  # weights of the second over that of the unit; the same row
+    n_random: int = 3  # new units beside the halves, with this share of the largest weight; guess
+    share: float = 0.2  # guess
+
+
+MOVES = MoveTuning()
 
 
 def without(theta: Parameters, unit: int) -> Parameters:
@@ -121,3 +148,112 @@ def glorot_starts(
         b = 0.5 * rng.standard_normal(n_units) if family.offsets else np.zeros(n_units)
         starts.append(Parameters(A, np.full(n_units, 1 / n_units) if family.simplex else u, b, 0.0))
     return starts
+
+
+def unit_price(theta: Parameters, noise: Noise, n: int) -> float:
+    """Return by how much the deviance of n answers must fall for one more unit: BIC's price, and a margin."""
+    return theta.layout.per_unit * noise.price(n) + MOVES.margin
+
+
+def drop_or_merge(fitted: Fitted, X: Floats, y: Floats, noise: Noise, g: Activation) -> Fitted | None:
+    """Return a network with one unit less that BIC likes about as well, or None.
+
+    Units whose weight is far from zero by Wald's test are not tried. At most k + 1 joint fits; none where every unit
+    is known so well that it can neither vanish nor be another one.
+    """
+    layout = fitted.theta.layout
+    price = unit_price(fitted.theta, noise, len(y))
+    if layout.n_units < 2 or _all_needed(fitted, price):
+        return None
+    variances = np.diag(fitted.covariance)[layout.weights]
+    doubtful = np.flatnonzero(fitted.theta.u**2 < MOVES.clear * price * variances)
+    starts = [
+        *(without(fitted.theta, int(unit)) for unit in doubtful),
+        merged(fitted.theta, *nearest_pair(fitted.theta)),
+    ]
+    best = _best_of(starts, X, y, noise, g)
+    return best if best is not None and 2 * (best.loss - fitted.loss) < price else None
+
+
+def _best_of(starts: list[Parameters], X: Floats, y: Floats, noise: Noise, g: Activation) -> Fitted | None:
+    """Return the best fit from several starts: a few steps from each, more from the better ones."""
+    heats = [fit_jointly(start, X, y, noise, g, most=MOVES.heat) for start in starts]
+    best = sorted(heats, key=lambda one: one.loss)[: MOVES.finalists]
+    finals = [fit_jointly(one.theta, X, y, noise, g, enough=MOVES.enough) for one in best]
+    return min(finals, key=lambda one: one.loss, default=None)
+
+
+def _all_needed(fitted: Fitted, price: float) -> bool:
+    """Tell whether all weights are so many standard errors from zero, and all units so many from each other, that
+    the parabola of the likelihood need not be trusted to its end: a hundred times the price."""
+    theta, far = fitted.theta, 10 * np.sqrt(price)
+    k = len(theta.u)
+    sd = np.sqrt(np.diag(fitted.covariance))
+    angles = fitted.angles
+    units = normalize_rows(theta.A)
+    apart = np.sqrt(np.maximum(2 - 2 * np.abs(units @ units.T), 0)) + 2 * np.eye(k)
+    known = (np.abs(theta.u) > far * sd[theta.layout.weights]) & (angles * far < 1)
+    return bool(known.all() and (apart > far * (angles[:, None] + angles)).all())
+
+
+def split_or_add(
+    fitted: Fitted, X: Floats, y: Floats, noise: Noise, g: Activation, rng: np.random.Generator
+) -> Fitted | None:
+    """Return a network with one unit more that BIC likes better, or None: each unit split in two, and random ones.
+
+    A unit that stands for two nearly parallel ones leaves residuals that bend across it: it is split along the
+    direction across it that the residuals curve along most. One that stands for two parallel ones is split along
+    itself, into two steeper ones with other offsets. 3 k + 3 short joint fits, and two long ones.
+    """
+    theta = fitted.theta
+    d = theta.A.shape[1]
+    length = float(np.median(np.linalg.norm(theta.A, axis=1)))
+    weight = MOVES.share * float(np.abs(theta.u).max())
+    units = range(len(theta.u))
+    starts = [_bent_halves(fitted, unit, X, g) for unit in units] if d > 1 else []
+    starts += [_parallel_halves(theta, unit, share) for unit in units for share in MOVES.shares]
+    for _ in range(MOVES.n_random):
+        a = rng.standard_normal(d)
+        sign = float(rng.choice([-1.0, 1.0]))
+        starts.append(with_units(theta, np.asarray(length * a / np.linalg.norm(a)), sign * weight, 0.0))
+    if len(y) <= theta.layout.size + theta.layout.per_unit:
+        return None
+    if noise.labels:
+        starts.append(with_units(theta, length * _missing_direction(fitted, X), weight, 0.0))
+    best = _best_of(starts, X, y, noise, g)
+    worth = best is not None and 2 * (fitted.loss - best.loss) > unit_price(theta, noise, len(y))
+    return best if worth else None
+
+
+def room_for_unit(fitted: Fitted) -> bool:
+    """Tell whether one more unit could pay its price: with known noise some of the loss must remain."""
+    n, per_unit = len(fitted.residuals), fitted.theta.layout.per_unit
+    freedom = n - len(fitted.information) - per_unit
+    price = per_unit * float(np.log(n)) + MOVES.margin
+    return freedom > 0 and bool(2 * fitted.loss - price > 2 * gammaincinv(0.5 * freedom, MOVES.implausible))
+
+
+def _missing_direction(fitted: Fitted, X: Floats) -> Floats:
+    """Return the direction along which the residuals grow most; that of a missing unit, if inputs are random."""
+    v = fitted.residuals @ (X / np.maximum(np.linalg.norm(X, axis=1, keepdims=True), 1e-300))
+    return np.asarray(v / max(float(np.linalg.norm(v)), 1e-300))
+
+
+def _parallel_halves(theta: Parameters, unit: int, share: float) -> Parameters:
+    """Return the network with one unit made two parallel ones, of which the second has this share of the weight."""
+    A, u, b = theta.A.copy(), theta.u.copy(), theta.b.copy()
+    A[unit] *= MOVES.steeper
+    b[unit] = MOVES.steeper * b[unit] + 2 * share * MOVES.shift
+    u[unit] *= 1 - share
+    second = MOVES.steeper * float(theta.b[unit]) - 2 * (1 - share) * MOVES.shift
+    return with_units(theta._replace(A=A, u=u, b=b), A[unit], share * float(theta.u[unit]), second)
+
+
+def _bent_halves(fitted: Fitted, unit: int, X: Floats, g: Activation) -> Parameters:
+    theta = fitted.theta
+    a = theta.A[unit]
+    near = np.exp(-0.5 * (X @ a + theta.b[unit]) ** 2)  # rows on the unit's slope
+    bend = fitted.residuals * g.second_derivative(X @ a + theta.b[unit])
+    across = X - np.outer(X @ a, a) / (a @ a)
+    across /= np.maximum(np.linalg.norm(across, axis=1, keepdims=True), 1e-300)  # levers would outvote all others
+    return split(theta, unit, bending_direction(across, near * bend) * MOVES.apart * np.linalg.norm(a))

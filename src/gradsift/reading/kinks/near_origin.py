@@ -8,6 +8,7 @@ import numpy as np
 from scipy.linalg import qr, solve_triangular
 
 from ...arguments import Floats
+from ...fit.design import DesignState
 from ..ledger import Ledger
 from .answer_precision import EXACT_ANSWERS
 from .kink_network import KinkNet
@@ -177,29 +178,24 @@ def _design(found: Found, prior: Floats, rng: np.random.Generator, asked: Floats
     noise = np.hypot(near_noise(found, pool), _doubts(net, prior, pool))
     wanted = _wanted(net)
     scaled = derivatives * (prior / noise[:, None])  # unknowns in units of the prior, answers in units of their errors
-    # The covariance is kept as root @ root.T (Potter's update): standard errors shrink by many orders of magnitude.
-    root, seen = np.eye(len(prior)), scaled.copy()  # seen = scaled @ root
+    state = DesignState(np.eye(len(prior)), scaled.copy())
     chosen: list[int] = []
     least, per_unknown = _most(net)
     for number in range(len(asked) + least + per_unknown * len(prior)):
         pick = number
         if number >= len(asked):
-            errors = np.linalg.norm(root, axis=1)
+            errors = np.linalg.norm(state.root, axis=1)
             worst = int(np.argmax(errors * prior / wanted))
             if errors[worst] * prior[worst] <= wanted[worst]:
                 break
-            gains = (seen @ root[worst]) ** 2 / (1 + (seen**2).sum(axis=1))
+            gains = state.gains(state.root[worst])
             if net.grain.sd:  # not the same few points over and over: on which side of a kink they lie may be wrong
                 gains[np.bincount(chosen, minlength=len(gains)) >= GRAIN.repeats] = 0.0
             pick = int(np.argmax(gains))
             if gains[pick] < NEAR_ORIGIN.least_gain * errors[worst] ** 2:
                 break
         chosen.append(pick)
-        heard = seen[pick].copy()
-        total = 1 + float(heard @ heard)
-        share = heard / (total + np.sqrt(total))
-        root = root - np.outer(root @ heard, share)
-        seen = seen - np.outer(seen @ heard, share)
+        state = state.after(pick)
     return np.asarray(pool[chosen[len(asked) :]])
 
 

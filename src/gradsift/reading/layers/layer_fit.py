@@ -11,6 +11,7 @@ from scipy.linalg import LinAlgError, cholesky, qr, solve_triangular
 
 from ...activations import Activation
 from ...arguments import Floats
+from ...fit.design import independent_rows
 from ..ledger import EPS
 from .descent import descend
 from .layer_stack import Layers, Passed, jacobian, pass_through, to_vector, with_vector
@@ -283,8 +284,7 @@ def most_telling(fit: Whole, X: Floats, n: int, g: Activation, eps: float) -> Fl
         return X[:n]
     passed = pass_through(fit.layers, X, g)
     rows = (jacobian(passed) / roundings(passed, fit.layers, eps)[:, None]) @ fit.inverse
-    order = qr(rows.T, mode="r", pivoting=True, check_finite=False)[1]
-    return np.asarray(X[order[:n]])
+    return np.asarray(X[independent_rows(rows, n)])
 
 
 class _Merger(NamedTuple):

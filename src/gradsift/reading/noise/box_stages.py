@@ -12,8 +12,9 @@ from ...activations import Activation, get_activation
 from ...arguments import Floats, as_generator, at_least
 from ...certificate import LABELS, NOISY
 from ...errors import BudgetSpent
-from ...fit import Fitted, predict, value_jacobian
+from ...fit import Fitted, covariance_root, predict, value_jacobian
 from ...fit.covariance import LEVELS
+from ...fit.design import best_rows
 from ...forecasting import Allotment
 from ...likelihood import Noise
 from ...oracle import Oracle
@@ -46,26 +47,16 @@ def telling_points(
     """Return n rows of [-1, 1]^d that shrink the directions' errors most, by greedy exchange.
 
     Candidates are uniform in the box, and projected towards a random unit's plane, where its argument is small. Each
-    is worth the drop of the summed variance of all directions if it were asked, given those chosen before.
-    O(n^2 P) flops for P unknowns.
+    is worth the drop of the summed variance of all directions. O(n^2 P^2) flops for P unknowns.
     """
     pool = _candidates(fitted, TELLING.pool * n, share, rng)
     theta = fitted.theta
     layout, d = theta.layout, theta.A.shape[1]
     J = value_jacobian(theta, pool, g, fitted.mirrors) * np.sqrt(noise.precision(predict(theta, pool, g)))[:, None]
+    # In the frames of the units a direction is all coordinates but the first, over the length.
     across = layout.rows(np.arange(layout.size))[:, 1:d].ravel()
-    size = np.repeat(1 / np.linalg.norm(theta.A, axis=1), d - 1)
-    C = fitted.covariance.copy()
-    chosen = np.empty(n, dtype=np.intp)
-    for i in range(n):
-        CJ = C @ J.T  # (P, pool)
-        variance = 1 + np.einsum("pc,cp->c", CJ, J)
-        drop = ((size[:, None] * CJ[across]) ** 2).sum(axis=0) / variance
-        drop[chosen[:i]] = -1.0
-        best = int(np.argmax(drop))
-        chosen[i] = best
-        C -= np.outer(CJ[:, best], CJ[:, best]) / variance[best]
-    return np.asarray(pool[chosen])
+    sizes = np.repeat(1 / np.linalg.norm(theta.A, axis=1), d - 1)
+    return np.asarray(pool[best_rows(J, covariance_root(fitted.information), n, across, sizes)])
 
 
 def _candidates(fitted: Fitted, n: int, share: float, rng: np.random.Generator) -> Floats:

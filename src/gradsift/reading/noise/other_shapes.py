@@ -14,9 +14,9 @@ from ...arguments import Floats
 from ...certificate import NOISY
 from ...certificate.noise_rules import OddBend
 from ...fit import Fitted, fit_jointly, value_jacobian
+from ...fit.moves import drop_or_merge
 from ...likelihood import Noise
 from ..odd_form import with_algebraic_tails, with_plateaus
-from .refit import simpler
 from .session import Asker
 from .state import Belief
 
@@ -131,9 +131,9 @@ def _fitted_alike(fitted: Fitted, own: Activation, g: Activation, X: Floats, y: 
     other = min((fit_jointly(one, X, y, noise, g) for one in starts), key=lambda one: one.loss)
     saved = 0.5 * noise.price(len(y)) * start.layout.per_unit * (len(start.u) - 1)  # by all units but one
     if other.loss - fitted.loss < saved:
-        smaller = simpler(other, X, y, noise, g)
+        smaller = drop_or_merge(other, X, y, noise, g)
         while smaller is not None:
-            other, smaller = smaller, simpler(smaller, X, y, noise, g)
+            other, smaller = smaller, drop_or_merge(smaller, X, y, noise, g)
     return other
 
 

@@ -51,24 +51,6 @@ class LessonTuning:
 
 
 @dataclass(frozen=True)
-class ThinningTuning:
-    """One unit less or more."""
-
-    margin: float = 10.0  # of BIC, beside the price of a unit; guess
-    clear: float = 4.0  # Wald's statistic over the price, from which a unit is not tried; guess
-    heat: int = 6  # steps of the first fits, and how many of those go on; guess
-    finalists: int = 2  # guess
-    enough: float = 0.02  # nats that their steps must promise; guess
-    implausible: float = 1e-4  # probability with which noise leaves residuals as small; guess
-    apart: float = 0.3  # of a unit's length, by which its halves begin; guess
-    shift: float = 1.0  # half the gap between the offsets of parallel halves; black_box_pairs, "parallel tanh"
-    steeper: float = 1.4  # their slopes over that of the unit; the same row
-    shares: tuple[float, ...] = (0.35, 0.65)  # weights of the second over that of the unit; the same row
-    n_random: int = 3  # new units beside the halves, with this share of the largest weight; guess
-    share: float = 0.2  # guess
-
-
-@dataclass(frozen=True)
 class RefitTuning:
     """Rows that are asked again, set aside or taken in."""
 
@@ -257,7 +239,6 @@ SCALE = ScaleTuning()
 LINE = LineTuning()
 STEPS = StepTuning()
 LESSON = LessonTuning()
-THINNING = ThinningTuning()
 REFIT = RefitTuning()
 LEVERS = LeverTuning()
 LABEL_LEVERS = LabelLeverTuning()

@@ -11,10 +11,10 @@ from ...arguments import Floats
 from ...certificate.limits import UnitLimits
 from ...certificate.noise_rules import Cancelling
 from ...fit import Fitted, Parameters, fit_jointly, predict, value_jacobian
-from ...fit.moves import merged, with_units, without
+from ...fit.moves import MOVES, merged, unit_price, with_units, without
 from ...geometry import normalize_rows
 from ...likelihood import Noise
-from .settings import HALVES, SPLIT_POWER, THINNING
+from .settings import HALVES, SPLIT_POWER
 from .state import JointFit
 
 
@@ -106,8 +106,8 @@ def halved(
         again = _best(starts, at, suspicion, X, y, noise, g)
         one = min(one, again, key=lambda fit: fit.loss)
     two = _best(_starts(theta, unit, e, suspicion), unit, suspicion, X, y, noise, g)
-    price = theta.layout.per_unit * noise.price(len(y)) + THINNING.margin
-    return two if 2 * (one.loss - two.loss) > price and _plausible(two.theta, theta, unit) else one
+    worth = 2 * (one.loss - two.loss) > unit_price(theta, noise, len(y))
+    return two if worth and _plausible(two.theta, theta, unit) else one
 
 
 def _across(a: Floats, v: Floats) -> Floats:
@@ -153,7 +153,7 @@ def _best(
     heats: dict[float, Fitted] = {}
     for start in starts:
         drawn = _drawn_in(X, y, start.theta, unit, _length(start, unit), g)
-        fitted = fit_jointly(start.theta, *drawn, noise, g, most=THINNING.heat)
+        fitted = fit_jointly(start.theta, *drawn, noise, g, most=MOVES.heat)
         if start.angle not in heats or fitted.loss < heats[start.angle].loss:
             heats[start.angle] = fitted
     ends = []
@@ -162,9 +162,9 @@ def _best(
         while length < suspicion.length:
             length *= HALVES.farther
             fitted = fit_jointly(
-                fitted.theta, *_drawn_in(X, y, fitted.theta, unit, length, g), noise, g, most=THINNING.heat
+                fitted.theta, *_drawn_in(X, y, fitted.theta, unit, length, g), noise, g, most=MOVES.heat
             )
-        ends.append(fit_jointly(fitted.theta, X, y, noise, g, most=THINNING.heat))
+        ends.append(fit_jointly(fitted.theta, X, y, noise, g, most=MOVES.heat))
     best = min(ends, key=lambda end: end.loss)
     return fit_jointly(best.theta, X, y, noise, g)
 
@@ -202,16 +202,15 @@ def least_angle_shown(fitted: Fitted, X: Floats, noise: Noise, g: Activation, rn
     """Return the angle, in radians, from which on two units in the place of any one would be worth their price.
 
     A unit made two at an angle t changes the values by D(t). What the other parameters cannot make up for, the part of
-    D beside the Jacobian, raises the deviance by its squared length over the noise; `richer` finds the pair where that
-    is more than BIC's price. The largest over all units and some directions across each. O(n P) flops for each of about
-    150 k splits of n rows and P unknowns.
+    D beside the Jacobian, raises the deviance by its squared length over the noise; `split_or_add` finds the pair
+    where that is more than its price. The largest over all units and some directions across each. O(n P) flops for
+    each of about 150 k splits of n rows and P unknowns.
     """
     theta = fitted.theta
     weights = np.sqrt(noise.precision(theta.c + g.value(X @ theta.A.T + theta.b) @ theta.u))
     J = value_jacobian(theta, X, g) * weights[:, None]
     basis = np.linalg.qr(J / np.maximum(np.linalg.norm(J, axis=0), 1e-300))[0]  # (n, P)
-    price = theta.layout.per_unit * noise.price(len(X)) + THINNING.margin
-    needed = (np.sqrt(price) + SPLIT_POWER.surely) ** 2
+    needed = (np.sqrt(unit_price(theta, noise, len(X))) + SPLIT_POWER.surely) ** 2
     angles = np.geomspace(*SPLIT_POWER.angles, SPLIT_POWER.n_angles)
     widest = 0.0
     for a, b, u in zip(theta.A, theta.b, theta.u):
