@@ -11,9 +11,8 @@ from scipy.optimize import linprog
 from ...arguments import Floats
 from ..ledger import Ledger
 from .answer_precision import EXACT_ANSWERS, Grain
-from .cells import Base, Crossing, crossed_once, flats_of, margins
-from .path import Path
-from .segments import PathFailure
+from .cells import Cell, Crossing, distinct_crossings, flat_sizes, room_to_kinks
+from .segments import Path, PathFailure
 from .settings import CELL, FAR_FIT, GRAIN, ROOMIER
 from .shape import Shape
 
@@ -43,7 +42,7 @@ class CellGradients:
         """Error of each gradient as a vector, the direction aside left out: far kinks settle it; (cells,)."""
         return np.asarray(np.hypot(self.along, np.linalg.norm(self.across, axis=1)))
 
-    def replaced(self, cell: int, values: Floats, errors: Floats) -> CellGradients:
+    def with_cell(self, cell: int, values: Floats, errors: Floats) -> CellGradients:
         """Return the gradients with another one for a cell; values and errors are (d,)."""
         rows = np.arange(len(self.along)) == cell
         plane = float(np.linalg.norm(errors[:2]))
@@ -58,7 +57,7 @@ class CellGradients:
 def measure_gradients(
     ledger: Ledger,
     path: Path,
-    bases: list[Base],
+    bases: list[Cell],
     crossings: list[Crossing],
     shape: Shape,
     sigma: float,
@@ -77,16 +76,16 @@ def measure_gradients(
     behind : bool
         Foretell the function behind the path, too, which shows whether it crosses all units.
     """
-    return _Measuring(ledger, path, bases, crossings, shape, sigma).run(grain, behind)
+    return _CellSteps(ledger, path, bases, crossings, shape, sigma).run(grain, behind)
 
 
-class _Measuring:
+class _CellSteps:
     def __init__(
-        self, ledger: Ledger, path: Path, bases: list[Base], crossings: list[Crossing], shape: Shape, sigma: float
+        self, ledger: Ledger, path: Path, bases: list[Cell], crossings: list[Crossing], shape: Shape, sigma: float
     ) -> None:
         self.ledger, self.path, self.bases, self.crossings, self.sigma = ledger, path, bases, crossings, sigma
         n, d = len(bases), ledger.n_features
-        self.flats = flats_of(crossings, shape, sigma)
+        self.flats = flat_sizes(crossings, shape, sigma)
         self.along = np.array([base.slope for base in bases])
         self.aside = np.zeros(n)
         self.across = np.zeros((n, d - 2))
@@ -101,7 +100,7 @@ class _Measuring:
         first = min(CELL.first_step[0], CELL.first_step[1] / max(1, len(self.crossings))) * rooms
         if not self._measure_aside(first):
             return PathFailure("no step across the path stays within its cell")
-        if behind and not self._explains_other_half(grain):
+        if behind and not self._explained_behind(grain):
             return PathFailure("the function behind the path is not as foretold", behind=True)
         self._measure_first_again()
         d = self.across.shape[1]
@@ -117,16 +116,16 @@ class _Measuring:
 
     def _normals(self) -> Floats:
         """Return the jumps within the plane, (k, 2), in its coordinates."""
-        planar = self._planar()
+        planar = self._in_plane()
         return np.asarray(np.diff(planar, axis=0))
 
-    def _planar(self) -> Floats:
+    def _in_plane(self) -> Floats:
         ways = np.array([base.leg.way for base in self.bases])
         asides = np.array([base.leg.aside for base in self.bases])
         return np.asarray(self.along[:, None] * ways + self.aside[:, None] * asides)
 
-    def _margins(self) -> Floats:
-        return margins(self.places, self._normals(), self.crossings, self.flats)
+    def _room(self) -> Floats:
+        return room_to_kinks(self.places, self._normals(), self.crossings, self.flats)
 
     def _measure_aside(self, steps: Floats) -> bool:
         """Measure the slopes across the legs, from these first steps, (cells,); False if no step stays in its cell."""
@@ -146,24 +145,24 @@ class _Measuring:
                 return True
             asides = np.array([base.leg.aside for base in self.bases])
             change = np.abs(asides @ self._normals().T) * np.where(np.isfinite(self.steps[:, :1]), steps[:, None], 0.0)
-            todo = (change > CELL.safe * self._margins()).any(axis=1) & np.isfinite(self.steps[:, 0])
+            todo = (change > CELL.safe * self._room()).any(axis=1) & np.isfinite(self.steps[:, 0])
             if not todo.any():
                 return True
             steps = np.where(todo, steps / CELL.smaller, steps)
         return False
 
-    def _explains_other_half(self, grain: Grain) -> bool:
+    def _explained_behind(self, grain: Grain) -> bool:
         """Foretell the function in the plane behind the path; with more layers it is another one."""
         places = -self.path.radius * np.array([CELL.behind])
         answers = self.ledger.ask(places @ self.path.frame.plane, "gradients")
-        planar, normals = self._planar(), self._normals()
+        planar, normals = self._in_plane(), self._normals()
         met = np.array([crossing.place for crossing in self.crossings]).reshape(-1, 2)
         signs = np.sign([crossing.weight for crossing in self.crossings])
         heights = places @ normals.T - (normals * met).sum(axis=1)  # (points, k)
         twice, other = CELL.crossed_twice, GRAIN.behind_in_noise if grain.sd else CELL.other
         if grain.single:
             twice, other = GRAIN.crossed_twice, GRAIN.behind
-        once = crossed_once(normals, twice * np.linalg.norm(normals, axis=1))
+        once = distinct_crossings(normals, twice * np.linalg.norm(normals, axis=1))
         active = np.where((heights * signs > 0) & once, heights, 0.0).sum(axis=1)
         foretold = self.values[0] + (places - self.places[0]) @ planar[0] + active
         return bool(np.abs(answers - foretold).max() <= other * np.abs(self.values).max())
@@ -176,7 +175,7 @@ class _Measuring:
             return
         way = self.bases[0].leg.aside
         with np.errstate(divide="ignore"):
-            longest = (0.5 * self._margins()[0] / np.abs(self._normals() @ way)).min(initial=self.path.radius)
+            longest = (0.5 * self._room()[0] / np.abs(self._normals() @ way)).min(initial=self.path.radius)
         if longest < 4 * self.steps[0, 0]:
             return
         answer = self.ledger.ask(((self.places[0] + longest * way) @ self.path.frame.plane)[None], "gradients")
@@ -186,7 +185,7 @@ class _Measuring:
         """Measure along some of the directions orthogonal to the plane."""
         if not len(directions):
             return None
-        room = self._margins()  # (cells, k)
+        room = self._room()  # (cells, k)
         if len(self.crossings) and (room <= 0).any():
             return PathFailure(_TOO_CLOSE)
         with np.errstate(divide="ignore"):
@@ -218,7 +217,7 @@ class _Measuring:
         self.across[cells, directions[numbers]] = (answers - self.values[cells]) / steps[cells, numbers]
 
     def _gradients(self) -> CellGradients:
-        values = np.concatenate([self._planar(), self.across], axis=1)
+        values = np.concatenate([self._in_plane(), self.across], axis=1)
         along = self.sigma * np.array([base.slope_error for base in self.bases])
         one_step = self.sigma * np.hypot(1.0, [base.value_error for base in self.bases])
         measured = np.isfinite(self.steps[:, 0])
@@ -263,7 +262,7 @@ def measure_again(
     places = np.array([crossing.place for crossing in crossings])
     weights = np.array([crossing.weight for crossing in crossings])
     q = -(jumps[:, :2] * places).sum(axis=1)
-    sides = _Sides(jumps, q, flats_of(crossings, shape, sigma), np.sign(weights))
+    sides = _Sides(jumps, q, flat_sizes(crossings, shape, sigma), np.sign(weights))
     for cell in narrow[np.argsort(-errors[narrow])]:
         gradients = _look_again(ledger, path, gradients, sides, int(cell), sigma)
     return gradients
@@ -274,7 +273,7 @@ def _look_again(
 ) -> CellGradients:
     d = ledger.n_features
     signs = np.where(np.arange(len(sides.q)) < cell, sides.along, -sides.along)
-    stand = _roomiest(sides, signs, path.radius, d)
+    stand = _inner_point(sides, signs, path.radius, d)
     if stand is None:
         return gradients
     margins = signs * (sides.jumps @ stand + sides.q) - sides.flats
@@ -287,10 +286,10 @@ def _look_again(
         return gradients
     rows = np.concatenate([stand[None], stand + np.diag(steps)])
     answers = ledger.ask_blocks(d + 1, lambda part: path.frame.from_coordinates(rows[part]), "roomier")
-    return gradients.replaced(cell, (answers[1:] - answers[0]) / steps, errors)
+    return gradients.with_cell(cell, (answers[1:] - answers[0]) / steps, errors)
 
 
-def _roomiest(sides: _Sides, signs: Floats, radius: float, d: int) -> Floats | None:
+def _inner_point(sides: _Sides, signs: Floats, radius: float, d: int) -> Floats | None:
     """Return the point of a cell, in the frame's coordinates, that is furthest from all hyperplanes; (d,)."""
     typical = np.linalg.norm(sides.jumps, axis=1) / np.sqrt(d)
     # Unknowns: the point over the radius, and the distance.

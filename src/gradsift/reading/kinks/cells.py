@@ -9,13 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...arguments import Floats
-from .path import Leg
-from .segments import SettledLeg
+from .segments import Leg, SettledLeg
 from .shape import Shape
 
 
 @dataclass(frozen=True)
-class Base:
+class Cell:
     """Where the gradient of a cell is measured.
 
     Attributes
@@ -81,14 +80,14 @@ def crossings_of(legs: tuple[SettledLeg, ...], shape: Shape, sigma: float) -> li
     ]
 
 
-class Stretch(NamedTuple):
+class StraightPart(NamedTuple):
     """A straight stretch of a leg between two transitions."""
 
     start: float
     end: float
 
     @property
-    def middle(self) -> float:
+    def mean(self) -> float:
         """Halfway."""
         return 0.5 * (self.start + self.end)
 
@@ -98,32 +97,32 @@ class Stretch(NamedTuple):
         return 0.5 * (self.end - self.start)
 
 
-def stretches_of(leg: SettledLeg, shape: Shape, sigma: float) -> list[Stretch]:
+def straight_parts(leg: SettledLeg, shape: Shape, sigma: float) -> list[StraightPart]:
     """Return the straight stretches of a leg, one more than it has kinks."""
     reach = [shape.blur if shape.sharp else shape.flat(sigma * k.width / abs(k.change)) / k.width for k in leg.kinks]
     starts = [0.0, *(k.place + r for k, r in zip(leg.kinks, reach))]
     ends = [*(k.place - r for k, r in zip(leg.kinks, reach)), leg.scan.leg.length]
-    return [Stretch(a, b) for a, b in zip(starts, ends)]
+    return [StraightPart(a, b) for a, b in zip(starts, ends)]
 
 
-def bases_of(legs: tuple[SettledLeg, SettledLeg], shape: Shape, sigma: float) -> list[Base]:
+def bases_of(legs: tuple[SettledLeg, SettledLeg], shape: Shape, sigma: float) -> list[Cell]:
     """Return a base in the middle of every cell, in the order of the path; the corner's cell has one of both legs."""
-    found: list[list[Base]] = []
+    found: list[list[Cell]] = []
     for leg in legs:
-        line, parts = leg.scan.leg, stretches_of(leg, shape, sigma)
-        values, value_errors = leg.at(shape, np.array([part.middle for part in parts]))
+        line, parts = leg.scan.leg, straight_parts(leg, shape, sigma)
+        values, value_errors = leg.at(shape, np.array([part.mean for part in parts]))
         numbers = zip(parts, values, value_errors, leg.slopes(), leg.slope_errors())
         found.append(
             [
-                Base(line, line.in_plane(part.middle), y, y_error, slope, slope_error, None, part.half)
+                Cell(line, line.in_plane(part.mean), y, y_error, slope, slope_error, None, part.half)
                 for part, y, y_error, slope, slope_error in numbers
             ]
         )
     first, second = found
-    return [*first[:-1], _at_corner(first[-1], second[0]), *second[1:]]
+    return [*first[:-1], _joined(first[-1], second[0]), *second[1:]]
 
 
-def _at_corner(before: Base, after: Base) -> Base:
+def _joined(before: Cell, after: Cell) -> Cell:
     """Return the roomier of two bases in one cell, with both slopes in the plane, and the worse error of them: the leg
     with less room may end right behind a kink."""
     base, other = (before, after) if before.room >= after.room else (after, before)
@@ -134,7 +133,7 @@ def _at_corner(before: Base, after: Base) -> Base:
     return replace(base, aside=float(aside), slope_error=max(base.slope_error, other.slope_error / abs(slanted)))
 
 
-def crossed_once(jumps: Floats, tolerances: Floats) -> NDArray[np.bool_]:
+def distinct_crossings(jumps: Floats, tolerances: Floats) -> NDArray[np.bool_]:
     """Return which crossings are no second ones of a unit that leaves the path's side again, with the opposite jump."""
     keep = np.ones(len(jumps), dtype=np.bool_)
     for later in range(1, len(jumps)):
@@ -143,7 +142,7 @@ def crossed_once(jumps: Floats, tolerances: Floats) -> NDArray[np.bool_]:
     return keep
 
 
-def flats_of(crossings: list[Crossing], shape: Shape, sigma: float) -> Floats:
+def flat_sizes(crossings: list[Crossing], shape: Shape, sigma: float) -> Floats:
     """Return the size of the arguments, times the weight, beyond which each unit is straight; shape (k,)."""
     if shape.sharp:
         return shape.blur * np.abs([crossing.change for crossing in crossings])
@@ -151,7 +150,7 @@ def flats_of(crossings: list[Crossing], shape: Shape, sigma: float) -> Floats:
     return np.array([shape.flat(sigma / size) * size for size in sizes])
 
 
-def margins(places: Floats, normals: Floats, crossings: list[Crossing], flats: Floats) -> Floats:
+def room_to_kinks(places: Floats, normals: Floats, crossings: list[Crossing], flats: Floats) -> Floats:
     """Return by how much a unit's argument (times its weight) may change before its transition begins, (cells, k).
 
     Parameters

@@ -19,19 +19,33 @@ from ..question import GROWING_KINDS, Narrowing, all_but, names_of
 from ..result import Identification, Progress
 from .answer_precision import EXACT_ANSWERS, Grain, with_repeats
 from .far_fit import fit_far_out
-from .identify_activation import Sighting, which_activation
-from .kink_certificate import UnitBounds, bounds_of, certify_kinks, far_pair, foretold, near_points
+from .identify_activation import (
+    KinkShape,
+    LinearReach,
+    farthest_radius,
+    find_reach,
+    identify_activation,
+    odd_part_is_linear,
+)
+from .kink_certificate import (
+    UnitBounds,
+    blind_on_path,
+    bounds_of,
+    certify_kinks,
+    far_pair,
+    look_for_far_pairs,
+    near_points,
+    worst_residual,
+)
+from .kink_network import model_of
 from .kink_test import Bend
 from .near_origin import Polished, polish_near_origin
-from .nearly_parallel import blind_on_path, look_for_far_pairs, place_neighbours
-from .other_activations import Rivals, compare_activations, compare_with_rounded
-from .path import LinearReach, farthest_radius, find_reach, half_square, odd_part_is_linear
+from .other_activations import Rivals, rivals_of, rivals_of_sharp
 from .path_network import Found, fit_path, network_on_path
-from .segments import PathFailure
+from .segments import PathFailure, half_square
 from .settings import BUMP, GRAIN, LEG, OPENING
 from .shape import growing_names, shape_of
-from .signs import model_of
-from .widths import doubted_widths, measure_widths
+from .single_units import measure_widths, other_widths, place_parallel_units
 
 
 @dataclass(frozen=True)
@@ -86,7 +100,7 @@ def open_kinked(
     if oracle.n_features < 3:
         raise NotIdentifiable(f"Units with kinks are found in three dimensions and more, got {oracle.n_features}.")
     ledger = Ledger(oracle, max_queries, progress)
-    opening = _Opening(ledger if earlier is None else ledger.after(earlier), activation, as_generator(rng))
+    opening = _FarReading(ledger if earlier is None else ledger.after(earlier), activation, as_generator(rng))
     opening.grain = with_repeats(grain, opening.ledger, opening.rng)
     if grain is not EXACT_ANSWERS and not (opening.told and opening.shape.even):
         raise NotIdentifiable(
@@ -97,7 +111,7 @@ def open_kinked(
     return opening.run()
 
 
-class _Opening:
+class _FarReading:
     """One identification while it runs."""
 
     def __init__(self, ledger: Ledger, activation: str, rng: np.random.Generator) -> None:
@@ -121,11 +135,11 @@ class _Opening:
                 "activation='tanh' or 'auto'.",
                 rules_out=Narrowing(names_of(*GROWING_KINDS)),
             )
-        guessed = None if self.told else self._guess(reach)
+        guessed = None if self.told else self._try_sharp(reach)
         if guessed is not None:
             return self._result(self._refined(guessed), 1)
         if not self.told:
-            self._tell_activation(reach)
+            self._identify_activation(reach)
             reach = reach if self.shape.sharp else self._find_reach()
         if self.grain.sd and not self.shape.sharp:
             reach = replace(reach, radius=GRAIN.further * reach.radius)
@@ -133,12 +147,12 @@ class _Opening:
         factors = OPENING.factors * (GRAIN.more_paths if self.grain.single else 1)
         for number, factor in enumerate(factors):
             if number == OPENING.look_again and self.grain is EXACT_ANSWERS:
-                reach = self._nearer(reach)
+                reach = self._least_reach(reach)
             radius = factor * self._path_over_reach() * reach.radius
             radius = max(radius, factor * GRAIN.far * self.grain.sd / max(reach.slope, 1e-300))
             outcome = self._along_a_path(radius, reach)
             if isinstance(outcome, PathFailure):
-                self._heed(outcome, number, reach)
+                self._note_failure(outcome, number, reach)
                 continue
             last = outcome
             if max(last.chi, last.fresh) < KINKED_UNITS.residuals:
@@ -153,7 +167,7 @@ class _Opening:
             )
         return self._result(self._refined(last), number + 1)
 
-    def _guess(self, reach: LinearReach) -> _Attempt | None:
+    def _try_sharp(self, reach: LinearReach) -> _Attempt | None:
         """Find sharp units along one path, before their activation is asked about; None if there are others."""
         radius = OPENING.factors[0] * self._path_over_reach() * reach.radius
         attempt = self._along_a_path(radius, reach, LEG.guess)
@@ -173,7 +187,7 @@ class _Opening:
             )
         return reach
 
-    def _nearer(self, reach: LinearReach) -> LinearReach:
+    def _least_reach(self, reach: LinearReach) -> LinearReach:
         """Measure the reach again, for a ray almost within a kink goes too far out; return the smaller one."""
         again = find_reach(self.ledger, self.rng, both_ways=not self.shape.even, grain=self.grain)
         return again if again is not None and again.grows and again.radius < reach.radius else reach
@@ -194,8 +208,8 @@ class _Opening:
             return OPENING.sharp
         return OPENING.smooth if self.grain is EXACT_ANSWERS else GRAIN.smooth
 
-    def _tell_activation(self, reach: LinearReach) -> None:
-        sighting = self._sight(reach)
+    def _identify_activation(self, reach: LinearReach) -> None:
+        sighting = self._look_at_kink(reach)
         self.seen = sighting.says
         if sighting.name is None:
             raise NotIdentifiable(
@@ -204,14 +218,14 @@ class _Opening:
             )
         self.shape = shape_of(sighting.name)
 
-    def _heed(self, failure: PathFailure, number: int, reach: LinearReach) -> None:
+    def _note_failure(self, failure: PathFailure, number: int, reach: LinearReach) -> None:
         """Note why a path failed; refuse if that speaks against the whole function."""
         self.notes.append(f"path {number + 1}: {failure.because}")
         if failure.behind and not odd_part_is_linear(self.ledger, reach, self.rng):
             raise self._deeper()
         if number or failure.behind or self.grain is not EXACT_ANSWERS:
             return
-        sighting = self._sight(reach)
+        sighting = self._look_at_kink(reach)
         same = sighting.name == self.shape.name or (sighting.name == "relu" and self.shape.sharp)
         if sighting.name is not None and not same:
             self._refuse_two_kinds(reach, 1)
@@ -229,9 +243,9 @@ class _Opening:
                 "link is not undone."
             )
 
-    def _sight(self, reach: LinearReach, *, all_kinks: bool = False) -> Sighting:
+    def _look_at_kink(self, reach: LinearReach, *, all_kinks: bool = False) -> KinkShape:
         """Tell the activation of one kink, and remember all kinds that were seen."""
-        sighting = which_activation(self.ledger, reach, self.rng, all_kinks=all_kinks)
+        sighting = identify_activation(self.ledger, reach, self.rng, all_kinks=all_kinks)
         self.n_sharp += sighting.n_sharp
         if sighting.name is not None and not shape_of(sighting.name).sharp:
             self.smooth.add(sighting.name)
@@ -248,7 +262,7 @@ class _Opening:
                     "found."
                 )
             if number < most:
-                self._sight(reach, all_kinks=True)
+                self._look_at_kink(reach, all_kinks=True)
 
     def _deeper(self) -> NotIdentifiable:
         return NotIdentifiable(
@@ -265,9 +279,9 @@ class _Opening:
         if isinstance(found, PathFailure):
             return found
         self.ledger.n_units = found.net.k
-        return self._tested(found)
+        return self._test(found)
 
-    def _tested(self, found: Found) -> _Attempt:
+    def _test(self, found: Found) -> _Attempt:
         """Polish a network and test it, near the origin again if only the polish is at fault."""
         ledger = self.ledger
         polished = self._polish(found)
@@ -277,8 +291,8 @@ class _Opening:
             polished = polish_near_origin(found, ledger, self.rng, polished)
             fresh, near = self._fresh_near(polished)
         far = far_pair(polished.found, self.rng)
-        misses = max(near, foretold(polished, far, ledger.ask(far, "fresh")))
-        attempt = _Attempt(polished, foretold(polished, polished.X, polished.y), misses, fresh + len(far))
+        misses = max(near, worst_residual(polished, far, ledger.ask(far, "fresh")))
+        attempt = _Attempt(polished, worst_residual(polished, polished.X, polished.y), misses, fresh + len(far))
         return attempt if self.grain is EXACT_ANSWERS else self._without_pairs(attempt)
 
     def _without_pairs(self, attempt: _Attempt) -> _Attempt:
@@ -303,21 +317,21 @@ class _Opening:
         if isinstance(found, PathFailure):
             self.notes.append(found.because)
             return attempt
-        refined = self._tested(found)
+        refined = self._test(found)
         better = bounds_of(refined.polished).worst < bounds_of(attempt.polished).worst
         return refined if better and max(refined.chi, refined.fresh) < KINKED_UNITS.residuals else attempt
 
     def _polish(self, found: Found) -> Polished:
         """Offsets and widths from near the origin; through coarse answers first where all units are straight."""
         if self.grain.random:
-            found = place_neighbours(found, self.ledger, self.rng)
+            found = place_parallel_units(found, self.ledger, self.rng)
         polished = polish_near_origin(found, self.ledger, self.rng)
         if found.net.shape.blur:
             rounded = measure_widths(
                 polished, self.shape, GRAIN.near_blur * found.net.shape.blur, self.ledger, self.rng
             )
             polished = polish_near_origin(rounded.found, self.ledger, self.rng, rounded)
-            again = doubted_widths(polished)
+            again = other_widths(polished)
             if again is not None:
                 polished = polish_near_origin(again.found, self.ledger, self.rng, again)
         return polished
@@ -325,7 +339,7 @@ class _Opening:
     def _fresh_near(self, polished: Polished) -> tuple[int, float]:
         """Return the number of fresh points near the origin, and the worst miss there."""
         points = near_points(polished.found, self.rng)
-        return len(points), foretold(polished, points, self.ledger.ask(points, "fresh"))
+        return len(points), worst_residual(polished, points, self.ledger.ask(points, "fresh"))
 
     def _find(self, radius: float, reach: LinearReach, patience: tuple[int, int]) -> Found | PathFailure:
         ledger, shape = self.ledger, self.shape
@@ -352,13 +366,13 @@ class _Opening:
         if self.grain is EXACT_ANSWERS:
             return None
         if not polished.found.net.shape.sharp:
-            return compare_activations(polished, GRAIN.further * self.reach)
+            return rivals_of(polished, GRAIN.further * self.reach)
         if not self.grain.random:
             return None  # rounded kinks would show at the fresh points
         reach = GRAIN.further * self.reach
         scale = GRAIN.across * self.grain.sd
         rounded = measure_widths(polished, shape_of("softplus"), reach, self.ledger, self.rng, scale)
-        return compare_with_rounded(polished, rounded, reach)
+        return rivals_of_sharp(polished, rounded, reach)
 
     def _result(self, attempt: _Attempt, n_paths: int) -> Identification:
         bounds, net = bounds_of(attempt.polished), attempt.polished.found.net

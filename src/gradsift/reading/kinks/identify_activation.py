@@ -1,4 +1,4 @@
-"""Which activation it is, told by one isolated kink: sharp or rounded, and by the shape of its rest on both sides."""
+"""What rays and kinks far out tell: where the function is linear, one layer or several, and which activation."""
 
 from __future__ import annotations
 
@@ -8,16 +8,17 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 
 from ...arguments import Floats
-from ..ledger import Ledger
+from ...geometry import orthonormal_rows
+from ..ledger import EPS, Ledger
+from .answer_precision import EXACT_ANSWERS, Grain
 from .kink_test import Bend, Piece, meeting, try_sharp
-from .path import Leg, LinearReach, half_square
-from .segments import PathFailure, ask_ends
-from .settings import BUMP
+from .segments import Leg, PathFailure, ask_ends, half_square
+from .settings import BUMP, GRAIN, ODD_PART, REACH
 from .shape import Shape, growing_names, shape_of
 
 
 @dataclass(frozen=True)
-class Sighting:
+class KinkShape:
     """What one kink tells.
 
     Attributes
@@ -35,9 +36,9 @@ class Sighting:
     n_sharp: int = 0
 
 
-def which_activation(
+def identify_activation(
     ledger: Ledger, reach: LinearReach, rng: np.random.Generator, *, all_kinks: bool = False
-) -> Sighting:
+) -> KinkShape:
     """Look for an isolated kink far out and compare it with every kinked activation; 20 to 50 queries as a rule.
 
     ReLU and leaky ReLU have the same kink, and are called relu. With `all_kinks` a leg is followed beyond the first
@@ -51,12 +52,12 @@ def which_activation(
             continue
         for leg, pieces in zip(path.legs, ends.pieces):
             if _has_steps(*pieces, ends.sigma):
-                return Sighting(None, "it has steps between parallel lines, as sigmoids with a linear term have")
+                return KinkShape(None, "it has steps between parallel lines, as sigmoids with a linear term have")
             sighting = _Look(ledger, leg, ends.sigma).between(*pieces, all_kinks)
             if sighting.name is not None:
                 return sighting
             says = sighting.says
-    return Sighting(None, says)
+    return KinkShape(None, says)
 
 
 def _has_steps(left: Piece, right: Piece, sigma: float) -> bool:
@@ -76,9 +77,9 @@ class _Look:
         self.n_asked += 1
         return float(self.ledger.ask(self.leg.points(t)[None], "which activation")[0])
 
-    def between(self, left: Piece, right: Piece, all_kinks: bool) -> Sighting:
+    def between(self, left: Piece, right: Piece, all_kinks: bool) -> KinkShape:
         gaps, says, n_sharp = [(left, right)], "there is no kink on the path", 0
-        smooth: Sighting | None = None
+        smooth: KinkShape | None = None
         while gaps and self.n_asked < BUMP.most_asked:
             left, right = gaps.pop(0)
             if left.same_line(right, self.sigma):
@@ -105,7 +106,7 @@ class _Look:
             says = sighting.says
         if smooth is not None:
             return replace(smooth, n_sharp=n_sharp)
-        return Sighting("relu", "kinks look sharp", n_sharp) if n_sharp else Sighting(None, says)
+        return KinkShape("relu", "kinks look sharp", n_sharp) if n_sharp else KinkShape(None, says)
 
     def _halves(self, left: Piece, right: Piece) -> list[tuple[Piece, Piece]]:
         gap = right.low - left.high
@@ -128,7 +129,7 @@ class _Look:
             far, near = (between, near) if on_lines else (far, between)
         return far
 
-    def _compare(self, left: Piece, right: Piece, bend: float) -> Sighting:
+    def _compare(self, left: Piece, right: Piece, bend: float) -> KinkShape:
         """Compare a profile of the bend with all smooth shapes."""
         place, change, _ = meeting(left, right)
         away = bend * np.concatenate([-np.array(BUMP.profile), BUMP.profile])
@@ -143,8 +144,8 @@ class _Look:
                 ) * abs(change) / size  # fmt: skip
         best, second = sorted(misfits, key=misfits.__getitem__)[:2]
         if misfits[best] < BUMP.fits and misfits[second] > BUMP.clear * misfits[best]:
-            return Sighting(best, f"a kink has the shape of {best} within {misfits[best]:.1g} of its height")
-        return Sighting(None, f"the kinks have no known shape ({best} misses by {misfits[best]:.2g} of the height)")
+            return KinkShape(best, f"a kink has the shape of {best} within {misfits[best]:.1g} of its height")
+        return KinkShape(None, f"the kinks have no known shape ({best} misses by {misfits[best]:.2g} of the height)")
 
 
 def _misfit(shape: Shape, away: Floats, heights: Floats, turn: float) -> float:
@@ -159,3 +160,103 @@ def _misfit(shape: Shape, away: Floats, heights: Floats, turn: float) -> float:
     start = int(np.argmin([worst(g) for g in grid]))
     low, high = grid[max(start - 1, 0)], grid[min(start + 1, len(grid) - 1)]
     return float(minimize_scalar(worst, bounds=(low, high), method="bounded", options={"xatol": 1e-10}).fun)
+
+
+@dataclass(frozen=True)
+class LinearReach:
+    """Attributes
+    ----------
+    radius : float
+        From here on a ray was straight.
+    grows : bool
+        Whether the function grows far out on it; sigmoids do not.
+    slope : float
+        By how much, per length.
+    """
+
+    radius: float
+    grows: bool
+    slope: float
+
+
+def find_reach(
+    ledger: Ledger, rng: np.random.Generator, *, both_ways: bool, grain: Grain = EXACT_ANSWERS
+) -> LinearReach | None:
+    """Ask along a ray at radii growing by 8 until three answers lie on a line; 3 to 32 queries.
+
+    None if the function is straight on neither of two rays.
+
+    Parameters
+    ----------
+    both_ways : bool
+        Ask along the opposite ray, too, and take the larger radius: units that are not even differ at their ends.
+    """
+    ways = orthonormal_rows(2, ledger.n_features, rng) if ledger.ways is None else ledger.ways
+    reaches = _least(ledger, ways, grain)
+    if not reaches:
+        return None
+    radius = min(reach.radius for reach in reaches)
+    if both_ways or not any(reach.grows for reach in reaches):  # all units may be idle on one side, but not on both
+        opposite = _least(ledger, -ways, grain)
+        if not opposite:
+            return None
+        reaches += opposite
+        radius = max(radius, min(reach.radius for reach in opposite)) if both_ways else radius
+    if grain.sd:  # in noise a flat ray has no reach of its own
+        radius = min((reach.radius for reach in reaches if reach.grows), default=radius)
+    return LinearReach(radius, any(reach.grows for reach in reaches), max(reach.slope for reach in reaches))
+
+
+def _least(ledger: Ledger, ways: Floats, grain: Grain) -> list[LinearReach]:
+    """Return the reach of a ray, and of another one if that is suspiciously large or has none.
+
+    A ray almost within a kink goes far; one on which units cancel drowns in their rounding.
+    """
+    reaches = []
+    for way in ways:
+        reach = _along(ledger, way, grain)
+        if reach is not None:
+            reaches.append(reach)
+            if reach.radius <= REACH.suspicious:
+                break
+    return reaches
+
+
+def farthest_radius(grain: Grain) -> float:
+    """Return the radius at which the search for a straight ray ends."""
+    return float(_ray_sizes(grain)[-1])
+
+
+def _ray_sizes(grain: Grain) -> Floats:
+    nearest = REACH.first if grain == EXACT_ANSWERS else 1.0  # a larger reach would leave less of what noise lets show
+    return np.asarray(nearest * REACH.factor ** np.arange(REACH.most))
+
+
+def _along(ledger: Ledger, way: Floats, grain: Grain) -> LinearReach | None:
+    """Return the reach of one ray, or None where it never gets straight."""
+    radii, values = _ray_sizes(grain), np.empty(REACH.most)
+    for number, radius in enumerate(radii):
+        values[number] = ledger.ask(radius * way[None], "reach")[0]
+        if number < 2:
+            continue
+        first, second = np.diff(values[number - 2 : number + 1])
+        largest = float(np.abs(values[number - 2 : number + 1]).max())
+        error = REACH.factor * (REACH.collinear / EPS * grain.relative * largest + REACH.noise * grain.sd)
+        grows = bool(abs(second) > max(REACH.grows * largest, GRAIN.grows * grain.sd))
+        if abs(second - REACH.factor * first) <= error and (grows or grain.sd == 0 or number == REACH.most - 1):
+            slope = abs(float(second)) / float(radius - radii[number - 1])
+            return LinearReach(float(radii[number - 2]), grows, slope)
+    return None
+
+
+def odd_part_is_linear(ledger: Ledger, reach: LinearReach, rng: np.random.Generator) -> bool:
+    """Say whether ``f(x) - f(-x)`` adds up far out; 6 queries.
+
+    Every unit with straight ends has ``f(z) - f(-z) = z`` up to its offset, and all of them together leave a linear
+    function. A second layer takes the kinks of the first into its own units, and does not.
+    """
+    x, y = ODD_PART.radius * reach.radius * orthonormal_rows(2, ledger.n_features, rng)
+    ways = np.array([x, y, x + y])
+    answers = ledger.ask(np.concatenate([ways, -ways]), "depth")
+    odd = answers[:3] - answers[3:]
+    return bool(abs(odd[0] + odd[1] - odd[2]) <= ODD_PART.adds_up * np.abs(answers).max())

@@ -1,10 +1,11 @@
-"""Whether to vouch for a network of kinks, and the points that tell."""
+"""Whether a network of kinks can be believed: error bounds, fresh points, pairs of units that look like one."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import gammaln
 
 from ...arguments import Floats
 from ...certificate import BOUND, COARSE_KINKS, KINKED_UNITS, KINKS_IN_NOISE, Evidence, Fresh, Verdict, certify, n_of
@@ -16,7 +17,7 @@ from .kink_network import KinkNet
 from .near_origin import Polished, near_noise, parameter_sizes
 from .other_activations import Rivals
 from .path_network import Found
-from .settings import VOUCH
+from .settings import FAR_PAIRS, VOUCH
 from .shape import shape_of
 
 
@@ -77,7 +78,7 @@ def near_points(found: Found, rng: np.random.Generator) -> Floats:
     return np.concatenate([ways, -ways])
 
 
-def foretold(polished: Polished, X: Floats, y: Floats) -> float:
+def worst_residual(polished: Polished, X: Floats, y: Floats) -> float:
     """Return the worst miss of answers over what rounding and the errors of all parameters explain.
 
     Through noise, where no single miss is large, their root mean square counts, too.
@@ -120,7 +121,9 @@ def certify_kinks(
     if net.grain.single:  # through noise standard errors say it
         own.append(imperfect.known_offsets(float(bounds.offsets.max(initial=0.0))))
     if rivals is not None:
-        own.append(imperfect.activation(rivals.best, rivals.gain, KINKS_IN_NOISE, instead=_instead(net, rivals)))
+        own.append(
+            imperfect.activation(rivals.best, rivals.gain, KINKS_IN_NOISE, instead=_note_on_activation(net, rivals))
+        )
         if not net.shape.sharp:
             own.append(imperfect.rounded_kinks(rivals.sharper))
     verdict = certify(
@@ -128,8 +131,9 @@ def certify_kinks(
             n_of(net.k, f"{net.shape.name} unit"), ledger.n_queries, chi, Fresh(n_fresh, fresh, where=" near and far"),
             float((bounds.units if is_exact else bounds.jumps).max(initial=0.0)), _worst_unit(net, bounds),
             linear=bounds.linear, faintest=float(lengths.min() / lengths.max()) if net.k else None, own=tuple(own),
-            limit=_limit(net), kept="a relative error" if is_exact else "in the directions a relative error",
-            rest=_untold(net, rivals) + _hidden(blind),
+            limit="noise" if net.grain.random else "rounding",
+            kept="a relative error" if is_exact else "in the directions a relative error",
+            rest=_left_open(net, rivals, blind),
         ),
         limits,
     )  # fmt: skip
@@ -138,12 +142,7 @@ def certify_kinks(
     return verdict if paired is None else verdict.headed(imperfect.parallel_pairs(*paired))
 
 
-def _limit(net: KinkNet) -> str:
-    """Name what limits the answers."""
-    return "noise" if net.grain.random else "rounding"
-
-
-def _instead(net: KinkNet, rivals: Rivals) -> str:
+def _note_on_activation(net: KinkNet, rivals: Rivals) -> str:
     """Say what to do instead of trying the activation that explains the answers best; nothing if that may help."""
     if not shape_of(rivals.best).even:
         return f"Coarse answers do not let {rivals.best} units be found: ask for more exact ones."
@@ -173,13 +172,91 @@ def _worst_unit(net: KinkNet, bounds: UnitBounds) -> str:
     return f"a unit (precision limit{': ' if reasons else ''}{', '.join(reasons)})"
 
 
-def _untold(net: KinkNet, rivals: Rivals | None) -> str:
-    """Say what coarse answers leave open about the activation."""
+def _left_open(net: KinkNet, rivals: Rivals | None, blind: float) -> str:
+    """Say what coarse answers leave open: the activation, and second units beside those that were found."""
+    second = f"; a second unit within {blind:.1g} degrees of a found one would not have shown" if blind else ""
     if rivals is not None and rivals.alike:
-        return f"; not told apart: {' and '.join(rivals.alike)} units"
-    return "; kinks that are rounded within the noise would look the same" if net.shape.sharp and net.grain.sd else ""
+        return f"; not told apart: {' and '.join(rivals.alike)} units{second}"
+    if net.shape.sharp and net.grain.sd:
+        return f"; kinks that are rounded within the noise would look the same{second}"
+    return second
 
 
-def _hidden(blind: float) -> str:
-    """Say which second units would not have shown."""
-    return f"; a second unit within {blind:.1g} degrees of a found one would not have shown" if blind else ""
+@dataclass(frozen=True)
+class FarPairs:
+    """What three answers across each unit, far out, say.
+
+    Attributes
+    ----------
+    worst : float
+        Largest miss of a second difference over its error.
+    n : int
+        Answers asked.
+    blind : float
+        Angle in degrees below which a second unit beside one of those found might not have shown.
+    """
+
+    worst: float
+    n: int
+    blind: float
+
+
+def look_for_far_pairs(polished: Polished, ledger: Ledger, rng: np.random.Generator) -> FarPairs:
+    """Ask on both sides of each unit and on its hyperplane, far out in random directions along it; 6 queries per unit.
+
+    All other units are straight there, so that the second difference is that of the unit alone. A second unit at an
+    angle t crosses the line at a distance t L <v, e>, for a direction v at length L and e that of the second one, and
+    beyond the answers it takes its share of the second difference away.
+    """
+    found, net = polished.found, polished.found.net
+    worst, widest, n = 0.0, 0.0, 0
+    ends = np.stack([leg.points(0.0) for leg in found.path.legs])
+    sigma = net.grain.of(float(np.abs(net.predict(ends)).max()))  # single precision errs by a share of the answer
+    for unit in range(net.k):
+        alone = net.only(np.arange(net.k) == unit)
+        length = float(np.linalg.norm(net.jumps[unit]))
+        normal = net.jumps[unit] / length
+        width = 0.0 if net.shape.sharp else FAR_PAIRS.widths * abs(float(net.w[unit]))
+        step = max(FAR_PAIRS.noise * sigma, width) / length
+        for _ in range(FAR_PAIRS.directions):
+            aside = _far_along(found, unit, step, rng)
+            points = aside - net.q[unit] / length * normal + step * np.array([[-1.0], [0.0], [1.0]]) * normal
+            answers = ledger.ask(points, "fresh")
+            expected = alone.predict(points)  # and lines, which second differences do not see
+            miss = abs(float(np.array([1.0, -2.0, 1.0]) @ (answers - expected)))
+            error = np.hypot(np.sqrt(6) * sigma, 2 * found.argument_errors(aside[None])[0, 1 + unit])
+            worst, n = max(worst, miss / float(error)), n + 3
+            widest = max(widest, step / float(np.linalg.norm(aside)))
+    return FarPairs(worst, n, float(np.degrees(np.arctan(widest / _likely_overlap(len(net.g), FAR_PAIRS.directions)))))
+
+
+def blind_on_path(found: Found) -> float:
+    """Return the angle in degrees below which a second unit beside one of those found might not have shown on the
+    path."""
+    net = found.net
+    lengths = np.linalg.norm(net.jumps, axis=1)
+    distances = FAR_PAIRS.on_path * net.grain.of(float(np.abs(net.predict(found.far_points)).max())) / lengths
+    widest = float((distances / np.linalg.norm(found.far_points, axis=1)).max(initial=0.0))
+    return float(np.degrees(np.arctan(widest / _likely_overlap(len(net.g), 1))))
+
+
+def _far_along(found: Found, unit: int, step: float, rng: np.random.Generator) -> Floats:
+    """Return a vector along a unit's hyperplane, (d,): so long that errors of its direction move the kink by a small
+    part of a step, and of a few random ones that with most room to the other units."""
+    net = found.net
+    lengths = np.linalg.norm(net.jumps, axis=1)
+    normal = net.jumps[unit] / lengths[unit]
+    ways = rng.standard_normal((FAR_PAIRS.candidates, len(normal)))
+    ways = normalize_rows(ways - np.outer(ways @ normal, normal))
+    errors = found.argument_errors(ways)[:, 1 + unit] / lengths[unit]
+    vectors = ways * np.minimum(FAR_PAIRS.moved * step / errors, found.path.radius)[:, None]
+    others = np.arange(net.k) != unit
+    room = np.abs(vectors @ net.jumps[others].T + net.q[others]) / lengths[others]
+    return np.asarray(vectors[int(np.argmax(room.min(axis=1, initial=np.inf)))])
+
+
+def _likely_overlap(d: int, n: int) -> float:
+    """Return c such that n random directions in d - 1 dimensions all have a cosine below c with a given one, in so
+    many of all cases as FAR_PAIRS.missed; their density at zero is taken for all cosines."""
+    density = 2 / np.sqrt(np.pi) * np.exp(gammaln((d - 1) / 2) - gammaln((d - 2) / 2))
+    return min(1.0, float(FAR_PAIRS.missed ** (1 / n) / density))

@@ -1,4 +1,4 @@
-"""The network found so far, as kinks and their rests."""
+"""The network found so far, as kinks and their rests, and the public model of it."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...arguments import Floats
+from ...model import SigmoidCombination
 from .answer_precision import EXACT_ANSWERS, Grain
-from .shape import Shape
+from .settings import GRAIN, SIGNS
+from .shape import Shape, shape_of
 
 
 @dataclass(frozen=True)
@@ -58,13 +60,13 @@ class KinkNet:
     def predict(self, X: Floats) -> Floats:
         """Return the values at the rows of X, shape (n,)."""
         t = self.arguments(X)
-        return np.asarray(self.c + X @ self.g + self._bumps(t) @ self.w)
+        return np.asarray(self.c + X @ self.g + self._unit_values(t) @ self.w)
 
-    def _bumps(self, t: Floats) -> Floats:
+    def _unit_values(self, t: Floats) -> Floats:
         bumps = np.maximum(t, 0.0)
         return bumps if self.shape.sharp else bumps + self.shape.rest(self.turns * t)
 
-    def bump_slopes(self, t: Floats) -> Floats:
+    def unit_slopes(self, t: Floats) -> Floats:
         """Return the derivatives of the bumps, shape (n, k)."""
         active = (t > 0).astype(np.float64)
         return active if self.shape.sharp else active + self.turns * self.shape.rest_slope(self.turns * t)
@@ -72,11 +74,11 @@ class KinkNet:
     def near_derivatives(self, X: Floats) -> Floats:
         """Return the derivatives in q, w (unless sharp) and c at the rows of X, shape (n, k + 1) or (n, 2 k + 1)."""
         t = self.arguments(X)
-        slopes = self.bump_slopes(t)
+        slopes = self.unit_slopes(t)
         ones = np.ones((len(X), 1))
         if self.shape.sharp:
             return np.concatenate([slopes, ones], axis=1)
-        return np.concatenate([slopes, self._bumps(t) - t * slopes, ones], axis=1)
+        return np.concatenate([slopes, self._unit_values(t) - t * slopes, ones], axis=1)
 
     def rounding(self, X: Floats) -> Floats:
         """Return the size of the rounding error of an oracle's answers at the rows of X, shape (n,).
@@ -107,3 +109,39 @@ def joined(one: KinkNet, other: KinkNet) -> KinkNet:
         for pair in ((one.jumps, other.jumps), (one.q, other.q), (one.w, other.w), (one.turns, other.turns))
     )
     return replace(one, jumps=jumps, q=q, w=w, turns=turns, g=one.g + other.g, c=one.c + other.c)
+
+
+def model_of(net: KinkNet, *, leaky_too: bool = False) -> tuple[SigmoidCombination, NDArray[np.intp]]:
+    """Return the model without a linear term if there is one, else the canonical one; and the order of its units.
+
+    Units whose rest is even may point either way (:meth:`gradsift.SigmoidCombination.plain`).
+
+    Parameters
+    ----------
+    leaky_too : bool
+        Where ReLU units need a linear term, see whether leaky ones need none.
+    """
+    model, order = _model(net)
+    if leaky_too and net.shape.name == "relu" and model.has_linear_term:
+        leaky, _ = _model(replace(net, shape=shape_of("leaky_relu")))
+        model = model if leaky.has_linear_term else leaky
+    return model, order
+
+
+def _model(net: KinkNet) -> tuple[SigmoidCombination, NDArray[np.intp]]:
+    shape = net.shape
+    w = np.sign(net.w) * np.linalg.norm(net.jumps, axis=1) if shape.sharp else net.w
+    forward = net.turns > 0
+    weights = w / shape.gain
+    rows = net.jumps / w[:, None] * net.turns[:, None]
+    offsets = net.q / w * net.turns + shape.corner
+    # A unit seen from the other side: relu(t) = relu(-t) + t.
+    linear = net.g + net.jumps[~forward].sum(axis=0) - shape.slope * (weights[:, None] * rows).sum(axis=0)
+    intercept = net.c + net.q[~forward].sum() - float(weights @ (shape.slope * offsets + shape.level))
+    nothing = GRAIN.cancel if net.grain.single else SIGNS.nothing
+    if np.linalg.norm(linear) < nothing * np.linalg.norm(net.jumps, axis=1).max(initial=0.0):
+        linear = np.zeros_like(linear)
+    model = SigmoidCombination(rows, weights, 1.0, offsets, float(intercept), shape.activation, linear)
+    order = np.argsort(-np.abs(weights), kind="stable")
+    plain = model.plain(GRAIN.cancel) if net.grain.single else model.plain()
+    return plain or model.canonical(), order

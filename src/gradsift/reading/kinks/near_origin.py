@@ -120,7 +120,7 @@ def near_noise(found: Found, X: Floats) -> Floats:
     """Return the errors of predictions at the rows of X, offsets and weights apart; shape (n,)."""
     net = found.net
     errors = found.argument_errors(X)
-    errors[:, 1:] *= net.bump_slopes(net.arguments(X))
+    errors[:, 1:] *= net.unit_slopes(net.arguments(X))
     return np.asarray(np.hypot(net.rounding(X), np.linalg.norm(errors, axis=1)))
 
 

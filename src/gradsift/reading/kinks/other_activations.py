@@ -1,4 +1,4 @@
-"""Whether units of another activation explain coarse answers as well: what noise hides is said, not certified."""
+"""Whether other networks explain coarse answers as well: units of another activation, and parallel pairs of units."""
 
 from __future__ import annotations
 
@@ -6,13 +6,16 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import qr
+from scipy.optimize import minimize
 
+from ...arguments import Floats
 from ...certificate import COARSE_KINKS
 from .kink_network import KinkNet
 from .near_origin import Polished, refitted
-from .settings import RIVALS
+from .settings import PARALLEL_PAIRS, RIVALS
 from .shape import Shape, growing_names, shape_of
-from .split_units import split_units
 
 
 class Pairs(NamedTuple):
@@ -60,7 +63,7 @@ class Rivals:
     alike: tuple[str, ...]
 
 
-def compare_activations(polished: Polished, reach: float) -> Rivals:
+def rivals_of(polished: Polished, reach: float) -> Rivals:
     """Fit units of every other activation, and parallel pairs, to the answers near the origin; no queries.
 
     O(n k^2) flops each, k times as many where units are not even. A sharp unit has no width, and is preferred where it
@@ -81,7 +84,7 @@ def compare_activations(polished: Polished, reach: float) -> Rivals:
     return _compared(polished, given, fits, reach)
 
 
-def compare_with_rounded(sharp: Polished, rounded: Polished, reach: float) -> Rivals:
+def rivals_of_sharp(sharp: Polished, rounded: Polished, reach: float) -> Rivals:
     """Compare sharp kinks with rounded ones, and with parallel pairs, on answers across each of them; no queries.
 
     Parameters
@@ -155,3 +158,169 @@ def _best_fit(polished: Polished, shape: Shape) -> KinkNet:
         turned[unit] *= -1
         best = min(best, refitted(polished, replace(best, turns=turned)), key=polished.half_chi)
     return best
+
+
+@dataclass(frozen=True)
+class SplitUnits:
+    """A network some of whose units are split in two parallel ones.
+
+    Attributes
+    ----------
+    net : KinkNet
+    half_chi : float
+        Half the sum of its squared misses over their errors.
+    n_split : int
+        Units that are split.
+    apart : float
+        Distance between the two hyperplanes of the first pair; 0 without one.
+    """
+
+    net: KinkNet
+    half_chi: float
+    n_split: int
+    apart: float
+
+
+def split_units(polished: Polished, net: KinkNet) -> SplitUnits:
+    """Split units of a network in two parallel ones, those that gain most first, as long as BIC gains; no queries.
+
+    The two share the jump of the one, so that nothing changes far out; shares and distances come from a grid, and
+    offsets, widths and intercept are fitted after each split. O(k n (p + candidates)) flops for n answers near the
+    origin and p unknowns.
+    """
+    best = SplitUnits(net, polished.half_chi(net), 0, 0.0)
+    price = float(np.log(max(2, len(polished.y))))  # of a share and a distance
+    gains = np.array([_best_split(polished, net, unit).gain for unit in range(net.k)])
+    left = list(range(net.k))  # the units of `net` that come first in the network split so far
+    for unit in np.argsort(-gains):
+        place = left.index(int(unit))
+        split = _refined(polished, best.net, place, _best_split(polished, best.net, place))
+        if not split.gain > price:
+            break
+        halved = refitted(polished, split.of(best.net, place))
+        half_chi = polished.half_chi(halved)
+        if best.half_chi - half_chi > price:
+            best = SplitUnits(halved, half_chi, best.n_split + 1, best.apart or split.apart(best.net, place))
+            left.remove(int(unit))
+    return best
+
+
+@dataclass(frozen=True)
+class _Split:
+    """Two units for one: `share` of its jump and the rest of it, `distance` between their arguments, times the weight,
+    and widths `narrower` times its own; `gain` in nats, to first order in offsets, widths and intercept."""
+
+    share: float
+    distance: float
+    narrower: float
+    gain: float
+
+    @property
+    def shares(self) -> Floats:
+        return np.array([self.share, 1 - self.share])
+
+    @property
+    def places(self) -> Floats:
+        """Where the two kinks lie; their mean, weighted by the shares, is the one kink."""
+        return np.array([-(1 - self.share) * self.distance, self.share * self.distance])
+
+    def apart(self, net: KinkNet, unit: int) -> float:
+        return abs(self.distance) / float(np.linalg.norm(net.jumps[unit]))
+
+    def of(self, net: KinkNet, unit: int) -> KinkNet:
+        """Return the network with this unit split; both halves come last."""
+        keep = np.arange(net.k) != unit
+        w = self.shares * self.narrower * net.w[unit]
+        return replace(
+            net,
+            jumps=np.concatenate([net.jumps[keep], np.outer(self.shares, net.jumps[unit])]),
+            q=np.append(net.q[keep], self.shares * (net.q[unit] - self.places)),
+            w=np.append(net.w[keep], np.sign(w) if net.shape.sharp else w),
+            turns=np.append(net.turns[keep], np.repeat(net.turns[unit], 2)),
+        )
+
+
+class _Projected:
+    """Misses of a network, and what splits of one unit change, less what offsets, widths and intercept explain."""
+
+    def __init__(self, polished: Polished, net: KinkNet, unit: int) -> None:
+        self.net, self.unit, self.noise = net, unit, polished.noise
+        self.arguments = polished.X @ net.jumps[unit] + net.q[unit]  # (n,)
+        self.columns = qr(net.near_derivatives(polished.X) / self.noise[:, None], mode="economic")[0]
+        misses = (polished.y - net.predict(polished.X)) / self.noise
+        self.misses = misses - self.columns @ (self.columns.T @ misses)
+        self.whole = _halves(net, unit, self.arguments, *(np.array([value]) for value in (1.0, 0.0, 1.0)))
+
+    def gains(self, shares: Floats, distances: Floats, narrower: Floats) -> Floats:
+        """Return by how many nats each split explains the answers better, (m,)."""
+        changes = (_halves(self.net, self.unit, self.arguments, shares, distances, narrower) - self.whole) / self.noise
+        changes -= (changes @ self.columns) @ self.columns.T
+        return np.asarray(changes @ self.misses - 0.5 * (changes**2).sum(axis=1))
+
+
+def _best_split(polished: Polished, net: KinkNet, unit: int) -> _Split:
+    """Return the best of a grid of splits of one unit."""
+    projected = _Projected(polished, net, unit)
+    grid = _grid(net, projected.arguments, _least(polished))
+    gains = projected.gains(*grid)
+    at = int(np.argmax(gains))
+    share, distance, narrower = (float(values[at]) for values in grid)
+    return _Split(share, distance, narrower, float(gains[at]))
+
+
+def _refined(polished: Polished, net: KinkNet, unit: int, split: _Split) -> _Split:
+    """Return a split between the points of the grid that is better still."""
+    projected = _Projected(polished, net, unit)
+
+    def split_at(logs: Floats) -> tuple[float, float, float]:
+        narrower = 1.0 if net.shape.sharp else split.narrower * float(np.exp(logs[2]))
+        return split.share + logs[0], split.distance * float(np.exp(logs[1])), narrower
+
+    least, (low, high), (next_, most) = _least(polished), PARALLEL_PAIRS.range, PARALLEL_PAIRS.opposite_range
+
+    def loss(logs: Floats) -> float:
+        share, distance, _ = split_at(logs)
+        if abs(distance) < least or not (low < share < high or next_ < share < most):
+            return 0.0  # a spike at a single answer
+        return -float(projected.gains(*(np.array([value]) for value in split_at(logs)))[0])
+
+    start = np.zeros((4, 3))
+    start[1:] = np.diag(PARALLEL_PAIRS.simplex)
+    best = minimize(
+        loss, np.zeros(3), method="Nelder-Mead",
+        options={"initial_simplex": start, "maxfev": PARALLEL_PAIRS.most_steps, "fatol": PARALLEL_PAIRS.enough},
+    )  # fmt: skip
+    share, distance, narrower = split_at(best.x)
+    return _Split(share, distance, narrower, -float(best.fun)) if -best.fun > split.gain else split
+
+
+def _least(polished: Polished) -> float:
+    """Return the least distance of two kinks, times the jump."""
+    return PARALLEL_PAIRS.least * float(polished.noise.min())
+
+
+def _grid(net: KinkNet, arguments: Floats, least: float) -> tuple[Floats, Floats, Floats]:
+    """Return shares, distances and widths, each (m,): pairs of the same sign, and of opposite ones to both sides."""
+    sizes = np.geomspace(
+        least, max(2 * least, PARALLEL_PAIRS.most * float(np.median(np.abs(arguments)))), PARALLEL_PAIRS.distances
+    )
+    widths = np.ones(1) if net.shape.sharp else np.array(PARALLEL_PAIRS.narrower)
+    same = np.meshgrid(PARALLEL_PAIRS.shares, sizes, widths, indexing="ij")
+    opposite = np.meshgrid(PARALLEL_PAIRS.opposite, np.concatenate([-sizes, sizes]), widths, indexing="ij")
+    shares, distances, narrower = (np.concatenate([a.ravel(), b.ravel()]) for a, b in zip(same, opposite))
+    return shares, distances, narrower
+
+
+def _halves(
+    net: KinkNet, unit: int, arguments: Floats, shares: Floats, distances: Floats, narrower: Floats
+) -> NDArray[np.float64]:
+    """Return the sum of both halves of a unit at its arguments, (m, n)."""
+    total = np.zeros((len(shares), len(arguments)))
+    w = (net.w[unit] * narrower)[:, None]
+    for part, shift in ((shares, -(1 - shares) * distances), (1 - shares, shares * distances)):
+        t = (arguments - shift[:, None]) / w
+        bump = np.maximum(t, 0.0)
+        if not net.shape.sharp:
+            bump = bump + net.shape.rest(net.turns[unit] * t)
+        total += part[:, None] * w * bump
+    return total

@@ -11,11 +11,10 @@ from ...arguments import Floats
 from ..ledger import Ledger
 from .answer_precision import EXACT_ANSWERS, Grain
 from .cell_gradients import CellGradients, measure_again, measure_gradients
-from .cells import Base, Crossing, bases_of, crossed_once, crossings_of, stretches_of
+from .cells import Cell, Crossing, bases_of, crossings_of, distinct_crossings, straight_parts
 from .kink_network import KinkNet
 from .kink_test import Bend
-from .path import Path
-from .segments import LegScan, PathFailure, SettledLeg, ask_ends, scan_leg, settle_leg
+from .segments import LegScan, Path, PathFailure, SettledLeg, ask_ends, scan_leg, settle_leg
 from .settings import ASSEMBLE, GRAIN, LEG, OPENING
 from .shape import Shape
 
@@ -82,7 +81,7 @@ def _settled(ledger: Ledger, shape: Shape, scan: LegScan, sigma: float) -> Settl
     leg = settle_leg(shape, scan.outside(GRAIN.outside * shape.blur), sigma)
     if shape.sharp or isinstance(leg, PathFailure):
         return leg
-    middles = np.array([stretch.middle for stretch in stretches_of(leg, shape, sigma)])
+    middles = np.array([part.mean for part in straight_parts(leg, shape, sigma)])
     middles = middles[leg.at(shape, middles)[1] > OPENING.loose]
     if not len(middles):
         return leg
@@ -110,7 +109,7 @@ def network_on_path(
         return gradients
     if turns_back:
         gradients = measure_again(ledger, path, gradients, crossings, shape, sigma, grain)
-    return assemble(path, bases, crossings, gradients, shape, sigma, grain)
+    return network_of_cells(path, bases, crossings, gradients, shape, sigma, grain)
 
 
 @dataclass(frozen=True)
@@ -162,9 +161,9 @@ class Found:
         return np.asarray(np.sqrt(squares @ variances.T))
 
 
-def assemble(
+def network_of_cells(
     path: Path,
-    bases: list[Base],
+    bases: list[Cell],
     crossings: list[Crossing],
     gradients: CellGradients,
     shape: Shape,
@@ -199,7 +198,7 @@ def assemble(
         np.full(len(q), np.inf),
     )  # fmt: skip
     lengths = np.linalg.norm(jumps, axis=1)
-    return only(found, crossed_once(jumps, ASSEMBLE.same * lengths + 10 * np.linalg.norm(errors, axis=1)))
+    return only(found, distinct_crossings(jumps, ASSEMBLE.same * lengths + 10 * np.linalg.norm(errors, axis=1)))
 
 
 def only(found: Found, keep: NDArray[np.bool_]) -> Found:

@@ -19,16 +19,14 @@ from ..question import SMOOTH, names_of
 from ..result import Identification, Progress
 from .answer_precision import EXACT_ANSWERS, Grain
 from .cells import bases_of
-from .kink_network import KinkNet, joined
+from .kink_network import KinkNet, joined, model_of
 from .kink_test import Bend
-from .path import Path, joined_legs
 from .path_network import fit_path, network_on_path
 from .region_fit import RegionFit, fit_region, mirrored, telling_places
 from .region_ledger import Region, RegionLedger, region_of
-from .segments import PathFailure
+from .segments import Path, PathFailure, joined_legs
 from .settings import FAR_FIT, WITHIN
 from .shape import shape_of
-from .signs import model_of
 
 
 def open_within(
@@ -84,7 +82,7 @@ class _Within:
     def __init__(self, ledger: RegionLedger, activation: str, rng: np.random.Generator) -> None:
         self.ledger, self.rng, self.shape = ledger, rng, shape_of(activation)
         self.region: Region = ledger.region
-        self.start = self._middle()
+        self.start = self._random_start()
         self.rays: list[Floats] = []  # as far as they were asked
         self.targets: list[Floats] = []  # rays that must cross a kink that is not known
         self.notes: list[str] = []
@@ -103,7 +101,7 @@ class _Within:
                     return self._result(fit)
                 self.notes.append(f"answers miss the {net.k} units found by {fit.scatter:.2g} times their rounding")
             if net is None or number % 2 or not np.isfinite(fit.scatter):  # some unit is none: from the beginning
-                self.net, self.targets, self.start = None, [], self._middle()
+                self.net, self.targets, self.start = None, [], self._random_start()
         raise self._refusal()
 
     def _refusal(self) -> NotIdentifiable:
@@ -133,12 +131,12 @@ class _Within:
             if self.net is None or new.k:
                 self.net = new if self.net is None else joined(self.net, new)
                 self.ledger.n_units = self.net.k
-            elif aimed or self._look_around(self.net):  # no kink on the way to a miss: units are not exact yet
+            elif aimed or self._check_region(self.net):  # no kink on the way to a miss: units are not exact yet
                 return self.net
         self.notes.append("every ray shows further kinks")
         return None
 
-    def _look_around(self, net: KinkNet) -> bool:
+    def _check_region(self, net: KinkNet) -> bool:
         """Say whether answers all over the region are as foretold; rays to those that are not must cross a kink."""
         heard = self.ledger.ask_all(self._candidates(WITHIN.looked_at), "path")
         rounding = WITHIN.beyond * (WITHIN.sd * self._size() + heard.errors)
@@ -171,18 +169,18 @@ class _Within:
         if isinstance(found, PathFailure):
             return found
         places = np.array([base.place for base in bases_of(fitted.legs, self.shape, fitted.sigma)])
-        if not self._explains_cells(found.net, places @ path.frame.plane, path.radius):
+        if not self._explained_beside(found.net, places @ path.frame.plane, path.radius):
             return PathFailure("the function beside a ray is not as foretold")
         return replace(found.net.moved(-self.start), grain=EXACT_ANSWERS)
 
-    def _explains_cells(self, net: KinkNet, places: Floats, step: float) -> bool:
+    def _explained_beside(self, net: KinkNet, places: Floats, step: float) -> bool:
         """Foretell one answer beside each base: a hyperplane that no ray crossed may lie between steps across it."""
         aside = self.rng.standard_normal(places.shape)
         beside = places + step / np.sqrt(places.shape[1]) * aside
         off = np.abs(self.ledger.ask(beside, "gradients") - net.predict(beside))
         return bool(off.max() <= WITHIN.foretold * self._size())
 
-    def _middle(self) -> Floats:
+    def _random_start(self) -> Floats:
         """Return a random place near the middle, (d,)."""
         d = self.ledger.n_features
         return np.asarray(WITHIN.start * self.rng.standard_normal(d) / np.sqrt(d))

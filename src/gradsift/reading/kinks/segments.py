@@ -3,18 +3,77 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import lstsq, qr, solve_triangular
 
 from ...arguments import Floats
+from ...geometry import orthonormal_rows
 from ..ledger import EPS, Ledger
+from ..plane_frame import PlaneFrame, frame_through
 from .answer_precision import EXACT_ANSWERS, Grain
 from .kink_test import Bend, Kink, Piece, meeting, try_sharp, try_smooth
-from .path import Leg, Path
 from .settings import GRAIN, LEG, LEG_FIT
 from .shape import Shape
+
+
+@dataclass(frozen=True)
+class Leg:
+    """A straight line from `start` (in the plane's coordinates, as is `way`, of length one) over a length.
+
+    Attributes
+    ----------
+    start, way : (2,) arrays
+    """
+
+    frame: PlaneFrame
+    start: Floats
+    way: Floats
+    length: float
+
+    @property
+    def aside(self) -> Floats:
+        """The direction in the plane across the leg; (2,)."""
+        return np.array([-self.way[1], self.way[0]])
+
+    def in_plane(self, t: float | Floats) -> Floats:
+        """Return the places at t in the plane's coordinates, (2,) or (n, 2)."""
+        return np.asarray(self.start + np.multiply.outer(t, self.way))
+
+    def points(self, t: float | Floats) -> Floats:
+        """Return the places at t, (d,) or (n, d)."""
+        return np.asarray(self.in_plane(t) @ self.frame.plane)
+
+
+@dataclass(frozen=True)
+class Path:
+    """Two legs that meet in a corner."""
+
+    frame: PlaneFrame
+    legs: tuple[Leg, Leg]
+    radius: float
+
+
+def half_square(radius: float, near: float, n_features: int, rng: np.random.Generator) -> Path:
+    """Return a path from one point of the plane around a corner to the point opposite, and a little beyond.
+
+    Every hyperplane that meets the plane within about half of `near` from the origin crosses the path, since the
+    path's ends lie on opposite sides of the origin and its last end is moved by `near`. Few cross it twice.
+    """
+    frame = frame_through(*orthonormal_rows(2, n_features, rng))
+    corners = np.array([[radius, 0.0], [0.0, radius], [-radius, -near]])
+    return Path(frame, joined_legs(frame, corners), radius)
+
+
+def joined_legs(frame: PlaneFrame, corners: Floats) -> tuple[Leg, Leg]:
+    """Return the legs between three places (3, 2) of a plane."""
+    legs = []
+    for start, end in pairwise(corners):
+        length = float(np.linalg.norm(end - start))
+        legs.append(Leg(frame, start, (end - start) / length, length))
+    return legs[0], legs[1]
 
 
 @dataclass(frozen=True)
@@ -139,14 +198,14 @@ class _Scan:
         while None in self.gaps:
             number = self.gaps.index(None)
             left, right = self.pieces[number], self.pieces[number + 1]
-            if self._merge(number, left, right) or self._drop_straddling(number, left, right):
+            if self._merge(number, left, right) or self._drop_across(number, left, right):
                 continue
             failure = self._out_of_patience(left, right)
             if failure is not None:
                 return failure
             if self.blind:
                 self.blind = False
-                self._halve(number, left, right)
+                self._split_gap(number, left, right)
                 continue
             seen = attempt(self.bend, left, right, self.ask, self.sigma)
             if np.isnan(self.values[-1]):
@@ -159,9 +218,9 @@ class _Scan:
             elif seen.strays:
                 self._split(number, *seen.strays[0])
             elif seen.crowded:
-                self._drop_crowded(number, left, right)
+                self._drop_close(number, left, right)
             else:
-                self._halve(number, left, right)
+                self._split_gap(number, left, right)
         kinks = tuple(kink for kink in self.gaps if kink is not None)
         return LegScan(self.leg, kinks, np.array(self.times), np.array(self.values))
 
@@ -182,7 +241,7 @@ class _Scan:
         del self.pieces[number + 1], self.gaps[number]
         return True
 
-    def _drop_straddling(self, number: int, left: Piece, right: Piece) -> bool:
+    def _drop_across(self, number: int, left: Piece, right: Piece) -> bool:
         """Drop a pair of answers between which there is a kink: the lines meet within it."""
         place = meeting(left, right)[0]
         for which, piece in ((number, left), (number + 1, right)):
@@ -198,7 +257,7 @@ class _Scan:
         self.blind = True
         self.gaps[which - 1 : which + 1] = [None]
 
-    def _drop_crowded(self, number: int, left: Piece, right: Piece) -> None:
+    def _drop_close(self, number: int, left: Piece, right: Piece) -> None:
         """Drop the nearer of two pieces, one of which lies within the transition that they enclose."""
         place = meeting(left, right)[0]
         near = sorted(((place - left.high, number, left), (right.low - place, number + 1, right)), key=lambda n: n[0])
@@ -206,9 +265,9 @@ class _Scan:
             if not piece.fixed and 20 * distance < self.leg.length and distance < 0.3 * (right.low - left.high):
                 self._drop(which)
                 return
-        self._halve(number, left, right)
+        self._split_gap(number, left, right)
 
-    def _halve(self, number: int, left: Piece, right: Piece) -> None:
+    def _split_gap(self, number: int, left: Piece, right: Piece) -> None:
         share = 0.3 + 0.4 * ((0.5 + 0.618 * self.drops) % 1.0)  # another place after a pair was dropped
         t = left.high + share * (right.low - left.high)
         y = self.ask(t)

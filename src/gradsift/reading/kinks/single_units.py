@@ -1,4 +1,4 @@
-"""How wide each unit is, through coarse answers: a profile across its hyperplane where all other units are straight."""
+"""Offsets and widths of single units through coarse answers, from answers across each hyperplane."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ from typing import NamedTuple
 import numpy as np
 
 from ...arguments import Floats
+from ...geometry import normalize_rows
 from ..ledger import Ledger
 from .kink_network import KinkNet
-from .near_origin import Polished, near_noise, refitted
-from .settings import WIDTHS
+from .near_origin import Polished, near_noise, offset_priors, refitted
+from .path_network import Found
+from .settings import GRAIN, NEAR_ORIGIN, NEIGHBOURS, WIDTHS
 from .shape import Shape
 
 
@@ -45,9 +47,9 @@ def measure_widths(
         profile = _WidthProfile(sharp, shape, reach, unit, rng)
         known = np.array([w.value for w in widths if w.error < WIDTHS.sure])
         if scale is not None:
-            places = profile.around(scale / profile.length)
+            places = profile.places(scale / profile.length)
         else:
-            places = profile.around(float(np.median(known))) if len(known) else profile.wide()
+            places = profile.places(float(np.median(known)) if len(known) else None)
         X = profile.points(places)
         y = ledger.ask(X, "widths")
         widths.append(profile.fit(places, X, y))
@@ -66,7 +68,7 @@ def measure_widths(
     return Polished(smooth, X, y, near_noise(smooth, X), errors)
 
 
-def doubted_widths(polished: Polished) -> Polished | None:
+def other_widths(polished: Polished) -> Polished | None:
     """Return the network with other widths of units whose width is hardly known, where they explain the answers
     better; None if none does. No queries; O(n k^2) flops for each of a few widths of such a unit."""
     best = net = polished.found.net
@@ -92,9 +94,9 @@ class _WidthProfile:
         net = sharp.found.net
         self.length = float(np.linalg.norm(net.jumps[unit]))
         self.normal = net.jumps[unit] / self.length
-        self.foot = self._foot(net, rng)
+        self.foot = self._origin(net, rng)
 
-    def _foot(self, net: KinkNet, rng: np.random.Generator) -> Floats:
+    def _origin(self, net: KinkNet, rng: np.random.Generator) -> Floats:
         along = rng.standard_normal((WIDTHS.candidates, len(self.normal)))
         along -= np.outer(along @ self.normal, self.normal)
         along *= WIDTHS.along * self.reach / np.linalg.norm(along, axis=1, keepdims=True)
@@ -107,13 +109,9 @@ class _WidthProfile:
         """Return the points (n, d) at these distances from the hyperplane."""
         return np.asarray(self.foot + places[:, None] * self.normal)
 
-    def around(self, width: float) -> Floats:
-        """Return places for a width that is known roughly; (8,)."""
-        return width * np.concatenate([-np.array(WIDTHS.places), WIDTHS.places])
-
-    def wide(self) -> Floats:
-        """Return places for a width that is not known at all; (14,)."""
-        sizes = self.reach * np.array(WIDTHS.first)
+    def places(self, width: float | None) -> Floats:
+        """Return distances from the hyperplane for a width that is known roughly, (8,), or not at all, (14,)."""
+        sizes = self.reach * np.array(WIDTHS.first) if width is None else width * np.array(WIDTHS.places)
         return np.concatenate([-sizes, sizes])
 
     def fit(self, places: Floats, X: Floats, y: Floats) -> _Width:
@@ -147,3 +145,76 @@ class _WidthProfile:
             chi = float(target @ target)
             shift = shift + step
         return chi
+
+
+def place_parallel_units(found: Found, ledger: Ledger, rng: np.random.Generator) -> Found:
+    """Return the network with offsets of nearly parallel units from answers across each of them; two queries or more
+    for each such unit, none for others.
+
+    Far enough along its hyperplane a unit is alone, and only its own kink lies between two answers on both sides of it:
+    their difference tells where.
+    """
+    net = found.net
+    normals = normalize_rows(net.jumps)
+    sines = np.sqrt(np.maximum(0.0, 1 - (normals @ normals.T) ** 2)) + np.eye(net.k)
+    neighbours = np.flatnonzero((sines < np.sin(np.radians(NEIGHBOURS.degrees))).any(axis=1))
+    for _ in range(
+        NEIGHBOURS.rounds
+    ):  # the better offsets are known, the nearer to the origin a unit is alone for sure
+        for unit in neighbours[found.placed[neighbours] > NEIGHBOURS.enough * net.grain.sd]:
+            found = _placed(found, int(unit), ledger, rng)
+    return found
+
+
+def _placed(found: Found, unit: int, ledger: Ledger, rng: np.random.Generator) -> Found:
+    """Look for a unit's kink farther and farther from where it is thought to be, and take its offset from there."""
+    net = found.net
+    place = _alone(found, unit, rng)
+    if place is None:
+        return found
+    length = float(np.linalg.norm(net.jumps[unit]))
+    normal = net.jumps[unit] / length
+    active = (net.arguments(place.foot[None])[0] > 0) & (np.arange(net.k) != unit)
+    slope = float((net.g + net.jumps[active].sum(axis=0)) @ normal)  # of all but this unit
+    half = max(NEIGHBOURS.first * net.grain.sd / length, GRAIN.near_blur * net.shape.blur)
+    while half < place.room:
+        low, high = ledger.ask(place.foot + half * np.array([[-1.0], [1.0]]) * normal, "beside")
+        # The unit adds its length to the slope on that part of [-half, half] where it is active.
+        part = float(high - low - 2 * half * slope) / length
+        if NEIGHBOURS.within * half < part < (2 - NEIGHBOURS.within) * half:
+            q, placed = net.q.copy(), found.placed.copy()
+            q[unit] -= float(np.sign(net.w[unit])) * (half - part) * np.linalg.norm(net.jumps[unit])
+            error = np.hypot(net.grain.sd, found.argument_errors(place.foot[None])[0, 1 + unit])
+            placed[unit] = NEIGHBOURS.error * float(error)
+            return replace(found, net=replace(net, q=q), placed=placed)
+        half *= NEIGHBOURS.further
+    return found
+
+
+class _Place(NamedTuple):
+    """A point of a unit's hyperplane, (d,), and how far from it all others are for sure."""
+
+    foot: Floats
+    room: float
+
+
+def _alone(found: Found, unit: int, rng: np.random.Generator) -> _Place | None:
+    """Return the place nearest to the origin that is on a known side of all other units; None if there is none."""
+    net = found.net
+    lengths = np.linalg.norm(net.jumps, axis=1)
+    unsure = NEIGHBOURS.deviations / NEAR_ORIGIN.prior * offset_priors(found)[0] / lengths
+    others = np.arange(net.k) != unit
+    normal = net.jumps[unit] / lengths[unit]
+    ways = rng.standard_normal((NEIGHBOURS.candidates, len(normal)))
+    ways = normalize_rows(ways - np.outer(ways @ normal, normal))
+    centre = -net.q[unit] / lengths[unit] * normal
+    far = NEIGHBOURS.nearest * float(unsure.max()) + float(np.linalg.norm(centre))
+    while far < NEIGHBOURS.farthest * found.path.radius:
+        feet = centre + far * ways
+        room = np.abs(feet @ net.jumps[others].T + net.q[others]) / lengths[others] - unsure[others]  # (n, k - 1)
+        at = int(np.argmax(room.min(axis=1)))
+        place = _Place(feet[at], float(room[at].min()))
+        if place.room > NEIGHBOURS.wide * (unsure[unit] + NEIGHBOURS.first * net.grain.sd / lengths[unit]):
+            return place
+        far *= NEIGHBOURS.further
+    return None
