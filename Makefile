@@ -35,10 +35,10 @@ docs-quick: $(VENV)/.docs
 
 # All evidence, ours beside others: minutes with small counts, or under three hours. A stopped run goes on.
 bench: $(VENV)/.test
-	@$(BIN)/python benchmarks/bench.py
+	@$(BIN)/python -m benchmarks.bench
 
 bench-full: $(VENV)/.test
-	@$(BIN)/python benchmarks/bench.py --full
+	@$(BIN)/python -m benchmarks.bench --full
 
 env: $(VENV)/.demo $(VENV)/.test $(VENV)/.check
 

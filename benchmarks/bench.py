@@ -1,6 +1,6 @@
 """The evidence in one command: every script of the list, then the page that shows ours beside the best others.
 
-    python benchmarks/bench.py [--full] [--jobs 2] [--only NAME ...] [--folder bench] [--anew] [--publish]
+    python -m benchmarks.bench [--full] [--jobs 2] [--only NAME ...] [--folder bench] [--anew] [--publish]
 
 The quick run (``make bench``, minutes) shows that everything runs and what it looks like; its counts are too small to
 be evidence. The full one (``make bench-full``, under three hours on two cores) runs every part in numbers that tell;
@@ -27,6 +27,12 @@ HERE = Path(__file__).parent
 KEPT = HERE / "full_run"
 
 
+def module_of(script: str) -> str:
+    """Return the name by which Python runs a script, in whichever folder it is."""
+    (path,) = HERE.rglob(f"{script}.py")
+    return ".".join(path.relative_to(HERE.parent).with_suffix("").parts)
+
+
 class Step(NamedTuple):
     """A script with its arguments for a quick and for a full run; OUT stands for the folder of results."""
 
@@ -39,7 +45,7 @@ class Step(NamedTuple):
     def command(self, full: bool, results: Path) -> list[str]:
         """Return what is run."""
         arguments = (self.full if full else self.quick).replace("OUT", str(results)).split()
-        return [sys.executable, str(HERE / f"{self.script or self.name}.py"), *arguments]
+        return [sys.executable, "-m", module_of(self.script or self.name), *arguments]
 
 
 STEPS = (
@@ -63,8 +69,8 @@ STEPS = (
          "--share 0.3 --seconds 10 --kept OUT/zoo.jsonl --save"),
     # (d) tables
     Step("tuning of peers on tables", "--tune --seeds 1 --rows 1000 --only gradient --save", "--tune --seeds 1 --save",
-         script="rivals_table"),
-    Step("rivals_table", "--part same_data --seeds 1 --rows 2000 --save", "--seeds 3 --save"),
+         script="peer_tables"),
+    Step("peer_tables", "--part same_data --seeds 1 --rows 2000 --save", "--seeds 3 --save"),
     Step("data_fit", "--seeds 3 --peer-seeds 3 --cells 5,3,1e3 --out OUT/data_fit.json",
          "--seeds 8 --peer-seeds 4 --out OUT/data_fit.json"),
     Step("real_tables", "--tables birthwt diabetes --folds 2 --save",
@@ -96,7 +102,7 @@ def run_step(step: Step, full: bool, folder: Path) -> dict[str, object]:
     began, commit = time.monotonic(), _commit()
     environment = os.environ | {"GRADSIFT_RESULTS": str(folder / "results"), "OMP_NUM_THREADS": "1"}
     with mark.with_suffix(".txt").open("w", encoding="utf-8") as log:
-        code = subprocess.run(command, env=environment, stdout=log, stderr=log, check=False).returncode
+        code = subprocess.run(command, env=environment, stdout=log, stderr=log, check=False, cwd=HERE.parent).returncode
     done = {"name": step.name, "code": code, "command": command[1:], "seconds": round(time.monotonic() - began, 1)}
     done["commit"] = commit
     mark.write_text(json.dumps(done) + "\n", encoding="utf-8")
@@ -125,7 +131,7 @@ def run(steps: list[Step], full: bool, folder: Path, jobs: int) -> list[dict[str
 
 def publish(folder: Path, ended: list[dict[str, object]]) -> None:
     """Copy the results of a full run to where they are kept, with the commit and the time of each step."""
-    from record import context, write_sealed
+    from benchmarks.record import context, write_sealed
 
     KEPT.mkdir(exist_ok=True)
     for path in (folder / "results").glob("*.json"):
@@ -154,7 +160,7 @@ def main() -> None:
     parser.add_argument("--anew", action="store_true")
     parser.add_argument("--publish", action="store_true")
     options = parser.parse_args()
-    from evidence import write_page  # not before the arguments are known: it imports gradsift
+    from benchmarks.evidence import write_page  # not before the arguments are known: it imports gradsift
 
     folder = (options.folder / ("full" if options.full else "quick")).resolve()
     if options.anew and folder.exists():

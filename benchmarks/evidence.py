@@ -1,6 +1,6 @@
 """The page of evidence: ours beside the best others, from result files; losses are marked, corrupted files refused.
 
-    python benchmarks/evidence.py [--results FOLDER] [--out FOLDER]
+    python -m benchmarks.evidence [--results FOLDER] [--out FOLDER]
 
 Every number comes from a result file, which says when and on what it was measured. A ratio is ours over the best
 peer's, so that below one is better; a bold one is a loss. A part whose results are missing says so.
@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-import pictures
-from record import COMMITTED, load
+from benchmarks import pictures
+from benchmarks.record import COMMITTED, load
 
 Rows = list[dict[str, Any]]
 
@@ -206,12 +206,12 @@ def tables(results: Results) -> list[str]:
         parts.append(table(("d, k, n", "success", "best peer's", "best peer", "RMSE over bound", "best peer's", "ratio",
                             "CPU seconds", "ratio of CPU time"), lines))  # fmt: skip
         parts.append("The bound is Cramer and Rao's. Peers get the same polish and the best of five starts.")
-    if rivals := results("rivals_table"):
+    if peers := results("peer_tables"):
         parts.append(
             "Methods on the same tables (two units, 5 inputs); angle of the worst unit, or of the span, in degrees:"
         )
-        parts.append(_rivals(rivals["same_data"]))
-        out = "; ".join(f"{r['package']} ({r['why']})" for r in rivals.get("left_out", []))
+        parts.append(_peers(peers["same_data"]))
+        out = "; ".join(f"{r['package']} ({r['why']})" for r in peers.get("left_out", []))
         parts.append(f"Not run: {out}." if out else "")
     if real := results("real_tables"):
         names = sorted({n for t in real["tables"].values() for n in t["scores"]}, key=lambda n: (n != "gradsift", n))
@@ -226,7 +226,7 @@ def _score(value: float | None) -> str | None:
     return None if value is None else f"{value:.3f}"
 
 
-def _rivals(rows: Rows) -> str:
+def _peers(rows: Rows) -> str:
     lines = []
     ours = next((r for r in rows if r["method"] == "ours"), {})
     for r in rows:
@@ -319,7 +319,7 @@ SECTIONS: dict[str, tuple[Callable[[Results], list[str]], str]] = {
     "(a) Exact boxes": (boxes, "peer_boxes, black_box_kinked, black_box_deep"),
     "(b) Imperfect boxes": (imperfect, "black_box_noisy, black_box_kinked_coarse"),
     "(c) The zoo": (zoo, "zoo_run"),
-    "(d) Tables": (tables, "data_fit, rivals_table, real_tables"),
+    "(d) Tables": (tables, "data_fit, peer_tables, real_tables"),
     "(e) Number of units, coverage, certificates": (certificates, "data_inference, interval_coverage and others"),
     "(f) Speed, memory, growth": (speed, "black_box_large, kernel_gradients"),
     "(g) Enough rows?": (phases, "phase_table"),

@@ -1,6 +1,6 @@
 """Print the table of README.md from the committed results, ours beside the best others; a test holds README to it.
 
-python benchmarks/summary.py [--write]
+python -m benchmarks.summary [--write]
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from evidence import ratio
-from record import COMMITTED
-from record import load as read
+from benchmarks.evidence import ratio
+from benchmarks.record import COMMITTED
+from benchmarks.record import load as read
 
 README = Path(__file__).parents[1] / "README.md"
 START, END = "<!-- benchmarks/summary.py -->\n", "\n<!-- end -->"
@@ -124,7 +124,7 @@ def table_rows() -> Iterator[Row]:
         yield Row(f"Table fit, success in the worst of {len(main)} cells; CPU time", f"{ours:.2f}",
                   f"{theirs:.2f} (scikit-learn's MLP, best of 5, same polish)",
                   f"CPU {min(cost):.2f} to {max(cost):.2f}", "data_fit")  # fmt: skip
-    if r := load("rivals_table"):
+    if r := load("peer_tables"):
         held = {row["method"]: row for row in r["same_data"]}
         for answers in ("labels", "values"):
             others = {n: row[answers] for n, row in held.items() if isinstance(row.get(answers), float) and n != "ours"}
@@ -132,7 +132,7 @@ def table_rows() -> Iterator[Row]:
             mine = held["ours"][answers]
             yield Row(f"Two units from 20,000 {answers}, angle of the worst, degrees", f"{mine:.2f}",
                       f"{others[best]:.2f} ({best}; the best of {len(others)})", ratio(mine, others[best]),
-                      "rivals_table")  # fmt: skip
+                      "peer_tables")  # fmt: skip
     if r := load("phase_table"):
         ours, theirs, wrong, n = (
             sum(row[key] for row in r["rows"])

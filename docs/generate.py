@@ -9,12 +9,12 @@ from typing import Any
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
-sys.path.insert(0, str(ROOT / "benchmarks"))  # results are read, and evidence is written, by what made them
+sys.path.insert(0, str(ROOT))  # results are read, and evidence is written, by what made them
 
 
 def write_all(folder: Path) -> None:
     """Write every generated page into `folder`; unchanged pages keep their time stamps."""
-    import evidence
+    from benchmarks import evidence
     from gradsift.show.playground import page
 
     pages = {
@@ -85,7 +85,7 @@ def _code(text: str) -> str:
 
 def benchmarks() -> str:
     """Return the committed results as tables, with machine, versions and date."""
-    from record import load
+    from benchmarks.record import load
 
     parts = ["# Benchmarks", "Printed by the scripts of `benchmarks/`, whose JSON results are committed."]
     for path in sorted(RESULTS.glob("*.json")):
@@ -114,11 +114,11 @@ def _where(result: dict[str, Any]) -> str:
 
 
 def _purpose(name: str) -> str:
-    script = ROOT / "benchmarks" / f"{name}.py"
-    if not script.exists():
+    script = next((ROOT / "benchmarks").rglob(f"{name}.py"), None)
+    if script is None:
         return ""
     words = ast.get_docstring(ast.parse(script.read_text(encoding="utf-8"))) or ""
-    return words.partition("\n\n")[0].replace("\n", " ") + f" (`benchmarks/{name}.py`)"
+    return words.partition("\n\n")[0].replace("\n", " ") + f" (`{script.relative_to(ROOT)}`)"
 
 
 def _tables(result: dict[str, Any]) -> list[str]:

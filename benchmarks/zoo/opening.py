@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 import gradsift as gs
-from zoo.specimen import Specimen, comparable
+from benchmarks.zoo.specimen import Specimen, comparable
 
 __all__ = ["open_box", "row"]
 

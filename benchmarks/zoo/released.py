@@ -9,10 +9,10 @@ from functools import partial
 import numpy as np
 
 import gradsift as gs
-from deep_networks import canyon_networks
-from real_networks import esa_networks
-from zoo.fetch import fetched, members
-from zoo.specimen import Specimen, exact_box
+from benchmarks.boxes.deep_networks import canyon_networks
+from benchmarks.boxes.real_networks import esa_networks
+from benchmarks.zoo.fetch import fetched, members
+from benchmarks.zoo.specimen import Specimen, exact_box
 
 __all__ = ["airfoils", "atoms", "fusion", "leaves", "oceans", "radiometers"]
 

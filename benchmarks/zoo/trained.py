@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 import gradsift as gs
-from zoo.specimen import Specimen
+from benchmarks.zoo.specimen import Specimen
 
 __all__ = ["classifiers", "files", "modules", "rectifiers", "regressors"]
 

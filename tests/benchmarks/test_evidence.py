@@ -2,15 +2,13 @@
 
 import json
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
-
-import bench
-import evidence
-from record import COMMITTED, Corrupted, load, write_sealed
+from benchmarks import bench, evidence
+from benchmarks.record import COMMITTED, Corrupted, load, write_sealed
 
 SOUND = {"context": {"date": "2026-11-16"}, "rows": [{"n": 100, "k": 1, "tables": 2, "ours": 2}]}
 
@@ -77,7 +75,7 @@ def test_the_page_has_ratios_of_a_win_and_of_a_loss_and_names_what_is_missing(tm
 
 def test_every_step_of_the_benchmark_is_a_script_that_knows_its_options():
     for step in bench.STEPS:
-        source = (bench.HERE / f"{step.script or step.name}.py").read_text(encoding="utf-8")
+        source = Path(find_spec(bench.module_of(step.script or step.name)).origin).read_text(encoding="utf-8")
         for word in f"{step.quick} {step.full}".split():
             if word.startswith("--"):
                 assert f'"{word}"' in source, (step.name, word)

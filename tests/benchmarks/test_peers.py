@@ -6,17 +6,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
-
-import peer_boxes
-import rivals_table
-from deep_networks import random_deep
-from rivals import Box, Peer, peers
-from rivals._students import begin, jacobian, residuals
+from benchmarks.boxes.deep_networks import random_deep
+from benchmarks.peers import peer_boxes, peer_tables
+from benchmarks.peers.methods import Box, Peer, peers
+from benchmarks.peers.methods._students import begin, jacobian, residuals
 
 FOLDER = Path(__file__).parents[2] / "benchmarks"
 DUMMY = """
-from rivals import Peer
+from benchmarks.peers.methods import Peer
 
 def guess({arguments}, rng):
     return rng.standard_normal({shape})
@@ -28,7 +25,7 @@ PEER = Peer("a dummy", guess, takes="{takes}")
 @pytest.mark.parametrize(
     ("script", "takes", "arguments", "shape", "small"),
     [
-        (rivals_table, "rows", "X, y, k", "(k, X.shape[1])", ["--part", "same_data", "--rows", "200", "--seeds", "1"]),
+        (peer_tables, "rows", "X, y, k", "(k, X.shape[1])", ["--part", "same_data", "--rows", "200", "--seeds", "1"]),
         (peer_boxes, "box", "ask, box", "(box.k, box.d)", ["--boxes", "tanh,4,2", "--seeds", "1"]),
     ],
 )
@@ -43,7 +40,7 @@ def test_a_file_in_a_folder_is_a_peer_of_the_table(
 
 def test_every_peer_is_found_once_and_fits_on_a_page():
     names = [peer.name for takes in ("rows", "box") for peer in peers(takes)]
-    files = [path for path in (FOLDER / "rivals").glob("*.py") if not path.name.startswith("_")]
+    files = [path for path in (FOLDER / "peers" / "methods").glob("*.py") if not path.name.startswith("_")]
     assert len(names) == len(set(names)) == len(files)
     assert max(len(path.read_text(encoding="utf-8").splitlines()) for path in files) <= 80
 
@@ -97,7 +94,7 @@ def test_tuning_prefers_successes_then_few_queries():
     ]
     assert peer_boxes.choices(rows) == {"a": {"x": 3}}
     angles = [{"method": "b", "options": {"x": i}, "labels": 9.0 - i, "values": 2.0 * i} for i in range(3)]
-    assert rivals_table.choices(angles) == {"b": {"x": 0}}
+    assert peer_tables.choices(angles) == {"b": {"x": 0}}
 
 
 @pytest.mark.parametrize("box", [Box(3, (2,)), Box(3, (4, 2), "softplus")])

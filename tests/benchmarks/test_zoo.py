@@ -1,24 +1,18 @@
 """The zoo reads released files as their owners do, and counts what it opens honestly. Nothing is fetched here."""
 
 import json
-import sys
 import time
-from pathlib import Path
 
 import numpy as np
 import pytest
 from typer.testing import CliRunner
 
 import gradsift as gs
+from benchmarks.boxes import deep_networks
+from benchmarks.zoo import fetch, released, zoo_run
+from benchmarks.zoo.opening import open_box, row
+from benchmarks.zoo.specimen import Specimen, comparable, exact_box
 from gradsift.cli.app import app
-
-sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
-
-import deep_networks
-import zoo_run
-from zoo import fetch, released
-from zoo.opening import open_box, row
-from zoo.specimen import Specimen, comparable, exact_box
 
 RNG = np.random.default_rng(5)
 NET = gs.Network([(RNG.standard_normal((3, 4)), RNG.standard_normal(3)), (RNG.standard_normal((1, 3)), [0.5])])

@@ -50,7 +50,7 @@ def test_every_benchmark_result_has_its_table(generated):
     text = (generated / "benchmarks.md").read_text()
     for path in (ROOT / "benchmarks" / "results").glob("*.json"):
         assert f"\n## {path.stem.replace('_', ' ')}\n" in text
-        assert f"benchmarks/{path.stem}.py" in text
+        assert f"/{path.stem}.py`" in text
 
 
 def test_every_command_is_listed_with_its_example(generated):

@@ -2,22 +2,18 @@
 
 import logging
 import sqlite3
-import sys
 import time
 import traceback
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 import gradsift as gs
+from benchmarks.hostile.fuzzing.runner import SECRETS
+from benchmarks.hostile.fuzzing.servers import BAD, GOOD, X, right, served
 from gradsift.oracle import Retry, from_spec, from_url
 
 from .boxes import points, smooth
-
-sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
-from fuzzing.runner import SECRETS
-from fuzzing.servers import BAD, GOOD, X, right, served
 
 KEY, PASSWORD, TOKEN = SECRETS[2], SECRETS[0], SECRETS[1]
 

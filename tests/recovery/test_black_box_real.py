@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +10,7 @@ import numpy as np
 import pytest
 
 import gradsift as gs
+from benchmarks.boxes import real_networks as networks
 from gradsift.reading import identify
 
 from .test_black_box_exact import worst_error
@@ -18,18 +18,7 @@ from .test_black_box_exact import worst_error
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 
 
-@pytest.fixture(scope="module")
-def networks():
-    """The module "real_networks.py" of the benchmarks."""
-    sys.path.insert(0, str(BENCHMARKS))
-    try:
-        import real_networks
-    finally:
-        sys.path.remove(str(BENCHMARKS))
-    return real_networks
-
-
-def test_the_five_esa_networks_are_found_in_a_few_hundred_queries(networks):
+def test_the_five_esa_networks_are_found_in_a_few_hundred_queries():
     try:
         esa = networks.esa_networks()
     except networks.NotFetched as problem:
@@ -44,7 +33,7 @@ def test_the_five_esa_networks_are_found_in_a_few_hundred_queries(networks):
         assert found.n_queries < 200  # 66 unknowns each
 
 
-def test_scikit_learn_networks_are_found_through_predict(networks):
+def test_scikit_learn_networks_are_found_through_predict():
     for name, (predict, inside) in networks.sklearn_networks().items():
         found = identify(gs.Oracle(predict, inside.n_features), inside.activation, rng=0)
         assert found.certified, (name, found.verdict)
@@ -53,19 +42,26 @@ def test_scikit_learn_networks_are_found_through_predict(networks):
 
 
 def test_the_benchmark_runs_small():
-    script = BENCHMARKS / "black_box_exact.py"
     before = sorted((BENCHMARKS / "results").iterdir())
     done = subprocess.run(
-        [sys.executable, script, "--nets", "10", "--students", "1", "--starts", "1", "--cells", "10,3"],
+        [
+            sys.executable,
+            "-m",
+            "benchmarks.boxes.black_box_exact",
+            "--nets",
+            "10",
+            "--students",
+            "1",
+            "--starts",
+            "1",
+            "--cells",
+            "10,3",
+        ],
         capture_output=True,
         text=True,
         check=False,
-        env=os.environ,
+        cwd=BENCHMARKS.parent,
     )
     assert done.returncode == 0, done.stderr
     assert "0 certified but wrong" in done.stdout
     assert sorted((BENCHMARKS / "results").iterdir()) == before
-
-
-def test_both_benchmark_scripts_are_where_the_tests_look():
-    assert all((BENCHMARKS / name).exists() for name in ("black_box_exact.py", "real_networks.py", "record.py"))

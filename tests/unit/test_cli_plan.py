@@ -51,9 +51,8 @@ def test_bad_input_is_one_line_and_exit_code_two(arguments, monkeypatch, capsys)
 
 
 def test_the_looseness_benchmark_runs_and_orders_its_columns(tmp_path, monkeypatch):
-    script = Path(__file__).parents[2] / "benchmarks" / "theory_looseness.py"
-    monkeypatch.setattr(sys, "argv", [str(script), "--quick", "--out", str(tmp_path / "out.json")])
-    runpy.run_path(str(script), run_name="__main__")
+    monkeypatch.setattr(sys, "argv", ["theory_looseness", "--quick", "--out", str(tmp_path / "out.json")])
+    runpy.run_module("benchmarks.paper.theory_looseness", run_name="__main__")
     (row,) = json.loads((tmp_path / "out.json").read_text())["rows"]
     assert row["cramer_rao"] < row["measured"] < row["oracle_exact"] < row["oracle_repaired"] < row["gaussian_exact"]
 

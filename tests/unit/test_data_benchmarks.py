@@ -3,25 +3,11 @@
 from __future__ import annotations
 
 import json
-import sys
-from pathlib import Path
 
-import pytest
-
-BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
-
-
-@pytest.fixture(autouse=True)
-def _benchmarks_on_the_path(monkeypatch):
-    monkeypatch.syspath_prepend(str(BENCHMARKS))
-    yield
-    for name in ("data_fit", "data_inference"):
-        sys.modules.pop(name, None)
+from benchmarks.tables import data_fit, data_inference
 
 
 def test_the_fit_benchmark_runs_and_compares_peers(tmp_path):
-    import data_fit
-
     out = tmp_path / "fit.json"
     data_fit.main(["--seeds", "1", "--first-seed", "7", "--cells", "5,3,1e3", "--out", str(out)])
     (cell,) = json.loads(out.read_text())["cells"]
@@ -30,8 +16,6 @@ def test_the_fit_benchmark_runs_and_compares_peers(tmp_path):
 
 
 def test_the_inference_benchmark_runs(tmp_path, monkeypatch):
-    import data_inference
-
     monkeypatch.setattr(data_inference, "COUNTED", data_inference.COUNTED[:1])
     monkeypatch.setattr(data_inference, "COVERED", data_inference.COUNTED[:1])
     out = tmp_path / "inference.json"

@@ -1,7 +1,6 @@
 """Files that are damaged or made to harm are refused in a sentence, before they cost memory."""
 
 import json
-import sys
 import tracemalloc
 import zipfile
 from pathlib import Path
@@ -10,10 +9,8 @@ import numpy as np
 import pytest
 
 import gradsift as gs
+from benchmarks.hostile.fuzzing.models import npy
 from gradsift.files import same_file
-
-sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
-from fuzzing.models import npy
 
 
 @pytest.fixture

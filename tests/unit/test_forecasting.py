@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 import gradsift as gs
+from benchmarks.boxes import forecast_error
 from gradsift.forecasting import Allotment
 from gradsift.reading.ledger import Ledger
 
-BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
-
 
 @pytest.fixture
-def rows(monkeypatch):
-    monkeypatch.syspath_prepend(str(BENCHMARKS))
-    sys.modules.pop("forecast_error", None)
-    import forecast_error
-
+def rows():
     return forecast_error.exact_rows() + forecast_error.noisy_rows()
 
 

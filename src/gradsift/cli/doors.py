@@ -274,12 +274,12 @@ def zoo(
 
 def _runner() -> Any:
     """Return the module that opens the zoo, from the checkout that this package runs from."""
-    folder = Path(__file__).resolve().parents[3] / "benchmarks"
-    if not (folder / "zoo").is_dir():
+    root = Path(__file__).resolve().parents[3]
+    if not (root / "benchmarks" / "zoo").is_dir():
         raise ValueError("gradsift zoo runs from a checkout: its readers are in benchmarks/zoo of the repository.")
-    if str(folder) not in sys.path:
-        sys.path.insert(0, str(folder))
-    return importlib.import_module("zoo_run")
+    if str(root) not in sys.path:
+        sys.path.insert(0, str(root))
+    return importlib.import_module("benchmarks.zoo.zoo_run")
 
 
 def _line(record: dict[str, Any]) -> str:

@@ -1,0 +1,1 @@
+"""Black boxes: exact, kinked, deep, noisy, real."""

@@ -1,0 +1,1 @@
+"""Boxes and files made to mislead or to break."""

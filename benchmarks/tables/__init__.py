@@ -1,0 +1,1 @@
+"""Tables: fits, tests, intervals, certificates."""
