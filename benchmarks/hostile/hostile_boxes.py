@@ -79,7 +79,7 @@ def run(task: tuple[str, int, int]) -> dict[str, Any]:
 def judged(found: gs.recovery.Recovery, box: Box, oracle: gs.Oracle, rng: np.random.Generator) -> str:
     """Say what is wrong with a result, or nothing."""
     X = fresh_inputs(found.model, oracle, 2000, rng, found.allowance.unsure)
-    known = found.allowance.of_function(found.model, X) + 4 * found.allowance.floor.step
+    known = found.allowance.of_function(found.model, X) + 4 * found.allowance.precision.step
     if found.verification is not None:
         known = known + found.verification.unseen  # what the certificate says that noise may hide
     off = np.abs(found.model.predict(X) - box.mean(X))

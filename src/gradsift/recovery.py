@@ -26,8 +26,8 @@ from .progress import Reporter, report, reporting
 from .reading import (
     Allowance,
     Identification,
+    Precision,
     Progress,
-    Rounding,
     Verification,
     allowance_of,
     identify_box,
@@ -339,7 +339,7 @@ def _behind_oracle(
 ) -> Recovery:  # fmt: skip
     before = source.n_answered
     box = source.scalar(int(rng.integers(2**63)))
-    roundings: tuple[Rounding, ...] = ()
+    roundings: tuple[Precision, ...] = ()
     if method == "paper":
         del options["layers"]
         family = "tanh" if activation in (None, "auto") else activation
@@ -349,7 +349,7 @@ def _behind_oracle(
         box = box.standardised()
         inside = identify_box(box, activation, rng, progress=_report_queries, n_verify=n_verify, **options)
         found = _from_identification(inside, box, n_units)
-        roundings = () if inside.floor is None else inside.floor.outputs
+        roundings = () if inside.precision is None else inside.precision.outputs
     found = _with_first_look(replace(found, n_queries=source.n_answered - before))
     if source.n_outputs == 1:
         return found
@@ -369,7 +369,7 @@ def _report_queries(progress: Progress) -> None:
     report(f"{progress.step} ({progress.n_units} units)", progress.n_queries, progress.expected)
 
 
-def _with_outputs(found: Recovery, source: Oracle, roundings: tuple[Rounding, ...]) -> Recovery:
+def _with_outputs(found: Recovery, source: Oracle, roundings: tuple[Precision, ...]) -> Recovery:
     """Give every output its own weights and its own check; what they leave over speaks against the units."""
     X, Y = source.answers()
     if found.deep is not None:

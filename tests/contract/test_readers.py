@@ -10,19 +10,19 @@ import pytest
 import gradsift as gs
 from gradsift.activations import ACTIVATIONS, get_activation
 from gradsift.reading import readers
-from gradsift.reading.precision import Floor, Rounding
+from gradsift.reading.precision import Precision
 from gradsift.reading.question import EVERY_DEPTH, GROWING_KINDS, PLATEAUS, Goal, Question, kind_of, names_of
 from gradsift.reading.readers import READERS, Reader, cheapest, refused
 from gradsift.reading.result import Identification
 
-EXACT = (Rounding("exact", 0.0, 1.0),)
+EXACT, DECIMALS = (Precision(size=1.0),), (Precision("rounded", grid=1e-2, size=1.0),)
 PRECISIONS = {
-    "exact": Floor("exact", 0.0, outputs=EXACT),
-    "fine": Floor("float32", 1e-8, 1e-7, size=1.0, outputs=(Rounding("float32", 0.0, 1.0),)),
-    "coarse": Floor("rounded", 1e-3, 1e-2, size=1.0, absolute=1e-2, outputs=(Rounding("rounded", 1e-2, 1.0),)),
-    "noisy": Floor("noisy", 0.1),
-    "labels": Floor("labels", 1.0),
-    "decisions": Floor("decisions", 0.0, values=(0.0, 1.0)),
+    "exact": Precision(outputs=EXACT),
+    "fine": Precision("float32", 1e-8, 1e-7, size=1.0, outputs=(Precision("float32", size=1.0),)),
+    "coarse": Precision("rounded", 1e-3, 1e-2, size=1.0, absolute=1e-2, outputs=DECIMALS),
+    "noisy": Precision("noisy", 0.1),
+    "labels": Precision("labels", 1.0),
+    "decisions": Precision("decisions", values=(0.0, 1.0)),
 }
 DEPTHS = [EVERY_DEPTH, *(frozenset({n}) for n in (1, 2, 3, 4))]
 

@@ -46,7 +46,7 @@ from gradsift.reading.noise.beside_planes import PartnerTest
 from gradsift.reading.noise.missing_unit import CircleTest
 from gradsift.reading.noise.noise_certificate import NoisyEvidence, judge
 from gradsift.reading.noise.noise_tests import Variance
-from gradsift.reading.precision import Floor
+from gradsift.reading.precision import Precision
 from gradsift.recovery import Recovery
 from gradsift.show.report import render
 
@@ -279,7 +279,7 @@ def test_every_limit_says_where_it_comes_from():
 # Imperfect answers
 
 SOUND = NoisyEvidence(
-    Floor("noisy", 0.1),
+    Precision("noisy", 0.1),
     Variance(0.01, 100.0),
     20.0,
     CircleTest(1.0, 0.2, alarm=False),
@@ -337,7 +337,7 @@ def test_what_cannot_be_tested_is_not_asked():
     inside = judged(SOUND._replace(test=None, one_more=None, n_stray=None, bounded=True))  # no circles inside a box
     assert inside.certified
     assert not {"another unit", "strays", "one more unit"} & {check.name for check in inside.checks}
-    labels = judged(SOUND._replace(floor=Floor("labels", 1.0), misfit=9.0))  # labels have no residuals
+    labels = judged(SOUND._replace(precision=Precision("labels", 1.0), misfit=9.0))  # labels have no residuals
     assert labels.certified
     assert not {"misfit", "noise tails", "strays"} & {check.name for check in labels.checks}
     assert "noise tails" not in {check.name for check in judged(n=59).checks}

@@ -17,8 +17,8 @@ from gradsift.reading.noise.identify import by_averaging, by_levers, outlook
 from gradsift.reading.noise.input_scale import find_scale
 from gradsift.reading.noise.rough_steps import find_by_steps
 from gradsift.reading.odd_form import link_of
-from gradsift.reading.precision import choose_path
 from gradsift.reading.region import box_of
+from gradsift.reading.scouts import measure_precision
 
 TANH = get_activation("tanh")
 
@@ -50,9 +50,9 @@ def test_a_coarser_link_is_flat_where_rounding_hides_its_slope(activation, digit
 def test_steps_on_a_circle_give_units_as_good_as_the_grid(digits, allowed):
     truth = network(4, 9, 0)
     oracle = gs.Oracle(lambda X: np.round(predict(truth, X, TANH), digits), 9)
-    floor = choose_path(oracle, np.random.default_rng(0))
-    ledger = Ledger(oracle, None, None, floor.step)
-    start = find_by_steps(ledger, link_of("tanh"), floor, np.random.default_rng(1))
+    precision = measure_precision(oracle, np.random.default_rng(0))
+    ledger = Ledger(oracle, None, None, precision.step)
+    start = find_by_steps(ledger, link_of("tanh"), precision, np.random.default_rng(1))
     assert len(start.u) == 4
     assert errors_of(start.A, truth) < allowed
     assert ledger.n_queries < 2.5 * (4 * 11 + 1)
@@ -61,9 +61,9 @@ def test_steps_on_a_circle_give_units_as_good_as_the_grid(digits, allowed):
 def test_answers_too_coarse_for_steps_are_left_to_the_student():
     truth = network(3, 6, 1)
     oracle = gs.Oracle(lambda X: np.round(predict(truth, X, TANH), 2), 6)
-    floor = choose_path(oracle, np.random.default_rng(0))
-    ledger = Ledger(oracle, None, None, floor.step)
-    assert find_by_steps(ledger, link_of("tanh"), floor, np.random.default_rng(1)) is None
+    precision = measure_precision(oracle, np.random.default_rng(0))
+    ledger = Ledger(oracle, None, None, precision.step)
+    assert find_by_steps(ledger, link_of("tanh"), precision, np.random.default_rng(1)) is None
     assert ledger.n_queries < 30
 
 

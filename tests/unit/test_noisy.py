@@ -13,7 +13,8 @@ from gradsift.fit.students import study
 from gradsift.likelihood import Noise
 from gradsift.reading.noise.leverage import argument_errors, informative_points, lever_points, surprise
 from gradsift.reading.noise.noise_tests import Variance, behaviour, relative_spread
-from gradsift.reading.precision import choose_path, grid_of
+from gradsift.reading.precision import grid_of
+from gradsift.reading.scouts import measure_precision
 
 TANH = get_activation("tanh")
 
@@ -46,11 +47,11 @@ def oracle_of(function, d=4):
 )
 def test_the_floor_of_a_silent_oracle_is_read_from_its_answers(function, kind, grid):
     oracle = oracle_of(function)
-    floor = choose_path(oracle, np.random.default_rng(0))
-    assert floor.kind == kind
-    assert floor.n_queries == oracle.n_queries
-    assert (floor.grid == 0) == (grid == 0)
-    assert grid / 4 <= floor.grid <= 4 * grid
+    precision = measure_precision(oracle, np.random.default_rng(0))
+    assert precision.kind == kind
+    assert precision.n_queries == oracle.n_queries
+    assert (precision.grid == 0) == (grid == 0)
+    assert grid / 4 <= precision.grid <= 4 * grid
     assert oracle.n_queries <= {"exact": 2, "rounded": 10, "float32": 30}[kind]
 
 
@@ -63,10 +64,10 @@ def test_last_bits_that_depend_on_neighbouring_rows_are_no_noise(first_answer):
         asked.append(r[0])
         return r + 2.0**-53 * rng.choice([-2, -1, 1, 2], len(r)) + (first_answer - asked[0])
 
-    floor = choose_path(oracle := oracle_of(jittery), np.random.default_rng(1))
-    assert floor.kind == "exact"
-    assert floor.n_queries == oracle.n_queries
-    assert (floor.n_queries == 2) == (first_answer > 0.5)  # where terms cancel, the size of answers must be asked for
+    precision = measure_precision(oracle := oracle_of(jittery), np.random.default_rng(1))
+    assert precision.kind == "exact"
+    assert precision.n_queries == oracle.n_queries
+    assert (precision.n_queries == 2) == (first_answer > 0.5)  # where terms cancel, ask for the size of answers
 
 
 @pytest.mark.parametrize("bounds", [None, (-5, 5)])
@@ -81,10 +82,10 @@ def test_a_network_is_certified_in_spite_of_uncertain_last_bits(bounds):
 
 def test_noise_and_labels_are_told_apart():
     rng = np.random.default_rng(3)
-    noisy = choose_path(oracle_of(lambda r: r + 0.2 * rng.standard_normal(len(r))), np.random.default_rng(0))
+    noisy = measure_precision(oracle_of(lambda r: r + 0.2 * rng.standard_normal(len(r))), np.random.default_rng(0))
     assert noisy.kind == "noisy"
     assert 0.2 / 2.5 < noisy.sd < 0.2 * 2.5  # 8 repeats
-    labels = choose_path(
+    labels = measure_precision(
         oracle_of(lambda r: np.where(rng.random(len(r)) < 0.5 + r / 4, 1, -1)), np.random.default_rng(0)
     )
     assert labels.kind == "labels"
@@ -92,7 +93,7 @@ def test_noise_and_labels_are_told_apart():
 
 def test_what_the_caller_says_about_noise_is_believed_without_asking():
     oracle = gs.Oracle(lambda X: X[:, 0], 1, noise=0.25)
-    assert choose_path(oracle, np.random.default_rng(0)).sd == 0.25
+    assert measure_precision(oracle, np.random.default_rng(0)).sd == 0.25
     assert oracle.n_queries == 0
 
 
@@ -300,6 +301,6 @@ def test_single_precision_is_measured_where_answers_are_largest():
     rng = np.random.default_rng(1)
     units = np.linalg.qr(rng.standard_normal((3, 2)))[0].T
     model = gs.SigmoidCombination(units, [0.9, 0.8], [2.0, 1.5], [0.1, -0.2])
-    floor = choose_path(gs.Oracle(lambda X: model.predict(X).astype(np.float32), 3), np.random.default_rng(0))
-    assert floor.kind == "float32"
-    assert floor.grid == np.spacing(np.float32(1.7))
+    precision = measure_precision(gs.Oracle(lambda X: model.predict(X).astype(np.float32), 3), np.random.default_rng(0))
+    assert precision.kind == "float32"
+    assert precision.grid == np.spacing(np.float32(1.7))

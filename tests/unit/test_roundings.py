@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.special import expit
 
 import gradsift as gs
 from gradsift.oracle.output_links import LINKS
-from gradsift.reading.precision import choose_path, rounding_of, rounding_of_share
+from gradsift.reading.precision import rounding_of, rounding_of_share
+from gradsift.reading.scouts import measure_precision
 
 Y = np.random.default_rng(0).standard_normal(12)
 
@@ -37,9 +40,9 @@ def test_a_projection_of_float32_outputs_is_known_for_what_it_is():
     W = np.random.default_rng(1).standard_normal((3, 4))
     oracle = gs.Oracle(lambda X: np.tanh(X @ W.T).astype(np.float32), 4)
     view = oracle.scalar(3)
-    floor = choose_path(view, np.random.default_rng(0))
-    assert floor.kind == "float32"
-    assert [r.kind for r in floor.outputs] == ["float32"] * 3
+    precision = measure_precision(view, np.random.default_rng(0))
+    assert precision.kind == "float32"
+    assert [r.kind for r in precision.outputs] == ["float32"] * 3
     answers = view(np.random.default_rng(2).standard_normal((5, 4)))
     assert rounding_of(answers).kind == "exact"  # the projection alone would not have told
 
@@ -51,9 +54,9 @@ def test_last_bits_of_float32_that_depend_on_the_batch_are_no_noise():
         y = np.tanh(X @ w).astype(np.float32)
         return y + rng.integers(-3, 4, len(y)).astype(np.float32) * np.spacing(y)
 
-    assert choose_path(gs.Oracle(box, 4), np.random.default_rng(0)).kind == "float32"
+    assert measure_precision(gs.Oracle(box, 4), np.random.default_rng(0)).kind == "float32"
     noisy = gs.Oracle(lambda X: (np.tanh(X @ w) + 1e-4 * rng.standard_normal(len(X))).astype(np.float32), 4)
-    assert choose_path(noisy, np.random.default_rng(0)).kind == "noisy"
+    assert measure_precision(noisy, np.random.default_rng(0)).kind == "noisy"
 
 
 def test_each_output_has_its_own_rounding():
@@ -63,9 +66,9 @@ def test_each_output_has_its_own_rounding():
         z = np.tanh(X @ W.T)
         return np.stack([np.round(z[:, 0], 6), z[:, 1].astype(np.float32).astype(np.float64)], axis=1)
 
-    floor = choose_path(gs.Oracle(box, 3).scalar(1), np.random.default_rng(0))
-    assert [r.kind for r in floor.outputs] == ["rounded", "float32"]
-    assert floor.absolute == pytest.approx(1e-6 * abs(np.random.default_rng(1).standard_normal(2)[0]))
+    precision = measure_precision(gs.Oracle(box, 3).scalar(1), np.random.default_rng(0))
+    assert [r.kind for r in precision.outputs] == ["rounded", "float32"]
+    assert precision.absolute == pytest.approx(1e-6 * abs(np.random.default_rng(1).standard_normal(2)[0]))
 
 
 def test_what_another_probability_leaves_of_one_has_lost_digits_that_its_own_spacing_does_not_tell():
@@ -73,7 +76,7 @@ def test_what_another_probability_leaves_of_one_has_lost_digits_that_its_own_spa
     other = 1 - p[::-1]
     assert rounding_of_share(p).grid == 0.0
     assert rounding_of_share(other).grid == 2.0**-53
-    assert rounding_of_share(other[[0]]) == rounding_of(other[[0]])._replace(grid=2.0**-53)  # one number may be so
+    assert rounding_of_share(other[[0]]) == replace(rounding_of(other[[0]]), grid=2.0**-53)  # one number may be so
     z = 16.0
     lost = abs(np.log(expit(-z)) - np.log(1 - expit(z)))  # by undoing both
     left = 1 - np.array([[expit(z)], [0.5]])

@@ -5,13 +5,13 @@ from __future__ import annotations
 from .outputs import OutputLayer, output_errors, solve_last_layer, solve_outputs
 from .plateaus.search import identify
 from .plateaus.tails import Student, train_student
-from .precision import Rounding
+from .precision import Precision
 from .result import Identification, Progress, Verification
 from .route import identify_box
 from .verify import Allowance, allowance_of, outside, verify
 
 __all__ = [
-    "Allowance", "Identification", "OutputLayer", "Progress", "Rounding", "Student", "Verification", "allowance_of",
+    "Allowance", "Identification", "OutputLayer", "Precision", "Progress", "Student", "Verification", "allowance_of",
     "identify", "identify_box", "output_errors", "outside", "solve_last_layer", "solve_outputs", "train_student",
     "verify",
 ]  # fmt: skip

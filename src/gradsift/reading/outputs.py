@@ -13,7 +13,7 @@ from ..arguments import Floats, finite_matrix, matching_rows
 from ..model import SigmoidCombination
 from ..network import Network
 from ..oracle import Oracle
-from .precision import Rounding
+from .precision import Precision
 
 _TERMS = 3.0  # size of the terms of an output over its median; guess
 
@@ -47,7 +47,7 @@ class OutputLayer(NamedTuple):
         )
 
 
-def output_errors(oracle: Oracle, roundings: tuple[Rounding, ...]) -> Floats:
+def output_errors(oracle: Oracle, roundings: tuple[Precision, ...]) -> Floats:
     """Return the size of rounding in each answer that an oracle has given, (n, m), with its link undone.
 
     An output is a sum of terms that are as large as typical outputs, whatever its own size.

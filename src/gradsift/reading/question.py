@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeVar
 from ..activations import ACTIVATIONS, Activation, get_activation
 from ..errors import NotIdentifiable
 from ..oracle import Oracle
-from .precision import Floor
+from .precision import Precision
 
 Value = TypeVar("Value")
 
@@ -46,7 +46,7 @@ class Narrowing(NamedTuple):
 
     families: frozenset[str] = frozenset()
     depths: frozenset[int] = frozenset()
-    precision: Floor | None = None
+    precision: Precision | None = None
 
 
 def attempted(read: Callable[[], Value]) -> Value | NotIdentifiable:
@@ -86,7 +86,7 @@ class Question:
         Activations still possible.
     depths : frozenset of int
         Numbers of hidden layers still possible.
-    precision : Floor
+    precision : Precision
         How an answer errs.
     region : {"open", "linked", "bounded"}
         Where it may be asked.
@@ -98,7 +98,7 @@ class Question:
 
     families: frozenset[str]
     depths: frozenset[int]
-    precision: Floor
+    precision: Precision
     region: str
     n_features: int = 2
     goal: Goal = NO_GOAL
@@ -130,7 +130,7 @@ class Question:
         return f"{layers} of {units} units{where}, where {self.precision}"
 
 
-def ask_of(oracle: Oracle, activation: str | None, layers: int | str, precision: Floor, goal: Goal) -> Question:
+def ask_of(oracle: Oracle, activation: str | None, layers: int | str, precision: Precision, goal: Goal) -> Question:
     """Return the question that a call means; no activation and "auto" mean all that answers can tell apart."""
     region = "bounded" if oracle.bounds is not None else "linked" if oracle.link is not None else "open"
     named = activation is not None and activation != "auto"

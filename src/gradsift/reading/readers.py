@@ -28,7 +28,7 @@ from .question import (
     names_of,
 )
 from .result import Identification
-from .scouts import LOOK_COST, look_again
+from .scouts import LOOK_COST, detect_noise
 
 _MOST_TAUGHT = 64  # units beyond which no student is trained to come close to the box; guess
 _MOST_READERS = 12  # refusals after which a box is given up
@@ -45,7 +45,7 @@ class Reader(NamedTuple):
         Of activations (:func:`gradsift.reading.question.kind_of`).
     depths : frozenset of int
     precisions : frozenset of str
-        Levels of :class:`Floor`.
+        Levels of :class:`Precision`.
     regions : frozenset of str
     cost : callable
         Queries for d inputs and k units: the order in which readers are tried.
@@ -147,7 +147,7 @@ def read(question: Question, ledger: Ledger, rng: np.random.Generator) -> Identi
         tried.append((reader.name, reader.part_of(question)))
         found = attempted(partial(_read, reader, question, ledger, rng))
         if not isinstance(found, NotIdentifiable):
-            return found if found.floor is not None else replace(found, floor=question.precision)
+            return found if found.precision is not None else replace(found, precision=question.precision)
         if question.precision.remainder:  # units beside a remainder were only a guess
             break
         refusals.append(Refusal(reader.reads, str(found), found.rules_out or Narrowing(), found.partial))
@@ -179,7 +179,7 @@ def _reconsidered(
     silent = bool(precision.outputs) and not any(r.grid for r in precision.outputs)  # neither noise nor decimals
     if another or not silent or n_affordable(oracle, LOOK_COST) < LOOK_COST:
         return None
-    seen = look_again(oracle, precision, rng)
+    seen = detect_noise(oracle, precision, rng)
     if seen.cause:
         raise NotIdentifiable(seen.cause, _best_partial(refusals))
     if seen.link:
@@ -188,11 +188,11 @@ def _reconsidered(
     beyond = len({r.reader for r in refusals}) > 1 or _n_units(refusals) > _MOST_TAUGHT
     plain = question.level == "exact" and question.region == "open"
     family = names_of(PLATEAUS) if not question.named else question.families & names_of(PLATEAUS, ALGEBRAIC)
-    if seen.floor is None or not plain or not family or (beyond and not seen.is_noise):
+    if seen.precision is None or not plain or not family or (beyond and not seen.is_noise):
         return None
     if seen.is_noise:
         refusals.clear()
-    return replace(question, families=family, depths=frozenset({1}), precision=seen.floor)
+    return replace(question, families=family, depths=frozenset({1}), precision=seen.precision)
 
 
 def _n_units(refusals: list[Refusal]) -> int:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from ..arguments import Floats
 from ..certificate import Judged, Verdict
-from .precision import Floor
+from .precision import Precision
 
 
 class Progress(NamedTuple):
@@ -72,7 +72,7 @@ class Identification(Judged):
         chi, smallest_angle, smallest_weight, attempts, spent (queries by step), angles and values (of the first scan).
     verification : Verification or None
         What fresh inputs say.
-    floor : Floor or None
+    precision : Precision or None
         What limits the answers, as it was found first.
     """
 
@@ -83,4 +83,4 @@ class Identification(Judged):
     error_bounds: Floats
     diagnostics: dict[str, Any] = field(default_factory=dict)
     verification: Verification | None = None
-    floor: Floor | None = None
+    precision: Precision | None = None

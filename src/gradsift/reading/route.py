@@ -11,11 +11,11 @@ from ..certificate import noise_rules as imperfect
 from ..errors import NotIdentifiable, OracleFailure
 from ..oracle import Oracle
 from .ledger import Ledger
-from .precision import Floor, choose_path
+from .precision import Precision
 from .question import GROWING_KINDS, Goal, Narrowing, Question, all_but, ask_of, names_of
 from .readers import read
 from .result import Identification, Progress
-from .scouts import constant_in_pieces
+from .scouts import constant_in_pieces, measure_precision
 from .verify import verified
 
 
@@ -55,7 +55,7 @@ def identify_box(
         if not pieces:
             raise
         raise NotIdentifiable(pieces) from lost
-    found = replace(found, diagnostics={**found.diagnostics, "answers": str(found.floor)})
+    found = replace(found, diagnostics={**found.diagnostics, "answers": str(found.precision)})
     found = found if found.verification is not None else verified(found, oracle, n_verify, rng)
     return _accurate(found, question)
 
@@ -66,11 +66,11 @@ def scouted(
     """Return the question as first answers narrow it: what grows behind a link leaves its range far out."""
     nearby = activation in names_of(*GROWING_KINDS) and oracle.link is not None
     try:
-        return ask_of(oracle, activation, layers, choose_path(oracle, rng, far=not nearby), goal)
+        return ask_of(oracle, activation, layers, measure_precision(oracle, rng, far=not nearby), goal)
     except OracleFailure:
         if oracle.link is None or activation not in (None, "auto"):
             raise
-    precision: Floor = choose_path(oracle, rng, far=False)
+    precision: Precision = measure_precision(oracle, rng, far=False)
     return ask_of(oracle, activation, layers, precision, goal).narrowed(Narrowing(all_but(names_of(*GROWING_KINDS))))
 
 

@@ -1,7 +1,12 @@
-"""What a refused box is instead: noisy, changed, constant in pieces, behind a link, or units and a small remainder."""
+"""Cheap looks that narrow a question: how answers err, and what a refused box is instead.
+
+That may be noisy, changed, constant in pieces, behind a link, or units and a small remainder.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -11,7 +16,18 @@ from ..geometry import normalize_rows
 from ..oracle import Oracle
 from ..oracle.output_links import likely_link
 from .ledger import EPS, n_affordable
-from .precision import Floor, usual_points
+from .precision import (
+    DOUBLE,
+    SPACING,
+    FirstAnswer,
+    Precision,
+    Undone,
+    grid_of,
+    no_more,
+    rounding_of,
+    rounding_of_share,
+    single_spacing,
+)
 
 _REPEATED = 8  # inputs asked twice
 _FAR_AGAIN = 1e3  # inputs this far out see sigmoids stand still; guess
@@ -28,9 +44,173 @@ _N_OUTMOST = 4
 _JUMP = 1e-6  # of the answers' spread: least jump at that width, where slopes of up to 1e5 rise by 1e-7; guess
 _SHORT_LINE = 1e-3  # half a short line inside bounds, over their half-width; guess
 LOOK_COST = 2 * _REPEATED + _ON_RAY + _N_OUTMOST + 1
+_LABELS_ASKED = 18  # equal repeats of +-1 may be luck: this many more points settle it
+_FEW_VALUES = 3  # that a box which only decides has at most; guess
+_DECISIONS_ASKED = 12  # further inputs, beside ten answers, that must show no other value; guess
+_MORE_POINTS = 4  # a round answer may be luck too
+_POINTS_NEARBY = 16  # only so many tell a probability from one less another
+_REPEATS = 7
+_ULPS, _FLOAT_ULPS = 8.0, 32.0  # between answers to the same question, in double precision and in shorter floats
+_TINY = 1e-10  # noise over the answer, below which it may be rounding after all
+_ON_LINE = 16
+_SHORT = 1e-3
+_FAR, _FAR_POINTS = 1e3, 4
+_GROWING = 3.0  # errors of single-precision arithmetic grow with the inputs
 
 
-class SecondLook(NamedTuple):
+class _Asked(NamedTuple):
+    """Outputs (n, m) of a box at rows (n, d) that were asked twice, one after the other; `beside` only once."""
+
+    rows: Floats
+    outputs: Floats
+    beside: Floats
+
+    def further(self, oracle: Oracle, points: Floats) -> _Asked:
+        """Ask for more, each point twice."""
+        rows = np.repeat(points, 2, axis=0)
+        return self._replace(
+            rows=np.concatenate([self.rows, rows]), outputs=np.concatenate([self.outputs, oracle.outputs(rows)])
+        )  # fmt: skip
+
+    @property
+    def roundings(self) -> tuple[Precision, ...]:
+        """How each output is rounded."""
+        return tuple(rounding_of(column) for column in np.concatenate([self.outputs, self.beside]).T)
+
+    @property
+    def repeats(self) -> bool:
+        """Whether the same question got the same answer up to last bits of the output's own arithmetic.
+
+        A matrix product sums equal rows in an order that may depend on their neighbours.
+        """
+        apart = np.abs(self.outputs[::2] - self.outputs[1::2]).max(axis=0)
+        return bool((apart <= [(_FLOAT_ULPS if r.is_short else _ULPS) * r.ulp for r in self.roundings]).all())
+
+    @property
+    def short(self) -> bool:
+        """Whether all outputs are shorter floats than doubles."""
+        return all(r.is_short for r in self.roundings)
+
+
+def measure_precision(oracle: Oracle, rng: np.random.Generator, *, far: bool = True) -> Precision:
+    """Find out what limits the answers of an oracle with one output, or of a view of several.
+
+    Two queries (one point, twice) if the answers are exact, about ten if they are not; none if ``oracle.noise`` says.
+    Without `far` a link is looked at nearby only: what grows behind it leaves its range far out.
+    """
+    if oracle.noise == "labels":
+        return Precision("labels", 1.0)
+    if oracle.noise:
+        return Precision("noisy", float(oracle.noise))
+    before = oracle.n_answered
+    rows = np.repeat(usual_points(oracle, 1, rng), 2, axis=0)
+    outputs = oracle.outputs(rows)
+    look = _Asked(rows, outputs, outputs[:0])
+    precision = _limits(oracle, look, rng, far)
+    return replace(precision, n_queries=oracle.n_answered - before, first=FirstAnswer(rows[:1], outputs[:1]))
+
+
+def _limits(oracle: Oracle, look: _Asked, rng: np.random.Generator, far: bool) -> Precision:
+    """Return what limits the answers, from the first one and others that are asked if need be."""
+    first, outputs, y = look.rows[:1], look.outputs, oracle.seen(look.outputs, look.rows)
+    if oracle.link is None and look.repeats and not any(grid_of(column) for column in outputs.T):
+        return Precision(outputs=look.roundings)
+    if np.isin(y, (-1.0, 1.0)).all():
+        look = look._replace(beside=oracle.outputs(usual_points(oracle, _LABELS_ASKED, rng)))
+        if np.isin(look.beside, (-1.0, 1.0)).all():
+            return Precision("labels", 1.0)
+    if look.repeats or look.short:  # on a grid, unless a round answer was luck
+        look = look.further(oracle, usual_points(oracle, _MORE_POINTS if far else _POINTS_NEARBY, rng))
+        if (
+            (look.short or oracle.link is not None) and oracle.bounds is None and far
+        ):  # rounding is worst at large answers
+            look = look.further(oracle, _FAR * usual_points(oracle, _FAR_POINTS, rng))
+        if look.repeats:
+            return _decisions(oracle, look, rng) or _rounded(oracle, look)
+        y = oracle.seen(look.outputs, look.rows)
+    repeated = np.append(y[:2], oracle(np.repeat(first, _REPEATS, axis=0)))
+    apart = float(np.sqrt(0.5 * np.mean((y[::2] - y[1::2]) ** 2)))  # where the first point is quiet, others are not
+    sd = float(repeated.std(ddof=1)) or apart
+    if sd < _TINY * np.abs(repeated).max():  # large terms may cancel in the first answer
+        elsewhere = oracle(usual_points(oracle, _MORE_POINTS, rng))
+        if sd <= _ULPS * DOUBLE * np.abs(elsewhere).max():
+            return Precision(outputs=look.roundings)
+    return Precision("noisy", sd, n_equal=_n_equal(repeated))
+
+
+def _decisions(oracle: Oracle, look: _Asked, rng: np.random.Generator) -> Precision | None:
+    """Return the precision of a box that only decides: few values at all inputs, which never change; else None."""
+    if oracle.link is not None or len(np.unique(look.outputs)) > _FEW_VALUES:
+        return None
+    beside = oracle.outputs(usual_points(oracle, _DECISIONS_ASKED, rng))
+    values = np.unique(np.concatenate([look.outputs, beside]))
+    if not 1 < len(values) <= _FEW_VALUES:
+        return None
+    return Precision("decisions", outputs=look.roundings, values=tuple(values.tolist()))
+
+
+def _n_equal(repeated: Floats) -> int:
+    """Return how many answers to one question are equal to the commonest one, if these are most; 0 on a grid."""
+    values, counts = np.unique(repeated, return_counts=True)
+    gaps = np.diff(values)
+    steps = np.arange(1, 5)[:, None] * gaps / gaps.min(initial=np.inf)  # of the grid the smallest gap is 1 to 4 steps
+    on_grid = len(values) > 2 and bool((np.abs(steps - np.round(steps)) < 1e-6 * steps).all(axis=1).any())
+    return 0 if on_grid or 2 * counts.max() <= len(repeated) else int(counts.max()) - 1
+
+
+def _rounded(oracle: Oracle, look: _Asked) -> Precision:
+    """Return the precision of answers without noise, from the roundings of all outputs."""
+    roundings, answers = look.roundings, oracle.seen(look.outputs, look.rows)
+    kinds = {r.kind for r in roundings}
+    kind = next((kind for kind in (*SPACING, "rounded") if kind in kinds), "exact")
+    weights = np.abs(oracle.weights)
+    own: Callable[[Floats], Floats] = no_more
+    if oracle.link is None:
+        absolute = float(weights @ [r.grid for r in roundings])
+    else:
+        if len(roundings) > 1:
+            roundings = tuple(map(rounding_of_share, look.outputs.T))
+        errors = np.stack([r.errors(column) for r, column in zip(roundings, look.outputs.T)], axis=1)
+        left = oracle.link.errors(look.outputs, errors) @ weights
+        if len(roundings) == 1 and oracle.link.redo is not None:
+            own, absolute = Undone(oracle.link, roundings[0]), float(np.median(left))
+        else:
+            absolute = float(left.max())
+        kind = "rounded" if kind == "exact" else kind
+    size = float(np.abs(answers).max())
+    spacing = SPACING.get(kind, 0.0) / SPACING["float32"] * single_spacing(answers)
+    grid = max(absolute, spacing)
+    return Precision(kind, grid / np.sqrt(12.0), grid, 0, size, absolute, own, roundings)
+
+
+def with_roughness(precision: Precision, oracle: Oracle, rng: np.random.Generator) -> Precision:
+    """Return the precision of short floats with the errors of their arithmetic, more than a rounding, as noise."""
+    if not precision.is_short:
+        return precision
+    before = oracle.n_answered
+    sd = _GROWING * max(precision.grid / np.sqrt(12.0), _roughness(oracle, usual_points(oracle, 1, rng), rng))
+    return replace(precision, sd=sd, n_queries=precision.n_queries + oracle.n_answered - before)
+
+
+def _roughness(oracle: Oracle, point: Floats, rng: np.random.Generator) -> float:
+    """Return the standard deviation of these errors: third differences on a short line leave nothing of a smooth
+    function."""
+    way = rng.standard_normal(point.shape[1])
+    steps = _SHORT * np.arange(_ON_LINE)[:, None] * way / np.linalg.norm(way)
+    bends = np.diff(oracle(point + steps), 3)
+    return float(np.sqrt(np.mean(bends**2) / 20))  # 1 + 9 + 9 + 1
+
+
+def usual_points(oracle: Oracle, n: int, rng: np.random.Generator) -> Floats:
+    """Return n inputs, (n, d): standard normal, or uniform a little inside the bounds."""
+    d = oracle.n_features
+    if oracle.bounds is None:
+        return np.asarray(rng.standard_normal((n, d)))
+    low, high = oracle.bounds
+    return np.asarray(low + (high - low) * rng.uniform(0.05, 0.95, (n, d)))
+
+
+class RandomOrRemainder(NamedTuple):
     """What a few more answers say.
 
     Attributes
@@ -39,7 +219,7 @@ class SecondLook(NamedTuple):
         Why no network was found, in a sentence; "" where that is not seen.
     link : str
         The option that undoes the link that outputs look like; "".
-    floor : Floor or None
+    precision : Precision or None
         What limits the answers after all: noise, or a small remainder that does not settle far out.
     is_noise : bool
         Whether it is noise.
@@ -47,52 +227,54 @@ class SecondLook(NamedTuple):
 
     cause: str = ""
     link: str = ""
-    floor: Floor | None = None
+    precision: Precision | None = None
     is_noise: bool = False
 
 
-def look_again(oracle: Oracle, floor: Floor, rng: np.random.Generator) -> SecondLook:
+def detect_noise(oracle: Oracle, precision: Precision, rng: np.random.Generator) -> RandomOrRemainder:
     """Ask some inputs twice, the very first one again, and some far out; 16 to 29 queries, up to 64 more for pieces."""
     points = usual_points(oracle, _REPEATED, rng)
     first, again = oracle.outputs(points), oracle.outputs(points[::-1])[::-1]  # (8, m)
-    rounding = _BITS * floor.eps * np.abs(first).max(axis=0) + 2 * floor.grid
+    rounding = _BITS * precision.eps * np.abs(first).max(axis=0) + 2 * precision.grid
     if (np.abs(first - again) > rounding).any():
         sd = float(np.sqrt(0.5 * np.mean((oracle.seen(first, points) - oracle.seen(again, points)) ** 2)))
-        return SecondLook(floor=Floor("noisy", sd), is_noise=True)
-    if floor.first is not None:
-        now = oracle.outputs(floor.first.row)
-        off = np.abs(now - floor.first.outputs)
+        return RandomOrRemainder(precision=Precision("noisy", sd), is_noise=True)
+    if precision.first is not None:
+        now = oracle.outputs(precision.first.row)
+        off = np.abs(now - precision.first.outputs)
         if (off > rounding).any():
-            return SecondLook(
+            return RandomOrRemainder(
                 "The first input that was asked is answered otherwise now, by up to "
                 f"{off.max():.3g}, while answers repeat: the box has changed on the way. Ask one that stays the same."
             )
     pieces = constant_in_pieces(oracle, rng)
     if pieces:
-        return SecondLook(pieces)
-    if floor.kind == "exact" and oracle.bounds is None and _rounds_inputs(oracle, points, first, rounding):
-        return SecondLook(
+        return RandomOrRemainder(pieces)
+    if precision.is_exact and oracle.bounds is None and _rounds_inputs(oracle, points, first, rounding):
+        return RandomOrRemainder(
             f"Inputs {_TENTH_DIGIT:g} apart have equal answers ({_IN_A_PIECE} of {_REPEATED} pairs or more), and those "
             f"{_BESIDE:g} apart have not: the box rounds its inputs, to single precision for instance, while its "
             "answers are doubles. Let it calculate in double precision, or return answers of the precision of its "
             "inputs (numpy.float32)."
         )
     if oracle.bounds is not None:
-        return SecondLook(link="" if oracle.link else likely_link(first))
+        return RandomOrRemainder(link="" if oracle.link else likely_link(first))
     way = rng.standard_normal(oracle.n_features)
     rows = _FAR_AGAIN * (1 + rng.random(_ON_RAY))[:, None] * way / np.linalg.norm(way)
     far = oracle.outputs(rows)
     if oracle.link is not None:
-        return SecondLook()
+        return RandomOrRemainder()
     link = likely_link(first, far)
     if link:
         outmost = oracle.outputs(_OUTMOST * usual_points(oracle, _N_OUTMOST, rng))
         link = likely_link(first, outmost)
     size, spread = float(np.std(oracle.seen(far, rows))), float(np.std(oracle.seen(first, points)))
-    if _BITS * floor.eps * float(np.abs(far).max()) < size < _SMALL * spread:
-        remainder = Floor("rounded", size, np.sqrt(12.0) * size, remainder=True)  # the same wherever it is asked twice
-        return SecondLook(link=link, floor=remainder)
-    return SecondLook(link=link)
+    if _BITS * precision.eps * float(np.abs(far).max()) < size < _SMALL * spread:
+        remainder = Precision(
+            "rounded", size, np.sqrt(12.0) * size, remainder=True
+        )  # the same wherever it is asked twice
+        return RandomOrRemainder(link=link, precision=remainder)
+    return RandomOrRemainder(link=link)
 
 
 def constant_in_pieces(oracle: Oracle, rng: np.random.Generator) -> str:

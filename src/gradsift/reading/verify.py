@@ -19,7 +19,7 @@ from ..network import Network
 from ..oracle import InputFrame, Oracle
 from .check_inputs import column_scales, fresh_inputs
 from .ledger import EPS, n_affordable
-from .precision import Floor
+from .precision import Precision
 from .result import Identification, Verification
 
 _HALVINGS = 40  # of the way between two inputs whose means have different signs
@@ -69,7 +69,7 @@ class Allowance:
 
     Attributes
     ----------
-    floor : Floor
+    precision : Precision
         What limits the answers; its `sd` is the noise as the answers have shown it.
     relative : float
         Largest relative error of any parameter, for exact answers.
@@ -81,7 +81,7 @@ class Allowance:
         Error of the mean, for labels.
     """
 
-    floor: Floor
+    precision: Precision
     relative: float
     errors: dict[str, Floats]
     frame: InputFrame | None = None
@@ -90,7 +90,7 @@ class Allowance:
     @property
     def unsure(self) -> float:
         """Errors of the directions, in radians; 0 for exact answers."""
-        return 0.0 if self.floor.kind == "exact" else float(np.max(self.errors.get("units", 0.0), initial=0.0))
+        return 0.0 if self.precision.is_exact else float(np.max(self.errors.get("units", 0.0), initial=0.0))
 
     def of_function(self, model: SigmoidCombination | Network, X: Floats) -> Floats:
         """Return how well the function is known at the rows of X, (n,): an error that the parameters' own explain."""
@@ -101,7 +101,7 @@ class Allowance:
     def _of_parameters(self, model: SigmoidCombination | Network, X: Floats) -> Floats:
         if self.frame is not None:
             model, X = inside(model, self.frame), (X - self.frame.center) / self.frame.scale
-        if isinstance(model, Network) or self.floor.kind == "exact":
+        if isinstance(model, Network) or self.precision.is_exact:
             return VERIFY.errors * max(self.relative, VERIFY.rounding * EPS) * _sensitivity(model, X)
         return VERIFY.errors * _standard_error(model, self.errors, X)
 
@@ -111,20 +111,20 @@ class Allowance:
         `lost` is what undoing the link of several outputs has done to each.
         """
         off = np.abs(y - model.predict(X))
-        n, kind = len(y), self.floor.kind
-        if kind == "labels":
+        n = len(y)
+        if self.precision.is_label:
             means = np.clip(y * model.predict(X) + self._of_parameters(model, X), -1.0, 1.0)
             return np.asarray(1 + means < 2 * VERIFY.level / n)
         known = self.of_function(model, X)
-        if kind == "noisy":
+        if self.precision.has_noise:
             return np.asarray(off > self.unseen(n) + known)
-        rounded = 0.25 * VERIFY.rounding * self.floor.eps * _sensitivity(model, X)
-        rounded = rounded + VERIFY.steps * (self.floor.own(y) + lost)
-        return np.asarray(off > known + VERIFY.steps * self.floor.step + rounded)
+        rounded = 0.25 * VERIFY.rounding * self.precision.eps * _sensitivity(model, X)
+        rounded = rounded + VERIFY.steps * (self.precision.own(y) + lost)
+        return np.asarray(off > known + VERIFY.steps * self.precision.step + rounded)
 
     def unseen(self, n: int) -> float:
         """Return how large a difference noise may hide from each of n answers; 0 where there is none."""
-        return float(-ndtri(VERIFY.level / (2 * n)) * self.floor.sd) if self.floor.kind == "noisy" else 0.0
+        return float(-ndtri(VERIFY.level / (2 * n)) * self.precision.sd) if self.precision.has_noise else 0.0
 
 
 def _sensitivity(model: SigmoidCombination | Network, X: Floats) -> Floats:
@@ -192,15 +192,15 @@ def outside(found: Identification, frame: InputFrame) -> Identification:
 
 def allowance_of(found: Identification, frame: InputFrame | None = None) -> Allowance:
     """Return how far answers may be off what was found, in the coordinates that it was found in."""
-    floor = found.floor or Floor("exact", 0.0)
+    precision = found.precision or Precision()
     noise = found.diagnostics.get("noise")
-    if floor.kind == "noisy" and noise:
-        floor = replace(floor, sd=max(float(noise), floor.sd if found.diagnostics.get("uneven") else 0.0))
+    if precision.has_noise and noise:
+        precision = replace(precision, sd=max(float(noise), precision.sd if found.diagnostics.get("uneven") else 0.0))
     bounds = found.error_bounds
     if found.diagnostics.get("at_rest"):  # of such a unit only its output is known
         bounds = bounds[np.isfinite(bounds)]
     relative = float(np.max(bounds, initial=0.0))
-    return Allowance(floor, relative, found.standard_errors, frame, found.diagnostics.get("known_mean"))
+    return Allowance(precision, relative, found.standard_errors, frame, found.diagnostics.get("known_mean"))
 
 
 def compare(
@@ -248,7 +248,7 @@ def verified(found: Identification, oracle: Oracle, n: int, rng: np.random.Gener
     points = fresh_inputs(found.model, oracle, n, rng, allowance_of(found).unsure)
     spent: dict[str, Any] = dict(found.diagnostics.get("spent", {}))
     spent["verify"] = spent.get("verify", 0) + n
-    points, answers, lost = _answered(oracle, points, found.floor)
+    points, answers, lost = _answered(oracle, points, found.precision)
     checked = compare((found.model,), allowance_of(found), points, answers, lost) if len(points) else None
     found = replace(found, n_queries=found.n_queries + n, diagnostics={**found.diagnostics, "spent": spent})
     return with_verification(found, checked, oracle.frame)
@@ -257,7 +257,7 @@ def verified(found: Identification, oracle: Oracle, n: int, rng: np.random.Gener
 def _with_chance(found: Identification, oracle: Oracle, rng: np.random.Generator) -> Identification:
     """Ask some inputs of a box of labels twice, where that could take a certificate back or say what the mean lacks."""
     doubts = {check.name for check in found.judgement.failed} - {"label link", "known mean"}
-    if found.floor is None or found.floor.kind != "labels" or doubts:
+    if found.precision is None or not found.precision.is_label or doubts:
         return found
     enough = n_affordable(oracle, 2 * VERIFY.asked_twice) == 2 * VERIFY.asked_twice
     twice = asked_twice(found.model, oracle, VERIFY.asked_twice, rng) if enough else NOT_ASKED
@@ -272,14 +272,14 @@ def _with_chance(found: Identification, oracle: Oracle, rng: np.random.Generator
     )  # fmt: skip
 
 
-def _answered(oracle: Oracle, points: Floats, floor: Floor | None) -> tuple[Floats, Floats, Floats | float]:
+def _answered(oracle: Oracle, points: Floats, precision: Precision | None) -> tuple[Floats, Floats, Floats | float]:
     """Return the points whose answers a link has not swallowed, the answers, and what it has done to each."""
-    if oracle.link is None or floor is None or len(floor.outputs) < 2:
+    if oracle.link is None or precision is None or len(precision.outputs) < 2:
         return points, oracle(points), 0.0
     outputs = oracle.outputs(points)
     kept = oracle.link.keeps(outputs)
     points, outputs = points[kept], outputs[kept]
-    sizes = np.stack([r.errors(column) for r, column in zip(floor.outputs, outputs.T)], axis=1)
+    sizes = np.stack([r.errors(column) for r, column in zip(precision.outputs, outputs.T)], axis=1)
     lost = oracle.link.errors(outputs, sizes) @ np.abs(oracle.weights)
     return points, oracle.seen(outputs, points), lost
 
@@ -292,7 +292,7 @@ def with_verification(found: Identification, checked: Verification | None, frame
                                                                  "inputs"))  # fmt: skip
     if frame is not None:
         checked = replace(checked, where=frame.center + frame.scale * checked.where)
-    labels = found.floor is not None and found.floor.kind == "labels"
+    labels = found.precision is not None and found.precision.is_label
     check = any_method.fresh_inputs(checked.n, checked.n_different, checked.worst, checked.share, checked.where, labels)
     hidden = f"unless by less than {checked.unseen:.2g}, which noise hides, " if checked.unseen else ""
     known = f"{hidden}and the function is known to {checked.known:.1g} there"

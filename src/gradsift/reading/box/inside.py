@@ -19,9 +19,10 @@ from ...likelihood import Noise
 from ...oracle import Oracle
 from ..ledger import EPS, Ledger
 from ..odd_form import Link, as_it_is, link_of
-from ..precision import Floor, choose_path
+from ..precision import Precision
 from ..region import Box, box_of
 from ..result import Identification, Progress
+from ..scouts import measure_precision
 from .box_certificate import box_errors, exact_result
 from .derivatives import NearField, look_near
 from .settings import INSIDE
@@ -33,7 +34,7 @@ def identify_bounded(
     rng: Any = None,
     *,
     others: tuple[str, ...] = (),
-    floor: Floor | None = None,
+    precision: Precision | None = None,
     progress: Callable[[Progress], None] | None = None,
     straight: Callable[[], bool] | None = None,
 ) -> Identification:
@@ -49,8 +50,8 @@ def identify_bounded(
     others : tuple of str
         Activations to try where the derivatives of exact answers are not those of such units; a few queries for each
         that fits.
-    floor : Floor, optional
-        As found by :func:`choose_path`; found now if it is not given.
+    precision : Precision, optional
+        As found by :func:`measure_precision`; found now if it is not given.
     straight : callable, optional
         Says whether the function is straight in parts. Asked before a student is trained on exact answers; where it
         is, the box is refused instead.
@@ -65,10 +66,10 @@ def identify_bounded(
     rng = as_generator(rng)
     before = oracle.n_answered
     box = box_of(oracle, Ledger(oracle, None, progress, allotment=Allotment("noise", bounded=True)))
-    floor = choose_path(oracle, rng) if floor is None else floor
-    if floor.kind != "exact":
+    precision = measure_precision(oracle, rng) if precision is None else precision
+    if not precision.is_exact:
         raise NotIdentifiable(
-            f"Inside bounds {f.name} units are found through answers of double precision, and {floor}."
+            f"Inside bounds {f.name} units are found through answers of double precision, and {precision}."
         )
     links = [link_of(name) if get_activation(name).saturates else as_it_is(name) for name in others]
     search = _ExactInside(box, [link, *links], straight, rng)

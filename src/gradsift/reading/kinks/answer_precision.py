@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..ledger import EPS, Ledger
-from ..precision import Floor
+from ..precision import Precision
 from .settings import GRAIN
 
 
@@ -42,13 +42,13 @@ class Grain:
 EXACT_ANSWERS = Grain()
 
 
-def grain_of(floor: Floor) -> Grain:
+def grain_of(precision: Precision) -> Grain:
     """Return the grain of a box whose answers were looked at."""
-    if floor.kind == "exact":
+    if precision.is_exact:
         return EXACT_ANSWERS
-    if floor.kind == "float32":
+    if precision.is_float32:
         return Grain(relative=float(np.finfo(np.float32).eps))
-    return Grain(sd=floor.sd, random=floor.kind == "noisy")
+    return Grain(sd=precision.sd, random=precision.has_noise)
 
 
 def with_repeats(grain: Grain, ledger: Ledger, rng: np.random.Generator) -> Grain:

@@ -6,9 +6,9 @@ import numpy as np
 
 from ...errors import NotIdentifiable
 from ..ledger import Ledger
-from ..precision import with_roughness
 from ..question import BENT, SHARP, SMOOTH, Question
 from ..result import Identification
+from ..scouts import with_roughness
 from .answer_precision import grain_of
 from .far_reader import open_kinked
 from .region_reader import open_within

@@ -14,7 +14,7 @@ from ...oracle import Oracle
 from ...oracle.inputs import Bounds
 from ..device_arrays import Array
 from ..ledger import EPS, Ledger
-from ..precision import Rounding
+from ..precision import Precision
 from ..result import Progress
 from .kink_network import KinkNet
 from .segments import PathFailure
@@ -118,7 +118,7 @@ class RegionLedger(Ledger):
         self,
         oracle: Oracle,
         region: Region,
-        roundings: tuple[Rounding, ...],
+        roundings: tuple[Precision, ...],
         max_queries: int | None = None,
         progress: Callable[[Progress], None] | None = None,
     ) -> None:

@@ -14,7 +14,7 @@ from ...errors import NotIdentifiable
 from ...oracle import Oracle
 from ..ledger import EPS
 from ..plane_frame import frame_through
-from ..precision import Floor
+from ..precision import Precision
 from ..question import SMOOTH, names_of
 from ..result import Identification, Progress
 from .answer_precision import EXACT_ANSWERS, Grain
@@ -32,7 +32,7 @@ from .shape import shape_of
 def open_within(
     oracle: Oracle,
     activation: str,
-    floor: Floor,
+    precision: Precision,
     rng: Any = None,
     max_queries: int | None = None,
     progress: Callable[[Progress], None] | None = None,
@@ -44,7 +44,7 @@ def open_within(
     oracle : Oracle
         With bounds, or with a link: then no further out than it leaves the answers their digits.
     activation : {"relu", "leaky_relu"}
-    floor : Floor
+    precision : Precision
         What limits the answers.
 
     Raises
@@ -64,11 +64,11 @@ def open_within(
         raise NotIdentifiable(f"Inside {_where(oracle)} only {names} units are found, got {activation!r}.")
     if oracle.n_features < 3:
         raise NotIdentifiable(f"Units with kinks are found in three dimensions and more, got {oracle.n_features}.")
-    if any(r.kind != "exact" for r in floor.outputs) or not floor.outputs:
+    if any(not r.is_exact for r in precision.outputs) or not precision.outputs:
         raise NotIdentifiable(
-            f"Inside {_where(oracle)} kinks are found through answers of double precision, and {floor}."
+            f"Inside {_where(oracle)} kinks are found through answers of double precision, and {precision}."
         )
-    ledger = RegionLedger(oracle, region_of(oracle), floor.outputs, max_queries, progress)
+    ledger = RegionLedger(oracle, region_of(oracle), precision.outputs, max_queries, progress)
     return _Within(ledger, activation, as_generator(rng)).run()
 
 

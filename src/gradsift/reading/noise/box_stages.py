@@ -20,9 +20,10 @@ from ...likelihood import Noise
 from ...oracle import Oracle
 from ..ledger import Ledger
 from ..odd_form import link_of
-from ..precision import Floor, choose_path
+from ..precision import Precision
 from ..region import Box, box_of
 from ..result import Identification, Progress
+from ..scouts import measure_precision
 from ..stage import END, Stage, walk
 from .identify import blind_angle_of, by_averaging, misfit, outlook
 from .initial_fit import first_belief, learn, learn_more
@@ -154,7 +155,7 @@ def identify_noisy_box(
     rng: Any = None,
     *,
     accuracy: float | None = None,
-    floor: Floor | None = None,
+    precision: Precision | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> Identification:
     """Find the units behind imperfect answers inside a box; never asks outside ``oracle.bounds``.
@@ -168,8 +169,8 @@ def identify_noisy_box(
     rng : None, int or Generator
     accuracy : float, optional
         Direction error wanted.
-    floor : Floor, optional
-        As found by :func:`choose_path`; found now if it is not given.
+    precision : Precision, optional
+        As found by :func:`measure_precision`; found now if it is not given.
 
     Raises
     ------
@@ -182,9 +183,9 @@ def identify_noisy_box(
         at_least("accuracy", accuracy, 0, strict=True)
     link, rng, before = link_of(get_activation(activation)), as_generator(rng), oracle.n_answered
     box = box_of(oracle, Ledger(oracle, None, progress, allotment=Allotment("noise", bounded=True)))
-    floor = choose_path(oracle, rng) if floor is None else floor
-    policy = FOR_LABELS_IN_A_BOX if floor.kind == "labels" else FOR_A_BOX
-    asker = Asker(box, link, floor, accuracy, rng, policy)
+    precision = measure_precision(oracle, rng) if precision is None else precision
+    policy = FOR_LABELS_IN_A_BOX if precision.is_label else FOR_A_BOX
+    asker = Asker(box, link, precision, accuracy, rng, policy)
     try:
         belief = walk(BOX_STAGES, first_belief(asker), asker)
     except BudgetSpent as spent:
@@ -205,7 +206,7 @@ def _result(belief: Belief, asker: Asker, box: Box, n_queries: int) -> Identific
     joint = belief.known
     fitted = joint.fitted
     evidence = NoisyEvidence(
-        asker.floor, belief.variance, belief.study.gap, None, asker.asked_for, belief.shortage,
+        asker.precision, belief.variance, belief.study.gap, None, asker.asked_for, belief.shortage,
         misfit(belief, asker), bounded=True, one_more=worth_of_wider(belief, asker), n_stray=len(belief.rows.stray),
         shape=shape_of(belief, asker) if asker.noisy else None,
         mean=known_mean(belief, asker) if asker.labels else None,

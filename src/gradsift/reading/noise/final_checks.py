@@ -37,7 +37,7 @@ def take_all_in(belief: Belief, asker: Asker) -> tuple[Belief, Outcome]:
 
 def measure_parameters(belief: Belief, asker: Asker) -> tuple[Belief, Outcome]:
     """Ask where slopes, weights and offsets show best, once per unknown, if answers are merely rounded."""
-    if asker.asked_for is None and asker.floor.kind in ("rounded", "float32") and not belief.read:
+    if asker.asked_for is None and (asker.precision.is_rounded or asker.precision.is_float32) and not belief.read:
         fitted = belief.known.fitted
         points = informative_points(fitted.theta, belief.radius, len(fitted.information), asker.g, asker.rng)
         asked = asker.ask(points, "parameters")

@@ -17,9 +17,10 @@ from ...forecasting import Allotment
 from ...oracle import Oracle
 from ..ledger import Ledger
 from ..odd_form import link_of
-from ..precision import Floor, choose_path
+from ..precision import Precision
 from ..question import attempted
 from ..result import Identification, Progress
+from ..scouts import measure_precision
 from ..stage import walk
 from .initial_fit import first_belief
 from .label_mean import known_mean, measure_mean
@@ -65,7 +66,7 @@ def identify_imperfect(
     rng: Any = None,
     *,
     accuracy: float | None = None,
-    floor: Floor | None = None,
+    precision: Precision | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> Identification:
     """Find all units of a sum of sigmoids whose values come rounded or with noise.
@@ -79,8 +80,8 @@ def identify_imperfect(
     accuracy : float, optional
         Direction error wanted (the distance of unit vectors); the search ends once all cones are narrower. By default
         0.1 for noise, and for rounded answers as far as the grid allows.
-    floor : Floor, optional
-        As found by :func:`choose_path`; found now if it is not given.
+    precision : Precision, optional
+        As found by :func:`measure_precision`; found now if it is not given.
 
     Raises
     ------
@@ -94,10 +95,10 @@ def identify_imperfect(
     link = link_of(activation)
     rng = as_generator(rng)
     before = oracle.n_answered
-    floor = choose_path(oracle, rng) if floor is None else floor
-    allotment = Allotment("labels" if floor.kind == "labels" else "noise")
-    ledger = Ledger(oracle, None, progress, floor.step, allotment=allotment)
-    asker = Asker(Anywhere(ledger), link, floor, accuracy, rng, _POLICIES.get(floor.kind, FOR_ROUNDING))
+    precision = measure_precision(oracle, rng) if precision is None else precision
+    allotment = Allotment("labels" if precision.is_label else "noise")
+    ledger = Ledger(oracle, None, progress, precision.step, allotment=allotment)
+    asker = Asker(Anywhere(ledger), link, precision, accuracy, rng, _POLICIES.get(precision.kind, FOR_ROUNDING))
     try:
         belief = attempted(lambda: _walked(asker))
     except BudgetSpent as spent:
@@ -129,7 +130,7 @@ def _result(belief: Belief, asker: Asker, n_queries: int) -> Identification:
     joint = belief.known
     fitted = joint.fitted
     evidence = NoisyEvidence(
-        asker.floor,
+        asker.precision,
         belief.variance,
         belief.study.gap,
         belief.another,

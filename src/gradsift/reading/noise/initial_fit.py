@@ -23,13 +23,13 @@ from .state import Belief, Outcome, Reach, RowNumbers, Study
 
 def first_belief(asker: Asker) -> Belief:
     """Return what the first look at the answers says."""
-    variance = Variance(max(asker.floor.sd, 1e-300) ** 2, REFIT.first_freedom if asker.noisy else np.inf)
+    variance = Variance(max(asker.precision.sd, 1e-300) ** 2, REFIT.first_freedom if asker.noisy else np.inf)
     return Belief(Study(asker.policy.learning.n_spare), variance, variance)
 
 
 def read_steps(belief: Belief, asker: Asker) -> tuple[Belief, Outcome]:
     """Start from units read off a circle, where rounding is fine enough for that."""
-    start = find_by_steps(asker.ledger, asker.link, asker.floor, asker.rng) if asker.floor.step else None
+    start = find_by_steps(asker.ledger, asker.link, asker.precision, asker.rng) if asker.precision.step else None
     aim = asker.policy.learning.arguments
     if start is None or aim is None:
         return belief, Outcome.REFUTED
@@ -39,7 +39,7 @@ def read_steps(belief: Belief, asker: Asker) -> tuple[Belief, Outcome]:
     noise = asker.noise(belief)
     fitted = fit_jointly(start, asker.X[asked.rows], asked.answers, noise, asker.g)
     belief = joined(fitted, belief.with_rows(used=asked.rows), asker, noise)
-    if asker.floor.kind == "float32":
+    if asker.precision.is_float32:
         belief = _allow_for_arithmetic(belief, asker)
     if belief.refuted(asker.policy.refuted):
         return belief, Outcome.REFUTED
@@ -115,8 +115,8 @@ def learn(belief: Belief, asker: Asker) -> tuple[Belief, Outcome]:
 
 
 def _other_cause(asker: Asker) -> str:
-    if asker.floor.step and not asker.noisy:
-        return f"answers rounded to {asker.floor.step:.2g} hide them"
+    if asker.precision.step and not asker.noisy:
+        return f"answers rounded to {asker.precision.step:.2g} hide them"
     return "the noise is not what its repeats show"
 
 

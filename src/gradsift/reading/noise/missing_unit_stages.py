@@ -55,7 +55,7 @@ def _look(belief: Belief, asker: Asker, share: float, shows: float) -> tuple[Bel
     else:
         noise = asker.noise(belief)
         # On plateaus rounding is no noise: it is the same at every point of an arc.
-        noise = replace(noise, sd=max(noise.sd, asker.floor.grid))
+        noise = replace(noise, sd=max(noise.sd, asker.precision.grid))
         test = look_for_another(settled, asker.ledger, noise, belief.radius, level, most, asker.g, asker.rng)
     k = len(settled.theta.u)
     # Later alarms may be errors of what is known, but labels show units one by one.

@@ -13,7 +13,7 @@ from ...certificate import noise_rules as imperfect
 from ...certificate.limits import UnitLimits
 from ...fit import Fitted, Parameters
 from ..odd_form import Link
-from ..precision import Floor
+from ..precision import Precision
 from ..result import Identification
 from .beside_planes import PartnerTest
 from .missing_unit import CircleTest, weight_in_question
@@ -24,7 +24,7 @@ from .other_shapes import ComparedShape
 class NoisyEvidence(NamedTuple):
     """The numbers a verdict rests on.
 
-    floor, variance : what limits the answers, and their noise; uneven: whether it depends on the function
+    precision, variance : what limits the answers, and their noise; uneven: whether it depends on the function
     gap : BIC's, to the next best number of units
     test, partners, bounded : the tests for a further unit and for units that are two (None: not made), for which a
         box has no room
@@ -38,7 +38,7 @@ class NoisyEvidence(NamedTuple):
     blind : angle in radians up to which a second unit beside a found one would not have shown
     """
 
-    floor: Floor
+    precision: Precision
     variance: Variance
     gap: float
     test: CircleTest | None
@@ -64,7 +64,7 @@ class NoisyEvidence(NamedTuple):
 
 def judge(fitted: Fitted, cones: Floats, evidence: NoisyEvidence, predictions: Floats, studentised: Floats) -> Verdict:
     """Weigh the evidence; `predictions` are the fitted values, and `studentised` their residuals over their spread."""
-    labels, widest = evidence.floor.kind == "labels", float(cones.max())
+    labels, widest = evidence.precision.is_label, float(cones.max())
     limits: UnitLimits = LABELS if labels else NOISY
     checks = [any_method.finished(evidence.shortage)]
     if evidence.accuracy is not None:
@@ -82,9 +82,9 @@ def judge(fitted: Fitted, cones: Floats, evidence: NoisyEvidence, predictions: F
         more = [imperfect.one_more_unit(evidence.one_more, widest)]
         shape_first = evidence.shape is not None and evidence.shape.rival.gain > evidence.one_more
     checks += [] if shape_first else more
-    if evidence.floor.kind == "noisy":
-        if evidence.floor.n_equal is not None:
-            checks.append(imperfect.switching(evidence.floor.n_equal))
+    if evidence.precision.has_noise:
+        if evidence.precision.n_equal is not None:
+            checks.append(imperfect.switching(evidence.precision.n_equal))
         checks += behaviour(studentised, predictions)
     if evidence.mean is not None:
         checks += [imperfect.label_link(evidence.mean, LABELS), imperfect.known_mean(evidence.mean, LABELS, widest)]
@@ -157,12 +157,12 @@ def _single_units(test: PartnerTest | None, fitted: Fitted) -> list[Check]:
 
 
 def _floor(evidence: NoisyEvidence) -> str:
-    if evidence.floor.kind == "noisy":
+    if evidence.precision.has_noise:
         uneven = " on average, and uneven" if evidence.uneven else ""
         return f"answers have noise of standard deviation {evidence.variance.sd:.2g}{uneven}"
     if evidence.mean is not None and evidence.mean.gain >= -LABELS.told_apart:
         return "answers are -1 or +1 with the function as their mean or, which they do not tell, as their log-odds"
-    return str(evidence.floor)
+    return str(evidence.precision)
 
 
 def result(
@@ -184,7 +184,7 @@ def result(
         "intercept": np.sqrt(C[layout.c]),
     }
     diagnostics = {
-        "floor": evidence.floor.kind,
+        "floor": evidence.precision.kind,
         "noise": evidence.variance.sd,
         "bic_gap": evidence.gap,
         "another_unit": None if evidence.test is None else evidence.test.statistic,

@@ -144,7 +144,7 @@ def _n_pairs(asker: Asker, n_groups: int) -> int:
 def _noise(belief: Belief, asker: Asker) -> Noise:
     """Return the noise; on plateaus rounding is none: it is the same at every point."""
     noise = asker.noise(belief)
-    return replace(noise, sd=max(noise.sd, 0.5 * asker.floor.grid))
+    return replace(noise, sd=max(noise.sd, 0.5 * asker.precision.grid))
 
 
 def _groups(k: int, d: int, rng: np.random.Generator) -> list[NDArray[np.intp]]:

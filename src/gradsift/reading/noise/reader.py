@@ -8,9 +8,9 @@ import numpy as np
 
 from ...certificate import method_rules as any_method
 from ..ledger import Ledger
-from ..precision import with_roughness
 from ..question import ALGEBRAIC, PLATEAUS, Question
 from ..result import Identification
+from ..scouts import with_roughness
 from .beside_line import identify_beside_line
 from .box_stages import identify_noisy_box
 
@@ -20,9 +20,9 @@ def read_stages(question: Question, ledger: Ledger, rng: np.random.Generator) ->
     name, oracle = (*question.of_kinds(PLATEAUS), *question.of_kinds(ALGEBRAIC))[0], ledger.oracle
     precision = with_roughness(question.precision, oracle, rng)
     found = identify_beside_line(
-        oracle, name, rng, accuracy=question.goal.accuracy, floor=precision, progress=ledger.progress
+        oracle, name, rng, accuracy=question.goal.accuracy, precision=precision, progress=ledger.progress
     )
-    found = replace(found, floor=precision)
+    found = replace(found, precision=precision)
     if not precision.remainder:
         return found
     checks = (any_method.remainder(precision.sd), *found.checks)
@@ -33,5 +33,5 @@ def read_imperfect_box(question: Question, ledger: Ledger, rng: np.random.Genera
     """Read units of the first sigmoid that is possible through noise, rounding or labels, by a table of stages."""
     name, precision = question.of_kinds(PLATEAUS, ALGEBRAIC)[0], with_roughness(question.precision, ledger.oracle, rng)
     accuracy, progress = question.goal.accuracy, ledger.progress
-    found = identify_noisy_box(ledger.oracle, name, rng, accuracy=accuracy, floor=precision, progress=progress)
-    return replace(found, floor=precision)
+    found = identify_noisy_box(ledger.oracle, name, rng, accuracy=accuracy, precision=precision, progress=progress)
+    return replace(found, precision=precision)

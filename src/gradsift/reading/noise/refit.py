@@ -82,7 +82,7 @@ def _fit_rows(belief: Belief, asker: Asker, start: Fitted) -> tuple[Belief, Fitt
     fitted = fit_jointly(start.theta, X, y, asker.noise(belief), asker.g)
     if asker.noisy:
         freedom = len(y) - len(fitted.information)
-        first = Variance(asker.floor.sd**2, REFIT.first_freedom)
+        first = Variance(asker.precision.sd**2, REFIT.first_freedom)
         belief = replace(belief, variance=first.pooled(float((fitted.residuals**2).sum()), freedom))
         fitted = fit_jointly(fitted.theta, X, y, asker.noise(belief), asker.g)
     return belief, mend(fitted, X, y, asker.noise(belief), asker.g)

@@ -15,7 +15,7 @@ from ..ledger import Ledger
 from ..odd_form import Link
 from ..odd_network import Net, empty_net
 from ..plane_frame import PlaneFrame, frame_through
-from ..precision import Floor
+from ..precision import Precision
 from ..probe import probe_units
 from ..question import attempted
 from ..rays import Rays, cast_rays
@@ -24,14 +24,14 @@ from .settings import STEPS
 _SINGLE = 2.0**-24
 
 
-def find_by_steps(ledger: Ledger, link: Link, floor: Floor, rng: np.random.Generator) -> Parameters | None:
+def find_by_steps(ledger: Ledger, link: Link, precision: Precision, rng: np.random.Generator) -> Parameters | None:
     """Read all units from one circle, about ``20 + k (d + 8)`` queries; None if no circle shows them one by one.
 
     Parameters
     ----------
     ledger : Ledger
         With the step of the answers.
-    floor : Floor
+    precision : Precision
         What rounds the answers: single precision also rounds the arguments.
     """
     if np.isinf(link.flat) or ledger.n_features < 2:
@@ -43,7 +43,7 @@ def find_by_steps(ledger: Ledger, link: Link, floor: Floor, rng: np.random.Gener
             return None
         if ledger.step > STEPS.coarsest * ledger.largest:
             return None
-        coarse = link.coarser(ledger.step / ledger.largest, _SINGLE if floor.kind == "float32" else link.eps)
+        coarse = link.coarser(ledger.step / ledger.largest, _SINGLE if precision.is_float32 else link.eps)
         radius = max(2 * radius, STEPS.circle * rays.scale)
         net = _read(ledger, rays, radius, empty_net(coarse, ledger.n_features, rays.intercept), attempt)
         if net is not None:

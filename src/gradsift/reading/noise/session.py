@@ -12,7 +12,7 @@ from ...arguments import Floats
 from ...likelihood import Noise
 from ..ledger import Asked, Ledger
 from ..odd_form import Link
-from ..precision import Floor
+from ..precision import Precision
 from .policies import Policy
 from .state import Belief
 
@@ -80,7 +80,7 @@ class Asker:
     ----------
     place : Place
     link : Link
-    floor : Floor
+    precision : Precision
         What limits the answers.
     asked_for : float or None
         Direction error that the user wants.
@@ -90,7 +90,7 @@ class Asker:
 
     place: Place
     link: Link
-    floor: Floor
+    precision: Precision
     asked_for: float | None
     rng: np.random.Generator
     policy: Policy
@@ -109,12 +109,12 @@ class Asker:
     @property
     def labels(self) -> bool:
         """Whether answers are -1 or +1."""
-        return self.floor.kind == "labels"
+        return self.precision.is_label
 
     @property
     def noisy(self) -> bool:
         """Whether the answers' errors are additive noise whose size is not known."""
-        return self.floor.kind == "noisy"
+        return self.precision.has_noise
 
     @property
     def accuracy(self) -> float:
