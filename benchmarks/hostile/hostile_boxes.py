@@ -26,6 +26,7 @@ import gradsift as gs
 from benchmarks.hostile.hostile_kinds import KINDS, Box
 from benchmarks.record import save
 from gradsift.reading.check_inputs import fresh_inputs
+from gradsift.reading.verify import direction_error, value_errors
 
 _BOXES, _METHOD, _JUDGE = 5101, 5102, 5103  # separate random streams
 _CAP = 60  # seconds of a processor, of which a crowded machine gives each run its share
@@ -78,8 +79,8 @@ def run(task: tuple[str, int, int]) -> dict[str, Any]:
 
 def judged(found: gs.recovery.Recovery, box: Box, oracle: gs.Oracle, rng: np.random.Generator) -> str:
     """Say what is wrong with a result, or nothing."""
-    X = fresh_inputs(found.model, oracle, 2000, rng, found.allowance.unsure)
-    known = found.allowance.of_function(found.model, X) + 4 * found.allowance.precision.step
+    X = fresh_inputs(found.model, oracle, 2000, rng, direction_error(found))
+    known = value_errors(found, found.model, X) + 4 * found.precision.step
     if found.verification is not None:
         known = known + found.verification.unseen  # what the certificate says that noise may hide
     off = np.abs(found.model.predict(X) - box.mean(X))

@@ -62,6 +62,7 @@ class Network:
         activation: str | Activation = "tanh",
         linear: ArrayLike = 0.0,
     ) -> None:
+        self._models: tuple[SigmoidCombination, ...] = ()
         self.layers: tuple[Layer, ...] = tuple(_read_layers(layers))
         self._activation = get_activation(activation)
         shape = (self.n_outputs, self.n_features)
@@ -89,7 +90,9 @@ class Network:
                 )
         hidden = (first.units * first.slopes[:, None], first.offsets)
         output = (np.array([m.weights for m in outputs]), np.array([m.intercept for m in outputs]))
-        return cls([hidden, output], first.activation, np.array([m.linear for m in outputs]))
+        network = cls([hidden, output], first.activation, np.array([m.linear for m in outputs]))
+        network._models = tuple(outputs)  # forth and back costs no digit
+        return network
 
     # What it is
 
@@ -258,10 +261,17 @@ class Network:
                 f"Only one hidden layer with one output is a SigmoidCombination, got {len(self.widths)} hidden layers "
                 f"and {self.n_outputs} outputs."
             )
-        (units, offsets), (weights, intercept) = self.layers
-        return SigmoidCombination(
-            units, weights[0], 1.0, offsets, float(intercept[0]), self._activation, self.linear[0]
-        )  # fmt: skip
+        return self.models()[0]
+
+    def models(self) -> tuple[SigmoidCombination, ...]:
+        """Return one :class:`SigmoidCombination` for each output of a network with one hidden layer."""
+        if len(self.widths) != 1:
+            raise ValueError(f"Only one hidden layer is a SigmoidCombination, got {len(self.widths)}.")
+        (units, offsets), (weights, intercepts) = self.layers
+        return self._models or tuple(
+            SigmoidCombination(units, w, 1.0, offsets, float(c), self._activation, g)
+            for w, c, g in zip(weights, intercepts, self.linear)
+        )
 
     # Other libraries
 

@@ -7,14 +7,14 @@ import inspect
 import os
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .activations import get_activation
 from .arguments import Floats, as_generator, whole
-from .certificate import Judged, Verdict, lines
+from .certificate import Evidence, lines
 from .certificate import exact_rules as exact
 from .certificate import method_rules as any_method
 from .defaults import ANY_DEPTH, METHODS, N_VERIFY
@@ -24,15 +24,11 @@ from .network import Network
 from .oracle import Oracle
 from .progress import Reporter, report, reporting
 from .reading import (
-    Allowance,
-    Identification,
-    Precision,
     Progress,
+    Reading,
     Verification,
-    allowance_of,
     identify_box,
     output_errors,
-    outside,
     solve_last_layer,
     solve_outputs,
     verify,
@@ -46,48 +42,55 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Recovery(Judged):
+class Recovery(Reading):
     """What was found, and how sure it is.
 
     Attributes
     ----------
-    model : SigmoidCombination or Network
-        In canonical form: positive weights, largest first; a Network where there are several hidden layers.
+    network : Network
+        All outputs, in canonical form, whatever the number of hidden layers.
     judgement : Verdict
         All checks of the method. Read from it: `checks` (a tuple), `certified` (True only when every check vouches for
         the result) and `verdict` (one or two sentences: what was found, what is doubtful, what to try).
-    standard_errors : dict of arrays
-        By parameter name ("units", "weights", "slopes", ...), in the order of the model's units; those of units are
-        angles in radians. Only what the method provides.
-    n_queries : int
-        Rows asked of an oracle, replayed ones included (0 for a table).
-    candidates : Candidates or None
-        Of the paper's method.
-    outputs : tuple of SigmoidCombination
-        One model per output of an oracle with several; `model` is then that of a random projection of them.
-    diagnostics : dict
-        Plain numbers about the run.
+    evidence : Evidence
+        What speaks for it. Read from it: `standard_errors` (by parameter name), `n_queries` and `diagnostics`.
+    precision : Precision or None
+        How an oracle's answers err.
+    frame : InputFrame or None
+        Of the coordinates in which it was read.
     verification : Verification or None
         How an oracle answered inputs that were asked for nothing else.
-    allowance : Allowance or None
-        How far its answers may be off before they differ.
-    deep : Network or None
-        All outputs of a network with several hidden layers.
+    projection : Network or None
+        The random projection of several outputs that was read.
     fit : Fit or None
         Of a table: the same in full, with likelihood and covariance.
+    candidates : Candidates or None
+        Of the paper's method.
     """
 
-    model: Any
-    judgement: Verdict
-    standard_errors: dict[str, Floats] = field(default_factory=dict)
-    n_queries: int = 0
-    candidates: Candidates | None = None
-    outputs: tuple[SigmoidCombination, ...] = ()
-    diagnostics: dict[str, Any] = field(default_factory=dict)
+    projection: Network | None = None
     fit: Fit | None = None
-    verification: Verification | None = None
-    allowance: Allowance | None = field(default=None, repr=False)
-    deep: Network | None = None
+    candidates: Candidates | None = None
+
+    @property
+    def model(self) -> Any:
+        """In canonical form: positive weights, largest first; a Network where there are several hidden layers.
+
+        Of several outputs of an oracle it is a random projection, of those of a table the first.
+        """
+        read = self.projection or self.network
+        return read if len(read.widths) > 1 else read.models()[0]
+
+    @property
+    def outputs(self) -> tuple[SigmoidCombination, ...]:
+        """One model for each output where there are several, over one hidden layer."""
+        several = self.network.n_outputs > 1 and len(self.network.widths) == 1
+        return self.network.models() if several else ()
+
+    @property
+    def deep(self) -> Network | None:
+        """The network where it has several hidden layers."""
+        return self.network if len(self.network.widths) > 1 else None
 
     def verify(self, oracle: Oracle, X: Any = None, n: int = 100, *, random_state: Any = None) -> Verification:
         """Ask an oracle for values that the model foretells, and return how they differ.
@@ -109,11 +112,12 @@ class Recovery(Judged):
             `n`, `n_different`, `worst` (the largest difference), `where` (the input), `share` (of such inputs that may
             differ: upper bound of 95%), `known` (how well the model's own values are known there).
         """
-        if self.allowance is None:
+        if self.precision is None:
             raise ValueError("Only what was recovered from an oracle can be verified on fresh inputs.")
-        several = oracle.n_outputs != 1
-        models = self.outputs or (self.deep.single_outputs() if self.deep is not None else ())
-        return verify(models if several and models else (self.model,), self.allowance, oracle, X, n, random_state)
+        if oracle.n_outputs == 1:
+            return verify(self, oracle, X, n, random_state)
+        models = self.outputs if self.deep is None else self.deep.single_outputs()
+        return verify(self, oracle, X, n, random_state, models)
 
     @property
     def n_units(self) -> int:
@@ -123,12 +127,7 @@ class Recovery(Judged):
     @property
     def blind_angle(self) -> float:
         """Degrees within which a second unit beside a found one would not have shown; 0 where answers are exact."""
-        return float(self.diagnostics.get("blind_angle", 0.0))
-
-    @property
-    def network(self) -> Network:
-        """What was found as a network with all outputs, whatever the number of hidden layers."""
-        return self.deep or Network.of(self.outputs or self.model)
+        return self.evidence.blind_angle
 
     def summary(self, feature_names: Sequence[str] | None = None) -> str:
         """Return a plain-text table of the units, with the verdict before it and the checks after it.
@@ -339,71 +338,57 @@ def _behind_oracle(
 ) -> Recovery:  # fmt: skip
     before = source.n_answered
     box = source.scalar(int(rng.integers(2**63)))
-    roundings: tuple[Precision, ...] = ()
     if method == "paper":
         del options["layers"]
         family = "tanh" if activation in (None, "auto") else activation
         for_the_paper(family)
         found = _by_the_paper(box, n_units, activation=family, rng=rng, **options)
+        found = found.spending("paper's method", source.n_answered - before)
     else:
         box = box.standardised()
         inside = identify_box(box, activation, rng, progress=_report_queries, n_verify=n_verify, **options)
-        found = _from_identification(inside, box, n_units)
-        roundings = () if inside.precision is None else inside.precision.outputs
-    found = _with_first_look(replace(found, n_queries=source.n_answered - before))
+        found = _from_reading(inside, box, n_units)
+    found = found.of_all(source.n_answered - before)
     if source.n_outputs == 1:
         return found
-    return _with_outputs(found, source, roundings)
-
-
-def _with_first_look(found: Recovery) -> Recovery:
-    """Add to the steps of a method the queries that chose it, so that the steps add up."""
-    spent = found.diagnostics.get("spent")
-    if spent is None or found.n_queries <= sum(spent.values()):
-        return found
-    first = {"first look": found.n_queries - sum(spent.values())}
-    return replace(found, diagnostics={**found.diagnostics, "spent": {**first, **spent}})
+    return _with_outputs(found, source)
 
 
 def _report_queries(progress: Progress) -> None:
     report(f"{progress.step} ({progress.n_units} units)", progress.n_queries, progress.expected)
 
 
-def _with_outputs(found: Recovery, source: Oracle, roundings: tuple[Precision, ...]) -> Recovery:
+def _with_outputs(found: Recovery, source: Oracle) -> Recovery:
     """Give every output its own weights and its own check; what they leave over speaks against the units."""
     X, Y = source.answers()
     if found.deep is not None:
         network, misfit = solve_last_layer(found.deep, X, Y)
-        return replace(found, deep=network, diagnostics={**found.diagnostics, "largest_output_misfit": misfit})
+        return replace(found.noting(largest_output_misfit=misfit), network=network, projection=found.network)
+    roundings = () if found.precision is None else found.precision.outputs
     errors = output_errors(source, roundings) if roundings else None
     inside = 4 * max((r.eps for r in roundings), default=0.0)
-    layer = solve_outputs(found.model, X, Y, errors, np.array(found.diagnostics.get("error_bounds", 0.0)) + inside)
+    bounds = found.error_bounds if len(found.error_bounds) else np.zeros(1)
+    layer = solve_outputs(found.model, X, Y, errors, bounds + inside)
     checks = [exact.output(i + 1, float(chi), len(X)) for i, chi in enumerate(layer.chi) if errors is not None]
     misfit = float((layer.misfits / np.maximum(np.abs(Y).max(axis=0), np.finfo(np.float64).tiny)).max())
     complete = replace(
-        found,
+        found.noting(largest_output_misfit=misfit),
         judgement=found.judgement.also(*checks),
-        outputs=layer.models(found.model),
-        diagnostics={**found.diagnostics, "largest_output_misfit": misfit},
+        network=Network.of(layer.models(found.model)),
+        projection=found.network,
     )
     if found.certified:
         warn_unless_certified(complete, stacklevel=5)
     return complete
 
 
-def _from_identification(found: Identification, box: Oracle, n_units: int | None) -> Recovery:
-    allowance = allowance_of(found, box.frame)
-    found = found if box.frame is None else outside(found, box.frame)
+def _from_reading(found: Reading, box: Oracle, n_units: int | None) -> Recovery:
+    network = found.network if box.frame is None else box.frame.outside(found.model)
     given = () if n_units is None else (any_method.number_of_units(found.model.n_units, n_units),)
     recovery = Recovery(
-        model=found.model,
-        judgement=found.judgement.also(*given),
-        standard_errors=found.standard_errors,
-        diagnostics={**found.diagnostics, "error_bounds": found.error_bounds.tolist()},
-        verification=found.verification,
-        allowance=allowance,
-        deep=found.model if isinstance(found.model, Network) else None,
-    )
+        Network.of(network), found.judgement.also(*given), found.evidence, found.precision, box.frame,
+        found.verification,
+    )  # fmt: skip
     warn_unless_certified(recovery, stacklevel=5)
     return recovery
 
@@ -411,24 +396,23 @@ def _from_identification(found: Identification, box: Oracle, n_units: int | None
 def recovery_of_fit(fit: Fit, rows: Source) -> Recovery:
     """Return what the users of a fit want to know, in the form that all methods share."""
     errors = fit.standard_errors
-    return Recovery(
-        model=fit.model,
-        judgement=fit.judgement,
-        standard_errors={
+    evidence = Evidence(
+        n_answers=fit.n_rows,
+        errors={
             "units": fit.angles,
             "weights": errors.weights,
             "slopes": errors.slopes,
             **({"offsets": errors.offsets} if fit.family.offsets else {}),
             **({"intercept": np.array([errors.intercept])} if fit.family.intercept else {}),
         },
-        fit=fit,
-        diagnostics={**fit.diagnostics, "bic": fit.bic, "n_rows": fit.n_rows, "n_passes": rows.n_passes},
+        notes={**fit.diagnostics, "bic": fit.bic, "n_rows": fit.n_rows, "n_passes": rows.n_passes},
     )
+    return Recovery(Network.of(fit.model), fit.judgement, evidence, fit=fit)
 
 
 def with_outputs(found: Recovery, models: tuple[SigmoidCombination, ...]) -> Recovery:
     """Return the fit to a mixture of targets with a model for each of them, all with the units of the first."""
-    return replace(found, model=models[0], outputs=models)
+    return replace(found, network=Network.of(models))
 
 
 def warn_unless_certified(found: Recovery, stacklevel: int) -> None:
@@ -442,13 +426,9 @@ def _by_the_paper(source: Source | Oracle, n_units: int | None, **options: Any) 
     from .paper.method.literal import judge_paper, paper_method
 
     run = paper_method(source, n_units, **options)
-    found = Recovery(
-        model=run.model.canonical(),
-        judgement=judge_paper(run),
-        standard_errors={"weights": run.weight_errors[np.argsort(-np.abs(run.model.weights), kind="stable")]},
-        candidates=run.candidates,
-        diagnostics=dict(run.diagnostics),
-    )
+    errors = {"weights": run.weight_errors[np.argsort(-np.abs(run.model.weights), kind="stable")]}
+    evidence = Evidence(errors=errors, notes=dict(run.diagnostics))
+    found = Recovery(Network.of(run.model.canonical()), judge_paper(run), evidence, candidates=run.candidates)
     if len(found.judgement.failed) > 1:  # beside the certificate, which this method never has
         warnings.warn(found.verdict, UncertifiedWarning, stacklevel=4)
     return found

@@ -65,8 +65,8 @@ def test_a_bound_that_is_too_small_is_counted(monkeypatch):
 
     def boasting(*args, **options):
         found = recover(*args, **options)
-        facts = {**found.diagnostics, "error_bounds": [0.0] * found.n_units}
-        return replace(found, judgement=Verdict((exact.error_bound(0.0, EXACT),), "", ""), diagnostics=facts)
+        found = found.with_evidence(bounds=np.zeros(found.n_units))
+        return replace(found, judgement=Verdict((exact.error_bound(0.0, EXACT),), "", ""))
 
     monkeypatch.setattr(gs, "recover", boasting)
     monkeypatch.setattr(error_bounds, "LEAST", 1e-300)

@@ -3,7 +3,7 @@
 import numpy as np
 
 import gradsift as gs
-from gradsift.certificate import EXACT, Check, Verdict
+from gradsift.certificate import EXACT, Check, Evidence, Verdict
 from gradsift.certificate import exact_rules as exact
 from gradsift.certificate import method_rules as any_method
 from gradsift.certificate import row_rules as rows
@@ -28,8 +28,8 @@ def black_box(d=5, k=4):
     circle = np.zeros((60, d))
     circle[:, 0], circle[:, 1] = 80 * np.cos(angles), 80 * np.sin(angles)
     return Recovery(
-        model=model,
-        judgement=Verdict(
+        gs.Network.of(model),
+        Verdict(
             (
                 exact.residuals(0.8, 75, EXACT),
                 exact.fresh_answers(3, 1e-14, relative=True, limits=EXACT),
@@ -38,13 +38,14 @@ def black_box(d=5, k=4):
             f"{k} units found",
             f"all 75 answers agree with {k} units",
         ),
-        standard_errors={name: np.full(k, 3e-13) for name in ("units", "weights", "slopes", "offsets")},
-        n_queries=75,
-        diagnostics={
-            "chi": 0.8, "attempts": 2, "smallest_angle": 0.7, "notes": [],
-            "spent": {"rays": 16, "scan": 27, "probe": 21, "polish": 4, "fresh": 3, "check": 4},
-            "angles": angles, "values": model.predict(circle),
-        },
+        Evidence(
+            errors={name: np.full(k, 3e-13) for name in ("units", "weights", "slopes", "offsets")},
+            spent={"rays": 16, "scan": 27, "probe": 21, "polish": 4, "fresh": 3, "check": 4},
+            notes={
+                "chi": 0.8, "attempts": 2, "smallest_angle": 0.7, "notes": [], "angles": angles,
+                "values": model.predict(circle),
+            },
+        ),
     )  # fmt: skip
 
 
@@ -64,8 +65,8 @@ def paper(d=3):
         "covariance_off": 0.1,
     }
     return Recovery(
-        model=model.canonical(),
-        judgement=Verdict(
+        gs.Network.of(model.canonical()),
+        Verdict(
             (
                 any_method.certificate(),
                 any_method.support(12.0),
@@ -77,10 +78,8 @@ def paper(d=3):
             "the paper's method returns 3 units from few candidates",
             "",
         ),
-        standard_errors={"weights": np.array([0.01, 0.02, 0.03])},
-        n_queries=120_000,
+        Evidence(errors={"weights": np.array([0.01, 0.02, 0.03])}, spent={"paper's method": 120_000}, notes=facts),
         candidates=found,
-        diagnostics=facts,
     )
 
 
@@ -101,8 +100,8 @@ def table(d=4, hostile=False):
         facts["<img src=x onerror=alert(1)>"] = "<b>&\"'"
         hostile_check = (Check("<i>", 0, 1, "<script>alert(3)</script> <b>holds</b>", "<img src=x>"),)
     return Recovery(
-        model=model,
-        judgement=Verdict(
+        gs.Network.of(model),
+        Verdict(
             (
                 rows.simpler_models(812.0, 90.0, 60.0, 60.0),
                 rows.further_unit(0.4),
@@ -112,9 +111,11 @@ def table(d=4, hostile=False):
             "2 units fitted",
             "2 units <script>alert(2)</script>" if hostile else "2 units",
         ),
-        standard_errors={
-            "units": np.full((2, d), 0.004), "angles": np.array([0.008, 0.009]), "weights": np.array([0.004, 0.005]),
-            "slopes": np.array([0.04, 0.05]), "offsets": np.zeros(2),
-        },
-        diagnostics=facts,
+        Evidence(
+            errors={
+                "units": np.full((2, d), 0.004), "angles": np.array([0.008, 0.009]),
+                "weights": np.array([0.004, 0.005]), "slopes": np.array([0.04, 0.05]), "offsets": np.zeros(2),
+            },
+            notes=facts,
+        ),
     )  # fmt: skip

@@ -10,10 +10,15 @@ import numpy as np
 import pytest
 
 import gradsift as gs
+from gradsift.certificate import Evidence
 from gradsift.recovery import Recovery
 from gradsift.show.report import findings, notebook_view, render
 
 from .cases import HOSTILE, UNCHECKED, black_box, paper, table
+
+
+def of(units, weights):
+    return gs.Network.of(gs.SigmoidCombination(units, weights))
 
 
 def titles(page):
@@ -60,9 +65,9 @@ def test_labels_get_a_calibration_plot_instead_of_residuals():
 
 
 def test_a_plane_gets_its_gradient_field_and_a_line_no_cloud():
-    plane = Recovery(gs.SigmoidCombination(np.eye(2), [1.0, 0.5]), UNCHECKED)
+    plane = Recovery(of(np.eye(2), [1.0, 0.5]), UNCHECKED)
     assert "Gradient field of the found model" in titles(render(plane))
-    line = Recovery(gs.SigmoidCombination([[1.0]], [1.0]), UNCHECKED)
+    line = Recovery(of([[1.0]], [1.0]), UNCHECKED)
     page = render(line)
     assert titles(page) == ["Units and their uncertainty"]
     assert '<canvas id="cloud"' not in page
@@ -97,7 +102,7 @@ def test_hostile_names_and_verdicts_stay_text():
 
 def test_ten_thousand_features_render_and_stay_small():
     model = gs.simulate.random_combination(10_000, 3, rng=0).canonical()
-    page = render(Recovery(model, UNCHECKED), feature_names=[f"<column {i}>" for i in range(10_000)])
+    page = render(Recovery(gs.Network.of(model), UNCHECKED), feature_names=[f"<column {i}>" for i in range(10_000)])
     assert len(page.encode()) < 2e6
     assert "and 9994 more" in page
 
@@ -137,7 +142,7 @@ def test_a_notebook_shows_verdict_and_units_escaped():
     assert "<script" not in view
     assert "&lt;script&gt;" in view
     assert view.count("<tr>") == 3
-    many = Recovery(gs.simulate.random_combination(3, 30, rng=0), UNCHECKED)
+    many = Recovery(gs.Network.of(gs.simulate.random_combination(3, 30, rng=0)), UNCHECKED)
     assert "and 10 more units" in notebook_view(many)
 
 
@@ -166,7 +171,7 @@ def test_the_pages_data_hold_the_same_checks(pages):
 
 
 def test_what_was_not_checked_is_not_vouched_for():
-    page = render(Recovery(gs.SigmoidCombination([[1.0]], [1.0]), UNCHECKED))
+    page = render(Recovery(of([[1.0]], [1.0]), UNCHECKED))
     assert listed(page) == [("doubt", "Fails. Nothing was checked.")]
 
 
@@ -175,7 +180,7 @@ def test_what_was_not_checked_is_not_vouched_for():
     [({"attempts": 3}, "It took 3 circles"), ({"attempts": 1}, ""), ({"notes": ["once"]}, "once"), ({"notes": []}, "")],
 )
 def test_notes_tell_what_happened_on_the_way(facts, says):
-    one = Recovery(gs.SigmoidCombination(np.eye(3)[:1], [1.0]), UNCHECKED, diagnostics=facts)
+    one = Recovery(of(np.eye(3)[:1], [1.0]), UNCHECKED, Evidence(notes=facts))
     told = findings(one)[1:]  # after the lack of checks
     assert [f.level for f in told] == ["note"] * bool(says)
     assert all(says in f.says for f in told)

@@ -13,7 +13,7 @@ from gradsift.reading import readers
 from gradsift.reading.precision import Precision
 from gradsift.reading.question import EVERY_DEPTH, GROWING_KINDS, PLATEAUS, Goal, Question, kind_of, names_of
 from gradsift.reading.readers import READERS, Reader, cheapest, refused
-from gradsift.reading.result import Identification
+from gradsift.reading.result import Reading
 
 EXACT, DECIMALS = (Precision(size=1.0),), (Precision("rounded", grid=1e-2, size=1.0),)
 PRECISIONS = {
@@ -89,7 +89,7 @@ def test_a_question_is_only_ever_narrowed():
     assert all(kind_of(get_activation(name)) not in GROWING_KINDS for name in narrower.families)
 
 
-def read_dummy(question: Question, ledger, rng) -> Identification:
+def read_dummy(question: Question, ledger, rng) -> Reading:
     raise gs.errors.NotIdentifiable("A dummy was asked first.")
 
 

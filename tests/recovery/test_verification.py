@@ -10,7 +10,7 @@ from scipy.stats import beta
 import gradsift as gs
 from gradsift.errors import UncertifiedWarning
 from gradsift.reading.check_inputs import fresh_inputs
-from gradsift.reading.precision import _n_equal
+from gradsift.reading.scouts import _n_equal
 
 
 def network(d, k, seed, activation="tanh"):
@@ -175,7 +175,7 @@ def test_verify_returns_the_share_that_may_differ():
     assert checked.where[0] > 0.3
     # Clopper and Pearson, by the binomial distribution itself
     assert_allclose(checked.share, beta.ppf(0.95, different + 1, 200 - different))
-    table = replace(found, allowance=None)  # as for rows
+    table = replace(found, precision=None)  # as for rows
     with pytest.raises(ValueError, match="recovered from an oracle"):
         table.verify(oracle)
 

@@ -33,6 +33,7 @@ from gradsift.certificate import (
     TABLE,
     VERIFY,
     Check,
+    Evidence,
     Verdict,
 )
 from gradsift.certificate import exact_rules as exact
@@ -496,7 +497,7 @@ def test_the_report_does_not_doubt_what_is_certified_inside_a_box():
     outside = Verdict((exact.residuals(5.0, 60, EXACT),), "2 units fitted", "2 units")
     assert [verdict.certified for verdict in (inside, outside)] == [True, False]
     for verdict in (inside, outside):
-        page = render(Recovery(MODEL, verdict, diagnostics={"chi": 5.0}))
+        page = render(Recovery(gs.Network.of(MODEL), verdict, Evidence(notes={"chi": 5.0})))
         assert ('<li class="doubt">' in page) != verdict.certified
 
 

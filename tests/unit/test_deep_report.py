@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import gradsift as gs
-from gradsift.certificate import Check, Verdict
+from gradsift.certificate import Check, Evidence, Verdict
 from gradsift.recovery import Recovery
 
 
@@ -12,7 +12,7 @@ def recovery():
     network = gs.simulate.random_network(4, (3, 2), rng=1)
     verdict = Verdict((Check("residuals", 0.1, 8.0, "all is met", "nothing"),), "two layers", "two layers <agree>")
     errors = {f"layer {i + 1}": np.full(len(b), 1e-12) for i, (_, b) in enumerate(network.layers)}
-    return Recovery(network, verdict, errors, 100, deep=network)
+    return Recovery(network, verdict, Evidence(errors=errors, spent={"rays": 100}))
 
 
 def test_the_report_draws_every_layer_and_escapes_names(tmp_path):

@@ -8,15 +8,20 @@ import numpy as np
 import pytest
 
 from gradsift import Oracle
+from gradsift.certificate import EXACT, certify
 from gradsift.reading.ledger import Ledger
 from gradsift.reading.plateaus.joint_fit import DenseSystem, Solution, parameter_errors, solve_jointly
 from gradsift.reading.plateaus.large.blocks import BlockSystem
 from gradsift.reading.plateaus.large.equations import at_rows, compare, replies_to
 from gradsift.reading.plateaus.large.suspects import with_own_rows, without_cancelled, without_contaminated
-from gradsift.reading.plateaus.plateau_certificate import fresh_points, polish, smallest_angle, vouch_for
+from gradsift.reading.plateaus.plateau_certificate import evidence_of, fresh_points, polish, smallest_angle
 from gradsift.reading.plateaus.search import Search
 
 K, D = 4, 6
+
+
+def verdict_of(fit, errors, ledger, fresh):
+    return certify(evidence_of(fit, errors, ledger, fresh), EXACT)
 
 
 def teacher(seed):
@@ -136,12 +141,12 @@ def test_a_certificate_names_what_is_wrong(found):
     net, ledger = found
     rng = np.random.default_rng(0)
     fit, errors = polish(solve_jointly(net, ledger), ledger, rng)
-    assert vouch_for(fit, errors, ledger, np.zeros(3)).certified
+    assert verdict_of(fit, errors, ledger, np.zeros(3)).certified
     cases = {
-        "residuals": vouch_for(replace(fit, chi=2.5), errors, ledger, np.zeros(3)),
-        "fresh points": vouch_for(fit, errors, ledger, np.array([1e-6, 0.0, 0.0])),
-        "error bound": vouch_for(fit, replace(errors, relative=np.full(K, 1e-8)), ledger, np.zeros(3)),
-        "negligible weight": vouch_for(
+        "residuals": verdict_of(replace(fit, chi=2.5), errors, ledger, np.zeros(3)),
+        "fresh points": verdict_of(fit, errors, ledger, np.array([1e-6, 0.0, 0.0])),
+        "error bound": verdict_of(fit, replace(errors, relative=np.full(K, 1e-8)), ledger, np.zeros(3)),
+        "negligible weight": verdict_of(
             replace(fit, net=replace(net, u=np.array([1e-9, 1.0, 1.0, 1.0]))), errors, ledger, np.zeros(3)
         ),
     }

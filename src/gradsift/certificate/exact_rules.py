@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import NamedTuple
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 from .check import Check, Verdict, make, n_of
 from .limits import BOUND, OUTPUTS, ExactLimits
@@ -122,7 +123,7 @@ class Fresh(NamedTuple):
 
 @dataclass(frozen=True)
 class Evidence:
-    """All that speaks for a network that was read from answers; a rule whose number is None is not asked.
+    """All that speaks for a network that was found; a rule whose number is None is not asked.
 
     Attributes
     ----------
@@ -149,10 +150,24 @@ class Evidence:
         What limits the answers, and what a miss is usually made by.
     where, kept, rest : str
         Of the claim: where it holds, what the bound is on, and its end.
+    errors : dict of arrays
+        Standard errors by parameter, in the coordinates in which the network was read.
+    bounds : (k,) array
+        Error bound of each unit, there.
+    noise : float or None
+        Standard deviation of the answers' noise, as all of them have shown it.
+    mean_error : float or None
+        How well the mean of labels is known.
+    blind_angle : float
+        Degrees within which a second unit beside a found one would not have shown.
+    spent : dict
+        Queries by step.
+    notes : dict
+        Plain numbers about the run, for reports: nothing is decided by them.
     """
 
-    what: str
-    n_answers: int
+    what: str = ""
+    n_answers: int = 0
     residual: float | None = None
     fresh: Fresh | None = None
     bound: float | None = None
@@ -166,6 +181,13 @@ class Evidence:
     where: str = ""
     kept: str = "a relative error"
     rest: str = ""
+    errors: Mapping[str, Any] = field(default_factory=dict)
+    bounds: Any = ()
+    noise: float | None = None
+    mean_error: float | None = None
+    blind_angle: float = 0.0
+    spent: Mapping[str, int] = field(default_factory=dict)
+    notes: Mapping[str, Any] = field(default_factory=dict)
 
 
 def certify(evidence: Evidence, limits: ExactLimits) -> Verdict:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -55,9 +54,7 @@ def fit(
     options: dict[str, Any] = {"alpha": _strength(alpha), **({"labels": True} if labels else {})}
     with verdict_speaks():
         found = recovery.recover(rows, n_units, activation=activation, random_state=seed, progress=True, **options)
-    found = replace(
-        found, diagnostics={**found.diagnostics, "notes": [*map(in_flags, found.diagnostics["notes"]), *told]}
-    )
+    found = found.noting(notes=[*map(in_flags, found.diagnostics["notes"]), *told])
     notes: dict[str, Any] = {"columns": inputs, "target": target, **({"classes": classes} if classes else {})}
     if coding is not None and (coding.levels or coding.fill):
         notes["coding"] = coding.as_dict()

@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..arguments import Floats, finite_matrix
+from ..model import SigmoidCombination
+from ..network import Network
 
 
 class Bounds(NamedTuple):
@@ -26,6 +28,54 @@ class InputFrame(NamedTuple):
 
     center: Floats
     scale: Floats
+
+    def inside(self, model: SigmoidCombination | Network) -> SigmoidCombination | Network:
+        """Return a model of x as one of ``(x - center) / scale``."""
+        if isinstance(model, Network):
+            return model.reframed(-self.center / self.scale, 1 / self.scale)
+        a = model.units * model.slopes[:, None]
+        return SigmoidCombination(
+            a * self.scale, model.weights, 1.0, model.offsets + a @ self.center,
+            model.intercept + float(model.linear @ self.center), model.activation, model.linear * self.scale,
+        )  # fmt: skip
+
+    def outside(self, model: SigmoidCombination | Network) -> SigmoidCombination | Network:
+        """Return a model of ``(x - center) / scale`` as one of x."""
+        if isinstance(model, Network):
+            return model.reframed(self.center, self.scale).canonical()
+        a = model.units * model.slopes[:, None] / self.scale
+        linear = model.linear / self.scale
+        return SigmoidCombination(
+            a, model.weights, 1.0, model.offsets - a @ self.center,
+            model.intercept - float(linear @ self.center), model.activation, linear,
+        )  # fmt: skip
+
+    def widening(self, model: SigmoidCombination | Network) -> Floats:
+        """Return by which factor directions of a model of x are known less well than in the frame, (k,).
+
+        By at most the ratio of the largest to the typical entry of ``1 / scale``: these are those of the worst case.
+        """
+        if isinstance(model, Network):
+            return np.ones(1)
+        return np.asarray(self._slopes(model) / self.scale.min() / model.slopes)
+
+    def _slopes(self, model: SigmoidCombination) -> Floats:
+        """Return the slopes of a model of x in the frame, (k,)."""
+        return np.asarray(np.linalg.norm(model.units * model.slopes[:, None] * self.scale, axis=1))
+
+    def errors_outside(self, errors: dict[str, Floats], model: SigmoidCombination | Network) -> dict[str, Floats]:
+        """Return standard errors of parameters in the frame as those of a model of x."""
+        moved = dict(errors)
+        if "units" in errors and not isinstance(model, Network):
+            slopes, worse = self._slopes(model), self.widening(model)
+            away = np.linalg.norm(self.center / self.scale)
+            across = np.hypot(slopes * errors["units"], errors["slopes"])
+            moved["offsets"] = np.hypot(errors["offsets"], away * across)
+            moved["units"] = errors["units"] * worse
+            moved["slopes"] = errors["slopes"] * model.slopes / slopes * np.maximum(worse, 1.0)
+        if "linear" in errors:
+            moved["linear"] = errors["linear"] / self.scale
+        return moved
 
 
 def read_inputs(inputs: ArrayLike | None, n_features: int) -> Floats | None:

@@ -6,12 +6,11 @@ from .outputs import OutputLayer, output_errors, solve_last_layer, solve_outputs
 from .plateaus.search import identify
 from .plateaus.tails import Student, train_student
 from .precision import Precision
-from .result import Identification, Progress, Verification
+from .result import Progress, Reading, Verification
 from .route import identify_box
-from .verify import Allowance, allowance_of, outside, verify
+from .verify import verify
 
 __all__ = [
-    "Allowance", "Identification", "OutputLayer", "Precision", "Progress", "Student", "Verification", "allowance_of",
-    "identify", "identify_box", "output_errors", "outside", "solve_last_layer", "solve_outputs", "train_student",
-    "verify",
+    "OutputLayer", "Precision", "Progress", "Reading", "Student", "Verification", "identify", "identify_box",
+    "output_errors", "solve_last_layer", "solve_outputs", "train_student", "verify",
 ]  # fmt: skip

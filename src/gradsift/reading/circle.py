@@ -17,7 +17,7 @@ from .odd_form import Link, with_plateaus
 from .odd_network import Net, Shadow, shadow_on
 from .plane_frame import PlaneFrame
 from .question import Narrowing, all_but
-from .result import Identification
+from .result import Reading
 from .scan_settings import CIRCLE, FAMILY, REFUSAL, digits_of
 
 
@@ -242,7 +242,7 @@ def raise_if_shapeless(scan: CircleScan, link: Link, n_queries: int) -> None:
 
 
 def incomplete(
-    net: Net, scans: Sequence[CircleScan], link: Link, n_queries: int, found: Identification | None, note: str = ""
+    net: Net, scans: Sequence[CircleScan], link: Link, n_queries: int, found: Reading | None, note: str = ""
 ) -> NotIdentifiable:
     """Return the refusal of a search that had found some units: what was seen, and what may have stopped it."""
     scan, units = scans[-1], n_of(net.k, "unit")

@@ -27,7 +27,7 @@ from .question import (
     attempted,
     names_of,
 )
-from .result import Identification
+from .result import Reading
 from .scouts import LOOK_COST, detect_noise
 
 _MOST_TAUGHT = 64  # units beyond which no student is trained to come close to the box; guess
@@ -50,7 +50,7 @@ class Reader(NamedTuple):
     cost : callable
         Queries for d inputs and k units: the order in which readers are tried.
     home : str
-        Module and function, ``read(question, ledger, rng) -> Identification``; raises NotIdentifiable to refuse.
+        Module and function, ``read(question, ledger, rng) -> Reading``; raises NotIdentifiable to refuse.
     """
 
     name: str
@@ -75,10 +75,10 @@ class Reader(NamedTuple):
         """Return what of a question this reader looks at."""
         return question.of_kinds(*self.kinds), question.depths & self.depths, question.level
 
-    def read(self, question: Question, ledger: Ledger, rng: np.random.Generator) -> Identification:
+    def read(self, question: Question, ledger: Ledger, rng: np.random.Generator) -> Reading:
         """Read a box; imported when its turn comes."""
         module, function = self.home.split(":")
-        read: Callable[..., Identification] = getattr(import_module(module, __package__), function)
+        read: Callable[..., Reading] = getattr(import_module(module, __package__), function)
         return read(question, ledger, rng)
 
 
@@ -131,7 +131,7 @@ def cheapest(question: Question, d: int, tried: list[tuple[str, Any]], readers: 
     return min(able, key=lambda reader: reader.cost(d, d), default=None)
 
 
-def read(question: Question, ledger: Ledger, rng: np.random.Generator) -> Identification:
+def read(question: Question, ledger: Ledger, rng: np.random.Generator) -> Reading:
     """Let the cheapest reader that accepts the question read; a refusal narrows it for the next one."""
     tried: list[tuple[str, Any]] = []
     refusals: list[Refusal] = []
@@ -155,7 +155,7 @@ def read(question: Question, ledger: Ledger, rng: np.random.Generator) -> Identi
     raise refused(refusals, question)
 
 
-def _read(reader: Reader, question: Question, ledger: Ledger, rng: np.random.Generator) -> Identification:
+def _read(reader: Reader, question: Question, ledger: Ledger, rng: np.random.Generator) -> Reading:
     """Let a reader read; a budget that ends a mere guess is no word of it."""
     try:
         return reader.read(question, ledger, rng)
@@ -198,7 +198,7 @@ def _reconsidered(
 def _n_units(refusals: list[Refusal]) -> int:
     """Return how many units were found before the last refusal."""
     found = refusals[-1].partial
-    return found.model.n_units if isinstance(found, Identification) else 0
+    return found.model.n_units if isinstance(found, Reading) else 0
 
 
 def _best_partial(refusals: list[Refusal]) -> Any:

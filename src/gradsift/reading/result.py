@@ -1,13 +1,19 @@
-"""What an identification returns."""
+"""What a reader hands over."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple, Self
+
+import numpy as np
 
 from ..arguments import Floats
-from ..certificate import Judged, Verdict
+from ..certificate import Evidence, Judged, Verdict
+from ..network import Network
+from ..oracle import InputFrame
 from .precision import Precision
+
+FIRST = "first look"  # the step that chose how to read
 
 
 class Progress(NamedTuple):
@@ -54,33 +60,82 @@ class Verification:
 
 
 @dataclass(frozen=True)
-class Identification(Judged):
-    """The network inside a black box.
+class Reading(Judged):
+    """The network inside a black box, and what speaks for it.
 
     Attributes
     ----------
-    model : SigmoidCombination or Network
-        Canonical: positive weights, in decreasing order. A network where there are several hidden layers.
+    network : Network
+        Canonical; whatever the number of hidden layers.
     judgement : Verdict
         The checks, and what they add up to; `certified`, `verdict` and `checks` are read from it.
-    n_queries : int
-    standard_errors : dict
-        For units (k,), slopes (k,), offsets (k,), weights (k,) and intercept: the effect of the oracle's rounding.
-    error_bounds : (k,) array
-        Largest relative error of each unit's parameters that this rounding explains.
-    diagnostics : dict
-        chi, smallest_angle, smallest_weight, attempts, spent (queries by step), angles and values (of the first scan).
+    evidence : Evidence
+    precision : Precision or None
+        How an answer errs, as it was found first.
+    frame : InputFrame or None
+        Of the coordinates in which errors and bounds are measured.
     verification : Verification or None
         What fresh inputs say.
-    precision : Precision or None
-        What limits the answers, as it was found first.
     """
 
-    model: Any
+    network: Network
     judgement: Verdict
-    n_queries: int
-    standard_errors: dict[str, Floats]
-    error_bounds: Floats
-    diagnostics: dict[str, Any] = field(default_factory=dict)
-    verification: Verification | None = None
+    evidence: Evidence = field(default_factory=Evidence)
     precision: Precision | None = None
+    frame: InputFrame | None = None
+    verification: Verification | None = None
+
+    @property
+    def model(self) -> Any:
+        """What was read as a :class:`SigmoidCombination`; as a Network where there are several hidden layers."""
+        return self.network if len(self.network.widths) > 1 else self.network.models()[0]
+
+    @property
+    def n_queries(self) -> int:
+        """Rows asked of an oracle, replayed ones included (0 for a table)."""
+        return sum(self.evidence.spent.values())
+
+    @property
+    def standard_errors(self) -> dict[str, Floats]:
+        """By parameter name ("units", "weights", "slopes", ...), in the order of the model's units.
+
+        Those of units are angles in radians. Only what the method provides.
+        """
+        errors = dict(self.evidence.errors)
+        return errors if self.frame is None else self.frame.errors_outside(errors, self.model)
+
+    @property
+    def error_bounds(self) -> Floats:
+        """Largest relative error of each unit's parameters, (k,)."""
+        bounds = np.asarray(self.evidence.bounds)
+        return bounds if self.frame is None else bounds * np.maximum(self.frame.widening(self.model), 1.0)
+
+    @property
+    def diagnostics(self) -> dict[str, Any]:
+        """Plain numbers about the run."""
+        told = dict(self.evidence.notes)
+        if len(self.evidence.spent) > 1:  # one step alone says no more than the number of queries
+            told["spent"] = dict(self.evidence.spent)
+        if self.precision is not None:
+            told |= {"answers": str(self.precision), "error_bounds": self.error_bounds.tolist()}
+        return told
+
+    def noting(self, **notes: Any) -> Self:
+        """Return the same with these numbers for reports."""
+        return self.with_evidence(notes={**self.evidence.notes, **notes})
+
+    def with_evidence(self, **changes: Any) -> Self:
+        """Return the same with other evidence."""
+        return replace(self, evidence=replace(self.evidence, **changes))
+
+    def spending(self, step: str, n: int) -> Self:
+        """Return the same with n more queries for a step."""
+        spent = dict(self.evidence.spent)
+        spent[step] = spent.get(step, 0) + n
+        return self.with_evidence(spent=spent)
+
+    def of_all(self, n_queries: int) -> Self:
+        """Return the same with the first of its steps for as many queries as it takes to make so many of all."""
+        first = n_queries - self.n_queries + self.evidence.spent.get(FIRST, 0)
+        others = {step: n for step, n in self.evidence.spent.items() if step != FIRST}
+        return self.with_evidence(spent={FIRST: first, **others}) if first > 0 else self

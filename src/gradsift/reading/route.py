@@ -14,7 +14,7 @@ from .ledger import Ledger
 from .precision import Precision
 from .question import GROWING_KINDS, Goal, Narrowing, Question, all_but, ask_of, names_of
 from .readers import read
-from .result import Identification, Progress
+from .result import Progress, Reading
 from .scouts import constant_in_pieces, measure_precision
 from .verify import verified
 
@@ -28,7 +28,7 @@ def identify_box(
     layers: int | str = "auto",
     progress: Callable[[Progress], None] | None = None,
     n_verify: int = 0,
-) -> Identification:
+) -> Reading:
     """Find out how good the answers are (two queries if they are exact), and let the cheapest reader read.
 
     Parameters
@@ -55,7 +55,6 @@ def identify_box(
         if not pieces:
             raise
         raise NotIdentifiable(pieces) from lost
-    found = replace(found, diagnostics={**found.diagnostics, "answers": str(found.precision)})
     found = found if found.verification is not None else verified(found, oracle, n_verify, rng)
     return _accurate(found, question)
 
@@ -74,9 +73,9 @@ def scouted(
     return ask_of(oracle, activation, layers, precision, goal).narrowed(Narrowing(all_but(names_of(*GROWING_KINDS))))
 
 
-def _accurate(found: Identification, question: Question) -> Identification:
+def _accurate(found: Reading, question: Question) -> Reading:
     """Hold an accuracy that was asked for against the error bound of answers without noise."""
     if question.goal.accuracy is None or question.level not in ("exact", "fine"):
         return found
-    check = imperfect.accuracy(float(np.nanmax(found.error_bounds, initial=0.0)), question.goal.accuracy)
+    check = imperfect.accuracy(float(np.nanmax(found.evidence.bounds, initial=0.0)), question.goal.accuracy)
     return replace(found, judgement=found.judgement.also(check))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,7 +21,7 @@ from ..oracle import InputFrame, Oracle
 from .check_inputs import column_scales, fresh_inputs
 from .ledger import EPS, n_affordable
 from .precision import Precision
-from .result import Identification, Verification
+from .result import Reading, Verification
 
 _HALVINGS = 40  # of the way between two inputs whose means have different signs
 
@@ -63,68 +64,57 @@ def _undecided(model: SigmoidCombination, oracle: Oracle, n: int, rng: np.random
     return np.asarray((a + b) / 2)
 
 
-@dataclass(frozen=True)
-class Allowance:
-    """How far an answer may be from a network before it differs.
+def direction_error(found: Reading) -> float:
+    """Return the largest error of a direction, in radians; 0 for exact answers."""
+    if found.precision is None or found.precision.is_exact:
+        return 0.0
+    return float(np.max(found.evidence.errors.get("units", 0.0), initial=0.0))
 
-    Attributes
-    ----------
-    precision : Precision
-        What limits the answers; its `sd` is the noise as the answers have shown it.
-    relative : float
-        Largest relative error of any parameter, for exact answers.
-    errors : dict
-        Standard errors of the parameters, for imperfect ones.
-    frame : InputFrame or None
-        Centre and scale of the inputs that these errors are measured in.
-    mean : float or None
-        Error of the mean, for labels.
+
+def value_errors(found: Reading, model: SigmoidCombination | Network, X: Floats) -> Floats:
+    """Return how well the values of a model are known at the rows of X, (n,); of labels, how well their mean is."""
+    mean_error = found.evidence.mean_error
+    return _by_parameters(found, model, X) if mean_error is None else np.full(len(X), mean_error)
+
+
+def _by_parameters(found: Reading, model: SigmoidCombination | Network, X: Floats) -> Floats:
+    """Return what the errors of the parameters do to the values, (n,), in the coordinates of these errors."""
+    if found.frame is not None:
+        model, X = found.frame.inside(model), (X - found.frame.center) / found.frame.scale
+    bounds = found.evidence.bounds
+    if isinstance(model, Network):
+        bounds = bounds[np.isfinite(bounds)]  # of a unit at rest only its output is known
+    elif found.precision is not None and not found.precision.is_exact:
+        return VERIFY.errors * _standard_error(model, found.evidence.errors, X)
+    known = max(float(np.max(bounds, initial=0.0)), VERIFY.rounding * EPS)
+    return VERIFY.errors * known * _sensitivity(model, X)
+
+
+def differs(
+    found: Reading, model: SigmoidCombination | Network, X: Floats, y: Floats, lost: Floats | float = 0.0
+) -> Floats:
+    """Say which answers (n,) differ from a model at the rows of X, beyond its errors and theirs.
+
+    `lost` is what undoing the link of several outputs has done to each.
     """
+    precision, n = found.precision or Precision(), len(y)
+    if precision.is_label:
+        means = np.clip(y * model.predict(X) + _by_parameters(found, model, X), -1.0, 1.0)
+        return np.asarray(1 + means < 2 * VERIFY.level / n)
+    off, known = np.abs(y - model.predict(X)), value_errors(found, model, X)
+    if precision.has_noise:
+        return np.asarray(off > hidden_by_noise(found, n) + known)
+    # Arithmetic inside the box errs by a few spacings of each term, beside what rounds the answer itself.
+    rounded = 0.25 * VERIFY.rounding * precision.eps * _sensitivity(model, X)
+    rounded = rounded + VERIFY.steps * (precision.own(y) + lost)
+    return np.asarray(off > known + VERIFY.steps * precision.step + rounded)
 
-    precision: Precision
-    relative: float
-    errors: dict[str, Floats]
-    frame: InputFrame | None = None
-    mean: float | None = None
 
-    @property
-    def unsure(self) -> float:
-        """Errors of the directions, in radians; 0 for exact answers."""
-        return 0.0 if self.precision.is_exact else float(np.max(self.errors.get("units", 0.0), initial=0.0))
-
-    def of_function(self, model: SigmoidCombination | Network, X: Floats) -> Floats:
-        """Return how well the function is known at the rows of X, (n,): an error that the parameters' own explain."""
-        if self.mean is not None:
-            return np.full(len(X), self.mean)
-        return self._of_parameters(model, X)
-
-    def _of_parameters(self, model: SigmoidCombination | Network, X: Floats) -> Floats:
-        if self.frame is not None:
-            model, X = inside(model, self.frame), (X - self.frame.center) / self.frame.scale
-        if isinstance(model, Network) or self.precision.is_exact:
-            return VERIFY.errors * max(self.relative, VERIFY.rounding * EPS) * _sensitivity(model, X)
-        return VERIFY.errors * _standard_error(model, self.errors, X)
-
-    def differs(self, model: SigmoidCombination | Network, X: Floats, y: Floats, lost: Floats | float = 0.0) -> Floats:
-        """Say which answers (n,) differ from the network at the rows of X, beyond its errors and theirs.
-
-        `lost` is what undoing the link of several outputs has done to each.
-        """
-        off = np.abs(y - model.predict(X))
-        n = len(y)
-        if self.precision.is_label:
-            means = np.clip(y * model.predict(X) + self._of_parameters(model, X), -1.0, 1.0)
-            return np.asarray(1 + means < 2 * VERIFY.level / n)
-        known = self.of_function(model, X)
-        if self.precision.has_noise:
-            return np.asarray(off > self.unseen(n) + known)
-        rounded = 0.25 * VERIFY.rounding * self.precision.eps * _sensitivity(model, X)
-        rounded = rounded + VERIFY.steps * (self.precision.own(y) + lost)
-        return np.asarray(off > known + VERIFY.steps * self.precision.step + rounded)
-
-    def unseen(self, n: int) -> float:
-        """Return how large a difference noise may hide from each of n answers; 0 where there is none."""
-        return float(-ndtri(VERIFY.level / (2 * n)) * self.precision.sd) if self.precision.has_noise else 0.0
+def hidden_by_noise(found: Reading, n: int) -> float:
+    """Return how large a difference noise may hide from each of n answers; 0 where there is none."""
+    if found.precision is None or not found.precision.has_noise:
+        return 0.0
+    return float(-ndtri(VERIFY.level / (2 * n)) * (found.evidence.noise or found.precision.sd))
 
 
 def _sensitivity(model: SigmoidCombination | Network, X: Floats) -> Floats:
@@ -139,7 +129,7 @@ def _sensitivity(model: SigmoidCombination | Network, X: Floats) -> Floats:
     return np.asarray(abs(model.intercept) + np.abs(model.weights).sum() + linear + (active * terms).sum(axis=1))
 
 
-def _standard_error(model: SigmoidCombination, errors: dict[str, Floats], X: Floats) -> Floats:
+def _standard_error(model: SigmoidCombination, errors: Mapping[str, Floats], X: Floats) -> Floats:
     """Return the standard error of the values, as if those of the parameters were independent."""
     f, z = get_activation(model.activation), model.arguments(X)  # (n, k)
     along = X @ model.units.T
@@ -149,127 +139,66 @@ def _standard_error(model: SigmoidCombination, errors: dict[str, Floats], X: Flo
     return np.asarray(np.sqrt(squares.sum(axis=1) + float(np.sum(errors["intercept"] ** 2))))
 
 
-def inside(model: SigmoidCombination | Network, frame: InputFrame) -> SigmoidCombination | Network:
-    """Return a model of x as one of ``(x - center) / scale``."""
-    if isinstance(model, Network):
-        return model.reframed(-frame.center / frame.scale, 1 / frame.scale)
-    a = model.units * model.slopes[:, None]
-    return SigmoidCombination(
-        a * frame.scale, model.weights, 1.0, model.offsets + a @ frame.center,
-        model.intercept + float(model.linear @ frame.center), model.activation, model.linear * frame.scale,
-    )  # fmt: skip
-
-
-def outside(found: Identification, frame: InputFrame) -> Identification:
-    """Return what was found in ``(x - center) / scale`` as a result in x, error bounds included.
-
-    A direction's error may grow by the ratio of the largest to the typical entry of ``1 / scale``: the bounds are those
-    of the worst case.
-    """
-    scale, model = frame.scale, found.model
-    if isinstance(model, Network):
-        return replace(found, model=model.reframed(frame.center, scale).canonical())
-    a = model.units * model.slopes[:, None] / scale
-    lengths = np.linalg.norm(a, axis=1)
-    worse = model.slopes / scale.min() / lengths  # of an error across, over the same in the frame
-    shift = a @ frame.center
-    moved = SigmoidCombination(
-        a, model.weights, 1.0, model.offsets - shift,
-        model.intercept - float((model.linear / scale) @ frame.center), model.activation, model.linear / scale,
-    )  # fmt: skip
-    errors = dict(found.standard_errors)
-    if "units" in errors:
-        away = np.linalg.norm(frame.center / scale)
-        errors["offsets"] = np.hypot(
-            errors["offsets"], away * np.hypot(model.slopes * errors["units"], errors["slopes"])
-        )
-        errors["units"] = errors["units"] * worse
-        errors["slopes"] = errors["slopes"] * lengths / model.slopes * np.maximum(worse, 1.0)
-    if "linear" in errors:
-        errors["linear"] = errors["linear"] / scale
-    return replace(found, model=moved, standard_errors=errors, error_bounds=found.error_bounds * np.maximum(worse, 1.0))
-
-
-def allowance_of(found: Identification, frame: InputFrame | None = None) -> Allowance:
-    """Return how far answers may be off what was found, in the coordinates that it was found in."""
-    precision = found.precision or Precision()
-    noise = found.diagnostics.get("noise")
-    if precision.has_noise and noise:
-        precision = replace(precision, sd=max(float(noise), precision.sd if found.diagnostics.get("uneven") else 0.0))
-    bounds = found.error_bounds
-    if found.diagnostics.get("at_rest"):  # of such a unit only its output is known
-        bounds = bounds[np.isfinite(bounds)]
-    relative = float(np.max(bounds, initial=0.0))
-    return Allowance(precision, relative, found.standard_errors, frame, found.diagnostics.get("known_mean"))
-
-
 def compare(
-    models: tuple[SigmoidCombination | Network, ...],
-    allowance: Allowance,
+    found: Reading,
     X: Floats,
     answers: Floats,
     lost: Floats | float = 0.0,
+    models: Sequence[SigmoidCombination | Network] = (),
 ) -> Verification:
-    """Compare answers, (n,) or one column for each model, with what was foretold at the rows of X."""
-    columns = answers.reshape(len(X), -1).T
-    pairs = list(zip(models, columns))
+    """Compare answers, (n,) or one column for each model, with what these or the one found foretell at rows of X."""
+    models = models or (found.model,)
+    pairs = list(zip(models, answers.reshape(len(X), -1).T))
     off = np.max([np.abs(y - model.predict(X)) for model, y in pairs], axis=0)
-    different = np.any([allowance.differs(model, X, y, lost) for model, y in pairs], axis=0)
+    different = np.any([differs(found, model, X, y, lost) for model, y in pairs], axis=0)
     n, m = len(X), int(different.sum())
     at = int(np.argmax(np.where(different, off, -1.0) if m else off))
     share = 1.0 if m == n else float(betaincinv(m + 1, n - m, 0.95))
-    known = max(float(allowance.of_function(model, X).max()) for model in models)
-    return Verification(n, m, float(off[at]), X[at].copy(), share, known, allowance.unseen(n))
+    known = max(float(value_errors(found, model, X).max()) for model in models)
+    return Verification(n, m, float(off[at]), X[at].copy(), share, known, hidden_by_noise(found, n))
 
 
 def verify(
-    models: tuple[SigmoidCombination | Network, ...],
-    allowance: Allowance,
+    found: Reading,
     oracle: Oracle,
     X: ArrayLike | None,
     n: int,
     rng: Any,
+    models: Sequence[SigmoidCombination | Network] = (),
 ) -> Verification:
     """Ask an oracle at the rows of X or, without any, at n fresh inputs; one model for each of its outputs."""
     if X is None:
         whole("n", n)
-        points = fresh_inputs(models[0], oracle, n, as_generator(rng), allowance.unsure)
+        first = (models or (found.model,))[0]
+        points = fresh_inputs(first, oracle, n, as_generator(rng), direction_error(found))
     else:
         points = finite_matrix("X", X, oracle.n_features)
-    return compare(models, allowance, points, oracle(points))
+    return compare(found, points, oracle(points), models=models)
 
 
-def verified(found: Identification, oracle: Oracle, n: int, rng: np.random.Generator) -> Identification:
+def verified(found: Reading, oracle: Oracle, n: int, rng: np.random.Generator) -> Reading:
     """Ask n fresh inputs, or as many as the budget allows, and let the result say how they were answered."""
     found = _with_chance(found, oracle, rng)
     n = n_affordable(oracle, n)
     if not n:
         return with_verification(found, None, oracle.frame)
-    points = fresh_inputs(found.model, oracle, n, rng, allowance_of(found).unsure)
-    spent: dict[str, Any] = dict(found.diagnostics.get("spent", {}))
-    spent["verify"] = spent.get("verify", 0) + n
+    points = fresh_inputs(found.model, oracle, n, rng, direction_error(found))
     points, answers, lost = _answered(oracle, points, found.precision)
-    checked = compare((found.model,), allowance_of(found), points, answers, lost) if len(points) else None
-    found = replace(found, n_queries=found.n_queries + n, diagnostics={**found.diagnostics, "spent": spent})
-    return with_verification(found, checked, oracle.frame)
+    checked = compare(found, points, answers, lost) if len(points) else None
+    return with_verification(found.spending("verify", n), checked, oracle.frame)
 
 
-def _with_chance(found: Identification, oracle: Oracle, rng: np.random.Generator) -> Identification:
+def _with_chance(found: Reading, oracle: Oracle, rng: np.random.Generator) -> Reading:
     """Ask some inputs of a box of labels twice, where that could take a certificate back or say what the mean lacks."""
     doubts = {check.name for check in found.judgement.failed} - {"label link", "known mean"}
     if found.precision is None or not found.precision.is_label or doubts:
         return found
     enough = n_affordable(oracle, 2 * VERIFY.asked_twice) == 2 * VERIFY.asked_twice
     twice = asked_twice(found.model, oracle, VERIFY.asked_twice, rng) if enough else NOT_ASKED
-    spent = dict(found.diagnostics.get("spent", {}))
-    spent["verify"] = spent.get("verify", 0) + 2 * twice.n
     judgement = found.judgement
     check = imperfect.labels_by_chance(twice.n, twice.n_different, twice.chance)
     checks = (*judgement.checks, check) if check.holds else (check, *judgement.checks)
-    return replace(
-        found, n_queries=found.n_queries + 2 * twice.n, judgement=replace(judgement, checks=checks),
-        diagnostics={**found.diagnostics, "spent": spent},
-    )  # fmt: skip
+    return replace(found.spending("verify", 2 * twice.n), judgement=replace(judgement, checks=checks))
 
 
 def _answered(oracle: Oracle, points: Floats, precision: Precision | None) -> tuple[Floats, Floats, Floats | float]:
@@ -284,7 +213,7 @@ def _answered(oracle: Oracle, points: Floats, precision: Precision | None) -> tu
     return points, oracle.seen(outputs, points), lost
 
 
-def with_verification(found: Identification, checked: Verification | None, frame: InputFrame | None) -> Identification:
+def with_verification(found: Reading, checked: Verification | None, frame: InputFrame | None) -> Reading:
     """Return the result with what fresh inputs, asked in a frame, say about it, or with the word that none were."""
     judgement = found.judgement
     if checked is None:

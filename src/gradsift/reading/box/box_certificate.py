@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
 from ...arguments import Floats
-from ...certificate import BOUND, EXACT_IN_A_BOX, Evidence, Fresh, Verdict, certify, n_of
+from ...certificate import BOUND, EXACT_IN_A_BOX, Evidence, Fresh, certify, n_of
 from ...fit import Fitted
+from ...network import Network
 from ..ledger import EPS
 from ..odd_form import Link
 from ..region import Box
-from ..result import Identification
+from ..result import Reading
 
 
 class BoxErrors(NamedTuple):
@@ -49,7 +51,7 @@ def box_errors(fitted: Fitted, largest: float) -> BoxErrors:
     )
 
 
-def exact_result(fitted: Fitted, box: Box, link: Link, fresh: Floats, n_queries: int) -> Identification:
+def exact_result(fitted: Fitted, box: Box, link: Link, fresh: Floats, n_queries: int) -> Reading:
     """Check a joint fit against its own conditioning and fresh points, and return the public record.
 
     Parameters
@@ -78,20 +80,19 @@ def exact_result(fitted: Fitted, box: Box, link: Link, fresh: Floats, n_queries:
         moved[layout.c], moved[layout.linear_term] = 1.0, -box.middle / box.half
         errors["intercept"] = np.array([widened * np.sqrt(max(float(moved @ C @ moved), 0.0))])
     model = link.to_model(theta.A, theta.b, theta.u, theta.c, 0.0 if theta.linear is None else theta.linear)
-    facts = {"chi": found.chi, "spent": dict(box.ledger.spent), "floor": "exact"}
     unseen = "flat" if link.activation.saturates else "flat or straight"
-    judgement = _verdict(found, fitted, np.abs(fresh) / max(largest, 1e-300), unseen)
-    return Identification(model, judgement, n_queries, errors, bounds[order], facts)
+    evidence = replace(
+        _evidence(found, fitted, np.abs(fresh) / max(largest, 1e-300), unseen), errors=errors, bounds=bounds[order],
+        spent=dict(box.ledger.spent), notes={"chi": found.chi, "floor": "exact"},
+    )  # fmt: skip
+    return Reading(Network.of(model), certify(evidence, EXACT_IN_A_BOX), evidence).of_all(n_queries)
 
 
-def _verdict(found: BoxErrors, fitted: Fitted, fresh: Floats, unseen: str) -> Verdict:
-    """Weigh the evidence; `fresh` is relative to the largest answer, `unseen` says how a unit hides."""
+def _evidence(found: BoxErrors, fitted: Fitted, fresh: Floats, unseen: str) -> Evidence:
+    """Return what speaks for the units; `fresh` is relative to the largest answer, `unseen` says how a unit hides."""
     what = n_of(len(fitted.theta.u), "unit") + ("" if found.linear is None else " and a linear term")
-    return certify(
-        Evidence(
-            what, len(fitted.residuals), found.chi, Fresh(len(fresh), float(fresh.max()), relative=True),
-            float(found.bounds.max()), linear=found.linear, where=" inside the box",
-            rest=f"; units that are {unseen} inside the box cannot be seen",
-        ),
-        EXACT_IN_A_BOX,
+    return Evidence(
+        what, len(fitted.residuals), found.chi, Fresh(len(fresh), float(fresh.max()), relative=True),
+        float(found.bounds.max()), linear=found.linear, where=" inside the box",
+        rest=f"; units that are {unseen} inside the box cannot be seen",
     )  # fmt: skip

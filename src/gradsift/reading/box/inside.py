@@ -21,7 +21,7 @@ from ..ledger import EPS, Ledger
 from ..odd_form import Link, as_it_is, link_of
 from ..precision import Precision
 from ..region import Box, box_of
-from ..result import Identification, Progress
+from ..result import Progress, Reading
 from ..scouts import measure_precision
 from .box_certificate import box_errors, exact_result
 from .derivatives import NearField, look_near
@@ -37,7 +37,7 @@ def identify_bounded(
     precision: Precision | None = None,
     progress: Callable[[Progress], None] | None = None,
     straight: Callable[[], bool] | None = None,
-) -> Identification:
+) -> Reading:
     """Find all units of a sum of sigmoids whose inputs must stay in a box; never asks outside ``oracle.bounds``.
 
     Parameters
@@ -247,6 +247,6 @@ class _ExactInside:
         if spread > 2.5 * INSIDE.arguments:
             self.share *= max(0.5, float(np.sqrt(INSIDE.arguments / spread)))
 
-    def result(self, n_queries: int) -> Identification:
+    def result(self, n_queries: int) -> Reading:
         """Return what was found."""
         return exact_result(self._known(), self.box, self.link, self.fresh, n_queries)

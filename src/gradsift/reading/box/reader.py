@@ -9,12 +9,12 @@ import numpy as np
 from ...errors import NotIdentifiable
 from ..ledger import Ledger
 from ..question import PLATEAUS, SMOOTH, Narrowing, Question, all_but, attempted
-from ..result import Identification
+from ..result import Reading
 from ..scouts import straight_in_parts
 from .inside import identify_bounded
 
 
-def read_derivatives(question: Question, ledger: Ledger, rng: np.random.Generator) -> Identification:
+def read_derivatives(question: Question, ledger: Ledger, rng: np.random.Generator) -> Reading:
     """Read units by derivatives near the middle; a student goes on unless the function is straight in parts."""
     if question.named:
         return _read(question, ledger, rng, lambda: False)
@@ -32,12 +32,12 @@ def read_derivatives(question: Question, ledger: Ledger, rng: np.random.Generato
     raise found
 
 
-def read_student(question: Question, ledger: Ledger, rng: np.random.Generator) -> Identification:
+def read_student(question: Question, ledger: Ledger, rng: np.random.Generator) -> Reading:
     """Read units by a student, though the function looks straight in parts: steep units may do so, too."""
     return _read(question, ledger, rng, lambda: False)
 
 
-def _read(question: Question, ledger: Ledger, rng: np.random.Generator, straight: Callable[[], bool]) -> Identification:
+def _read(question: Question, ledger: Ledger, rng: np.random.Generator, straight: Callable[[], bool]) -> Reading:
     name, *others = (*question.of_kinds(PLATEAUS), *question.of_kinds(SMOOTH))
     return identify_bounded(
         ledger.oracle, name, rng, others=tuple(others), precision=question.precision, progress=ledger.progress,

@@ -10,13 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...arguments import Floats, as_generator, at_least
-from ...certificate import BOUND, COARSE_KINKS, KINKED_UNITS
+from ...certificate import BOUND, COARSE_KINKS, KINKED_UNITS, Evidence
 from ...errors import NotIdentifiable
 from ...model import SigmoidCombination
+from ...network import Network
 from ...oracle import Oracle
 from ..ledger import Ledger
 from ..question import GROWING_KINDS, Narrowing, all_but, names_of
-from ..result import Identification, Progress
+from ..result import Progress, Reading
 from .answer_precision import EXACT_ANSWERS, Grain, with_repeats
 from .far_fit import fit_far_out
 from .identify_activation import (
@@ -65,7 +66,7 @@ def open_kinked(
     progress: Callable[[Progress], None] | None = None,
     grain: Grain = EXACT_ANSWERS,
     earlier: Ledger | None = None,
-) -> Identification:
+) -> Reading:
     """Find all units of a sum of kinked units by asking for about as many values as it has unknowns.
 
     Parameters
@@ -125,7 +126,7 @@ class _FarReading:
         self.n_sharp = 0  # sharp kinks beside those
         self.smooth: set[str] = set()  # activations that smooth kinks have
 
-    def run(self) -> Identification:
+    def run(self) -> Reading:
         reach = self._find_reach()
         self.reach = reach.radius
         if not reach.grows:
@@ -374,30 +375,29 @@ class _FarReading:
         rounded = measure_widths(polished, shape_of("softplus"), reach, self.ledger, self.rng, scale)
         return rivals_of_sharp(polished, rounded, reach)
 
-    def _result(self, attempt: _Attempt, n_paths: int) -> Identification:
+    def _result(self, attempt: _Attempt, n_paths: int) -> Reading:
         bounds, net = bounds_of(attempt.polished), attempt.polished.found.net
         rivals = self._rivals(attempt.polished)
         judgement = certify_kinks(
             attempt.polished, bounds, attempt.chi, attempt.fresh, attempt.n_fresh, self.ledger, rivals, attempt.blind
         )
         model, order = model_of(attempt.polished.found.net, leaky_too=not self.told)
-        return Identification(
-            model,
-            judgement,
-            self.ledger.n_queries,
-            _standard_errors(attempt.polished, bounds, model, order),
-            bounds.units[order],
-            {
-                "chi": max(attempt.chi, attempt.fresh),
-                "attempts": n_paths,
-                "notes": list(self.notes),
-                "blind_angle": attempt.blind,
-                **({"activation": self.seen} if self.seen else {}),
-                **({"noise": self.grain.sd * attempt.polished.scatter} if self.grain.sd else {}),
-                **({"not_told_apart": list(rivals.alike)} if rivals is not None and not net.shape.sharp else {}),
-                "spent": dict(self.ledger.spent),
-            },
-        )
+        noise = self.grain.sd * attempt.polished.scatter
+        notes = {
+            "chi": max(attempt.chi, attempt.fresh),
+            "attempts": n_paths,
+            "notes": list(self.notes),
+            "blind_angle": attempt.blind,
+            **({"activation": self.seen} if self.seen else {}),
+            **({"noise": noise} if self.grain.sd else {}),
+            **({"not_told_apart": list(rivals.alike)} if rivals is not None and not net.shape.sharp else {}),
+        }
+        own = Evidence(
+            judgement.found, self.ledger.n_queries, own=judgement.checks,
+            errors=_standard_errors(attempt.polished, bounds, model, order), bounds=bounds.units[order],
+            noise=noise or None, blind_angle=attempt.blind, spent=dict(self.ledger.spent), notes=notes,
+        )  # fmt: skip
+        return Reading(Network.of(model), judgement, own)
 
 
 def _standard_errors(

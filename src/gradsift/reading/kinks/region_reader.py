@@ -9,14 +9,15 @@ from typing import Any
 import numpy as np
 
 from ...arguments import Floats, as_generator, at_least
-from ...certificate import BOUND, KINKS_WITHIN, Evidence, Fresh, Verdict, certify, n_of
+from ...certificate import BOUND, KINKS_WITHIN, Evidence, Fresh, certify, n_of
 from ...errors import NotIdentifiable
+from ...network import Network
 from ...oracle import Oracle
 from ..ledger import EPS
 from ..plane_frame import frame_through
 from ..precision import Precision
 from ..question import SMOOTH, names_of
-from ..result import Identification, Progress
+from ..result import Progress, Reading
 from .answer_precision import EXACT_ANSWERS, Grain
 from .cells import bases_of
 from .kink_network import KinkNet, joined, model_of
@@ -36,7 +37,7 @@ def open_within(
     rng: Any = None,
     max_queries: int | None = None,
     progress: Callable[[Progress], None] | None = None,
-) -> Identification:
+) -> Reading:
     """Find all sharp units that bend inside the region in which a box may be asked.
 
     Parameters
@@ -88,7 +89,7 @@ class _Within:
         self.notes: list[str] = []
         self.net: KinkNet | None = None
 
-    def run(self) -> Identification:
+    def run(self) -> Reading:
         stuck = 0
         for number in range(WITHIN.tries):
             net = self._collect()
@@ -244,7 +245,7 @@ class _Within:
             raise self._refusal()
         return fit_region(net, heard)
 
-    def _result(self, fit: RegionFit) -> Identification:
+    def _result(self, fit: RegionFit) -> Reading:
         ledger = self.ledger
         fresh = ledger.ask_all(self._candidates(WITHIN.fresh), "fresh")
         missed = float(fit.missed(fresh).max()) if len(fresh.answers) else np.inf
@@ -255,11 +256,9 @@ class _Within:
         bounds = BOUND * np.maximum(jumps, offsets)
         model, order = model_of(net)
         sizes = np.abs(model.weights)
-        return Identification(
-            model,
-            _verdict(fit, net, errors, bounds, missed, len(fresh.answers), ledger),
-            ledger.n_queries,
-            {
+        evidence = replace(
+            _evidence(fit, net, errors, bounds, missed, len(fresh.answers), ledger),
+            errors={
                 "units": jumps[order],
                 "slopes": np.zeros(net.k),
                 "offsets": errors[1:, -1][order] / sizes,
@@ -267,24 +266,23 @@ class _Within:
                 "intercept": errors[:1, -1],
                 "linear": errors[0, :-1],
             },
-            bounds[order],
-            {"chi": max(fit.chi, missed), "notes": list(self.notes), "spent": dict(ledger.spent)},
+            bounds=bounds[order],
+            spent=dict(ledger.spent),
+            notes={"chi": max(fit.chi, missed), "notes": list(self.notes)},
         )
+        return Reading(Network.of(model), certify(evidence, KINKS_WITHIN), evidence)
 
 
-def _verdict(
+def _evidence(
     fit: RegionFit, net: KinkNet, errors: Floats, bounds: Floats, missed: float, n_fresh: int, ledger: RegionLedger
-) -> Verdict:
-    """Return the verdict on a network with these errors, (k + 1, d + 1), and bounds, (k,)."""
+) -> Evidence:
+    """Return what speaks for a network with these errors, (k + 1, d + 1), and bounds, (k,)."""
     lengths = np.linalg.norm(net.jumps, axis=1)
     linear = BOUND * float(np.linalg.norm(errors[0, :-1]) / lengths.max())
-    return certify(
-        Evidence(
-            n_of(net.k, f"{net.shape.name} unit"), ledger.n_queries, fit.chi, Fresh(n_fresh, missed),
-            float(bounds.max()), linear=linear, faintest=float(lengths.min() / lengths.max()),
-            where=f" inside {_where(ledger.oracle)}", rest="; the last rays show no other",
-        ),
-        KINKS_WITHIN,
+    return Evidence(
+        n_of(net.k, f"{net.shape.name} unit"), ledger.n_queries, fit.chi, Fresh(n_fresh, missed),
+        float(bounds.max()), linear=linear, faintest=float(lengths.min() / lengths.max()),
+        where=f" inside {_where(ledger.oracle)}", rest="; the last rays show no other",
     )  # fmt: skip
 
 

@@ -10,13 +10,13 @@ import numpy as np
 
 from ...activations import Activation
 from ...arguments import Floats
-from ...certificate import BOUND, DEEP, DEEP_COARSE, DeepLimits, Verdict
+from ...certificate import BOUND, DEEP, DEEP_COARSE, DeepLimits, Evidence, Verdict
 from ...certificate import method_rules as any_method
 from ...errors import BudgetSpent, NotIdentifiable
 from ..ledger import EPS, Ledger
 from ..odd_form import Link
 from ..rays import cast_rays
-from ..result import Identification
+from ..result import Reading
 from .crossings import find_between, find_planes, reading_of
 from .edges import read_edges
 from .hyperplanes import FirstLayer, no_planes
@@ -39,7 +39,7 @@ class _State:
     notes: list[str] = field(default_factory=list)
 
 
-def identify_deep(ledger: Ledger, link: Link, rng: np.random.Generator, n_layers: int | None = None) -> Identification:
+def identify_deep(ledger: Ledger, link: Link, rng: np.random.Generator, n_layers: int | None = None) -> Reading:
     """Find all layers of a network of sigmoids with plateaus; depth and widths need not be given.
 
     Parameters
@@ -72,9 +72,7 @@ def identify_deep(ledger: Ledger, link: Link, rng: np.random.Generator, n_layers
         raise BudgetSpent(str(spent), _partial(ledger, link, state, str(spent))) from None
 
 
-def _identify(
-    ledger: Ledger, link: Link, rng: np.random.Generator, n_layers: int | None, state: _State
-) -> Identification:
+def _identify(ledger: Ledger, link: Link, rng: np.random.Generator, n_layers: int | None, state: _State) -> Reading:
     step = min(float(ledger.tolerance(0.0)) / max(ledger.largest, 1e-300), 1e-3)
     seen = link if ledger.eps == EPS else link.coarser(step, ledger.eps)
     rays = cast_rays(ledger, seen, rng)
@@ -222,7 +220,7 @@ def _closer(one: Whole, other: Whole) -> Whole:
     return min(one, other, key=lambda fit: np.nan_to_num(fit.chi, nan=np.inf))
 
 
-def _finish(ledger: Ledger, link: Link, rng: np.random.Generator, radius: float, state: _State) -> Identification:
+def _finish(ledger: Ledger, link: Link, rng: np.random.Generator, radius: float, state: _State) -> Reading:
     """Fit all layers to all answers, ask near the origin, fit again, and judge by fresh points."""
     g, eps, limits = link.odd, ledger.eps, DEEP if ledger.eps == EPS else DEEP_COARSE
     layers = _assembled(ledger, link, rng, radius, state)
@@ -266,21 +264,23 @@ def _without_spare_units(fit: Whole, ledger: Ledger, g: Activation, limits: Deep
     return fit
 
 
-def _result(
-    ledger: Ledger, link: Link, fit: Whole, verdict: Verdict, limits: DeepLimits, state: _State
-) -> Identification:
+def _result(ledger: Ledger, link: Link, fit: Whole, verdict: Verdict, limits: DeepLimits, state: _State) -> Reading:
     network = to_network(fit.layers, link)
     aside = fit.undetermined(limits.error_bound / BOUND)
     relative = fit.errors_beside(aside)
     relative[-2][aside] = np.inf
     errors = {f"layer {i + 1}": e for i, e in enumerate(relative)}
     diagnostics: dict[str, Any] = {
-        "chi": fit.chi, "layers": len(network.widths), "widths": list(network.widths), "spent": dict(ledger.spent),
+        "chi": fit.chi, "layers": len(network.widths), "widths": list(network.widths),
         "notes": list(state.notes), "smallest_angle": _smallest_angle(state.first.normals),
         "at_rest": aside, "normals": state.first.normals,
         "students": [] if state.lesson is None else [list(t) for t in state.lesson.tried],
     }  # fmt: skip
-    return Identification(network, verdict, ledger.n_queries, errors, BOUND * np.concatenate(relative), diagnostics)
+    own = Evidence(
+        verdict.found, ledger.n_queries, fit.chi, own=verdict.checks, errors=errors,
+        bounds=BOUND * np.concatenate(relative), spent=dict(ledger.spent), notes=diagnostics,
+    )  # fmt: skip
+    return Reading(network, verdict, own)
 
 
 def _smallest_angle(normals: Floats) -> float:
@@ -288,7 +288,7 @@ def _smallest_angle(normals: Floats) -> float:
     return float(np.arccos(np.clip(cosines.max(initial=0.0), 0.0, 1.0)))
 
 
-def _partial(ledger: Ledger, link: Link, state: _State, reason: str) -> Identification | None:
+def _partial(ledger: Ledger, link: Link, state: _State, reason: str) -> Reading | None:
     """Return the best network so far, uncertified; None before the planes and a student are known. No queries."""
     layers = state.layers
     if layers is None and state.lesson is not None and len(state.first):
@@ -301,8 +301,9 @@ def _partial(ledger: Ledger, link: Link, state: _State, reason: str) -> Identifi
     unknown = [np.full(len(b), np.nan) for _, b in layers]
     verdict = Verdict((any_method.finished(reason),), f"{len(state.first)} units of the first layer found", "")
     left = None if state.lesson is None else state.lesson.left
-    return Identification(
-        network, verdict, ledger.n_queries, {f"layer {i + 1}": e for i, e in enumerate(unknown)},
-        np.concatenate(unknown),
-        {"left": left, "spent": dict(ledger.spent), "widths": list(network.widths), "normals": state.first.normals},
+    own = Evidence(
+        errors={f"layer {i + 1}": e for i, e in enumerate(unknown)}, bounds=np.concatenate(unknown),
+        spent=dict(ledger.spent),
+        notes={"left": left, "widths": list(network.widths), "normals": state.first.normals},
     )  # fmt: skip
+    return Reading(network, verdict, own)

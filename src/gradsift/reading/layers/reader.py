@@ -8,11 +8,11 @@ from ...errors import NotIdentifiable
 from ..ledger import Ledger
 from ..odd_form import link_of
 from ..question import PLATEAUS, Narrowing, Question, attempted
-from ..result import Identification
+from ..result import Reading
 from .layerwise import identify_deep
 
 
-def read_layers(question: Question, ledger: Ledger, rng: np.random.Generator) -> Identification:
+def read_layers(question: Question, ledger: Ledger, rng: np.random.Generator) -> Reading:
     """Read layers of the first activation that is still possible; a refusal leaves the others."""
     name, *others = question.of_kinds(PLATEAUS)
     if question.level != "exact":
@@ -25,8 +25,7 @@ def read_layers(question: Question, ledger: Ledger, rng: np.random.Generator) ->
         if others and found.rules_out is None:
             found.rules_out = Narrowing(frozenset({name}))
         raise found
-    found.diagnostics["depth"] = (
-        f"{min(question.depths)} hidden layers were given" if given
+    return found.noting(
+        depth=f"{min(question.depths)} hidden layers were given" if given
         else "opposite points far out do not cancel, as they do with one hidden layer"
     )  # fmt: skip
-    return found

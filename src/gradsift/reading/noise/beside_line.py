@@ -10,14 +10,15 @@ import numpy as np
 from ...arguments import Floats
 from ...errors import NotIdentifiable
 from ...model import SigmoidCombination
+from ...network import Network
 from ...oracle import Oracle
 from ..question import attempted
-from ..result import Identification
+from ..result import Reading
 from .identify import identify_imperfect
 from .settings import LINE
 
 
-def identify_beside_line(oracle: Oracle, activation: str, rng: np.random.Generator, **options: Any) -> Identification:
+def identify_beside_line(oracle: Oracle, activation: str, rng: np.random.Generator, **options: Any) -> Reading:
     """Find units as :func:`identify_imperfect` does, and the linear term that stands beside them, if there is one.
 
     A linear term is noticed by answers that grow far out, at no cost where there is none; it then takes 2 d queries.
@@ -37,7 +38,7 @@ def identify_beside_line(oracle: Oracle, activation: str, rng: np.random.Generat
     found = identify_imperfect(oracle.without_line(linear), activation, rng, **options)
     m = found.model
     model = SigmoidCombination(m.units, m.weights, m.slopes, m.offsets, m.intercept, m.activation, linear)
-    return replace(found, model=model)
+    return replace(found, network=Network.of(model))
 
 
 def far_slope(oracle: Oracle) -> Floats | None:

@@ -22,7 +22,7 @@ from ..ledger import Ledger
 from ..odd_form import link_of
 from ..precision import Precision
 from ..region import Box, box_of
-from ..result import Identification, Progress
+from ..result import Progress, Reading
 from ..scouts import measure_precision
 from ..stage import END, Stage, walk
 from .identify import blind_angle_of, by_averaging, misfit, outlook
@@ -157,7 +157,7 @@ def identify_noisy_box(
     accuracy: float | None = None,
     precision: Precision | None = None,
     progress: Callable[[Progress], None] | None = None,
-) -> Identification:
+) -> Reading:
     """Find the units behind imperfect answers inside a box; never asks outside ``oracle.bounds``.
 
     Parameters
@@ -201,7 +201,7 @@ def _outlook(belief: Belief, asker: Asker, reason: str) -> str:
     return outlook(reason, by_averaging(len(asker.y), belief.cones, asker.accuracy), asker.accuracy)
 
 
-def _result(belief: Belief, asker: Asker, box: Box, n_queries: int) -> Identification:
+def _result(belief: Belief, asker: Asker, box: Box, n_queries: int) -> Reading:
     """Return what is known, in the oracle's coordinates."""
     joint = belief.known
     fitted = joint.fitted
@@ -217,8 +217,10 @@ def _result(belief: Belief, asker: Asker, box: Box, n_queries: int) -> Identific
     judgement = judge(joint.settled, belief.cones, evidence, joint.replies.y - fitted.residuals, studentised)
     facts = {
         "widening": belief.widening.report, "bounds_hold": LEVELS[1], "directions_within": belief.surely,
-        "directions_within_99": float(belief.cones.max()), "spent": dict(asker.ledger.spent),
+        "directions_within_99": float(belief.cones.max()),
     }  # fmt: skip
     bounds = belief.widening.report * joint.cones(LEVELS[1])
     outside = box.outside(joint.settled.theta)
-    return result(joint.settled, bounds, asker.link, judgement, n_queries, evidence, facts, outside)
+    return result(
+        joint.settled, bounds, asker.link, judgement, n_queries, evidence, facts, dict(asker.ledger.spent), outside
+    )

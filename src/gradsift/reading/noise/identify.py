@@ -19,7 +19,7 @@ from ..ledger import Ledger
 from ..odd_form import link_of
 from ..precision import Precision
 from ..question import attempted
-from ..result import Identification, Progress
+from ..result import Progress, Reading
 from ..scouts import measure_precision
 from ..stage import walk
 from .initial_fit import first_belief
@@ -68,7 +68,7 @@ def identify_imperfect(
     accuracy: float | None = None,
     precision: Precision | None = None,
     progress: Callable[[Progress], None] | None = None,
-) -> Identification:
+) -> Reading:
     """Find all units of a sum of sigmoids whose values come rounded or with noise.
 
     Parameters
@@ -126,7 +126,7 @@ def _cut_short(asker: Asker, spent: BudgetSpent) -> Belief:
     return replace(belief, shortage=outlook(str(spent), needed, asker.accuracy))
 
 
-def _result(belief: Belief, asker: Asker, n_queries: int) -> Identification:
+def _result(belief: Belief, asker: Asker, n_queries: int) -> Reading:
     joint = belief.known
     fitted = joint.fitted
     evidence = NoisyEvidence(
@@ -154,10 +154,9 @@ def _result(belief: Belief, asker: Asker, n_queries: int) -> Identification:
         "bounds_hold": LEVELS[1],
         "directions_within": belief.surely,
         "directions_within_99": float(belief.cones.max()),
-        "spent": dict(asker.ledger.spent),
     }
     bounds = belief.widening.report * joint.cones(LEVELS[1])
-    return result(joint.settled, bounds, asker.link, judgement, n_queries, evidence, facts)
+    return result(joint.settled, bounds, asker.link, judgement, n_queries, evidence, facts, dict(asker.ledger.spent))
 
 
 def blind_angle_of(belief: Belief, asker: Asker) -> float:

@@ -7,14 +7,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...arguments import Floats
-from ...certificate import LABELS, NOISY, Check, Verdict, n_of
+from ...certificate import LABELS, NOISY, Check, Evidence, Verdict, n_of
 from ...certificate import method_rules as any_method
 from ...certificate import noise_rules as imperfect
 from ...certificate.limits import UnitLimits
 from ...fit import Fitted, Parameters
+from ...network import Network
 from ..odd_form import Link
 from ..precision import Precision
-from ..result import Identification
+from ..result import Reading
 from .beside_planes import PartnerTest
 from .missing_unit import CircleTest, weight_in_question
 from .noise_tests import Variance, behaviour
@@ -167,9 +168,9 @@ def _floor(evidence: NoisyEvidence) -> str:
 
 def result(
     fitted: Fitted, cones: Floats, link: Link, judgement: Verdict, n_queries: int, evidence: NoisyEvidence,
-    facts: dict[str, Any],
+    facts: dict[str, Any], spent: dict[str, int],
     moved: Parameters | None = None,
-) -> Identification:  # fmt: skip
+) -> Reading:  # fmt: skip
     """Return the public record, units in canonical order; `moved` are the parameters in the oracle's coordinates."""
     theta, C = fitted.theta, np.diag(fitted.covariance)
     public = theta if moved is None else moved
@@ -194,5 +195,10 @@ def result(
         **({} if evidence.mean is None else {"known_mean": evidence.mean.error}),
         **facts,
     }
-    model = link.to_model(public.A, public.b, public.u, public.c)
-    return Identification(model, judgement, n_queries, errors, cones[order], diagnostics)
+    network = Network.of(link.to_model(public.A, public.b, public.u, public.c))
+    own = Evidence(
+        judgement.found, len(fitted.residuals), own=judgement.checks, errors=errors, bounds=cones[order],
+        noise=evidence.variance.sd, mean_error=None if evidence.mean is None else evidence.mean.error,
+        blind_angle=evidence.blind_angle, spent=spent, notes=diagnostics,
+    )  # fmt: skip
+    return Reading(network, judgement, own, evidence.precision).of_all(n_queries)

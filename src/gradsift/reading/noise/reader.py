@@ -9,13 +9,13 @@ import numpy as np
 from ...certificate import method_rules as any_method
 from ..ledger import Ledger
 from ..question import ALGEBRAIC, PLATEAUS, Question
-from ..result import Identification
+from ..result import Reading
 from ..scouts import with_roughness
 from .beside_line import identify_beside_line
 from .box_stages import identify_noisy_box
 
 
-def read_stages(question: Question, ledger: Ledger, rng: np.random.Generator) -> Identification:
+def read_stages(question: Question, ledger: Ledger, rng: np.random.Generator) -> Reading:
     """Read units of the first sigmoid that is possible by the table of stages, and a linear term beside them."""
     name, oracle = (*question.of_kinds(PLATEAUS), *question.of_kinds(ALGEBRAIC))[0], ledger.oracle
     precision = with_roughness(question.precision, oracle, rng)
@@ -29,7 +29,7 @@ def read_stages(question: Question, ledger: Ledger, rng: np.random.Generator) ->
     return replace(found, judgement=replace(found.judgement, checks=checks))
 
 
-def read_imperfect_box(question: Question, ledger: Ledger, rng: np.random.Generator) -> Identification:
+def read_imperfect_box(question: Question, ledger: Ledger, rng: np.random.Generator) -> Reading:
     """Read units of the first sigmoid that is possible through noise, rounding or labels, by a table of stages."""
     name, precision = question.of_kinds(PLATEAUS, ALGEBRAIC)[0], with_roughness(question.precision, ledger.oracle, rng)
     accuracy, progress = question.goal.accuracy, ledger.progress

@@ -19,11 +19,11 @@ from ..ledger import Ledger
 from ..odd_form import Link
 from ..odd_network import Net
 from ..question import attempted
-from ..result import Identification
+from ..result import Reading
 from ..scan_settings import digits_of
 from .joint_fit import Solution, measure, parameter_errors, prediction_errors, solve_jointly
 from .large.equations import AtRows, shown_rounding
-from .plateau_certificate import vouch_for
+from .plateau_certificate import evidence_of
 from .search import Search
 from .settings import COARSE_SEARCH, NEARBY, SearchPolicy
 
@@ -32,7 +32,7 @@ def identify_coarse(
     activation: str,
     rng: Any,
     ledger: Ledger,
-) -> Identification:
+) -> Reading:
     """Find all units of a sum of sigmoids whose answers are rounded finely.
 
     Parameters
@@ -124,7 +124,7 @@ class CoarseSearch(Search):
         fit = solve_jointly(replace(net, probes=(None,) * net.k), self.ledger.only(self.near))
         return replace(fit.net, probes=net.probes)
 
-    def finish(self, fit: Solution) -> Identification:
+    def finish(self, fit: Solution) -> Reading:
         """Ask near the origin, foretell further answers, fit all, and judge."""
         net = self._near_origin(fit.net)
         fit = solve_jointly(net, self.ledger)
@@ -135,7 +135,7 @@ class CoarseSearch(Search):
         fresh = (self.ledger.ask(held, "fresh") - fit.net.predict(held)) / expected
         fit = self._weighed(solve_jointly(fit.net, self.ledger))
         known = parameter_errors(fit, self.ledger, self.rng)
-        return self.result(fit, known, vouch_for(fit, known, self.ledger, fresh, COARSE))
+        return self.result(fit, known, evidence_of(fit, known, self.ledger, fresh, COARSE))
 
     def _weighed(self, fit: Solution) -> Solution:
         """Fit once more, with rounding errors of the sizes that the residuals show, unless answers then are missed."""

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from ...arguments import Floats
-from ...certificate import BOUND, EXACT, Evidence, ExactLimits, Fresh, Verdict, certify, n_of
+from ...certificate import BOUND, EXACT, Evidence, ExactLimits, Fresh, n_of
 from ...geometry import normalize_rows
 from ..ledger import Ledger
 from ..odd_network import Net, Probe
@@ -16,8 +16,8 @@ from .large.equations import Errors
 from .settings import FAR_LOOK, POLISH
 
 
-def vouch_for(fit: Solution, errors: Errors, ledger: Ledger, fresh: Floats, limits: ExactLimits = EXACT) -> Verdict:
-    """Check a fitted network against all replies, fresh ones, and its own conditioning.
+def evidence_of(fit: Solution, errors: Errors, ledger: Ledger, fresh: Floats, limits: ExactLimits = EXACT) -> Evidence:
+    """Hold a fitted network against all replies, fresh ones, and its own conditioning.
 
     Parameters
     ----------
@@ -31,13 +31,10 @@ def vouch_for(fit: Solution, errors: Errors, ledger: Ledger, fresh: Floats, limi
     if net.linear is not None:
         what = f"{what} and a linear term"
         linear = BOUND * float(np.linalg.norm(errors.linear) / np.linalg.norm(net.linear))
-    return certify(
-        Evidence(
-            what, ledger.n_queries, fit.chi, met, float(errors.relative.max(initial=0.0)), linear=linear,
-            spare=ledger.n_queries - net.n_unknowns - net.k,
-            faintest=float(weights.min() / weights.max()) if net.k else None,
-        ),
-        limits,
+    return Evidence(
+        what, ledger.n_queries, fit.chi, met, float(errors.relative.max(initial=0.0)), linear=linear,
+        spare=ledger.n_queries - net.n_unknowns - net.k,
+        faintest=float(weights.min() / weights.max()) if net.k else None,
     )  # fmt: skip
 
 

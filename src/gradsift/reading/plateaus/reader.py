@@ -10,7 +10,7 @@ from ..circle import Discontinuous, Incomplete
 from ..ledger import EPS, Ledger
 from ..odd_form import link_of
 from ..question import ALGEBRAIC, EVERY_DEPTH, PLATEAUS, Narrowing, Question, all_but, attempted, names_of
-from ..result import Identification
+from ..result import Reading
 from .coarse import identify_coarse
 from .search import Search, identify
 
@@ -19,7 +19,7 @@ _WAYS_SEEN = 4  # of these where answers differ; "trained logistic" (8,4): at ra
 _DEEPER = Narrowing(depths=frozenset({1}))
 
 
-def read_plateaus(question: Question, ledger: Ledger, rng: np.random.Generator) -> Identification:
+def read_plateaus(question: Question, ledger: Ledger, rng: np.random.Generator) -> Reading:
     """Read one layer of units that saturate: rays, circles, probes, joint fit.
 
     Units of one layer are hard to refute through few digits, so that a search without a budget that takes much longer
@@ -40,7 +40,7 @@ def read_plateaus(question: Question, ledger: Ledger, rng: np.random.Generator) 
     return _one_layer(question, ledger, rng)
 
 
-def _one_layer(question: Question, ledger: Ledger, rng: np.random.Generator) -> Identification:
+def _one_layer(question: Question, ledger: Ledger, rng: np.random.Generator) -> Reading:
     """Look for one layer; where its units are refuted, sixteen queries tell whether there can be several."""
     found = attempted(lambda: _searched(question, ledger, rng))
     several = question.depths > {1}
@@ -69,7 +69,7 @@ def _one_layer(question: Question, ledger: Ledger, rng: np.random.Generator) -> 
     return found
 
 
-def _searched(question: Question, ledger: Ledger, rng: np.random.Generator) -> Identification:
+def _searched(question: Question, ledger: Ledger, rng: np.random.Generator) -> Reading:
     """Search for units of the first sigmoid, and of another one where their steps have its shape."""
     name, *others = question.of_kinds(PLATEAUS)
     found = attempted(lambda: _of_family(name, question, ledger, rng))
@@ -81,13 +81,13 @@ def _searched(question: Question, ledger: Ledger, rng: np.random.Generator) -> I
     return _of_family(another[0], question, ledger, rng)
 
 
-def _of_family(name: str, question: Question, ledger: Ledger, rng: np.random.Generator) -> Identification:
+def _of_family(name: str, question: Question, ledger: Ledger, rng: np.random.Generator) -> Reading:
     if question.level != "exact":
         return identify_coarse(name, rng, ledger)
     return identify(ledger.oracle, name, rng, n_verify=question.goal.n_verify, ledger=ledger)
 
 
-def read_tails(question: Question, ledger: Ledger, rng: np.random.Generator) -> Identification:
+def read_tails(question: Question, ledger: Ledger, rng: np.random.Generator) -> Reading:
     """Read a few units with algebraic tails: students trained on growing sets of answers."""
     ledger.allot(Allotment("exact"))
     search = Search(ledger, rng)

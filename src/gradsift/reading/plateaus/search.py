@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 
 from ...activations import get_activation
 from ...arguments import Floats, as_generator, at_least
-from ...certificate import EXACT, ExactLimits, Verdict, n_of
+from ...certificate import EXACT, Evidence, ExactLimits, Verdict, certify, n_of
 from ...certificate import exact_rules as exact
 from ...certificate import method_rules as any_method
 from ...errors import BudgetSpent, NotIdentifiable
 from ...forecasting import Allotment
+from ...network import Network
 from ...oracle import Oracle
 from ...runtime import keep_freed_memory, one_thread
 from ..check_inputs import fresh_inputs
@@ -25,14 +26,14 @@ from ..odd_form import Link, link_of
 from ..odd_network import Net, empty_net
 from ..question import attempted
 from ..rays import cast_rays
-from ..result import Identification, Progress
+from ..result import Progress, Reading
 from ..stage import walk
-from ..verify import allowance_of, compare, with_verification
+from ..verify import compare, with_verification
 from .cancelling_units import read_bump
 from .joint_fit import Solution, parameter_errors, solve_jointly
 from .large.equations import AtRows, Errors, at_rows
 from .large.suspects import excused, solve_outwards, suspects
-from .plateau_certificate import far_points, fresh_points, polish, smallest_angle, vouch_for
+from .plateau_certificate import evidence_of, far_points, fresh_points, polish, smallest_angle
 from .search_stages import EXACT_STAGES, Circles, SearchState
 from .settings import BUMPS, PRUNE, SEARCH, SearchPolicy
 from .tails import find_by_student
@@ -46,7 +47,7 @@ def identify(
     progress: Callable[[Progress], None] | None = None,
     n_verify: int = 0,
     ledger: Ledger | None = None,
-) -> Identification:
+) -> Reading:
     """Find all units of a sum of sigmoids by asking for about as many values as it has unknowns.
 
     Parameters
@@ -114,7 +115,7 @@ class Search:
         """Keep the latest state, so that a spent budget costs no more than the stage it ends in."""
         self.state = state
 
-    def finished(self, searched: Callable[[], Identification], n_verify: int) -> Identification:
+    def finished(self, searched: Callable[[], Reading], n_verify: int) -> Reading:
         """Search and verify; a refusal carries what is known by then."""
         with one_thread():
             found = attempted(lambda: self.within_budget(lambda: self.verified(searched(), n_verify)))
@@ -123,14 +124,14 @@ class Search:
             raise found
         return found
 
-    def within_budget(self, searched: Callable[[], Identification]) -> Identification:
+    def within_budget(self, searched: Callable[[], Reading]) -> Reading:
         """Search; where a budget ends it, what is known by then goes with the word that it did."""
         try:
             return searched()
         except BudgetSpent as spent:
             raise BudgetSpent(str(spent), self.partial()) from None
 
-    def student(self, *links: Link) -> Identification:
+    def student(self, *links: Link) -> Reading:
         """Train students of these activations."""
         if self.ledger.linear is not None:
             names = " or ".join(link.activation.name for link in links)
@@ -142,7 +143,7 @@ class Search:
         self.link, self.known = net.link, net
         return self.finish(solve_jointly(net, self.ledger))
 
-    def family(self, name: str) -> Identification:
+    def family(self, name: str) -> Reading:
         """Find the units of one activation."""
         self.link = link_of(name)
         if np.isinf(self.link.flat):
@@ -195,7 +196,7 @@ class Search:
         off = np.asarray(np.abs(rows.residuals) > most)
         return off & ~excused(known, self.ledger, off) if off.any() and known.k >= PRUNE.many else off
 
-    def finish(self, fit: Solution) -> Identification:
+    def finish(self, fit: Solution) -> Reading:
         """Polish, test on fresh points, and judge."""
         fit, errors = polish(fit, self.ledger, self.rng)
         fresh = self._fresh(fit)
@@ -204,14 +205,14 @@ class Search:
             self.ledger.ask(far, "fresh")
         fit = solve_jointly(fit.net, self.ledger)
         self.known = fit.net
-        return self.result(fit, errors, vouch_for(fit, errors, self.ledger, fresh))
+        return self.result(fit, errors, evidence_of(fit, errors, self.ledger, fresh))
 
     def _fresh(self, fit: Solution) -> Floats:
         """Ask at fresh points, and return how far they are missed, relative to what their parameters could do."""
         points = fresh_points(fit.net, self.policy.n_fresh, self.rng)
         return np.asarray((self.ledger.ask(points, "fresh") - fit.net.predict(points)) / fit.net.sensitivity(points))
 
-    def _nearly(self, net: Net) -> Identification:
+    def _nearly(self, net: Net) -> Reading:
         """Return a network that explains all rows but some, uncertified; those are set aside and said to be missed."""
         X, y = self.ledger.X, self.ledger.y
         off = np.abs(y - net.predict(X))
@@ -221,13 +222,13 @@ class Search:
         errors = parameter_errors(fit, self.ledger, self.rng)
         self.ledger.aside = frozenset()
         self.known, fresh = fit.net, self._fresh(fit)
-        found = self.result(fit, errors, vouch_for(fit, errors, self.ledger, fresh))
+        found = self.result(fit, errors, evidence_of(fit, errors, self.ledger, fresh))
         if np.sum(np.abs(fresh) > BUMPS.close) > 1:  # not one bump, but everywhere
             raise incomplete(net, self.state.scans, self.link, self.ledger.n_queries, found)
         check = exact.close_to(len(missed), len(y), float(off.max()))
         return replace(found, judgement=found.judgement.headed(check))
 
-    def verified(self, found: Identification, n_verify: int) -> Identification:
+    def verified(self, found: Reading, n_verify: int) -> Reading:
         """Ask fresh inputs; where they differ, read what is there and ask others."""
         for _ in range(BUMPS.most_rounds):
             n = n_affordable(self.ledger.oracle, n_verify, self.ledger)
@@ -235,7 +236,7 @@ class Search:
                 return with_verification(self._counted(found), None, None)
             points = fresh_inputs(found.model, self.ledger.oracle, n, self.rng)
             answers = self.ledger.ask(points, "verify")
-            checked = compare((found.model,), allowance_of(found), points, answers)
+            checked = compare(found, points, answers)
             if not (checked.n_different and self.known.k and found.certified):
                 break
             units = read_bump(self.ledger, self.known, checked.where, self.rng)
@@ -247,11 +248,11 @@ class Search:
             found = self.finish(fit)
         return with_verification(self._counted(found), checked, self.ledger.oracle.frame)
 
-    def _counted(self, found: Identification) -> Identification:
-        spent = dict(self.ledger.spent)
-        return replace(found, n_queries=self.ledger.n_queries, diagnostics={**found.diagnostics, "spent": spent})
+    def _counted(self, found: Reading) -> Reading:
+        return found.with_evidence(spent=dict(self.ledger.spent))
 
-    def result(self, fit: Solution, errors: Errors, judgement: Verdict) -> Identification:
+    def result(self, fit: Solution, errors: Errors, evidence: Evidence, judgement: Verdict | None = None) -> Reading:
+        """Return what was found, judged by its evidence unless a verdict is given."""
         net, link = fit.net, self.link
         order = np.argsort(-np.abs(net.u), kind="stable")
         standard = {
@@ -262,12 +263,13 @@ class Search:
             "intercept": np.array([errors.intercept]),
             **({} if net.linear is None else {"linear": errors.linear}),
         }
-        return Identification(
-            net.to_model(), judgement, self.ledger.n_queries, standard, errors.relative[order],
-            {"chi": fit.chi, **self._diagnostics(net)},
+        evidence = replace(
+            evidence, errors=standard, bounds=errors.relative[order], spent=dict(self.ledger.spent),
+            notes={"chi": fit.chi, **self._notes(net)},
         )  # fmt: skip
+        return Reading(Network.of(net.to_model()), judgement or certify(evidence, self.limits), evidence)
 
-    def _diagnostics(self, net: Net) -> dict[str, Any]:
+    def _notes(self, net: Net) -> dict[str, Any]:
         scans = self.state.scans
         first = scans[0] if scans else None
         return {
@@ -275,12 +277,11 @@ class Search:
             "smallest_weight": float(np.abs(net.u).min(initial=np.inf)),
             "attempts": len(scans),
             "notes": list(self.state.notes),
-            "spent": dict(self.ledger.spent),
             "angles": None if first is None else first.angles,
             "values": None if first is None else first.values + net.c,
         }
 
-    def partial(self) -> Identification | None:
+    def partial(self) -> Reading | None:
         """Return what is known so far, uncertified; None before the first unit."""
         if not self.known.k:
             return None
@@ -290,4 +291,5 @@ class Search:
         )
         fit = Solution(self.known, np.nan, nothing, nothing)
         cut_short = any_method.finished("the search did not come to its end")
-        return self.result(fit, errors, Verdict((cut_short,), f"{n_of(self.known.k, 'unit')} so far", claim=""))
+        so_far = Verdict((cut_short,), f"{n_of(self.known.k, 'unit')} so far", claim="")
+        return self.result(fit, errors, Evidence(own=(cut_short,)), so_far)

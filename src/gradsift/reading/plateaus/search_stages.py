@@ -20,7 +20,7 @@ from ..odd_network import Net
 from ..plane_frame import PlaneFrame, frame_through
 from ..probe import probe_units
 from ..rays import Rays
-from ..result import Identification
+from ..result import Reading
 from ..stage import END, Stage
 from .cancelling_units import read_bump
 from .joint_fit import Solution, solve_jointly
@@ -90,7 +90,7 @@ class SearchState:
         Sets of cancelling units that were read since the last circle, and searches for them in vain.
     close : Net or None
         Explains all rows but some near the origin.
-    last : Identification or None
+    last : Reading or None
         The last result that was judged.
     """
 
@@ -114,7 +114,7 @@ class SearchState:
     n_cancelling: int = 0
     n_vain: int = 0
     close: Net | None = None
-    last: Identification | None = None
+    last: Reading | None = None
 
     def at_rows(self, ledger: Ledger) -> AtRows:
         """Compare the known units with the stored rows, unless that was done."""
