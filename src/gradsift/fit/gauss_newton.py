@@ -7,6 +7,7 @@ source of rows (:mod:`gradsift.fit.normal_equations`), or rows in memory with ea
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
@@ -15,6 +16,9 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from ..arguments import Floats
 from .parameters import Parameters
+
+# Parameters (p,) -> residuals (n,), and a function that returns their Jacobian (n, p).
+Problem = Callable[[Floats], tuple[Floats, Callable[[], Floats]]]
 
 
 @dataclass(frozen=True)

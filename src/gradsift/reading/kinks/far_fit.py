@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import qr, solve_triangular
 
 from ...arguments import Floats
 from ...certificate import BOUND
+from ...fit.last_digits import fit_to_rounding, with_prior
 from ...geometry import normalize_rows
 from ..ledger import Ledger
 from .near_origin import offset_priors
 from .path_network import Found
 from .segments import PathFailure
 from .settings import FAR_FIT, GRAIN
-
-
-class _FarFit(NamedTuple):
-    """Linear term (first row) and jumps, each with its constant (last column), and standard errors; (k + 1, d + 1)."""
-
-    values: Floats
-    errors: Floats
 
 
 def fit_far_out(found: Found, ledger: Ledger, rng: np.random.Generator, limit: float) -> Found | PathFailure:
@@ -55,51 +48,36 @@ def fit_far_out(found: Found, ledger: Ledger, rng: np.random.Generator, limit: f
 
 
 def _fitted(found: Found, X: Floats, y: Floats) -> Found | PathFailure:
-    """Return the network fitted to these answers, with the units active at each as the fit itself says."""
-    net, frame = found.net, found.path.frame
+    """Return the network fitted to these answers, with the units active at each as the fit itself says.
+
+    It is tied to the start as closely as its errors say. The answers' scatter about a fit that is not tied, over their
+    rounding, is the error that is believed.
+    """
+    net, frame, d = found.net, found.path.frame, X.shape[1]
     inputs = np.concatenate([frame.coordinates(X), np.ones((len(X), 1))], axis=1)  # (n, d + 1)
-    active = net.arguments(X) > 0
-    for _ in range(FAR_FIT.rounds):
-        fit, scatter = _linear_fit(found, inputs, active, y, net.rounding(X))
-        signs = np.sign(net.w)
-        before, active = active, (inputs @ fit.values[1:].T) * signs > 0
-        if (active == before).all():
-            break
+    noise, signs = net.rounding(X), np.sign(net.w)
+
+    def problem(theta: Floats) -> tuple[Floats, Callable[[], Floats]]:
+        heights = inputs @ theta.reshape(net.k + 1, -1).T  # (n, k + 1): of the linear term, and of all units
+        rows = linear_rows(inputs, heights[:, 1:] * signs > 0)
+        return (rows @ theta - y) / noise, lambda: rows / noise[:, None]
+
+    lines = frame.coordinates(np.concatenate([net.g[None], net.jumps]))
+    start = np.column_stack([lines, np.append(net.c, net.q)]).ravel()
+    residuals = fit_to_rounding(problem, start).residuals
+    scatter = float(np.linalg.norm(residuals)) / np.sqrt(len(y) - len(start))
     if scatter > FAR_FIT.misfit:
         return PathFailure(f"far answers miss a linear fit by {scatter:.2g} times what rounding explains")
-    d, errors = len(net.g), fit.errors
-    lines = frame.from_coordinates(fit.values[:, :d])
-    better = replace(net, jumps=lines[1:], q=fit.values[1:, d], g=lines[0], c=float(fit.values[0, d]))
+    noise = max(scatter, FAR_FIT.least) * noise
+    fit = fit_to_rounding(with_prior(problem, start, _prior(found).ravel()), start)
+    values = fit.theta.reshape(net.k + 1, -1)
+    errors = np.linalg.norm(fit.root, axis=1).reshape(values.shape)
+    lines = frame.from_coordinates(values[:, :d])
+    better = replace(net, jumps=lines[1:], q=values[1:, d], g=lines[0], c=float(values[0, d]))
     return replace(
         found, net=better, jump_errors=errors[1:, :d], linear_errors=errors[0, :d],
         aside_errors=np.linalg.norm(errors[:, :2], axis=1), far_points=_onto(better.jumps, better.q, found.far_points),
     )  # fmt: skip
-
-
-def _linear_fit(
-    found: Found, inputs: Floats, active: NDArray[np.bool_], y: Floats, noise: Floats
-) -> tuple[_FarFit, float]:
-    """Return the fit, tied to the start as closely as its errors say, and the answers' scatter over `noise`.
-
-    The scatter, of a fit that is not tied, is the error that is believed.
-    """
-    net, n = found.net, len(y)
-    start = np.concatenate(
-        [found.path.frame.coordinates(np.concatenate([net.g[None], net.jumps])), np.append(net.c, net.q)[:, None]],
-        axis=1,
-    )
-    prior = _prior(found)
-    p = prior.size
-    rows = linear_rows(inputs, active)
-    misses = (y - rows @ start.ravel()) / noise
-    q, r = qr(rows * prior.ravel() / noise[:, None], mode="economic", check_finite=False)
-    heard = q.T @ misses
-    scatter = float(np.linalg.norm(misses - q @ heard)) / np.sqrt(n - p)
-    believed = max(scatter, FAR_FIT.least)
-    q, r = qr(np.concatenate([r / believed, np.eye(p)]), mode="economic", check_finite=False)
-    step = solve_triangular(r, q[:p].T @ heard / believed).reshape(prior.shape)
-    errors = np.linalg.norm(solve_triangular(r, np.eye(p)), axis=1).reshape(prior.shape)
-    return _FarFit(start + prior * step, prior * errors), scatter
 
 
 def linear_rows(inputs: Floats, active: NDArray[np.bool_]) -> Floats:

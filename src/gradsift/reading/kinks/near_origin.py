@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.linalg import qr, solve_triangular
 
 from ...arguments import Floats
 from ...fit.design import DesignState
+from ...fit.last_digits import fit_to_rounding, with_prior
 from ..ledger import Ledger
 from .answer_precision import EXACT_ANSWERS
 from .kink_network import KinkNet
@@ -233,29 +234,24 @@ def _doubts(net: KinkNet, prior: Floats, X: Floats) -> Floats:
 
 
 def _fit(net: KinkNet, prior: Floats, X: Floats, y: Floats, noise: Floats) -> tuple[KinkNet, Floats]:
-    """Return the network after Gauss-Newton steps in (q, w, c), and their standard errors.
+    """Return the network with (q, w, c) fitted to answers and prior, and their standard errors."""
+    k = net.k
 
-    By QR, with the prior as further rows: priors and answers differ by many orders of magnitude.
-    """
-    start = _parameters(net)
-    for _ in range(NEAR_ORIGIN.steps):
-        rows = np.concatenate([net.near_derivatives(X) * prior / noise[:, None], np.eye(len(prior))])
-        misses = np.concatenate([(y - net.predict(X)) / noise, (start - _parameters(net)) / prior])
-        q, r = qr(rows, mode="economic")
-        net = _moved(net, prior * solve_triangular(r, q.T @ misses))
-    inverse = solve_triangular(r, np.eye(len(prior)))
-    return net, np.asarray(prior * np.linalg.norm(inverse, axis=1))
+    def at(theta: Floats) -> KinkNet:
+        return replace(net, q=theta[:k], w=net.w if net.shape.sharp else theta[k : 2 * k], c=float(theta[-1]))
 
+    def problem(theta: Floats) -> tuple[Floats, Callable[[], Floats]]:
+        here = at(theta)
+        return (here.predict(X) - y) / noise, lambda: here.near_derivatives(X) / noise[:, None]
 
-def _parameters(net: KinkNet) -> Floats:
-    return np.concatenate([net.q, *([] if net.shape.sharp else [net.w]), [net.c]])
+    def move(theta: Floats, step: Floats) -> Floats:
+        # No width may change its sign, nor at once by more than a factor: a rest is far from linear in its width.
+        after = theta + step
+        if not net.shape.sharp:
+            w = theta[k : 2 * k]
+            after[k : 2 * k] = w * np.clip(after[k : 2 * k] / w, 1 / GRAIN.wider, GRAIN.wider)
+        return np.asarray(after)
 
-
-def _moved(net: KinkNet, step: Floats) -> KinkNet:
-    """Return the network after a step in (q, w, c); no width may change at once by more than a factor."""
-    values = _parameters(net) + step
-    w = net.w
-    if not net.shape.sharp:
-        ratios = np.clip(values[net.k : 2 * net.k] / net.w, 1 / GRAIN.wider, GRAIN.wider)
-        w = net.w * ratios
-    return replace(net, q=values[: net.k], w=w, c=float(values[-1]))
+    start = np.concatenate([net.q, *([] if net.shape.sharp else [net.w]), [net.c]])
+    fit = fit_to_rounding(with_prior(problem, start, prior), start, move)
+    return at(fit.theta), np.asarray(np.linalg.norm(fit.root, axis=1))

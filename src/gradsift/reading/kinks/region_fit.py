@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import qr, solve_triangular
 
 from ...arguments import Floats
+from ...fit.last_digits import fit_to_rounding
 from ...geometry import normalize_rows
 from .far_fit import linear_rows
 from .kink_network import KinkNet
@@ -77,27 +78,27 @@ def mirrored(places: Floats, net: KinkNet, rng: np.random.Generator) -> Floats:
 
 
 def fit_region(net: KinkNet, heard: Heard) -> RegionFit:
-    """Fit all parameters to answers by least squares, the units active at each as the fit itself says; O(n p^2)."""
-    active = net.arguments(heard.rows) > 0
-    for _ in range(WITHIN.rounds):
-        noise = _noise(net, heard)
-        rows = _rows(net, heard.rows, active) / noise[:, None]
-        scale = np.linalg.norm(rows, axis=0)
-        scale[scale == 0] = 1.0
-        q, r = qr(rows / scale, mode="economic", check_finite=False)
-        if np.abs(np.diag(r)).min() < WITHIN.singular:
-            return RegionFit(net, np.full((rows.shape[1], rows.shape[1]), np.inf), np.inf, np.inf)
-        target = heard.answers / noise
-        values = (solve_triangular(r, q.T @ target) / scale).reshape(net.k + 1, -1)
-        net = replace(net, jumps=values[1:, :-1], q=values[1:, -1], g=values[0, :-1], c=float(values[0, -1]))
-        before, active = active, net.arguments(heard.rows) > 0
-        if (active == before).all():
-            break
-    misses = target - rows @ values.ravel()
-    scatter = float(np.linalg.norm(misses)) / np.sqrt(len(target) - rows.shape[1])
+    """Fit all parameters to answers, the units active at each as the fit itself says; O(n p^2)."""
+
+    def at(theta: Floats) -> KinkNet:
+        values = theta.reshape(net.k + 1, -1)
+        return replace(net, jumps=values[1:, :-1], q=values[1:, -1], g=values[0, :-1], c=float(values[0, -1]))
+
+    def problem(theta: Floats) -> tuple[Floats, Callable[[], Floats]]:
+        here, active = at(theta), at(theta).arguments(heard.rows) > 0
+        noise = _noise(here, heard)
+        # Given who is active the network is linear: one step solves it, and the next sees who is active then.
+        return (
+            here.predict(heard.rows) - heard.answers
+        ) / noise, lambda: _rows(here, heard.rows, active) / noise[:, None]
+
+    start = np.concatenate([np.append(net.g, net.c), np.column_stack([net.jumps, net.q]).ravel()])
+    fit = fit_to_rounding(problem, start)
+    if not np.isfinite(fit.root).all():
+        return RegionFit(net, fit.root, np.inf, np.inf)
+    scatter = float(np.linalg.norm(fit.residuals)) / np.sqrt(len(fit.residuals) - len(start))
     believed = max(scatter, FAR_FIT.least)
-    root = believed * solve_triangular(r, np.eye(len(r))) / scale[:, None]
-    return RegionFit(net, root, scatter, float(np.abs(misses).max()) / believed)
+    return RegionFit(at(fit.theta), believed * fit.root, scatter, float(np.abs(fit.residuals).max()) / believed)
 
 
 def _rows(net: KinkNet, places: Floats, active: NDArray[np.bool_]) -> Floats:

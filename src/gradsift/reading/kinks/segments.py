@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import lstsq, qr, solve_triangular
 
 from ...arguments import Floats
+from ...fit.last_digits import fit_to_rounding
 from ...geometry import orthonormal_rows
 from ..ledger import EPS, Ledger
 from ..plane_frame import PlaneFrame, frame_through
 from .answer_precision import EXACT_ANSWERS, Grain
 from .kink_test import Bend, Kink, Piece, meeting, try_sharp, try_smooth
-from .settings import GRAIN, LEG, LEG_FIT
+from .settings import GRAIN, LEG
 from .shape import Shape
 
 
@@ -340,33 +341,25 @@ class SettledLeg:
 
 
 def settle_leg(shape: Shape, scan: LegScan, sigma: float) -> SettledLeg | PathFailure:
-    """Fit line and kinks jointly to all answers on a leg by Gauss-Newton; O(n k^2) for n answers."""
-    line = _first_line(shape, scan)
-    kinks = scan.kinks
-    for _ in range(LEG_FIT.rounds):
-        values, jacobian = _model(shape, line, kinks, scan.times)
-        scale = np.linalg.norm(jacobian, axis=0)
-        scale[scale == 0] = 1.0
-        step = lstsq(jacobian / scale, scan.values - values)[0] / scale
-        line, kinks = line + step[:2], _moved(kinks, step[2:])
-    values, jacobian = _model(shape, line, kinks, scan.times)
-    misses = scan.values - values
-    free = max(1, len(misses) - jacobian.shape[1])
-    scale = np.linalg.norm(jacobian, axis=0)
-    if not (np.isfinite(scale).all() and scale.all()):
-        return PathFailure("a kink leaves the leg when all answers on it are fitted")
-    triangle = qr(jacobian / scale, mode="r")[0][: len(scale)]
-    root = solve_triangular(triangle, np.eye(len(scale))) / scale[:, None]
-    return SettledLeg(
-        scan, float(line[0]), float(line[1]), kinks, root,
-        float(np.abs(misses).max() / sigma), float(np.sqrt(misses @ misses / free)),
-    )  # fmt: skip
+    """Fit line and kinks jointly to all answers on a leg; O(n k^2) for n answers."""
 
+    def problem(theta: Floats) -> tuple[Floats, Callable[[], Floats]]:
+        values, derivatives = _model(shape, theta[:2], _with_values(scan.kinks, theta[2:]), scan.times)
+        return (values - scan.values) / sigma, lambda: derivatives / sigma
 
-def _first_line(shape: Shape, scan: LegScan) -> Floats:
+    # A straight line through what the kinks leave; times over the length of the leg, so that both columns are alike.
     values, _ = _model(shape, np.zeros(2), scan.kinks, scan.times)
     slope, level = np.polyfit(scan.times / scan.leg.length, scan.values - values, 1)
-    return np.array([level, slope / scan.leg.length])
+    smooth = bool(scan.kinks and scan.kinks[0].width)
+    each = [part for k in scan.kinks for part in ((k.place, k.change, k.width) if smooth else (k.place, k.change))]
+    fit = fit_to_rounding(problem, np.array([level, slope / scan.leg.length, *each]))
+    if not np.isfinite(fit.root).all():
+        return PathFailure("a kink leaves the leg when all answers on it are fitted")
+    free = max(1, len(fit.residuals) - len(fit.theta))
+    return SettledLeg(
+        scan, float(fit.theta[0]), float(fit.theta[1]), _with_values(scan.kinks, fit.theta[2:]), fit.root / sigma,
+        float(np.abs(fit.residuals).max()), sigma * float(np.linalg.norm(fit.residuals)) / np.sqrt(free),
+    )  # fmt: skip
 
 
 def _model(shape: Shape, line: Floats, kinks: tuple[Kink, ...], t: Floats) -> tuple[Floats, Floats]:
@@ -392,9 +385,7 @@ def _model(shape: Shape, line: Floats, kinks: tuple[Kink, ...], t: Floats) -> tu
     return values, np.stack(columns, axis=1)
 
 
-def _moved(kinks: tuple[Kink, ...], step: Floats) -> tuple[Kink, ...]:
-    n = 3 if kinks and kinks[0].width else 2
-    return tuple(
-        Kink(k.place + s[0], k.change + s[1], k.width + (s[2] if n == 3 else 0.0), k.turn)
-        for k, s in zip(kinks, step.reshape(-1, n))
-    )
+def _with_values(kinks: tuple[Kink, ...], values: Floats) -> tuple[Kink, ...]:
+    """Return kinks with other places, changes and, unless they are sharp, widths."""
+    rows = values.reshape(len(kinks), -1) if kinks else []
+    return tuple(Kink(row[0], row[1], row[2] if kink.width else 0.0, kink.turn) for kink, row in zip(kinks, rows))

@@ -98,13 +98,6 @@ class BendPolicy:
 
 
 @dataclass(frozen=True)
-class LegFitPolicy:
-    """The joint fit of a leg."""
-
-    rounds: int = 6  # guess
-
-
-@dataclass(frozen=True)
 class CellPolicy:
     """Steps across the path."""
 
@@ -151,7 +144,6 @@ class FarFitPolicy:
     most_rows: float = 10.0  # the same where more answers make a bound small enough; guess
     spare: int = 20  # answers beyond one per unknown, at least: they tell the scatter; guess
     below: float = 0.7  # of a certificate's limit, for the bounds that more answers are to bring; guess
-    rounds: int = 4  # guess
     candidates: int = 4  # points over those that are asked; guess
     sure: float = 20.0  # errors of an argument, beyond which it is known on which side a point lies; guess
     prior: float = 3.0  # how much worse than thought the start may be; guess
@@ -163,7 +155,6 @@ class NearOriginPolicy:
 
     wanted: float = 1.2e-9  # standard errors, over the size of a parameter; all rows
     rounds: int = 3  # guess
-    steps: int = 4  # guess
     prior: float = 10.0  # how much worse than thought the start may be; guess
     loose: float = 100.0  # prior of a fit that is hardly tied, over the size of a parameter; guess
     pool: tuple[int, int] = (40, 8)  # candidates: at least, and per unit; guess
@@ -342,8 +333,6 @@ class WithinPolicy:
     spare: float = 0.6  # answers of the fit beyond one per unknown, over their number; guess
     candidates: int = 20  # places over those that are asked; guess
     mirrored: tuple[float, float] = (0.2, 1.5)  # distance beyond a hyperplane over that on this side; guess
-    rounds: int = 8  # guess
-    singular: float = 1e-13  # least pivot of the fit; guess
     fresh: int = 24  # guess
 
 
@@ -352,7 +341,6 @@ REACH = ReachPolicy()
 PIECE = PiecePolicy()
 LEG = LegPolicy()
 BEND = BendPolicy()
-LEG_FIT = LegFitPolicy()
 CELL = CellPolicy()
 ROOMIER = RoomierPolicy()
 ASSEMBLE = AssemblePolicy()

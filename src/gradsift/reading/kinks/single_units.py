@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
 from ...arguments import Floats
+from ...fit.last_digits import fit_to_rounding, with_prior
 from ...geometry import normalize_rows
 from ..ledger import Ledger
 from .kink_network import KinkNet
@@ -130,21 +132,19 @@ class _WidthProfile:
         return _Width(float(grid[best]), max(float(np.sqrt(within[-1] / within[0])) * step - 1, WIDTHS.least_error))
 
     def _chi(self, width: float, side: float, places: Floats, misses: Floats, noise: Floats, prior: Floats) -> float:
-        """Return the sum of squares at one width, after two Gauss-Newton steps in the level and the offset."""
-        u = side * self.length * width
-        shift = np.zeros(2)
-        for _ in range(3):
-            z = (self.length * places + shift[1]) / u
+        """Return the sum of squares at one width, with level and offset fitted."""
+        u, heights = side * self.length * width, self.length * places
+
+        def problem(shift: Floats) -> tuple[Floats, Callable[[], Floats]]:
+            z = (heights + shift[1]) / u
             bump = u * (np.maximum(z, 0.0) + self.shape.rest(z))
-            sharp = side * np.maximum(side * self.length * places, 0.0)
+            sharp = side * np.maximum(side * heights, 0.0)
             slopes = (z > 0) + self.shape.rest_slope(z)
-            left = (misses - (bump - sharp) - shift[0]) / noise
-            rows = np.concatenate([np.stack([np.ones(len(z)), slopes], axis=1) * prior / noise[:, None], np.eye(2)])
-            target = np.concatenate([left, -shift / prior])
-            step = np.linalg.lstsq(rows, target, rcond=None)[0] * prior
-            chi = float(target @ target)
-            shift = shift + step
-        return chi
+            left = (bump - sharp + shift[0] - misses) / noise
+            return left, lambda: np.stack([np.ones(len(z)), slopes], axis=1) / noise[:, None]
+
+        residuals = fit_to_rounding(with_prior(problem, np.zeros(2), prior), np.zeros(2)).residuals
+        return float(residuals @ residuals)
 
 
 def place_parallel_units(found: Found, ledger: Ledger, rng: np.random.Generator) -> Found:
