@@ -73,7 +73,7 @@ def solve(J: Floats, residuals: Floats, damping: float = 0.0) -> Step:
         well_conditioned = bool(np.diag(R).min(initial=1.0) > _WELL_CONDITIONED)
     except LinAlgError:
         well_conditioned = False
-    step = np.zeros(p)
+    step: Floats = np.zeros(p)
     if well_conditioned:
         for _ in range(_SOLVES):
             gradient = J.T @ (residuals + J @ step) + damping * step
@@ -84,10 +84,10 @@ def solve(J: Floats, residuals: Floats, damping: float = 0.0) -> Step:
         rows, right = J, residuals
         if damping > 0 or len(J) < p:
             rows, right = np.concatenate([J, np.sqrt(damping) * np.eye(p)]), np.append(residuals, np.zeros(p))
-        projected, R = qr_multiply(rows, right, mode="right")
+        projected, R = (np.asarray(part, dtype=np.float64) for part in qr_multiply(rows, right, mode="right"))
         weak = np.abs(np.diag(R)) < p * _EPS
         R[weak, weak] = np.inf
-        step = -solve_triangular(R, projected, check_finite=False)
+        step = -np.asarray(solve_triangular(R, projected, check_finite=False))
     left = residuals + J @ step
     return Step(step / scale, Factor(R, scale), float(left @ left))
 
@@ -127,10 +127,10 @@ def fit_to_rounding(problem: Problem, theta: Floats, move: Callable[[Floats, Flo
         there = _at(problem, move(here.theta, step))
         if there.loss < best.loss:
             # Where the sum of squares is what the tangent promised, the next step could gain no more than the rest.
-            as_promised = damping == 0 and there.loss - promised < _LEAST_GAIN * there.loss
-            settled = as_promised or there.loss > (1 - _LEAST_GAIN) * best.loss
+            as_promised = abs(there.loss - promised) < _LEAST_GAIN * there.loss
+            settled = damping == 0 and (as_promised or there.loss > (1 - _LEAST_GAIN) * best.loss)
             best = here = there
-            damping, n_worse = damping / 10, 0
+            damping, n_worse = damping / 10 if damping > _LEAST_GAIN else 0.0, 0
         else:
             # The promised gain is the squared length of the step in standard errors: a short step that fails is one
             # whose gain is drowned by rounding.

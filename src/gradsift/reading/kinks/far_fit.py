@@ -68,7 +68,7 @@ def _fitted(found: Found, X: Floats, y: Floats) -> Found | PathFailure:
     scatter = float(np.linalg.norm(residuals)) / np.sqrt(len(y) - len(start))
     if scatter > FAR_FIT.misfit:
         return PathFailure(f"far answers miss a linear fit by {scatter:.2g} times what rounding explains")
-    noise = max(scatter, FAR_FIT.least) * noise
+    noise = max(scatter, FAR_FIT.least) * noise  # of the problem, too, from here on
     fit = fit_to_rounding(with_prior(problem, start, _prior(found).ravel()), start)
     values = fit.theta.reshape(net.k + 1, -1)
     errors = np.linalg.norm(fit.root, axis=1).reshape(values.shape)

@@ -387,5 +387,7 @@ def _model(shape: Shape, line: Floats, kinks: tuple[Kink, ...], t: Floats) -> tu
 
 def _with_values(kinks: tuple[Kink, ...], values: Floats) -> tuple[Kink, ...]:
     """Return kinks with other places, changes and, unless they are sharp, widths."""
-    rows = values.reshape(len(kinks), -1) if kinks else []
-    return tuple(Kink(row[0], row[1], row[2] if kink.width else 0.0, kink.turn) for kink, row in zip(kinks, rows))
+    return tuple(
+        Kink(row[0], row[1], row[2] if kink.width else 0.0, kink.turn)
+        for kink, row in zip(kinks, np.split(values, len(kinks)) if kinks else ())
+    )
