@@ -19,9 +19,9 @@ _MOST_STEPS = 40  # a few suffice where the start is nearly right; damped ones c
 _LEAST_GAIN = 1e-3  # of the sum of squares, below which another step is not worth a factorisation
 _UPHILL = 3  # steps in a row that may lead no lower
 _LEAST_STEP = 0.2  # of the parameters' standard errors, in the root mean square: shorter ones that fail end the fit
-_SOLVES = 3  # with a Cholesky factor: each gains a factor of `_WELL_CONDITIONED`, all of them machine precision
+_SOLVES = 3  # with a Cholesky factor: each gains a factor of `_LEAST_PIVOT`, all of them machine precision
 _EPS = float(np.finfo(np.float64).eps)
-_WELL_CONDITIONED = _EPS ** (1 / _SOLVES)
+_LEAST_PIVOT = _EPS ** (1 / _SOLVES)
 
 
 class Factor(NamedTuple):
@@ -59,10 +59,12 @@ def solve(J: Floats, residuals: Floats, damping: float = 0.0) -> Step:
 
     Combinations of parameters that the rows do not determine stay where they are.
     """
+    p = J.shape[1]
     scale = np.linalg.norm(J, axis=0)
     scale[scale == 0] = 1.0
+    if not (np.isfinite(scale).all() and np.isfinite(residuals).all()):
+        return Step(np.zeros(p), Factor(np.full((p, p), np.inf), scale), np.inf)
     J /= scale
-    p = J.shape[1]
     # Columns of norm one make pivots of R comparable: a pivot tells what a column adds to those before it.
     # Cholesky of J'J takes a third of the time of QR, but squares the condition number. The semi-normal equations
     # R'R s = -J'r, solved for what is left again and again, make up for that as long as no pivot is small.
@@ -70,7 +72,7 @@ def solve(J: Floats, residuals: Floats, damping: float = 0.0) -> Step:
     A[np.diag_indices(p)] += damping
     try:
         R = np.asarray(cholesky(A, overwrite_a=True, check_finite=False))
-        well_conditioned = bool(np.diag(R).min(initial=1.0) > _WELL_CONDITIONED)
+        well_conditioned = bool(np.diag(R).min(initial=1.0) > _LEAST_PIVOT)
     except LinAlgError:
         well_conditioned = False
     step: Floats = np.zeros(p)
@@ -105,6 +107,7 @@ def with_prior(problem: Problem, start: Floats, prior: Floats) -> Problem:
     return tied
 
 
+@np.errstate(over="ignore", invalid="ignore")  # steps that lead astray are not taken
 def fit_to_rounding(problem: Problem, theta: Floats, move: Callable[[Floats, Floats], Floats] = np.add) -> RoundedFit:
     """Fit all parameters from a start that is nearly right, to where only rounding is left.
 
@@ -148,7 +151,7 @@ def fit_to_rounding(problem: Problem, theta: Floats, move: Callable[[Floats, Flo
     return RoundedFit(best.theta, best.residuals, factor.root)
 
 
-class _Place(NamedTuple):
+class _ResidualsAt(NamedTuple):
     """Parameters (p,), residuals (n,), a function that returns their Jacobian, and the sum of squares."""
 
     theta: Floats
@@ -157,8 +160,7 @@ class _Place(NamedTuple):
     loss: float
 
 
-def _at(problem: Problem, theta: Floats) -> _Place:
-    with np.errstate(over="ignore", invalid="ignore"):
-        residuals, jacobian = problem(theta)
-        loss = float(residuals @ residuals)
-    return _Place(theta, residuals, jacobian, loss if np.isfinite(loss) else np.inf)
+def _at(problem: Problem, theta: Floats) -> _ResidualsAt:
+    residuals, jacobian = problem(theta)
+    loss = float(residuals @ residuals)
+    return _ResidualsAt(theta, residuals, jacobian, loss if np.isfinite(loss) else np.inf)
