@@ -38,7 +38,7 @@ class Factor(NamedTuple):
         return np.asarray(solve_triangular(self.R, np.eye(len(self.R)), check_finite=False) / self.scale[:, None])
 
 
-class Step(NamedTuple):
+class Solved(NamedTuple):
     """A step (p,), the factor that it was solved by, and the sum of squares that the tangent promises after it."""
 
     step: Floats
@@ -54,7 +54,7 @@ class RoundedFit(NamedTuple):
     root: Floats
 
 
-def solve(J: Floats, residuals: Floats, damping: float = 0.0) -> Step:
+def solve(J: Floats, residuals: Floats, damping: float = 0.0) -> Solved:
     """Return the step that minimises ``|residuals + J step|``; O(n p^2) flops. J (n, p) is overwritten.
 
     Combinations of parameters that the rows do not determine stay where they are.
@@ -63,7 +63,7 @@ def solve(J: Floats, residuals: Floats, damping: float = 0.0) -> Step:
     scale = np.linalg.norm(J, axis=0)
     scale[scale == 0] = 1.0
     if not (np.isfinite(scale).all() and np.isfinite(residuals).all()):
-        return Step(np.zeros(p), Factor(np.full((p, p), np.inf), scale), np.inf)
+        return Solved(np.zeros(p), Factor(np.full((p, p), np.inf), scale), np.inf)
     J /= scale
     # Columns of norm one make pivots of R comparable: a pivot tells what a column adds to those before it.
     # Cholesky of J'J takes a third of the time of QR, but squares the condition number. The semi-normal equations
@@ -91,7 +91,7 @@ def solve(J: Floats, residuals: Floats, damping: float = 0.0) -> Step:
         R[weak, weak] = np.inf
         step = -np.asarray(solve_triangular(R, projected, check_finite=False))
     left = residuals + J @ step
-    return Step(step / scale, Factor(R, scale), float(left @ left))
+    return Solved(step / scale, Factor(R, scale), float(left @ left))
 
 
 def with_prior(problem: Problem, start: Floats, prior: Floats) -> Problem:
