@@ -9,7 +9,6 @@ import gradsift as gs
 from gradsift.errors import BudgetSpent, NotIdentifiable
 from gradsift.reading.box import identify_bounded
 from gradsift.reading.noise import identify_imperfect
-from gradsift.reading.noise.box_stages import identify_noisy_box
 
 
 def teacher(d, k, seed, weight=0.3):
@@ -206,7 +205,7 @@ def test_noise_inside_a_box():
     model = teacher(6, 2, 8)
     rng = np.random.default_rng(43)
     oracle = gs.Oracle(lambda X: model.predict(X) + 0.1 * rng.standard_normal(len(X)), 6, bounds=(-5, 5))
-    found = identify_noisy_box(oracle, "tanh", 8, accuracy=0.08)
+    found = identify_imperfect(oracle, "tanh", 8, accuracy=0.08)
     assert found.certified, found.verdict
     assert error(model, found) <= 0.08
     assert found.n_queries < 600
@@ -223,7 +222,7 @@ def test_a_noisy_box_says_what_an_accuracy_would_take_unless_it_is_reached(accur
     oracle = gs.Oracle(
         lambda X: model.predict(X) + 0.1 * rng.standard_normal(len(X)), 6, bounds=(-5, 5), max_queries=most
     )
-    found = identify_noisy_box(oracle, "tanh", 8, accuracy=accuracy)
+    found = identify_imperfect(oracle, "tanh", 8, accuracy=accuracy)
     assert found.certified == certified
     assert ("more queries would reach an accuracy of 1e-12" in found.verdict) != certified
     assert (oracle.n_queries > 0.85 * most) != certified

@@ -44,9 +44,9 @@ from gradsift.cli.console import in_flags
 from gradsift.cli.results import finish
 from gradsift.fit import Parameters
 from gradsift.reading.noise.beside_planes import PartnerTest
-from gradsift.reading.noise.missing_unit import CircleTest
 from gradsift.reading.noise.noise_certificate import NoisyEvidence, judge
 from gradsift.reading.noise.noise_tests import Variance
+from gradsift.reading.noise.state import CircleTest
 from gradsift.reading.precision import Precision
 from gradsift.recovery import Recovery
 from gradsift.show.report import render

@@ -13,9 +13,9 @@ from gradsift.fit.moves import drop_or_merge, room_for_unit
 from gradsift.likelihood import Noise
 from gradsift.reading.box.derivatives import look_near
 from gradsift.reading.ledger import Ledger
-from gradsift.reading.noise.identify import by_averaging, by_levers, outlook
-from gradsift.reading.noise.input_scale import find_scale
-from gradsift.reading.noise.rough_steps import find_by_steps
+from gradsift.reading.noise.box_stages import by_averaging, outlook
+from gradsift.reading.noise.reader import by_levers
+from gradsift.reading.noise.start import find_by_steps, find_scale
 from gradsift.reading.odd_form import link_of
 from gradsift.reading.region import box_of
 from gradsift.reading.scouts import measure_precision

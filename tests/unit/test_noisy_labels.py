@@ -9,7 +9,7 @@ from gradsift.fit import Parameters, Prior, fit_jointly, predict, slope_prior
 from gradsift.likelihood import Noise
 from gradsift.reading.ledger import Ledger
 from gradsift.reading.noise.leverage import argument_errors, label_levers, lever_points, news
-from gradsift.reading.noise.missing_unit_labels import look_for_another_by_labels
+from gradsift.reading.noise.missing_unit import look_for_another_by_labels
 from gradsift.reading.noise.settings import LEVERS
 
 TANH = get_activation("tanh")

@@ -13,10 +13,9 @@ from gradsift.reading.layers.student_search import TRAINING_STAGES, Training, Tr
 from gradsift.reading.layers.upper_layers import Pupil
 from gradsift.reading.noise.box_stages import BOX_STAGES
 from gradsift.reading.noise.noise_tests import Variance
-from gradsift.reading.noise.policies import FOR_A_BOX, FOR_LABELS, FOR_LABELS_IN_A_BOX, FOR_NOISE, FOR_ROUNDING
-from gradsift.reading.noise.session import Asker
+from gradsift.reading.noise.settings import FOR_A_BOX, FOR_LABELS, FOR_LABELS_IN_A_BOX, FOR_NOISE, FOR_ROUNDING
 from gradsift.reading.noise.stages import ADDITIVE_STAGES, LABEL_STAGES
-from gradsift.reading.noise.state import Belief, Outcome, Study
+from gradsift.reading.noise.state import Asker, Belief, Outcome, Study
 from gradsift.reading.odd_form import link_of
 from gradsift.reading.odd_network import empty_net
 from gradsift.reading.plateaus.search_stages import EXACT_STAGES, CircleOutcome, Circles, SearchState

@@ -121,7 +121,7 @@ READERS: list[Reader] = [
          lambda d, k: 150 + 20 * _unknowns(d, k), ".noise.reader:read_stages"),
     _row("stages", "one layer of sigmoids inside bounds, behind imperfect answers", {PLATEAUS, ALGEBRAIC}, {1},
          "fine coarse noisy labels", "bounded",
-         lambda d, k: 150 + 20 * _unknowns(d, k), ".noise.reader:read_imperfect_box"),
+         lambda d, k: 150 + 20 * _unknowns(d, k), ".noise.reader:read_stages"),
 ]  # fmt: skip
 
 

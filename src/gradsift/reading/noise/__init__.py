@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from .beside_line import identify_beside_line
-from .identify import identify_imperfect
+from .reader import identify_beside_line, identify_imperfect
 
 __all__ = ["identify_beside_line", "identify_imperfect"]

@@ -2,44 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
-from ...activations import Activation, get_activation
-from ...arguments import Floats, as_generator, at_least
-from ...certificate import LABELS, NOISY
-from ...errors import BudgetSpent
+from ...activations import Activation
+from ...arguments import Floats
 from ...fit import Fitted, covariance_root, predict, value_jacobian
-from ...fit.covariance import LEVELS
 from ...fit.design import best_rows
-from ...forecasting import Allotment
 from ...likelihood import Noise
-from ...oracle import Oracle
-from ..ledger import Ledger
-from ..odd_form import link_of
-from ..precision import Precision
-from ..region import Box, box_of
-from ..result import Progress, Reading
-from ..scouts import measure_precision
-from ..stage import END, Stage, walk
-from .identify import blind_angle_of, by_averaging, misfit, outlook
-from .initial_fit import first_belief, learn, learn_more
-from .label_mean import known_mean
+from ..stage import END, Stage
 from .leverage import surprise
-from .noise_certificate import NoisyEvidence, judge, result
 from .noise_tests import Variance
-from .other_shapes import shape_of
-from .policies import FOR_A_BOX, FOR_LABELS_IN_A_BOX
 from .refine_directions import calibrated
-from .refit import least_noise, look_wider, refit, thin_out, widened, worth_of_wider
-from .session import Asker
+from .refit import least_noise, look_wider, refit, thin_out, widened
 from .settings import NOISY_BOX, TELLING
-from .split_unit import weakest_ridge
 from .stages import Stages
-from .state import Belief, Outcome, Reach
+from .start import learn, learn_more
+from .state import Asker, Belief, Outcome, Reach
+
+_MANY_QUERIES = 10**6  # from here on only the size is told
 
 
 def telling_points(
@@ -107,7 +89,9 @@ def ask_what_tells_most(belief: Belief, asker: Asker) -> tuple[Belief, Outcome]:
             return belief, Outcome.REFUTED
     if float(belief.cones.max()) > asker.accuracy:
         reason = f"{asker.policy.sharpening.most_rounds} rounds of the most telling inputs were not enough"
-        belief = replace(belief, shortage=_outlook(belief, asker, reason))
+        belief = replace(
+            belief, shortage=outlook(reason, by_averaging(len(asker.y), belief.cones, asker.accuracy), asker.accuracy)
+        )
     return belief, Outcome.OUT_OF_PATIENCE
 
 
@@ -132,6 +116,19 @@ def _confirm(belief: Belief, asker: Asker) -> tuple[Belief, Outcome]:
     return belief, Outcome.STANDS if foretold else Outcome.MISSING_UNIT
 
 
+def by_averaging(n_answers: int, cones: Floats, accuracy: float) -> int:
+    """Return the queries after which more of the same, whose errors fall like one over the root, reach it."""
+    return int(np.ceil(n_answers * max((float(cones.max()) / accuracy) ** 2 - 1, 0)))
+
+
+def outlook(reason: str, n_more: int, accuracy: float) -> str:
+    """Return why a campaign ended, and what it would have taken."""
+    if not n_more:
+        return reason
+    number = f"{n_more}" if n_more < _MANY_QUERIES else f"{n_more:.1e}"
+    return f"{reason.rstrip('.')}; about {number} more queries would reach an accuracy of {accuracy:.2g}"
+
+
 def _ask(belief: Belief, asker: Asker, points: Floats, step: str) -> Belief:
     """Ask; inside a box no row is far out, so that the student may learn from all of them."""
     rows, asked = belief.rows, asker.ask(points, step).rows
@@ -147,80 +144,3 @@ BOX_STAGES: Stages = {
     ),
     "learn more": Stage(learn_more, {Outcome.REFUTED: "learn", Outcome.OUT_OF_PATIENCE: END}),
 }
-
-
-def identify_noisy_box(
-    oracle: Oracle,
-    activation: str = "tanh",
-    rng: Any = None,
-    *,
-    accuracy: float | None = None,
-    precision: Precision | None = None,
-    progress: Callable[[Progress], None] | None = None,
-) -> Reading:
-    """Find the units behind imperfect answers inside a box; never asks outside ``oracle.bounds``.
-
-    Parameters
-    ----------
-    oracle : Oracle
-        With one output and finite bounds.
-    activation : str
-        One that saturates.
-    rng : None, int or Generator
-    accuracy : float, optional
-        Direction error wanted.
-    precision : Precision, optional
-        As found by :func:`measure_precision`; found now if it is not given.
-
-    Raises
-    ------
-    NotIdentifiable
-        The answers look constant, or no number of units explains them.
-    BudgetSpent
-        Before there were any units.
-    """
-    if accuracy is not None:
-        at_least("accuracy", accuracy, 0, strict=True)
-    link, rng, before = link_of(get_activation(activation)), as_generator(rng), oracle.n_answered
-    box = box_of(oracle, Ledger(oracle, None, progress, allotment=Allotment("noise", bounded=True)))
-    precision = measure_precision(oracle, rng) if precision is None else precision
-    policy = FOR_LABELS_IN_A_BOX if precision.is_label else FOR_A_BOX
-    asker = Asker(box, link, precision, accuracy, rng, policy)
-    try:
-        belief = walk(BOX_STAGES, first_belief(asker), asker)
-    except BudgetSpent as spent:
-        latest = asker.diary.latest
-        if latest is None or latest.joint is None:
-            raise
-        belief = replace(latest, shortage=_outlook(latest, asker, str(spent)))
-    return _result(belief, asker, box, oracle.n_answered - before)
-
-
-def _outlook(belief: Belief, asker: Asker, reason: str) -> str:
-    """Say why the search ended, and what the accuracy would take."""
-    return outlook(reason, by_averaging(len(asker.y), belief.cones, asker.accuracy), asker.accuracy)
-
-
-def _result(belief: Belief, asker: Asker, box: Box, n_queries: int) -> Reading:
-    """Return what is known, in the oracle's coordinates."""
-    joint = belief.known
-    fitted = joint.fitted
-    evidence = NoisyEvidence(
-        asker.precision, belief.variance, belief.study.gap, None, asker.asked_for, belief.shortage,
-        misfit(belief, asker), bounded=True, one_more=worth_of_wider(belief, asker), n_stray=len(belief.rows.stray),
-        shape=shape_of(belief, asker) if asker.noisy else None,
-        mean=known_mean(belief, asker) if asker.labels else None,
-        cancelling=weakest_ridge(joint, asker.g, LABELS if asker.labels else NOISY),
-        surely=belief.surely, blind=blind_angle_of(belief, asker),
-    )  # fmt: skip
-    studentised = fitted.studentised(joint.replies.X, joint.noise, asker.g)
-    judgement = judge(joint.settled, belief.cones, evidence, joint.replies.y - fitted.residuals, studentised)
-    facts = {
-        "widening": belief.widening.report, "bounds_hold": LEVELS[1], "directions_within": belief.surely,
-        "directions_within_99": float(belief.cones.max()),
-    }  # fmt: skip
-    bounds = belief.widening.report * joint.cones(LEVELS[1])
-    outside = box.outside(joint.settled.theta)
-    return result(
-        joint.settled, bounds, asker.link, judgement, n_queries, evidence, facts, dict(asker.ledger.spent), outside
-    )

@@ -17,12 +17,10 @@ from ...fit import fit_jointly, predict, value_jacobian
 from ..check_inputs import fresh_inputs
 from ..ledger import n_affordable
 from .leverage import informative_points
-from .missing_unit import weight_in_question
-from .missing_unit_stages import look
+from .missing_unit import look, weight_in_question
 from .refine_directions import sharpened
 from .refit import refit
-from .session import Asker
-from .state import Belief, JointFit
+from .state import Asker, Belief, JointFit
 
 _MEASURING_ROUNDS = 4  # guess
 _N_POINTS = 1000  # inputs at which errors are averaged; asks nobody

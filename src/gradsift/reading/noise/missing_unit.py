@@ -1,30 +1,22 @@
-"""Is there another unit? On a far circle it would show as one half of +u and one of -u, whatever its direction."""
+"""Is there another unit? Asked far out, where it would show whatever its direction."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import replace
 
 import numpy as np
 
 from ...activations import Activation
 from ...arguments import Floats
-from ...certificate import NOISY
-from ...fit import Fitted, predict
+from ...certificate import LABELS, NOISY
+from ...fit import Fitted, Parameters, predict
 from ...geometry import orthonormal_rows
-from ...likelihood import Noise
+from ...likelihood import CERTAINTY, Noise
 from ..ledger import Ledger
 from .leverage import argument_errors
-from .settings import FAR_CIRCLES
-
-
-class CircleTest(NamedTuple):
-    """statistic: largest standardised arc sum; level: weight of a unit that would have shown; alarm: it did; n_units:
-    how many were known."""
-
-    statistic: float
-    level: float
-    alarm: bool
-    n_units: int = 0
+from .refit import look_wider, thin_out
+from .settings import AGREEMENT, FAR_CIRCLES
+from .state import Asker, Belief, CircleTest, Outcome
 
 
 def weight_in_question(u: Floats) -> float:
@@ -98,3 +90,189 @@ def largest_arc(odd: Floats, spread: Floats) -> float:
     head = np.concatenate([[0.0], np.cumsum(weighted)])
     sums = 2 * head - head[-1]
     return float(np.abs(sums).max() / np.sqrt((1 / spread**2).sum()))
+
+
+_LEAST_ASKED = 24
+
+
+def look(belief: Belief, asker: Asker) -> tuple[Belief, Outcome]:
+    """Ask where a further unit would show, whatever its direction."""
+    return _look(belief, asker, asker.policy.another.share, asker.policy.another.shows)
+
+
+def look_at_full_weight(belief: Belief, asker: Asker) -> tuple[Belief, Outcome]:
+    """The same for units as strong as the known ones: where those agree, signs are sure without levers."""
+    return _look(belief, asker, asker.policy.another.share, 1.0)
+
+
+def look_if_changed(belief: Belief, asker: Asker) -> tuple[Belief, Outcome]:
+    """The same unless this number of units was looked at already."""
+    same = belief.another is not None and belief.another.n_units == belief.known.n_units
+    return (belief, Outcome.STANDS) if same else look(belief, asker)
+
+
+def look_when_sharp(belief: Belief, asker: Asker) -> tuple[Belief, Outcome]:
+    """The same, now that known units are surer, unless the last look would have shown a unit weak enough."""
+    test, u = belief.another, belief.known.fitted.theta.u
+    if test is not None and test.level <= NOISY.weight_shown * weight_in_question(u):
+        return belief, Outcome.STANDS
+    return _look(belief, asker, asker.policy.another.share_when_sharp, asker.policy.another.shows)
+
+
+def look_at_replies(belief: Belief, asker: Asker) -> tuple[Belief, Outcome]:
+    """Drop units that all replies together do not need; look whether one more explains them better."""
+    belief = thin_out(belief, asker)
+    belief = replace(belief, wider=look_wider(belief, asker))
+    return belief, Outcome.STANDS if belief.wider is None else Outcome.MISSING_UNIT
+
+
+def _look(belief: Belief, asker: Asker, share: float, shows: float) -> tuple[Belief, Outcome]:
+    """Look for a unit with at most this share of the queries so far."""
+    settled, policy = belief.known.settled, asker.policy.another
+    level = shows * weight_in_question(settled.theta.u)
+    most = max(_LEAST_ASKED, int(share * asker.ledger.n_queries))
+    if asker.labels:
+        test = look_for_another_by_labels(settled, asker.ledger, belief.radius, level, most, asker.g, asker.rng)
+    else:
+        noise = asker.noise(belief)
+        # On plateaus rounding is no noise: it is the same at every point of an arc.
+        noise = replace(noise, sd=max(noise.sd, asker.precision.grid))
+        test = look_for_another(settled, asker.ledger, noise, belief.radius, level, most, asker.g, asker.rng)
+    k = len(settled.theta.u)
+    # Later alarms may be errors of what is known, but labels show units one by one.
+    if test.statistic > policy.beyond_doubt and (asker.labels or belief.study.least == 0):
+        belief = belief.with_study(least=k + 1)
+    if test.alarm:
+        belief = replace(belief, reach=belief.reach._replace(radius=policy.farther * belief.radius))
+    return replace(belief, another=test._replace(n_units=k)), Outcome.MISSING_UNIT if test.alarm else Outcome.STANDS
+
+
+def look_for_another_by_labels(
+    fitted: Fitted, ledger: Ledger, radius: float, level: float, most: int, g: Activation, rng: np.random.Generator
+) -> CircleTest:
+    """Ask where the known units agree, for units that stand for two and, if weights leave room, for others.
+
+    A mean of labels is at most one, so that weights that add up to almost one leave no room for another unit; else
+    it would show on the arcs of three far circles.
+    """
+    merged = _contradictions(fitted, ledger, FAR_CIRCLES.far * radius, level, most // 2, g, rng)
+    theta = fitted.theta
+    signs = np.sign(theta.u)
+    room = (
+        1 - float(np.abs(theta.u).sum()) - abs(theta.c) + LABELS.another_unit * np.sqrt(_shared_variance(fitted, signs))
+    )
+    if merged.alarm or room < AGREEMENT.room * level:
+        return CircleTest(merged.statistic, max(merged.level, room), merged.alarm)
+    other = _arcs(fitted, ledger, FAR_CIRCLES.far * radius, min(level, room), most // 2, g, rng)
+    return CircleTest(max(merged.statistic, other.statistic), max(merged.level, other.level), other.alarm)
+
+
+def _contradictions(
+    fitted: Fitted, ledger: Ledger, radius: float, level: float, most: int, g: Activation, rng: np.random.Generator
+) -> CircleTest:
+    """Count labels against all units at random far points; between the planes of a merged pair there are too many.
+
+    About ``p (55 / level)^2`` labels, where p is the chance of a contradiction; half of them if those are enough.
+    """
+    theta = fitted.theta
+    chance = max(0.5 * (1 - float(np.abs(theta.u).sum())), CERTAINTY.contradiction)
+    shared = _shared_variance(fitted, np.sign(theta.u))
+    wanted = min(
+        chance * (FAR_CIRCLES.needed / (AGREEMENT.excess * level)) ** 2, 20 * chance / max(shared, 1e-300)
+    )  # more would not help
+    n = int(np.clip(np.ceil(wanted), 2 * AGREEMENT.few, max(2 * AGREEMENT.few, most)))
+    labels = np.where(np.arange(n) % 2, 1.0, -1.0)
+    points, agree = _agreeing_points(fitted, labels, radius, rng)
+    points, labels = points[agree], labels[agree]
+    chances = np.maximum(0.5 * (1 - labels * predict(theta, points, g)), CERTAINTY.contradiction)
+    surplus, variance, test = 0.0, 0.0, CircleTest(0.0, 0.0, alarm=False)
+    for half in np.array_split(np.arange(len(points)), 2):
+        if len(half) < AGREEMENT.few or test.alarm:  # more units than inputs need not agree anywhere
+            break
+        surplus += float(np.sum(ledger.ask(points[half], "another unit") != labels[half]) - chances[half].sum())
+        variance += float((chances[half] * (1 - chances[half])).sum())
+        n_asked = int(half[-1]) + 1
+        spread = np.sqrt(variance + 0.25 * n_asked**2 * shared)
+        statistic = max(surplus / spread, 0.0)
+        test = CircleTest(
+            statistic, FAR_CIRCLES.needed * spread / (n_asked * AGREEMENT.merger), statistic > LABELS.another_unit
+        )
+    return test
+
+
+def _agreeing_points(fitted: Fitted, labels: Floats, radius: float, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    """Return random far points moved to where all units say a label, (n, d), and whether their signs are sure."""
+    theta = fitted.theta
+    points = radius * rng.standard_normal((len(labels), theta.A.shape[1]))
+    wanted = labels[:, None] * np.sign(theta.u)
+    doubts = _doubts(fitted, points)
+    arguments = points @ theta.A.T
+    sizes = np.maximum(np.abs(arguments), AGREEMENT.sign_wanted * doubts)
+    points = points + (wanted * sizes - arguments) @ np.linalg.pinv(theta.A).T
+    sure = wanted * (points @ theta.A.T) > AGREEMENT.sign_sure * _doubts(fitted, points)
+    return points, np.asarray(sure.all(axis=1))
+
+
+def _doubts(fitted: Fitted, points: Floats) -> Floats:
+    return np.column_stack([argument_errors(fitted, unit, points) for unit in range(len(fitted.theta.u))])
+
+
+def _arcs(
+    fitted: Fitted, ledger: Ledger, radius: float, level: float, most: int, g: Activation, rng: np.random.Generator
+) -> CircleTest:
+    """Ask on arcs of three far circles, about ``v (5.5 / level)^2`` labels of variance v each, and at most `most`.
+
+    The circles pass through the direction in which all known units say one, so that v is small if their weights add
+    up to almost one. Opposite points are asked together and subtracted, which removes the intercept; the errors of
+    known weights, which all points of an arc share, are allowed for. An alarm ends the test.
+    """
+    statistic, weakest = 0.0, np.inf
+    for _ in range(FAR_CIRCLES.n_circles if ledger.n_features > 1 else 1):
+        points, spread = _sure_points(fitted, radius, g, rng)
+        n_pairs = int(
+            np.clip(
+                np.ceil(np.mean(spread**2) * (FAR_CIRCLES.needed / level) ** 2),
+                4,
+                max(4, most // (2 * FAR_CIRCLES.n_circles)),
+            )
+        )
+        chosen = np.linspace(0, len(points), n_pairs, endpoint=False).astype(int)  # in the order of angles
+        points, spread = points[chosen], spread[chosen]
+        both = np.concatenate([points, -points])
+        residuals = (ledger.ask(both, "another unit") - predict(fitted.theta, both, g)).reshape(2, -1)
+        odd = 0.5 * (residuals[0] - residuals[1])
+        signs = np.sign(fitted.theta.A @ points[n_pairs // 2])
+        shared = 1 + _shared_variance(fitted, signs) * float((1 / spread**2).sum())
+        statistic = max(statistic, largest_arc(odd, spread) / np.sqrt(shared))
+        weakest = min(weakest, float((1 / spread**2).sum()) / shared)
+        if statistic > LABELS.another_unit:
+            break
+    return CircleTest(statistic, FAR_CIRCLES.needed / np.sqrt(weakest), statistic > LABELS.another_unit)
+
+
+def _sure_points(fitted: Fitted, radius: float, g: Activation, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    """Return points of a random far circle at which labels are nearly as sure as anywhere on it, in the order of
+    their angles, (n, d), and the standard deviations of the odd parts of pairs of labels, (n,)."""
+    plane = _agreeing_plane(fitted.theta, rng)
+    angles = np.pi * ((np.arange(AGREEMENT.grid) + rng.random(AGREEMENT.grid)) / AGREEMENT.grid - 0.5)
+    points = radius * (np.cos(angles)[:, None] * plane[0] + np.sin(angles)[:, None] * plane[1])
+    means = np.stack([predict(fitted.theta, side, g) for side in (points, -points)])
+    variance = np.maximum(1 - means**2, CERTAINTY.far).mean(axis=0)
+    spread = np.hypot(sign_doubt(fitted, points), np.sqrt(0.5 * variance))
+    good = spread**2 <= AGREEMENT.almost_best * float(spread.min()) ** 2
+    return points[good], spread[good]
+
+
+def _agreeing_plane(theta: Parameters, rng: np.random.Generator) -> Floats:
+    """Return orthonormal rows, (2, d), of a random plane through the direction in which all units say one."""
+    toward = np.linalg.pinv(theta.A) @ (np.sign(theta.u) * np.linalg.norm(theta.A, axis=1))
+    toward = toward / np.linalg.norm(toward)
+    across = rng.standard_normal(len(toward))
+    across -= (across @ toward) * toward
+    return np.stack([toward, across / max(float(np.linalg.norm(across)), 1e-300)])
+
+
+def _shared_variance(fitted: Fitted, signs: Floats) -> float:
+    """Return the variance that the errors of all weights give to the odd part of a value far out."""
+    weights = fitted.theta.layout.weights
+    return max(float(signs @ fitted.covariance[weights, weights] @ signs), 0.0)

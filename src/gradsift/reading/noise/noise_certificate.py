@@ -17,9 +17,10 @@ from ..odd_form import Link
 from ..precision import Precision
 from ..result import Reading
 from .beside_planes import PartnerTest
-from .missing_unit import CircleTest, weight_in_question
+from .missing_unit import weight_in_question
 from .noise_tests import Variance, behaviour
 from .other_shapes import ComparedShape
+from .state import CircleTest
 
 
 class NoisyEvidence(NamedTuple):

@@ -17,8 +17,7 @@ from ...fit import Fitted, fit_jointly, value_jacobian
 from ...fit.moves import drop_or_merge
 from ...likelihood import Noise
 from ..odd_form import with_algebraic_tails, with_plateaus
-from .session import Asker
-from .state import Belief
+from .state import Asker, Belief
 
 _HEIGHTS = (
     0.5,

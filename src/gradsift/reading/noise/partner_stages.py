@@ -28,10 +28,9 @@ from .leverage import informative_points
 from .other_shapes import best_rivals
 from .refine_directions import pull_levers
 from .refit import least_noise, look_wider, mend, refit, thin_out, widened
-from .session import Asker
 from .settings import BESIDE, PROFILES
 from .split_unit import Suspicion, halved
-from .state import Belief, Numbers, Outcome
+from .state import Asker, Belief, Numbers, Outcome
 
 
 class _Heard(NamedTuple):

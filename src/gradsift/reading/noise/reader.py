@@ -1,26 +1,52 @@
-"""The reader of one hidden layer of sigmoids behind imperfect answers: noise, rounding, labels."""
+"""Units behind imperfect answers: choose the table of stages, walk it, say what may be claimed."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
+from ...arguments import Floats, as_generator, at_least
+from ...certificate import LABELS, NOISY
 from ...certificate import method_rules as any_method
+from ...errors import BudgetSpent, NotIdentifiable
+from ...fit import Fitted
+from ...fit.covariance import LEVELS
+from ...forecasting import Allotment
+from ...model import SigmoidCombination
+from ...network import Network
+from ...oracle import Oracle
 from ..ledger import Ledger
-from ..question import ALGEBRAIC, PLATEAUS, Question
-from ..result import Reading
-from ..scouts import with_roughness
-from .beside_line import identify_beside_line
-from .box_stages import identify_noisy_box
+from ..odd_form import Link, link_of
+from ..precision import Precision
+from ..question import ALGEBRAIC, PLATEAUS, Question, attempted
+from ..region import box_of
+from ..result import Progress, Reading
+from ..scouts import measure_precision, with_roughness
+from ..stage import walk
+from .box_stages import BOX_STAGES, by_averaging, outlook
+from .label_mean import known_mean, measure_mean
+from .leverage import lever_sets
+from .noise_certificate import NoisyEvidence, judge, result
+from .other_shapes import shape_of
+from .refit import worth_of_wider
+from .settings import FOR_A_BOX, FOR_LABELS, FOR_LABELS_IN_A_BOX, FOR_NOISE, FOR_ROUNDING, LINE
+from .split_unit import least_angle_shown, weakest_ridge
+from .stages import ADDITIVE_STAGES, LABEL_STAGES, Stages
+from .start import first_belief
+from .state import Anywhere, Asker, Belief
+
+_POLICIES = {"labels": FOR_LABELS, "noisy": FOR_NOISE}
 
 
 def read_stages(question: Question, ledger: Ledger, rng: np.random.Generator) -> Reading:
-    """Read units of the first sigmoid that is possible by the table of stages, and a linear term beside them."""
-    name, oracle = (*question.of_kinds(PLATEAUS), *question.of_kinds(ALGEBRAIC))[0], ledger.oracle
-    precision = with_roughness(question.precision, oracle, rng)
+    """Read units of the first sigmoid that is possible, and a linear term beside them."""
+    name = (*question.of_kinds(PLATEAUS), *question.of_kinds(ALGEBRAIC))[0]
+    precision = with_roughness(question.precision, ledger.oracle, rng)
     found = identify_beside_line(
-        oracle, name, rng, accuracy=question.goal.accuracy, precision=precision, progress=ledger.progress
+        ledger.oracle, name, rng, accuracy=question.goal.accuracy, precision=precision, progress=ledger.progress
     )
     found = replace(found, precision=precision)
     if not precision.remainder:
@@ -29,9 +55,182 @@ def read_stages(question: Question, ledger: Ledger, rng: np.random.Generator) ->
     return replace(found, judgement=replace(found.judgement, checks=checks))
 
 
-def read_imperfect_box(question: Question, ledger: Ledger, rng: np.random.Generator) -> Reading:
-    """Read units of the first sigmoid that is possible through noise, rounding or labels, by a table of stages."""
-    name, precision = question.of_kinds(PLATEAUS, ALGEBRAIC)[0], with_roughness(question.precision, ledger.oracle, rng)
-    accuracy, progress = question.goal.accuracy, ledger.progress
-    found = identify_noisy_box(ledger.oracle, name, rng, accuracy=accuracy, precision=precision, progress=progress)
-    return replace(found, precision=precision)
+def identify_beside_line(oracle: Oracle, activation: str, rng: np.random.Generator, **options: Any) -> Reading:
+    """Find units as :func:`identify_imperfect` does, and the linear term that stands beside them, if there is one.
+
+    A linear term is noticed by answers that grow far out, at no cost where there is none; it then takes 2 d queries.
+    """
+    found = attempted(lambda: identify_imperfect(oracle, activation, rng, **options))
+    if not isinstance(found, NotIdentifiable):
+        return found
+    if found.rules_out is None:  # anything but growth
+        raise found
+    linear = far_slope(oracle)
+    if linear is None:
+        raise NotIdentifiable(
+            "Far out the answers grow at different rates in opposite directions: ReLU or similar units; name their "
+            "activation.",
+            rules_out=found.rules_out,
+        )
+    found = identify_imperfect(oracle.without_line(linear), activation, rng, **options)
+    m = found.model
+    model = SigmoidCombination(m.units, m.weights, m.slopes, m.offsets, m.intercept, m.activation, linear)
+    return replace(found, network=Network.of(model))
+
+
+def far_slope(oracle: Oracle) -> Floats | None:
+    """Return the slope of a function that grows linearly, (d,); None if it grows otherwise. 2 d queries."""
+    # So far out that noise and sigmoids are rounding errors of the slope: at the distances where units are looked
+    # for, nothing is left of the term.
+    rows = LINE.far * np.eye(oracle.n_features)
+    ahead, behind = np.split(oracle(np.concatenate([rows, -rows])), 2)
+    if np.abs(ahead + behind).max() > LINE.even * np.abs(ahead - behind).max():
+        return None
+    return np.asarray((ahead - behind) / (2 * LINE.far))
+
+
+def identify_imperfect(
+    oracle: Oracle,
+    activation: str = "tanh",
+    rng: Any = None,
+    *,
+    accuracy: float | None = None,
+    precision: Precision | None = None,
+    progress: Callable[[Progress], None] | None = None,
+) -> Reading:
+    """Find all units of a sum of sigmoids whose values come rounded, with noise or as labels.
+
+    Parameters
+    ----------
+    oracle : Oracle
+        With one output. Its bounds are never left; its ``max_queries`` is respected: what is known by then is
+        returned, uncertified.
+    activation : {"tanh", "logistic", "erf"}
+    rng : None, int or Generator
+    accuracy : float, optional
+        Direction error wanted (the distance of unit vectors); the search ends once all cones are narrower. By default
+        0.1 for noise, and for rounded answers as far as the grid allows.
+    precision : Precision, optional
+        As found by :func:`measure_precision`; found now if it is not given.
+
+    Raises
+    ------
+    NotIdentifiable
+        The answers look constant, or no number of units explains them.
+    BudgetSpent
+        Before there were any units.
+    """
+    if accuracy is not None:
+        at_least("accuracy", accuracy, 0, strict=True)
+    link, rng, before = link_of(activation), as_generator(rng), oracle.n_answered
+    precision = measure_precision(oracle, rng) if precision is None else precision
+    asker = _asker(oracle, link, precision, accuracy, rng, progress)
+    try:
+        belief = attempted(lambda: _walked(asker))
+    except BudgetSpent as spent:
+        belief = _cut_short(asker, spent)
+    if isinstance(belief, NotIdentifiable):
+        latest = asker.diary.latest
+        if belief.partial is None and latest is not None and latest.joint is not None:
+            belief.partial = _result(replace(latest, shortage=str(belief)), asker, oracle.n_answered - before)
+        raise belief
+    return _result(belief, asker, oracle.n_answered - before)
+
+
+def _asker(
+    oracle: Oracle, link: Link, precision: Precision, accuracy: float | None, rng: np.random.Generator, progress: Any
+) -> Asker:
+    """Return who asks: where, and by which policy."""
+    if oracle.bounds is not None:
+        ledger = Ledger(oracle, None, progress, allotment=Allotment("noise", bounded=True))
+        policy = FOR_LABELS_IN_A_BOX if precision.is_label else FOR_A_BOX
+        return Asker(box_of(oracle, ledger), link, precision, accuracy, rng, policy)
+    allotment = Allotment("labels" if precision.is_label else "noise")
+    ledger = Ledger(oracle, None, progress, precision.step, allotment=allotment)
+    return Asker(Anywhere(ledger), link, precision, accuracy, rng, _POLICIES.get(precision.kind, FOR_ROUNDING))
+
+
+def _walked(asker: Asker) -> Belief:
+    """Go through all stages; for labels until their mean is known, too."""
+    stages: Stages = BOX_STAGES if asker.bounded else LABEL_STAGES if asker.labels else ADDITIVE_STAGES
+    belief = walk(stages, first_belief(asker), asker)
+    return measure_mean(belief, asker) if asker.labels and not asker.bounded else belief
+
+
+def _cut_short(asker: Asker, spent: BudgetSpent) -> Belief:
+    """Return what was known when a budget ended, with what it would have taken."""
+    belief = asker.diary.latest
+    if belief is None or belief.joint is None:
+        raise spent
+    if asker.bounded:
+        needed = by_averaging(len(asker.y), belief.cones, asker.accuracy)
+    else:
+        needed = by_levers(belief.known.fitted, belief.cones, asker.accuracy, belief.variance.sd)
+    return replace(belief, shortage=outlook(str(spent), needed, asker.accuracy))
+
+
+def by_levers(fitted: Fitted, cones: Floats, accuracy: float, sd: float) -> int:
+    """Return the queries after which levers, each round of which about halves a cone, reach the accuracy."""
+    d = fitted.theta.A.shape[1]
+    rounds = np.maximum(np.ceil(np.log2(np.maximum(cones / accuracy, 1e-300))), 0)
+    return int(sum(n * lever_sets(fitted, unit, sd) * (d - 1) for unit, n in enumerate(rounds)))
+
+
+def _result(belief: Belief, asker: Asker, n_queries: int) -> Reading:
+    joint = belief.known
+    fitted = joint.fitted
+    evidence = NoisyEvidence(
+        asker.precision,
+        belief.variance,
+        belief.study.gap,
+        belief.another,
+        asker.asked_for,
+        belief.shortage,
+        misfit(belief, asker),
+        bounded=asker.bounded,
+        one_more=worth_of_wider(belief, asker),
+        n_stray=len(belief.rows.stray),
+        uneven=np.ndim(joint.noise.relative) > 0,
+        shape=shape_of(belief, asker) if asker.noisy else None,
+        mean=known_mean(belief, asker) if asker.labels else None,
+        cancelling=weakest_ridge(joint, asker.g, LABELS if asker.labels else NOISY),
+        surely=belief.surely,
+        partners=belief.partners,
+        blind=blind_angle_of(belief, asker),
+    )
+    studentised = fitted.studentised(joint.replies.X, joint.noise, asker.g)
+    judgement = judge(joint.settled, belief.cones, evidence, joint.replies.y - fitted.residuals, studentised)
+    facts = {
+        "widening": belief.widening.report,
+        "bounds_hold": LEVELS[1],
+        "directions_within": belief.surely,
+        "directions_within_99": float(belief.cones.max()),
+    }
+    bounds = belief.widening.report * joint.cones(LEVELS[1])
+    return result(
+        joint.settled, bounds, asker.link, judgement, n_queries, evidence, facts, dict(asker.ledger.spent),
+        asker.place.outside(joint.settled.theta),
+    )  # fmt: skip
+
+
+def blind_angle_of(belief: Belief, asker: Asker) -> float:
+    """Return the angle in radians up to which a second unit beside a found one would not have shown.
+
+    As asked beside the hyperplanes; elsewhere as the information of all answers tells.
+    """
+    if asker.n_features < 2:
+        return float(np.pi / 2)  # all units are parallel
+    if belief.partners is not None:
+        return belief.partners.blind
+    joint = belief.known
+    return least_angle_shown(joint.fitted, joint.replies.X, joint.noise, asker.g, asker.rng)
+
+
+def misfit(belief: Belief, asker: Asker) -> float:
+    """Return the mean square of the residuals over the noise, and over that of the repeats where these refute it."""
+    if asker.labels:
+        return 1.0
+    value = float(np.mean(belief.known.fitted.residuals**2) / belief.variance.value)
+    if asker.noisy and belief.refuted(asker.policy.refuted):
+        value = max(value, belief.variance.value / belief.repeats.value)
+    return value

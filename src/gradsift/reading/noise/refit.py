@@ -14,9 +14,8 @@ from ...likelihood import Noise
 from .bias import Replies
 from .leverage import clear_of
 from .noise_tests import Variance
-from .session import Asker
 from .settings import ESCAPE, REFIT
-from .state import Belief, JointFit
+from .state import Asker, Belief, JointFit
 
 
 def mend(fitted: Fitted, X: Floats, y: Floats, noise: Noise, g: Activation) -> Fitted:

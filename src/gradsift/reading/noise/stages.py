@@ -5,13 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ..stage import END, Stage
-from .final_checks import allow_for_uneven_noise, measure_parameters, question_noise, take_all_in
-from .initial_fit import learn, learn_more, look_at_scale, read_steps
-from .missing_unit_stages import look, look_at_full_weight, look_at_replies, look_if_changed, look_when_sharp
+from .missing_unit import look, look_at_full_weight, look_at_replies, look_if_changed, look_when_sharp
 from .partner_stages import look_at_profiles, look_beside_planes
-from .refine_directions import pull_rough_levers, sharpen, sharpen_by_labels
-from .session import Asker
-from .state import Belief, Outcome
+from .refine_directions import (
+    allow_for_uneven_noise,
+    measure_parameters,
+    pull_rough_levers,
+    question_noise,
+    sharpen,
+    sharpen_by_labels,
+    take_all_in,
+)
+from .start import learn, learn_more, look_at_scale, read_steps
+from .state import Asker, Belief, Outcome
 
 Stages = Mapping[str, Stage[Belief, Asker]]
 

@@ -1,11 +1,11 @@
-"""What is believed about a box while it is asked: rows, noise, the joint fit, and what speaks against it."""
+"""What is known about a box while it is asked, where it is asked, and by which policy."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,14 +13,17 @@ from numpy.typing import NDArray
 from ...activations import Activation
 from ...arguments import Floats
 from ...errors import NotIdentifiable
-from ...fit import Fitted
+from ...fit import Fitted, Parameters
 from ...fit.covariance import LEVELS, cones
 from ...fit.joint import Widening
 from ...likelihood import Noise
+from ..ledger import Asked, Ledger
+from ..odd_form import Link
+from ..precision import Precision
 from .beside_planes import PartnerTest
 from .bias import Replies, debiased
-from .missing_unit import CircleTest
 from .noise_tests import Variance
+from .settings import Policy
 
 Numbers = NDArray[np.intp]  # of stored rows
 
@@ -32,6 +35,16 @@ class Outcome(Enum):
     MISSING_UNIT = "missing unit"
     REFUTED = "refuted"
     OUT_OF_PATIENCE = "out of patience"
+
+
+class CircleTest(NamedTuple):
+    """statistic: largest standardised arc sum; level: weight of a unit that would have shown; alarm: it did; n_units:
+    how many were known."""
+
+    statistic: float
+    level: float
+    alarm: bool
+    n_units: int = 0
 
 
 class RowNumbers(NamedTuple):
@@ -178,3 +191,158 @@ class Belief:
         residuals = joint.fitted.residuals
         freedom = len(residuals) - len(joint.fitted.information)
         return not joint.noise.labels and self.repeats.too_small(float((residuals**2).sum()), freedom, level)
+
+
+@dataclass
+class _Diary:
+    """The latest belief, kept for the case that a budget ends a stage halfway."""
+
+    latest: Belief | None = None
+
+
+class Place(Protocol):
+    """Where inputs may lie, in the coordinates of the fit; keeps all rows and answers."""
+
+    @property
+    def ledger(self) -> Ledger: ...
+
+    @property
+    def X(self) -> Floats: ...
+
+    @property
+    def y(self) -> Floats: ...
+
+    def ask(self, rows: Floats, step: str) -> Asked: ...
+
+    def draw(self, n: int, radius: float, rng: np.random.Generator) -> Floats: ...
+
+    def spread(self, radius: float) -> float: ...
+
+    def outside(self, theta: Parameters) -> Parameters: ...
+
+
+@dataclass(frozen=True)
+class Anywhere:
+    """All inputs are allowed."""
+
+    ledger: Ledger
+
+    @property
+    def X(self) -> Floats:
+        """All stored rows, (n, d)."""
+        return self.ledger.X
+
+    @property
+    def y(self) -> Floats:
+        """Answers to these rows."""
+        return self.ledger.y
+
+    def ask(self, rows: Floats, step: str) -> Asked:
+        """Ask at some rows."""
+        return self.ledger.ask_numbered(rows, step)
+
+    def draw(self, n: int, radius: float, rng: np.random.Generator) -> Floats:
+        """Return n random rows, (n, d)."""
+        return np.asarray(radius * rng.standard_normal((n, self.ledger.n_features)))
+
+    def spread(self, radius: float) -> float:
+        """Return the standard deviation of their entries."""
+        return radius
+
+    def outside(self, theta: Parameters) -> Parameters:
+        """Return parameters in the oracle's coordinates."""
+        return theta
+
+
+@dataclass(frozen=True)
+class Asker:
+    """Who asks.
+
+    Attributes
+    ----------
+    place : Place
+    link : Link
+    precision : Precision
+        What limits the answers.
+    asked_for : float or None
+        Direction error that the user wants.
+    rng : Generator
+    policy : Policy
+    """
+
+    place: Place
+    link: Link
+    precision: Precision
+    asked_for: float | None
+    rng: np.random.Generator
+    policy: Policy
+    diary: _Diary = field(default_factory=_Diary)
+
+    @property
+    def ledger(self) -> Ledger:
+        """What was asked so far, and what each step spent."""
+        return self.place.ledger
+
+    @property
+    def g(self) -> Activation:
+        """The odd sigmoid of the units."""
+        return self.link.odd
+
+    @property
+    def bounded(self) -> bool:
+        """Whether inputs must stay inside bounds."""
+        return self.ledger.oracle.bounds is not None
+
+    @property
+    def labels(self) -> bool:
+        """Whether answers are -1 or +1."""
+        return self.precision.is_label
+
+    @property
+    def noisy(self) -> bool:
+        """Whether the answers' errors are additive noise whose size is not known."""
+        return self.precision.has_noise
+
+    @property
+    def accuracy(self) -> float:
+        """Direction error that is aimed at."""
+        return self.policy.accuracy if self.asked_for is None else self.asked_for
+
+    @property
+    def n_features(self) -> int:
+        """Number of inputs."""
+        return self.ledger.n_features
+
+    @property
+    def X(self) -> Floats:
+        """All stored rows, in the coordinates of the fit."""
+        return self.place.X
+
+    @property
+    def y(self) -> Floats:
+        """Answers to these rows."""
+        return self.place.y
+
+    def ask(self, rows: Floats, step: str) -> Asked:
+        """Ask at rows in the coordinates of the fit."""
+        return self.place.ask(rows, step)
+
+    def draw(self, n: int, belief: Belief) -> Floats:
+        """Return n random inputs, (n, d)."""
+        return self.place.draw(n, belief.radius, self.rng)
+
+    def spread(self, belief: Belief) -> float:
+        """Return the standard deviation of the entries of random inputs."""
+        return self.place.spread(belief.radius)
+
+    def noise(self, belief: Belief) -> Noise:
+        """Return the noise of one size that is believed in."""
+        if self.labels:
+            return Noise(1.0, labels=True, typical_slope=belief.reach.typical_slope)
+        return Noise(belief.variance.sd)
+
+    def keep(self, belief: Belief) -> Belief:
+        """Note a belief, so that a spent budget costs no more than the round it ends in."""
+        self.diary.latest = belief
+        self.ledger.n_units = 0 if belief.joint is None else belief.joint.n_units
+        return belief
