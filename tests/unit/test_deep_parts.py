@@ -14,7 +14,6 @@ from gradsift.reading.layers.edges import read_edges
 from gradsift.reading.layers.hyperplanes import no_planes, read_plane
 from gradsift.reading.layers.layer_certificate import cause_of, near_points
 from gradsift.reading.layers.layer_fit import (
-    factored,
     fit_whole,
     follow_valley,
     leaner,
@@ -288,11 +287,11 @@ def test_errors_beside_a_unit_at_rest_are_those_of_the_network_in_which_it_is_kn
 def test_a_faint_unit_with_too_small_a_weight_is_raised_to_its_tail():
     layers, X, y = resting(9.0)
     (W, b), (V, c), (v, k) = layers
-    less = 1e-6
+    less = 1e-5  # at 1e-6 the fit finds its own way back
     offsets = c + np.array([0.0, 0.5 * np.log(less), 0.0])
     start = [(W, b), (V, offsets), (v * [1.0, less, 1.0], k + v[0, 1] * (1 - less))]
     missed = fit_whole(start, X, y, TANH)
-    raised = with_faint_raised(start, X, y, TANH, 1e6)
+    raised = with_faint_raised(start, X, y, TANH, 1 / less)
     np.testing.assert_allclose(pass_through(raised, X, TANH).values, y, atol=1e-12)
     assert fit_whole(raised, X, y, TANH).worst < 2 < missed.worst
     assert with_faint_raised(resting(1.0)[0], X, y, TANH, 1000.0) is None
@@ -341,16 +340,6 @@ def test_units_that_several_students_found_are_agreed_on_whatever_their_signs():
     assert gs.match_units(weights[:2], right).max_error < 1e-9
     assert len(offsets) <= 3  # two that are agreed on, and at most one that resembles another by chance
     assert len(agreed_units(pupils, X, TANH, 1)[1]) == 1
-
-
-def test_a_step_is_the_least_squares_solution_where_columns_are_nearly_dependent():
-    net, rng = two_layers(4, (5, 3)), np.random.default_rng(6)
-    layers = [(W.copy(), b.copy()) for W, b in net.layers]
-    X = rng.standard_normal((150, 4))
-    passed = pass_through(layers, X, TANH)
-    weights, left = np.full(150, 1.0), rng.standard_normal(150)
-    expected = np.linalg.lstsq(jacobian(passed), left, rcond=None)[0]
-    np.testing.assert_allclose(factored(passed, weights, 0.0).step(left), expected, rtol=1e-6, atol=1e-8)
 
 
 def test_the_points_that_tell_most_shrink_the_errors_more_than_any_others():

@@ -45,6 +45,11 @@ class Solved(NamedTuple):
     factor: Factor
     promised: float
 
+    @property
+    def root(self) -> Floats:
+        """Root (p, p) of the covariance of what was solved for."""
+        return self.factor.root
+
 
 class RoundedFit(NamedTuple):
     """Parameters (p,) at the end, the residuals there (n,), and the root (p, p) of the parameters' covariance."""

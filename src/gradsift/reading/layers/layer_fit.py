@@ -7,22 +7,18 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import LinAlgError, cholesky, qr, solve_triangular
 
 from ...activations import Activation
 from ...arguments import Floats
 from ...fit.design import independent_rows
+from ...fit.gauss_newton import Problem
+from ...fit.last_digits import fit_to_rounding, solve
 from ..ledger import EPS
 from .descent import descend
 from .layer_stack import Layers, Passed, jacobian, pass_through, to_vector, with_vector
 from .settings import POLICY
 
-_MOST_WHOLE_STEPS = 40
-_CORRECTIONS = 3
-_WELL_CONDITIONED = 1e-6  # smallest diagonal entry of the factor, columns of length one
 _AT_REST = 0.96  # output of a unit that has only tails
-_SETTLED = 1e-3  # relative gain below which another step is not worth it
-_ROUNDED = 0.15  # root mean square over rounding errors at which nothing else is left
 
 
 @dataclass(frozen=True)
@@ -102,52 +98,35 @@ def roundings(passed: Passed, layers: Layers, eps: float = EPS) -> Floats:
     return np.asarray(eps * total)
 
 
-class _Factor(NamedTuple):
-    """The triangular factor of a Jacobian whose columns were divided by `scale`; None where there is none."""
-
-    R: Floats
-    scale: Floats
-    J: Floats
-
-    def step(self, left: Floats) -> Floats:
-        """Return the least squares solution of J step = left: semi-normal equations, corrected twice."""
-        found = np.zeros(self.J.shape[1])
-        for _ in range(_CORRECTIONS):
-            right = self.J.T @ (left - self.J @ found)
-            half = solve_triangular(self.R, right, trans="T", check_finite=False)
-            found += solve_triangular(self.R, half, check_finite=False)
-        return found / self.scale
-
-
 def fit_whole(layers: Layers, X: Floats, y: Floats, g: Activation, eps: float = EPS) -> Whole:
     """Fit all parameters to all answers from a start that is nearly right; O(n p^2) flops a step."""
-    damping, settled = 0.0, False
-    passed = pass_through(layers, X, g)
-    weights = 1 / roundings(passed, layers, eps)
-    left = (passed.values - y) * weights
-    loss = float(left @ left)
-    factor = factored(passed, weights, damping)
-    for _ in range(_MOST_WHOLE_STEPS):
-        trial = _moved(layers, -factor.step(left), _at_rest(passed))
-        seen = pass_through(trial, X, g)
-        new_weights = 1 / roundings(seen, trial, eps)
-        with np.errstate(over="ignore", invalid="ignore"):
-            new = (seen.values - y) * new_weights
-            value = float(new @ new)
-        if not (np.isfinite(value) and value < loss):
-            settled = value < (1 + _SETTLED) * loss or loss < len(left)  # below rounding only chance decides
-            if settled or damping > 1:
-                break
-            damping = max(10 * damping, 1e-6)
-        else:
-            settled = value > (1 - _SETTLED) * loss or value < _ROUNDED**2 * len(new)
-            layers, passed, weights, left, loss, damping = trial, seen, new_weights, new, value, damping / 10
-            if settled:
-                break
-        factor = factored(passed, weights, damping)
-    if damping > 0 or not settled:
-        factor = factored(passed, weights, 0.0)
-    return _judged(layers, factor, left, _at_rest(passed))
+    fit = fit_to_rounding(
+        _problem(layers, X, y, g, eps),
+        to_vector(layers),
+        lambda theta, step: _moved(with_vector(layers, theta), step, X, g),
+    )
+    found = with_vector(layers, fit.theta)
+    passed = pass_through(found, X, g)
+    root, resting = fit.root, _at_rest(passed)
+    if resting.any():
+        # Errors in the coordinates in which a unit at rest shows: J s = (J T) (T^-1 s), with its size as a prior.
+        turned, sizes = _turned(found, resting), _sizes_known(found, resting)
+        J = jacobian(passed) / roundings(passed, found, eps)[:, None] @ turned
+        root = turned @ solve(np.concatenate([J, np.diag(sizes)[sizes > 0]]), np.zeros(len(J) + (sizes > 0).sum())).root
+    chi = float(np.sqrt(np.mean(fit.residuals**2)))
+    return Whole(found, chi, float(np.abs(fit.residuals).max()), root, np.sqrt((root**2).sum(axis=1)), resting)
+
+
+def _problem(layers: Layers, X: Floats, y: Floats, g: Activation, eps: float) -> Problem:
+    """Return the misses of the answers over their rounding errors, as layers of this shape see them."""
+
+    def problem(theta: Floats) -> tuple[Floats, Callable[[], Floats]]:
+        here = with_vector(layers, theta)
+        passed = pass_through(here, X, g)
+        weights = 1 / roundings(passed, here, eps)
+        return (passed.values - y) * weights, lambda: jacobian(passed) * weights[:, None]
+
+    return problem
 
 
 def _at_rest(passed: Passed) -> Floats:
@@ -157,12 +136,13 @@ def _at_rest(passed: Passed) -> Floats:
     return np.asarray(np.where((active * signs > _AT_REST).all(axis=0), signs, 0.0))
 
 
-def _moved(layers: Layers, step: Floats, resting: Floats) -> Layers:
-    """Return the layers after a step, bent where a unit is at rest, so that it changes what shows of such a unit as far
-    as it would change in the tangent: the output that it adds, and the logarithm of its tail v exp(-2 |b|)."""
+def _moved(layers: Layers, step: Floats, X: Floats, g: Activation) -> Floats:
+    """Return the parameters after a step, bent where a unit is at rest, so that it changes what shows of such a unit as
+    far as it would change in the tangent: the output that it adds, and the logarithm of its tail v exp(-2 |b|)."""
+    resting = _at_rest(pass_through(layers, X, g))
     moved = with_vector(layers, to_vector(layers) + step)
     if not resting.any():
-        return moved
+        return to_vector(moved)
     change = with_vector(layers, step)
     v, more = layers[-1][0][0], np.where(resting != 0, change[-1][0][0], 0.0)
     rate = np.divide(more, v, out=np.zeros_like(v), where=v != 0)
@@ -170,7 +150,7 @@ def _moved(layers: Layers, step: Floats, resting: Floats) -> Layers:
     lost = more - v * np.expm1(grown)
     W, b = moved[-2]
     V, c = moved[-1]
-    return [*moved[:-2], (W, b + 0.5 * resting * (grown - rate)), (V - lost, c + resting @ lost)]
+    return to_vector([*moved[:-2], (W, b + 0.5 * resting * (grown - rate)), (V - lost, c + resting @ lost)])
 
 
 def follow_valley(layers: Layers, X: Floats, y: Floats, g: Activation, eps: float = EPS) -> Layers:
@@ -202,42 +182,6 @@ def with_faint_raised(layers: Layers, X: Floats, y: Floats, g: Activation, facto
     return [*below, (W, b + 0.5 * signs * np.log(larger)), (V * larger, c + (V * (1 - larger)) @ signs)]
 
 
-def factored(passed: Passed, weights: Floats, damping: float) -> _Factor:
-    """Factor the weighted Jacobian, damped where damping is positive: by Cholesky where it is well conditioned, which
-    takes a third of the time, else by QR."""
-    J = jacobian(passed) * weights[:, None]
-    scale = np.linalg.norm(J, axis=0)
-    scale[scale == 0] = 1.0
-    J /= scale
-    p = J.shape[1]
-    A = J.T @ J
-    A[np.diag_indices(p)] += damping
-    try:
-        R = np.asarray(cholesky(A, overwrite_a=True, check_finite=False))
-    except LinAlgError:
-        R = np.zeros((p, p))
-    if np.abs(np.diag(R)).min() < _WELL_CONDITIONED:
-        damped = np.concatenate([J, np.sqrt(damping) * np.eye(p)]) if damping > 0 else J
-        R = np.asarray(qr(damped, mode="r", check_finite=False)[0][:p])
-    weak = np.abs(np.diag(R)) < 1e-14
-    R[weak, weak] = np.inf  # an undetermined combination stays where it is
-    return _Factor(R, scale, J)
-
-
-def _judged(layers: Layers, factor: _Factor, left: Floats, resting: Floats) -> Whole:
-    """Return the fit with its standard errors; the factor may be that of the last step before."""
-    R, scale, turned = factor.R, factor.scale, None
-    if resting.any():
-        turned = _turned(layers, resting)
-        R, scale = _with_sizes_known(factor.J * scale @ turned, layers, resting)
-    inverse, errors = np.full(R.shape, np.inf), np.full(len(scale), np.inf)
-    if not (np.abs(np.diag(R)) < 1e-13).any() and np.isfinite(R).all():
-        inverse = solve_triangular(R, np.eye(len(R)), check_finite=False) / scale[:, None]
-        inverse = inverse if turned is None else turned @ inverse
-        errors = np.sqrt((inverse**2).sum(axis=1))
-    return Whole(layers, float(np.sqrt(np.mean(left**2))), float(np.abs(left).max()), inverse, errors, resting)
-
-
 def _turned(layers: Layers, resting: Floats) -> Floats:
     """Return the parameters by other ones (p, p): where the output weight v of a unit at rest changes, its offset and
     the constant change so that v exp(-2 |b|) and what it adds to the output stay as they are."""
@@ -251,21 +195,17 @@ def _turned(layers: Layers, resting: Floats) -> Floats:
     return found
 
 
-def _with_sizes_known(J: Floats, layers: Layers, resting: Floats) -> tuple[Floats, Floats]:
-    """Return the triangular factor of J with scaled columns, and a row more for each parameter of units at rest, which
-    is known to the size of its unit; and the scale."""
+def _sizes_known(layers: Layers, resting: Floats) -> Floats:
+    """Return one over the size of its unit for each parameter of units at rest, else 0, (p,): what is known of them."""
     (W, b), (V, _) = layers[-2:]
-    known = np.zeros(J.shape[1])
+    known = np.zeros(sum(W.size + b.size for W, b in layers))
     still = resting != 0
     of_unit = still / (np.sqrt((W**2).sum(axis=1) + b**2) + 1e-300)
     above = V.shape[1] + 1
     known[-above:-1] = still / (np.abs(V[0]) + 1e-300)
     known[-above - len(b) : -above] = of_unit
     known[-above - len(b) - W.size : -above - len(b)] = np.repeat(of_unit, W.shape[1])
-    J = np.concatenate([J, np.diag(known)[known > 0]])
-    scale = np.linalg.norm(J, axis=0)
-    scale[scale == 0] = 1.0
-    return np.asarray(qr(J / scale, mode="r", check_finite=False)[0][: J.shape[1]]), scale
+    return known
 
 
 def standard_errors_at(fit: Whole, X: Floats, g: Activation) -> Floats:
