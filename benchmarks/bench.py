@@ -58,11 +58,11 @@ STEPS = (
     Step("black_box_kinked", "--nets 0.02 --largest 300 --cells exact auto --save",
          "--nets 0.1 --journal OUT/kinked.jsonl --save"),
     Step("black_box_deep", "--rows random --share 0.04 --first 4 --save",
-         "--share 0.1 --first 80 --resume OUT/deep.jsonl --save"),
+         "--share 0.1 --first 80 --journal OUT/deep.jsonl --save"),
     # (b) imperfect boxes
     Step("black_box_noisy", "--runs 2 --cells k3d10 --paper-limit 50000 --save", "--runs 4 --save"),
     Step("black_box_pairs", "--runs 1 --gaussian 4 --noises 0.03 --sizes 4 --save",
-         "--runs 2 --gaussian 20 --kept OUT/pairs.jsonl --save"),
+         "--runs 2 --gaussian 20 --journal OUT/pairs.jsonl --save"),
     Step("black_box_kinked_coarse", "--nets 1 --largest 40 --activations softplus --save", "--nets 2 --save"),
     # (c) the zoo
     Step("zoo_run", "--families leaves regressors classifiers rectifiers --share 0.3 --save",

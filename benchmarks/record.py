@@ -23,8 +23,17 @@ class Corrupted(ValueError):
 
 
 def save(name: str, result: dict[str, Any]) -> Path:
-    """Write ``results/NAME.json``, sealed with a checksum."""
-    return write_sealed(RESULTS / f"{name}.json", {"context": context(), **result})
+    """Write ``results/NAME.json``, sealed with a checksum; rows that name no commit are of the present one."""
+    here = commit()
+    stamped = {part: _stamped(rows, here) for part, rows in result.items()}
+    return write_sealed(RESULTS / f"{name}.json", {"context": context(), **stamped})
+
+
+def _stamped(rows: Any, here: str) -> Any:
+    """Return a list of rows in which each names its commit, anything else as it is."""
+    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+        return rows
+    return [{**row, "commit": row.get("commit") or here} for row in rows]
 
 
 def context() -> dict[str, Any]:
@@ -32,6 +41,7 @@ def context() -> dict[str, Any]:
     packages = ("numpy", "scipy", "scikit-learn")
     return {
         "date": datetime.date.today().isoformat(),
+        "commit": commit(),
         "machine": machine(),
         "python": platform.python_version(),
         "versions": {"gradsift": gradsift.__version__, **{p: version(p) for p in packages}},

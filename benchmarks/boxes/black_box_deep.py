@@ -1,43 +1,36 @@
 """Networks with two and three hidden layers behind a box: exact, refused, certified but wrong; queries; time.
 
 python -m benchmarks.boxes.black_box_deep [--rows random,canyon,trained,one,float32,rest] [--share 1.0]
-    [--first N] [--jobs 1] [--resume FILE] [--seconds S] [--wheel FILE] [--save]
+    [--first N] [--jobs 1] [--journal FILE] [--seconds S] [--wheel FILE] [--save]
 
 Depth and widths are never given. A network counts as exact if its widths are right and every row of every layer is
 within 1e-8 of the true one, relative to its length; units that are constant in double precision do not count. Behind
 float32 answers the first layer has to be within 1e-4, and the function within 1e-4 of its standard deviation.
-``--resume FILE`` keeps each network's line in a file and skips those that are there, so that a run may be stopped;
-``--seconds`` starts no network later than that. ``--wheel`` names the wheel of CANYON-B where it cannot be fetched.
-``--save`` adds to the networks saved before with the same seeds. Teachers and method draw from streams of their own;
-tuning used the seeds 900 and 901 of random and float32 networks, seed 880 of trained networks, and then, of earlier
-versions, what was refused of all rows with the teachers' seed 971; those of 981 were drawn once, for what is saved. Of
-CANYON-B every sixth network was used for tuning, and AT12, AT18, CT8, CT10, NO318, NO319, SiOH45, SiOH423, PO40, PO45,
-PO46, PO47, PO413, PO416 and PO423. Units that the verdict names as at rest count as a part of the constant, if the
-function is right with them. The rule for constant units (`without_dead`) is younger than its first result: by the one
-before, arguments beyond 17 everywhere, CANYON-B's pCO210 counted as certified but wrong. Run with one BLAS thread
-(OMP_NUM_THREADS=1). What is saved comes from three versions of one day: random, trained, float32 and one-layer
-networks and CANYON-B with 8 units and with most of 10 from the first, in which a certified network might miss answers
-by 8 roundings, now by 2; CANYON-B with 12 and more units from the second; CANYON-B with 4 and 6 units, whatever has
-units at rest, and five refusals of other rows from the present one, in which weights of units at rest are no excuse
-for misses. The first certified CANYON-B's AT10 and CT11 without a unit that adds 1e-13: certified but wrong; they are
-refused since. Of refusals, first layers are judged by the hyperplanes as they were read in the present version,
-before by the network.
+``--journal FILE`` keeps each network's line, so that a run may be stopped; ``--wheel`` names the wheel of CANYON-B
+where it cannot be fetched. ``--save`` adds to the networks saved before with the same seeds. Teachers and method draw
+from streams of their own; tuning used the seeds 900 and 901 of random and float32 networks, seed 880 of trained
+networks, and then, of earlier versions, what was refused of all rows with the teachers' seed 971; those of 981 were
+drawn once, for what is saved. Of CANYON-B every sixth network was used for tuning, and AT12, AT18, CT8, CT10, NO318,
+NO319, SiOH45, SiOH423, PO40, PO45, PO46, PO47, PO413, PO416 and PO423. Units that the verdict names as at rest count as
+a part of the constant, if the function is right with them. The rule for constant units (`without_dead`) is younger than
+its first result: by the one before, arguments beyond 17 everywhere, CANYON-B's pCO210 counted as certified but wrong;
+AT10 and CT11 were once, without a unit that adds 1e-13, and are refused since. Run with one BLAS thread
+(OMP_NUM_THREADS=1).
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import time
 import warnings
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 import gradsift as gs
+from benchmarks import campaign
 from benchmarks.boxes.deep_networks import (
     canyon_networks,
     random_deep,
@@ -213,50 +206,12 @@ def table(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
             "queries_per_unknown": float(np.median([r["queries"] / r["unknowns"] for r in mine])),
             "seconds": float(np.median([r["seconds"] for r in mine])),
             "units_at_rest": sum(bool(r.get("at_rest")) for r in good),
-            "first_layer": sum(r["first_layer"] is True for r in mine),
+            "first_layer": sum(r["first_layer"] is True for r in mine), "commit": campaign.commits(mine),
         }  # fmt: skip
         if any("queries_with_one" in r for r in mine):
             line["over_one_layer"] = max(r["queries"] / r["queries_with_one"] for r in mine)
         rows.append(line)
     return rows
-
-
-def run(todo: list[Case], jobs: int, kept: Path | None, seconds: float) -> list[dict[str, Any]]:
-    """Run cases, several at a time, the smallest first; each is written to a file as it ends."""
-    began, records = time.monotonic(), []
-    if jobs == 1:
-        for case in todo:
-            if time.monotonic() - began < seconds:
-                records.append(_written(run_case(case), kept))
-        return records
-    with ProcessPoolExecutor(jobs) as pool:
-        waiting = [pool.submit(_in_time, case, time.time() + seconds) for case in sorted(todo, key=_size)]
-        for one in as_completed(waiting):
-            if (record := one.result()) is not None:
-                records.append(_written(record, kept))
-    return records
-
-
-def _in_time(case: Case, end: float) -> dict[str, Any] | None:
-    return run_case(case) if time.time() < end else None
-
-
-def _size(case: Case) -> int:
-    """Return the unknowns of the network, a guess at how long it takes; CANYON-B last, by units of the second layer."""
-    if case.kind == "canyon":
-        return 3000 + teacher(case).widths[-1]
-    if case.kind == "trained":
-        return 500
-    return teacher(case).n_parameters
-
-
-def _written(record: dict[str, Any], kept: Path | None) -> dict[str, Any]:
-    line = {key: value for key, value in record.items() if key != "cause"}
-    print(json.dumps(line), flush=True)
-    if kept is not None:
-        with kept.open("a") as stream:
-            stream.write(json.dumps(record) + "\n")
-    return record
 
 
 def _key(record: dict[str, Any]) -> str:
@@ -275,24 +230,19 @@ def _merged(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def main() -> None:
     """Run from the command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = campaign.arguments(__doc__)
     parser.add_argument("--rows", default="random,trained,one,float32")
     parser.add_argument("--share", type=float, default=1.0, help="of the networks of each row")
     parser.add_argument("--first", type=int, help="run only so many networks")
-    parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--resume", type=Path)
-    parser.add_argument("--seconds", type=float, default=float("inf"))
     parser.add_argument("--wheel", type=Path)
-    parser.add_argument("--save", action="store_true")
     options = parser.parse_args()
     if options.wheel is not None:
         use_wheel(options.wheel)
-    kept = options.resume
-    done = [json.loads(line) for line in kept.read_text().splitlines()] if kept and kept.exists() else []
-    known = {_key(r) for r in done}
     wanted = list(cases(set(options.rows.split(",")), options.share))[: options.first]
-    todo = [c for c in wanted if json.dumps([c.kind, list(c.name)]) not in known]
-    records = done + run(todo, options.jobs, kept, options.seconds)
+    records = []
+    for record in campaign.run(wanted, run_case, options):
+        print(json.dumps({key: value for key, value in record.items() if key not in ("cause", "task")}), flush=True)
+        records.append(record)
     if options.save:
         records = _merged(records)
     rows = table(records)

@@ -11,21 +11,19 @@ Levenberg-Marquardt (one start above 100 unknowns, L-BFGS alone above 10^4). Tun
 from __future__ import annotations
 
 import argparse
-import json
-import multiprocessing
 import time
 import warnings
 from collections.abc import Callable
-from contextlib import nullcontext
 from dataclasses import asdict, dataclass
-from typing import NamedTuple
+from functools import cache
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 import gradsift as gs
+from benchmarks import campaign
 from benchmarks.boxes.real_networks import NotFetched, esa_networks, sklearn_networks
-from benchmarks.record import RESULTS, save
 from gradsift.reading import train_student
 
 _TEACHERS, _METHOD, _STUDENT = 801, 802, 803  # separate random streams for the reported run
@@ -61,6 +59,7 @@ class Row:
     seconds: float
     student: str
     verify: float
+    commit: str
 
 
 class Timed:
@@ -106,64 +105,77 @@ def student_success(truth: gs.SigmoidCombination, n: int, number: int, starts: i
     return worst_error(student.model, truth) < 1e-8
 
 
-class Outcome(NamedTuple):
-    """One network; what a refusal leaves open is not a number."""
-
-    queries: float  # per unknown
-    refused: bool
-    wrong: bool = False
-    error: float = 0.0
-    seconds: float = float("nan")
-    verify: float = float("nan")
-    student: bool | None = None
-
-
 class Task(NamedTuple):
     """A network to recover, its number in its row, and how many starts a student gets beside it (0: no student)."""
 
-    function: Callable
-    truth: gs.SigmoidCombination
+    cell: str
     number: int
     starts: int
 
 
-def run_one(task: Task) -> Outcome:
-    function, truth, number, starts = task
+@cache
+def real() -> dict[str, list[tuple[Callable, gs.SigmoidCombination]]]:
+    """Return networks that others trained, by the name of their row, as functions and as models."""
+    rows = {}
+    try:
+        rows["ESA Sentinel-2, 11,5"] = [(net.model.predict, net.model) for net in esa_networks().values()]
+    except NotFetched as problem:
+        print(f"ESA networks left out: {problem}")
+    rows["scikit-learn MLPs, k=8"] = list(sklearn_networks(2).values())
+    return rows
+
+
+def network_of(task: Task) -> tuple[Callable, gs.SigmoidCombination]:
+    """Return the network of a task."""
+    for activation, d, k, *_ in CELLS:
+        if task.cell == f"{activation} {d},{k}":
+            truth = teacher(activation, d, k, task.number)
+            return truth.predict, truth
+    return real()[task.cell][task.number]
+
+
+def run_one(task: Task) -> dict[str, Any]:
+    """Recover one network; what a refusal leaves open is not a number."""
+    function, truth = network_of(task)
     timed, start = Timed(function), time.process_time()
     oracle = gs.Oracle(timed, truth.n_features)
+    record = {"refused": True, "wrong": False, "error": 0.0, "seconds": np.nan, "verify": np.nan, "student": None}
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", gs.errors.UncertifiedWarning)  # refusals are counted
             found = gs.recover(
-                oracle, activation=truth.activation, random_state=np.random.default_rng([_METHOD, number])
+                oracle, activation=truth.activation, random_state=np.random.default_rng([_METHOD, task.number])
             )
     except gs.errors.GradsiftError:
-        return Outcome(oracle.n_queries / truth.n_parameters, True)
+        return record | {"queries": oracle.n_queries / truth.n_parameters}
     seconds = time.process_time() - start - timed.seconds
     verify = found.diagnostics["spent"].get("verify", 0)
     error = worst_error(found.model, truth)
-    student = student_success(truth, oracle.n_queries, number, starts) if starts else None
-    return Outcome(
-        (oracle.n_queries - verify) / truth.n_parameters, not found.certified, found.certified and not error < 1e-8,
-        error if found.certified else 0.0, seconds, verify, student,
-    )  # fmt: skip
+    if task.starts:
+        record["student"] = student_success(truth, oracle.n_queries, task.number, task.starts)
+    return record | {
+        "queries": (oracle.n_queries - verify) / truth.n_parameters, "refused": not found.certified,
+        "wrong": found.certified and not error < 1e-8, "error": error if found.certified else 0.0,
+        "seconds": seconds, "verify": verify,
+    }  # fmt: skip
 
 
-def run_cell(name: str, teachers, aim: float, n_students: int, starts: int, jobs: int) -> Row:
-    tasks = []
-    for number, (function, truth) in enumerate(teachers):
-        taught = number < (n_students if truth.n_parameters <= 600 else min(1, n_students))
-        fewer = max(1, starts * 100 // truth.n_parameters)  # a start costs the cube of the unknowns
-        tasks.append(Task(function, truth, number, min(starts, fewer) if taught else 0))
-    with multiprocessing.get_context("spawn").Pool(jobs) if jobs > 1 else nullcontext() as pool:
-        done = list((pool.imap if pool else map)(run_one, tasks))
-    students = [one.student for one in done if one.student is not None]
-    ratios = [one.queries for one in done]
+def run_cell(name: str, n: int, unknowns: int, aim: float, options: argparse.Namespace) -> Row:
+    """Recover n networks of a row; some get a student, whose starts cost the cube of the unknowns."""
+    taught = options.students if unknowns <= 600 else min(1, options.students)
+    starts = min(options.starts, max(1, options.starts * 100 // unknowns))
+    tasks = [Task(name, number, starts if number < taught else 0) for number in range(n)]
+    done = list(campaign.run(tasks, run_one, options))
+
+    def all_of(key: str) -> list[Any]:
+        return [record[key] for record in done]
+
+    students = [told for told in all_of("student") if told is not None]
     return Row(
-        name, len(done), float(np.median(ratios)), float(np.max(ratios)), aim, sum(one.refused for one in done),
-        sum(one.wrong for one in done), max(one.error for one in done),
-        float(np.nanmedian([one.seconds for one in done])), f"{sum(students)}/{len(students)}" if students else "-",
-        float(np.nanmedian([one.verify for one in done])),
+        name, len(done), float(np.median(all_of("queries"))), float(np.max(all_of("queries"))), aim,
+        sum(all_of("refused")), sum(all_of("wrong")), max(all_of("error")), float(np.nanmedian(all_of("seconds"))),
+        f"{sum(students)}/{len(students)}" if students else "-", float(np.nanmedian(all_of("verify"))),
+        campaign.commits(done),
     )  # fmt: skip
 
 
@@ -177,44 +189,30 @@ def show(row: Row) -> None:
     )
 
 
-def real_rows(n_students: int, starts: int, jobs: int) -> list[Row]:
-    rows = []
-    try:
-        esa = [(network.model.predict, network.model) for network in esa_networks().values()]
-        rows.append(run_cell("ESA Sentinel-2, 11,5", esa, 4.6, n_students, starts, jobs))
-    except NotFetched as problem:
-        print(f"ESA networks left out: {problem}")
-    rows.append(run_cell("scikit-learn MLPs, k=8", sklearn_networks(2).values(), 4.0, n_students, starts, jobs))
-    return rows
-
-
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = campaign.arguments(__doc__)
     parser.add_argument("--nets", type=int, default=1000, help="random networks in all")
     parser.add_argument("--students", type=int, default=3, help="networks per row that a student tries too")
     parser.add_argument("--starts", type=int, default=5, help="starts of a student; fewer above 100 unknowns")
     parser.add_argument("--cells", nargs="*", help="only rows of these sizes, such as 10,3; the file keeps others")
-    parser.add_argument("--jobs", type=int, default=1, help="processes")
     parser.add_argument("--real", action="store_true", help="also the ESA and scikit-learn networks")
-    parser.add_argument("--save", action="store_true", help="write results/black_box_exact.json")
     options = parser.parse_args()
     print(
         f"{'network':24} {'nets':>5} {'median':>8} {'worst':>7} {'aim':>6} {'refused':>8} {'wrong':>6} {'error':>9} "
         f"{'seconds':>8} {'student':>8} {'verify':>6}"
     )
-    rows = []
-    for activation, d, k, share, aim in CELLS:
-        name = f"{activation} {d},{k}"
-        if options.cells and f"{d},{k}" not in options.cells:
-            continue
-        teachers = [teacher(activation, d, k, number) for number in range(max(1, round(share * options.nets)))]
-        nets = [(t.predict, t) for t in teachers]
-        rows.append(run_cell(name, nets, aim, options.students, options.starts, options.jobs))
-        show(rows[-1])
+    cells = [
+        (f"{activation} {d},{k}", max(1, round(share * options.nets)), k * (d + 2) + 1, aim)
+        for activation, d, k, share, aim in CELLS
+        if not options.cells or f"{d},{k}" in options.cells
+    ]
     if options.real:
-        for row in real_rows(options.students, options.starts, options.jobs):
-            rows.append(row)
-            show(row)
+        aims = {"ESA Sentinel-2, 11,5": 4.6, "scikit-learn MLPs, k=8": 4.0}
+        cells += [(name, len(nets), nets[0][1].n_parameters, aims[name]) for name, nets in real().items()]
+    rows = []
+    for cell in cells:
+        rows.append(run_cell(*cell, options))
+        show(rows[-1])
     total, refused = sum(row.nets for row in rows), sum(row.refused for row in rows)
     print(
         f"{total} networks: {refused} refused ({100 * refused / total:.1f}%), "
@@ -222,10 +220,7 @@ def main() -> None:
         "queries per unknown"
     )
     if options.save:
-        path = RESULTS / "black_box_exact.json"
-        kept = json.loads(path.read_text())["rows"] if options.cells and path.exists() else []
-        merged = {row["cell"]: row for row in kept} | {row.cell: asdict(row) for row in rows}
-        save("black_box_exact", {"rows": list(merged.values()), "starts": options.starts})
+        campaign.save_rows("black_box_exact", [asdict(row) for row in rows], starts=options.starts)
 
 
 if __name__ == "__main__":

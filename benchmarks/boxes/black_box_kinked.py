@@ -15,20 +15,18 @@ on where it was; --save keeps the saved tables of other cells. Tuning used other
 from __future__ import annotations
 
 import argparse
-import json
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import asdict, dataclass
-from pathlib import Path
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import expit
 
 import gradsift as gs
-from benchmarks.record import RESULTS, save
+from benchmarks import campaign
 from gradsift.activations import get_activation
 
 _TEACHERS, _METHOD = 1611, 1612  # separate random streams for the reported run; tuning used teachers 1 to 11 and 1601
@@ -84,15 +82,16 @@ class Outcome:
     named: str
     seconds: float
     says: str
+    commit: str = ""
 
 
 class Teacher:
     """A network written without the package's model."""
 
-    def __init__(self, task: Task) -> None:
+    def __init__(self, task: Task, seed: int = _TEACHERS) -> None:
         name = task.declared if task.activation == "deep" else task.activation
         code = [*ACTIVATIONS, *SIGMOIDS].index(name)
-        rng = np.random.default_rng([_TEACHERS, code, task.d, task.k, task.number, task.activation == "deep"])
+        rng = np.random.default_rng([seed, code, task.d, task.k, task.number, task.activation == "deep"])
         d, k = task.d, task.k
         self.a = rng.standard_normal((k, d))
         self.a *= np.exp(rng.uniform(0, np.log(3), k))[:, None] / np.linalg.norm(self.a, axis=1, keepdims=True)
@@ -180,29 +179,19 @@ def tasks_of(cells: list[str], share: float) -> Iterator[Task]:
         yield from (Task("large", name, name, d, k, 0) for name, d, k, _ in LARGE)
 
 
-def run(tasks: list[Any], open_it: Callable[[Any], Any], kind: type, jobs: int, journal: Path | None) -> list[Any]:
-    """Return the outcomes, of the given kind, of all tasks; those that the journal has are not opened again."""
-    done: dict[tuple[Any, ...], Any] = {}
-    if journal is not None and journal.exists():
-        for line in journal.read_text().splitlines():
-            outcome = kind(**json.loads(line))
-            done[tuple(outcome.task)] = outcome
-    left = sorted((task for task in tasks if tuple(task) not in done), key=lambda task: -task.d * task.k)
+def outcomes_of(tasks: list[Any], open_it: Callable[[Any], Any], kind: type, options: argparse.Namespace) -> list[Any]:
+    """Return outcomes of a kind, the largest networks first run; those that the journal has are not opened again."""
+    tasks = sorted(tasks, key=lambda task: -task.d * task.k)
+    return [kind(**record) for record in campaign.run(tasks, partial(_record, open_it), options)]
 
-    def keep(outcome: Any) -> None:
-        done[tuple(outcome.task)] = outcome
-        if journal is not None:
-            with journal.open("a") as stream:
-                stream.write(json.dumps(asdict(outcome)) + "\n")
 
-    if jobs == 1:
-        for task in left:
-            keep(open_it(task))
-    else:
-        with ProcessPoolExecutor(jobs) as pool:
-            for future in as_completed([pool.submit(open_it, task) for task in left]):
-                keep(future.result())
-    return [done[tuple(task)] for task in tasks]
+def _record(open_it: Callable[[Any], Any], task: Any) -> dict[str, Any]:
+    return asdict(open_it(task))
+
+
+def commits(outcomes: list[Any]) -> str:
+    """Return the commits that made these outcomes."""
+    return ", ".join(dict.fromkeys(outcome.commit for outcome in outcomes))
 
 
 def exact_rows(outcomes: list[Outcome]) -> list[dict[str, Any]]:
@@ -224,7 +213,7 @@ def exact_rows(outcomes: list[Outcome]) -> list[dict[str, Any]]:
                 "certified_wrong": sum(o.certified and o not in good for o in mine),
                 "median": medians[0], "aim": aims[0][group], "median_linear": medians[1], "aim_linear": aims[1][group],
                 "largest_error": max((o.error for o in good), default=float("nan")),
-                "seconds": float(np.median([o.seconds for o in mine])),
+                "seconds": float(np.median([o.seconds for o in mine])), "commit": commits(mine),
             })  # fmt: skip
     return rows
 
@@ -251,7 +240,7 @@ def auto_rows(outcomes: list[Outcome]) -> list[dict[str, Any]]:
                 "true": name, "nets": len(mine), "right": len(right), "certified": sum(o.certified for o in right),
                 "certified_wrong": sum(o.certified and not (o.error or 0.0) <= WRONG for o in mine),
                 "queries": float(np.median([o.queries / o.unknowns for o in mine])),
-                "instead": sorted({o.named or o.says for o in mine if o not in right}),
+                "instead": sorted({o.named or o.says for o in mine if o not in right}), "commit": commits(mine),
             })  # fmt: skip
     if rows:
         nets, right, certified, wrong = (
@@ -271,7 +260,8 @@ def wrong_rows(outcomes: list[Outcome]) -> list[dict[str, Any]]:
         if mine:
             causes = CAUSES.get(true, (f"but {true} units",))
             row = {
-                "true": true, "declared": declared, "nets": len(mine), "refused": sum(o.error is None for o in mine),
+                "name": f"{true} as {declared}", "true": true, "declared": declared, "commit": commits(mine),
+                "nets": len(mine), "refused": sum(o.error is None for o in mine),
                 "named": sum(any(cause in o.says for cause in causes) for o in mine),
                 "certified": sum(o.certified for o in mine),
                 "median": float(np.median([o.queries / o.unknowns for o in mine])),
@@ -299,7 +289,7 @@ def within_rows(outcomes: list[Outcome]) -> list[dict[str, Any]]:
                 "certified_wrong": sum(o.certified and o not in good for o in mine),
                 "median": float(np.median([o.queries / o.unknowns for o in mine])),
                 "seconds": float(np.median([o.seconds for o in mine])),
-                "refusals": sorted({o.says[:200] for o in mine if not o.certified})[:3],
+                "refusals": sorted({o.says[:200] for o in mine if not o.certified})[:3], "commit": commits(mine),
             }  # fmt: skip
             rows.append(row)
             print(
@@ -317,7 +307,7 @@ def large_rows(outcomes: list[Outcome]) -> list[dict[str, Any]]:
         published = {(name, d, k): p for name, d, k, p in LARGE}[(o.task[1], o.task[3], o.task[4])]
         row = {"cell": f"{o.task[1]} {o.task[3]}-{o.task[4]}-1", "log2_queries": float(np.log2(o.queries)),
                "published": published, "unknowns": o.unknowns, "error": o.error, "certified": o.certified,
-               "seconds": o.seconds}  # fmt: skip
+               "seconds": o.seconds, "commit": o.commit}  # fmt: skip
         rows.append(row)
         print(f"{row['cell']}: 2^{row['log2_queries']:.1f} queries (published 2^{published}), error {o.error}, "
               f"certified {o.certified}, {o.seconds:.0f} s")  # fmt: skip
@@ -339,30 +329,27 @@ def report(outcomes: list[Outcome]) -> dict[str, Any]:
 
 def save_tables(name: str, tables: dict[str, Any]) -> None:
     """Save the tables that have rows, beside those that a saved file has already."""
-    path = RESULTS / f"{name}.json"
-    saved = json.loads(path.read_text()) if path.exists() else {}
-    saved.pop("context", None)
-    print("saved", save(name, {**saved, **{key: rows for key, rows in tables.items() if rows}}))
+    for part, rows in tables.items():
+        if rows:
+            by = {"auto": "true", "wrong": "name"}.get(part, "cell")
+            campaign.save_rows(name, rows, by, part)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = campaign.arguments(__doc__)
     parser.add_argument("--nets", type=float, default=1.0, help="share of the networks of every cell")
     parser.add_argument("--cells", nargs="+", default=["exact", "auto", "wrong", "within", "large"])
     parser.add_argument(
         "--first", type=int, default=0, help="number of the first network, even: other ones are other networks"
     )
     parser.add_argument("--largest", type=int, default=10**9, help="leave out sizes with more unknowns")
-    parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--journal", type=Path)
-    parser.add_argument("--save", action="store_true")
     how = parser.parse_args()
     tasks = [
         task._replace(number=task.number + how.first)
         for task in tasks_of(how.cells, how.nets)
         if task.k * (task.d + 2) <= how.largest
     ]
-    result = report(run(tasks, open_one, Outcome, how.jobs, how.journal))
+    result = report(outcomes_of(tasks, open_one, Outcome, how))
     if how.save:
         save_tables("black_box_kinked", result)
 

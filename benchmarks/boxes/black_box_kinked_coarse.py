@@ -16,13 +16,13 @@ import argparse
 import time
 import warnings
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import least_squares
 
 import gradsift as gs
+from benchmarks import campaign
 from benchmarks.boxes import black_box_kinked as exact
 from gradsift.activations import get_activation
 
@@ -47,6 +47,7 @@ class Task(NamedTuple):
     k: int
     number: int
     student: bool
+    seed: int
 
 
 @dataclass
@@ -63,6 +64,7 @@ class Outcome:
     student: float
     seconds: float
     says: str
+    commit: str = ""
 
 
 def box_of(teacher: exact.Teacher, task: Task) -> Any:
@@ -81,7 +83,7 @@ def box_of(teacher: exact.Teacher, task: Task) -> Any:
 
 def open_one(task: Task) -> Outcome:
     """Open one network."""
-    teacher = exact.Teacher(exact.Task("coarse", task.activation, "", task.d, task.k, task.number))
+    teacher = exact.Teacher(exact.Task("coarse", task.activation, "", task.d, task.k, task.number), task.seed)
     box, begun = box_of(teacher, task), time.process_time()
     oracle = gs.Oracle(box, task.d)
     direction, within, function, certified, says, verified = np.inf, False, np.inf, False, "", 0
@@ -141,7 +143,7 @@ def student_error(teacher: exact.Teacher, box: Any, n: int, task: Task, X: np.nd
 def tasks_of(how: argparse.Namespace) -> list[Task]:
     """Return all networks."""
     return [
-        Task(kind, name, d, k, i, i < how.students)
+        Task(kind, name, d, k, i, i < how.students, how.seed)
         for kind in how.kinds
         for name in how.activations
         for d, k in SIZES
@@ -169,7 +171,7 @@ def report(outcomes: list[Outcome]) -> list[dict[str, Any]]:
             "median": float(np.median([o.queries / o.unknowns for o in mine])),
             "aim": AIMS[name, kind] / mine[0].unknowns if (d, k) == (20, 10) and (name, kind) in AIMS else None,
             "seconds": float(np.median([o.seconds for o in mine])),
-            "refusals": sorted({o.says for o in mine if not o.certified})[:3],
+            "refusals": sorted({o.says for o in mine if not o.certified})[:3], "commit": exact.commits(mine),
         }  # fmt: skip
         rows.append(row)
         aim = f" (aim {row['aim']:.2f})" if row["aim"] else ""
@@ -185,21 +187,17 @@ def report(outcomes: list[Outcome]) -> list[dict[str, Any]]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = campaign.arguments(__doc__)
     parser.add_argument("--nets", type=int, default=25)
     parser.add_argument("--kinds", nargs="+", default=KINDS)
     parser.add_argument("--activations", nargs="+", default=ACTIVATIONS)
     parser.add_argument("--largest", type=int, default=10**9, help="leave out sizes with more unknowns")
     parser.add_argument("--students", type=int, default=0, help="networks per cell for which a student is trained")
-    parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--journal", type=Path)
-    parser.add_argument("--seed", type=int, help="of other teachers, for tuning")
-    parser.add_argument("--save", action="store_true")
+    parser.add_argument("--seed", type=int, default=_TEACHERS, help="of teachers; others are for tuning")
     how = parser.parse_args()
-    exact._TEACHERS = _TEACHERS if how.seed is None else how.seed
-    rows = report(exact.run(tasks_of(how), open_one, Outcome, how.jobs, how.journal))
+    rows = report(exact.outcomes_of(tasks_of(how), open_one, Outcome, how))
     if how.save:
-        exact.save_tables("black_box_kinked_coarse", {"rows": rows})
+        campaign.save_rows("black_box_kinked_coarse", rows)
 
 
 if __name__ == "__main__":

@@ -15,19 +15,17 @@ cells (or "paper") are run anew, and the others stay in the file as they are.
 from __future__ import annotations
 
 import argparse
-import json
 import time
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from functools import partial
-from multiprocessing import Pool
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 import numpy as np
 
 import gradsift as gs
-from benchmarks.record import RESULTS, machine, save
+from benchmarks import campaign
+from benchmarks.record import commit, machine
 from gradsift.activations import get_activation
 from gradsift.fit import Fitted, Layout, from_model, mirrors_of, value_jacobian
 from gradsift.fit.students import study
@@ -199,13 +197,17 @@ def run_once(cell: Cell, seed: int, run: int) -> Run:
     return out
 
 
-def measure(cell: Cell, runs: int, seed: int, workers: int = 1) -> dict[str, Any]:
+def run_task(task: tuple[str, int, int]) -> dict[str, Any]:
+    """Run a task of the harness: the name of a cell, the seed, and the number of the network."""
+    name, seed, run = task
+    return asdict(run_once(next(cell for cell in CELLS if cell.name == name), seed, run))
+
+
+def measure(cell: Cell, options: argparse.Namespace) -> dict[str, Any]:
     """Run one cell on fresh networks."""
-    if workers > 1:
-        with Pool(workers) as pool:
-            done = pool.map(partial(run_once, cell, seed), range(runs), chunksize=1)
-    else:
-        done = [run_once(cell, seed, run) for run in range(runs)]
+    runs = options.runs or cell.runs
+    records = list(campaign.run([(cell.name, options.seed, run) for run in range(runs)], run_task, options))
+    done = [Run(**{part.name: record[part.name] for part in fields(Run)}) for record in records]
     queries, unknowns = float(np.median([r.queries for r in done])), Layout(cell.k, cell.d).size
     ratios = {name: [ratio for r in done for ratio in r.ratios.get(name, [])] for name in PARAMETERS}
     passive = [r.passive for r in done if r.passive is not None]
@@ -223,6 +225,7 @@ def measure(cell: Cell, runs: int, seed: int, workers: int = 1) -> dict[str, Any
         "passive_right": sum(error <= cell.target for error in passive) if cell.passive else None,
         "passive_median_error": _median(passive),
         "cpu_seconds": float(np.mean([r.cpu for r in done])), "machine": machine(),
+        "commit": campaign.commits(records),
     }  # fmt: skip
 
 
@@ -282,37 +285,25 @@ HEADER = (
 
 def main() -> None:
     """Measure, print, and save on request."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = campaign.arguments(__doc__)
     parser.add_argument("--runs", type=int, help="per cell; by default more for the quick cells")
     parser.add_argument("--seed", type=int, default=2026, help="reporting seed; tuning used others below 1000")
     parser.add_argument("--cells", nargs="*", help="only cells whose name contains one of these; paper: that row")
     parser.add_argument("--paper-limit", type=int, default=4_000_000)
-    parser.add_argument("--workers", type=int, default=1, help="processes")
-    parser.add_argument("--save", action="store_true")
-    arguments = parser.parse_args()
-    chosen = [c for c in CELLS if not arguments.cells or any(part in c.name for part in arguments.cells)]
-    path = RESULTS / "black_box_noisy.json"
-    kept = json.loads(path.read_text()) if arguments.cells and path.exists() else {}
-    rows, paper = {row["name"]: row for row in kept.get("rows", [])}, kept.get("paper")
-    for row in rows.values():
-        row.setdefault("machine", kept["context"]["machine"])
+    options = parser.parse_args()
     print(HEADER)
-    for cell in chosen:
-        rows[cell.name] = measure(cell, arguments.runs or cell.runs, arguments.seed, arguments.workers)
-        show(rows[cell.name])
-        if arguments.save:
-            _save(arguments.seed, rows, paper)
-    if not arguments.cells or "paper" in arguments.cells:
-        paper = paper_queries(3, 10, arguments.paper_limit, arguments.seed)
+    for cell in CELLS:
+        if not options.cells or any(part in cell.name for part in options.cells):
+            row = measure(cell, options)
+            show(row)
+            if options.save:
+                campaign.save_rows("black_box_noisy", [row], "name", seed=options.seed)
+    if not options.cells or "paper" in options.cells:
+        paper = paper_queries(3, 10, options.paper_limit, options.seed)
         outcome = "reached 0.1" if paper["reached"] else f"error {paper['error']:.2f}, 0.1 not reached"
         print(f"the paper's value oracle, sd .1 k3d10: {paper['queries']} queries, {outcome}")
-        if arguments.save:
-            _save(arguments.seed, rows, paper)
-
-
-def _save(seed: int, rows: dict[str, dict[str, Any]], paper: dict[str, Any] | None) -> None:
-    ordered = [rows[cell.name] for cell in CELLS if cell.name in rows]
-    save("black_box_noisy", {"seed": seed, "rows": ordered, "paper": paper})
+        if options.save:
+            campaign.save_rows("black_box_noisy", [], "name", paper=paper | {"commit": commit()})
 
 
 if __name__ == "__main__":

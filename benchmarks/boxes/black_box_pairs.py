@@ -1,6 +1,6 @@
 """Nearly parallel units through noise: are two units found as two, and is one never certified in their place?
 
-python -m benchmarks.boxes.black_box_pairs [--runs 20] [--jobs 2] [--kept runs.jsonl] [--save]
+python -m benchmarks.boxes.black_box_pairs [--runs 20] [--jobs 2] [--journal runs.jsonl] [--save]
 
 Parts, each with fresh boxes (networks, noise and method draw from separate streams; tuning used ``--tuning``):
 
@@ -15,22 +15,19 @@ Parts, each with fresh boxes (networks, noise and method draw from separate stre
 from __future__ import annotations
 
 import argparse
-import json
-import multiprocessing
 import re
 import time
 import warnings
-from collections import Counter
 from collections.abc import Callable
 from itertools import product
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import erf
 
 import gradsift as gs
-from benchmarks.record import commit, save
+from benchmarks import campaign
+from benchmarks.record import save
 
 ANGLES, NOISES, SIZES = (3, 5, 10, 15, 20, 25, 30, 40), (0.1, 0.03, 0.01), (4, 10, 20)
 WEIGHTS = {"equal": (0.65, 0.65), "unequal": (0.85, 0.45)}
@@ -230,7 +227,7 @@ def pair_summary(runs: list[dict[str, Any]]) -> list[dict[str, Any]]:
             "widest_blind": max((r["blind"] for r in certified), default=None),
             "above": len(above), "two": sum(r["right"] for r in above), "median_blind": typical,
             "median_queries": float(np.median([r["queries"] for r in mine])),
-            "longest": max(r["seconds"] for r in mine),
+            "longest": max(r["seconds"] for r in mine), "commit": campaign.commits(mine),
             "by_angle": {
                 str(a): [sum(r["right"] for r in mine if r["angle"] == a), sum(r["angle"] == a for r in mine)]
                 for a in ANGLES
@@ -272,7 +269,7 @@ def show(runs: list[dict[str, Any]]) -> dict[str, Any]:
                 "wrong": sum((r["certified"] and not r["right"]) or r.get("off", False) for r in own),
                 "right": sum(r["right"] for r in own),
                 "median_queries": float(np.median([r["queries"] for r in own])),
-                "longest": max(r["seconds"] for r in own),
+                "longest": max(r["seconds"] for r in own), "commit": campaign.commits(own),
             }  # fmt: skip
             out[part].append(row)
             print(
@@ -284,7 +281,7 @@ def show(runs: list[dict[str, Any]]) -> dict[str, Any]:
 
 def main() -> None:
     """Run, print, and save on request."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = campaign.arguments(__doc__)
     parser.add_argument("--runs", type=int, default=20, help="of each cell and each kind of advice")
     parser.add_argument("--gaussian", type=int, default=150, help="random networks for each noise")
     parser.add_argument("--first", type=int, default=0, help="number of the first run: others are fresh")
@@ -293,26 +290,11 @@ def main() -> None:
     parser.add_argument("--angles", nargs="*", type=int, default=ANGLES)
     parser.add_argument("--noises", nargs="*", type=float, default=NOISES)
     parser.add_argument("--sizes", nargs="*", type=int, default=SIZES)
-    parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--kept", type=Path, help="file of runs done: read first, and added to")
     parser.add_argument("--tuning", action="store_true", help="other seeds than those reported")
-    parser.add_argument("--save", action="store_true", help="write results/black_box_pairs.json")
     options = parser.parse_args()
-    runs, done, here = [], set(), commit()
-    if options.kept is not None and options.kept.exists():
-        runs = [json.loads(line) for line in options.kept.read_text().splitlines()]
-        done = {json.dumps(r["task"]) for r in runs}
-    todo = [task for task in tasks(options) if json.dumps(task) not in done]
-    with multiprocessing.get_context("spawn").Pool(options.jobs) as pool:
-        for task, row in zip(todo, pool.imap(run, todo)):
-            runs.append(row | {"task": task, "commit": here})
-            if options.kept is not None:
-                with options.kept.open("a") as file:
-                    file.write(json.dumps(runs[-1]) + "\n")
-    figures = show(runs)
+    figures = show(list(campaign.run(tasks(options), run, options)))
     if options.save:
-        commits = dict(Counter(f"{r['part']} {r.get('family', '')}".strip() + f" at {r['commit']}" for r in runs))
-        save("black_box_pairs", {**figures, "first": options.first, "runs": options.runs, "commits": commits})
+        save("black_box_pairs", {**figures, "first": options.first, "runs": options.runs})
 
 
 if __name__ == "__main__":

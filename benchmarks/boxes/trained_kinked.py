@@ -13,11 +13,9 @@ within ten degrees).
 
 from __future__ import annotations
 
-import argparse
 import time
 import warnings
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,8 +24,8 @@ from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.preprocessing import scale
 
 import gradsift as gs
-from benchmarks.boxes.black_box_kinked import run as run_all
-from benchmarks.record import save
+from benchmarks import campaign
+from benchmarks.boxes.black_box_kinked import commits
 
 TABLES = {"diabetes": load_diabetes, "breast_cancer": load_breast_cancer, "digits": load_digits}
 KINDS = (
@@ -68,6 +66,7 @@ class Outcome:
     named: bool
     ratio: float
     seconds: float
+    commit: str = ""
 
 
 class Trained(NamedTuple):
@@ -144,7 +143,7 @@ def cause_is_true(net: Trained, refused: str) -> bool:
     return bool(faint or beside)
 
 
-def run(task: Task) -> Outcome:
+def run(task: Task) -> dict[str, Any]:
     """Train and open one network."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -156,7 +155,7 @@ def run(task: Task) -> Outcome:
             found = gs.recover(net.oracle, random_state=task.seed, **net.options)
         except gs.errors.GradsiftError as refusal:
             says, seconds = str(refusal), time.process_time() - begun
-            return Outcome(list(task), False, False, says, cause_is_true(net, says), 0.0, seconds)
+            return asdict(Outcome(list(task), False, False, says, cause_is_true(net, says), 0.0, seconds))
     match = gs.match_units(net.rows, found.model.units)  # every unit found is one of the network
     values = np.asarray(net.values(X)).reshape(len(X), -1)
     told = np.asarray(found.network.predict(X)).reshape(len(X), -1)
@@ -164,25 +163,22 @@ def run(task: Task) -> Outcome:
     wrong = match.max_error > net.tolerance or off > net.tolerance
     spent = net.oracle.n_queries - found.diagnostics["spent"].get("verify", 0)
     says, seconds = "" if found.certified else found.verdict, time.process_time() - begun
-    return Outcome(
+    return asdict(Outcome(
         list(task), found.certified, bool(found.certified and wrong), says, bool(says) and cause_is_true(net, says),
         spent / (k * (d + 2) + 1), seconds,
-    )  # fmt: skip
+    ))  # fmt: skip
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = campaign.arguments(__doc__)
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--first-seed", type=int, default=100, help="tuning used others, below 100")
     parser.add_argument("--kinds", nargs="+", default=KINDS)
     parser.add_argument("--tables", nargs="+", default=list(TABLES))
-    parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--journal", type=Path)
-    parser.add_argument("--save", action="store_true")
     how = parser.parse_args()
     seeds = range(how.first_seed, how.first_seed + how.seeds)
     tasks = [Task(kind, t, k, seed) for kind in how.kinds for t in how.tables for k in UNITS for seed in seeds]
-    outcomes = run_all(tasks, run, Outcome, how.jobs, how.journal)
+    outcomes = [Outcome(**record) for record in campaign.run(tasks, run, how)]
     rows = []
     for kind in how.kinds:
         mine = [o for o in outcomes if o.task[0] == kind]
@@ -191,7 +187,7 @@ def main() -> None:
             "certified_wrong": sum(o.wrong for o in mine), "cause_named": sum(o.named for o in mine),
             "median": float(np.median([o.ratio for o in mine if o.ratio] or [0.0])),
             "seconds": max(o.seconds for o in mine),
-            "refusals": sorted({o.refused[:300] for o in mine if o.refused})[:6],
+            "refusals": sorted({o.refused[:300] for o in mine if o.refused})[:6], "commit": commits(mine),
         }  # fmt: skip
         rows.append(row)
         print(
@@ -200,7 +196,7 @@ def main() -> None:
             *(f"\n    {text}" for text in row["refusals"]),
         )
     if how.save:
-        print("saved", save("trained_kinked", {"rows": rows}))
+        campaign.save_rows("trained_kinked", rows)
 
 
 if __name__ == "__main__":

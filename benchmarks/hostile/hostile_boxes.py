@@ -1,6 +1,6 @@
 """Certificates on boxes that are not what the method hopes for: certified, wrong, refused, seconds, queries, by kind.
 
-python -m benchmarks.hostile.hostile_boxes [--runs 20] [--jobs 2] [--kinds slab pair] [--kept runs.jsonl] [--save]
+python -m benchmarks.hostile.hostile_boxes [--runs 20] [--jobs 2] [--kinds slab pair] [--journal runs.jsonl] [--save]
 
 A certificate is wrong if the network differs from the box on more of the inputs that it speaks of than its stated
 share, by more than the error it states for the function there; if a direction of the network inside is off by more
@@ -10,19 +10,16 @@ have another shape. Boxes, method and judge draw from separate streams; other se
 
 from __future__ import annotations
 
-import argparse
 import collections
-import json
-import multiprocessing
 import signal
 import time
 import warnings
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import gradsift as gs
+from benchmarks import campaign
 from benchmarks.hostile.hostile_kinds import KINDS, Box
 from benchmarks.record import save
 from gradsift.reading.check_inputs import fresh_inputs
@@ -142,7 +139,7 @@ def summary(runs: list[dict[str, Any]]) -> list[dict[str, Any]]:
             "pair": kind.pair, "seconds": float(np.median([r["seconds"] for r in mine])),
             "longest": max(r["seconds"] for r in mine), "queries": float(np.median([r["queries"] for r in mine])),
             "most_queries": max(r["queries"] for r in mine), "causes": dict(causes.most_common(3)),
-            "wrongs": [r["wrong"] for r in mine if r["wrong"]][:3],
+            "wrongs": [r["wrong"] for r in mine if r["wrong"]][:3], "commit": campaign.commits(mine),
         })  # fmt: skip
     return rows
 
@@ -170,30 +167,17 @@ def show(rows: list[dict[str, Any]], causes: bool) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = campaign.arguments(__doc__)
     parser.add_argument("--runs", type=int, default=20, help="of each kind")
     parser.add_argument("--first", type=int, default=0, help="number of the first run of each kind: others are fresh")
-    parser.add_argument("--jobs", type=int, default=1, help="processes")
     parser.add_argument("--kinds", nargs="*", help="only kinds whose names contain one of these words")
-    parser.add_argument("--kept", type=Path, help="file of runs done: read first, and added to")
     parser.add_argument("--tuning", action="store_true", help="other seeds than those reported")
     parser.add_argument("--causes", action="store_true", help="show why boxes were refused")
-    parser.add_argument("--save", action="store_true", help="write results/hostile_boxes.json")
     options = parser.parse_args()
     names = [k.name for k in KINDS if not options.kinds or any(word in k.name for word in options.kinds)]
-    runs = []
-    if options.kept is not None and options.kept.exists():
-        runs = [json.loads(line) for line in options.kept.read_text().splitlines()]
-    done = {(r["kind"], r["number"]) for r in runs}
     numbers = range(options.first, options.first + options.runs)
-    tasks = [(name, i, 50 * options.tuning) for i in numbers for name in names if (name, i) not in done]
-    with multiprocessing.get_context("spawn").Pool(options.jobs) as pool:
-        for told in pool.imap_unordered(run, tasks):
-            runs.append(told)
-            if options.kept is not None:
-                with options.kept.open("a") as file:
-                    file.write(json.dumps(told) + "\n")
-    rows = summary([r for r in runs if r["kind"] in names])
+    tasks = [(name, i, 50 * options.tuning) for i in numbers for name in names]
+    rows = summary(list(campaign.run(tasks, run, options)))
     show(rows, options.causes)
     if options.save:
         save("hostile_boxes", {"rows": rows, "cap_seconds": _CAP, "first": options.first})

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import bench, evidence
+from benchmarks import bench, campaign, evidence
 from benchmarks.record import COMMITTED, Corrupted, load, write_sealed
 
 SOUND = {"context": {"date": "2026-11-16"}, "rows": [{"n": 100, "k": 1, "tables": 2, "ours": 2}]}
@@ -74,10 +74,11 @@ def test_the_page_has_ratios_of_a_win_and_of_a_loss_and_names_what_is_missing(tm
 
 
 def test_every_step_of_the_benchmark_is_a_script_that_knows_its_options():
+    harness = Path(campaign.__file__).read_text(encoding="utf-8")
     for step in bench.STEPS:
         source = Path(find_spec(bench.module_of(step.script or step.name)).origin).read_text(encoding="utf-8")
         for word in f"{step.quick} {step.full}".split():
-            if word.startswith("--"):
+            if word.startswith("--") and not ("campaign.arguments" in source and f'"{word}"' in harness):
                 assert f'"{word}"' in source, (step.name, word)
 
 
