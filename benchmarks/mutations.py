@@ -215,8 +215,9 @@ def keep(fates: dict[Mutation, str]) -> None:
 
     path = RESULTS / "mutations.json"
     rows = json.loads(path.read_text(encoding="utf-8"))["rows"] if path.exists() else []
-    known = {Mutation(r["file"], r["from"], r["to"]): r["fate"] for r in rows} | fates
-    rows = [{"file": m.file, "from": m.old, "to": m.new, "fate": known[m]} for m in MUTATIONS if m in known]
+    known = {Mutation(row["file"], row["from"], row["to"]): row for row in rows}
+    known |= {m: {"file": m.file, "from": m.old, "to": m.new, "fate": fate} for m, fate in fates.items()}
+    rows = [known[m] for m in MUTATIONS if m in known]
     survived = sum(row["fate"].startswith(SURVIVED) for row in rows)
     print(save("mutations", {"mutations": len(rows), "survived": survived, "rows": rows}))
 

@@ -21,7 +21,7 @@ import numpy as np
 import scipy
 
 import gradsift as gs
-from benchmarks.record import COMMITTED
+from benchmarks.record import COMMITTED, commit
 from gradsift.geometry import normalize_rows
 
 RHO, POINT_SCALE, N_POINTS = 0.5, 40.0, 1000
@@ -93,7 +93,7 @@ def main() -> None:
         "versions": {"python": platform.python_version(), "numpy": np.__version__, "scipy": scipy.__version__},
         "date": datetime.date.today().isoformat(),
     }
-    options.out.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+    options.out.write_text(json.dumps({"commit": commit(), **report}, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -27,7 +27,7 @@ import sklearn
 from sklearn.neural_network import MLPRegressor
 
 import gradsift as gs
-from benchmarks.record import COMMITTED
+from benchmarks.record import COMMITTED, commit
 from gradsift.fit import Family, Parameters, from_model
 from gradsift.fit.covariance import cramer_rao
 from gradsift.fit.moves import glorot_starts
@@ -277,7 +277,9 @@ def main(arguments: list[str] | None = None) -> None:
             report(row)
             order = [known.name for known in [*CELLS, *GROWING, *OTHERS]]
             rows.sort(key=lambda old: order.index(old["name"]))
-            options.out.write_text(json.dumps({**machine(), "cells": rows}, indent=1) + "\n")
+            options.out.write_text(
+                json.dumps({**machine(), "cells": [{"commit": commit()} | row for row in rows]}, indent=1) + "\n"
+            )
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 import gradsift as gs
-from benchmarks.record import COMMITTED
+from benchmarks.record import COMMITTED, commit
 from benchmarks.tables.data_fit import CELLS, Cell, draw, machine
 from gradsift.sources import ArraySource
 from gradsift.table import search
@@ -131,7 +131,7 @@ def main(arguments: list[str] | None = None) -> None:
     if options.rows:
         results["large"] = million(options.rows)
         print(results["large"])
-    options.out.write_text(json.dumps(results, indent=1) + "\n")
+    options.out.write_text(json.dumps({"commit": commit(), **results}, indent=1) + "\n")
 
 
 if __name__ == "__main__":
