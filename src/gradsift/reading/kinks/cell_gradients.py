@@ -13,7 +13,7 @@ from ..ledger import Ledger
 from .answer_precision import EXACT_ANSWERS, Grain
 from .cells import Cell, Crossing, distinct_crossings, flat_sizes, room_to_kinks
 from .segments import Path, PathFailure
-from .settings import CELL, FAR_FIT, GRAIN, ROOMIER
+from .settings import BEND, CELL, FAR_FIT, GRAIN
 from .shape import Shape
 
 _TOO_CLOSE = "two kinks lie within each other's transition"
@@ -133,7 +133,7 @@ class _CellSteps:
         for number, base in enumerate(self.bases):
             if base.aside is not None:
                 self.aside[number] = base.aside
-        for _ in range(CELL.most_repeats):
+        for _ in range(BEND.tries):
             cells = np.flatnonzero(todo)
             if len(cells):
                 ways = np.array([self.bases[i].leg.aside for i in cells])
@@ -148,7 +148,7 @@ class _CellSteps:
             todo = (change > CELL.safe * self._room()).any(axis=1) & np.isfinite(self.steps[:, 0])
             if not todo.any():
                 return True
-            steps = np.where(todo, steps / CELL.smaller, steps)
+            steps = np.where(todo, steps / BEND.step, steps)
         return False
 
     def _explained_behind(self, grain: Grain) -> bool:
@@ -161,7 +161,7 @@ class _CellSteps:
         heights = places @ normals.T - (normals * met).sum(axis=1)  # (points, k)
         twice, other = CELL.crossed_twice, GRAIN.behind_in_noise if grain.sd else CELL.other
         if grain.single:
-            twice, other = GRAIN.crossed_twice, GRAIN.behind
+            twice, other = GRAIN.behind, GRAIN.behind
         once = distinct_crossings(normals, twice * np.linalg.norm(normals, axis=1))
         active = np.where((heights * signs > 0) & once, heights, 0.0).sum(axis=1)
         foretold = self.values[0] + (places - self.places[0]) @ planar[0] + active
@@ -192,7 +192,7 @@ class _CellSteps:
             longest = (room / (share * np.maximum(typical, 1e-300))).min(axis=1, initial=self.path.radius)
         steps = np.repeat(longest[:, None], len(directions), axis=1)  # (cells, n)
         todo = np.ones(steps.shape, dtype=np.bool_)
-        for _ in range(CELL.most_repeats):
+        for _ in range(BEND.tries):
             self._ask_across(directions, steps, todo)
             jumps = np.abs(np.diff(self.across[:, directions], axis=0))  # (k, n)
             todo = np.stack(
@@ -201,7 +201,7 @@ class _CellSteps:
             if not todo.any():
                 self.steps[:, 1 + directions] = steps
                 return None
-            steps = np.where(todo, steps / CELL.smaller, steps)
+            steps = np.where(todo, steps / BEND.step, steps)
         return PathFailure("no step across the plane stays within its cell")
 
     def _ask_across(self, directions: NDArray[np.intp], steps: Floats, todo: NDArray[np.bool_]) -> None:
@@ -253,7 +253,7 @@ def measure_again(
     lengths = np.linalg.norm(jumps, axis=1)
     beside = np.minimum(np.append(lengths, np.inf), np.insert(lengths, 0, np.inf))
     errors = gradients.sizes
-    precise, most = (ROOMIER.precise, ROOMIER.most) if grain is EXACT_ANSWERS else (GRAIN.precise, 1.0)
+    precise, most = (CELL.precise, CELL.most) if grain is EXACT_ANSWERS else (GRAIN.precise, 1.0)
     if grain.single and gradients.values.size + len(errors) <= FAR_FIT.most:
         precise = GRAIN.precise_enough
     narrow = np.flatnonzero(errors > precise * beside)
@@ -280,9 +280,9 @@ def _look_again(
     if (margins <= 0).any():
         return gradients
     with np.errstate(divide="ignore"):
-        steps = np.minimum((ROOMIER.safe * margins[:, None] / np.abs(sides.jumps)).min(axis=0), path.radius)  # (d,)
+        steps = np.minimum((CELL.inner * margins[:, None] / np.abs(sides.jumps)).min(axis=0), path.radius)  # (d,)
     errors = 1.5 * sigma / steps
-    if np.linalg.norm(errors) > ROOMIER.hardly_better * gradients.sizes[cell]:
+    if np.linalg.norm(errors) > CELL.better * gradients.sizes[cell]:
         return gradients
     rows = np.concatenate([stand[None], stand + np.diag(steps)])
     answers = ledger.ask_blocks(d + 1, lambda part: path.frame.from_coordinates(rows[part]), "roomier")

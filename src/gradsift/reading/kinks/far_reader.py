@@ -44,7 +44,7 @@ from .near_origin import Polished, polish_near_origin
 from .other_activations import Rivals, rivals_of, rivals_of_sharp
 from .path_network import Found, fit_path, network_on_path
 from .segments import PathFailure, half_square
-from .settings import BUMP, GRAIN, LEG, OPENING
+from .settings import BUMP, GRAIN, LEG, PATH
 from .shape import growing_names, shape_of
 from .single_units import measure_widths, other_widths, place_parallel_units
 
@@ -145,9 +145,9 @@ class _FarReading:
         if self.grain.sd and not self.shape.sharp:
             reach = replace(reach, radius=GRAIN.further * reach.radius)
         last: _Attempt | None = None
-        factors = OPENING.factors * (GRAIN.more_paths if self.grain.single else 1)
+        factors = PATH.factors * (GRAIN.more_paths if self.grain.single else 1)
         for number, factor in enumerate(factors):
-            if number == OPENING.look_again and self.grain is EXACT_ANSWERS:
+            if number == PATH.look_again and self.grain is EXACT_ANSWERS:
                 reach = self._least_reach(reach)
             radius = factor * self._path_over_reach() * reach.radius
             radius = max(radius, factor * GRAIN.far * self.grain.sd / max(reach.slope, 1e-300))
@@ -161,7 +161,7 @@ class _FarReading:
             self.notes.append(f"path {number + 1}: fresh points are missed by {last.fresh:.3g}")
         if last is None:
             if self.grain is EXACT_ANSWERS:
-                self._refuse_two_kinds(reach, OPENING.sightings)
+                self._refuse_two_kinds(reach, PATH.sightings)
             raise NotIdentifiable(
                 f"None of {len(factors)} paths separates into single {self.shape.name} units "
                 f"({self.ledger.n_queries} queries; {self.notes[-1]}): {self._suspects()}."
@@ -170,7 +170,7 @@ class _FarReading:
 
     def _try_sharp(self, reach: LinearReach) -> _Attempt | None:
         """Find sharp units along one path, before their activation is asked about; None if there are others."""
-        radius = OPENING.factors[0] * self._path_over_reach() * reach.radius
+        radius = PATH.factors[0] * self._path_over_reach() * reach.radius
         attempt = self._along_a_path(radius, reach, LEG.guess)
         if isinstance(attempt, PathFailure):
             self.notes.append(f"sharp kinks: {attempt.because}")
@@ -206,8 +206,8 @@ class _FarReading:
 
     def _path_over_reach(self) -> float:
         if self.shape.sharp:
-            return OPENING.sharp
-        return OPENING.smooth if self.grain is EXACT_ANSWERS else GRAIN.smooth
+            return PATH.sharp
+        return PATH.smooth if self.grain is EXACT_ANSWERS else GRAIN.smooth
 
     def _identify_activation(self, reach: LinearReach) -> None:
         sighting = self._look_at_kink(reach)
@@ -346,8 +346,8 @@ class _FarReading:
         ledger, shape = self.ledger, self.shape
         if self.grain is not EXACT_ANSWERS and not shape.sharp:  # so far out that kinks look sharp
             shape = replace(shape_of("relu"), blur=GRAIN.blur * reach.radius)
-        path = half_square(radius, OPENING.near * reach.radius, ledger.n_features, self.rng)
-        bend = Bend(shape, OPENING.width / reach.radius, GRAIN.looks if self.grain.random else 1)
+        path = half_square(radius, PATH.near * reach.radius, ledger.n_features, self.rng)
+        bend = Bend(shape, PATH.width / reach.radius, GRAIN.looks if self.grain.random else 1)
         fitted = fit_path(ledger, path, bend, self.grain, KINKED_UNITS.residuals, patience)
         if isinstance(fitted, PathFailure):
             return fitted
@@ -356,7 +356,7 @@ class _FarReading:
                 f"No kink on a path of radius {radius:.2g} ({ledger.n_queries} queries): the function looks linear, so "
                 "there is no unit to find."
             )
-        sigma = max(self.grain.of(fitted.largest), OPENING.scatter * fitted.scatter / float(np.sqrt(2)))
+        sigma = max(self.grain.of(fitted.largest), PATH.scatter * fitted.scatter / float(np.sqrt(2)))
         found = network_on_path(ledger, fitted, sigma, self.grain)
         if isinstance(found, PathFailure) or not self.grain.single:
             return found

@@ -8,12 +8,13 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 
 from ...arguments import Floats
+from ...certificate import COARSE_KINKS
 from ...geometry import orthonormal_rows
 from ..ledger import EPS, Ledger
 from .answer_precision import EXACT_ANSWERS, Grain
 from .kink_test import Bend, Piece, meeting, try_sharp
 from .segments import Leg, PathFailure, ask_ends, half_square
-from .settings import BUMP, GRAIN, ODD_PART, REACH
+from .settings import BUMP, GRAIN, PATH, REACH
 from .shape import Shape, growing_names, shape_of
 
 
@@ -46,7 +47,7 @@ def identify_activation(
     """
     says = "no isolated kink was found"
     for number in range(BUMP.most_paths):
-        path = half_square(BUMP.radius * 8.0**number * reach.radius, 0.0, ledger.n_features, rng)
+        path = half_square(PATH.smooth * 8.0**number * reach.radius, 0.0, ledger.n_features, rng)
         ends = ask_ends(ledger, path)
         if isinstance(ends, PathFailure):
             continue
@@ -228,7 +229,7 @@ def farthest_radius(grain: Grain) -> float:
 
 
 def _ray_sizes(grain: Grain) -> Floats:
-    nearest = REACH.first if grain == EXACT_ANSWERS else 1.0  # a larger reach would leave less of what noise lets show
+    nearest = REACH.factor if grain == EXACT_ANSWERS else 1.0  # a larger reach would leave less of what noise lets show
     return np.asarray(nearest * REACH.factor ** np.arange(REACH.most))
 
 
@@ -241,7 +242,7 @@ def _along(ledger: Ledger, way: Floats, grain: Grain) -> LinearReach | None:
             continue
         first, second = np.diff(values[number - 2 : number + 1])
         largest = float(np.abs(values[number - 2 : number + 1]).max())
-        error = REACH.factor * (REACH.collinear / EPS * grain.relative * largest + REACH.noise * grain.sd)
+        error = REACH.factor * (REACH.collinear / EPS * grain.relative * largest + COARSE_KINKS.residuals * grain.sd)
         grows = bool(abs(second) > max(REACH.grows * largest, GRAIN.grows * grain.sd))
         if abs(second - REACH.factor * first) <= error and (grows or grain.sd == 0 or number == REACH.most - 1):
             slope = abs(float(second)) / float(radius - radii[number - 1])
@@ -255,8 +256,8 @@ def odd_part_is_linear(ledger: Ledger, reach: LinearReach, rng: np.random.Genera
     Every unit with straight ends has ``f(z) - f(-z) = z`` up to its offset, and all of them together leave a linear
     function. A second layer takes the kinks of the first into its own units, and does not.
     """
-    x, y = ODD_PART.radius * reach.radius * orthonormal_rows(2, ledger.n_features, rng)
+    x, y = REACH.beyond * reach.radius * orthonormal_rows(2, ledger.n_features, rng)
     ways = np.array([x, y, x + y])
     answers = ledger.ask(np.concatenate([ways, -ways]), "depth")
     odd = answers[:3] - answers[3:]
-    return bool(abs(odd[0] + odd[1] - odd[2]) <= ODD_PART.adds_up * np.abs(answers).max())
+    return bool(abs(odd[0] + odd[1] - odd[2]) <= REACH.adds_up * np.abs(answers).max())

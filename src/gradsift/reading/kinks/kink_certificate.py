@@ -17,7 +17,7 @@ from .kink_network import KinkNet
 from .near_origin import Polished, near_noise, parameter_sizes
 from .other_activations import Rivals
 from .path_network import Found
-from .settings import FAR_PAIRS, VOUCH
+from .settings import FAR_PAIRS, REACH, VOUCH
 from .shape import shape_of
 
 
@@ -62,7 +62,7 @@ def bounds_of(polished: Polished) -> UnitBounds:
 
 def far_pair(found: Found, rng: np.random.Generator) -> Floats:
     """Return two opposite points far beyond the path: a unit that it missed is active at one of them."""
-    way = normalize_rows(rng.standard_normal((1, len(found.net.g)))) * (VOUCH.far * found.path.radius)
+    way = normalize_rows(rng.standard_normal((1, len(found.net.g)))) * (REACH.beyond * found.path.radius)
     return np.concatenate([way, -way])
 
 

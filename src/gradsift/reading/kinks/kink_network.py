@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ...arguments import Floats
 from ...model import SigmoidCombination
 from .answer_precision import EXACT_ANSWERS, Grain
-from .settings import GRAIN, SIGNS
+from .settings import GRAIN, PATH
 from .shape import Shape, shape_of
 
 
@@ -138,7 +138,7 @@ def _model(net: KinkNet) -> tuple[SigmoidCombination, NDArray[np.intp]]:
     # A unit seen from the other side: relu(t) = relu(-t) + t.
     linear = net.g + net.jumps[~forward].sum(axis=0) - shape.slope * (weights[:, None] * rows).sum(axis=0)
     intercept = net.c + net.q[~forward].sum() - float(weights @ (shape.slope * offsets + shape.level))
-    nothing = GRAIN.cancel if net.grain.single else SIGNS.nothing
+    nothing = GRAIN.cancel if net.grain.single else PATH.nothing
     if np.linalg.norm(linear) < nothing * np.linalg.norm(net.jumps, axis=1).max(initial=0.0):
         linear = np.zeros_like(linear)
     model = SigmoidCombination(rows, weights, 1.0, offsets, float(intercept), shape.activation, linear)

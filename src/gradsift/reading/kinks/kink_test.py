@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from .settings import BEND, PIECE
+from .settings import BEND, LEG
 from .shape import Shape
 
 
@@ -60,7 +60,7 @@ class Piece:
 
     def holds(self, t: float, y: float, sigma: float) -> bool:
         """Say whether an answer lies on the line."""
-        return abs(y - self.at(t)) <= PIECE.on * sigma * float(np.hypot(1.0, self.error(t)))
+        return abs(y - self.at(t)) <= LEG.on * sigma * float(np.hypot(1.0, self.error(t)))
 
     def add(self, t: float, y: float) -> None:
         """Take an answer that lies on the line."""
@@ -85,7 +85,7 @@ class Piece:
     def same_line(self, other: Piece, sigma: float) -> bool:
         """Say whether two pieces lie on one line: each passes through both ends of the gap between them."""
         return all(
-            abs(self.at(t) - other.at(t)) <= PIECE.on * sigma * np.hypot(self.error(t), other.error(t))
+            abs(self.at(t) - other.at(t)) <= LEG.on * sigma * np.hypot(self.error(t), other.error(t))
             for t in (self.high, other.low)
         )
 
@@ -194,7 +194,7 @@ def try_smooth(bend: Bend, left: Piece, right: Piece, ask: Ask, sigma: float) ->
     if not room > 0:
         return Seen()
     delta = shape.typical / bend.typical_width()
-    for _ in range(BEND.most_widths):
+    for _ in range(BEND.tries):
         if delta >= room:
             return Seen()
         seen = _both_sides(shape, left, right, ask, sigma, place, change, delta)

@@ -15,7 +15,7 @@ from .cells import Cell, Crossing, bases_of, crossings_of, distinct_crossings, s
 from .kink_network import KinkNet
 from .kink_test import Bend
 from .segments import LegScan, Path, PathFailure, SettledLeg, ask_ends, scan_leg, settle_leg
-from .settings import ASSEMBLE, GRAIN, LEG, OPENING
+from .settings import CELL, GRAIN, LEG, PATH
 from .shape import Shape
 
 
@@ -82,7 +82,7 @@ def _settled(ledger: Ledger, shape: Shape, scan: LegScan, sigma: float) -> Settl
     if shape.sharp or isinstance(leg, PathFailure):
         return leg
     middles = np.array([part.mean for part in straight_parts(leg, shape, sigma)])
-    middles = middles[leg.at(shape, middles)[1] > OPENING.loose]
+    middles = middles[leg.at(shape, middles)[1] > PATH.loose]
     if not len(middles):
         return leg
     answers = ledger.ask(scan.leg.points(middles), "path")
@@ -198,7 +198,7 @@ def network_of_cells(
         np.full(len(q), np.inf),
     )  # fmt: skip
     lengths = np.linalg.norm(jumps, axis=1)
-    return only(found, distinct_crossings(jumps, ASSEMBLE.same * lengths + 10 * np.linalg.norm(errors, axis=1)))
+    return only(found, distinct_crossings(jumps, CELL.same * lengths + 10 * np.linalg.norm(errors, axis=1)))
 
 
 def only(found: Found, keep: NDArray[np.bool_]) -> Found:

@@ -26,7 +26,7 @@ from .path_network import fit_path, network_on_path
 from .region_fit import RegionFit, fit_region, mirrored, telling_places
 from .region_ledger import Region, RegionLedger, region_of
 from .segments import Path, PathFailure, joined_legs
-from .settings import FAR_FIT, WITHIN
+from .settings import CELL, FAR_FIT, WITHIN
 from .shape import shape_of
 
 
@@ -179,7 +179,7 @@ class _Within:
         aside = self.rng.standard_normal(places.shape)
         beside = places + step / np.sqrt(places.shape[1]) * aside
         off = np.abs(self.ledger.ask(beside, "gradients") - net.predict(beside))
-        return bool(off.max() <= WITHIN.foretold * self._size())
+        return bool(off.max() <= CELL.other * self._size())
 
     def _random_start(self) -> Floats:
         """Return a random place near the middle, (d,)."""

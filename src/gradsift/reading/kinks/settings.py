@@ -16,13 +16,12 @@ class GrainPolicy:
     single: float = 1e-12  # relative error from which answers count as single precision; guess
     far: float = 1e10  # size of answers on the path over their noise; noise rows
     grows: float = 1e3  # growth along a ray over its noise, from which it is a line; guess
-    more_paths: int = 2  # how often OPENING.factors are gone through in single precision; trained_kinked
+    more_paths: int = 2  # how often PATH.factors are gone through in single precision; trained_kinked
     end: float = 2e-3  # of a leg, instead of LEG.end, in single precision; guess
     pair: float = 2e-2  # of a gap, instead of LEG.pair, in single precision; guess
-    behind: float = 0.02  # instead of CELL.other, in single precision; guess
+    behind: float = 0.02  # instead of CELL.other and CELL.crossed_twice, in single precision; guess
     behind_in_noise: float = 2e-4  # instead of CELL.other, through noise; noise rows
-    crossed_twice: float = 0.02  # instead of CELL.crossed_twice, in single precision; guess
-    precise: float = 1e-6  # instead of ROOMIER.precise, for coarse answers; guess
+    precise: float = 1e-6  # instead of CELL.precise, for coarse answers; guess
     precise_enough: float = 3e-4  # the same where a far fit follows; float32 rows
     asked_again: int = 20  # answers to one question that measure the noise; noise rows
     first_look: int = 9  # answers that told of noise in the first place, fewer if it was given
@@ -43,7 +42,7 @@ class GrainPolicy:
     rounded: float = 0.1  # of that distance: height of a unit's rest; guess
     beyond: float = 2.0  # candidates for straight answers near the origin, over that distance; guess
     placed: tuple[float, float] = (0.5, 3e-4)  # error of an offset before widths: over noise, over jump by blur; guess
-    smooth: float = 1e6  # radius of the path over the reach, instead of OPENING.smooth; guess
+    smooth: float = 1e6  # radius of the path over the reach, instead of PATH.smooth; guess
     wider: float = 2.0  # most change of a width in one step; guess
     cancel: float = 1e-3  # instead of 1e-6, what a linear term may leave in single precision; guess
 
@@ -52,26 +51,20 @@ class GrainPolicy:
 class ReachPolicy:
     """Rays outwards until the answers lie on a line."""
 
-    factor: float = 8.0  # guess
-    first: float = 8.0  # radius asked first behind exact answers; leaky ReLU (10, 3), tuning networks
+    factor: float = 8.0  # of the radius, and first radius behind exact answers; leaky ReLU (10, 3), tuning networks
     most: int = 16  # radii per ray; guess
     collinear: float = 64 * 2.0**-52  # guess
-    noise: float = 12.0  # standard deviations; guess
     grows: float = 1e-6  # growth over the largest answer, below which a ray is flat; guess
     suspicious: float = 8.0**4.5  # a reach beyond this may be the luck of one ray; guess
-
-
-@dataclass(frozen=True)
-class PiecePolicy:
-    """Straight pieces."""
-
-    on: float = 8.0  # standard deviations within which an answer lies on a piece; guess
+    beyond: float = 1e5  # over a radius: offsets, and units that a path missed, then show in opposite answers; guess
+    adds_up: float = 1e-3  # of the largest answer: what one hidden layer leaves of odd parts; rows "deep"
 
 
 @dataclass(frozen=True)
 class LegPolicy:
     """Pieces and gaps along a leg."""
 
+    on: float = 8.0  # standard deviations within which an answer lies on a piece; guess
     end: float = (
         2e-5  # length of a piece at an end, over that of the leg: short, so that no kink lies within; 50,64 rows
     )
@@ -92,8 +85,8 @@ class BendPolicy:
     agree: float = 10.0  # standard deviations; guess
     tells: float = 0.2  # least argument that tells a width; guess
     widest: float = 1 / 40  # least width of a unit over the typical one; guess
-    step: float = 6.0  # guess
-    most_widths: int = 5  # guess
+    step: float = 6.0  # factor of a distance that tells nothing, and of a step that leaves its cell; guess
+    tries: int = 5  # such distances or steps; guess
     look_twice: int = 2  # kinks at which the shape is compared with a further answer; guess
 
 
@@ -103,34 +96,20 @@ class CellPolicy:
 
     first_step: tuple[float, float] = (0.02, 0.05)  # of the room: at most, and over the number of kinks; guess
     safe: float = 0.75  # share of a margin that a step may use; guess
-    smaller: float = 6.0  # guess
-    most_repeats: int = 5  # guess
     first_batch: int = 3  # guess
     behind: tuple[float, float] = (0.3, 0.9)  # of the radius, behind the path; guess
     crossed_twice: float = 1e-4  # of a jump in the plane, up to which it may be the opposite of another one; guess
-    other: float = 1e-6  # of the largest answer, by which the function there may miss what the kinks foretell; guess
+    other: float = 1e-6  # of the largest answer, by which one beside the path may miss what the kinks predict; guess
+    same: float = 1e-5  # of a jump: opposite jumps that agree so well are one unit, crossed twice; guess
     first_precise: float = 1e-11  # error of the first cell's slope aside, over a typical jump in the plane; guess
     shares: tuple[float, float] = (
         10.0,
         7.0,
     )  # margin over the step's typical change of an argument: first batch, and all others; 10,32 and 50,64 rows
-
-
-@dataclass(frozen=True)
-class RoomierPolicy:
-    """Second looks at narrow cells."""
-
-    precise: float = 3e-10  # error of a cell's gradient over the shortest jump beside it; 10,32 and 50,64 rows
-    safe: float = 0.6  # share of a margin that a step may use; guess
-    hardly_better: float = 0.7  # error of the second look over that of the first, above which it is not taken; guess
+    precise: float = 3e-10  # error of a gradient over the shortest jump beside its cell; 10,32 and 50,64 rows
+    inner: float = 0.6  # share of a margin that a step from the inner point of a narrow cell may use; guess
+    better: float = 0.7  # error from there over that from the path, above which it is not taken; guess
     most: float = 0.5  # share of the cells: where more are narrow, another path is better; guess
-
-
-@dataclass(frozen=True)
-class AssemblePolicy:
-    """Units that are crossed twice."""
-
-    same: float = 1e-5  # of a jump: opposite jumps that agree so well are one unit, crossed twice; guess
 
 
 @dataclass(frozen=True)
@@ -174,11 +153,9 @@ class BesidePolicy:
 
     degrees: float = 20.0  # between two units, below which their offsets are told one by one; pairs
     first: float = 50.0  # noise over the jump: half the distance of the first two answers; guess
-    further: float = 4.0  # guess
+    further: float = 4.0  # factor of a distance that tells nothing; room over the first one; guess
     rounds: int = 3  # guess
     enough: float = 5.0  # noise: error of an offset that needs no further round; guess
-    deviations: float = 4.0  # standard errors of an offset within which a hyperplane is sure to lie; guess
-    wide: float = 4.0  # room over what the search for a kink needs at least; guess
     within: float = 0.1  # of that distance: how far from both answers the kink must lie; guess
     error: float = 2.0  # noise: error of an offset from two answers; guess
     nearest: float = 2.0  # distance along the hyperplane over the error of an offset; guess
@@ -247,7 +224,6 @@ class FarPairPolicy:
 class VouchPolicy:
     """Fresh points and bounds."""
 
-    far: float = 1e5  # radius of a pair of opposite points, over that of the path; guess
     around: tuple[float, float] = (1.0, 3.0)  # radii of fresh points over the median distance times sqrt(d); guess
     pairs_in_noise: int = 12  # guess
     scatter: float = 6.0  # limit of single misses over that of their root mean square; guess
@@ -256,18 +232,10 @@ class VouchPolicy:
 
 
 @dataclass(frozen=True)
-class SignPolicy:
-    """The public model."""
-
-    nothing: float = 1e-7  # of the longest jump: a linear term below is rounding; guess
-
-
-@dataclass(frozen=True)
 class KinkBumpPolicy:
     """Which activation a kink has."""
 
     sharp: int = 2  # sharp kinks that make a ReLU network; guess
-    radius: float = 3e3  # of the path over the reach; guess
     most_paths: int = 3  # guess
     most_asked: int = 70  # on one leg; guess
     wide: float = 0.05  # of a gap: within this distance of the meeting point lies an isolated bend; guess
@@ -284,16 +252,8 @@ class KinkBumpPolicy:
 
 
 @dataclass(frozen=True)
-class OddPartPolicy:
-    """One hidden layer or more."""
-
-    radius: float = 1e5  # over the reach: offsets, which do not cancel, are small beside the answers; guess
-    adds_up: float = 1e-3  # of the largest answer; rows "deep"
-
-
-@dataclass(frozen=True)
-class OpeningPolicy:
-    """Paths, one after the other."""
+class PathPolicy:
+    """Paths, one after the other, and the network they give."""
 
     sharp: float = 1e3  # radius of the path over the reach; all rows
     smooth: float = 3e3  # radius of the path over the reach; all rows
@@ -310,6 +270,7 @@ class OpeningPolicy:
     sightings: int = 3  # further kinks whose shape is told, where paths fail; guess
     loose: float = 2.5  # error of a base, in rounding errors, above which it is asked for; 10,3 rows
     scatter: float = 1.3  # rounding error of one answer over the scatter of a leg's answers; guess
+    nothing: float = 1e-7  # of the longest jump: a linear term below is rounding; guess
 
 
 @dataclass(frozen=True)
@@ -323,7 +284,6 @@ class WithinPolicy:
     parallel: float = 1e-2  # sine of the angle between two rays below which they span no plane; guess
     sd: float = 1e-15  # error of an answer on the first rays, over the largest; guess
     beyond: float = 1e3  # the same where a network that is nearly known is taken off, over that; guess
-    foretold: float = 1e-6  # of the largest answer, by which one beside a ray may miss; guess
     looked_at: int = 16  # answers that show whether all units are known; guess
     most_paths: int = 40  # pairs of rays; guess
     most_failed: int = 6  # pairs of rays; guess
@@ -338,12 +298,9 @@ class WithinPolicy:
 
 GRAIN = GrainPolicy()
 REACH = ReachPolicy()
-PIECE = PiecePolicy()
 LEG = LegPolicy()
 BEND = BendPolicy()
 CELL = CellPolicy()
-ROOMIER = RoomierPolicy()
-ASSEMBLE = AssemblePolicy()
 FAR_FIT = FarFitPolicy()
 NEAR_ORIGIN = NearOriginPolicy()
 NEIGHBOURS = BesidePolicy()
@@ -352,8 +309,6 @@ RIVALS = RivalPolicy()
 PARALLEL_PAIRS = ParallelPairPolicy()
 FAR_PAIRS = FarPairPolicy()
 VOUCH = VouchPolicy()
-SIGNS = SignPolicy()
 BUMP = KinkBumpPolicy()
-ODD_PART = OddPartPolicy()
-OPENING = OpeningPolicy()
+PATH = PathPolicy()
 WITHIN = WithinPolicy()

@@ -202,7 +202,7 @@ def _alone(found: Found, unit: int, rng: np.random.Generator) -> _Place | None:
     """Return the place nearest to the origin that is on a known side of all other units; None if there is none."""
     net = found.net
     lengths = np.linalg.norm(net.jumps, axis=1)
-    unsure = NEIGHBOURS.deviations / NEAR_ORIGIN.prior * offset_priors(found)[0] / lengths
+    unsure = NEAR_ORIGIN.not_sure / NEAR_ORIGIN.prior * offset_priors(found)[0] / lengths
     others = np.arange(net.k) != unit
     normal = net.jumps[unit] / lengths[unit]
     ways = rng.standard_normal((NEIGHBOURS.candidates, len(normal)))
@@ -214,7 +214,7 @@ def _alone(found: Found, unit: int, rng: np.random.Generator) -> _Place | None:
         room = np.abs(feet @ net.jumps[others].T + net.q[others]) / lengths[others] - unsure[others]  # (n, k - 1)
         at = int(np.argmax(room.min(axis=1)))
         place = _Place(feet[at], float(room[at].min()))
-        if place.room > NEIGHBOURS.wide * (unsure[unit] + NEIGHBOURS.first * net.grain.sd / lengths[unit]):
+        if place.room > NEIGHBOURS.further * (unsure[unit] + NEIGHBOURS.first * net.grain.sd / lengths[unit]):
             return place
         far *= NEIGHBOURS.further
     return None
