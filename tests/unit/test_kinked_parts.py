@@ -10,12 +10,11 @@ import pytest
 import gradsift as gs
 from gradsift.reading.kinks.cells import bases_of
 from gradsift.reading.kinks.identify_activation import find_reach
-from gradsift.reading.kinks.kink_network import KinkNet
+from gradsift.reading.kinks.kink_network import KinkNet, growing_names, shape_of
 from gradsift.reading.kinks.kink_test import Kink, Piece, meeting
 from gradsift.reading.kinks.region_fit import fit_region, mirrored, telling_places
 from gradsift.reading.kinks.region_ledger import Heard, RegionLedger, region_of
 from gradsift.reading.kinks.segments import LegScan, half_square, settle_leg
-from gradsift.reading.kinks.shape import growing_names, shape_of
 from gradsift.reading.ledger import Ledger
 
 

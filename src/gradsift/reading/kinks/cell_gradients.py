@@ -10,11 +10,10 @@ from scipy.optimize import linprog
 
 from ...arguments import Floats
 from ..ledger import Ledger
-from .answer_precision import EXACT_ANSWERS, Grain
 from .cells import Cell, Crossing, distinct_crossings, flat_sizes, room_to_kinks
+from .kink_network import EXACT_ANSWERS, Grain, Shape
 from .segments import Path, PathFailure
 from .settings import BEND, CELL, FAR_FIT, GRAIN
-from .shape import Shape
 
 _TOO_CLOSE = "two kinks lie within each other's transition"
 

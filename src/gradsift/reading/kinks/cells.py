@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...arguments import Floats
+from .kink_network import Shape
 from .segments import Leg, SettledLeg
-from .shape import Shape
 
 
 @dataclass(frozen=True)

@@ -11,11 +11,10 @@ from ...arguments import Floats
 from ...certificate import COARSE_KINKS
 from ...geometry import orthonormal_rows
 from ..ledger import EPS, Ledger
-from .answer_precision import EXACT_ANSWERS, Grain
+from .kink_network import EXACT_ANSWERS, Grain, Shape, growing_names, shape_of
 from .kink_test import Bend, Piece, meeting, try_sharp
 from .segments import Leg, PathFailure, ask_ends, half_square
 from .settings import BUMP, GRAIN, PATH, REACH
-from .shape import Shape, growing_names, shape_of
 
 
 @dataclass(frozen=True)

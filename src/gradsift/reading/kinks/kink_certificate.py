@@ -12,13 +12,11 @@ from ...certificate import BOUND, COARSE_KINKS, KINKED_UNITS, KINKS_IN_NOISE, Ev
 from ...certificate import noise_rules as imperfect
 from ...geometry import normalize_rows
 from ..ledger import Ledger
-from .answer_precision import EXACT_ANSWERS
-from .kink_network import KinkNet
+from .kink_network import EXACT_ANSWERS, KinkNet, shape_of
 from .near_origin import Polished, near_noise, parameter_sizes
 from .other_activations import Rivals
 from .path_network import Found
 from .settings import FAR_PAIRS, REACH, VOUCH
-from .shape import shape_of
 
 
 @dataclass(frozen=True)

@@ -1,17 +1,178 @@
-"""The network found so far, as kinks and their rests, and the public model of it."""
+"""The network found so far: activations as kinks and rests, how accurate the answers are, and the public model."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import brentq
 
+from ...activations import ACTIVATIONS, Activation, get_activation
+from ...activations.record import POINTS
 from ...arguments import Floats
 from ...model import SigmoidCombination
-from .answer_precision import EXACT_ANSWERS, Grain
+from ..ledger import EPS, Ledger
+from ..precision import Precision
 from .settings import GRAIN, PATH
-from .shape import Shape, shape_of
+
+_TYPICAL = {"gelu": 1.2, "gelu_tanh": 1.2, "elu": 0.7}  # 2 for the others; guess
+
+
+_BEYOND = 60.0  # arguments beyond which nothing but the two lines is left in double precision
+
+
+@dataclass(frozen=True)
+class Shape:
+    """``f(z) = left line + gain (relu(t) + rest(t))`` with ``t = z - corner``, and a rest that decays at both ends.
+
+    Attributes
+    ----------
+    activation : Activation
+    slope, level : float
+        The line at minus infinity.
+    gain : float
+        By how much the slope grows from one end to the other.
+    corner : float
+        Where the lines at both ends meet.
+    even : bool
+        ``rest(-t) = rest(t)``: a unit and its mirror image differ by a linear term only.
+    typical : float
+        An argument at which the rest is large at both sides and tells the width of a unit well.
+    blur : float
+        Of sharp kinks: length of the path, to both sides, that is left out because they may be rounded there.
+    """
+
+    activation: Activation
+    slope: float
+    level: float
+    gain: float
+    corner: float
+    even: bool
+    typical: float
+    blur: float = 0.0
+
+    @property
+    def name(self) -> str:
+        """Name of the activation."""
+        return self.activation.name
+
+    @property
+    def sharp(self) -> bool:
+        """Whether there is no rest at all, and so no width: ReLU and leaky ReLU."""
+        return self.typical == 0.0
+
+    def rest(self, t: Floats) -> Floats:
+        """Return what the kink alone leaves over, elementwise."""
+        z = np.clip(t, -_BEYOND, _BEYOND)
+        left = (self.activation.value(z + self.corner) - self.slope * (z + self.corner) - self.level) / self.gain
+        return np.where(np.abs(t) < _BEYOND, left - np.maximum(z, 0.0), 0.0)
+
+    def rest_slope(self, t: Floats) -> Floats:
+        """Return the derivative of the rest, elementwise."""
+        z = np.clip(t, -_BEYOND, _BEYOND)
+        left = (self.activation.derivative(z + self.corner) - self.slope) / self.gain
+        return np.where(np.abs(t) < _BEYOND, left - (z > 0), 0.0)
+
+    def flat(self, tolerance: float) -> float:
+        """Return the size of arguments beyond which the rest stays below a tolerance at both ends."""
+        if self.sharp:
+            return 0.0
+        grid, sizes = _sizes(self.name)
+        return float(grid[int(np.argmax(sizes <= max(tolerance, 1e-17)))])
+
+    def argument(self, ratio: float, side: float) -> float:
+        """Return t > 0 with ``|rest(side t)| / t = ratio``; inf if the ratio is too small to tell, 0 if too large."""
+
+        def excess(log_t: float) -> float:
+            t = float(np.exp(log_t))
+            return abs(float(self.rest(np.array(side * t)))) / t - ratio
+
+        low, high = np.log(1e-4), np.log(_BEYOND / 2)
+        if excess(low) <= 0:
+            return 0.0
+        if excess(high) >= 0 or ratio <= 0:
+            return np.inf
+        return float(np.exp(brentq(excess, low, high, xtol=1e-14, rtol=1e-14)))
+
+
+@cache
+def _sizes(name: str) -> tuple[Floats, Floats]:
+    """Return arguments, and the largest size of the rest beyond each of them."""
+    shape = shape_of(name)
+    grid = np.linspace(0.0, _BEYOND, 1201)
+    sizes = np.maximum(np.abs(shape.rest(grid)), np.abs(shape.rest(-grid)))
+    sizes[-1] = 0.0
+    return grid, np.maximum.accumulate(sizes[::-1])[::-1]
+
+
+@cache
+def shape_of(name: str) -> Shape:
+    """Return the shape of an activation that grows."""
+    activation = get_activation(name)
+    (level, slope), (end_level, end) = activation.left, activation.right
+    gain = end - slope
+    corner = (level - end_level) / gain
+    typical = 0.0 if activation.homogeneous else _TYPICAL.get(name, 2.0)
+    shape = Shape(activation, slope, level, gain, corner, True, typical)
+    even = bool(np.abs(shape.rest(POINTS) - shape.rest(-POINTS)).max() < 1e-12)
+    return replace(shape, even=even)
+
+
+def growing_names() -> tuple[str, ...]:
+    """Return the names of all activations that grow, in the order of the catalogue."""
+    return tuple(name for name, f in ACTIVATIONS.items() if not f.saturates)
+
+
+@dataclass(frozen=True)
+class Grain:
+    """Standard deviation of an answer's error: ``hypot(sd, relative size)``.
+
+    Attributes
+    ----------
+    relative : float
+        Spacing of the numbers that the box computes with.
+    sd : float
+        Noise or the rounding to decimals, whatever the size of the answer.
+    random : bool
+        Whether it is noise, which repeats tell.
+    """
+
+    relative: float = EPS
+    sd: float = 0.0
+    random: bool = False
+
+    @property
+    def single(self) -> bool:
+        """Whether going far out does not help: errors grow with the answers, and are not small."""
+        return self.relative > GRAIN.single
+
+    def of(self, size: float) -> float:
+        """Return the error of an answer of this size."""
+        return float(np.hypot(self.sd, self.relative * size))
+
+
+EXACT_ANSWERS = Grain()
+
+
+def grain_of(precision: Precision) -> Grain:
+    """Return the grain of a box whose answers were looked at."""
+    if precision.is_exact:
+        return EXACT_ANSWERS
+    if precision.is_float32:
+        return Grain(relative=float(np.finfo(np.float32).eps))
+    return Grain(sd=precision.sd, random=precision.has_noise)
+
+
+def with_repeats(grain: Grain, ledger: Ledger, rng: np.random.Generator) -> Grain:
+    """Return the grain with noise measured by more answers to one question; nothing is asked without noise."""
+    if not grain.random:
+        return grain
+    point = rng.standard_normal((1, ledger.n_features))
+    answers = ledger.ask(np.repeat(point, GRAIN.asked_again, axis=0), "noise")
+    first, more = GRAIN.first_look - 1, GRAIN.asked_again - 1
+    return replace(grain, sd=float(np.sqrt((first * grain.sd**2 + more * answers.var(ddof=1)) / (first + more))))
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from .kink_network import Shape
 from .settings import BEND, LEG
-from .shape import Shape
 
 
 class Piece:

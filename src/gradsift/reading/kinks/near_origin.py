@@ -11,8 +11,7 @@ from ...arguments import Floats
 from ...fit.design import DesignState
 from ...fit.last_digits import fit_to_rounding, with_prior
 from ..ledger import Ledger
-from .answer_precision import EXACT_ANSWERS
-from .kink_network import KinkNet
+from .kink_network import EXACT_ANSWERS, KinkNet
 from .path_network import Found, pulled_by_far_kinks
 from .settings import GRAIN, NEAR_ORIGIN
 

@@ -12,10 +12,9 @@ from scipy.optimize import minimize
 
 from ...arguments import Floats
 from ...certificate import COARSE_KINKS
-from .kink_network import KinkNet
+from .kink_network import KinkNet, Shape, growing_names, shape_of
 from .near_origin import Polished, refitted
 from .settings import PARALLEL_PAIRS, RIVALS
-from .shape import Shape, growing_names, shape_of
 
 
 class Pairs(NamedTuple):

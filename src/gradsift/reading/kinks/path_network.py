@@ -9,14 +9,12 @@ from numpy.typing import NDArray
 
 from ...arguments import Floats
 from ..ledger import Ledger
-from .answer_precision import EXACT_ANSWERS, Grain
 from .cell_gradients import CellGradients, measure_again, measure_gradients
 from .cells import Cell, Crossing, bases_of, crossings_of, distinct_crossings, straight_parts
-from .kink_network import KinkNet
+from .kink_network import EXACT_ANSWERS, Grain, KinkNet, Shape
 from .kink_test import Bend
 from .segments import LegScan, Path, PathFailure, SettledLeg, ask_ends, scan_leg, settle_leg
 from .settings import CELL, GRAIN, LEG, PATH
-from .shape import Shape
 
 
 @dataclass(frozen=True)

@@ -2,63 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
-from ...arguments import Floats, as_generator, at_least
+from ...arguments import Floats
 from ...certificate import BOUND, KINKS_WITHIN, Evidence, Fresh, certify, n_of
 from ...errors import NotIdentifiable
 from ...network import Network
 from ...oracle import Oracle
-from ..ledger import EPS
+from ..ledger import EPS, Ledger
 from ..plane_frame import frame_through
-from ..precision import Precision
-from ..question import SMOOTH, names_of
-from ..result import Progress, Reading
-from .answer_precision import EXACT_ANSWERS, Grain
+from ..question import BENT, SHARP, SMOOTH, Question, names_of
+from ..result import Reading
 from .cells import bases_of
-from .kink_network import KinkNet, joined, model_of
+from .kink_network import EXACT_ANSWERS, Grain, KinkNet, joined, model_of, shape_of
 from .kink_test import Bend
 from .path_network import fit_path, network_on_path
 from .region_fit import RegionFit, fit_region, mirrored, telling_places
 from .region_ledger import Region, RegionLedger, region_of
 from .segments import Path, PathFailure, joined_legs
 from .settings import CELL, FAR_FIT, WITHIN
-from .shape import shape_of
 
 
-def open_within(
-    oracle: Oracle,
-    activation: str,
-    precision: Precision,
-    rng: Any = None,
-    max_queries: int | None = None,
-    progress: Callable[[Progress], None] | None = None,
-) -> Reading:
-    """Find all sharp units that bend inside the region in which a box may be asked.
+def read_region(question: Question, ledger: Ledger, rng: np.random.Generator) -> Reading:
+    """Find all sharp units that bend inside bounds, or no further out than a link leaves the answers their digits.
 
-    Parameters
-    ----------
-    oracle : Oracle
-        With bounds, or with a link: then no further out than it leaves the answers their digits.
-    activation : {"relu", "leaky_relu"}
-    precision : Precision
-        What limits the answers.
+    Three to seven queries for each of the (k + 1) (d + 1) unknowns of k units in dimension d; O((k d)^3) flops.
 
     Raises
     ------
     NotIdentifiable
         The function is no such sum, or answers have too few digits.
-
-    Notes
-    -----
-    Three to seven queries for each of the (k + 1) (d + 1) unknowns of k units in dimension d; O((k d)^3) flops.
     """
-    if max_queries is not None:
-        at_least("max_queries", max_queries, 1)
+    activation = (question.of_kinds(SHARP) or question.of_kinds(SMOOTH, BENT))[0]
+    oracle, precision = ledger.oracle, question.precision
     if not shape_of(activation).sharp:
         inside = f"relu, leaky_relu, {', '.join(sorted(names_of(SMOOTH)))}"
         names = "relu and leaky_relu" if oracle.bounds is None else inside
@@ -69,8 +47,9 @@ def open_within(
         raise NotIdentifiable(
             f"Inside {_where(oracle)} kinks are found through answers of double precision, and {precision}."
         )
-    ledger = RegionLedger(oracle, region_of(oracle), precision.outputs, max_queries, progress)
-    return _Within(ledger, activation, as_generator(rng)).run()
+    return _Within(
+        RegionLedger(oracle, region_of(oracle), precision.outputs, None, ledger.progress), activation, rng
+    ).run()
 
 
 def _where(oracle: Oracle) -> str:

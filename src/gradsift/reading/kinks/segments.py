@@ -14,10 +14,9 @@ from ...fit.last_digits import fit_to_rounding
 from ...geometry import orthonormal_rows
 from ..ledger import EPS, Ledger
 from ..plane_frame import PlaneFrame, frame_through
-from .answer_precision import EXACT_ANSWERS, Grain
+from .kink_network import EXACT_ANSWERS, Grain, Shape
 from .kink_test import Bend, Kink, Piece, meeting, try_sharp, try_smooth
 from .settings import GRAIN, LEG
-from .shape import Shape
 
 
 @dataclass(frozen=True)

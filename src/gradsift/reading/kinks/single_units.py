@@ -12,11 +12,10 @@ from ...arguments import Floats
 from ...fit.last_digits import fit_to_rounding, with_prior
 from ...geometry import normalize_rows
 from ..ledger import Ledger
-from .kink_network import KinkNet
+from .kink_network import KinkNet, Shape
 from .near_origin import Polished, near_noise, offset_priors, refitted
 from .path_network import Found
 from .settings import GRAIN, NEAR_ORIGIN, NEIGHBOURS, WIDTHS
-from .shape import Shape
 
 
 class _Width(NamedTuple):
