@@ -63,7 +63,7 @@ def readers() -> str:
 
 def paper_map() -> str:
     """Return every statement of the paper with its errata, code and tests."""
-    from gradsift.paper import carriers, labels, statement, tests
+    from gradsift.paper import code, labels, shown_by, statement
 
     parts = [
         "# Paper map",
@@ -74,8 +74,8 @@ def paper_map() -> str:
         s = statement(label)
         parts += [f"## {label}", f"*{s.kind}, {s.place}.* {s.says}"]
         parts += [f"**Erratum ({e.name}).** Printed: {_code(e.printed)}. Right: {_code(e.right)}." for e in s.errata]
-        parts.append("Code: " + (", ".join(map(_code, carriers(label))) or "none"))
-        parts.append("Tests: " + (", ".join(map(_code, tests(label))) or "none"))
+        parts.append("Code: " + (", ".join(map(_code, code(label))) or "none"))
+        parts.append("Tests: " + (", ".join(map(_code, shown_by(label))) or "none"))
     return "\n\n".join(parts) + "\n"
 
 

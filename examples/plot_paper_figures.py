@@ -16,7 +16,7 @@ import matplotlib.pyplot as plt
 
 from gradsift.paper import figures
 
-drawn = figures.vector_field(seed=1)
+drawn = figures.draw_field(seed=1)
 print("\n".join(textwrap.wrap(drawn.caption, 88)))
 plt.show()
 
@@ -25,7 +25,7 @@ plt.show()
 # -----------------------------------------
 # The longest gradients are those where several units are active at once, and each rests on a handful of samples.
 
-drawn = figures.execution_literal(seed=1)
+drawn = figures.draw_as_printed(seed=1)
 print("\n".join(textwrap.wrap(drawn.caption, 88)))
 plt.show()
 
@@ -34,7 +34,7 @@ plt.show()
 # -------------------------------
 # As many rows, points much further out, half of the gradients instead of the fifty longest.
 
-drawn = figures.execution_rows(seed=1)
+drawn = figures.draw_rows(seed=1)
 print("\n".join(textwrap.wrap(drawn.caption, 88)))
 plt.show()
 
@@ -43,6 +43,6 @@ plt.show()
 # -------------------
 # Points can be as far out as one likes, and a threshold takes the place of the quota.
 
-drawn = figures.execution_oracle(seed=1)
+drawn = figures.draw_oracle(seed=1)
 print("\n".join(textwrap.wrap(drawn.caption, 88)))
 plt.show()

@@ -14,19 +14,19 @@ estimated from rows add variance: far out there are no rows. The defaults (stars
 
 import matplotlib.pyplot as plt
 
-from gradsift.paper.phases import PhaseGrid, phase_diagram, phase_figure
+from gradsift.paper.phases import PhasesGrid, draw_phases, run_phases
 
-grid = PhaseGrid(rows=(1_000, 20_000), n_points=200, n_seeds=1)
-three = phase_diagram(3, grid, seed=1)
-phase_figure(three)
+grid = PhasesGrid(rows=(1_000, 20_000), n_points=200, n_seeds=1)
+three = run_phases(3, grid, seed=1)
+draw_phases(three)
 plt.show()
 
 # %%
 # Ten dimensions
 # --------------
 
-ten = phase_diagram(10, grid, seed=1)
-phase_figure(ten)
+ten = run_phases(10, grid, seed=1)
+draw_phases(ten)
 plt.show()
 
 # %%

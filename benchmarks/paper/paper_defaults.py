@@ -20,7 +20,7 @@ from joblib import Parallel, delayed
 import gradsift as gs
 from benchmarks.record import save_parts
 from gradsift.errors import LowSupportWarning, UncertifiedWarning
-from gradsift.paper.method.literal import ROW_POLICY, RowPolicy, row_defaults
+from gradsift.paper.method.literal import ROW_POLICY, RowPolicy, row_options
 from gradsift.simulate import random_combination
 
 CELLS = [(3, 2, 1.0), (3, 3, 2.0), (5, 2, 5.0), (5, 3, 2.0), (10, 2, 2.0), (10, 2, 4.0), (10, 3, 5.0), (10, 4, 3.0),
@@ -49,7 +49,7 @@ def angle(
     if permuted:
         y = np.random.default_rng([seed, 4]).permutation(y)
     n_points, scale, share = (
-        row_defaults(n // 2, k, k, policy) if access == "projected" else row_defaults(n, d, k, policy)
+        row_options(n // 2, k, k, policy) if access == "projected" else row_options(n, d, k, policy)
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UncertifiedWarning)

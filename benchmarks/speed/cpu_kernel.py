@@ -18,7 +18,7 @@ import time
 import numpy as np
 
 from benchmarks.record import save
-from gradsift.paper.method.kernel_summary import KernelSummary
+from gradsift.paper.method.kernel import KernelSummary
 from gradsift.sources import ArraySource
 
 

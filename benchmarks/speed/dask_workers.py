@@ -23,7 +23,7 @@ import numpy as np
 from distributed import Client, LocalCluster
 
 from benchmarks.record import save
-from gradsift.paper.method.kernel_summary import KernelSummary
+from gradsift.paper.method.kernel import KernelSummary
 from gradsift.sources.dask_collections import DaskSource
 
 D = 20

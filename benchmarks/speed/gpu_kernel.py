@@ -15,7 +15,7 @@ import torch
 import gradsift as gs
 from benchmarks.record import save
 from gradsift.paper.method.kernel_on_device import kernel_state, plain_sums
-from gradsift.paper.method.kernel_summary import KernelSummary
+from gradsift.paper.method.kernel import KernelSummary
 
 # Milliseconds asked for at n = 1e6 and 5000 points: (float32-accurate, tf32).
 TARGETS = {8: (25, 11), 32: (30, 17), 64: (50, 24)}
@@ -88,7 +88,7 @@ def _rows(X, y):
 
 def tune(d: int, n: int, m: int, seed: int) -> list[dict]:
     """Time launch shapes that might win; the one that does stands in TILING."""
-    from gradsift.paper.method.kernel_on_device import Tiling, fused_sums
+    from gradsift.paper.method.fused_kernel import KernelShape, device_sums
 
     X, y, points = problem(d, n, m, seed)
     x, t, xi = torch.from_numpy(X).cuda(), torch.from_numpy(y).cuda(), torch.from_numpy(points).cuda()
@@ -97,7 +97,7 @@ def tune(d: int, n: int, m: int, seed: int) -> list[dict]:
     for exact in (True, False):
         for shape in shapes + ([(128, 32, 8, 3)] if exact else [(128, 128, 8, 3), (128, 128, 4, 2)]):
             try:
-                took = seconds(lambda s=shape, e=exact: fused_sums(xi, x, t, None, exact=e, tiling=Tiling(*s)), 3)
+                took = seconds(lambda s=shape, e=exact: device_sums(xi, x, t, None, exact=e, tiling=KernelShape(*s)), 3)
             except Exception as problem_found:
                 print(f"d = {d}, exact = {exact}, {shape}: {type(problem_found).__name__}", flush=True)
                 continue

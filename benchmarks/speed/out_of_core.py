@@ -116,7 +116,7 @@ def measure(folder: Path, seed: int, turns: int, with_kernel: bool) -> dict:
     """Every pass on its own, then whole fits."""
     import pyarrow as pa
 
-    from gradsift.paper.method.kernel_summary import KernelSummary
+    from gradsift.paper.method.kernel import KernelSummary
     from gradsift.paper.method.subspace import SpectralMirror
     from gradsift.sources import MomentSummary
 

@@ -13,8 +13,6 @@ __version__ = "0.2.0"
 # Name -> home. Loaded on first use, so that ``import gradsift`` costs no scikit-learn (one second) until it is needed.
 _HOMES = {
     "DirectionalKMeans": "paper.method.clustering",
-    "GradientSubspace": "paper.method.companions",
-    "HermiteSubspace": "paper.method.companions",
     "KernelGradients": "paper.method.gradients",
     "LocalLinearGradients": "paper.method.gradients",
     "Network": "network",
@@ -54,7 +52,6 @@ if TYPE_CHECKING:
     from .paper import theory
     from .paper.method.candidates import generate_candidates
     from .paper.method.clustering import DirectionalKMeans
-    from .paper.method.companions import GradientSubspace, HermiteSubspace
     from .paper.method.gradients import KernelGradients, LocalLinearGradients, OracleGradients, ProjectedGradients
     from .paper.method.subspace import SpectralMirror
     from .paper.theory import Problem, plan

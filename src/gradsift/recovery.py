@@ -245,7 +245,7 @@ def recover(
     method : {"auto", "paper"}
         "auto" identifies the network behind an oracle (:func:`gradsift.reading.identify_box`) and fits a table by
         maximum likelihood (:func:`gradsift.table.search`); "paper" is the published algorithm, literally
-        (:func:`gradsift.paper.method.literal.paper_method`).
+        (:func:`gradsift.paper.method.literal.run_paper`).
     activation : str, optional
         A name in :data:`gradsift.activations.ACTIVATIONS`: "tanh", "logistic", "erf", "arctan", "softsign", "relu",
         "leaky_relu", "softplus", "silu", "gelu", "gelu_tanh", "elu", "mish"; for an oracle also "auto", the
@@ -300,9 +300,9 @@ def _require_known(options: Mapping[str, Any], source: Any, method: str) -> None
     """Refuse options that a method does not have, before anything is asked."""
     takes: Callable[..., Any] = identify_box if isinstance(source, Oracle) else search
     if method == "paper":
-        from .paper.method.literal import paper_method
+        from .paper.method.literal import run_paper
 
-        takes = paper_method
+        takes = run_paper
     own = {"source", "rows", "oracle", "n_units", "activation", "rng", "progress", "layers", "n_verify"}
     known = sorted(set(inspect.signature(takes).parameters) - own)
     unknown = [name for name in options if name not in known]
@@ -423,9 +423,9 @@ def warn_unless_certified(found: Recovery, stacklevel: int) -> None:
 
 def _by_the_paper(source: Source | Oracle, n_units: int | None, **options: Any) -> Recovery:
     # Its parts are estimators of scikit-learn, which takes longer to import than most boxes to read.
-    from .paper.method.literal import judge_paper, paper_method
+    from .paper.method.literal import judge_paper, run_paper
 
-    run = paper_method(source, n_units, **options)
+    run = run_paper(source, n_units, **options)
     errors = {"weights": run.weight_errors[np.argsort(-np.abs(run.model.weights), kind="stable")]}
     evidence = Evidence(errors=errors, notes=dict(run.diagnostics))
     found = Recovery(Network.of(run.model.canonical()), judge_paper(run), evidence, candidates=run.candidates)

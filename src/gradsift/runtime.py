@@ -122,7 +122,7 @@ def announce(n_rows: int, n_features: int, n_units: int | None) -> None:
     Where the number of units is to be found, two of them are reckoned with: no search ends before it has tried them.
     """
     work = estimate(n_rows, n_features, n_units or 2)
-    advice = "fewer units or fewer columns would do (gs.HermiteSubspace finds the columns' combinations that matter)"
+    advice = "fewer units or fewer columns would do (gs.SpectralMirror finds the columns' combinations that matter)"
     least = estimate(n_rows, n_features, n_units or 1)
     memory = _memory()
     if memory is not None and least.n_bytes > memory:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import gradsift as gs
-from gradsift.paper.method.kernel_summary import KernelSummary
+from gradsift.paper.method.kernel import KernelSummary
 from gradsift.sources import Rows
 
 torch = pytest.importorskip("torch")

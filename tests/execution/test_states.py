@@ -9,9 +9,9 @@ import gradsift as gs
 from gradsift.activations import get_activation
 from gradsift.fit import Family, NormalEquations, Parameters
 from gradsift.paper.method.gradients import ProjectedSummary
-from gradsift.paper.method.kernel_summary import KernelSummary
+from gradsift.paper.method.kernel import KernelSummary
 from gradsift.paper.method.subspace import MirrorSummary
-from gradsift.paper.method.weights import GramSummary
+from gradsift.paper.method.weights import WeightSummary
 from gradsift.sources import ArraySource, MomentSummary
 from gradsift.table.frame import Frame, FramedGradient
 
@@ -36,7 +36,7 @@ SUMMARIES = [
     KernelSummary(POINTS),
     ProjectedSummary(KernelSummary(POINTS[:, :2]), plane()),
     MirrorSummary(np.ones(D), np.zeros(D), np.eye(D)),
-    GramSummary(MODEL.units, np.array([1.0, 2.0]), get_activation("tanh")),
+    WeightSummary(MODEL.units, np.array([1.0, 2.0]), get_activation("tanh")),
     equations(),
     equations(curvature=False),
     FramedGradient(equations().family, equations().theta, Frame(np.zeros(D), np.eye(D), 0.0, 1.0, np.ones(D))),

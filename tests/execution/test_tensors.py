@@ -7,7 +7,7 @@ import gradsift as gs
 from gradsift.activations import ACTIVATIONS
 from gradsift.fit import Family, NormalEquations, Parameters
 from gradsift.paper.method.gradients import LocalLinearSummary, ProjectedGradients
-from gradsift.paper.method.kernel_summary import KernelSummary
+from gradsift.paper.method.kernel import KernelSummary
 from gradsift.paper.method.subspace import SpectralMirror
 from gradsift.paper.method.weights import fit_weights
 from gradsift.sources import ArraySource, MomentSummary

@@ -34,19 +34,19 @@ def test_every_label_of_the_paper_is_a_statement_or_is_skipped_with_a_reason():
 
 @pytest.mark.parametrize("label", LABELS)
 def test_every_label_has_code_and_a_test(label):
-    assert paper.carriers(label), f"no function carries {label}"
-    assert paper.tests(label), f"no test shows {label}"
+    assert paper.code(label), f"no function carries {label}"
+    assert paper.shown_by(label), f"no test shows {label}"
 
 
 @pytest.mark.parametrize(("label", "erratum"), [(s.label, e.name) for s in STATEMENTS.values() for e in s.errata])
 def test_every_erratum_has_a_test_in_which_the_printed_form_fails(label, erratum):
-    assert paper.errata_tests(label, erratum), f"no test shows the printed form of {label} ({erratum}) failing"
+    assert paper.shown_by(label, erratum), f"no test shows the printed form of {label} ({erratum}) failing"
 
 
 def test_every_mark_names_a_label_and_an_erratum_that_exist():
-    from gradsift.paper.code_map import _code, _tests
+    from gradsift.paper.code_map import marks_in_code, marks_in_tests
 
-    for mark in (*_code(), *_tests()):
+    for mark in (*marks_in_code(), *marks_in_tests()):
         for label in mark.labels:
             assert label in STATEMENTS, f"{mark.where} names {label!r}"
             assert not mark.erratum or mark.erratum in {e.name for e in STATEMENTS[label].errata}, mark.where
@@ -55,10 +55,10 @@ def test_every_mark_names_a_label_and_an_erratum_that_exist():
 def test_printed_forms_that_are_functions_can_be_called_up():
     forms = [e for s in STATEMENTS.values() for e in s.errata if e.form]
     assert len(forms) > 15
-    assert all(callable(e.function()) for e in forms)
+    assert all(callable(e.printed_form()) for e in forms)
     wordy = next(e for s in STATEMENTS.values() for e in s.errata if not e.form)
     with pytest.raises(ValueError, match="matter of words"):
-        wordy.function()
+        wordy.printed_form()
 
 
 def test_the_command_prints_statement_erratum_functions_and_tests():
@@ -83,7 +83,7 @@ def test_an_unknown_label_is_one_sentence():
 def test_an_installed_package_says_where_the_tests_live(monkeypatch):
     from gradsift.cli import paper_command as command
 
-    monkeypatch.setattr("gradsift.paper.tests_folder", lambda: None)
+    monkeypatch.setattr("gradsift.paper.folder_of_tests", lambda: None)
     assert command._entry("gamma")["tests"] is None
     assert "tests/ of the source repository" in CliRunner().invoke(app, ["paper", "gamma"]).output
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import gradsift as gs
-from gradsift.paper.method.literal import ROW_POLICY, row_defaults
+from gradsift.paper.method.literal import ROW_POLICY, row_options
 from gradsift.paper.theory import bounds, constants, printed, tight
 from gradsift.paper.theory.constants import Problem, RunParameters, parameters
 from gradsift.paper.theory.partition import CandidateRun, check_theorem, region_of, split_candidates
@@ -108,9 +108,9 @@ PINS = {
         1397361.5434872443,
     ),
     "tight: radius": (tight.Split(0.1, 0.2, 0.1).radius, 0.40193667700819236),
-    "rows: scale": (row_defaults(10_000, 7, 3).point_scale, 3.244395672888634),
-    "rows: share": (row_defaults(10_000, 7, 3).share, 0.9552093682291041),
-    "rows: points": (row_defaults(10_000, 7, 3).n_points, 1500),
+    "rows: scale": (row_options(10_000, 7, 3).point_scale, 3.244395672888634),
+    "rows: share": (row_options(10_000, 7, 3).share, 0.9552093682291041),
+    "rows: points": (row_options(10_000, 7, 3).n_points, 1500),
 }
 
 
@@ -291,7 +291,7 @@ def test_oracle_defaults_are_150_points_a_unit_at_forty_thirds_k_and_the_longest
 
 def test_row_defaults_reach_the_run_and_count_only_the_rows_of_the_gradients():
     X, y = gs.SigmoidCombination(np.eye(4)[:2], [0.5, 0.5], 2.0).sample(3000, 0.1, rng=1)
-    for access, expected in (("gaussian", row_defaults(3000, 4, 2)), ("projected", row_defaults(1500, 2, 2))):
+    for access, expected in (("gaussian", row_options(3000, 4, 2)), ("projected", row_options(1500, 2, 2))):
         with pytest.warns(gs.errors.UncertifiedWarning):
             found = gs.recover((X, y), 2, method="paper", access=access, random_state=0)
         assert found.diagnostics["n_points"] == expected.n_points == 1000
@@ -300,7 +300,7 @@ def test_row_defaults_reach_the_run_and_count_only_the_rows_of_the_gradients():
 
 
 def test_candidates_at_the_threshold_are_kept_and_zero_gradients_are_not():
-    from gradsift.paper.method.gradient_estimates import GradientEstimates
+    from gradsift.paper.method.kernel import GradientEstimates
 
     class Fixed:
         def estimate(self, source, points, rng=None):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import gradsift as gs
-from gradsift.paper.method.literal import paper_method
+from gradsift.paper.method.literal import run_paper
 from gradsift.sources import as_source
 
 MODEL = gs.SigmoidCombination(np.eye(6)[:3], [0.6, -0.5, 0.4], 2.0)
@@ -44,7 +44,7 @@ def test_weights_that_contradict_their_own_gradients_are_counted():
     rng = np.random.default_rng(0)
     rows = as_source((rng.standard_normal((400, 3)), rng.standard_normal(400)))
     with pytest.warns(gs.errors.LowSupportWarning):
-        run = paper_method(rows, 3, n_points=60, rng=rng)
+        run = run_paper(rows, 3, n_points=60, rng=rng)
     against = run.model.weights[run.model.weights < 0]
     assert run.diagnostics["n_contradicted"] == len(against) == 1
     assert against[0] > -1

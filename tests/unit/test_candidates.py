@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import gradsift as gs
-from gradsift.paper.method.gradient_estimates import GradientEstimates
+from gradsift.paper.method.kernel import GradientEstimates
 
 
 class Exact:
@@ -138,7 +138,7 @@ def test_what_is_no_source_gets_one_sentence(source):
 
 
 def test_anything_with_an_estimate_method_can_stand_behind_the_algorithm():
-    from gradsift.paper.method.gradient_estimates import GradientEstimator
+    from gradsift.paper.method.kernel import GradientEstimator
 
     assert isinstance(Exact(MODEL), GradientEstimator)
     for own in (

@@ -21,9 +21,7 @@ def _one_run_per_caption(monkeypatch):
 
 @pytest.mark.paper("fig:execution")
 def test_the_literal_execution_fails_like_chance_and_the_far_ones_work():
-    literal, rows, oracle = (
-        draw(seed=2) for draw in (figures.execution_literal, figures.execution_rows, figures.execution_oracle)
-    )
+    literal, rows, oracle = (draw(seed=2) for draw in (figures.draw_as_printed, figures.draw_rows, figures.draw_oracle))
     assert literal.numbers["angle"] > 30
     assert literal.numbers["support"] < 10
     assert literal.numbers["exact_gradients"] > 30
@@ -44,17 +42,17 @@ def test_the_figure_has_the_papers_parameters():
     np.testing.assert_allclose(figures._TEACHER.weights, [1 / 3] * 3)
     assert len(figures._on_rows(1, "labels", False, {**figures.LITERAL, "n_points": 60})[0].candidates) == 50
     # Three cosines by hand: .96253/.98765, .90685/.98010, .73389/.97866.
-    np.testing.assert_allclose(figures.authors_angles(), [12.93, 22.28, 41.42], atol=0.02)
+    np.testing.assert_allclose(figures.angles_in_paper(), [12.93, 22.28, 41.42], atol=0.02)
 
 
 @pytest.mark.paper("fig:vectorfield")
 def test_the_vector_field_is_close_to_the_truth_near_the_origin():
-    drawn = figures.vector_field(seed=2)
+    drawn = figures.draw_field(seed=2)
     assert drawn.numbers["relative_error_inside_2"] < 0.15 < drawn.numbers["relative_error_outside_2"]
 
 
 def test_all_figures_are_written_as_png_and_svg_with_captions(tmp_path, monkeypatch):
-    monkeypatch.setattr(figures, "FIGURES", (figures.vector_field,))
+    monkeypatch.setattr(figures, "FIGURES", (figures.draw_field,))
     paths = figures.draw_all(tmp_path / "new")
     assert sorted(p.name for p in paths) == ["captions.json", "vector_field.png", "vector_field.svg"]
     assert sorted(p.name for p in (tmp_path / "new").iterdir()) == sorted(p.name for p in paths)

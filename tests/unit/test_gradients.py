@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import gradsift as gs
-from gradsift.paper.method.kernel_summary import KernelSummary
+from gradsift.paper.method.kernel import KernelSummary
 from gradsift.sources import ArraySource, Rows
 
 

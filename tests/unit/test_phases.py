@@ -7,11 +7,11 @@ plt = pytest.importorskip("matplotlib.pyplot", reason="figures need the plot ext
 
 from gradsift.paper import phases  # noqa: E402
 
-GRID = phases.PhaseGrid(scales=(0.5, 2.0, 8.0), shares=(0.2, 0.8), rows=(300, 5000), n_points=150, n_seeds=1)
+GRID = phases.PhasesGrid(scales=(0.5, 2.0, 8.0), shares=(0.2, 0.8), rows=(300, 5000), n_points=150, n_seeds=1)
 
 
 def test_bias_falls_and_the_error_of_a_gradient_grows_with_the_scale():
-    diagram = phases.phase_diagram(4, GRID, seed=3)
+    diagram = phases.run_phases(4, GRID, seed=3)
     assert diagram.exact.shape == (3, 2)
     assert diagram.estimated.shape == (2, 3, 2)
     assert (np.diff(diagram.exact[:, 1]) < 0).all()  # degrees, 80% kept
@@ -22,7 +22,7 @@ def test_bias_falls_and_the_error_of_a_gradient_grows_with_the_scale():
 
 def test_the_diagrams_are_written_one_for_each_dimension(tmp_path):
     plt.switch_backend("Agg")
-    small = phases.PhaseGrid(scales=(0.5, 3.0), shares=(0.5, 1.0), rows=(200,), n_points=40, n_seeds=1)
-    paths = phases.draw_phases(tmp_path / "new", grid=small, dims=(2, 3))
+    small = phases.PhasesGrid(scales=(0.5, 3.0), shares=(0.5, 1.0), rows=(200,), n_points=40, n_seeds=1)
+    paths = phases.write_phases(tmp_path / "new", grid=small, dims=(2, 3))
     assert [p.name for p in paths] == ["phases_d2.png", "phases_d3.png"]
     assert all(p.stat().st_size > 10_000 for p in paths)

@@ -54,16 +54,16 @@ def paper(
 
 
 def _entry(label: str) -> dict[str, Any]:
-    from ..paper import carriers, errata_tests, statement, tests, tests_folder
+    from ..paper import code, folder_of_tests, shown_by, statement
 
     s = statement(label)
     errata = [
-        {"name": e.name, "printed": e.printed, "right": e.right, "form": e.form, "tests": errata_tests(label, e.name)}
+        {"name": e.name, "printed": e.printed, "right": e.right, "form": e.form, "tests": shown_by(label, e.name)}
         for e in s.errata
     ]
     entry: dict[str, Any] = {"label": label, "kind": s.kind, "place": s.place, "says": s.says, "errata": errata}
-    entry["functions"] = carriers(label)
-    entry["tests"] = tests(label) if tests_folder() else None
+    entry["functions"] = code(label)
+    entry["tests"] = shown_by(label) if folder_of_tests() else None
     return entry
 
 
@@ -116,10 +116,10 @@ def _verify(printed: bool, as_json: bool) -> None:
 def _rows() -> Iterator[Verified]:
     """Yield each label of the paper once, with its checks from theory, algorithms and figures."""
     from ..paper import figures, labels
-    from ..paper.method import method_checks as verification
+    from ..paper.method import theorem_run
     from ..paper.theory import verify
 
-    sources = (verify.checks(), verification.checks(), figures.checks())
+    sources = (verify.checks(), theorem_run.checks(), figures.checks())
     for label in labels():
         yield verify.Verified(label, tuple(run() for held in sources for run in held.get(label, ())))
 
@@ -164,13 +164,13 @@ def _run(
 
 def _phases(out: Path, seed: int, as_json: bool) -> None:
     """Draw the phase diagrams of the literal algorithm."""
-    from ..paper.phases import draw_phases
+    from ..paper.phases import write_phases
     from ..progress import reporting
     from .results import require_folder
 
     require_folder(out)
     with reporting(True):
-        paths = draw_phases(out, seed)
+        paths = write_phases(out, seed)
     typer.echo(json.dumps([str(p) for p in paths], indent=1) if as_json else "\n".join(str(p) for p in paths))
 
 

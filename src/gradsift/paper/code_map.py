@@ -11,71 +11,64 @@ from typing import NamedTuple
 _PACKAGE = Path(__file__).resolve().parents[1]
 
 
-class _Mark(NamedTuple):
+class Mark(NamedTuple):
+    """A decorated function or class: its qualified name, the labels, and the erratum ("" for none)."""
+
     where: str
     labels: tuple[str, ...]
     erratum: str
 
 
-def _marks(path: Path, prefix: str, decorator: str) -> Iterator[_Mark]:
-    """Yield the decorated functions and classes of one file; nested names are joined by dots."""
-
-    def walk(node: ast.AST, name: str) -> Iterator[_Mark]:
-        for child in ast.iter_child_nodes(node):
-            if isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-                inner = f"{name}{child.name}"
-                for call in child.decorator_list:
-                    if isinstance(call, ast.Call) and ast.unparse(call.func) == decorator:
-                        yield _Mark(inner, tuple(ast.literal_eval(a) for a in call.args), _erratum(call))
-                yield from walk(child, f"{inner}.")
-            elif isinstance(child, (ast.If, ast.Try)):
-                yield from walk(child, name)
-
-    yield from walk(ast.parse(path.read_text(encoding="utf-8")), prefix)
-
-
-def _erratum(call: ast.Call) -> str:
-    return next((ast.literal_eval(k.value) for k in call.keywords if k.arg == "erratum"), "")
+def _walk(node: ast.AST, name: str, decorator: str) -> Iterator[Mark]:
+    """Yield the marks below a node; nested names are joined by dots."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            inner = f"{name}{child.name}"
+            for call in child.decorator_list:
+                if isinstance(call, ast.Call) and ast.unparse(call.func) == decorator:
+                    named = {k.arg: ast.literal_eval(k.value) for k in call.keywords}
+                    yield Mark(inner, tuple(map(ast.literal_eval, call.args)), named.get("erratum", ""))
+            yield from _walk(child, f"{inner}.", decorator)
+        elif isinstance(child, (ast.If, ast.Try)):
+            yield from _walk(child, name, decorator)
 
 
 @cache
-def _code() -> tuple[_Mark, ...]:
-    found: list[_Mark] = []
+def marks_in_code() -> tuple[Mark, ...]:
+    """Return what carries ``@implements``, file by file."""
+    found: list[Mark] = []
     for path in sorted(_PACKAGE.rglob("*.py")):
         parts = path.relative_to(_PACKAGE.parent).with_suffix("").parts
         module = ".".join(p for p in parts if p != "__init__")
-        found += _marks(path, f"{module}.", "implements")
+        found += _walk(ast.parse(path.read_text(encoding="utf-8")), f"{module}.", "implements")
     return tuple(found)
 
 
-def tests_folder() -> Path | None:
+def folder_of_tests() -> Path | None:
     """Return the folder of the tests in a source checkout; an installed package has none."""
     folder = _PACKAGE.parents[1] / "tests"
     return folder if folder.is_dir() and (folder.parent / "pyproject.toml").is_file() else None
 
 
 @cache
-def _tests() -> tuple[_Mark, ...]:
-    folder = tests_folder()
+def marks_in_tests() -> tuple[Mark, ...]:
+    """Return what carries ``@pytest.mark.paper``, file by file."""
+    folder = folder_of_tests()
     if folder is None:
         return ()
-    found: list[_Mark] = []
+    found: list[Mark] = []
     for path in sorted(folder.rglob("test_*.py")):
         where = path.relative_to(folder.parent).as_posix()
-        found += _marks(path, f"{where}::", "pytest.mark.paper")
+        found += _walk(ast.parse(path.read_text(encoding="utf-8")), f"{where}::", "pytest.mark.paper")
     return tuple(found)
 
 
-def carriers(label: str) -> tuple[str, ...]:
+def code(label: str) -> tuple[str, ...]:
     """Return the qualified names of what implements `label`."""
-    return tuple(dict.fromkeys(m.where for m in _code() if label in m.labels))
+    return tuple(dict.fromkeys(m.where for m in marks_in_code() if label in m.labels))
 
 
-def tests(label: str) -> tuple[str, ...]:
-    """Return the tests that show `label`, as ``file::name``."""
-    return tuple(dict.fromkeys(m.where for m in _tests() if label in m.labels))
-
-
-def errata_tests(label: str, erratum: str) -> tuple[str, ...]:
-    """Return the tests in which the printed form of this erratum fails."""
-    return tuple(dict.fromkeys(m.where for m in _tests() if label in m.labels and m.erratum == erratum))
+def shown_by(label: str, erratum: str | None = None) -> tuple[str, ...]:
+    """Return the tests, as ``file::name``, that show `label`, or in which its printed form fails (`erratum`)."""
+    held = (m for m in marks_in_tests() if label in m.labels and erratum in (None, m.erratum))
+    return tuple(dict.fromkeys(m.where for m in held))

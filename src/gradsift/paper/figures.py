@@ -28,8 +28,8 @@ from ..show.plots import candidate_panels, gradient_field, pyplot
 from . import implements
 from .method.candidates import Candidates, generate_candidates
 from .method.clustering import DirectionalKMeans
-from .method.gradient_estimates import GradientEstimates
 from .method.gradients import KernelGradients, OracleGradients
+from .method.kernel import GradientEstimates
 from .theory.inequality import at_most
 from .theory.verify import Check, Comparison
 
@@ -68,7 +68,7 @@ class _ExactGradients:
 
 
 @dataclass(frozen=True)
-class _Execution:
+class _FigureRun:
     candidates: Candidates
     clusters: DirectionalKMeans
     angle: float  # of the worst centre to its unit, in degrees
@@ -80,17 +80,17 @@ def _degrees(centers: Floats) -> Floats:
     return np.asarray(np.degrees(2 * np.arcsin(np.minimum(errors / 2, 1.0))))
 
 
-def authors_angles() -> Floats:
+def angles_in_paper() -> Floats:
     """Angles of the published centres to the standard basis, in degrees, smallest first."""
     return np.sort(_degrees(normalize_rows(AUTHORS_CENTRES)))
 
 
-def _execute(estimator: Any, source: Any, seed: int, **how: Any) -> _Execution:
+def _run_figure(estimator: Any, source: Any, seed: int, **how: Any) -> _FigureRun:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LowSupportWarning)  # the caption states the support
         found = generate_candidates(estimator, source, rng=seed, **how)
     clusters = DirectionalKMeans(3, random_state=seed).fit(found.directions)
-    return _Execution(found, clusters, float(_degrees(clusters.cluster_centers_).max()))
+    return _FigureRun(found, clusters, float(_degrees(clusters.cluster_centers_).max()))
 
 
 def _chance_angle(seed: int, n: int = 2000) -> float:
@@ -100,25 +100,25 @@ def _chance_angle(seed: int, n: int = 2000) -> float:
     return float(np.median([_degrees(w).max() for w in draws]))
 
 
-def _median(runs: list[_Execution]) -> float:
+def _median(runs: list[_FigureRun]) -> float:
     return float(np.median([run.angle for run in runs]))
 
 
-def _on_rows(seed: int, answers: Any, permute: bool, how: dict[str, Any]) -> list[_Execution]:
+def _on_rows(seed: int, answers: Any, permute: bool, how: dict[str, Any]) -> list[_FigureRun]:
     """Run on 5000 rows for each seed; `permute` shuffles the answers, as a control that must fail."""
     runs = []
     for i in range(_N_SEEDS):
         X, y = _TEACHER.sample(5000, answers, rng=np.random.default_rng([seed, i, 1]))
         if permute:
             y = np.random.default_rng([seed, i, 2]).permutation(y)
-        runs.append(_execute(KernelGradients(), (X, y), seed=1000 * seed + i, **how))
+        runs.append(_run_figure(KernelGradients(), (X, y), seed=1000 * seed + i, **how))
     return runs
 
 
-def _row_numbers(seed: int, answers: Any, how: dict[str, Any]) -> tuple[_Execution, dict[str, float]]:
+def _row_numbers(seed: int, answers: Any, how: dict[str, Any]) -> tuple[_FigureRun, dict[str, float]]:
     runs = _on_rows(seed, answers, False, how)
     exact = [
-        _execute(_ExactGradients(_TEACHER), Oracle(_TEACHER.predict, 3), seed=1000 * seed + i, **how)
+        _run_figure(_ExactGradients(_TEACHER), Oracle(_TEACHER.predict, 3), seed=1000 * seed + i, **how)
         for i in range(_N_SEEDS)
     ]
     return runs[0], {
@@ -131,10 +131,10 @@ def _row_numbers(seed: int, answers: Any, how: dict[str, Any]) -> tuple[_Executi
 
 
 @implements("fig:execution")
-def execution_literal(seed: int = 1) -> Figure:
+def draw_as_printed(seed: int = 1) -> Figure:
     """Redraw the execution with the paper's setting: d = 3, n = m0 = 5000, xi0 = 2 sqrt(3), top 50."""
     first, numbers = _row_numbers(seed, "labels", LITERAL)
-    theirs = ", ".join(f"{a:.0f}" for a in authors_angles())
+    theirs = ", ".join(f"{a:.0f}" for a in angles_in_paper())
     caption = (
         "The paper's own setting (d = 3, n = m0 = 5000, scale 2 sqrt 3, top 50); slope 1 and labels are our "
         f"assumptions, the paper states neither. Median over {_N_SEEDS} runs of the largest angle of a centre to its "
@@ -147,7 +147,7 @@ def execution_literal(seed: int = 1) -> Figure:
     return _panels("execution_literal", first, caption, numbers)
 
 
-def execution_rows(seed: int = 1) -> Figure:
+def draw_rows(seed: int = 1) -> Figure:
     """Draw the same algorithm and as many rows in a setting that works: far points, the longer half, values."""
     first, numbers = _row_numbers(seed, 0.1, FAR_ROWS)
     caption = (
@@ -161,10 +161,10 @@ def execution_rows(seed: int = 1) -> Figure:
     return _panels("execution_rows", first, caption, numbers)
 
 
-def execution_oracle(seed: int = 1) -> Figure:
+def draw_oracle(seed: int = 1) -> Figure:
     """Draw the same algorithm with a value oracle: scale 40, a norm threshold instead of the top 50."""
     runs = [
-        _execute(OracleGradients(1000), Oracle(_TEACHER.predict, 3), seed=1000 * seed + i, **FAR_ORACLE)
+        _run_figure(OracleGradients(1000), Oracle(_TEACHER.predict, 3), seed=1000 * seed + i, **FAR_ORACLE)
         for i in range(_N_SEEDS)
     ]
     numbers = {"angle": _median(runs), "chance": _chance_angle(seed), "queries": 5000.0 * 1000}
@@ -176,7 +176,7 @@ def execution_oracle(seed: int = 1) -> Figure:
     return _panels("execution_oracle", runs[0], caption, numbers)
 
 
-def _panels(name: str, run: _Execution, caption: str, numbers: dict[str, float]) -> Figure:
+def _panels(name: str, run: _FigureRun, caption: str, numbers: dict[str, float]) -> Figure:
     centers = run.clusters.cluster_centers_
     axes = candidate_panels(run.candidates, run.clusters.labels_, centers, _TEACHER.units)
     return Figure(name, axes[0].figure, caption, numbers)
@@ -204,7 +204,7 @@ def _field(seed: int) -> tuple[Floats, GradientEstimates, dict[str, float]]:
 
 
 @implements("fig:vectorfield")
-def vector_field(seed: int = 1) -> Figure:
+def draw_field(seed: int = 1) -> Figure:
     """Redraw the vector field: d = 2, n = 20000 standard Gaussian rows, slope 1, weights 1/2."""
     points, estimates, numbers = _field(seed)
     caption = (
@@ -218,25 +218,25 @@ def vector_field(seed: int = 1) -> Figure:
     return Figure("vector_field", ax.figure, caption, numbers)
 
 
-FIGURES: tuple[Callable[[int], Figure], ...] = (execution_literal, execution_rows, execution_oracle, vector_field)
+FIGURES: tuple[Callable[[int], Figure], ...] = (draw_as_printed, draw_rows, draw_oracle, draw_field)
 
 
 def checks() -> Mapping[str, tuple[Check, ...]]:
     """Return the checks of the two figures, for ``gradsift paper verify``."""
-    return {"fig:execution": (check_execution,), "fig:vectorfield": (check_vector_field,)}
+    return {"fig:execution": (check_runs,), "fig:vectorfield": (check_field,)}
 
 
-def check_execution() -> Comparison:
+def check_runs() -> Comparison:
     """The figure's claim, centres close to the units, where it holds: far rows against permuted answers."""
     found, control = (
         _on_rows(3, 0.1, permute, {**FAR_ROWS, "n_points": 1000, "top": 500}) for permute in (False, True)
     )
     pair = (math.log(_median(control) / 2), math.log(_median(found)))
-    how = f"{_N_SEEDS} runs; the published centres are {authors_angles().max():.0f} degrees off"
+    how = f"{_N_SEEDS} runs; the published centres are {angles_in_paper().max():.0f} degrees off"
     return at_most("fig:execution", "angle of the worst centre against half of the control's", [pair], how)
 
 
-def check_vector_field() -> Comparison:
+def check_field() -> Comparison:
     """Estimated gradients within distance 2 of the origin, in the figure's setting, against exact ones."""
     _, _, numbers = _field(1)
     pair = (math.log(0.15), math.log(numbers["relative_error_inside_2"]))

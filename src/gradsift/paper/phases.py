@@ -21,11 +21,11 @@ from ..progress import report
 from ..show.plots import color, pyplot
 from .method.clustering import DirectionalKMeans
 from .method.gradients import KernelGradients
-from .method.literal import row_defaults
+from .method.literal import row_options
 
 
 @dataclass(frozen=True)
-class PhaseGrid:
+class PhasesGrid:
     """What is varied.
 
     Attributes
@@ -44,13 +44,13 @@ class PhaseGrid:
 
 
 @dataclass(frozen=True)
-class PhaseDiagram:
+class Phases:
     """Median angles over seeds, in degrees.
 
     Attributes
     ----------
     n_features : int
-    grid : PhaseGrid
+    grid : PhasesGrid
     exact : (scales, shares) array
         With exact mean gradients: bias alone.
     estimated : (rows, scales, shares) array
@@ -60,13 +60,13 @@ class PhaseDiagram:
     """
 
     n_features: int
-    grid: PhaseGrid
+    grid: PhasesGrid
     exact: Floats
     estimated: Floats
     error: Floats
 
 
-def phase_diagram(n_features: int, grid: PhaseGrid, seed: int = 1, answers: Any = 0.1) -> PhaseDiagram:
+def run_phases(n_features: int, grid: PhasesGrid, seed: int = 1, answers: Any = 0.1) -> Phases:
     """Run the algorithm over the grid for two orthonormal units of slope 2 and weights 1/2.
 
     O(n_seeds scales n_points sum(rows) d) flops.
@@ -87,7 +87,7 @@ def phase_diagram(n_features: int, grid: PhaseGrid, seed: int = 1, answers: Any 
                 sizes = np.maximum(np.linalg.norm(truth, axis=1), 1e-12)
                 error[s, j, i] = np.median(np.linalg.norm(values - truth, axis=1) / sizes)
             report("phases", s * len(grid.scales) + i + 1, grid.n_seeds * len(grid.scales))
-    return PhaseDiagram(n_features, grid, *(np.median(part, axis=0) for part in (exact, estimated, error)))
+    return Phases(n_features, grid, *(np.median(part, axis=0) for part in (exact, estimated, error)))
 
 
 def _angles(gradients: Floats, shares: Sequence[float], units: Floats) -> list[float]:
@@ -102,7 +102,7 @@ def _angles(gradients: Floats, shares: Sequence[float], units: Floats) -> list[f
     return found
 
 
-def phase_figure(diagram: PhaseDiagram) -> Any:
+def draw_phases(diagram: Phases) -> Any:
     """Draw the maps (exact, then each number of rows; a star marks the defaults) and bias against variance."""
     plt, grid = pyplot(), diagram.grid
     maps = [("exact gradients", diagram.exact)]
@@ -116,7 +116,7 @@ def phase_figure(diagram: PhaseDiagram) -> Any:
         for (i, j), value in np.ndenumerate(values):
             ax.text(i, j, f"{value:.0f}", ha="center", va="center", fontsize=6.5, color="w" if value > 30 else "k")
     for ax, n in zip(axes[1:], grid.rows):
-        _, scale, share = row_defaults(n, diagram.n_features, 2)
+        _, scale, share = row_options(n, diagram.n_features, 2)
         x = np.interp(scale, grid.scales, np.arange(len(grid.scales)))
         ax.plot(x, np.interp(share, grid.shares, np.arange(len(grid.shares))), "*", ms=12, mfc="none", mec="#d55e00")
     axes[0].set_ylabel("share of gradients kept")
@@ -131,15 +131,15 @@ def phase_figure(diagram: PhaseDiagram) -> Any:
     return figure
 
 
-def draw_phases(
-    folder: str | Path, seed: int = 1, grid: PhaseGrid | None = None, dims: Sequence[int] = (3, 10)
+def write_phases(
+    folder: str | Path, seed: int = 1, grid: PhasesGrid | None = None, dims: Sequence[int] = (3, 10)
 ) -> list[Path]:
     """Write one PNG for each dimension into `folder` (made if missing); return the paths."""
     plt, target = pyplot(), Path(folder)
     target.mkdir(parents=True, exist_ok=True)
     paths = []
     for d in dims:
-        figure = phase_figure(phase_diagram(d, grid or PhaseGrid(), seed))
+        figure = draw_phases(run_phases(d, grid or PhasesGrid(), seed))
         paths.append(target / f"phases_d{d}.png")
         with atomic_writer(paths[-1], "wb") as stream:
             figure.savefig(stream, format="png", dpi=130)

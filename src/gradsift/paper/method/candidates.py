@@ -15,7 +15,7 @@ from ...geometry import normalize_rows, row_lengths
 from ...oracle import Oracle
 from ...sources import as_source
 from .. import implements
-from .gradient_estimates import GradientEstimates, GradientEstimator
+from .kernel import GradientEstimates, GradientEstimator
 
 _FEW_ROWS = 10  # guess: below it a single gradient is mostly noise
 _FEW_CANDIDATES = 200  # guess: from here on the centres of clusters average the noise away
@@ -125,7 +125,7 @@ def generate_candidates(
     # Line 5: normalise.
     directions = normalize_rows(estimates.values[kept])
     if min_purity is not None and len(kept):
-        moved = estimator.estimate(source, _slid(points[kept], directions, estimates.values, slide, rng), rng)
+        moved = estimator.estimate(source, _moved(points[kept], directions, estimates.values, slide, rng), rng)
         change = row_lengths(moved.values - estimates.values[kept]) / estimates.norms[kept]
         kept, directions = kept[change <= 1 - min_purity], directions[change <= 1 - min_purity]
         survivors["pure"] = len(kept)
@@ -145,7 +145,7 @@ def generate_candidates(
     return found
 
 
-def _slid(points: Floats, directions: Floats, gradients: Floats, length: float, rng: np.random.Generator) -> Floats:
+def _moved(points: Floats, directions: Floats, gradients: Floats, length: float, rng: np.random.Generator) -> Floats:
     """Move each point by `length` across its direction, outwards: other units are further away there.
 
     The step stays in the span of the gradients, because a projected estimator sees nothing outside of its subspace.

@@ -24,7 +24,7 @@ _WEIGHT_BITS = tl.constexpr(14)  # weights are kept in (0, 2^14]: their low part
 _OPERAND_BITS = 10
 
 
-class FusedSums(NamedTuple):
+class DeviceSums(NamedTuple):
     """Sums over the rows at m points, weights ``exp(score - shift)``; float64 tensors on the device."""
 
     shift: torch.Tensor  # (m,)
@@ -36,7 +36,7 @@ class FusedSums(NamedTuple):
     xy: torch.Tensor  # (m, d)
 
 
-class Tiling(NamedTuple):
+class KernelShape(NamedTuple):
     """Launch shape: points and rows per tile, warps, pipeline stages."""
 
     points: int
@@ -47,7 +47,7 @@ class Tiling(NamedTuple):
 
 # Of nine shapes tried on an H200 at widths 16, 32 and 64, exact or not, the fastest or at most a sixth slower:
 # benchmarks/gpu_kernel.py --tune times the runners-up.
-TILING = Tiling(points=64, rows=64, warps=4, stages=3)
+TILING = KernelShape(points=64, rows=64, warps=4, stages=3)
 
 
 @triton.jit  # type: ignore[untyped-decorator]
@@ -137,15 +137,15 @@ def _partial_sums(  # type: ignore[no-untyped-def]  # Triton compiles annotation
     tl.store(scalars + 4 * n_points, yy_sum, mask=inside)
 
 
-def fused_sums(
+def device_sums(
     points: torch.Tensor,
     x: torch.Tensor,
     y: torch.Tensor,
     weight: torch.Tensor | None,
     *,
     exact: bool = True,
-    tiling: Tiling = TILING,
-) -> FusedSums:
+    tiling: KernelShape = TILING,
+) -> DeviceSums:
     """Sum weights, x, y, y^2 and y x over the rows of `x` at each point.
 
     Parameters
@@ -158,7 +158,7 @@ def fused_sums(
     weight : (n,) float32 tensor of positive numbers, or None
     exact : bool
         False multiplies once, with operands rounded to 11 bits (what tf32 keeps): 1e-4 to 4e-4 relative error.
-    tiling : Tiling
+    tiling : KernelShape
 
     Notes
     -----
@@ -169,8 +169,8 @@ def fused_sums(
     n_rows = -(-len(x) // tiling.rows) * tiling.rows
     n_tiles = -(-m // tiling.points)
 
-    reach = _power_above(x.abs().amax(dim=0))  # (d,)
-    y_reach = _power_above(y.abs().amax())
+    reach = _power_at_least(x.abs().amax(dim=0))  # (d,)
+    y_reach = _power_at_least(y.abs().amax())
     keys = x * (2.0**_OPERAND_BITS / reach)
     unit_y = y / y_reach
     k_high, k_low = _split(keys, n_rows, width)
@@ -184,12 +184,12 @@ def fused_sums(
     targets[: len(x)] = unit_y
 
     queries = points * reach.double()  # (m, d)
-    size = _power_above(queries.abs().amax(dim=1))  # (m,)
+    size = _power_at_least(queries.abs().amax(dim=1))  # (m,)
     q_high, q_low = _split((queries * (2.0**_OPERAND_BITS / size)[:, None]).float(), n_tiles * tiling.points, width)
     exponent_scale = torch.zeros(n_tiles * tiling.points, dtype=torch.float32, device=x.device)
     exponent_scale[:m] = size * 4.0**-_OPERAND_BITS * 1.4426950408889634  # log2(e)
 
-    splits, rows_per_split = _row_splits(n_rows // tiling.rows, n_tiles, x.device)
+    splits, rows_per_split = _split_blocks(n_rows // tiling.rows, n_tiles, x.device)
     vectors = torch.empty((splits, m, 2 * width), dtype=torch.float32, device=x.device)
     scalars = torch.empty((splits, 5, m), dtype=torch.float32, device=x.device)
     with torch.cuda.device(x.device):
@@ -208,7 +208,7 @@ def fused_sums(
     summed = torch.einsum("sm,smd->md", fade, vectors.double())
     back = largest * reach.double() * 2.0**-_OPERAND_BITS  # (d,)
     y_back = y_reach.double()
-    return FusedSums(
+    return DeviceSums(
         shift=(best - _WEIGHT_BITS.value) * 0.6931471805599453,
         mass=largest * (fade * mass).sum(dim=0),
         mass2=largest**2 * (fade**2 * mass2).sum(dim=0),
@@ -219,7 +219,7 @@ def fused_sums(
     )
 
 
-def _power_above(values: torch.Tensor) -> torch.Tensor:
+def _power_at_least(values: torch.Tensor) -> torch.Tensor:
     """Return the power of two at or above each value (1 for zero), so that scaling rounds nothing."""
     return torch.where(values > 0, torch.exp2(torch.ceil(torch.log2(values))), torch.ones_like(values))
 
@@ -234,7 +234,7 @@ def _split(values: torch.Tensor, n_rows: int, width: int) -> tuple[torch.Tensor,
     return high, low
 
 
-def _row_splits(n_blocks: int, n_tiles: int, device: torch.device) -> tuple[int, int]:
+def _split_blocks(n_blocks: int, n_tiles: int, device: torch.device) -> tuple[int, int]:
     """Return (splits, blocks per split): about eight programs for each multiprocessor, none of them empty."""
     wanted = max(1, round(8 * torch.cuda.get_device_properties(device).multi_processor_count / n_tiles))
     blocks = max(8, -(-n_blocks // wanted))  # fewer than eight blocks would not pay for writing the sums

@@ -16,8 +16,7 @@ from ...oracle import Oracle
 from ...progress import report
 from ...sources import Rows, Source, Summary, as_source
 from .. import implements
-from .gradient_estimates import GradientEstimates, concatenate
-from .kernel_summary import KernelSummary, points_at_once
+from .kernel import GradientEstimates, KernelSummary, joined, points_at_once
 
 _BLOCK_ENTRIES = 4_000_000  # queries are sent in groups of points of about 32 MB
 
@@ -91,20 +90,20 @@ def _mean_of(terms: Floats) -> _Local:
 # Designs: how the steps z around a point are drawn, and how replies at xi + z become a gradient.
 
 
-def _gaussian(rng: np.random.Generator, n: int, d: int) -> Floats:
+def _draw_gaussian(rng: np.random.Generator, n: int, d: int) -> Floats:
     return rng.standard_normal((n, d))
 
 
 @implements("voestimate")
-def _correlate(z: Floats, y: Floats) -> _Local:
+def _mean_estimate(z: Floats, y: Floats) -> _Local:
     return _mean_of(z * y[:, None])  # voestimate
 
 
-def _antithetic(rng: np.random.Generator, n: int, d: int) -> Floats:
+def _draw_pairs(rng: np.random.Generator, n: int, d: int) -> Floats:
     return _mirrored(rng.standard_normal((n // 2, d)), n)
 
 
-def _orthogonal(rng: np.random.Generator, n: int, d: int) -> Floats:
+def _draw_in_frames(rng: np.random.Generator, n: int, d: int) -> Floats:
     pairs = n // 2
     frames = [orthonormal_rows(d, d, rng) for _ in range(-(-pairs // d))]
     lengths = np.sqrt(rng.chisquare(d, pairs))  # each step is still N(0, I) by itself
@@ -116,12 +115,12 @@ def _mirrored(half: Floats, n: int) -> Floats:
     return np.concatenate((half, -half, still))
 
 
-def _difference(z: Floats, y: Floats) -> _Local:
+def _pair_estimate(z: Floats, y: Floats) -> _Local:
     pairs = len(z) // 2
     return _mean_of(z[:pairs] * (0.5 * (y[:pairs] - y[pairs : 2 * pairs]))[:, None])
 
 
-def _plane(z: Floats, y: Floats) -> _Local:
+def _plane_estimate(z: Floats, y: Floats) -> _Local:
     design = np.column_stack((np.ones(len(z)), z))
     q, r = np.linalg.qr(design)
     solution = np.linalg.solve(r, q.T @ y)
@@ -138,10 +137,10 @@ class _Design(NamedTuple):
 
 
 _DESIGNS = {
-    "gaussian": _Design(_gaussian, _correlate, lambda d: 2),
-    "antithetic": _Design(_antithetic, _difference, lambda d: 4),
-    "orthogonal": _Design(_orthogonal, _difference, lambda d: 4),
-    "least_squares": _Design(_gaussian, _plane, lambda d: d + 2),
+    "gaussian": _Design(_draw_gaussian, _mean_estimate, lambda d: 2),
+    "antithetic": _Design(_draw_pairs, _pair_estimate, lambda d: 4),
+    "orthogonal": _Design(_draw_in_frames, _pair_estimate, lambda d: 4),
+    "least_squares": _Design(_draw_gaussian, _plane_estimate, lambda d: d + 2),
 }
 
 
@@ -177,7 +176,7 @@ class KernelGradients:
             rows.reduce(KernelSummary(xi[i : i + group], self.working_memory, self.precision))
             for i in range(0, len(xi), group)
         ]
-        return concatenate(parts)
+        return joined(parts)
 
 
 class LocalState(NamedTuple):
@@ -320,7 +319,7 @@ class ProjectedGradients:
             rest.reduce(ProjectedSummary(KernelSummary(within[i : i + group], self.working_memory), components))
             for i in range(0, len(within), group)
         ]
-        inside = concatenate(parts)
+        inside = joined(parts)
         spread = np.sqrt(inside.standard_errors**2 @ components**2)
         return GradientEstimates(inside.values @ components, inside.support, spread)
 

@@ -15,7 +15,7 @@ from typing import Any
 import torch
 
 from ...arguments import Floats
-from .kernel_summary import KernelState
+from .kernel import KernelState
 
 _TILE_ENTRIES = 2**26  # scores held at once: 256 MB in float32
 _DEVICE_TILE_POINTS = 8192
@@ -33,15 +33,15 @@ def kernel_state(points: Floats, X: Any, y: Any, weight: Any = None, *, precisio
         keep = weight > 0  # a row that weighs nothing must not set the shift either
         X, y, heaviest = X[keep], y[keep], float(weight.max())
         weight = (weight[keep] / heaviest).to(X.dtype)
-    center, y_center = _average(X, weight).to(X.dtype), _average(y[:, None], weight)[0].to(y.dtype)
+    center, y_center = _mean(X, weight).to(X.dtype), _mean(y[:, None], weight)[0].to(y.dtype)
     x, t = X - center, y - y_center
     column_mass = heaviest * (float(len(X)) if weight is None else float(weight.sum(dtype=torch.float64)))
-    left_over = _average(x, weight)  # the centre was rounded to the rows' precision
-    scatter = _average(x, weight, power=2) - left_over**2
+    left_over = _mean(x, weight)  # the centre was rounded to the rows' precision
+    scatter = _mean(x, weight, power=2) - left_over**2
     if _fused_fits(X):
-        from .fused_kernel import fused_sums
+        from .fused_kernel import device_sums
 
-        sums: Any = fused_sums(xi, x, t, weight, exact=precision == "full")
+        sums: Any = device_sums(xi, x, t, weight, exact=precision == "full")
     else:
         sums = plain_sums(xi, x, t, weight)
     mass = sums.mass[:, None]
@@ -61,7 +61,7 @@ def kernel_state(points: Floats, X: Any, y: Any, weight: Any = None, *, precisio
     )
 
 
-def _average(columns: Any, weight: Any, power: int = 1) -> Any:
+def _mean(columns: Any, weight: Any, power: int = 1) -> Any:
     """Weighted mean of a power of each column, summed in float64 piece by piece."""
     weight = columns.new_ones(len(columns)) if weight is None else weight
     pieces = zip(columns.split(2**18), weight.split(2**18))
@@ -95,7 +95,7 @@ def plain_sums(points: Any, x: Any, y: Any, weight: Any) -> PlainSums:
     d = x.shape[1]
     total = PlainSums(points, 2 * d + 3)
     rows_per_block = max(1024, _TILE_ENTRIES // min(len(points), _DEVICE_TILE_POINTS))
-    with _no_tf32():
+    with _without_rounding():
         for start in range(0, len(x), rows_per_block):
             here = slice(start, start + rows_per_block)
             keys, target = x[here], y[here]
@@ -103,11 +103,11 @@ def plain_sums(points: Any, x: Any, y: Any, weight: Any) -> PlainSums:
             values = torch.column_stack((keys, ones, keys * target[:, None], target, target * target))
             row_weight = None if weight is None else weight[here]
             for i in range(0, len(points), _DEVICE_TILE_POINTS):
-                _add_tile(total, slice(i, i + _DEVICE_TILE_POINTS), points, keys, values, row_weight)
+                _add_points(total, slice(i, i + _DEVICE_TILE_POINTS), points, keys, values, row_weight)
     return total
 
 
-def _add_tile(total: PlainSums, some: slice, points: Any, keys: Any, values: Any, row_weight: Any) -> None:
+def _add_points(total: PlainSums, some: slice, points: Any, keys: Any, values: Any, row_weight: Any) -> None:
     scores = points[some].to(keys.dtype) @ keys.T  # (p, rows)
     shift = torch.maximum(total.shift[some], scores.amax(dim=1).double())
     scores.sub_(shift.to(scores.dtype)[:, None]).exp_()
@@ -120,7 +120,7 @@ def _add_tile(total: PlainSums, some: slice, points: Any, keys: Any, values: Any
 
 
 @contextlib.contextmanager
-def _no_tf32() -> Iterator[None]:
+def _without_rounding() -> Iterator[None]:
     """A user may have allowed tf32 products for a network; sums of exponentials cannot afford them."""
     before = torch.backends.cuda.matmul.allow_tf32
     torch.backends.cuda.matmul.allow_tf32 = False

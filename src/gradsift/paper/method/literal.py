@@ -19,8 +19,8 @@ from ...sources import ArraySource, Source, as_source
 from .. import implements
 from .candidates import Candidates, generate_candidates
 from .clustering import DirectionalKMeans
-from .gradient_estimates import GradientEstimator
 from .gradients import KernelGradients, OracleGradients, ProjectedGradients, split_rows
+from .kernel import GradientEstimator
 from .subspace import SpectralMirror
 from .weights import WeightFit, fit_weights
 
@@ -41,7 +41,7 @@ ROW_POLICY = RowPolicy(
 )
 
 
-class RowDefaults(NamedTuple):
+class RowOptions(NamedTuple):
     """Parameters of CandidateGeneration for rows."""
 
     n_points: int
@@ -49,12 +49,12 @@ class RowDefaults(NamedTuple):
     share: float  # of the points, those with the longest gradients
 
 
-def row_defaults(n_rows: int, dimension: int, n_units: int, policy: RowPolicy = ROW_POLICY) -> RowDefaults:
+def row_options(n_rows: int, dimension: int, n_units: int, policy: RowPolicy = ROW_POLICY) -> RowOptions:
     """Return the defaults for `n_rows` rows, `dimension` d (or k after projection) and k = `n_units`."""
     rows_reach = math.sqrt(2 * math.log(max(n_rows, 2)))
     spread = rows_reach / math.sqrt(dimension)  # standard deviation of <w, xi> for a unit w, as far as rows reach
     idle = 1 - float(erf(policy.active / spread / math.sqrt(2)))
-    return RowDefaults(policy.points_per_unit * n_units, policy.reach * spread, 1 - idle**n_units)
+    return RowOptions(policy.points_per_unit * n_units, policy.reach * spread, 1 - idle**n_units)
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class PaperRun:
 
 
 @dataclass(frozen=True)
-class _Access:
+class _Reach:
     """How the regression function can be reached: an estimator, what it reads, and where the points should lie."""
 
     name: str
@@ -94,7 +94,7 @@ class _Access:
 
 
 @implements("maintheorem", "dimredtheorem")
-def paper_method(
+def run_paper(
     source: Oracle | Source | Any,
     n_units: int | None,
     *,
@@ -133,7 +133,7 @@ def paper_method(
         m0, xi0, w0 or the number of largest norms; see :func:`gradsift.generate_candidates`. By default, for an
         oracle 150 k points at scale 40 k / 3 and the longest 5%; for n rows in D dimensions (d, or k after projection)
         500 k points at scale ``2 sqrt(2 log(n) / D)`` and the longest share
-        ``1 - (1 - P(|Z| < 1.5 sqrt(D / (2 log n))))^k``; see :func:`row_defaults`.
+        ``1 - (1 - P(|Z| < 1.5 sqrt(D / (2 log n))))^k``; see :func:`row_options`.
     n_queries_per_point, design
         See :class:`gradsift.OracleGradients`.
     subspace_share : float
@@ -197,11 +197,11 @@ def _check(n_units: int, activation: str, slope: float | None, trim: float, mixt
         raise TypeError(f"mixture must be True or False, got {mixture!r}.")
 
 
-def _reach(source: Any, k: int, access: str | None, n_queries: int, design: str, share: float) -> _Access:
+def _reach(source: Any, k: int, access: str | None, n_queries: int, design: str, share: float) -> _Reach:
     if isinstance(source, Oracle):
         if access not in (None, "oracle"):
             raise ValueError(f"access={access!r} needs rows (X, y), got an Oracle.")
-        return _Access("oracle", OracleGradients(n_queries, design), source, 150 * k, 40.0 * k / 3, 0.05, {})
+        return _Reach("oracle", OracleGradients(n_queries, design), source, 150 * k, 40.0 * k / 3, 0.05, {})
     if access not in (None, "gaussian", "projected"):
         raise ValueError(f"access must be 'gaussian' or 'projected' for rows, got {access!r}.")
     rows = as_source(source)
@@ -212,14 +212,14 @@ def _reach(source: Any, k: int, access: str | None, n_queries: int, design: str,
         "covariance_off": float(np.abs(moments.covariance - np.eye(rows.n_features)).max()),
     }
     if access != "projected":
-        return _Access("gaussian", KernelGradients(), rows, *row_defaults(rows.n_rows, rows.n_features, k), facts)
+        return _Reach("gaussian", KernelGradients(), rows, *row_options(rows.n_rows, rows.n_features, k), facts)
     if k > rows.n_features:
         raise ValueError(f"access='projected' needs n_units <= {rows.n_features} features, got {k}.")
     first, rest = split_rows(rows, share)
     mirror = SpectralMirror(k).fit_source(first)
     facts |= {"mirror_eigenvalues": mirror.eigenvalues_.tolist(), "mirror_noise_edge": mirror.noise_edge_}
     estimator = ProjectedGradients(mirror.components_)
-    return _Access("projected", estimator, rest, *row_defaults(rest.n_rows, k, k), facts)
+    return _Reach("projected", estimator, rest, *row_options(rest.n_rows, k, k), facts)
 
 
 def _weigh(

@@ -50,7 +50,7 @@ class MirrorSummary(Summary[MirrorState, MirrorState]):
         return MirrorState(state.mass, state.second / state.mass, state.square / state.mass)
 
 
-def _whitener(covariance: Floats) -> Floats:
+def _standard_frame(covariance: Floats) -> Floats:
     """Return B with B'SB = I: S^(-1/2) up to a rotation, which no eigenvalue and no span notices.
 
     Columns are brought to unit variance first, so that their units of measurement do not decide what is singular.
@@ -109,7 +109,7 @@ class SpectralMirror(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
             raise ValueError(f"n_components must be None or between 1 and {d}, got {k!r}.")
         # First half: mean, covariance, mean direction.
         moments = source.rows(0, half).require_spread()
-        whitener = _whitener(moments.covariance)
+        whitener = _standard_frame(moments.covariance)
         reflector = whitener @ (whitener.T @ moments.cross)
         # Second half: mirrored second moment in whitened coordinates.
         mirror = source.rows(half, source.n_rows).reduce(MirrorSummary(reflector, moments.mean, whitener))

@@ -39,20 +39,20 @@ class WeightFit:
         return not 1.01 * _SLOPES[0] < self.slope < _SLOPES[1] / 1.01
 
 
-class GramState(NamedTuple):
+class WeightState(NamedTuple):
     mass: float
     gram: Floats  # (s, k, k) for s slopes
     moment: Floats  # (s, k)
     y_square: float
 
 
-class GramSummary(Summary[GramState, GramState]):
+class WeightSummary(Summary[WeightState, WeightState]):
     """Normal equations of y on the units' activations, for several slopes in one pass. O(s n k (d + k)) flops."""
 
     def __init__(self, units: Floats, slopes: Floats, activation: Activation) -> None:
         self.units, self.slopes, self.activation = units, slopes, activation
 
-    def chunk(self, rows: Rows) -> GramState:
+    def chunk(self, rows: Rows) -> WeightState:
         scores = rows.X @ self.units.T  # (rows, k)
         weight = np.ones(len(rows.y)) if rows.weight is None else rows.weight
         grams, moments = [], []
@@ -61,9 +61,9 @@ class GramSummary(Summary[GramState, GramState]):
             weighted = active * weight[:, None]
             grams.append(weighted.T @ active)
             moments.append(weighted.T @ rows.y)
-        return GramState(float(weight.sum()), np.stack(grams), np.stack(moments), float(weight @ rows.y**2))
+        return WeightState(float(weight.sum()), np.stack(grams), np.stack(moments), float(weight @ rows.y**2))
 
-    def chunk_on_device(self, rows: Any) -> GramState:
+    def chunk_on_device(self, rows: Any) -> WeightState:
         x, y = rows.X.double(), rows.y.double()
         scores = x @ x.new_tensor(self.units).T
         weight = y.new_ones(len(y)) if rows.weight is None else rows.weight.double()
@@ -71,14 +71,14 @@ class GramSummary(Summary[GramState, GramState]):
         active = [f(float(slope) * scores) for slope in self.slopes]
         gram = np.stack([((a * weight[:, None]).T @ a).cpu().numpy() for a in active])
         moment = np.stack([((a * weight[:, None]).T @ y).cpu().numpy() for a in active])
-        return GramState(float(weight.sum()), gram, moment, float(weight @ (y * y)))
+        return WeightState(float(weight.sum()), gram, moment, float(weight @ (y * y)))
 
-    def merge(self, left: GramState, right: GramState) -> GramState:
-        return GramState(
+    def merge(self, left: WeightState, right: WeightState) -> WeightState:
+        return WeightState(
             left.mass + right.mass, left.gram + right.gram, left.moment + right.moment, left.y_square + right.y_square
         )
 
-    def finalize(self, state: GramState) -> GramState:
+    def finalize(self, state: WeightState) -> WeightState:
         return state
 
 
@@ -120,13 +120,13 @@ def fit_weights(
 
 
 def _fits(units: Floats, source: Source, slopes: Floats, mixture: bool, f: Activation) -> list[WeightFit]:
-    state = source.reduce(GramSummary(units, slopes, f))
+    state = source.reduce(WeightSummary(units, slopes, f))
     if not np.isfinite(state.y_square):
         raise ValueError("y must be small enough that its squares are finite; divide it by its largest value.")
     return [_solve(gram, moment, state, float(s), mixture) for s, gram, moment in zip(slopes, state.gram, state.moment)]
 
 
-def _solve(gram: Floats, moment: Floats, state: GramState, slope: float, mixture: bool) -> WeightFit:
+def _solve(gram: Floats, moment: Floats, state: WeightState, slope: float, mixture: bool) -> WeightFit:
     inverse = np.linalg.pinv(gram, rcond=1e-12, hermitian=True)
     weights = _on_simplex(gram, moment, state.y_square) if mixture else inverse @ moment
     residual = state.y_square - 2 * weights @ moment + weights @ gram @ weights

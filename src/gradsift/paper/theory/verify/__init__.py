@@ -2,7 +2,7 @@
 
 A check takes the formula it checks as an argument where the paper prints another one, so that the printed form can
 be seen to fail: `checks` are those that must hold, `printed_checks` the same with the printed forms. Statements about
-algorithms are checked where the algorithms live (`gradsift.paper.method.method_checks`): theory imports none of them.
+algorithms are checked where the algorithms live (`gradsift.paper.method.theorem_run`): theory imports none of them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The sums of eq:Slope as a mergeable summary in log space.
+"""The record that every gradient estimator returns, and the sums of eq:Slope as a mergeable summary in log space.
 
 With weights ``w_i = exp<xi, x_i>`` the estimate is the weighted covariance of x and y. That is attention with the
 points as queries and the rows as keys, so it is computed like attention: blocks of rows against tiles of points, two
@@ -8,13 +8,61 @@ the co-moment; raw exponentials never leave a tile.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ...arguments import Floats
+from ...geometry import row_lengths
 from ...sources import Rows, Summary
-from .gradient_estimates import GradientEstimates
+
+
+@dataclass(frozen=True)
+class GradientEstimates:
+    """Gradients of the regression function, estimated at m points.
+
+    Attributes
+    ----------
+    values : (m, d) array
+    support : (m,) array
+        Effective number of samples behind each estimate.
+    standard_errors : (m, d) array
+        Of each coordinate.
+    """
+
+    values: Floats
+    support: Floats
+    standard_errors: Floats
+
+    @cached_property
+    def norms(self) -> Floats:
+        """Euclidean lengths, shape (m,)."""
+        return row_lengths(self.values)
+
+
+def joined(parts: Sequence[GradientEstimates]) -> GradientEstimates:
+    """Join the estimates at several groups of points."""
+    if len(parts) == 1:
+        return parts[0]
+    return GradientEstimates(
+        values=np.concatenate([p.values for p in parts]),
+        support=np.concatenate([p.support for p in parts]),
+        standard_errors=np.concatenate([p.standard_errors for p in parts]),
+    )
+
+
+@runtime_checkable
+class GradientEstimator(Protocol):
+    """Anything with this method can stand behind :func:`gradsift.generate_candidates`."""
+
+    def estimate(self, source: Any, points: ArrayLike, rng: Any = None) -> GradientEstimates:
+        """Estimate the gradient at each row of `points`."""
+        ...
+
 
 _TILE_ROWS = 256  # a tile of 256 rows x 512 points is 1 MB: it stays in a core's L2 between product and exponential
 _TILE_POINTS = 512
@@ -75,12 +123,12 @@ class KernelSummary(Summary[KernelState, GradientEstimates]):
 
     def chunk(self, rows: Rows) -> KernelState:
         if rows.weight is not None:
-            rows = _weighing(rows)
+            rows = _with_weight(rows)
             if not len(rows.y):
                 return self._nothing()
         table = _RowTable(rows)
         tiles = [
-            _tile_sums(self.points[i : i + self._tile_points], table)
+            _point_sums(self.points[i : i + self._tile_points], table)
             for i in range(0, len(self.points), self._tile_points)
         ]
         shift, sums, mass2 = (np.concatenate([tile[part] for tile in tiles]) for part in range(3))
@@ -146,7 +194,7 @@ class KernelSummary(Summary[KernelState, GradientEstimates]):
         return GradientEstimates(state.comoment, support, np.sqrt(variance))
 
 
-def _weighing(rows: Rows) -> Rows:
+def _with_weight(rows: Rows) -> Rows:
     """Leave out rows that weigh nothing: they must not set the shift either."""
     assert rows.weight is not None
     keep = rows.weight > 0
@@ -175,25 +223,25 @@ class _RowTable:
         self.radius = float(np.sqrt(np.einsum("ij,ij->i", self.x, self.x).max()))
 
 
-class _TileSums(NamedTuple):
+class _PointSums(NamedTuple):
     shift: Floats  # (p,)
     sums: Floats  # (p, 2d + 3)
     mass2: Floats  # (p,)
 
 
-def _tile_sums(points: Floats, table: _RowTable) -> _TileSums:
+def _point_sums(points: Floats, table: _RowTable) -> _PointSums:
     # Cauchy-Schwarz bounds the exponent without a pass over the scores. The bound may be hundreds too high, which
     # float64's exponent absorbs; the few points for which it does not get the true maximum.
     shift = np.linalg.norm(points, axis=1) * table.radius
-    sums, mass2 = _accumulate(points, shift, table)
+    sums, mass2 = _sums_at(points, shift, table)
     faint = ~(mass2 > _MIN_MASS)
     if faint.any():
         shift[faint] = _largest_score(points[faint], table)
-        sums[faint], mass2[faint] = _accumulate(points[faint], shift[faint], table)
-    return _TileSums(shift, sums, mass2)
+        sums[faint], mass2[faint] = _sums_at(points[faint], shift[faint], table)
+    return _PointSums(shift, sums, mass2)
 
 
-def _accumulate(points: Floats, shift: Floats, table: _RowTable) -> tuple[Floats, Floats]:
+def _sums_at(points: Floats, shift: Floats, table: _RowTable) -> tuple[Floats, Floats]:
     queries = np.column_stack((points, -shift))  # (p, d + 1)
     sums, mass2 = np.zeros((len(points), table.columns.shape[1])), np.zeros(len(points))
     buffer = np.empty((len(points), _TILE_ROWS))
