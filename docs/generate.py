@@ -15,7 +15,7 @@ sys.path.insert(0, str(ROOT))  # results are read, and evidence is written, by w
 def write_all(folder: Path) -> None:
     """Write every generated page into `folder`; unchanged pages keep their time stamps."""
     from benchmarks import evidence
-    from gradsift.show.playground import page
+    from gradsift.show.playground import html
 
     pages = {
         "evidence.md": evidence.page(RESULTS, folder),
@@ -24,7 +24,7 @@ def write_all(folder: Path) -> None:
         "paper_map.md": paper_map(),
         "benchmarks.md": benchmarks(),
         "commands.md": commands(),
-        "playground/playground.html": page(),
+        "playground/playground.html": html(),
     }
     for name, text in pages.items():
         path = folder / name

@@ -103,7 +103,7 @@ def tune(cells: list[tuple[int, int, float]], seeds: range, n: int, jobs: int) -
 
 def demo_rows(seed: int, n_rows: int) -> list[tuple[str, float, bool]]:
     """Return method, angle and whether all units were matched, for the literal rows of one demo."""
-    from gradsift.cli.five_ways import N_UNITS, compare
+    from gradsift.cli.demo import N_UNITS, compare
 
     literal = itertools.islice(compare(seed, n_rows), 3)  # they come first
     return [(row.method, row.angle, row.n_matched == N_UNITS) for row in literal]

@@ -14,8 +14,8 @@ import torch
 
 import gradsift as gs
 from benchmarks.record import save
-from gradsift.paper.method.kernel_on_device import kernel_state, plain_sums
 from gradsift.paper.method.kernel import KernelSummary
+from gradsift.paper.method.kernel_on_device import kernel_state, plain_sums
 
 # Milliseconds asked for at n = 1e6 and 5000 points: (float32-accurate, tf32).
 TARGETS = {8: (25, 11), 32: (30, 17), 64: (50, 24)}

@@ -87,6 +87,38 @@ def table(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
             for family in FAMILIES if any(r["family"] == family for r in opened)]  # fmt: skip
 
 
+def line(record: dict[str, Any]) -> str:
+    """Say how one network was opened, or why its family was left out."""
+    if "missing" in record:
+        return f"{record['family']}: left out; {record['missing']}"
+    how = "certified" if record["certified"] else "not certified: " + record["cause"]
+    return f"{record['family']} {record['name']}: {record['queries']} queries, {record['seconds']:.1f} s, {how}"
+
+
+_COLUMNS = ("family", "certified", "units", "unknowns", "queries per unknown", "worst error", "seconds")
+
+
+def cells(rows: list[dict[str, Any]]) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
+    """Return columns and rows of the printed table."""
+    shown = []
+    for one in rows:
+        measured = ("-" if one[name] is None else float(one[name]) for name in ("queries per unknown", "worst error"))
+        certified = f"{one['certified']} of {one['networks']}"
+        shown.append((one["family"], certified, one["hidden units"], one["unknowns"], *measured, one["seconds"]))
+    return _COLUMNS, shown
+
+
+def refusals(rows: list[dict[str, Any]]) -> list[str]:
+    """Return the causes by family, and in the end how many certificates were wrong."""
+    told = [
+        f"- {one['family']}, {count} of {one['networks']} not certified: {cause}"
+        for one in rows
+        for cause, count in one["refusals"].items()
+    ]
+    wrong = sum(one["certified but wrong"] for one in rows)
+    return [*told, f"{sum(one['networks'] for one in rows)} networks, {wrong} certified but wrong."]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--families", nargs="*", choices=[*FAMILIES], default=[*FAMILIES])

@@ -77,7 +77,7 @@ def moderate_columns(name: str, column: str, array: Floats) -> None:
         )
 
 
-def matching_rows(X: Floats, y: Floats) -> None:
+def same_rows(X: Floats, y: Floats) -> None:
     """Refuse a target whose length differs from the number of rows."""
     if X.shape[0] != y.shape[0]:
         raise ValueError(f"X and y must have the same number of rows, got {X.shape[0]} and {y.shape[0]}.")

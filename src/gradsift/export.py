@@ -9,7 +9,7 @@ import numpy as np
 
 from .activations import ACTIVATIONS, TorchTwin, get_activation
 from .arguments import Floats
-from .files import atomic_writer
+from .files import open_whole
 from .model import SigmoidCombination
 from .network import Network
 from .runtime import load_extra
@@ -22,12 +22,12 @@ def to_torch(model: SigmoidCombination | Network) -> Any:
     twin = get_activation(network.activation).torch_twin()
     modules: list[Any] = []
     for layer in network.layers:
-        modules += [_torch_linear(torch, layer.weights, layer.offsets), _elementwise(torch, twin)]
+        modules += [_torch_linear(torch, layer.weights, layer.offsets), _activation_layer(torch, twin)]
     del modules[-1]  # the output has no activation
     if network.n_outputs == 1:
         modules.append(torch.nn.Flatten(0))
     whole = torch.nn.Sequential(*modules)
-    return _with_skip(torch, whole, network) if network.has_linear_term else whole
+    return _with_line(torch, whole, network) if network.has_linear_term else whole
 
 
 def _torch_linear(torch: Any, weights: Floats, offsets: Floats | None) -> Any:
@@ -39,11 +39,11 @@ def _torch_linear(torch: Any, weights: Floats, offsets: Floats | None) -> Any:
     return linear
 
 
-def _with_skip(torch: Any, inside: Any, network: Network) -> Any:
+def _with_line(torch: Any, inside: Any, network: Network) -> Any:
     """Return the network and a linear map beside it as one module."""
     skip = _torch_linear(torch, network.linear, None)
 
-    class WithSkip(torch.nn.Module):  # type: ignore[misc]
+    class WithLine(torch.nn.Module):  # type: ignore[misc]
         def __init__(self) -> None:
             super().__init__()
             self.sigmoids, self.linear = inside, skip
@@ -52,10 +52,10 @@ def _with_skip(torch: Any, inside: Any, network: Network) -> Any:
             beside = self.linear(X)
             return self.sigmoids(X) + (beside.squeeze(-1) if network.n_outputs == 1 else beside)
 
-    return WithSkip()
+    return WithLine()
 
 
-def _elementwise(torch: Any, twin: TorchTwin) -> Any:
+def _activation_layer(torch: Any, twin: TorchTwin) -> Any:
     """Return torch's own module for a function, or a new one where it has none."""
     if twin.module is not None:
         return twin.module()
@@ -83,7 +83,7 @@ def to_onnx(model: SigmoidCombination | Network, path: str | os.PathLike[str]) -
     # Opset and file version that onnxruntime has read since 1.16.
     file = make.make_model(graph, producer_name="gradsift", opset_imports=[make.make_opsetid("", 17)], ir_version=8)
     onnx.checker.check_model(file)
-    with atomic_writer(path, "wb") as stream:
+    with open_whole(path, "wb") as stream:
         stream.write(file.SerializeToString())
 
 

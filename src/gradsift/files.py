@@ -33,7 +33,7 @@ os.umask(_UMASK)
 
 
 @contextlib.contextmanager
-def atomic_writer(path: str | os.PathLike[str], mode: str = "w") -> Iterator[IO[Any]]:
+def open_whole(path: str | os.PathLike[str], mode: str = "w") -> Iterator[IO[Any]]:
     """Open a temporary file beside `path` and move it there only if the block succeeds.
 
     The directory must exist: a typing error in a path should not create folders.
@@ -66,7 +66,7 @@ def read_json(path: Path) -> dict[str, Any]:
     return held
 
 
-def read_npz(path: Path, names: Iterable[str]) -> dict[str, Any]:
+def read_arrays(path: Path, names: Iterable[str]) -> dict[str, Any]:
     """Return the named arrays of an .npz file, or raise ``ValueError`` saying what is wrong with it.
 
     Every array's declared size is compared with what the file can hold before anything is unpacked or allocated.
@@ -123,13 +123,13 @@ def write_model(
 ) -> None:  # fmt: skip
     """Write the fields of a model of this kind, by the suffix of the path; a ``.json`` file keeps notes beside them."""
     fields = {"format": f"gradsift.{kind}", "version": version, **header}
-    if _suffix(path) == ".npz":
-        with atomic_writer(path, "wb") as stream:
+    if _kind_of_file(path) == ".npz":
+        with open_whole(path, "wb") as stream:
             import numpy as np
 
             np.savez(stream, allow_pickle=False, **arrays, **{name: np.array(v) for name, v in fields.items()})
     else:
-        with atomic_writer(path) as stream:
+        with open_whole(path) as stream:
             lists = {name: values.tolist() for name, values in arrays.items()}
             json.dump({**fields, **lists, **(notes or {})}, stream, indent=1)
 
@@ -158,10 +158,10 @@ def read_model(path: str | os.PathLike[str], kind: str, newest: int, names: Iter
 
 
 def _fields(path: str | os.PathLike[str], names: Iterable[str]) -> dict[str, Any]:
-    return read_npz(Path(path), names) if _suffix(path) == ".npz" else read_json(Path(path))
+    return read_arrays(Path(path), names) if _kind_of_file(path) == ".npz" else read_json(Path(path))
 
 
-def _suffix(path: str | os.PathLike[str]) -> str:
+def _kind_of_file(path: str | os.PathLike[str]) -> str:
     suffix = Path(path).suffix
     if suffix not in (".json", ".npz"):
         raise ValueError(f"A model file must end in .json or .npz, got {os.fspath(path)!r}.")
@@ -187,11 +187,11 @@ def shown(text: str) -> str:
     >>> shown("box:f")
     'box:f'
     """
-    text = _LOGIN.sub(r"\1", _ADDRESS.sub(lambda found: _bare(found[0]), text))
+    text = _LOGIN.sub(r"\1", _ADDRESS.sub(lambda found: _without_login(found[0]), text))
     return _QUERY.sub(f"?{_HIDDEN}", text)
 
 
-def _bare(address: str) -> str:
+def _without_login(address: str) -> str:
     scheme, slashes, rest = re.split(r"(:/{1,3})", address, maxsplit=1)
     host = re.split(r"[/?#;]", rest, maxsplit=1)[0]
     if "@" not in host and not _HOST.fullmatch(host):  # a password with a slash or a question mark, as people type them
@@ -226,7 +226,7 @@ class Secrets:
         texts = sorted((text for text in found if len(text) >= _SHORTEST), key=len, reverse=True)
         self._pattern = re.compile("|".join(map(re.escape, texts))) if texts else None
 
-    def hide(self, text: str) -> str:
+    def shown(self, text: str) -> str:
         """Return `text` without the secrets and with addresses reduced to their place."""
         return shown(text if self._pattern is None else self._pattern.sub(_HIDDEN, text))
 

@@ -169,7 +169,7 @@ class Network:
 
     # The same function written otherwise
 
-    def rearranged(self, layer: int, order: ArrayLike, signs: ArrayLike = 1.0) -> Network:
+    def reordered(self, layer: int, order: ArrayLike, signs: ArrayLike = 1.0) -> Network:
         """Return the same function with the units of one hidden layer in this order and with these signs.
 
         Parameters
@@ -214,10 +214,10 @@ class Network:
             if self._activation.odd_form is None:
                 largest = np.ones_like(largest)
             order = np.argsort(-np.linalg.norm(out, axis=0), kind="stable")
-            found = found.rearranged(layer, order, np.where(largest < 0, -1.0, 1.0)[order])
+            found = found.reordered(layer, order, np.where(largest < 0, -1.0, 1.0)[order])
         return found
 
-    def reframed(self, center: ArrayLike, scale: ArrayLike) -> Network:
+    def from_frame(self, center: ArrayLike, scale: ArrayLike) -> Network:
         """Return the network whose value at x is that of this one at ``(x - center) / scale``, (d,) each."""
         middle, size = finite_vector("center", center, self.n_features), finite_vector("scale", scale, self.n_features)
         (weights, offsets), *above, (last, constants) = self.layers
@@ -385,7 +385,7 @@ def match_networks(found: Network, truth: Network) -> NetworkMatch:
     may_flip = get_activation(truth.activation).odd_form is not None
     for layer in range(len(found.widths)):
         match = match_units(_rows(found.layers[layer]), _rows(truth.layers[layer]))
-        found = found.rearranged(layer, match.order, match.signs if may_flip else 1.0)
+        found = found.reordered(layer, match.order, match.signs if may_flip else 1.0)
         matches.append(match)
     errors = [_row_errors(_rows(a), _rows(b)) for a, b in zip(found.layers, truth.layers)]
     if truth.has_linear_term or found.has_linear_term:

@@ -202,9 +202,9 @@ class Recovery(Reading):
         write_report(self, path, feature_names=feature_names, data=data, settings=settings)
 
     def _repr_html_(self) -> str:
-        from .show.report import notebook_view
+        from .show.report import summary_html
 
-        return notebook_view(self)
+        return summary_html(self)
 
 
 def _layer_lines(found: Recovery) -> list[str]:

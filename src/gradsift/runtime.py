@@ -32,7 +32,7 @@ def load_extra(package: str, extra: str) -> Any:
 _LARGE = 30_000_000  # bytes; from 32 MiB on an array is handed back whatever has been seen
 
 
-def keep_freed_memory() -> None:
+def keep_memory() -> None:
     """Let the C library keep the memory of freed blocks for the next ones.
 
     It takes the largest array freed so far for the measure of what may lie free. Unless it has seen a large one, it

@@ -52,7 +52,7 @@ def test_errors_of_layers_come_in_the_order_of_the_bounds():
     (W, b), (V, c), last = truth.layers
     moved = b.copy()
     moved[2] += 1e-6 * np.linalg.norm([*W[2], b[2]])
-    found = gs.Network([(W, moved), (V, c), last]).rearranged(0, np.array([2, 0, 1]))
+    found = gs.Network([(W, moved), (V, c), last]).reordered(0, np.array([2, 0, 1]))
     errors = error_bounds.errors_of("two layers", SimpleNamespace(deep=found), error_bounds.Box(truth.predict, truth))
     np.testing.assert_allclose(errors, [1e-6, 0, 0, 0, 0, 0], rtol=1e-6, atol=1e-15)
 

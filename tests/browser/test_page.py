@@ -12,7 +12,7 @@ import pytest
 import gradsift as gs
 from gradsift.certificate import Evidence
 from gradsift.recovery import Recovery
-from gradsift.show.report import findings, notebook_view, render
+from gradsift.show.report import make_report
 
 from .cases import HOSTILE, UNCHECKED, black_box, paper, table
 
@@ -30,9 +30,9 @@ def pages():
     X = np.random.default_rng(0).standard_normal((500, 4))
     fitted = table()
     return {
-        "black box": render(black_box()),
-        "paper": render(paper()),
-        "table": render(fitted, data=(X, fitted.model.predict(X) + 0.1)),
+        "black box": make_report(black_box()),
+        "paper": make_report(paper()),
+        "table": make_report(fitted, data=(X, fitted.model.predict(X) + 0.1)),
     }
 
 
@@ -61,14 +61,14 @@ def test_nothing_is_loaded_from_anywhere_and_the_file_is_small(pages):
 def test_labels_get_a_calibration_plot_instead_of_residuals():
     X = np.random.default_rng(0).standard_normal((300, 4))
     y = np.where(X[:, 0] > 0, 1.0, -1.0)
-    assert titles(render(table(), data=(X, y)))[-1] == "Calibration"
+    assert titles(make_report(table(), data=(X, y)))[-1] == "Calibration"
 
 
 def test_a_plane_gets_its_gradient_field_and_a_line_no_cloud():
     plane = Recovery(of(np.eye(2), [1.0, 0.5]), UNCHECKED)
-    assert "Gradient field of the found model" in titles(render(plane))
+    assert "Gradient field of the found model" in titles(make_report(plane))
     line = Recovery(of([[1.0]], [1.0]), UNCHECKED)
-    page = render(line)
+    page = make_report(line)
     assert titles(page) == ["Units and their uncertainty"]
     assert '<canvas id="cloud"' not in page
 
@@ -86,9 +86,9 @@ def test_hostile_names_and_verdicts_stay_text():
     names = HOSTILE
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        page = render(table(d=len(names), hostile=True), feature_names=names, settings={"<i>": "</td><script>"})
+        page = make_report(table(d=len(names), hostile=True), feature_names=names, settings={"<i>": "</td><script>"})
     harmless = Tags()
-    harmless.feed(render(table(d=len(names)), settings={"a": "b"}))
+    harmless.feed(make_report(table(d=len(names)), settings={"a": "b"}))
     tags = Tags()
     tags.feed(page)
     count = lambda parser, tag: sum(t == tag for t, _ in parser.seen)
@@ -102,7 +102,9 @@ def test_hostile_names_and_verdicts_stay_text():
 
 def test_ten_thousand_features_render_and_stay_small():
     model = gs.simulate.random_combination(10_000, 3, rng=0).canonical()
-    page = render(Recovery(gs.Network.of(model), UNCHECKED), feature_names=[f"<column {i}>" for i in range(10_000)])
+    page = make_report(
+        Recovery(gs.Network.of(model), UNCHECKED), feature_names=[f"<column {i}>" for i in range(10_000)]
+    )
     assert len(page.encode()) < 2e6
     assert "and 9994 more" in page
 
@@ -111,7 +113,7 @@ def test_several_outputs_are_listed_with_their_weights():
     rng = np.random.default_rng(0)
     A, U = rng.standard_normal((2, 3)), rng.standard_normal((2, 4))
     found = gs.recover(gs.Oracle(lambda X: np.tanh(X @ A.T) @ U, 3), random_state=0)
-    page = render(found)
+    page = make_report(found)
     assert "Weights by output (4)" in page
     payload = json.loads(re.search(r'id="payload">(.*?)</script>', page, re.S)[1])
     sizes = np.sort(np.abs([output["weights"] for output in payload["outputs"]]), axis=1)
@@ -120,7 +122,7 @@ def test_several_outputs_are_listed_with_their_weights():
 
 def test_wrong_feature_names_are_refused():
     with pytest.raises(ValueError, match="feature_names must have 5 entries, got 2"):
-        render(black_box(), feature_names=["a", "b"])
+        make_report(black_box(), feature_names=["a", "b"])
 
 
 def test_the_downloaded_json_is_a_model_file(tmp_path, pages):
@@ -156,7 +158,7 @@ def listed(page):
 @pytest.mark.parametrize("make", [black_box, paper, table])
 def test_the_page_lists_every_check_those_that_fail_first_and_with_their_advice(make):
     found = make()
-    shown = [item for item in listed(render(found)) if item[0] != "note"]
+    shown = [item for item in listed(make_report(found)) if item[0] != "note"]
     expected = [
         ("good", f"Holds. {c.sentence}") if c.holds else ("doubt", f"Fails. {c.sentence} What to do: {c.advice}")
         for c in sorted(found.checks, key=lambda check: check.holds)
@@ -171,7 +173,7 @@ def test_the_pages_data_hold_the_same_checks(pages):
 
 
 def test_what_was_not_checked_is_not_vouched_for():
-    page = render(Recovery(of([[1.0]], [1.0]), UNCHECKED))
+    page = make_report(Recovery(of([[1.0]], [1.0]), UNCHECKED))
     assert listed(page) == [("doubt", "Fails. Nothing was checked.")]
 
 

@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from gradsift.cli.app import app
-from gradsift.show.playground import HOST, make_server, page
+from gradsift.show.playground import HOST, html, make_server
 
 CONTRAST = (Path(__file__).parent / "contrast.js").read_text()
 
@@ -34,7 +34,7 @@ def ask(server, path="/", host=HOST):
 
 def test_one_page_is_served_on_loopback_and_nothing_else(server):
     assert server.server_address[0] == "127.0.0.1"
-    assert ask(server) == (200, page().encode())
+    assert ask(server) == (200, html().encode())
     assert ask(server, "/../pyproject.toml")[0] == 404
     assert ask(server, host="elsewhere.example")[0] == 404
 
@@ -42,7 +42,7 @@ def test_one_page_is_served_on_loopback_and_nothing_else(server):
 def test_the_page_can_be_written_instead(tmp_path):
     result = CliRunner().invoke(app, ["playground", "--out", str(tmp_path / "play.html")])
     assert result.exit_code == 0
-    assert (tmp_path / "play.html").read_text() == page()
+    assert (tmp_path / "play.html").read_text() == html()
 
 
 @pytest.fixture

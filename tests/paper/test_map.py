@@ -84,7 +84,7 @@ def test_an_installed_package_says_where_the_tests_live(monkeypatch):
     from gradsift.cli import paper_command as command
 
     monkeypatch.setattr("gradsift.paper.folder_of_tests", lambda: None)
-    assert command._entry("gamma")["tests"] is None
+    assert command._facts("gamma")["tests"] is None
     assert "tests/ of the source repository" in CliRunner().invoke(app, ["paper", "gamma"]).output
 
 

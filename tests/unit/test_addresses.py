@@ -29,11 +29,11 @@ def test_an_address_is_shown_without_what_opens_it(text, kept):
 
 
 def test_secrets_are_taken_out_of_texts_however_they_are_written():
-    hide = Secrets("http://us%20er:pa%2Fss@h/?token=abc%3Ddef&x=1", {"Authorization": "Bearer moon-light"}).hide
+    hide = Secrets("http://us%20er:pa%2Fss@h/?token=abc%3Ddef&x=1", {"Authorization": "Bearer moon-light"}).shown
     for text in ("us er", "us%20er", "pa/ss", "pa%2Fss", "abc=def", "abc%3Ddef", "moon-light", "Bearer moon-light"):
         assert hide(f"the server said {text}!") == "the server said ***!"
     assert hide("token basic dXMgZXI6cGEvc3M= x=1") == "token basic *** x=1"  # base64, as it is sent; and no secret
-    assert Secrets("http://host/").hide("plain words") == "plain words"
+    assert Secrets("http://host/").shown("plain words") == "plain words"
 
 
 def test_the_place_of_a_server_is_its_name():

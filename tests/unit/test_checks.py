@@ -40,7 +40,7 @@ from gradsift.certificate import exact_rules as exact
 from gradsift.certificate import method_rules as any_method
 from gradsift.certificate import noise_rules as imperfect
 from gradsift.certificate import row_rules as rows
-from gradsift.cli.console import in_flags
+from gradsift.cli.console import as_options
 from gradsift.cli.results import finish
 from gradsift.fit import Parameters
 from gradsift.reading.noise.beside_planes import PartnerTest
@@ -49,7 +49,7 @@ from gradsift.reading.noise.noise_tests import Variance
 from gradsift.reading.noise.state import CircleTest
 from gradsift.reading.precision import Precision
 from gradsift.recovery import Recovery
-from gradsift.show.report import render
+from gradsift.show.report import make_report
 
 PACKAGE = Path(gs.__file__).parent
 MODEL = gs.SigmoidCombination(np.eye(3)[:2], [1.0, 0.5])
@@ -429,19 +429,19 @@ def found():
 def test_summary_report_and_command_line_show_the_same_list(found, tmp_path, capsys):
     for recovery in found.values():
         expected = [check.as_dict() for check in recovery.checks]
-        page = render(recovery)
+        page = make_report(recovery)
         payload = json.loads(re.search(r'id="payload">(.*?)</script>', page, re.S)[1])
         assert payload["checks"] == expected
         machine = shown(recovery, tmp_path, capsys, as_json=True)
         told = json.loads(machine)
         assert told["checks"] == in_flags_of(recovery)
-        assert (told["certified"], told["verdict"]) == (recovery.certified, in_flags(recovery.verdict))
+        assert (told["certified"], told["verdict"]) == (recovery.certified, as_options(recovery.verdict))
         ordered = checks.failed_first(recovery.checks)
         in_lines = [f"{c.name}: {c.sentence}" + ("" if c.holds else f" {c.advice}") for c in ordered]
         summary = recovery.summary().splitlines()
         assert [line.split("  ", 1)[1] for line in summary if line.startswith(("holds", "FAILS"))] == in_lines
         printed = shown(recovery, tmp_path, capsys, as_json=False).splitlines()
-        in_lines = [in_flags(line) for line in in_lines]
+        in_lines = [as_options(line) for line in in_lines]
         assert [line.split("  ", 1)[1] for line in printed if line.startswith(("holds", "FAILS"))] == in_lines
         text = " ".join(unescape(re.sub(r"<[^>]*>", " ", page.split("What was checked")[1])).split())
         places = [text.index(" ".join(c.sentence.split())) for c in ordered]
@@ -458,7 +458,7 @@ def shown(recovery, folder, capsys, *, as_json):
 
 def in_flags_of(recovery):
     """Return the checks as the command line shows them: with its own names of options."""
-    shown = (replace(check, says=in_flags(check.says), advice=in_flags(check.advice)) for check in recovery.checks)
+    shown = (replace(check, says=as_options(check.says), advice=as_options(check.advice)) for check in recovery.checks)
     return [check.as_dict() for check in shown]
 
 
@@ -497,7 +497,7 @@ def test_the_report_does_not_doubt_what_is_certified_inside_a_box():
     outside = Verdict((exact.residuals(5.0, 60, EXACT),), "2 units fitted", "2 units")
     assert [verdict.certified for verdict in (inside, outside)] == [True, False]
     for verdict in (inside, outside):
-        page = render(Recovery(gs.Network.of(MODEL), verdict, Evidence(notes={"chi": 5.0})))
+        page = make_report(Recovery(gs.Network.of(MODEL), verdict, Evidence(notes={"chi": 5.0})))
         assert ('<li class="doubt">' in page) != verdict.certified
 
 

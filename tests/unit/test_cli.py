@@ -59,7 +59,7 @@ def test_an_unwritable_folder_is_refused_before_any_work(tmp_path, monkeypatch, 
     def work(*_):
         raise AssertionError("work began")
 
-    monkeypatch.setattr("gradsift.cli.five_ways.compare", work)
+    monkeypatch.setattr("gradsift.cli.demo.compare", work)
     monkeypatch.setattr("gradsift.paper.figures.FIGURES", (work,))
     blocked = tmp_path / "file"
     blocked.write_text("")

@@ -5,14 +5,14 @@ import json
 import pytest
 from typer.testing import CliRunner
 
-from gradsift.cli import doors as bench
+from benchmarks.speed import quick
 from gradsift.cli.app import app
 
 
 @pytest.fixture
 def small(monkeypatch):
-    monkeypatch.setattr(bench, "_BOXES", ((3, 2),))
-    monkeypatch.setattr(bench, "_BENCH_TABLES", ((4, 2, 2000),))
+    monkeypatch.setattr(quick, "BOXES", ((3, 2),))
+    monkeypatch.setattr(quick, "TABLES", ((4, 2, 2000),))
 
 
 def measured(*arguments):
@@ -48,8 +48,8 @@ def test_a_seed_repeats_everything_but_the_seconds_and_the_next_draw_is_the_next
 
 
 def test_the_tables_count_what_was_found_and_show_the_ratio(small, monkeypatch):
-    slow = bench.TableRow(4, 2, 2000, 0.01, 0.9, 0.02, 0.2, 1.0, 4.0)
-    monkeypatch.setattr(bench, "_measure_table", lambda *_: slow)
+    slow = quick.TableRow(4, 2, 2000, 0.01, 0.9, 0.02, 0.2, 1.0, 4.0)
+    monkeypatch.setattr(quick, "measure_table", lambda *_: slow)
     shown = CliRunner().invoke(app, ["bench", "--repeats", "3"]).stdout
     assert "3 of 3" in shown  # certified boxes and our units
     assert "0 of 3" in shown  # scikit-learn's units

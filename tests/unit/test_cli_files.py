@@ -9,7 +9,6 @@ import pytest
 
 import gradsift as gs
 from gradsift import recovery
-from gradsift.cli import categories as coding
 from gradsift.cli import tables
 from gradsift.cli.app import main
 
@@ -136,7 +135,7 @@ def test_labels_may_be_words_and_come_back_as_words(run, rows, tmp_path):
     assert code in (0, 3), err
     assert "Calibration" in (tmp_path / "m.html").read_text()
     assert run("predict", "m.json", "d.csv", "--out", "p.csv")[0] == 0
-    words = tables.read_words(tmp_path / "p.csv", "prediction")
+    words = tables.read_columns(tmp_path / "p.csv", ["prediction"])["prediction"]
     second = tables.read_numbers(tmp_path / "p.csv", ["probability"])[:, 0]
     assert set(words) <= {"yes", "no"}
     np.testing.assert_array_equal(words == "yes", second > 0.5)
@@ -161,18 +160,18 @@ def test_tables_are_read_as_people_have_them(tmp_path, name, separator):
     people(tmp_path / name, separator)
     inputs = ["size, in m", "colour", "flag"]
     assert tables.column_names(tmp_path / name) == [*inputs, "y"]
-    dropped = coding.load(tmp_path / name, inputs, "y", words=False, na="drop")
+    dropped = tables.load(tmp_path / name, inputs, "y", words=False, na="drop")
     assert dropped.X.shape == (199, 4)
     assert dropped.n_dropped == 1
     assert dropped.coding.inputs == ["size, in m", "colour=green", "colour=red", "flag"]
-    filled = coding.load(tmp_path / name, inputs, "y", words=False, na="mean")
+    filled = tables.load(tmp_path / name, inputs, "y", words=False, na="mean")
     assert filled.X[7, 0] == pytest.approx(dropped.X[:, 0].mean())
     assert set(filled.X[:, 3]) == {0.0, 1.0}
-    np.testing.assert_array_equal(coding.load_coded(tmp_path / name, filled.coding), filled.X)
+    np.testing.assert_array_equal(tables.inputs_of(tmp_path / name, filled.coding), filled.X)
     with pytest.raises(ValueError, match="misses a value in data row 8, column 'size, in m'"):
-        coding.load(tmp_path / name, inputs, "y", words=False, na="error")
+        tables.load(tmp_path / name, inputs, "y", words=False, na="error")
     with pytest.raises(ValueError, match="fit the model with --na mean"):
-        coding.load_coded(tmp_path / name, dropped.coding)
+        tables.inputs_of(tmp_path / name, dropped.coding)
 
 
 def test_categories_keep_their_coding_and_dates_and_strange_levels_are_refused_by_name(run, tmp_path):

@@ -9,7 +9,7 @@ import pytest
 import gradsift as gs
 from gradsift import recovery
 from gradsift.cli.app import app
-from gradsift.cli.console import FLAGS, in_flags
+from gradsift.cli.console import FLAGS, as_options
 
 from .test_cli_files import BOX, DEEP, run  # noqa: F401  (a fixture)
 
@@ -65,8 +65,8 @@ def test_every_flag_is_an_option_of_some_command():
     ],
 )  # fmt: skip
 def test_a_sentence_of_the_library_names_options_as_the_command_line_spells_them(library, ours):
-    assert in_flags(library) == ours
-    assert in_flags(ours) == ours
+    assert as_options(library) == ours
+    assert as_options(ours) == ours
 
 
 def test_every_flag_has_a_sentence_above():
@@ -83,7 +83,7 @@ def test_every_flag_has_a_sentence_above():
     ],
 )  # fmt: skip
 def test_english_words_and_what_others_wrote_stay_as_they_are(sentence):
-    assert in_flags(sentence) == sentence
+    assert as_options(sentence) == sentence
 
 
 def test_a_box_of_relu_units_needs_no_option(run, tmp_path):  # noqa: F811

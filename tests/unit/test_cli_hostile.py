@@ -167,10 +167,10 @@ def test_a_refusal_as_json_on_a_full_disk_is_still_one_sentence(tmp_path):
 
 def test_streams_of_others_are_left_alone(monkeypatch):
     mine = sys.stdout
-    streams.prepare_streams()  # pytest's own
+    streams.prepare_output()  # pytest's own
     assert sys.stdout is mine
     monkeypatch.setattr(sys, "stderr", None)
-    streams.prepare_streams()
+    streams.prepare_output()
     sys.stderr.write("into the void")
     sys.stderr.close()
 

@@ -176,7 +176,7 @@ def test_slopes_and_offsets_are_read_on_edges():
     net = two_layers(seed=5)
     first, ledger, radius = first_layer(net)
     match = gs.match_units(net.layers[0].weights, first.normals)  # truth in the order and signs of what was found
-    aligned = net.rearranged(0, match.order, match.signs)
+    aligned = net.reordered(0, match.order, match.signs)
     front = read_edges(ledger, first, [*aligned.layers[1:]], TANH, 0.3 * radius, np.random.default_rng(2))
     weights, offsets = aligned.layers[0]
     np.testing.assert_allclose(np.exp(front.log_slopes), np.linalg.norm(weights, axis=1), rtol=1e-5)
@@ -188,7 +188,7 @@ def test_rows_that_leave_a_slope_open_are_not_trusted():
     net = two_layers(seed=5)
     first, _, radius = first_layer(net)
     match = gs.match_units(net.layers[0].weights, first.normals)
-    aligned = net.rearranged(0, match.order, match.signs)
+    aligned = net.reordered(0, match.order, match.signs)
     ledger = Ledger(gs.Oracle(net.predict, net.n_features))
     for plane in first.planes:  # one answer in the middle of each step, the others on a plateau
         heights = plane.width * np.append(0.0, np.linspace(40, 60, 9))

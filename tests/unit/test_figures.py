@@ -71,7 +71,7 @@ def test_plots_draw_on_the_axes_they_are_given():
 
 
 def test_the_demo_compares_the_paper_s_method_with_the_default_ones():
-    from gradsift.cli.five_ways import compare
+    from gradsift.cli.demo import compare
 
     rows = list(compare(seed=3, n_rows=100_000))
     assert [r.used for r in rows] == ["queries", "rows", "rows", "queries", "rows"]

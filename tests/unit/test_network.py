@@ -47,7 +47,7 @@ def test_the_canonical_form_is_the_same_function_and_forgets_order_and_signs(act
     net = network(activation, 2, True, (4, 3, 3))
     rng, mixed = np.random.default_rng(0), net
     for layer, k in enumerate(net.widths):
-        mixed = mixed.rearranged(layer, rng.permutation(k), rng.choice([-1.0, 1.0], k))
+        mixed = mixed.reordered(layer, rng.permutation(k), rng.choice([-1.0, 1.0], k))
     assert mixed != net
     np.testing.assert_allclose(mixed.predict(ROWS), net.predict(ROWS), atol=1e-12)
     for a, b in zip(mixed.canonical().layers, net.canonical().layers):
@@ -79,7 +79,7 @@ def test_matching_undoes_order_and_signs_and_measures_what_is_left(activation):
     truth, rng = network(activation, 2), np.random.default_rng(1)
     found = truth
     for layer, k in enumerate(truth.widths):
-        found = found.rearranged(layer, rng.permutation(k), rng.choice([-1.0, 1.0], k))
+        found = found.reordered(layer, rng.permutation(k), rng.choice([-1.0, 1.0], k))
     assert gs.match_networks(found, truth).max_error < 1e-14
     layers = [list(layer) for layer in found.layers]
     layers[1][1] = layers[1][1] + 1e-3
@@ -146,7 +146,7 @@ def test_bad_layers_are_refused_in_one_sentence():
     with pytest.raises(ValueError, match="linear must have"):
         gs.Network([(np.eye(2), np.zeros(2)), (np.eye(2), np.zeros(2))], linear=np.eye(3, 2))
     with pytest.raises(ValueError, match="name each"):
-        network().rearranged(0, [0, 0, 1, 2])
+        network().reordered(0, [0, 0, 1, 2])
 
 
 def test_random_networks_have_the_requested_row_norms():
@@ -164,7 +164,7 @@ def test_random_networks_have_the_requested_row_norms():
 def test_units_that_have_no_other_sign_are_matched_as_they_are():
     layers = [(np.array([[1.0, 2.0], [-3.0, 0.5]]), np.array([0.1, -0.2])), (np.array([[1.0, -2.0]]), np.array([0.3]))]
     truth = gs.Network(layers, "relu")
-    swapped = truth.rearranged(0, [1, 0])
+    swapped = truth.reordered(0, [1, 0])
     assert gs.match_networks(swapped, truth).max_error == 0
     (W, b), last = layers
     assert gs.match_networks(gs.Network([(-W, -b), last], "relu"), truth).max_error == pytest.approx(2)

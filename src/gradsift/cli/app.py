@@ -17,17 +17,15 @@ from typer.core import TyperGroup
 from .. import __version__
 from ..errors import BudgetSpent, CandidateShortage, GradsiftError, NotIdentifiable
 from ..files import shown
-from .console import INTERRUPTED, NOT_CERTIFIED, NOTHING_WRITTEN, AsJson, in_flags, print_json
+from .console import INTERRUPTED, NOT_CERTIFIED, NOTHING_WRITTEN, AsJson, as_options, show_json
 from .demo import demo, figures
 from .doors import bench, playground, zoo
-from .fit_command import fit
-from .paper_command import paper
-from .plan_command import forecast, plan
-from .predict_command import predict
-from .recover_command import RetryLines, recover
+from .fit_command import fit, predict
+from .paper_command import paper, plan
+from .recover_command import RetryLines, forecast, recover
 
 
-class _Patient(io.FileIO):
+class _Output(io.FileIO):
     """A file that goes on when its reader has left (a closed pipe); another failure is told once."""
 
     failed = False
@@ -45,7 +43,7 @@ class _Patient(io.FileIO):
             raise
 
 
-def prepare_streams() -> None:
+def prepare_output() -> None:
     """Let stdout and stderr bear a closed pipe, or being closed from the start.
 
     The files of a command are written before it prints, so that its exit code stays what it would have been.
@@ -68,7 +66,7 @@ def _number(stream: Any) -> int | None:
 def _patient(stream: Any, number: int) -> io.TextIOWrapper:
     stream.flush()
     return io.TextIOWrapper(
-        io.BufferedWriter(_Patient(number, "w", closefd=False)),
+        io.BufferedWriter(_Output(number, "w", closefd=False)),
         encoding=stream.encoding,
         errors=stream.errors,
         line_buffering=stream.line_buffering or number == 2,
@@ -88,7 +86,7 @@ class _Commands(TyperGroup):
             with _without_secrets():
                 return super().invoke(ctx)
         except KeyboardInterrupt as stop:
-            _show_traceback()
+            _show_cause()
             kept = "; ".join(getattr(stop, "__notes__", ())) or NOTHING_WRITTEN
             typer.echo(f"gradsift: interrupted; {kept}.", err=True)
             raise typer.Exit(INTERRUPTED) from None
@@ -107,7 +105,7 @@ def _without_secrets() -> Iterator[None]:
         raise
 
 
-def _show_traceback() -> None:
+def _show_cause() -> None:
     if "--debug" in sys.argv:
         typer.echo(shown(traceback.format_exc()), err=True)
 
@@ -142,7 +140,7 @@ def version(as_json: AsJson = False) -> None:
     Example: gradsift version
     """
     if as_json:
-        print_json({"version": __version__})
+        show_json({"version": __version__})
     else:
         typer.echo(__version__)
 
@@ -158,14 +156,14 @@ _GAVE_UP = (BudgetSpent, CandidateShortage, NotIdentifiable)  # the input was fi
 def main() -> None:
     """Run the command line; a bad input is one line on stderr and exit code 2."""
     logging.getLogger("stamina").addHandler(RetryLines())  # its retries in lines of ours
-    prepare_streams()
+    prepare_output()
     try:
         app()
     except (GradsiftError, ValueError, TypeError, OSError, OverflowError, MemoryError) as problem:
-        _show_traceback()
-        said = in_flags(shown(" ".join(str(problem).split()) or type(problem).__name__))
+        _show_cause()
+        said = as_options(shown(" ".join(str(problem).split()) or type(problem).__name__))
         if "--json" in sys.argv:
             with contextlib.suppress(OSError):  # a full disk behind stdout; the sentence below says what matters
-                print_json({"certified": False, "error": type(problem).__name__, "verdict": said})
+                show_json({"certified": False, "error": type(problem).__name__, "verdict": said})
         typer.echo("gradsift: " + said, err=True)
         raise SystemExit(NOT_CERTIFIED if isinstance(problem, _GAVE_UP) else _BAD_INPUT) from None

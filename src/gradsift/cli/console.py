@@ -18,7 +18,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")
 
 
 @contextlib.contextmanager
-def keeping(told: Callable[[], str]) -> Iterator[None]:
+def with_note(told: Callable[[], str]) -> Iterator[None]:
     """Let an interrupt of the block say what stays on the disk."""
     try:
         yield
@@ -27,12 +27,12 @@ def keeping(told: Callable[[], str]) -> Iterator[None]:
         raise
 
 
-def print_json(value: Any) -> None:
+def show_json(value: Any) -> None:
     """Print a JSON document on stdout."""
     typer.echo(json.dumps(value, indent=1))
 
 
-def print_table(columns: Sequence[str], rows: Iterable[Sequence[Any]], title: str | None = None) -> None:
+def show_table(columns: Sequence[str], rows: Iterable[Sequence[Any]], title: str | None = None) -> None:
     """Print a table on stdout; numbers are right-aligned."""
     from rich.console import Console
     from rich.table import Table
@@ -88,18 +88,18 @@ _MENTION = re.compile(
 )
 
 
-def in_flags(sentence: str) -> str:
+def as_options(sentence: str) -> str:
     """Return a sentence of the library with its options as the command line spells them.
 
     Examples
     --------
-    >>> in_flags("Try activation='erf', or raise max_queries.")
+    >>> as_options("Try activation='erf', or raise max_queries.")
     'Try --activation erf, or raise --max-queries.'
     """
-    return _MENTION.sub(_flag, sentence)
+    return _MENTION.sub(_as_option, sentence)
 
 
-def _flag(mention: re.Match[str]) -> str:
+def _as_option(mention: re.Match[str]) -> str:
     name, values = mention["name"], mention["values"] or ""
     if mention["bare"] is not None and not _is_option(mention):
         return mention[0]

@@ -1,18 +1,30 @@
-"""``gradsift fit``: the units behind a table."""
+"""``gradsift fit`` and ``gradsift predict``: the units behind a table, and a saved model applied to one."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from .console import AsJson, in_flags
-from .results import Activation, Report, Seed, finish, require_distinct, require_place, require_report, verdict_speaks
+from .console import AsJson, as_options, show_json
+from .results import (
+    Activation,
+    Report,
+    Seed,
+    finish,
+    no_warning,
+    read_notes,
+    require_distinct,
+    require_place,
+    require_report,
+)
 
 if TYPE_CHECKING:
     from ..sources import Source
-    from .categories import Coding
+    from .tables import InputColumns
+
 
 _MOST_SHOWN = 20_000
 
@@ -40,7 +52,13 @@ def fit(
     require_place(out, (".json",))
     require_report(report)
     require_distinct({"--out": out, "--report": report}, {"the table": data})
-    n_units = _number(units)
+    if units != "auto" and not (units.isdigit() and int(units) >= 1):
+        raise ValueError(f"--units must be auto or a number of at least 1, got {units!r}.")
+    n_units = None if units == "auto" else int(units)
+    try:
+        ridge = alpha if alpha == "auto" else float(alpha)
+    except ValueError:
+        raise ValueError(f"--alpha must be auto or a number of at least 0, got {alpha!r}.") from None
     from .. import recovery
     from .tables import column_names
 
@@ -51,45 +69,34 @@ def fit(
     if not inputs:
         raise ValueError(f"{data} has no column beside the target {target!r}.")
     rows, classes, coding, told = _rows(data, inputs, target, labels, na)
-    options: dict[str, Any] = {"alpha": _strength(alpha), **({"labels": True} if labels else {})}
-    with verdict_speaks():
+    options: dict[str, Any] = {"alpha": ridge, **({"labels": True} if labels else {})}
+    with no_warning():
         found = recovery.recover(rows, n_units, activation=activation, random_state=seed, progress=True, **options)
-    found = found.noting(notes=[*map(in_flags, found.diagnostics["notes"]), *told])
+    found = found.noting(notes=[*map(as_options, found.diagnostics["notes"]), *told])
     notes: dict[str, Any] = {"columns": inputs, "target": target, **({"classes": classes} if classes else {})}
     if coding is not None and (coding.levels or coding.fill):
         notes["coding"] = coding.as_dict()
         inputs = coding.inputs
     settings = {"command": "fit", "data": data.name, "rows": rows.n_rows, "target": target, "units": units}
     settings |= {"labels": labels, "activation": activation, "seed": seed, "na": na, "alpha": alpha}
+    some = None
+    if report:
+        import numpy as np
+
+        drawn = rows.subsample(_MOST_SHOWN, np.random.default_rng(0))  # enough for the residuals
+        some = drawn.X, drawn.y
     finish(
-        found, out=out, report=report, as_json=as_json, notes=notes, settings=settings, names=inputs,
-        data=_shown(rows) if report else None,
+        found, out=out, report=report, as_json=as_json, notes=notes, settings=settings, names=inputs, data=some
     )  # fmt: skip
-
-
-def _number(units: str) -> int | None:
-    if units == "auto":
-        return None
-    if not units.isdigit() or int(units) < 1:
-        raise ValueError(f"--units must be auto or a number of at least 1, got {units!r}.")
-    return int(units)
-
-
-def _strength(alpha: str) -> float | str:
-    try:
-        return alpha if alpha == "auto" else float(alpha)
-    except ValueError:
-        raise ValueError(f"--alpha must be auto or a number of at least 0, got {alpha!r}.") from None
 
 
 def _rows(
     data: Path, inputs: list[str], target: str, labels: bool, na: str
-) -> tuple[Source, list[str] | None, Coding | None, list[str]]:
+) -> tuple[Source, list[str] | None, InputColumns | None, list[str]]:
     """Return the rows (those of a parquet file of numbers unread), the classes behind labels, how words were coded,
     and that in words."""
     from ..sources import as_source, parquet
-    from .categories import load
-    from .tables import text_columns
+    from .tables import load, text_columns
 
     if data.suffix == ".parquet" and not labels and na == "error" and not text_columns(data, inputs):
         return parquet(data, target=target, features=inputs), None, None, []
@@ -102,26 +109,105 @@ def _rows(
     return as_source((loaded.X, loaded.y)), None, loaded.coding, told
 
 
-def _shown(rows: Source) -> tuple[Any, Any]:
-    """Return rows enough for the report's residuals."""
-    import numpy as np
-
-    some = rows.subsample(_MOST_SHOWN, np.random.default_rng(0))
-    return some.X, some.y
-
-
 def _signs(words: Any, target: str) -> tuple[Any, list[str]]:
     """Return the labels as -1 and +1, and the two words behind them."""
     import numpy as np
 
-    classes = sorted(set(words.tolist()), key=_as_number_or_word)
+    from .tables import as_number
+
+    # Numbers by size, then words by the alphabet.
+    classes = sorted(set(words.tolist()), key=lambda word: (as_number(word) is None, as_number(word) or 0.0, word))
     if len(classes) != 2:
         raise ValueError(f"--labels needs two classes in column {target!r}, got {len(classes)}.")
     return np.where(words == classes[1], 1.0, -1.0), classes
 
 
-def _as_number_or_word(word: str) -> tuple[int, float, str]:
+def predict(
+    model: Annotated[Path, typer.Argument(help="A file written by fit or recover.")],
+    data: Annotated[Path, typer.Argument(help="A .csv, .tsv, .csv.gz or .parquet file with the model's columns.")],
+    out: Annotated[Path, typer.Option(help="Predictions, .csv or .parquet.")],
+    as_json: AsJson = False,
+) -> None:
+    """Apply a saved model to the rows of a table.
+
+    Example: gradsift predict model.json data.csv --out predictions.csv
+    """
+    from .tables import SUFFIXES, write_table
+
+    require_place(out, SUFFIXES)
+    require_distinct({"--out": out}, {"the table": data, "the model": model})
+    if not model.is_file():
+        raise FileNotFoundError(f"There is no file {model}.")
+    loaded = _read_model(model)
+    X = _inputs(data, loaded.notes, loaded.n_features)
+    write_table(out, _columns(loaded, X))
+    if as_json:
+        show_json({"rows": len(X), "file": str(out)})
+    else:
+        typer.echo(f"{len(X):,} predictions written to {out}")
+
+
+class _ModelFile(NamedTuple):
+    """A model file: what gives (n,) values at (n, d) rows, or (n, m) of several outputs, and what is noted beside."""
+
+    n_features: int
+    predict: Callable[[Any], Any]
+    notes: dict[str, Any]
+
+
+def _read_model(path: Path) -> _ModelFile:
+    """Return the model in a file of any kind that ``recover`` or ``fit`` writes."""
+    if path.suffix == ".onnx":
+        from ..oracle import from_onnx
+
+        box = from_onnx(path, link=None)
+        return _ModelFile(box.n_features, box, {})
+    from ..network import Network, load_model
+
+    model = load_model(path)
+    notes = read_notes(path)
+    if "outputs" in notes and not isinstance(model, Network):  # as 0.2 wrote several outputs: beside a mixture of them
+        model = Network.of([_for_output(model, output) for output in notes["outputs"]])
+    return _ModelFile(model.n_features, model.predict, notes)
+
+
+def _inputs(data: Path, notes: dict[str, Any], n_features: int) -> Any:
+    """Return the model's columns by name; a model without names takes all columns in their order."""
+    from .tables import InputColumns, column_names, inputs_of, read_numbers
+
+    if "coding" in notes:
+        held = notes["coding"]
+        return inputs_of(data, InputColumns(tuple(held["columns"]), held["levels"], held["fill"]))
+    names = notes.get("columns")
+    if names is None:
+        names = column_names(data)
+        if len(names) != n_features:
+            raise ValueError(f"{data} has {len(names)} columns, but the model has {n_features} inputs without names.")
+    return read_numbers(data, names)
+
+
+def _columns(model: _ModelFile, X: Any) -> dict[str, Any]:
+    """Return the columns to write: numbers, one per output where there are several, or classes with probabilities."""
+    import numpy as np
+
+    with np.errstate(over="ignore", invalid="ignore"):  # looked at afterwards
+        values = model.predict(X)
+    if not np.isfinite(values).all():
+        row = int(np.argmin(np.isfinite(values.reshape(len(X), -1)).all(axis=1))) + 1
+        raise ValueError(f"The model's value leaves double precision at data row {row}: its numbers are too large.")
+    if values.ndim > 1:
+        return {f"prediction_{i + 1}": column for i, column in enumerate(values.T)}
+    if "classes" not in model.notes:
+        return {"prediction": values}
+    second = np.clip(0.5 * (1 + values), 0.0, 1.0)
+    classes = np.asarray(model.notes["classes"])
+    return {"prediction": classes[(second > 0.5).astype(int)], "probability": second}
+
+
+def _for_output(model: Any, output: dict[str, Any]) -> Any:
+    """Return the model of one output: the same units with that output's weights and intercept."""
     try:
-        return 0, float(word), word
-    except ValueError:
-        return 1, 0.0, word
+        weights, intercept, linear = output["weights"], output["intercept"], output.get("linear", 0.0)
+        return type(model)(model.units, weights, model.slopes, model.offsets, intercept, model.activation, linear)
+    except (KeyError, TypeError, ValueError) as problem:
+        raise ValueError(f"An output of the model is damaged: {type(problem).__name__} ({problem}).") from None

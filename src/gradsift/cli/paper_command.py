@@ -1,13 +1,17 @@
-"""``gradsift paper``: what the paper says, where it is wrong, and which code and tests carry it."""
+"""``gradsift paper`` and ``gradsift plan``: what the paper says, what carries it here, what its theorems ask for."""
 
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from .console import show_json
 
 if TYPE_CHECKING:
     from ..paper.theory.verify import Verified
@@ -48,12 +52,12 @@ def paper(
     elif label == "phases":
         _phases(out, seed, as_json)
     elif label is None:
-        _list(as_json)
+        _show_all(as_json)
     else:
         _show(label, as_json)
 
 
-def _entry(label: str) -> dict[str, Any]:
+def _facts(label: str) -> dict[str, Any]:
     from ..paper import code, folder_of_tests, shown_by, statement
 
     s = statement(label)
@@ -67,11 +71,11 @@ def _entry(label: str) -> dict[str, Any]:
     return entry
 
 
-def _list(as_json: bool) -> None:
+def _show_all(as_json: bool) -> None:
     from ..paper import labels, statement
 
     if as_json:
-        typer.echo(json.dumps([_entry(label) for label in labels()], indent=1))
+        show_json([_facts(label) for label in labels()])
         return
     for label in labels():
         s = statement(label)
@@ -81,9 +85,9 @@ def _list(as_json: bool) -> None:
 
 
 def _show(label: str, as_json: bool) -> None:
-    entry = _entry(label)
+    entry = _facts(label)
     if as_json:
-        typer.echo(json.dumps(entry, indent=1))
+        show_json(entry)
         return
     typer.echo(f"{label} ({entry['kind']}, {entry['place']})\n  {entry['says']}")
     for erratum in entry["errata"]:
@@ -99,37 +103,34 @@ def _show(label: str, as_json: bool) -> None:
 def _verify(printed: bool, as_json: bool) -> None:
     """Run every check, one row for each labelled statement; exit 1 if one fails."""
     done = []
-    for row in _printed_rows() if printed else _rows():
+    for row in _rows(printed):
         done.append(row)
         if not as_json:
             typer.echo(_line(row.worst) + (f" [tightest of {len(row.parts)}]" if len(row.parts) > 1 else ""))
     failed = sum(not row.holds for row in done)
     if as_json:
         entries = [{"label": r.label, "holds": r.holds, "parts": [_check_fields(p) for p in r.parts]} for r in done]
-        typer.echo(json.dumps(entries, indent=1))
+        show_json(entries)
     else:
         typer.echo(f"{len(done) - failed} of {len(done)} hold.")
     if failed:
         raise typer.Exit(1)
 
 
-def _rows() -> Iterator[Verified]:
-    """Yield each label of the paper once, with its checks from theory, algorithms and figures."""
+def _rows(printed: bool) -> Iterator[Verified]:
+    """Yield each label of the paper once, with its checks from theory, algorithms and figures, or the printed forms."""
     from ..paper import figures, labels
     from ..paper.method import theorem_run
     from ..paper.theory import verify
 
+    if printed:
+        for run in verify.printed_checks():
+            check = run()
+            yield verify.Verified(check.label, (check,))
+        return
     sources = (verify.checks(), theorem_run.checks(), figures.checks())
     for label in labels():
         yield verify.Verified(label, tuple(run() for held in sources for run in held.get(label, ())))
-
-
-def _printed_rows() -> Iterator[Verified]:
-    from ..paper.theory.verify import Verified, printed_checks
-
-    for run in printed_checks():
-        check = run()
-        yield Verified(check.label, (check,))
 
 
 def _run(
@@ -149,8 +150,7 @@ def _run(
     if as_json:
         claims = [claim._asdict() for claim in run.report.claims]
         facts = {"n_queries": run.n_queries, "n_candidates": run.n_candidates, "seconds": run.seconds}
-        typer.echo(json.dumps({"sizes": sizes, "holds": run.holds, "claims": claims,
-                               "angles": run.angles.tolist(), **facts}, indent=1))  # fmt: skip
+        show_json({"sizes": sizes, "holds": run.holds, "claims": claims, "angles": run.angles.tolist(), **facts})
     else:
         typer.echo(run.plan.explain())
         typer.echo(str(run.report))
@@ -175,14 +175,10 @@ def _phases(out: Path, seed: int, as_json: bool) -> None:
 
 
 def _number(log_value: float) -> str:
-    import math
-
     return f"{math.exp(log_value):.4g}" if abs(log_value) < 500 or math.isinf(log_value) else f"e^{log_value:.6g}"
 
 
 def _line(check: Any) -> str:
-    import math
-
     room = "equal" if check.relation == "==" else f"slack x{_number(max(check.log_slack, -math.inf))}"
     mark = "ok   " if check.holds else "FAILS"
     return (
@@ -192,9 +188,70 @@ def _line(check: Any) -> str:
 
 
 def _check_fields(check: Any) -> dict[str, Any]:
-    from dataclasses import asdict
+    return {name: str(v) if isinstance(v, float) and math.isinf(v) else v for name, v in asdict(check).items()}
 
-    fields = asdict(check)
+
+def plan(
+    d: Annotated[int, typer.Option("--d", "--features", help="Number of inputs.")] = 10,
+    k: Annotated[int, typer.Option("--k", "--units", help="Number of hidden units.")] = 2,
+    beta: Annotated[float, typer.Option("--beta", help="Slope of the sigmoid.")] = 1.0,
+    kappa: Annotated[float, typer.Option("--kappa", help="Smallest singular value of the units.")] = 0.9,
+    u0: Annotated[float, typer.Option("--u0", help="Smallest absolute weight.")] = 0.5,
+    M: Annotated[float, typer.Option("--M", "--bound", help="Bound on the responses.")] = 1.0,
+    delta: Annotated[float, typer.Option("--delta", help="Accuracy and chance of failure, in (0, 0.5].")] = 0.25,
+    rho: Annotated[float, typer.Option("--rho", help="Share of spurious candidates, in (0, 1).")] = 0.5,
+    scheme: Annotated[str, typer.Option("--scheme", help="oracle, gaussian or projected.")] = "oracle",
+    form: Annotated[str, typer.Option("--form", help="repaired, printed, exact or tight.")] = "repaired",
+    proved: Annotated[bool, typer.Option("--proved", help="Use proved constants (ours) in place of 1.")] = False,
+    budget: Annotated[float | None, typer.Option("--budget", help="Say which delta this many samples pay for.")] = None,
+    explain: Annotated[bool, typer.Option("--explain", help="Say where each number comes from.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Say how many samples the theorems ask for.
+
+    Example: gradsift plan --d 10 --k 2 --delta 0.25 --rho 0.5 --explain
+    """
+    from ..paper.theory import Problem
+    from ..paper.theory import plan as make
+    from ..paper.theory.bounds import THEOREM_CONSTANTS
+
+    constants = THEOREM_CONSTANTS if proved else None
+    made = make(Problem(d, k, beta, kappa, u0, M), scheme, delta=delta, rho=rho, form=form, constants=constants)
+    if budget is not None:
+        made = made.solve_for("delta", n=budget)
+    if as_json:
+        show_json(_fields(made))
+    elif explain:
+        typer.echo(made.explain())
+    else:
+        _table(made)
+
+
+def _numbers(made: Any) -> list[Any]:
+    from ..paper.theory.planning import MOST_UNITS
+
+    return [*made.quantities, *([made.practical] if made.problem.k <= MOST_UNITS else [])]
+
+
+def _fields(made: Any) -> dict[str, Any]:
+    numbers = {
+        q.symbol: {"log10": q.log10, "value": float(q) if q.log_value < 709 else None, "meaning": q.meaning,
+                   "label": q.label, "erratum": q.erratum}
+        for q in _numbers(made)
+    }  # fmt: skip
     return {
-        name: str(v) if isinstance(v, float) and v in (float("inf"), -float("inf")) else v for name, v in fields.items()
-    }
+        "problem": asdict(made.problem), "scheme": made.scheme, "form": made.form, "delta": made.delta,
+        "rho": made.rho, "radius": made.radius, "constants": dict(made.constants), "numbers": numbers,
+    }  # fmt: skip
+
+
+def _table(made: Any) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(title=f"{made.scheme}, {made.form}: delta = {made.delta:g}, rho = {made.rho:g}", box=None)
+    for column in ("symbol", "value", "log10", "meaning", "from"):
+        table.add_column(column, justify="right" if column in ("value", "log10") else "left")
+    for q in _numbers(made):
+        table.add_row(q.symbol, str(q), f"{q.log10:.4g}", q.meaning, q.label)
+    Console().print(table)

@@ -14,8 +14,8 @@ import typer
 
 from ..defaults import ANY_ACTIVATION, ANY_DEPTH, METHODS, N_VERIFY
 from ..files import shown
-from .console import NOTHING_WRITTEN, AsJson, keeping
-from .results import Activation, Report, Seed, finish, require_distinct, require_place, require_report, verdict_speaks
+from .console import NOTHING_WRITTEN, AsJson, show_json, with_note
+from .results import Activation, Report, Seed, finish, no_warning, require_distinct, require_place, require_report
 
 if TYPE_CHECKING:
     from ..oracle import Oracle
@@ -154,8 +154,8 @@ def recover(
     with (
         _no_empty_journal(journal),
         from_spec(oracle, features, trust, **given) as box,
-        verdict_speaks(),
-        keeping(lambda: _kept(box)),
+        no_warning(),
+        with_note(lambda: _kept(box)),
     ):
         try:
             found = recovery.recover(box, units, **how)
@@ -239,3 +239,26 @@ def _noise(text: str) -> float | str | None:
         return float(text)
     except ValueError:
         raise ValueError(f"--noise must be auto, labels or a number, got {text!r}.") from None
+
+
+def forecast(
+    features: Annotated[int, typer.Option(help="Number of inputs.")],
+    units: Annotated[int, typer.Option(help="Number of hidden units; a guess will do.")],
+    answers: Annotated[str, typer.Option(help="exact, float32, noise or labels.")] = "exact",
+    noise: Annotated[float | None, typer.Option(help="Standard deviation of the answers.")] = None,
+    accuracy: Annotated[float | None, typer.Option(help="Direction error wanted under noise.")] = None,
+    bounds: Annotated[str | None, typer.Option(help="LO,HI: the box that inputs must stay in.")] = None,
+    outputs: Annotated[int, typer.Option(help="Number of outputs.")] = 1,
+    as_json: AsJson = False,
+) -> None:
+    """Say how many queries a black box will be asked.
+
+    Example: gradsift forecast --features 20 --units 5 --answers float32
+    """
+    from ..forecasting import forecast as foretell
+
+    told = foretell(features, units, answers, noise, accuracy, bounds, outputs)
+    if as_json:
+        show_json({"queries": told.queries, "low": told.low, "high": told.high})
+    else:
+        typer.echo(f"{told}.")

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..certificate import Verdict, lines
+from ..certificate import lines
 from ..files import read_json, same_file
-from .console import NOT_CERTIFIED, NOTHING_WRITTEN, in_flags, keeping, print_json, print_table
+from .console import NOT_CERTIFIED, NOTHING_WRITTEN, as_options, show_json, show_table, with_note
 
 if TYPE_CHECKING:
     from ..recovery import Recovery
@@ -71,7 +71,7 @@ def require_folder(path: Path) -> None:
 
 
 @contextlib.contextmanager
-def verdict_speaks() -> Iterator[None]:
+def no_warning() -> Iterator[None]:
     """Keep warnings that repeat the verdict off the screen: the verdict is printed anyway."""
     from ..errors import LowSupportWarning, SlowFitWarning, UncertifiedWarning
 
@@ -94,21 +94,26 @@ def finish(
     data: Any = None,
 ) -> None:
     """Write the files, print what was found, and leave with the exit code that says whether it is certified."""
-    found = replace(found, judgement=_in_flags(found.judgement))
-    written: list[str] = []
-    with keeping(lambda: f"{', '.join(written)} is complete" if written else NOTHING_WRITTEN):
+    from ..show.report import facts_of
+
+    # Checks advise what the command line can be given.
+    judged = found.judgement
+    checks = (replace(check, says=as_options(check.says), advice=as_options(check.advice)) for check in judged.checks)
+    found = replace(found, judgement=replace(judged, checks=tuple(checks)))
+    told, written = {**facts_of(found, names), **notes}, list[str]()
+    with with_note(lambda: f"{', '.join(written)} is complete" if written else NOTHING_WRITTEN):
         if report is not None:  # first: if it fails, nothing is left behind
             found.to_html(report, feature_names=names, data=data, settings=settings)
             written.append(str(report))
-        _write(out, found, notes, names)
+        _write(out, found, told)
     files = [str(out), *written]
     if as_json:
-        print_json({**_facts(found, names), **notes, "files": files})
+        show_json({**told, "files": files})
     else:
         typer.echo(found.verdict)
-        print_table(*_unit_rows(found))
+        show_table(*_unit_rows(found))
         typer.echo(_beside_units(found))
-        for line in _statistics(found, names):
+        for line in _fit_lines(found, names):
             typer.echo(line)
         for line in lines(found.checks):
             typer.echo(line)
@@ -117,13 +122,7 @@ def finish(
         raise typer.Exit(NOT_CERTIFIED)
 
 
-def _in_flags(verdict: Verdict) -> Verdict:
-    """Return a verdict that advises what the command line can be given."""
-    checks = (replace(check, says=in_flags(check.says), advice=in_flags(check.advice)) for check in verdict.checks)
-    return replace(verdict, checks=tuple(checks))
-
-
-def _statistics(found: Recovery, names: list[str] | None) -> list[str]:
+def _fit_lines(found: Recovery, names: list[str] | None) -> list[str]:
     """Return what a statistician asks of a fit to a table, as lines."""
     if found.fit is None:
         return []
@@ -135,47 +134,14 @@ def _statistics(found: Recovery, names: list[str] | None) -> list[str]:
     return [told, *found.coefficients(names).lines(), *(f"Note: {note}." for note in found.diagnostics["notes"])]
 
 
-def _facts(found: Recovery, names: list[str] | None = None) -> dict[str, Any]:
-    errors = {name: _plain(values) for name, values in found.standard_errors.items()}
-    return {
-        **found.judgement.as_dict(), "n_units": found.n_units, "n_queries": found.n_queries, "standard_errors": errors,
-        **_of_table(found, names),
-        **({"outputs": [{"weights": m.weights.tolist(), "intercept": m.intercept, "linear": m.linear.tolist()}
-                        for m in found.outputs]} if found.outputs else {}),
-    }  # fmt: skip
-
-
-def _of_table(found: Recovery, names: list[str] | None) -> dict[str, Any]:
-    """Return statistics and coefficients of a fit to a table."""
-    if found.fit is None:
-        return {}
-    from ..table import facts
-
-    table = found.coefficients(names)
-    columns = {name: _plain(values) for name, values in table.columns().items()}
-    return {
-        "statistics": facts(found.fit), "notes": list(found.diagnostics["notes"]),
-        "coefficients": {"names": list(table.names), **columns},
-    }  # fmt: skip
-
-
-def _plain(values: Any) -> Any:
-    """Return an array as lists that JSON can hold: what is not finite becomes null."""
-    import numpy as np
-
-    array = np.array(values, dtype=object)
-    array[~np.isfinite(array.astype(np.float64))] = None
-    return array.tolist()
-
-
-def _write(path: Path, found: Recovery, notes: Mapping[str, Any], names: list[str] | None = None) -> None:
+def _write(path: Path, found: Recovery, told: Mapping[str, Any]) -> None:
     """Save what was found, all layers and outputs; a .json file keeps verdict, errors and notes beside it."""
     network = found.network
     if path.suffix == ".onnx":
         network.to_onnx(path)
         return
     model = found.model if len(network.widths) == network.n_outputs == 1 else network
-    model.save(path, {**_facts(found, names), **notes})
+    model.save(path, told)
 
 
 def read_notes(path: Path) -> dict[str, Any]:
@@ -190,28 +156,32 @@ def read_notes(path: Path) -> dict[str, Any]:
     return notes
 
 
-def _are_words(value: Any) -> bool:
+def _all_distinct(value: Any) -> bool:
     """Return whether a value is a list of different words."""
     return (
         isinstance(value, list) and all(isinstance(word, str) for word in value) and len(set(value)) == len(value) > 0
     )
 
 
-def _is_coding(value: Any) -> bool:
+def _are_columns(value: Any) -> bool:
     """Return whether a value says how columns became inputs."""
-    if not isinstance(value, dict) or set(value) != {"columns", "levels", "fill"} or not _are_words(value["columns"]):
+    if (
+        not isinstance(value, dict)
+        or set(value) != {"columns", "levels", "fill"}
+        or not _all_distinct(value["columns"])
+    ):
         return False
     levels, fill = value["levels"], value["fill"]
     if not (isinstance(levels, dict) and isinstance(fill, dict) and {*levels, *fill} <= set(value["columns"])):
         return False
-    return all(_are_words(v) for v in levels.values()) and all(isinstance(v, float) for v in fill.values())
+    return all(_all_distinct(v) for v in levels.values()) and all(isinstance(v, float) for v in fill.values())
 
 
 _NOTES: dict[str, Callable[[Any], bool]] = {
-    "columns": _are_words,
+    "columns": _all_distinct,
     "target": lambda value: isinstance(value, str),
-    "classes": lambda value: _are_words(value) and len(value) == 2,
-    "coding": lambda value: _is_coding(value),
+    "classes": lambda value: _all_distinct(value) and len(value) == 2,
+    "coding": _are_columns,
     "outputs": lambda value: isinstance(value, list) and bool(value) and all(isinstance(v, dict) for v in value),
 }
 
@@ -233,7 +203,7 @@ def _unit_rows(found: Recovery) -> tuple[list[str], list[list[Any]]]:
             columns.append("+-")
             parts.append(np.asarray(errors[name]).tolist())
     columns.append("direction")
-    parts.append([_first_entries(unit) for unit in model.units])
+    parts.append([_first_numbers(unit) for unit in model.units])
     return columns, [list(row) for row in zip(*parts)]
 
 
@@ -248,9 +218,9 @@ def _beside_units(found: Recovery) -> str:
     line = "intercept not fitted" if unfitted else f"intercept {model.intercept:.4g}"
     if error is not None and np.isfinite(error).all():
         line += f" +- {float(error[0]):.2g}"
-    return f"{line}, linear term {_first_entries(model.linear)}" if model.linear.any() else line
+    return f"{line}, linear term {_first_numbers(model.linear)}" if model.linear.any() else line
 
 
-def _first_entries(vector: Any) -> str:
+def _first_numbers(vector: Any) -> str:
     more = ", ..." if len(vector) > 5 else ""
     return "[" + ", ".join(f"{round(v, 3) + 0.0:.3f}" for v in vector[:5]) + more + "]"

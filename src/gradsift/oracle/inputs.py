@@ -32,7 +32,7 @@ class InputFrame(NamedTuple):
     def inside(self, model: SigmoidCombination | Network) -> SigmoidCombination | Network:
         """Return a model of x as one of ``(x - center) / scale``."""
         if isinstance(model, Network):
-            return model.reframed(-self.center / self.scale, 1 / self.scale)
+            return model.from_frame(-self.center / self.scale, 1 / self.scale)
         a = model.units * model.slopes[:, None]
         return SigmoidCombination(
             a * self.scale, model.weights, 1.0, model.offsets + a @ self.center,
@@ -42,7 +42,7 @@ class InputFrame(NamedTuple):
     def outside(self, model: SigmoidCombination | Network) -> SigmoidCombination | Network:
         """Return a model of ``(x - center) / scale`` as one of x."""
         if isinstance(model, Network):
-            return model.reframed(self.center, self.scale).canonical()
+            return model.from_frame(self.center, self.scale).canonical()
         a = model.units * model.slopes[:, None] / self.scale
         linear = model.linear / self.scale
         return SigmoidCombination(

@@ -19,12 +19,13 @@ import numpy as np
 
 from ..arguments import Floats
 from ..errors import LowSupportWarning
-from ..files import atomic_writer
+from ..files import open_whole
 from ..geometry import match_units, normalize_rows
 from ..model import SigmoidCombination
 from ..oracle import Oracle
 from ..progress import report
-from ..show.plots import candidate_panels, gradient_field, pyplot
+from ..runtime import load_extra
+from ..show.plots import candidate_panels, gradient_field
 from . import implements
 from .method.candidates import Candidates, generate_candidates
 from .method.clustering import DirectionalKMeans
@@ -245,7 +246,7 @@ def check_field() -> Comparison:
 
 def draw_all(folder: str | Path, seed: int = 1) -> list[Path]:
     """Write each figure as PNG and SVG, and ``captions.json``, into `folder` (made if missing); return the paths."""
-    plt = pyplot()
+    plt = load_extra("matplotlib.pyplot", "plot")
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
     written, captions = [], {}
@@ -257,12 +258,12 @@ def draw_all(folder: str | Path, seed: int = 1) -> list[Path]:
         for suffix in ("png", "svg"):
             path = target / f"{drawn.name}.{suffix}"
             stamp = {"Date": None} if suffix == "svg" else {}  # the same seed gives the same bytes
-            with atomic_writer(path, "wb") as stream, plt.rc_context({"svg.hashsalt": drawn.name}):
+            with open_whole(path, "wb") as stream, plt.rc_context({"svg.hashsalt": drawn.name}):
                 drawn.figure.savefig(stream, format=suffix, dpi=130, metadata=stamp)
             written.append(path)
         plt.close(drawn.figure)
         report("figures", i + 1, len(FIGURES))
     path = target / "captions.json"
-    with atomic_writer(path) as stream:
+    with open_whole(path) as stream:
         json.dump(captions, stream, indent=1)
     return [*written, path]

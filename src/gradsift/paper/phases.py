@@ -14,11 +14,12 @@ from typing import Any
 import numpy as np
 
 from ..arguments import Floats
-from ..files import atomic_writer
+from ..files import open_whole
 from ..geometry import match_units
 from ..model import SigmoidCombination
 from ..progress import report
-from ..show.plots import color, pyplot
+from ..runtime import load_extra
+from ..show.plots import PALETTE
 from .method.clustering import DirectionalKMeans
 from .method.gradients import KernelGradients
 from .method.literal import row_options
@@ -104,7 +105,7 @@ def _angles(gradients: Floats, shares: Sequence[float], units: Floats) -> list[f
 
 def draw_phases(diagram: Phases) -> Any:
     """Draw the maps (exact, then each number of rows; a star marks the defaults) and bias against variance."""
-    plt, grid = pyplot(), diagram.grid
+    plt, grid = load_extra("matplotlib.pyplot", "plot"), diagram.grid
     maps = [("exact gradients", diagram.exact)]
     maps += [(f"{n:,} rows", values) for n, values in zip(grid.rows, diagram.estimated)]
     figure, axes = plt.subplots(1, len(maps) + 1, figsize=(3.1 * (len(maps) + 1), 3.6), layout="constrained")
@@ -124,7 +125,7 @@ def draw_phases(diagram: Phases) -> Any:
     last, kept = axes[-1], int(np.argmin(np.abs(np.array(grid.shares) - 0.8)))
     last.plot(grid.scales, diagram.exact[:, kept], "k--", label="exact: bias")
     for j, n in enumerate(grid.rows):
-        last.plot(grid.scales, diagram.estimated[j, :, kept], color=color(j), marker="o", ms=3, label=f"{n:,} rows")
+        last.plot(grid.scales, diagram.estimated[j, :, kept], color=PALETTE[j], marker="o", ms=3, label=f"{n:,} rows")
     last.set(title=f"{grid.shares[kept]:.0%} kept", xlabel="point scale", ylabel="degrees", xscale="log", ylim=(0, 95))
     last.legend(fontsize=7)
     figure.suptitle(f"d = {diagram.n_features}, two units of slope 2, values with noise 0.1; stars: the defaults")
@@ -135,13 +136,13 @@ def write_phases(
     folder: str | Path, seed: int = 1, grid: PhasesGrid | None = None, dims: Sequence[int] = (3, 10)
 ) -> list[Path]:
     """Write one PNG for each dimension into `folder` (made if missing); return the paths."""
-    plt, target = pyplot(), Path(folder)
+    plt, target = load_extra("matplotlib.pyplot", "plot"), Path(folder)
     target.mkdir(parents=True, exist_ok=True)
     paths = []
     for d in dims:
         figure = draw_phases(run_phases(d, grid or PhasesGrid(), seed))
         paths.append(target / f"phases_d{d}.png")
-        with atomic_writer(paths[-1], "wb") as stream:
+        with open_whole(paths[-1], "wb") as stream:
             figure.savefig(stream, format="png", dpi=130)
         plt.close(figure)
     return paths

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from scipy.linalg import lstsq
 
 from ..activations import get_activation
-from ..arguments import Floats, finite_matrix, matching_rows
+from ..arguments import Floats, finite_matrix, same_rows
 from ..model import SigmoidCombination
 from ..network import Network
 from ..oracle import Oracle
@@ -84,7 +84,7 @@ def solve_outputs(
     """
     rows = finite_matrix("X", X, model.n_features)
     answers = finite_matrix("Y", Y)
-    matching_rows(rows, answers)
+    same_rows(rows, answers)
     k, d = model.units.shape
     needed = k + d if model.has_linear_term else k
     if len(rows) <= needed:
@@ -128,7 +128,7 @@ def solve_last_layer(network: Network, X: ArrayLike, Y: ArrayLike) -> tuple[Netw
     """
     rows = finite_matrix("X", X, network.n_features)
     answers = finite_matrix("Y", Y)
-    matching_rows(rows, answers)
+    same_rows(rows, answers)
     last = get_activation(network.activation).value(network.arguments(rows)[-1])
     design = np.concatenate([last, np.ones((len(rows), 1))], axis=1)
     found = lstsq(design, answers)[0]

@@ -23,7 +23,7 @@ _MOST_UNITS = 60
 _MOST_NUMBERS = 1_000_000  # drawn for the view; it should not take longer than the rest of the page
 
 
-def cloud(found: Recovery) -> dict[str, Any] | None:
+def unit_view(found: Recovery) -> dict[str, Any] | None:
     """Return points, arrows and words for the page's 3-D view; None in one dimension.
 
     In more than three dimensions everything is projected on the three directions that carry most of the units.
@@ -78,11 +78,10 @@ def _frame(units: Floats) -> Floats:
     return frame
 
 
-_COLUMN = 7.0  # inches: wider drawings span both columns
 _INK = "#010203"  # stands for the page's text colour until the drawing is written
 
 
-class Picture(NamedTuple):
+class ReportFigure(NamedTuple):
     """A figure of the report: title, what it shows, the drawing, whether it wants the whole width."""
 
     title: str
@@ -91,7 +90,7 @@ class Picture(NamedTuple):
     wide: bool
 
 
-class _Sketch(NamedTuple):
+class _FigureRow(NamedTuple):
     """A figure that may fit: the diagnostics keys it needs ("candidates" and "data" too), a test, how to draw it."""
 
     title: str
@@ -100,9 +99,10 @@ class _Sketch(NamedTuple):
     fits: Callable[[Any], bool]
     size: tuple[float, float]
     draw: Callable[[Any, Any], None]
+    wide: bool = False  # whether it spans both columns
 
 
-def pictures(found: Recovery, data: Any = None) -> list[Picture]:
+def report_figures(found: Recovery, data: Any = None) -> list[ReportFigure]:
     """Return the figures whose numbers the run provides; `data` = (X, y) adds residuals or calibration."""
     matplotlib = load_extra("matplotlib", "report")
     facts = {**found.diagnostics, "found": found, "model": found.model, "candidates": found.candidates, "data": data}
@@ -111,11 +111,11 @@ def pictures(found: Recovery, data: Any = None) -> list[Picture]:
     for i, sketch in enumerate(_SKETCHES):
         if all(facts.get(name) is not None for name in sketch.needs) and sketch.fits(facts):
             with matplotlib.rc_context({**ink, "svg.hashsalt": f"gradsift-{i}", "font.size": 10}):
-                drawn.append(Picture(sketch.title, sketch.caption, _svg(sketch, facts, i), sketch.size[0] > _COLUMN))
+                drawn.append(ReportFigure(sketch.title, sketch.caption, _draw(sketch, facts, i), sketch.wide))
     return drawn
 
 
-def _svg(sketch: _Sketch, facts: dict[str, Any], number: int) -> str:
+def _draw(sketch: _FigureRow, facts: dict[str, Any], number: int) -> str:
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=sketch.size, layout="constrained")
@@ -144,28 +144,9 @@ def _field(facts: Any, figure: Any) -> None:
     plots.gradient_field(points, model.gradient(points), model.units, ax=figure.subplots())
 
 
-def _scan(facts: Any, figure: Any) -> None:
-    plots.step_scan(facts["angles"], facts["values"], ax=figure.subplots())
-
-
-def _spending(facts: Any, figure: Any) -> None:
+def _spent(facts: Any, figure: Any) -> None:
     figure.set_figheight(1.4 + 0.32 * len(facts["spent"]))
     plots.query_spending(facts["spent"], facts["model"].n_parameters, ax=figure.subplots())
-
-
-def _scree(facts: Any, figure: Any) -> None:
-    edge = facts.get("mirror_noise_edge")
-    plots.mirror_scree(facts["mirror_eigenvalues"], edge, facts["model"].n_units, ax=figure.subplots())
-
-
-def _bic(facts: Any, figure: Any) -> None:
-    path = facts["bic_path"]
-    plots.bic_path(list(path), list(path.values()), ax=figure.subplots())
-
-
-def _residuals(facts: Any, figure: Any) -> None:
-    X, y = facts["data"]
-    plots.residual_plot(facts["model"].predict(X), y, ax=figure.subplots())
 
 
 def _calibrated(facts: Any, figure: Any) -> None:
@@ -181,26 +162,32 @@ def _has_labels(facts: Any) -> bool:
 
 
 _SKETCHES = (
-    _Sketch("Units and their uncertainty", "Bars are 95% intervals; without bars the method gives none.", (),
-            lambda f: f["model"].n_units <= 60, (9.6, 3.0), _units),
-    _Sketch("How alike the units are", "Cosines between directions; pale off the diagonal is easy to tell apart.", (),
+    _FigureRow("Units and their uncertainty", "Bars are 95% intervals; without bars the method gives none.", (),
+            lambda f: f["model"].n_units <= _MOST_UNITS, (9.6, 3.0), _units, wide=True),
+    _FigureRow("How alike the units are", "Cosines between directions; pale off the diagonal is easy to tell apart.",
+            (),
             lambda f: 2 <= f["model"].n_units <= 200, (4.6, 3.9),
             lambda f, g: plots.unit_similarity(f["model"].units, ax=g.subplots())),
-    _Sketch("Gradient field of the found model", "Each arrow is the gradient there; it lies along a single unit "
+    _FigureRow("Gradient field of the found model", "Each arrow is the gradient there; it lies along a single unit "
             "wherever only one is active.", (), lambda f: f["model"].n_features == 2, (6.2, 5.2), _field),
-    _Sketch("The black box on a large half circle", "Flat almost everywhere, with one step for each unit: counting "
-            "steps counts units.", ("angles", "values"), lambda f: len(f["angles"]) > 1, (6.4, 3.4), _scan),
-    _Sketch("Where the queries went", "Steps in order; the dashed line is the number of unknowns.", ("spent",),
-            lambda f: bool(f["spent"]), (6.4, 3.0), _spending),
-    _Sketch("Length of the gradient estimates", "The longest are kept; an estimate with few effective samples is "
+    _FigureRow("The black box on a large half circle", "Flat almost everywhere, with one step for each unit: counting "
+            "steps counts units.", ("angles", "values"), lambda f: len(f["angles"]) > 1, (6.4, 3.4),
+            lambda f, g: plots.step_scan(f["angles"], f["values"], ax=g.subplots())),
+    _FigureRow("Where the queries went", "Steps in order; the dashed line is the number of unknowns.", ("spent",),
+            lambda f: bool(f["spent"]), (6.4, 3.0), _spent),
+    _FigureRow("Length of the gradient estimates", "The longest are kept; an estimate with few effective samples is "
             "noise however long it is.", ("candidates",), lambda f: len(f["candidates"]) > 0, (5.8, 4.0),
             lambda f, g: plots.norm_histogram(f["candidates"], ax=g.subplots())),
-    _Sketch("Eigenvalues of the spectral mirror", "Those beyond the edge of the noise span the units.",
-            ("mirror_eigenvalues",), lambda f: len(f["mirror_eigenvalues"]) > 1, (5.6, 3.6), _scree),
-    _Sketch("Number of units", "Schwarz's criterion; lower is better.", ("bic_path",),
-            lambda f: len(f["bic_path"]) > 1, (5.6, 3.6), _bic),
-    _Sketch("Residuals", "Their mean should stay on zero everywhere.", ("data",),
-            lambda f: not _has_labels(f), (5.8, 3.8), _residuals),
-    _Sketch("Calibration", "Predicted probability against what was seen, on the rows of the fit.", ("data",),
+    _FigureRow("Eigenvalues of the spectral mirror", "Those beyond the edge of the noise span the units.",
+            ("mirror_eigenvalues",), lambda f: len(f["mirror_eigenvalues"]) > 1, (5.6, 3.6),
+            lambda f, g: plots.mirror_scree(
+                f["mirror_eigenvalues"], f.get("mirror_noise_edge"), f["model"].n_units, ax=g.subplots())),
+    _FigureRow("Number of units", "Schwarz's criterion; lower is better.", ("bic_path",),
+            lambda f: len(f["bic_path"]) > 1, (5.6, 3.6),
+            lambda f, g: plots.bic_path(list(f["bic_path"]), list(f["bic_path"].values()), ax=g.subplots())),
+    _FigureRow("Residuals", "Their mean should stay on zero everywhere.", ("data",),
+            lambda f: not _has_labels(f), (5.8, 3.8),
+            lambda f, g: plots.residual_plot(f["model"].predict(f["data"][0]), f["data"][1], ax=g.subplots())),
+    _FigureRow("Calibration", "Predicted probability against what was seen, on the rows of the fit.", ("data",),
             _has_labels, (4.6, 4.2), _calibrated),
 )  # fmt: skip

@@ -13,19 +13,17 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files
 from typing import Any
 
-__all__ = ["HOST", "make_server", "page"]
-
 HOST = "127.0.0.1"  # never another: the page is for the person at this machine
 _MOST_CONNECTIONS = 32
 _LONGEST = 10.0  # seconds that a connection may last: the page goes out in one piece
 
 
-def page() -> str:
+def html() -> str:
     """Return the page: one HTML document without any address in it."""
     return (files(__package__) / "playground.html").read_text(encoding="utf-8")
 
 
-class _OnePage(BaseHTTPRequestHandler):
+class _OneFile(BaseHTTPRequestHandler):
     """Answers ``GET /`` and nothing else."""
 
     timeout = _LONGEST
@@ -35,7 +33,7 @@ class _OnePage(BaseHTTPRequestHandler):
         if self.path != "/" or host not in (HOST, "localhost"):  # another name for this address is somebody's trick
             self.send_error(404)
             return
-        body = page().encode()
+        body = html().encode()
         self.send_response(200)
         self.send_header("Content-Type", "text/html; charset=utf-8")
         self.send_header("Content-Length", str(len(body)))
@@ -87,4 +85,4 @@ def make_server(port: int = 0) -> ThreadingHTTPServer:
     """Return a server of the page on loopback; port 0 takes a free one (see ``server_address``)."""
     if not 0 <= port <= 65_535:
         raise ValueError(f"port must be between 0 and 65535, got {port}.")
-    return _Server((HOST, port), _OnePage)
+    return _Server((HOST, port), _OneFile)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..arguments import Floats, at_least, finite_matrix, finite_vector, matching_rows
+from ..arguments import Floats, at_least, finite_matrix, finite_vector, same_rows
 from ..model import SigmoidCombination
 from ..runtime import load_extra
 
@@ -16,24 +16,14 @@ if TYPE_CHECKING:
     from ..paper.method.candidates import Candidates
 
 PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#f0e442")  # Okabe and Ito
-_LEFT_OUT = "#9a9a9a"
+LEFT_OUT = "#9a9a9a"  # what belongs to no unit
 
 
-def pyplot() -> Any:
-    """Return matplotlib.pyplot, or say which extra brings it."""
-    return load_extra("matplotlib.pyplot", "plot")
-
-
-def axes_or_new(ax: Any, width: float = 5.6, height: float = 3.8) -> Any:
+def place_for(ax: Any, width: float = 5.6, height: float = 3.8) -> Any:
     """Return the given axes, or new ones in a figure of this size (inches)."""
     if ax is None:
-        _, ax = pyplot().subplots(figsize=(width, height), layout="constrained")
+        _, ax = load_extra("matplotlib.pyplot", "plot").subplots(figsize=(width, height), layout="constrained")
     return ax
-
-
-def color(label: int) -> str:
-    """Return the colour of a unit or cluster; grey for what was left out (-1)."""
-    return PALETTE[label % len(PALETTE)] if label >= 0 else _LEFT_OUT
 
 
 _PANELS = ("weights", "slopes", "offsets")
@@ -56,7 +46,9 @@ def unit_errors(model: SigmoidCombination, standard_errors: Mapping[str, Any] | 
     errors = standard_errors or {}
     if axes is None:
         height = 1.3 + 0.28 * min(model.n_units, 40)
-        _, axes = pyplot().subplots(1, 3, figsize=(7.6, height), sharey=True, layout="constrained")
+        _, axes = load_extra("matplotlib.pyplot", "plot").subplots(
+            1, 3, figsize=(7.6, height), sharey=True, layout="constrained"
+        )
     places = np.arange(1, model.n_units + 1)
     for ax, name in zip(axes, _PANELS):
         values = getattr(model, name)
@@ -65,16 +57,16 @@ def unit_errors(model: SigmoidCombination, standard_errors: Mapping[str, Any] | 
         half = 1.96 * spread if known else None
         ax.errorbar(values, places, xerr=half, fmt="o", color=PALETTE[0], ecolor=PALETTE[1], capsize=3, markersize=4.5)
         if name != "slopes":
-            ax.axvline(0, color=color(-1), linewidth=0.8, linestyle=":")
+            ax.axvline(0, color=LEFT_OUT, linewidth=0.8, linestyle=":")
         ax.set_title(name if known else f"{name} (no interval)", fontsize=10)
-        ax.set_xlim(*_readable_limits(values, 0.0 if half is None else half))
+        ax.set_xlim(*_limits(values, 0.0 if half is None else half))
         ax.locator_params(axis="x", nbins=4)  # panels are narrow, and labels like -0.04 wide
     steps = max(1, -(-model.n_units // 20))
     axes[0].set(ylabel="unit", yticks=places[::steps], ylim=(model.n_units + 0.5, 0.5))
     return axes
 
 
-def _readable_limits(values: Floats, half: Any) -> tuple[float, float]:
+def _limits(values: Floats, half: Any) -> tuple[float, float]:
     """Return limits around the intervals, never so narrow that the axis would need an offset."""
     low, high = float((values - half).min()), float((values + half).max())
     room = max(0.12 * (high - low), 0.05 * float(np.abs(values).max()), 0.05)
@@ -95,7 +87,7 @@ def unit_similarity(units: ArrayLike, ax: Any = None) -> Any:
     rows = finite_matrix("units", units)
     cosines = rows @ rows.T
     k = len(rows)
-    ax = axes_or_new(ax, 4.6, 3.9)
+    ax = place_for(ax, 4.6, 3.9)
     drawn = ax.imshow(cosines, vmin=-1, vmax=1, cmap="RdBu_r", extent=(0.5, k + 0.5, k + 0.5, 0.5))
     ax.figure.colorbar(drawn, ax=ax, label="cosine", shrink=0.85)
     if k <= 10:
@@ -131,8 +123,8 @@ def step_scan(angles: ArrayLike, values: ArrayLike, centers: ArrayLike | None = 
     Axes
     """
     at, heights = finite_vector("angles", angles), finite_vector("values", values)
-    matching_rows(at, heights)
-    ax = axes_or_new(ax, 6.4, 3.4)
+    same_rows(at, heights)
+    ax = place_for(ax, 6.4, 3.4)
     order = np.argsort(at, kind="stable")
     ax.plot(np.degrees(at[order]), heights[order], color=PALETTE[0], linewidth=1, marker="o", markersize=3.5)
     if centers is not None:
@@ -160,7 +152,7 @@ def query_spending(spent: Mapping[str, int], n_parameters: int | None = None, ax
     """
     if not spent:
         raise ValueError("spent must name at least one step, got none.")
-    ax = axes_or_new(ax, 6.4, 1.4 + 0.32 * len(spent))
+    ax = place_for(ax, 6.4, 1.4 + 0.32 * len(spent))
     names, counts = list(spent), np.array([spent[name] for name in spent])
     starts = np.concatenate(([0], np.cumsum(counts)[:-1]))
     ax.barh(names, counts, left=starts, color=PALETTE[0], height=0.6)
@@ -187,8 +179,8 @@ def residual_plot(predicted: ArrayLike, y: ArrayLike, ax: Any = None) -> Any:
     Axes
     """
     r, target = finite_vector("predicted", predicted), finite_vector("y", y)
-    matching_rows(r, target)
-    ax = axes_or_new(ax)
+    same_rows(r, target)
+    ax = place_for(ax)
     shown = np.linspace(0, len(r) - 1, min(len(r), 2000)).astype(int)  # enough to see, small enough to send
     ax.scatter(r[shown], (target - r)[shown], s=7, color=PALETTE[5], alpha=0.5, linewidths=0, rasterized=True)
     groups = _equal_groups(r, 20)
@@ -196,7 +188,7 @@ def residual_plot(predicted: ArrayLike, y: ArrayLike, ax: Any = None) -> Any:
     means = [float((target - r)[g].mean()) for g in groups]
     errors = [1.96 * float((target - r)[g].std()) / np.sqrt(len(g)) for g in groups]
     ax.errorbar(middle, means, errors, color=PALETTE[1], marker="o", markersize=3.5, capsize=2, label="mean, 95%")
-    ax.axhline(0, color=color(-1), linewidth=0.8)
+    ax.axhline(0, color=LEFT_OUT, linewidth=0.8)
     ax.set(xlabel="prediction", ylabel="residual")
     ax.legend(fontsize=9, frameon=False)
     return ax
@@ -218,15 +210,15 @@ def calibration(probabilities: ArrayLike, positive: ArrayLike, n_bins: int = 10,
     Axes
     """
     p, seen = finite_vector("probabilities", probabilities), finite_vector("positive", positive)
-    matching_rows(p, seen)
+    same_rows(p, seen)
     at_least("n_bins", n_bins, 1)
     if (p < 0).any() or (p > 1).any() or not np.isin(seen, (0, 1)).all():
         raise ValueError("calibration needs probabilities in [0, 1] and positive in {0, 1}.")
-    ax = axes_or_new(ax, 4.4, 4.2)
+    ax = place_for(ax, 4.4, 4.2)
     groups = _equal_groups(p, n_bins)
     share = np.array([seen[g].mean() for g in groups])
     sizes = np.array([len(g) for g in groups])
-    ax.plot([0, 1], [0, 1], color=color(-1), linestyle=":", label="perfect")
+    ax.plot([0, 1], [0, 1], color=LEFT_OUT, linestyle=":", label="perfect")
     errors = 1.96 * np.sqrt(np.maximum(share * (1 - share), 0.25 / sizes) / sizes)
     ax.errorbar(
         [p[g].mean() for g in groups], share, errors, color=PALETTE[0], marker="o", capsize=3, label="rows, 95%"
@@ -248,8 +240,8 @@ def bic_path(n_units: ArrayLike, bic: ArrayLike, ax: Any = None) -> Any:
     Axes
     """
     k, scores = finite_vector("n_units", n_units), finite_vector("bic", bic)
-    matching_rows(k, scores)
-    ax = axes_or_new(ax)
+    same_rows(k, scores)
+    ax = place_for(ax)
     order = np.argsort(k)
     best = int(np.argmin(scores))
     ax.plot(k[order], scores[order] - scores[best], color=PALETTE[0], marker="o")
@@ -276,8 +268,8 @@ def error_against_rows(n_rows: ArrayLike, errors: ArrayLike, bound: ArrayLike | 
     n = finite_vector("n_rows", n_rows)
     values: Floats = np.asarray(errors, dtype=np.float64)
     values = values.reshape(len(values), -1)
-    matching_rows(values, n)
-    ax = axes_or_new(ax)
+    same_rows(values, n)
+    ax = place_for(ax)
     if values.shape[1] > 1:
         ax.plot(np.repeat(n, values.shape[1]), values.ravel(), ".", color=PALETTE[5], alpha=0.6, label="one fit")
     label = "root mean square" if values.shape[1] > 1 else "error"
@@ -318,10 +310,10 @@ def candidate_panels(
     if middle.shape[1] != 3:
         raise ValueError(f"candidate_panels draws three dimensions, got {middle.shape[1]}: project first.")
     if axes is None:
-        figure = pyplot().figure(figsize=(12.6, 5.0))
+        figure = load_extra("matplotlib.pyplot", "plot").figure(figsize=(12.6, 5.0))
         axes = figure.subplots(1, 3, subplot_kw={"projection": "3d"})
         figure.subplots_adjust(left=0.01, right=0.96, bottom=0.14, top=0.93, wspace=0.06)
-    colors = [color(int(label)) for label in np.asarray(labels)]
+    colors = [PALETTE[label % len(PALETTE)] if label >= 0 else LEFT_OUT for label in np.asarray(labels).tolist()]
     values, directions = candidates.estimates.values, candidates.directions
     reach = float(np.quantile(np.abs(values), 0.999)) or 1.0
     axes[0].scatter(*values.T, s=3, color="#444444", alpha=0.35, linewidths=0)
@@ -331,24 +323,19 @@ def candidate_panels(
     axes[2].scatter(*directions.T, s=9, c=colors, alpha=0.8, linewidths=0)
     axes[2].set_title(f"(c) {len(middle)} clusters, centres as arrows")
     for i, center in enumerate(middle):
-        axes[2].quiver(0, 0, 0, *center, color=color(i), linewidth=2.4, arrow_length_ratio=0.12)
+        axes[2].quiver(0, 0, 0, *center, color=PALETTE[i % len(PALETTE)], linewidth=2.4, arrow_length_ratio=0.12)
     if truth is not None:
         for unit in finite_matrix("truth", truth, 3):
             axes[2].plot(*np.stack((np.zeros(3), unit)).T, color="black", linestyle="--", linewidth=1.1)
     for ax, limit in zip(axes, (reach, 1.05, 1.05)):
-        _dress_cube(ax, limit)
+        ticks = np.array([-1.0, 0.0, 1.0]) * (1.0 if limit > 0.99 else float(f"{0.8 * limit:.1g}"))
+        for axis, number in zip("xyz", (1, 2, 3)):
+            ax.set(**{f"{axis}lim": (-limit, limit), f"{axis}ticks": ticks})
+            getattr(ax, f"set_{axis}label")(f"$x_{number}$", labelpad=-2)
+        ax.set_box_aspect((1, 1, 1), zoom=0.92)
+        ax.view_init(elev=24, azim=38)
+        ax.tick_params(labelsize=8, pad=0)
     return axes
-
-
-def _dress_cube(ax: Any, limit: float) -> None:
-    ax.set(xlim=(-limit, limit), ylim=(-limit, limit), zlim=(-limit, limit))
-    ticks = np.array([-1.0, 0.0, 1.0]) * (1.0 if limit > 0.99 else float(f"{0.8 * limit:.1g}"))
-    ax.set(xticks=ticks, yticks=ticks, zticks=ticks)
-    ax.set_box_aspect((1, 1, 1), zoom=0.92)
-    ax.view_init(elev=24, azim=38)
-    ax.tick_params(labelsize=8, pad=0)
-    for name, setter in (("$x_1$", ax.set_xlabel), ("$x_2$", ax.set_ylabel), ("$x_3$", ax.set_zlabel)):
-        setter(name, labelpad=-2)
 
 
 def gradient_field(points: ArrayLike, values: ArrayLike, units: ArrayLike | None = None, ax: Any = None) -> Any:
@@ -365,7 +352,7 @@ def gradient_field(points: ArrayLike, values: ArrayLike, units: ArrayLike | None
     """
     xi: Floats = finite_matrix("points", points, 2)
     arrows: Floats = finite_matrix("values", values, 2)
-    ax = axes_or_new(ax, 6.2, 5.2)
+    ax = place_for(ax, 6.2, 5.2)
     norms = np.linalg.norm(arrows, axis=1)
     drawn = ax.quiver(*xi.T, *arrows.T, norms, cmap="viridis_r", angles="xy", width=0.004)
     ax.figure.colorbar(drawn, ax=ax, label="length of the gradient estimate", shrink=0.85)
@@ -374,7 +361,9 @@ def gradient_field(points: ArrayLike, values: ArrayLike, units: ArrayLike | None
         for i, unit in enumerate(finite_matrix("units", units, 2)):
             across = np.array([-unit[1], unit[0]]) / np.linalg.norm(unit)
             ends = np.outer([-2 * limit, 2 * limit], across)
-            ax.plot(*ends.T, color=color(i), linestyle="--", linewidth=1.2, label=f"normal to unit {i + 1}")
+            ax.plot(
+                *ends.T, color=PALETTE[i % len(PALETTE)], linestyle="--", linewidth=1.2, label=f"normal to unit {i + 1}"
+            )
         ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.12), ncols=2, fontsize=9, frameon=False)
     ax.set(xlim=(-limit, limit), ylim=(-limit, limit), aspect="equal", xlabel=r"$\xi_1$", ylabel=r"$\xi_2$")
     return ax
@@ -393,7 +382,7 @@ def norm_histogram(candidates: Candidates, ax: Any = None) -> Any:
     Axes
         Histogram of log10 length; its twin on the right shows the median support per bin.
     """
-    ax = axes_or_new(ax)
+    ax = place_for(ax)
     norms, support = candidates.estimates.norms, candidates.estimates.support
     positive = norms > 0
     logs, support = np.log10(norms[positive]), support[positive]
@@ -436,14 +425,14 @@ def mirror_scree(
     Axes
     """
     values = finite_vector("eigenvalues", eigenvalues)
-    ax = axes_or_new(ax)
+    ax = place_for(ax)
     away = np.sort(np.abs(values - np.median(values)))[::-1]
     chosen = len(away) if n_chosen is None else n_chosen
     places = np.arange(1, len(away) + 1)
-    ax.plot(places, away, color=color(-1), linewidth=1)
+    ax.plot(places, away, color=LEFT_OUT, linewidth=1)
     ax.plot(places[:chosen], away[:chosen], "o", color=PALETTE[0], label="taken")
     if chosen < len(away):
-        ax.plot(places[chosen:], away[chosen:], "o", color=color(-1), label="left")
+        ax.plot(places[chosen:], away[chosen:], "o", color=LEFT_OUT, label="left")
     if noise_edge is not None:
         ax.axhline(noise_edge, color=PALETTE[1], linestyle="--", label="edge of the noise")
     ax.set(xlabel="eigenvalue, by rank", ylabel="distance from the median", ylim=(0, None))

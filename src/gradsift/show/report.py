@@ -12,20 +12,25 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from scipy.spatial import cKDTree
 
 from ..arguments import Floats
-from ..certificate import Check, failed_first
-from ..files import atomic_writer, shown
+from ..certificate import failed_first
+from ..files import open_whole, shown
 from ..runtime import load_extra
-from .pictures import cloud, pictures
+from .pictures import ReportFigure, report_figures, unit_view
 
 if TYPE_CHECKING:
     from ..recovery import Recovery
 
-_MOST_COMPARED = 2000  # units: their angles take a matrix of that size
+_COORDINATES = 6  # of a direction, the largest or the first
+_MOST_ROWS = 20  # of a table, or of a long list among the diagnostics
 
 
-class Finding(NamedTuple):
+_TEMPLATES = ("report.html", "layers.html", "page.css", "page.js")
+
+
+class ReportNote(NamedTuple):
     """One thing a run tells: level is "good", "note" or "doubt"; `do` says what to change ("" for nothing)."""
 
     level: str
@@ -33,51 +38,40 @@ class Finding(NamedTuple):
     do: str = ""
 
 
-_UNCHECKED = Finding("doubt", "Nothing was checked.")
-
-
-def findings(found: Recovery) -> list[Finding]:
+def report_notes(found: Recovery) -> list[ReportNote]:
     """Return the checks, those that fail first and with their advice; then notes on what the diagnostics hold."""
-    facts = {**found.diagnostics, "units": found.model.units}
+    facts = {**found.diagnostics, "units": None if found.deep is not None else found.model.units}
     notes = [note(facts[name]) for name, note in _REPORT_NOTES if facts.get(name) is not None]
-    told = [_told(check) for check in failed_first(found.checks)] or [_UNCHECKED]
-    return [*told, *(Finding("note", says) for says in notes if says)]
+    told = [
+        ReportNote("good", check.sentence) if check.holds else ReportNote("doubt", check.sentence, check.advice)
+        for check in failed_first(found.checks)
+    ]
+    unchecked = [] if told else [ReportNote("doubt", "Nothing was checked.")]
+    return [*told, *unchecked, *(ReportNote("note", says) for says in notes if says)]
 
 
-def _told(check: Check) -> Finding:
-    return Finding("good", check.sentence) if check.holds else Finding("doubt", check.sentence, check.advice)
-
-
-def _attempts(n: int) -> str:
-    return f"It took {n} circles to see every unit: some units hide each other from one plane." if n > 1 else ""
-
-
-def _closest_pair(units: Any) -> str:
-    if not 1 < len(units) <= _MOST_COMPARED:
+def _close_pair(units: Any) -> str:
+    if len(units) < 2:
         return ""
-    cosines = np.abs(units @ units.T) - 2 * np.eye(len(units))
-    i, j = np.unravel_index(int(np.argmax(cosines)), cosines.shape)
-    degrees = float(np.degrees(np.arccos(min(1.0, cosines[i, j]))))
+    # A unit and its opposite are one direction, so each is compared with all units and all opposites. The nearest two
+    # are the unit itself and, by distance rather than by cosine (which rounds small angles to zero), its neighbour.
+    found: Any = cKDTree(np.concatenate([units, -units])).query(units, k=2)
+    distances, nearest = found
+    i = int(np.argmin(distances[:, 1]))
+    j = next(int(other) for other in nearest[i] % len(units) if other != i)
+    degrees = float(np.degrees(2 * np.arcsin(min(1.0, distances[i, 1] / 2))))
     return (
         f"The closest pair are units {min(i, j) + 1} and {max(i, j) + 1}, {degrees:.3g} degrees apart: the smaller "
         "the angle, the more do small errors move weight between them."
     )
 
 
-def _on_the_way(notes: list[Any]) -> str:
-    return "On the way: " + "; ".join(str(note) for note in notes) + "." if notes else ""
-
-
 _REPORT_NOTES: tuple[tuple[str, Callable[[Any], str]], ...] = (
-    ("attempts", _attempts),
-    ("units", _closest_pair),
-    ("notes", _on_the_way),
-)
-
-
-_TEMPLATES = ("report.html", "layers.html", "page.css", "page.js")
-_MOST_LOADINGS = 6
-_MOST_ENTRIES = 12  # of a long list among the diagnostics
+    ("attempts", lambda n: f"It took {n} circles to see every unit: some units hide each other from one plane."
+     if n > 1 else ""),
+    ("units", _close_pair),
+    ("notes", lambda notes: "On the way: " + "; ".join(map(str, notes)) + "." if notes else ""),
+)  # fmt: skip
 
 
 def write_report(
@@ -88,13 +82,13 @@ def write_report(
     data: Any = None,
     settings: Mapping[str, Any] | None = None,
 ) -> None:
-    """Write the page to `path`, all or nothing; see :func:`render`."""
-    text = render(found, feature_names=feature_names, data=data, settings=settings)
-    with atomic_writer(path) as stream:
+    """Write the page to `path`, all or nothing; see :func:`make_report`."""
+    text = make_report(found, feature_names=feature_names, data=data, settings=settings)
+    with open_whole(path) as stream:
         stream.write(text)
 
 
-def render(
+def make_report(
     found: Recovery,
     *,
     feature_names: Sequence[str] | None = None,
@@ -124,38 +118,61 @@ def render(
         loader=jinja2.DictLoader(templates), autoescape=True, trim_blocks=True, lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )  # fmt: skip
+    versions = [(name, version(name)) for name in ("gradsift", "numpy", "scipy", "scikit-learn")]
+    versions += [("python", platform.python_version()), ("written", f"{datetime.datetime.now():%Y-%m-%d %H:%M}")]
+    context = {
+        "found": found, "tiles": _facts(found), "findings": report_notes(found), "versions": versions,
+        "settings": [(name, _shown(value)) for name, value in (settings or {}).items() if value is not None],
+        "css": templates["page.css"], "js": templates["page.js"],
+    }  # fmt: skip
+    context |= _layer_context(found, names) if found.deep is not None else _unit_context(found, names, data)
+    template = environment.get_template("layers.html" if found.deep is not None else "report.html")
+    return str(template.render(context))
+
+
+def _unit_context(found: Recovery, names: list[str], data: Any) -> dict[str, Any]:
+    """Return what the page of one hidden layer shows beside the rest."""
+    return {
+        "linear_length": float(np.linalg.norm(found.model.linear)),
+        "units": _unit_rows(found, names),
+        "outputs": [(m.intercept, m.weights.tolist()) for m in found.outputs],
+        "pictures": report_figures(found, data),
+        "cloud": unit_view(found),
+        "diagnostics": [(name, _shown(value)) for name, value in found.diagnostics.items()],
+        "payload": _model_dict(found, names),
+    }
+
+
+def _layer_context(found: Recovery, names: Sequence[str]) -> dict[str, Any]:
+    """Return what the page of several hidden layers shows beside the rest: each layer as a picture."""
+    network, shown = found.network, []
+    for number, (weights, offsets) in enumerate(network.layers):
+        last = number == len(network.widths)
+        columns = list(names) if number == 0 else [f"unit {i + 1}" for i in range(weights.shape[1])]
+        errors = found.standard_errors.get(f"layer {number + 1}")
+        known = "" if errors is None else f"; largest relative error {float(np.max(errors)):.1g}"
+        svg = _squares(np.concatenate([weights, offsets[:, None]], axis=1), [*columns, "offset"])
+        title = "Output" if last else f"Hidden layer {number + 1}"
+        shown.append(ReportFigure(title, f"{weights.shape[0]} rows, {weights.shape[1]} inputs{known}", svg, False))
+    return {"network": network, "layers": shown}
+
+
+def _facts(found: Recovery) -> list[tuple[str, str]]:
+    """Return the numbers at the top of the page."""
+    network, asked = found.network, []
+    if found.n_queries:
+        per_unknown = found.n_queries / (found.deep or found.model).n_parameters
+        rate = f"{per_unknown:,.3g}" if per_unknown < 100 else f"{per_unknown:,.0f}"
+        asked = [("queries", f"{found.n_queries:,}"), ("queries per unknown", rate)]
     if found.deep is not None:
-        context = layers_context(found, names, _versions(), settings or {})
-        deep: str = environment.get_template("layers.html").render(**context, css=templates["page.css"])
-        return deep
-    page: str = environment.get_template("report.html").render(
-        found=found,
-        linear_length=float(np.linalg.norm(found.model.linear)),
-        tiles=_tiles(found),
-        units=_unit_rows(found, names),
-        outputs=[(m.intercept, m.weights.tolist()) for m in found.outputs],
-        pictures=pictures(found, data),
-        cloud=cloud(found),
-        findings=findings(found),
-        diagnostics=[(name, _shown(value)) for name, value in found.diagnostics.items()],
-        settings=[(name, _shown(value)) for name, value in (settings or {}).items() if value is not None],
-        versions=_versions(),
-        payload=_payload(found, names),
-        css=templates["page.css"],
-        js=templates["page.js"],
-    )
-    return page
-
-
-def _tiles(found: Recovery) -> list[tuple[str, str]]:
+        widths = " x ".join(map(str, network.widths))
+        return [
+            ("hidden layers", str(len(network.widths))), ("units", widths), ("inputs", str(network.n_features)),
+            ("outputs", str(network.n_outputs)), ("activation", network.activation), *asked,
+        ]  # fmt: skip
     model = found.model
     tiles = [("units", f"{model.n_units:,}"), ("inputs", f"{model.n_features:,}"), ("activation", model.activation)]
-    if found.n_queries:
-        per_unknown = found.n_queries / model.n_parameters
-        tiles += [
-            ("queries", f"{found.n_queries:,}"),
-            ("queries per unknown", f"{per_unknown:,.3g}" if per_unknown < 100 else f"{per_unknown:,.0f}"),
-        ]
+    tiles += asked
     if found.outputs:
         tiles.append(("outputs", f"{len(found.outputs):,}"))
     rows = found.diagnostics.get("n_rows")
@@ -163,11 +180,8 @@ def _tiles(found: Recovery) -> list[tuple[str, str]]:
         tiles.append(("rows", f"{int(rows):,}"))
     if found.fit is not None:
         name = "pseudo-R2" if found.fit.family.labels else "R2"
-        tiles += [
-            (name, f"{found.fit.r_squared:.3f}"),
-            ("AIC", f"{found.fit.aic:.1f}"),
-            ("BIC", f"{found.fit.bic:.1f}"),
-        ]
+        criteria = (("AIC", found.fit.aic), ("BIC", found.fit.bic))
+        tiles += [(name, f"{found.fit.r_squared:.3f}"), *((n, f"{v:.1f}") for n, v in criteria)]
     return tiles
 
 
@@ -176,7 +190,7 @@ def _unit_rows(found: Recovery, names: list[str]) -> list[dict[str, Any]]:
     units = model.units if found.fit is None else found.fit.directions  # of a table: per standard deviation
     rows = []
     for i in range(model.n_units):
-        largest = np.argsort(-np.abs(units[i]), kind="stable")[:_MOST_LOADINGS]
+        largest = np.argsort(-np.abs(units[i]), kind="stable")[:_COORDINATES]
         row: dict[str, Any] = {"number": i + 1, "more": model.n_features - len(largest)}
         row["loadings"] = [(names[j], float(units[i, j])) for j in largest if units[i, j] != 0]
         for name in ("weights", "slopes", "offsets"):
@@ -215,85 +229,53 @@ def _shown(value: Any) -> str:
     if isinstance(value, (float, np.floating)):
         return f"{float(value):.6g}"
     if isinstance(value, Mapping):
-        return ", ".join(f"{name}: {_shown(v)}" for name, v in list(value.items())[:_MOST_ENTRIES])
+        return ", ".join(f"{name}: {_shown(v)}" for name, v in list(value.items())[:_MOST_ROWS])
     if isinstance(value, (np.ndarray, list, tuple)):
         entries = np.asarray(value).ravel().tolist() if isinstance(value, np.ndarray) else list(value)
-        more = f", ... ({len(entries)} in all)" if len(entries) > _MOST_ENTRIES else ""
-        return ", ".join(_shown(v) for v in entries[:_MOST_ENTRIES]) + more
+        more = f", ... ({len(entries)} in all)" if len(entries) > _MOST_ROWS else ""
+        return ", ".join(_shown(v) for v in entries[:_MOST_ROWS]) + more
     return shown(str(value))
 
 
-def _versions() -> list[tuple[str, str]]:
-    packages = [(name, version(name)) for name in ("gradsift", "numpy", "scipy", "scikit-learn")]
-    return [*packages, ("python", platform.python_version()), ("written", f"{datetime.datetime.now():%Y-%m-%d %H:%M}")]
+def facts_of(found: Recovery, names: Sequence[str] | None = None) -> dict[str, Any]:
+    """Return what JSON says of a recovery: verdict, counts, errors, statistics of a table, outputs."""
+    told = {**found.judgement.as_dict(), "n_units": found.n_units, "n_queries": found.n_queries}
+    told["standard_errors"] = {name: _plain(values) for name, values in found.standard_errors.items()}
+    if found.fit is not None:
+        from ..table import facts
+
+        table = found.coefficients(names)
+        columns = {name: _plain(values) for name, values in table.columns().items()}
+        told |= {"statistics": facts(found.fit), "notes": list(found.diagnostics["notes"])}
+        told["coefficients"] = {"names": list(table.names), **columns}
+    if found.outputs:
+        told["outputs"] = [
+            {"weights": m.weights.tolist(), "intercept": m.intercept, "linear": m.linear.tolist()}
+            for m in found.outputs
+        ]
+    return told
 
 
-def _payload(found: Recovery, names: list[str]) -> dict[str, Any]:
+def _plain(values: Any) -> Any:
+    """Return an array as lists that JSON can hold: what is not finite becomes null."""
+    array = np.array(values, dtype=object)
+    array[~np.isfinite(array.astype(np.float64))] = None
+    return array.tolist()
+
+
+def _model_dict(found: Recovery, names: list[str]) -> dict[str, Any]:
     """Return what the download buttons hand out: the model file with verdict and errors beside it."""
     model = found.model
-    errors = {
-        name: [[_number(v) for v in row] if np.ndim(row) else _number(row) for row in np.atleast_1d(values)]
-        for name, values in found.standard_errors.items()
-    }
+    parts = ("units", "weights", "slopes", "offsets", *(["linear"] if model.has_linear_term else []))
     return {
         "format": "gradsift.SigmoidCombination", "version": 2 if model.has_linear_term else 1,
-        "activation": model.activation, "intercept": model.intercept,
-        "units": model.units.tolist(), "weights": model.weights.tolist(),
-        "slopes": model.slopes.tolist(), "offsets": model.offsets.tolist(), "columns": names,
-        **found.judgement.as_dict(), "n_queries": found.n_queries, "standard_errors": errors,
-        **({"linear": model.linear.tolist()} if model.has_linear_term else {}),
-        **({"outputs": [{"weights": m.weights.tolist(), "intercept": m.intercept, "linear": m.linear.tolist()}
-                        for m in found.outputs]} if found.outputs else {}),
+        "activation": model.activation, "intercept": model.intercept, "columns": names,
+        **{name: getattr(model, name).tolist() for name in parts}, **facts_of(found, names),
     }  # fmt: skip
-
-
-def _number(value: Any) -> float | None:
-    number = float(value)
-    return number if np.isfinite(number) else None
 
 
 _MOST_SQUARES = 6000  # of one layer: a page should open at once
 _SIDE = 420.0
-
-
-class _Picture(NamedTuple):
-    """One layer as the page shows it."""
-
-    title: str
-    svg: str
-    caption: str
-
-
-def layers_context(
-    found: Recovery, names: Sequence[str], facts: Sequence[tuple[str, str]], settings: Mapping[str, Any]
-) -> dict[str, Any]:
-    """Return what the template ``layers.html`` is given, but for its style sheet."""
-    network = found.network
-    shown = " x ".join(map(str, network.widths))
-    tiles = [
-        ("hidden layers", str(len(network.widths))), ("units", shown), ("inputs", str(network.n_features)),
-        ("outputs", str(network.n_outputs)), ("activation", network.activation),
-        ("queries", f"{found.n_queries:,}"),
-        ("queries per unknown", f"{found.n_queries / network.n_parameters:,.3g}"),
-    ]  # fmt: skip
-    pictures = []
-    for number, (weights, offsets) in enumerate(network.layers):
-        last = number == len(network.widths)
-        columns = list(names) if number == 0 else [f"unit {i + 1}" for i in range(weights.shape[1])]
-        errors = found.standard_errors.get(f"layer {number + 1}")
-        known = "" if errors is None else f"; largest relative error {float(np.max(errors)):.1g}"
-        pictures.append(
-            _Picture(
-                "Output" if last else f"Hidden layer {number + 1}",
-                _squares(np.concatenate([weights, offsets[:, None]], axis=1), [*columns, "offset"]),
-                f"{weights.shape[0]} rows, {weights.shape[1]} inputs{known}",
-            )
-        )
-    used = [(name, str(value)) for name, value in settings.items() if value is not None]
-    return {
-        "found": found, "network": network, "tiles": tiles, "layers": pictures,
-        "checks": failed_first(found.checks), "facts": [*used, *facts],
-    }  # fmt: skip
 
 
 def _squares(rows: Floats, columns: Sequence[str]) -> str:
@@ -317,10 +299,7 @@ def _squares(rows: Floats, columns: Sequence[str]) -> str:
     )
 
 
-_MOST_ROWS, _MOST_COORDINATES = 20, 6
-
-
-def notebook_view(found: Recovery) -> str:
+def summary_html(found: Recovery) -> str:
     """Return an HTML fragment: the verdict, then a table of at most 20 units."""
     if found.deep is not None:
         return f"<div class='gradsift'><pre>{escape(found.summary())}</pre></div>"
@@ -329,8 +308,8 @@ def notebook_view(found: Recovery) -> str:
     rows = []
     for i in range(min(model.n_units, _MOST_ROWS)):
         weight = f"{model.weights[i]:.5g}" + (f" &plusmn; {spread[i]:.1g}" if np.isfinite(spread[i]) else "")
-        direction = ", ".join(f"{v:.3f}" for v in model.units[i, :_MOST_COORDINATES])
-        more = ", &hellip;" if model.n_features > _MOST_COORDINATES else ""
+        direction = ", ".join(f"{v:.3f}" for v in model.units[i, :_COORDINATES])
+        more = ", &hellip;" if model.n_features > _COORDINATES else ""
         cells = (str(i + 1), weight, f"{model.slopes[i]:.5g}", f"{model.offsets[i]:.5g}", f"[{direction}{more}]")
         rows.append("<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>")
     left_out = model.n_units - len(rows)

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arguments import at_least
-from ..runtime import keep_freed_memory, load_extra, one_thread
+from ..runtime import keep_memory, load_extra, one_thread
 from .source import Source, check_block, check_weight
 from .summary import Rows, Summary
 
@@ -101,7 +101,7 @@ class ParquetSource(Source):
         return rows._replace(X=np.ascontiguousarray(rows.X))
 
     def _collect(self, summary: Summary[Any, Any]) -> Any:
-        keep_freed_memory()
+        keep_memory()
         with one_thread():  # for each block, as they are summarised side by side
             return super()._collect(summary)
 

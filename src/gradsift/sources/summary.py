@@ -20,7 +20,7 @@ import numpy as np
 
 from ..arguments import Floats
 from ..errors import GradsiftError
-from ..files import atomic_writer
+from ..files import open_whole
 
 # Multiplications: larger products are packed first by linear algebra, which takes longer than the product where one
 # side is a few variables or units.
@@ -123,7 +123,7 @@ def save_state(summary: Summary[Any, Any], state: Any, path: str | os.PathLike[s
         raise ValueError(f"A summary file must end in .npz, got {os.fspath(path)!r}.")
     header = dict(zip(_STATE_HEADER, (_STATE_FORMAT, _STATE_VERSION, type(summary).__name__, _fingerprint(summary))))
     fields = {f"state_{name}": value for name, value in state._asdict().items() if value is not None}
-    with atomic_writer(path, "wb") as stream:
+    with open_whole(path, "wb") as stream:
         np.savez(stream, allow_pickle=False, **{name: np.asarray(v) for name, v in {**header, **fields}.items()})
 
 

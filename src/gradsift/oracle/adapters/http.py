@@ -42,7 +42,7 @@ class Post:
     ----------
     place : str
         The address as it may be shown.
-    hide : callable
+    shown : callable
         Takes the address's secrets out of a text.
     """
 
@@ -52,7 +52,7 @@ class Post:
         texts = [text for pair in (headers or {}).items() for text in pair]
         if not all(isinstance(text, str) and text.isascii() and text.isprintable() for text in texts):
             raise ValueError("headers must be a dict of ASCII texts.")
-        self.place, self.hide = _checked_place(url), Secrets(url, headers).hide
+        self.place, self.shown = _checked_place(url), Secrets(url, headers).shown
         self._pace, self._retry, self._timeout = pace, retry, timeout
         self._lines = _Lines(self._httpx, url, headers, timeout)
         self.close = weakref.finalize(self, self._lines.close)
@@ -80,7 +80,7 @@ class Post:
         except RecursionError:
             raise OracleFailure(f"{self.place} answered with JSON in too many levels.", row) from None
         except ValueError:  # neither JSON nor, perhaps, text
-            words = self.hide(reply.body[:60].decode(errors="replace"))
+            words = self.shown(reply.body[:60].decode(errors="replace"))
             raise OracleFailure(f"{self.place} did not answer with JSON but with {words!r}.", row) from None
 
     def _attempt(self, text: bytes, limit: int) -> Reply:
@@ -97,14 +97,14 @@ class Post:
                 False,
             ) from None
         except Unreadable as problem:
-            raise _Failed(f"sent a reply that cannot be read: {self.hide(str(problem))}", False) from None
+            raise _Failed(f"sent a reply that cannot be read: {self.shown(str(problem))}", False) from None
         except (self._httpx.RequestError, self._httpx.InvalidURL) as problem:
             again = isinstance(problem, self._httpx.TransportError)
-            raise _Failed(f"{attempts}: {type(problem).__name__} ({self.hide(str(problem))})", again) from None
+            raise _Failed(f"{attempts}: {type(problem).__name__} ({self.shown(str(problem))})", again) from None
         if 200 <= reply.status < 300:
             return reply
         pause = _retry_after(reply.retry_after)
-        said = " ".join(self.hide(reply.body.decode(errors="replace"))[:200].split())
+        said = " ".join(self.shown(reply.body.decode(errors="replace"))[:200].split())
         worth = reply.status in _PASSING and (True if pause is None else pause)
         raise _Failed(f"refused with status {reply.status}: {said or 'no text'}", worth)
 
@@ -305,7 +305,7 @@ class _Endpoint:
                 has = str(list(reply)[:8]) if isinstance(reply, dict) else f"a {type(reply).__name__}"
                 raise OracleFailure(
                     f"The reply of {self._post.place} has no {key!r} on the way to answer={path!r}, but "
-                    f"{self._post.hide(has[:200])}.",
+                    f"{self._post.shown(has[:200])}.",
                     rows[0],
                 ) from None
         if isinstance(reply, list) and len(reply) == len(rows):

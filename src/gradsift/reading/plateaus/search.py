@@ -18,7 +18,7 @@ from ...errors import BudgetSpent, NotIdentifiable
 from ...forecasting import Allotment
 from ...network import Network
 from ...oracle import Oracle
-from ...runtime import keep_freed_memory, one_thread
+from ...runtime import keep_memory, one_thread
 from ..check_inputs import fresh_inputs
 from ..circle import incomplete, raise_if_drowned
 from ..ledger import Ledger, n_affordable
@@ -87,7 +87,7 @@ def identify(
         raise NotIdentifiable("In one dimension all units are parallel and cannot be separated; fit samples instead.")
     ledger = ledger or Ledger(oracle, max_queries, progress, allotment=Allotment("exact"))
     search = Search(ledger, as_generator(rng))
-    keep_freed_memory()
+    keep_memory()
     return search.finished(lambda: search.family(activation), n_verify)
 
 
