@@ -1,6 +1,6 @@
 """gradsift on this machine in half a minute: black boxes, and tables beside scikit-learn's network.
 
-    python benchmarks/speed/quick.py [--seed 1] [--repeats 5]
+    python -m benchmarks.speed.quick [--seed 1] [--repeats 5]
 
 What ``gradsift bench`` shows.
 """
