@@ -145,7 +145,7 @@ def test_a_notebook_shows_verdict_and_units_escaped():
     assert "&lt;script&gt;" in view
     assert view.count("<tr>") == 3
     many = Recovery(gs.Network.of(gs.simulate.random_combination(3, 30, rng=0)), UNCHECKED)
-    assert "and 10 more units" in notebook_view(many)
+    assert "and 10 more units" in summary_html(many)
 
 
 def listed(page):
@@ -183,7 +183,7 @@ def test_what_was_not_checked_is_not_vouched_for():
 )
 def test_notes_tell_what_happened_on_the_way(facts, says):
     one = Recovery(of(np.eye(3)[:1], [1.0]), UNCHECKED, Evidence(notes=facts))
-    told = findings(one)[1:]  # after the lack of checks
+    told = report_notes(one)[1:]  # after the lack of checks
     assert [f.level for f in told] == ["note"] * bool(says)
     assert all(says in f.says for f in told)
 
