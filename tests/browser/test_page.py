@@ -12,7 +12,7 @@ import pytest
 import gradsift as gs
 from gradsift.certificate import Evidence
 from gradsift.recovery import Recovery
-from gradsift.show.report import make_report
+from gradsift.show.report import make_report, report_notes, summary_html
 
 from .cases import HOSTILE, UNCHECKED, black_box, paper, table
 
