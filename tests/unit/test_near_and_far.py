@@ -17,6 +17,7 @@ from gradsift.reading.noise.box_stages import by_averaging, outlook
 from gradsift.reading.noise.reader import by_levers
 from gradsift.reading.noise.start import find_by_steps, find_scale
 from gradsift.reading.odd_form import link_of
+from gradsift.reading.precision import Precision
 from gradsift.reading.region import box_of
 from gradsift.reading.scouts import measure_precision
 
@@ -51,7 +52,7 @@ def test_steps_on_a_circle_give_units_as_good_as_the_grid(digits, allowed):
     truth = network(4, 9, 0)
     oracle = gs.Oracle(lambda X: np.round(predict(truth, X, TANH), digits), 9)
     precision = measure_precision(oracle, np.random.default_rng(0))
-    ledger = Ledger(oracle, None, None, precision.step)
+    ledger = Ledger(oracle, None, None, Precision("rounded", absolute=precision.step))
     start = find_by_steps(ledger, link_of("tanh"), precision, np.random.default_rng(1))
     assert len(start.u) == 4
     assert errors_of(start.A, truth) < allowed
@@ -62,7 +63,7 @@ def test_answers_too_coarse_for_steps_are_left_to_the_student():
     truth = network(3, 6, 1)
     oracle = gs.Oracle(lambda X: np.round(predict(truth, X, TANH), 2), 6)
     precision = measure_precision(oracle, np.random.default_rng(0))
-    ledger = Ledger(oracle, None, None, precision.step)
+    ledger = Ledger(oracle, None, None, Precision("rounded", absolute=precision.step))
     assert find_by_steps(ledger, link_of("tanh"), precision, np.random.default_rng(1)) is None
     assert ledger.n_queries < 30
 

@@ -15,6 +15,7 @@ from ..forecasting import Allotment
 from ..oracle import Oracle
 from ..runtime import all_threads
 from .device_arrays import IN_MEMORY, Array, Arrays, arrays_beside
+from .precision import EXACT_ANSWERS, Precision
 from .result import Progress
 
 EPS = float(np.finfo(np.float64).eps)
@@ -27,14 +28,6 @@ class Asked(NamedTuple):
 
     rows: NDArray[np.intp]
     answers: Floats
-
-
-class _Grain(NamedTuple):
-    """How answers are rounded: absolutely, relatively, and each by its own value."""
-
-    step: float = 0.0
-    eps: float = EPS
-    own: Callable[[Floats], Floats] | None = None
 
 
 @dataclass
@@ -63,6 +56,8 @@ class Ledger:
         The linear term that was found to stand beside the sigmoids.
     far : float
         A radius far beyond all hyperplanes at which plateaus can still be told apart.
+    precision : Precision
+        How answers are rounded: absolutely, relatively, and each by its own value.
     spent : dict
         Queries by step.
     n_units : int
@@ -76,13 +71,11 @@ class Ledger:
         oracle: Oracle,
         max_queries: int | None = None,
         progress: Callable[[Progress], None] | None = None,
-        step: float = 0.0,
-        eps: float = EPS,
-        own: Callable[[Floats], Floats] | None = None,
+        precision: Precision = EXACT_ANSWERS,
         allotment: Allotment | None = None,
     ) -> None:
         self.oracle, self.max_queries, self.progress = oracle, max_queries, progress
-        self._grain, self._allotment = _Grain(step, eps, own), allotment
+        self.precision, self._allotment = precision, allotment
         self.spent: dict[str, int] = {}
         self.largest = 0.0
         self.linear: Floats | None = None
@@ -150,7 +143,7 @@ class Ledger:
 
     def only(self, rows: Any) -> Ledger:
         """Return a ledger that holds these of the stored rows, and asks nobody."""
-        part = Ledger(self.oracle, 0, None, *self._grain)
+        part = Ledger(self.oracle, 0, None, self.precision)
         part._stored = _Stored(self.arrays, [self.X[rows]], [self.y[rows]])
         part.largest, part.linear, part.far = self.largest, self.linear, self.far
         return part
@@ -177,17 +170,16 @@ class Ledger:
     @property
     def step(self) -> float:
         """Spacing of the answers where they are rounded to a grid, else 0."""
-        return self._grain.step
+        return self.precision.absolute
 
     @property
     def eps(self) -> float:
         """Spacing of the numbers that the box calculates with, relative to their size."""
-        return self._grain.eps
+        return self.precision.eps
 
-    def own(self, answers: Floats) -> Floats | float:
+    def own(self, answers: Floats) -> Floats:
         """Return the rounding that answers have beyond all others: undoing a link costs large ones their digits."""
-        own = self._grain.own
-        return 0.0 if own is None else own(answers.ravel()).reshape(answers.shape)
+        return self.precision.own(answers.ravel()).reshape(answers.shape)
 
     def tolerance(self, radii: Any) -> Any:
         """Differences up to this size are rounding at these distances: plateaus are told by it."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,6 +19,7 @@ _LEAST_RESULT = 2.0**-1074  # spacing of the smallest numbers
 _STEPS = (50, 25, 20, 5, 2)  # of the last decimal: quarters, halves, twentieths
 _LUCK = 1e-5  # chance that so many numbers are multiples of such a step
 _FEW_ULPS = 4.0  # of an output: it is the sum of some terms
+_LEAST_SINGLE = 1e-12  # relative error from which answers count as single precision; guess
 _FINEST = 3e-6  # resolution beyond which too little of a sigmoid can be inverted; guess
 
 
@@ -62,6 +63,8 @@ class Precision:
         What limits the answers is no noise, but something beside the units that was taken for it.
     values : tuple of float
         The few that a box which only decides has shown.
+    relative : float
+        Error of an answer over its size, where it is more than the spacing of numbers.
     """
 
     kind: str = "exact"
@@ -76,6 +79,7 @@ class Precision:
     first: FirstAnswer | None = field(default=None, repr=False, compare=False)
     remainder: bool = False
     values: tuple[float, ...] = ()
+    relative: float = 0.0
 
     @property
     def is_exact(self) -> bool:
@@ -122,17 +126,12 @@ class Precision:
     @property
     def eps(self) -> float:
         """Spacing of the numbers that the box calculates with, relative to their size."""
-        return SPACING.get(self.kind, DOUBLE)
+        return max(SPACING.get(self.kind, DOUBLE), self.relative)
 
     @property
     def ulp(self) -> float:
         """Spacing of these numbers at the largest answer."""
         return self.eps * self.size
-
-    @property
-    def grain(self) -> dict[str, Any]:
-        """What a ledger must know of rounding: nothing where answers are exact."""
-        return {} if self.is_exact else {"step": self.absolute, "eps": self.eps, "own": self.own}
 
     @property
     def resolution(self) -> float:
@@ -143,6 +142,15 @@ class Precision:
     def step(self) -> float:
         """Size within which answers to equal values may differ because of rounding; 0 where noise limits them."""
         return max(self.grid, 2 * self.sd) if self.grid else 0.0
+
+    @property
+    def is_single(self) -> bool:
+        """Whether errors grow with the answers and are not small: going far out does not help."""
+        return self.eps > _LEAST_SINGLE
+
+    def error_of(self, size: float) -> float:
+        """Return the error of an answer of this size."""
+        return float(np.hypot(self.sd, self.eps * size))
 
     def errors(self, outputs: Floats) -> Floats:
         """Return the size of rounding in such outputs of a box, (n,)."""
@@ -160,6 +168,9 @@ class Precision:
         if self.grid:
             return f"answers are rounded in steps of {self.grid:.2g}"
         return f"answers have noise of standard deviation {self.sd:.2g}"
+
+
+EXACT_ANSWERS = Precision()
 
 
 def rounding_of(y: Floats) -> Precision:

@@ -48,7 +48,7 @@ def identify_box(
         raise ValueError("bounds must all be finite to find units inside them: name a range for every input.")
     try:
         question = scouted(oracle, activation, layers, Goal(accuracy, n_verify), rng)
-        ledger = Ledger(oracle, None, progress, **question.precision.grain)
+        ledger = Ledger(oracle, None, progress, question.precision)
         found = read(question, ledger, rng)
     except OracleFailure as lost:  # a link's range was left
         pieces = "" if oracle.link is None else constant_in_pieces(oracle, rng)

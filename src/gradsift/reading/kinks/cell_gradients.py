@@ -10,8 +10,9 @@ from scipy.optimize import linprog
 
 from ...arguments import Floats
 from ..ledger import Ledger
+from ..precision import EXACT_ANSWERS, Precision
 from .cells import Cell, Crossing, distinct_crossings, flat_sizes, room_to_kinks
-from .kink_network import EXACT_ANSWERS, Grain, Shape
+from .kink_network import Shape
 from .segments import Path, PathFailure
 from .settings import BEND, CELL, FAR_FIT, GRAIN
 
@@ -60,7 +61,7 @@ def measure_gradients(
     crossings: list[Crossing],
     shape: Shape,
     sigma: float,
-    grain: Grain = EXACT_ANSWERS,
+    grain: Precision = EXACT_ANSWERS,
     *,
     behind: bool = True,
 ) -> CellGradients | PathFailure:
@@ -92,7 +93,7 @@ class _CellSteps:
         self.values = np.array([base.value for base in bases])
         self.places = np.array([base.place for base in bases])
 
-    def run(self, grain: Grain, behind: bool) -> CellGradients | PathFailure:
+    def run(self, grain: Precision, behind: bool) -> CellGradients | PathFailure:
         rooms = np.array([base.room for base in self.bases])
         if (rooms <= 0).any():
             return PathFailure(_TOO_CLOSE)
@@ -150,7 +151,7 @@ class _CellSteps:
             steps = np.where(todo, steps / BEND.step, steps)
         return False
 
-    def _explained_behind(self, grain: Grain) -> bool:
+    def _explained_behind(self, grain: Precision) -> bool:
         """Foretell the function in the plane behind the path; with more layers it is another one."""
         places = -self.path.radius * np.array([CELL.behind])
         answers = self.ledger.ask(places @ self.path.frame.plane, "gradients")
@@ -159,7 +160,7 @@ class _CellSteps:
         signs = np.sign([crossing.weight for crossing in self.crossings])
         heights = places @ normals.T - (normals * met).sum(axis=1)  # (points, k)
         twice, other = CELL.crossed_twice, GRAIN.behind_in_noise if grain.sd else CELL.other
-        if grain.single:
+        if grain.is_single:
             twice, other = GRAIN.behind, GRAIN.behind
         once = distinct_crossings(normals, twice * np.linalg.norm(normals, axis=1))
         active = np.where((heights * signs > 0) & once, heights, 0.0).sum(axis=1)
@@ -241,7 +242,7 @@ def measure_again(
     crossings: list[Crossing],
     shape: Shape,
     sigma: float,
-    grain: Grain = EXACT_ANSWERS,
+    grain: Precision = EXACT_ANSWERS,
 ) -> CellGradients:
     """Return the gradients, those of narrow cells from the roomiest point of the cell; d + 1 queries for each.
 
@@ -252,8 +253,8 @@ def measure_again(
     lengths = np.linalg.norm(jumps, axis=1)
     beside = np.minimum(np.append(lengths, np.inf), np.insert(lengths, 0, np.inf))
     errors = gradients.sizes
-    precise, most = (CELL.precise, CELL.most) if grain is EXACT_ANSWERS else (GRAIN.precise, 1.0)
-    if grain.single and gradients.values.size + len(errors) <= FAR_FIT.most:
+    precise, most = (CELL.precise, CELL.most) if grain.is_exact else (GRAIN.precise, 1.0)
+    if grain.is_single and gradients.values.size + len(errors) <= FAR_FIT.most:
         precise = GRAIN.precise_enough
     narrow = np.flatnonzero(errors > precise * beside)
     if not len(narrow) or len(narrow) > max(2, most * len(errors)):

@@ -11,7 +11,8 @@ from ...arguments import Floats
 from ...certificate import COARSE_KINKS
 from ...geometry import orthonormal_rows
 from ..ledger import EPS, Ledger
-from .kink_network import EXACT_ANSWERS, Grain, Shape, growing_names, shape_of
+from ..precision import EXACT_ANSWERS, Precision
+from .kink_network import Shape, growing_names, shape_of
 from .kink_test import Bend, Piece, meeting, try_sharp
 from .segments import Leg, PathFailure, ask_ends, half_square
 from .settings import BUMP, GRAIN, PATH, REACH
@@ -180,7 +181,7 @@ class LinearReach:
 
 
 def find_reach(
-    ledger: Ledger, rng: np.random.Generator, *, both_ways: bool, grain: Grain = EXACT_ANSWERS
+    ledger: Ledger, rng: np.random.Generator, *, both_ways: bool, grain: Precision = EXACT_ANSWERS
 ) -> LinearReach | None:
     """Ask along a ray at radii growing by 8 until three answers lie on a line; 3 to 32 queries.
 
@@ -207,7 +208,7 @@ def find_reach(
     return LinearReach(radius, any(reach.grows for reach in reaches), max(reach.slope for reach in reaches))
 
 
-def _least(ledger: Ledger, ways: Floats, grain: Grain) -> list[LinearReach]:
+def _least(ledger: Ledger, ways: Floats, grain: Precision) -> list[LinearReach]:
     """Return the reach of a ray, and of another one if that is suspiciously large or has none.
 
     A ray almost within a kink goes far; one on which units cancel drowns in their rounding.
@@ -222,17 +223,17 @@ def _least(ledger: Ledger, ways: Floats, grain: Grain) -> list[LinearReach]:
     return reaches
 
 
-def farthest_radius(grain: Grain) -> float:
+def farthest_radius(grain: Precision) -> float:
     """Return the radius at which the search for a straight ray ends."""
     return float(_ray_sizes(grain)[-1])
 
 
-def _ray_sizes(grain: Grain) -> Floats:
-    nearest = REACH.factor if grain == EXACT_ANSWERS else 1.0  # a larger reach would leave less of what noise lets show
+def _ray_sizes(grain: Precision) -> Floats:
+    nearest = REACH.factor if grain.is_exact else 1.0  # a larger reach would leave less of what noise lets show
     return np.asarray(nearest * REACH.factor ** np.arange(REACH.most))
 
 
-def _along(ledger: Ledger, way: Floats, grain: Grain) -> LinearReach | None:
+def _along(ledger: Ledger, way: Floats, grain: Precision) -> LinearReach | None:
     """Return the reach of one ray, or None where it never gets straight."""
     radii, values = _ray_sizes(grain), np.empty(REACH.most)
     for number, radius in enumerate(radii):
@@ -241,7 +242,7 @@ def _along(ledger: Ledger, way: Floats, grain: Grain) -> LinearReach | None:
             continue
         first, second = np.diff(values[number - 2 : number + 1])
         largest = float(np.abs(values[number - 2 : number + 1]).max())
-        error = REACH.factor * (REACH.collinear / EPS * grain.relative * largest + COARSE_KINKS.residuals * grain.sd)
+        error = REACH.factor * (REACH.collinear / EPS * grain.eps * largest + COARSE_KINKS.residuals * grain.sd)
         grows = bool(abs(second) > max(REACH.grows * largest, GRAIN.grows * grain.sd))
         if abs(second - REACH.factor * first) <= error and (grows or grain.sd == 0 or number == REACH.most - 1):
             slope = abs(float(second)) / float(radius - radii[number - 1])

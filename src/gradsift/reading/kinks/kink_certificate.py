@@ -12,7 +12,7 @@ from ...certificate import BOUND, COARSE_KINKS, KINKED_UNITS, KINKS_IN_NOISE, Ev
 from ...certificate import noise_rules as imperfect
 from ...geometry import normalize_rows
 from ..ledger import Ledger
-from .kink_network import EXACT_ANSWERS, KinkNet, shape_of
+from .kink_network import KinkNet, shape_of
 from .near_origin import Polished, near_noise, parameter_sizes
 from .other_activations import Rivals
 from .path_network import Found
@@ -112,11 +112,11 @@ def certify_kinks(
     blind : float
         Angle in degrees below which noise hides the second of two nearly parallel units.
     """
-    net, is_exact = polished.found.net, polished.found.net.grain is EXACT_ANSWERS
+    net, is_exact = polished.found.net, polished.found.net.grain.is_exact
     lengths = np.linalg.norm(net.jumps, axis=1)
     limits = KINKED_UNITS if is_exact else COARSE_KINKS
     own = []
-    if net.grain.single:  # through noise standard errors say it
+    if net.grain.is_single:  # through noise standard errors say it
         own.append(imperfect.known_offsets(float(bounds.offsets.max(initial=0.0))))
     if rivals is not None:
         own.append(
@@ -129,7 +129,7 @@ def certify_kinks(
             n_of(net.k, f"{net.shape.name} unit"), ledger.n_queries, chi, Fresh(n_fresh, fresh, where=" near and far"),
             float((bounds.units if is_exact else bounds.jumps).max(initial=0.0)), _worst_unit(net, bounds),
             linear=bounds.linear, faintest=float(lengths.min() / lengths.max()) if net.k else None, own=tuple(own),
-            limit="noise" if net.grain.random else "rounding",
+            limit="noise" if net.grain.has_noise else "rounding",
             kept="a relative error" if is_exact else "in the directions a relative error",
             rest=_left_open(net, rivals, blind),
         ),
@@ -160,13 +160,13 @@ def _worst_unit(net: KinkNet, bounds: UnitBounds) -> str:
     if not net.k:
         return "no unit"
     lengths = np.linalg.norm(net.jumps, axis=1)
-    at = int(np.argmax(bounds.units if net.grain is EXACT_ANSWERS else bounds.jumps))
+    at = int(np.argmax(bounds.units if net.grain.is_exact else bounds.jumps))
     cosines = np.abs(net.jumps @ net.jumps[at]) / (lengths * lengths[at])
     angle = float(np.degrees(np.arccos(min(1.0, np.delete(cosines, at).max(initial=0.0)))))
     faint = lengths[at] / lengths.max()
     reasons = [f"its weight is {faint:.1g} of the largest"] if faint < VOUCH.faint else []
     reasons += [f"another unit is {angle:.2g} degrees beside it"] if angle < VOUCH.beside else []
-    reasons += ["answers are single precision"] if net.grain.single else []
+    reasons += ["answers are single precision"] if net.grain.is_single else []
     return f"a unit (precision limit{': ' if reasons else ''}{', '.join(reasons)})"
 
 
@@ -209,7 +209,7 @@ def look_for_far_pairs(polished: Polished, ledger: Ledger, rng: np.random.Genera
     found, net = polished.found, polished.found.net
     worst, widest, n = 0.0, 0.0, 0
     ends = np.stack([leg.points(0.0) for leg in found.path.legs])
-    sigma = net.grain.of(float(np.abs(net.predict(ends)).max()))  # single precision errs by a share of the answer
+    sigma = net.grain.error_of(float(np.abs(net.predict(ends)).max()))  # single precision errs by a share of the answer
     for unit in range(net.k):
         alone = net.only(np.arange(net.k) == unit)
         length = float(np.linalg.norm(net.jumps[unit]))
@@ -233,7 +233,7 @@ def blind_on_path(found: Found) -> float:
     path."""
     net = found.net
     lengths = np.linalg.norm(net.jumps, axis=1)
-    distances = FAR_PAIRS.on_path * net.grain.of(float(np.abs(net.predict(found.far_points)).max())) / lengths
+    distances = FAR_PAIRS.on_path * net.grain.error_of(float(np.abs(net.predict(found.far_points)).max())) / lengths
     widest = float((distances / np.linalg.norm(found.far_points, axis=1)).max(initial=0.0))
     return float(np.degrees(np.arctan(widest / _likely_overlap(len(net.g), 1))))
 

@@ -13,8 +13,8 @@ from ...activations import ACTIVATIONS, Activation, get_activation
 from ...activations.record import POINTS
 from ...arguments import Floats
 from ...model import SigmoidCombination
-from ..ledger import EPS, Ledger
-from ..precision import Precision
+from ..ledger import Ledger
+from ..precision import EXACT_ANSWERS, Precision
 from .settings import GRAIN, PATH
 
 _TYPICAL = {"gelu": 1.2, "gelu_tanh": 1.2, "elu": 0.7}  # 2 for the others; guess
@@ -125,49 +125,18 @@ def growing_names() -> tuple[str, ...]:
     return tuple(name for name, f in ACTIVATIONS.items() if not f.saturates)
 
 
-@dataclass(frozen=True)
-class Grain:
-    """Standard deviation of an answer's error: ``hypot(sd, relative size)``.
-
-    Attributes
-    ----------
-    relative : float
-        Spacing of the numbers that the box computes with.
-    sd : float
-        Noise or the rounding to decimals, whatever the size of the answer.
-    random : bool
-        Whether it is noise, which repeats tell.
-    """
-
-    relative: float = EPS
-    sd: float = 0.0
-    random: bool = False
-
-    @property
-    def single(self) -> bool:
-        """Whether going far out does not help: errors grow with the answers, and are not small."""
-        return self.relative > GRAIN.single
-
-    def of(self, size: float) -> float:
-        """Return the error of an answer of this size."""
-        return float(np.hypot(self.sd, self.relative * size))
-
-
-EXACT_ANSWERS = Grain()
-
-
-def grain_of(precision: Precision) -> Grain:
-    """Return the grain of a box whose answers were looked at."""
+def precision_far_out(precision: Precision) -> Precision:
+    """Return how answers err far out: single precision by a share of them, all others by the same everywhere."""
     if precision.is_exact:
         return EXACT_ANSWERS
     if precision.is_float32:
-        return Grain(relative=float(np.finfo(np.float32).eps))
-    return Grain(sd=precision.sd, random=precision.has_noise)
+        return Precision("float32")
+    return Precision("noisy" if precision.has_noise else "rounded", precision.sd)
 
 
-def with_repeats(grain: Grain, ledger: Ledger, rng: np.random.Generator) -> Grain:
+def with_repeats(grain: Precision, ledger: Ledger, rng: np.random.Generator) -> Precision:
     """Return the grain with noise measured by more answers to one question; nothing is asked without noise."""
-    if not grain.random:
+    if not grain.has_noise:
         return grain
     point = rng.standard_normal((1, ledger.n_features))
     answers = ledger.ask(np.repeat(point, GRAIN.asked_again, axis=0), "noise")
@@ -191,7 +160,7 @@ class KinkNet:
     g : (d,) array
         Gradient where no unit is active.
     c : float
-    grain : Grain
+    grain : Precision
         Of the oracle's answers.
     """
 
@@ -202,7 +171,7 @@ class KinkNet:
     turns: Floats
     g: Floats
     c: float
-    grain: Grain = EXACT_ANSWERS
+    grain: Precision = EXACT_ANSWERS
 
     @property
     def k(self) -> int:
@@ -252,7 +221,7 @@ class KinkNet:
         size = np.sqrt((terms**2).sum(axis=1)) + np.linalg.norm(self.g) * radii + abs(self.c)
         if not self.shape.sharp:
             size = size + np.abs(self.w).max(initial=0.0)
-        return np.asarray(np.hypot(2 * self.grain.relative * size, self.grain.sd))
+        return np.asarray(np.hypot(2 * self.grain.eps * size, self.grain.sd))
 
     def moved(self, by: Floats) -> KinkNet:
         """Return the network of inputs x + by, (d,), as one of x."""
@@ -299,10 +268,10 @@ def _model(net: KinkNet) -> tuple[SigmoidCombination, NDArray[np.intp]]:
     # A unit seen from the other side: relu(t) = relu(-t) + t.
     linear = net.g + net.jumps[~forward].sum(axis=0) - shape.slope * (weights[:, None] * rows).sum(axis=0)
     intercept = net.c + net.q[~forward].sum() - float(weights @ (shape.slope * offsets + shape.level))
-    nothing = GRAIN.cancel if net.grain.single else PATH.nothing
+    nothing = GRAIN.cancel if net.grain.is_single else PATH.nothing
     if np.linalg.norm(linear) < nothing * np.linalg.norm(net.jumps, axis=1).max(initial=0.0):
         linear = np.zeros_like(linear)
     model = SigmoidCombination(rows, weights, 1.0, offsets, float(intercept), shape.activation, linear)
     order = np.argsort(-np.abs(weights), kind="stable")
-    plain = model.plain(GRAIN.cancel) if net.grain.single else model.plain()
+    plain = model.plain(GRAIN.cancel) if net.grain.is_single else model.plain()
     return plain or model.canonical(), order

@@ -11,7 +11,7 @@ from ...arguments import Floats
 from ...fit.design import DesignState
 from ...fit.last_digits import fit_to_rounding, with_prior
 from ..ledger import Ledger
-from .kink_network import EXACT_ANSWERS, KinkNet
+from .kink_network import KinkNet
 from .path_network import Found, pulled_by_far_kinks
 from .settings import GRAIN, NEAR_ORIGIN
 
@@ -72,7 +72,7 @@ def polish_near_origin(
 
 def _more_rounds(net: KinkNet) -> int:
     """Return how often points are designed again: where the start is rough, or noise needs many answers."""
-    rough = net.shape.blur > 0 or net.grain.single
+    rough = net.shape.blur > 0 or net.grain.is_single
     return GRAIN.rounds - 1 if net.grain.sd and not net.shape.blur else int(rough)
 
 
@@ -92,7 +92,7 @@ def _asked_before(found: Found, prior: Floats, ledger: Ledger) -> tuple[Floats, 
     """Return exact answers from nearer the origin than the path, on rows where every unit's side is known."""
     net, X = found.net, ledger.X
     near = np.linalg.norm(X, axis=1) < NEAR_ORIGIN.inside * found.path.radius
-    if net.grain != EXACT_ANSWERS or not near.any():
+    if not net.grain.is_exact or not near.any():
         return X[:0], ledger.y[:0]
     X, y = X[near], ledger.y[near]
     sure = _doubts(net, prior, X) < near_noise(found, X)
@@ -208,7 +208,7 @@ def _most(net: KinkNet) -> tuple[int, int]:
 
 def _wanted(net: KinkNet) -> Floats:
     """Return the standard errors of q, w and c that are good enough."""
-    digits = max(NEAR_ORIGIN.wanted, GRAIN.digits * net.grain.relative)
+    digits = max(NEAR_ORIGIN.wanted, GRAIN.digits * net.grain.eps)
     sizes = parameter_sizes(net)
     in_noise = np.maximum(
         GRAIN.offsets * net.grain.sd, np.minimum(GRAIN.enough[0] * net.grain.sd, GRAIN.enough[1] * sizes)

@@ -114,7 +114,7 @@ def _likely_pairs(
     polished: Polished, given: Shape, fits: dict[str, KinkNet], costs: dict[str, float], reach: float
 ) -> Pairs | None:
     """Split units of every activation that noise lets find, and return the pairs that are likeliest, if any."""
-    if not polished.found.net.grain.random:
+    if not polished.found.net.grain.has_noise:
         return None
     single = min(costs[name] for name, net in fits.items() if net.shape.even)
     found = []

@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 
 from ...arguments import Floats
 from ..ledger import Ledger
+from ..precision import EXACT_ANSWERS, Precision
 from .cell_gradients import CellGradients, measure_again, measure_gradients
 from .cells import Cell, Crossing, bases_of, crossings_of, distinct_crossings, straight_parts
-from .kink_network import EXACT_ANSWERS, Grain, KinkNet, Shape
+from .kink_network import KinkNet, Shape
 from .kink_test import Bend
 from .segments import LegScan, Path, PathFailure, SettledLeg, ask_ends, scan_leg, settle_leg
 from .settings import CELL, GRAIN, LEG, PATH
@@ -48,7 +49,7 @@ class FittedPath:
 
 
 def fit_path(
-    ledger: Ledger, path: Path, bend: Bend, grain: Grain, limit: float, patience: tuple[int, int] = LEG.patience
+    ledger: Ledger, path: Path, bend: Bend, grain: Precision, limit: float, patience: tuple[int, int] = LEG.patience
 ) -> FittedPath | PathFailure:
     """Find all kinks on a path, and fit both legs; a failure where an answer is missed by more than the limit.
 
@@ -89,7 +90,7 @@ def _settled(ledger: Ledger, shape: Shape, scan: LegScan, sigma: float) -> Settl
 
 
 def network_on_path(
-    ledger: Ledger, fitted: FittedPath, sigma: float, grain: Grain, *, turns_back: bool = True
+    ledger: Ledger, fitted: FittedPath, sigma: float, grain: Precision, *, turns_back: bool = True
 ) -> Found | PathFailure:
     """Measure the gradients of all cells of a path, and return the network that they make.
 
@@ -166,7 +167,7 @@ def network_of_cells(
     gradients: CellGradients,
     shape: Shape,
     sigma: float,
-    grain: Grain = EXACT_ANSWERS,
+    grain: Precision = EXACT_ANSWERS,
 ) -> Found:
     """Return the network with all units inactive in the first cell, so that its gradient is the linear term."""
     frame = path.frame

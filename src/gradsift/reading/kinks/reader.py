@@ -13,6 +13,7 @@ from ...errors import NotIdentifiable
 from ...model import SigmoidCombination
 from ...network import Network
 from ..ledger import Ledger
+from ..precision import EXACT_ANSWERS
 from ..question import BENT, GROWING_KINDS, SHARP, SMOOTH, Narrowing, Question, all_but, names_of
 from ..result import Reading
 from ..scouts import with_roughness
@@ -35,7 +36,7 @@ from .kink_certificate import (
     near_points,
     worst_residual,
 )
-from .kink_network import EXACT_ANSWERS, grain_of, growing_names, model_of, shape_of, with_repeats
+from .kink_network import growing_names, model_of, precision_far_out, shape_of, with_repeats
 from .kink_test import Bend
 from .near_origin import Polished, polish_near_origin
 from .other_activations import Rivals, rivals_of, rivals_of_sharp
@@ -74,14 +75,14 @@ def read_kinks(question: Question, ledger: Ledger, rng: np.random.Generator) -> 
             "'gelu_tanh')."
         )
     oracle, activation = ledger.oracle, names[0] if len(names) == 1 else "auto"
-    grain = grain_of(with_roughness(precision, oracle, rng))
+    grain = precision_far_out(with_roughness(precision, oracle, rng))
     if oracle.n_features < 3:
         raise NotIdentifiable(f"Units with kinks are found in three dimensions and more, got {oracle.n_features}.")
     reading = _FarReading(Ledger(oracle, None, ledger.progress).after(ledger), activation, rng)
     reading.grain = with_repeats(grain, reading.ledger, rng)
-    if grain is not EXACT_ANSWERS and not (reading.told and reading.shape.even):
+    if not grain.is_exact and not (reading.told and reading.shape.even):
         raise NotIdentifiable(
-            f"Through coarse answers (relative error {grain.relative:.1g}, noise {grain.sd:.2g}) only "
+            f"Through coarse answers (relative error {grain.eps:.1g}, noise {grain.sd:.2g}) only "
             f"{', '.join(name for name in growing_names() if shape_of(name).even)} units are found, got "
             f"activation={activation!r}."
         )
@@ -121,9 +122,9 @@ class _FarReading:
         if self.grain.sd and not self.shape.sharp:
             reach = replace(reach, radius=GRAIN.further * reach.radius)
         last: _Attempt | None = None
-        factors = PATH.factors * (GRAIN.more_paths if self.grain.single else 1)
+        factors = PATH.factors * (GRAIN.more_paths if self.grain.is_single else 1)
         for number, factor in enumerate(factors):
-            if number == PATH.look_again and self.grain is EXACT_ANSWERS:
+            if number == PATH.look_again and self.grain.is_exact:
                 reach = self._least_reach(reach)
             radius = factor * self._path_over_reach() * reach.radius
             radius = max(radius, factor * GRAIN.far * self.grain.sd / max(reach.slope, 1e-300))
@@ -136,7 +137,7 @@ class _FarReading:
                 break
             self.notes.append(f"path {number + 1}: fresh points are missed by {last.fresh:.3g}")
         if last is None:
-            if self.grain is EXACT_ANSWERS:
+            if self.grain.is_exact:
                 self._refuse_two_kinds(reach, PATH.sightings)
             raise NotIdentifiable(
                 f"None of {len(factors)} paths separates into single {self.shape.name} units "
@@ -172,8 +173,8 @@ class _FarReading:
     def _suspects(self) -> str:
         """Name what keeps paths from separating into units."""
         coarse = ""
-        if self.grain is not EXACT_ANSWERS:
-            digits = "single-precision" if self.grain.single else "coarse"
+        if not self.grain.is_exact:
+            digits = "single-precision" if self.grain.is_single else "coarse"
             coarse = f"a unit too faint, or two too close, for {digits} answers; else "
         return (
             f"{coarse}a deeper network, an output link that is not undone, units of different activations, or units in "
@@ -183,7 +184,7 @@ class _FarReading:
     def _path_over_reach(self) -> float:
         if self.shape.sharp:
             return PATH.sharp
-        return PATH.smooth if self.grain is EXACT_ANSWERS else GRAIN.smooth
+        return PATH.smooth if self.grain.is_exact else GRAIN.smooth
 
     def _identify_activation(self, reach: LinearReach) -> None:
         sighting = self._look_at_kink(reach)
@@ -200,7 +201,7 @@ class _FarReading:
         self.notes.append(f"path {number + 1}: {failure.because}")
         if failure.behind and not odd_part_is_linear(self.ledger, reach, self.rng):
             raise self._deeper()
-        if number or failure.behind or self.grain is not EXACT_ANSWERS:
+        if number or failure.behind or not self.grain.is_exact:
             return
         sighting = self._look_at_kink(reach)
         same = sighting.name == self.shape.name or (sighting.name == "relu" and self.shape.sharp)
@@ -270,25 +271,25 @@ class _FarReading:
         far = far_pair(polished.found, self.rng)
         misses = max(near, worst_residual(polished, far, ledger.ask(far, "fresh")))
         attempt = _Attempt(polished, worst_residual(polished, polished.X, polished.y), misses, fresh + len(far))
-        return attempt if self.grain is EXACT_ANSWERS else self._without_pairs(attempt)
+        return attempt if self.grain.is_exact else self._without_pairs(attempt)
 
     def _without_pairs(self, attempt: _Attempt) -> _Attempt:
         """Say which nearly parallel pairs would not show on the path; test for them beside every unit where kinks are
         rounded, and where equal answers repeat, since no kink of a path was then asked twice."""
         found = attempt.polished.found
         attempt = replace(attempt, blind=blind_on_path(found))
-        asked_twice = found.net.shape.sharp and self.grain.random
+        asked_twice = found.net.shape.sharp and self.grain.has_noise
         if asked_twice or not max(attempt.chi, attempt.fresh) < KINKED_UNITS.residuals:
             return attempt
         seen = look_for_far_pairs(attempt.polished, self.ledger, self.rng)
         fresh, n_fresh = max(attempt.fresh, seen.worst), attempt.n_fresh + seen.n
         # Answers that repeat show a pair on the path or beside its units; noise needs both to be sharp.
-        blind = max(attempt.blind, seen.blind) if self.grain.random else min(attempt.blind, seen.blind)
+        blind = max(attempt.blind, seen.blind) if self.grain.has_noise else min(attempt.blind, seen.blind)
         return replace(attempt, fresh=fresh, n_fresh=n_fresh, blind=blind)
 
     def _refined(self, attempt: _Attempt) -> _Attempt:
         """Fit all jumps at once where rounding leaves too few digits of one: faint units, and those in narrow cells."""
-        if self.grain is not EXACT_ANSWERS or bounds_of(attempt.polished).worst <= KINKED_UNITS.error_bound:
+        if not self.grain.is_exact or bounds_of(attempt.polished).worst <= KINKED_UNITS.error_bound:
             return attempt
         found = fit_far_out(attempt.polished.found, self.ledger, self.rng, KINKED_UNITS.error_bound)
         if isinstance(found, PathFailure):
@@ -300,7 +301,7 @@ class _FarReading:
 
     def _polish(self, found: Found) -> Polished:
         """Offsets and widths from near the origin; through coarse answers first where all units are straight."""
-        if self.grain.random:
+        if self.grain.has_noise:
             found = place_parallel_units(found, self.ledger, self.rng)
         polished = polish_near_origin(found, self.ledger, self.rng)
         if found.net.shape.blur:
@@ -320,10 +321,10 @@ class _FarReading:
 
     def _find(self, radius: float, reach: LinearReach, patience: tuple[int, int]) -> Found | PathFailure:
         ledger, shape = self.ledger, self.shape
-        if self.grain is not EXACT_ANSWERS and not shape.sharp:  # so far out that kinks look sharp
+        if not self.grain.is_exact and not shape.sharp:  # so far out that kinks look sharp
             shape = replace(shape_of("relu"), blur=GRAIN.blur * reach.radius)
         path = half_square(radius, PATH.near * reach.radius, ledger.n_features, self.rng)
-        bend = Bend(shape, PATH.width / reach.radius, GRAIN.looks if self.grain.random else 1)
+        bend = Bend(shape, PATH.width / reach.radius, GRAIN.looks if self.grain.has_noise else 1)
         fitted = fit_path(ledger, path, bend, self.grain, KINKED_UNITS.residuals, patience)
         if isinstance(fitted, PathFailure):
             return fitted
@@ -332,19 +333,19 @@ class _FarReading:
                 f"No kink on a path of radius {radius:.2g} ({ledger.n_queries} queries): the function looks linear, so "
                 "there is no unit to find."
             )
-        sigma = max(self.grain.of(fitted.largest), PATH.scatter * fitted.scatter / float(np.sqrt(2)))
+        sigma = max(self.grain.error_of(fitted.largest), PATH.scatter * fitted.scatter / float(np.sqrt(2)))
         found = network_on_path(ledger, fitted, sigma, self.grain)
-        if isinstance(found, PathFailure) or not self.grain.single:
+        if isinstance(found, PathFailure) or not self.grain.is_single:
             return found
         return fit_far_out(found, ledger, self.rng, COARSE_KINKS.error_bound)
 
     def _rivals(self, polished: Polished) -> Rivals | None:
         """Compare with other activations, where answers are coarse; sharp kinks in noise are looked at again."""
-        if self.grain is EXACT_ANSWERS:
+        if self.grain.is_exact:
             return None
         if not polished.found.net.shape.sharp:
             return rivals_of(polished, GRAIN.further * self.reach)
-        if not self.grain.random:
+        if not self.grain.has_noise:
             return None  # rounded kinks would show at the fresh points
         reach = GRAIN.further * self.reach
         scale = GRAIN.across * self.grain.sd

@@ -11,12 +11,13 @@ from ...certificate import BOUND, KINKS_WITHIN, Evidence, Fresh, certify, n_of
 from ...errors import NotIdentifiable
 from ...network import Network
 from ...oracle import Oracle
-from ..ledger import EPS, Ledger
+from ..ledger import Ledger
 from ..plane_frame import frame_through
+from ..precision import EXACT_ANSWERS, Precision
 from ..question import BENT, SHARP, SMOOTH, Question, names_of
 from ..result import Reading
 from .cells import bases_of
-from .kink_network import EXACT_ANSWERS, Grain, KinkNet, joined, model_of, shape_of
+from .kink_network import KinkNet, joined, model_of, shape_of
 from .kink_test import Bend
 from .path_network import fit_path, network_on_path
 from .region_fit import RegionFit, fit_region, mirrored, telling_places
@@ -138,7 +139,7 @@ class _Within:
         ledger = self.ledger
         sd = max(WITHIN.sd * self._size(), ledger.largest_error)
         sd = sd if self.net is None else WITHIN.beyond * sd
-        grain = Grain(max(EPS, sd / self._size()), sd)
+        grain = Precision("rounded", sd, relative=sd / self._size())
         fitted = fit_path(ledger, path, Bend(self.shape, 1.0), grain, KINKS_WITHIN.residuals)
         if isinstance(fitted, PathFailure):
             return fitted

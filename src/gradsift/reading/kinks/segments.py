@@ -14,7 +14,8 @@ from ...fit.last_digits import fit_to_rounding
 from ...geometry import orthonormal_rows
 from ..ledger import EPS, Ledger
 from ..plane_frame import PlaneFrame, frame_through
-from .kink_network import EXACT_ANSWERS, Grain, Shape
+from ..precision import EXACT_ANSWERS, Precision
+from .kink_network import Shape
 from .kink_test import Bend, Kink, Piece, meeting, try_sharp, try_smooth
 from .settings import GRAIN, LEG
 
@@ -135,13 +136,13 @@ class LegScan:
         return replace(self, times=self.times[far], values=self.values[far])
 
 
-def ask_ends(ledger: Ledger, path: Path, grain: Grain = EXACT_ANSWERS) -> Ends | PathFailure:
+def ask_ends(ledger: Ledger, path: Path, grain: Precision = EXACT_ANSWERS) -> Ends | PathFailure:
     """Ask for two or three answers near each end of both legs, the corner in common; 9 queries."""
     pieces: list[tuple[Piece, Piece]] = []
     corner: list[float] = []
     misses, largest = [], 0.0
     for leg in path.legs:
-        step = (GRAIN.end if grain.single else LEG.end) * leg.length
+        step = (GRAIN.end if grain.is_single else LEG.end) * leg.length
         times = np.array([0.0, step, leg.length - step, leg.length - 0.4 * step, leg.length])
         asked = ledger.ask(leg.points(times[len(corner) :]), "path")
         values = np.concatenate([corner, asked])
@@ -150,10 +151,10 @@ def ask_ends(ledger: Ledger, path: Path, grain: Grain = EXACT_ANSWERS) -> Ends |
         first, last = (Piece(times[part].tolist(), values[part].tolist(), True) for part in (slice(2), slice(2, 5)))
         misses.append(float(np.linalg.norm([last.at(t) - y for t, y in zip(last.times, last.values)])))
         pieces.append((first, last))
-    sigma = max(LEG.rounding / EPS * grain.of(largest), 1.5 * min(misses))
+    sigma = max(LEG.rounding / EPS * grain.error_of(largest), 1.5 * min(misses))
     if max(misses) > LEG.kink_within * sigma:
         return PathFailure("a kink lies right at an end of the path")
-    return Ends((pieces[0], pieces[1]), sigma, GRAIN.pair if grain.single else LEG.pair)
+    return Ends((pieces[0], pieces[1]), sigma, GRAIN.pair if grain.is_single else LEG.pair)
 
 
 def scan_leg(

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 class GrainPolicy:
     """Coarse answers."""
 
-    single: float = 1e-12  # relative error from which answers count as single precision; guess
     far: float = 1e10  # size of answers on the path over their noise; noise rows
     grows: float = 1e3  # growth along a ray over its noise, from which it is a line; guess
     more_paths: int = 2  # how often PATH.factors are gone through in single precision; trained_kinked

@@ -38,8 +38,6 @@ from .stages import ADDITIVE_STAGES, LABEL_STAGES, Stages
 from .start import first_belief
 from .state import Anywhere, Asker, Belief
 
-_POLICIES = {"labels": FOR_LABELS, "noisy": FOR_NOISE}
-
 
 def read_stages(question: Question, ledger: Ledger, rng: np.random.Generator) -> Reading:
     """Read units of the first sigmoid that is possible, and a linear term beside them."""
@@ -146,8 +144,9 @@ def _asker(
         policy = FOR_LABELS_IN_A_BOX if precision.is_label else FOR_A_BOX
         return Asker(box_of(oracle, ledger), link, precision, accuracy, rng, policy)
     allotment = Allotment("labels" if precision.is_label else "noise")
-    ledger = Ledger(oracle, None, progress, precision.step, allotment=allotment)
-    return Asker(Anywhere(ledger), link, precision, accuracy, rng, _POLICIES.get(precision.kind, FOR_ROUNDING))
+    ledger = Ledger(oracle, None, progress, Precision("rounded", absolute=precision.step), allotment)
+    policy = FOR_LABELS if precision.is_label else FOR_NOISE if precision.has_noise else FOR_ROUNDING
+    return Asker(Anywhere(ledger), link, precision, accuracy, rng, policy)
 
 
 def _walked(asker: Asker) -> Belief:
