@@ -8,35 +8,36 @@ import pytest
 import gradsift as gs
 from gradsift.activations import get_activation
 from gradsift.certificate import DEEP, DEEP_COARSE
+from gradsift.fit.gauss_newton import descend
+from gradsift.fit.jacobian import layer_values, stack_jacobian, to_vector, with_vector
 from gradsift.reading.layers.crossings import find_planes
-from gradsift.reading.layers.descent import descend
-from gradsift.reading.layers.edges import read_edges
-from gradsift.reading.layers.hyperplanes import no_planes, read_plane
+from gradsift.reading.layers.edges import read_slopes
+from gradsift.reading.layers.hyperplanes import ask_signs, known_signs, no_planes, read_plane
 from gradsift.reading.layers.layer_certificate import cause_of, near_points
 from gradsift.reading.layers.layer_fit import (
-    fit_whole,
-    follow_valley,
-    leaner,
-    most_telling,
+    canonical,
+    fit_by_descent,
+    fit_layers,
+    merge_units,
+    most_informative,
     roundings,
     standard_errors_at,
+    to_network,
     with_faint_raised,
 )
-from gradsift.reading.layers.layer_stack import canonical, jacobian, pass_through, to_network, to_vector, with_vector
-from gradsift.reading.layers.layerwise import _Answered, _fitted
+from gradsift.reading.layers.reader import _Answered, _fitted
 from gradsift.reading.layers.settings import EXACT_READING
 from gradsift.reading.layers.upper_layers import (
-    Front,
-    Pupil,
-    agreed_units,
-    grow_student,
+    FirstLayerScale,
+    StudentNet,
+    agreeing_units,
     judged_by,
     n_unknowns,
+    start_from_half,
     start_student,
     thin_out,
     train,
 )
-from gradsift.reading.layers.vertices import ask_vertices, known_vertices
 from gradsift.reading.ledger import EPS, Ledger
 from gradsift.reading.odd_form import link_of
 from gradsift.reading.searches import search_together
@@ -59,11 +60,11 @@ def first_layer(net, seed=0):
 def test_derivatives_by_every_parameter_are_differences(widths):
     layers = [(W.copy(), b.copy()) for W, b in two_layers(3, widths).layers]
     X = np.random.default_rng(1).standard_normal((5, 3))
-    J, theta = jacobian(pass_through(layers, X, TANH)), to_vector(layers)
+    J, theta = stack_jacobian(layer_values(layers, X, TANH)), to_vector(layers)
     assert J.shape == (5, len(theta)) == (5, n_unknowns(3, widths))
     for i in range(len(theta)):
         step = 1e-6 * np.eye(len(theta))[i]
-        up, down = (pass_through(with_vector(layers, theta + s), X, TANH).values for s in (step, -step))
+        up, down = (layer_values(with_vector(layers, theta + s), X, TANH).values for s in (step, -step))
         np.testing.assert_allclose(J[:, i], (up - down) / 2e-6, atol=1e-8)
 
 
@@ -72,14 +73,14 @@ def test_layers_over_the_odd_sigmoid_are_the_same_function(activation):
     link = link_of(activation)
     layers = [(W.copy(), b.copy()) for W, b in two_layers(4, (5, 3, 2)).layers]
     X = np.random.default_rng(2).standard_normal((20, 4))
-    inside = pass_through(layers, X, link.odd).values
+    inside = layer_values(layers, X, link.odd).values
     np.testing.assert_allclose(to_network(layers, link).predict(X), inside, atol=1e-13)
 
 
 def test_descent_reaches_what_linear_least_squares_reaches():
     rng = np.random.default_rng(3)
     A, y = rng.standard_normal((30, 4)), rng.standard_normal(30)
-    found = descend(lambda theta: (A @ theta - y, lambda: A), np.zeros(4), 100)
+    found = descend(lambda theta: (A @ theta - y, lambda: A), np.zeros(4), 100, 0.0, 3e-2)
     np.testing.assert_allclose(found.parameters, np.linalg.lstsq(A, y, rcond=None)[0], atol=1e-8)
     assert found.rms == pytest.approx(np.sqrt(np.mean((A @ found.parameters - y) ** 2)))
 
@@ -89,13 +90,15 @@ def test_descent_follows_a_bent_valley_to_its_end():
         x, y = theta
         return np.array([100 * (y - x**2), 1 - x]), lambda: np.array([[-200 * x, 100.0], [-1.0, 0.0]])
 
-    found = descend(valley, np.array([-1.2, 1.0]), 100, 1e-10)
+    found = descend(valley, np.array([-1.2, 1.0]), 100, 1e-10, 3e-2)
     np.testing.assert_allclose(found.parameters, [1.0, 1.0], atol=1e-8)
 
 
 def test_a_descent_whose_equations_overflow_stays_where_it_is():
     steep = np.full((3, 2), 1e25, dtype=np.float32)
-    found = descend(lambda theta: (np.ones(3, dtype=np.float32), lambda: steep), np.zeros(2, dtype=np.float32), 10)
+    found = descend(
+        lambda theta: (np.ones(3, dtype=np.float32), lambda: steep), np.zeros(2, dtype=np.float32), 10, 0.0, 3e-2
+    )
     np.testing.assert_array_equal(found.parameters, 0)
     assert found.rms == 1
 
@@ -155,21 +158,21 @@ def test_a_bent_level_set_is_no_plane():
 def test_vertices_are_the_second_layer_alone():
     net = two_layers()
     first, ledger, radius = first_layer(net)
-    seen = known_vertices(ledger, first, 0.5 * radius)
+    seen = known_signs(ledger, first, 0.5 * radius)
     assert seen.apart < 1e-13
-    vertices = ask_vertices(ledger, first, radius, 10, seen, np.random.default_rng(1))
+    vertices = ask_signs(ledger, first, radius, 10, seen, np.random.default_rng(1))
     assert len(vertices) == len(np.unique(vertices.signs, axis=0)) == len(seen) + 10
     match = gs.match_units(first.normals, net.layers[0].weights)
     signs = np.stack([vertices.signs[:, f] * s for f, s in zip(match.order, match.signs)], axis=1)
     upper = [(W.copy(), b.copy()) for W, b in net.layers[1:]]
-    np.testing.assert_allclose(pass_through(upper, signs, TANH).values, vertices.answers, atol=1e-13)
+    np.testing.assert_allclose(layer_values(upper, signs, TANH).values, vertices.answers, atol=1e-13)
 
 
 def test_a_missing_plane_shows_as_different_answers_to_equal_signs():
     net = two_layers()
     first, ledger, radius = first_layer(net)
     fewer = type(first)(first.planes[1:], first.margin, first.n_features)
-    assert known_vertices(ledger, fewer, 0.5 * radius).apart > 1e-3
+    assert known_signs(ledger, fewer, 0.5 * radius).apart > 1e-3
 
 
 def test_slopes_and_offsets_are_read_on_edges():
@@ -177,10 +180,10 @@ def test_slopes_and_offsets_are_read_on_edges():
     first, ledger, radius = first_layer(net)
     match = gs.match_units(net.layers[0].weights, first.normals)  # truth in the order and signs of what was found
     aligned = net.reordered(0, match.order, match.signs)
-    front = read_edges(ledger, first, [*aligned.layers[1:]], TANH, 0.3 * radius, np.random.default_rng(2))
+    scale = read_slopes(ledger, first, [*aligned.layers[1:]], TANH, 0.3 * radius, np.random.default_rng(2))
     weights, offsets = aligned.layers[0]
-    np.testing.assert_allclose(np.exp(front.log_slopes), np.linalg.norm(weights, axis=1), rtol=1e-5)
-    shifts = front.offsets - np.exp(front.log_slopes) * first.levels
+    np.testing.assert_allclose(np.exp(scale.log_slopes), np.linalg.norm(weights, axis=1), rtol=1e-5)
+    shifts = scale.offsets - np.exp(scale.log_slopes) * first.offsets
     np.testing.assert_allclose(shifts, offsets, atol=1e-2)  # planes are read 2e4 away: the joint fit does the rest
 
 
@@ -194,19 +197,19 @@ def test_rows_that_leave_a_slope_open_are_not_trusted():
         heights = plane.width * np.append(0.0, np.linspace(40, 60, 9))
         ledger.ask(plane.point + heights[:, None] * plane.normal, "test")
     n_before = ledger.n_queries
-    front = read_edges(ledger, first, [*aligned.layers[1:]], TANH, 0.3 * radius, np.random.default_rng(2))
+    scale = read_slopes(ledger, first, [*aligned.layers[1:]], TANH, 0.3 * radius, np.random.default_rng(2))
     assert ledger.n_queries > n_before
     lengths = np.linalg.norm(aligned.layers[0].weights, axis=1)
-    np.testing.assert_allclose(np.exp(front.log_slopes), lengths, rtol=1e-5)
+    np.testing.assert_allclose(np.exp(scale.log_slopes), lengths, rtol=1e-5)
 
 
 def test_a_student_with_units_to_spare_thins_out_to_the_network():
     rng = np.random.default_rng(6)
     upper = [(W.copy(), b.copy()) for W, b in two_layers(7, (3,), seed=7).layers]
     signs = np.unique(rng.choice([-1.0, 1.0], (300, 7)), axis=0)
-    y = pass_through(upper, signs, TANH).values
-    pupils = [grow_student(signs, y, (6,), TANH, 1e-13, rng) for _ in range(6)]
-    best = thin_out(min(pupils, key=lambda p: p.rms), signs, y, TANH, 1e-11, loose=3.0)
+    y = layer_values(upper, signs, TANH).values
+    students = [start_from_half(signs, y, (6,), TANH, 1e-13, rng) for _ in range(6)]
+    best = thin_out(min(students, key=lambda p: p.rms), signs, y, TANH, 1e-11, loose=3.0)
     assert best.rms < 1e-11
     assert best.widths == (3,)
 
@@ -218,10 +221,10 @@ def test_a_student_with_a_front_learns_slopes_and_offsets_too():
     slopes = np.linalg.norm(weights, axis=1)
     X = rng.standard_normal((200, 4))
     heights = X @ (weights / slopes[:, None]).T
-    start = Front(np.log(slopes) + 0.05, offsets - 0.05)
+    start = FirstLayerScale(np.log(slopes) + 0.05, offsets - 0.05)
     found = train([*net.layers[1:]], heights, net.predict(X), TANH, 200, 1e-14, start)
-    np.testing.assert_allclose(np.exp(found.front.log_slopes), slopes, rtol=1e-6)
-    np.testing.assert_allclose(found.front.offsets, offsets, atol=1e-6)
+    np.testing.assert_allclose(np.exp(found.scale.log_slopes), slopes, rtol=1e-6)
+    np.testing.assert_allclose(found.scale.offsets, offsets, atol=1e-6)
 
 
 def test_the_whole_fit_ends_at_rounding_and_says_what_it_does_not_know():
@@ -230,12 +233,12 @@ def test_the_whole_fit_ends_at_rounding_and_says_what_it_does_not_know():
     truth = [(W.copy(), b.copy()) for W, b in net.layers]
     X = near_points(truth, 200, 1.5, rng)
     start = with_vector(truth, to_vector(truth) + 1e-5 * rng.standard_normal(net.n_parameters))
-    fit = fit_whole(start, X, net.predict(X), TANH)
+    fit = fit_layers(start, X, net.predict(X), TANH)
     assert fit.worst < 2
     off = np.abs(to_vector(fit.layers) - to_vector(truth))
     assert (off < 10 * fit.errors).all()
     fresh = near_points(truth, 50, 1.5, rng)
-    passed = pass_through(fit.layers, fresh, TANH)
+    passed = layer_values(fit.layers, fresh, TANH)
     allowed = 10 * roundings(passed, fit.layers) + 6 * standard_errors_at(fit, fresh, TANH)
     assert (np.abs(passed.values - net.predict(fresh)) < allowed).all()
 
@@ -243,10 +246,10 @@ def test_the_whole_fit_ends_at_rounding_and_says_what_it_does_not_know():
 def test_the_valley_leads_to_the_answers_from_where_gauss_newton_stops():
     truth = [(W.copy(), b.copy()) for W, b in two_layers(4, (4, 3), seed=1).layers]
     X = near_points(truth, 200, 1.5, np.random.default_rng(10))
-    y = pass_through(truth, X, TANH).values
+    y = layer_values(truth, X, TANH).values
     start = with_vector(truth, to_vector(truth) + 0.1 * np.random.default_rng(6).standard_normal(len(to_vector(truth))))
-    assert fit_whole(start, X, y, TANH).worst > 1e6
-    fit = fit_whole(follow_valley(start, X, y, TANH), X, y, TANH)
+    assert fit_layers(start, X, y, TANH).worst > 1e6
+    fit = fit_layers(fit_by_descent(start, X, y, TANH), X, y, TANH)
     assert fit.worst < 2
     np.testing.assert_allclose(to_vector(fit.layers), to_vector(truth), atol=1e-9)
 
@@ -258,26 +261,26 @@ def resting(offset):
     layers = [(W, b), (V, c), last]
     rng = np.random.default_rng(12)
     X = np.concatenate([near_points(layers, 400, spread, rng) for spread in (1.5, 20.0)])
-    return layers, X, pass_through(layers, X, TANH).values
+    return layers, X, layer_values(layers, X, TANH).values
 
 
 def test_a_unit_at_rest_is_set_aside_and_the_others_keep_their_errors():
     layers, X, y = resting(9.0)
-    fit = fit_whole(layers, X, y, TANH)
-    assert fit.undetermined(1e-8) == [1]
+    fit = fit_layers(layers, X, y, TANH)
+    assert fit.unsure_units(1e-8) == [1]
     assert max(e.max() for e in fit.relative_errors) > 1e-8
     assert max(e.max() for e in fit.errors_beside([1])) < 1e-8
-    moving = fit_whole(*resting(1.0), TANH)
-    assert moving.undetermined(1e-8) == []
+    moving = fit_layers(*resting(1.0), TANH)
+    assert moving.unsure_units(1e-8) == []
     for one, other in zip(moving.errors_beside([]), moving.relative_errors):
         np.testing.assert_array_equal(one, other)
 
 
 def test_errors_beside_a_unit_at_rest_are_those_of_the_network_in_which_it_is_known():
     layers, X, y = resting(9.0)
-    fit = fit_whole(layers, X, y, TANH)
-    passed = pass_through(layers, X, TANH)
-    J = jacobian(passed) / roundings(passed, layers)[:, None]
+    fit = fit_layers(layers, X, y, TANH)
+    passed = layer_values(layers, X, TANH)
+    J = stack_jacobian(passed) / roundings(passed, layers)[:, None]
     kept = np.delete(np.arange(J.shape[1]), [20 + 4 + 1, 20 + 4 + 5, 20 + 12 + 1, 35 + 1])  # some of its own parameters
     fixed = np.sqrt(np.diag(np.linalg.inv(J[:, kept].T @ J[:, kept])))
     assert (fit.errors[kept][:20] >= 0.99 * fixed[:20]).all()
@@ -290,10 +293,10 @@ def test_a_faint_unit_with_too_small_a_weight_is_raised_to_its_tail():
     less = 1e-5  # at 1e-6 the fit finds its own way back
     offsets = c + np.array([0.0, 0.5 * np.log(less), 0.0])
     start = [(W, b), (V, offsets), (v * [1.0, less, 1.0], k + v[0, 1] * (1 - less))]
-    missed = fit_whole(start, X, y, TANH)
+    missed = fit_layers(start, X, y, TANH)
     raised = with_faint_raised(start, X, y, TANH, 1 / less)
-    np.testing.assert_allclose(pass_through(raised, X, TANH).values, y, atol=1e-12)
-    assert fit_whole(raised, X, y, TANH).worst < 2 < missed.worst
+    np.testing.assert_allclose(layer_values(raised, X, TANH).values, y, atol=1e-12)
+    assert fit_layers(raised, X, y, TANH).worst < 2 < missed.worst
     assert with_faint_raised(resting(1.0)[0], X, y, TANH, 1000.0) is None
 
 
@@ -319,27 +322,27 @@ def test_a_superfluous_unit_has_an_infinite_or_huge_error():
         (np.concatenate([V, V[:1]]), np.append(c, c[0])),
         (np.concatenate([v[:, :1] / 2, v[:, 1:], v[:, :1] / 2], axis=1), k),
     ]
-    fit = fit_whole(twice, X, net.predict(X), TANH)
+    fit = fit_layers(twice, X, net.predict(X), TANH)
     assert max(e.max() for e in fit.relative_errors) > 1e-3
 
 
 def student(units, offsets):
-    return Pupil([(np.array(units), np.array(offsets)), (np.ones((1, len(offsets))), np.zeros(1))], 0.1)
+    return StudentNet([(np.array(units), np.array(offsets)), (np.ones((1, len(offsets))), np.zeros(1))], 0.1)
 
 
 def test_units_that_several_students_found_are_agreed_on_whatever_their_signs():
     rng = np.random.default_rng(5)
     X = np.sign(rng.standard_normal((200, 6)))
     right, alone = rng.standard_normal((2, 6)), rng.standard_normal((4, 6))
-    pupils = [
+    students = [
         student([right[0], alone[0], right[1]], [0.1, 0.0, -0.2]),
         student([alone[1], -1.01 * right[1], 1.02 * right[0]], [0.3, 0.2, 0.1]),
         student([alone[2], right[0], alone[3]], [0.0, 0.1, 0.5]),
     ]
-    weights, offsets = agreed_units(pupils, X, TANH, 5)
+    weights, offsets = agreeing_units(students, X, TANH, 5)
     assert gs.match_units(weights[:2], right).max_error < 1e-9
     assert len(offsets) <= 3  # two that are agreed on, and at most one that resembles another by chance
-    assert len(agreed_units(pupils, X, TANH, 1)[1]) == 1
+    assert len(agreeing_units(students, X, TANH, 1)[1]) == 1
 
 
 def test_the_points_that_tell_most_shrink_the_errors_more_than_any_others():
@@ -347,13 +350,13 @@ def test_the_points_that_tell_most_shrink_the_errors_more_than_any_others():
     layers = [(W.copy(), b.copy()) for W, b in net.layers]
     X, offered = near_points(layers, 60, 1.5, rng), near_points(layers, 120, 3.0, rng)
     eps = 2.0**-52
-    fit = fit_whole(layers, X, net.predict(X), TANH, eps)
+    fit = fit_layers(layers, X, net.predict(X), TANH, eps)
 
     def volume(rows):
         there = np.concatenate([X, rows])
-        return np.log(fit_whole(layers, there, net.predict(there), TANH, eps).errors).sum()
+        return np.log(fit_layers(layers, there, net.predict(there), TANH, eps).errors).sum()
 
-    told = volume(most_telling(fit, offered, 15, TANH, eps))
+    told = volume(most_informative(fit, offered, 15, TANH, eps))
     assert told < min(volume(offered[rng.permutation(120)[:15]]) for _ in range(5))
 
 
@@ -368,11 +371,11 @@ def test_a_unit_too_many_is_merged_away_and_one_that_is_needed_is_not():
         (np.concatenate([W, -W[:1]]), np.append(b, -b[0])),
         (np.concatenate([v, -0.3 * v[:, :1]], axis=1) - 0.3 * np.eye(1, 4) * v[0, 0], c),
     ]
-    assert np.abs(pass_through(twice, X, TANH).values - y).max() < 1e-14
-    fewer = leaner(fit_whole(twice, X, y, TANH), X, y, TANH, EPS, 100.0)
+    assert np.abs(layer_values(twice, X, TANH).values - y).max() < 1e-14
+    fewer = merge_units(fit_layers(twice, X, y, TANH), X, y, TANH, EPS, 100.0)
     assert [len(b) for _, b in fewer.layers] == [5, 3, 1]
     assert np.abs(to_vector(fewer.layers)).sum() == pytest.approx(np.abs(to_vector(layers)).sum(), rel=1e-9)
-    assert leaner(fewer, X, y, TANH, EPS, 100.0) is None
+    assert merge_units(fewer, X, y, TANH, EPS, 100.0) is None
 
 
 @pytest.mark.parametrize("faint", [3e-6, 1e-5])
@@ -382,20 +385,20 @@ def test_a_faint_unit_that_answers_show_is_not_one_too_many(faint):
     second = rng.standard_normal((4, 5)), 0.3 * rng.standard_normal(4)
     layers = [first, second, (np.array([[1.0, -0.8, 0.7, faint]]), np.array([0.1]))]
     X = 1.5 * rng.standard_normal((400, 4))
-    y = pass_through(layers, X, TANH).values.astype(np.float32).astype(float)
-    whole = fit_whole(layers, X, y, TANH, 2.0**-24)
-    assert leaner(whole, X, y, TANH, 2.0**-24, DEEP_COARSE.residuals) is None
+    y = layer_values(layers, X, TANH).values.astype(np.float32).astype(float)
+    whole = fit_layers(layers, X, y, TANH, 2.0**-24)
+    assert merge_units(whole, X, y, TANH, 2.0**-24, DEEP_COARSE.residuals) is None
 
 
 def test_a_student_started_whole_is_judged_by_other_rows():
     rng = np.random.default_rng(4)
     X, Z = np.sign(rng.standard_normal((80, 4))), np.sign(rng.standard_normal((60, 4)))
     f = lambda rows: np.tanh(rows @ [0.3, -0.2, 0.1, 0.2])
-    pupil = start_student(X, f(X), (2,), TANH, 1e-12, rng)
-    assert pupil.rms < 1e-6
-    judged = judged_by(pupil, Z, f(Z), TANH)
-    assert judged.rms == pytest.approx(np.sqrt(np.mean((pass_through(judged.layers, Z, TANH).values - f(Z)) ** 2)))
-    assert judged_by(pupil, Z, np.sign(f(Z)), TANH).rms > 1e-3
+    student = start_student(X, f(X), (2,), TANH, 1e-12, rng)
+    assert student.rms < 1e-6
+    judged = judged_by(student, Z, f(Z), TANH)
+    assert judged.rms == pytest.approx(np.sqrt(np.mean((layer_values(judged.layers, Z, TANH).values - f(Z)) ** 2)))
+    assert judged_by(student, Z, np.sign(f(Z)), TANH).rms > 1e-3
 
 
 def test_a_larger_weight_of_a_unit_at_rest_excuses_no_missing_unit():
@@ -406,11 +409,11 @@ def test_a_larger_weight_of_a_unit_at_rest_excuses_no_missing_unit():
     c[3], c[4] = np.abs(V[3]).sum() + 8, 0.3  # the fourth is at rest everywhere, the fifth moves and is left out
     truth = [(W, b), (V, c), (np.array([[1.0, -0.8, 0.6, 0.5, 1e-10]]), np.array([0.1]))]
     X = np.concatenate([s * rng.standard_normal((200, 3)) for s in (0.5, 1.5, 5.0, 20.0)])
-    y = pass_through(truth, X, g).values
+    y = layer_values(truth, X, g).values
     fewer = [(W, b), (V[:4], c[:4]), (truth[2][0][:, :4], truth[2][1] + 1e-10)]
     raised = with_faint_raised(fewer, X, y, g, 1000.0)
     assert np.abs(raised[-1][0]).max() > 400
-    before, after = (roundings(pass_through(layers, X, g), layers) for layers in (fewer, raised))
+    before, after = (roundings(layer_values(layers, X, g), layers) for layers in (fewer, raised))
     np.testing.assert_allclose(after, before, rtol=0.01)
     assert _fitted(fewer, _Answered(X, y, g, EPS), DEEP).worst > 100 * DEEP.residuals
     complete = _fitted(truth, _Answered(X, y, g, EPS), DEEP)

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from gradsift.reading.layers.settings import POLICY
-from gradsift.reading.layers.student_search import TRAINING_STAGES, Training, TrainingOutcome, TrainingState
-from gradsift.reading.layers.upper_layers import Pupil
+from gradsift.reading.layers.student_search import STUDENT_STAGES, StudentContext, StudentOutcome, StudentState
+from gradsift.reading.layers.upper_layers import StudentNet
 from gradsift.reading.noise.box_stages import BOX_STAGES
 from gradsift.reading.noise.noise_tests import Variance
 from gradsift.reading.noise.settings import FOR_A_BOX, FOR_LABELS, FOR_LABELS_IN_A_BOX, FOR_NOISE, FOR_ROUNDING
@@ -24,7 +24,7 @@ from gradsift.reading.stage import END, Stage, walk
 
 TABLES = {
     "additive": ADDITIVE_STAGES, "labels": LABEL_STAGES, "box": BOX_STAGES, "exact": EXACT_STAGES,
-    "layers": TRAINING_STAGES,
+    "layers": STUDENT_STAGES,
 }  # fmt: skip
 STANDS, MISSING, REFUTED, IMPATIENT = Outcome
 DONE, AGAIN, MISSED, EXHAUSTED = CircleOutcome
@@ -165,21 +165,21 @@ def test_circles_that_leave_units_to_the_next_one_do_not_count_up_to_a_limit(cir
 
 
 def training(n_layers=None, n_first=12):
-    return Training(SimpleNamespace(n_features=n_first), range(n_first), 1.0, None, n_layers, None, None)
+    return StudentContext(SimpleNamespace(n_features=n_first), range(n_first), 1.0, None, n_layers, None, None)
 
 
 def students(state, of, outcomes):
     """Return the widths of the students whose turn it is, and on which rows, where each stage of rows ends as given."""
-    choose, weigh = TRAINING_STAGES["widths"].does, TRAINING_STAGES["progress"].does
+    choose, weigh = STUDENT_STAGES["widths"].does, STUDENT_STAGES["progress"].does
     turns = []
-    while (chosen := choose(state, of))[1] is not TrainingOutcome.NONE_LEFT:
+    while (chosen := choose(state, of))[1] is not StudentOutcome.NONE_LEFT:
         turns.append((chosen[0].widths, chosen[1].value))
         state = weigh(replace(chosen[0], **outcomes), of)[0]
     return turns
 
 
 def test_students_of_all_widths_have_their_turn_in_the_order_of_the_policy():
-    state = TrainingState((), None, POLICY.students)
+    state = StudentState((), None, POLICY.students)
     assert students(state, training(), {}) == [(widths, "vertices") for widths in POLICY.students]
     assert [w for w, _ in students(state, training(3), {})] == [w for w in POLICY.students if len(w) == 2]
     assert students(state, training(5), {}) == []
@@ -187,8 +187,8 @@ def test_students_of_all_widths_have_their_turn_in_the_order_of_the_policy():
 
 
 def test_students_with_one_layer_are_left_out_where_large_ones_leave_much():
-    much, little = (Pupil([], rms) for rms in (2 * POLICY.hopeless, POLICY.hopeless / 2))
-    state = TrainingState((), None, POLICY.students)
+    much, little = (StudentNet([], rms) for rms in (2 * POLICY.hopeless, POLICY.hopeless / 2))
+    state = StudentState((), None, POLICY.students)
     assert [w for w, _ in students(state, training(), {"best": much})][-2:] == [(12, 8), (16, 12)]
     assert len(students(state, training(), {"best": little})) == len(POLICY.students)
 
@@ -198,16 +198,16 @@ def test_students_with_one_layer_are_left_out_where_large_ones_leave_much():
     [((16, 12), False, "near points"), ((16, 12), True, "progress"), ((34,), False, "progress")],
 )
 def test_only_large_students_of_several_layers_are_tried_near_the_origin_after_vertices(widths, hopeless, then):
-    stage = TRAINING_STAGES["vertices"]
-    state = TrainingState(range(10**6), None, (), widths, n_shares=1, hopeless=hopeless)  # all vertices are known
+    stage = STUDENT_STAGES["vertices"]
+    state = StudentState(range(10**6), None, (), widths, n_shares=1, hopeless=hopeless)  # all vertices are known
     assert stage.then[stage.does(state, training())[1]] == then
 
 
 def test_the_work_of_all_students_is_bounded_and_more_so_where_none_comes_near():
-    stage = TRAINING_STAGES["progress"]
-    state = TrainingState((), None, (), (9,), work=0.5 * (POLICY.most_work + POLICY.most_work_near))
+    stage = STUDENT_STAGES["progress"]
+    state = StudentState((), None, (), (9,), work=0.5 * (POLICY.most_work + POLICY.most_work_near))
     assert stage.then[stage.does(state, training())[1]] == END
-    near = replace(state, best=Pupil([], POLICY.near_end / 2))
+    near = replace(state, best=StudentNet([], POLICY.near_end / 2))
     assert stage.then[stage.does(near, training())[1]] == "widths"
 
 

@@ -1,7 +1,8 @@
-"""THE Jacobian of a layer: the derivatives of all values in all parameters, in NumPy and for tensors."""
+"""THE Jacobians: derivatives of values in all parameters, of one layer, in tensors, and of a stack of layers."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,9 @@ import numpy as np
 from ..activations import Activation
 from ..arguments import Floats
 from .parameters import Layout, Parameters
+
+# (W (out, in), b (out,)) of every layer of a stack, the output with one row last.
+Layers = list[tuple[Floats, Floats]]
 
 
 def layer_jacobian(
@@ -88,3 +92,62 @@ def tensor_jacobian(layout: Layout, x: Any, values: Any, active: Any) -> Any:
     if layout.linear:
         J[:, layout.linear_term] = x
     return J
+
+
+@dataclass(frozen=True)
+class LayerValues:
+    """What happened at n rows on the way through.
+
+    Attributes
+    ----------
+    inputs : list of (n, k) arrays
+        Into each layer; the rows themselves first.
+    values : (n,) array
+    slopes : list of (n, k) arrays
+        Derivative of the value by the argument of each hidden unit, layer by layer.
+    """
+
+    inputs: list[Floats]
+    values: Floats
+    slopes: list[Floats]
+
+
+def layer_values(layers: Layers, X: Floats, g: Activation) -> LayerValues:
+    """Return values and derivatives at the rows of X; O(n parameters) flops."""
+    inputs, bends = [X], []
+    for weights, offsets in layers[:-1]:
+        arguments = inputs[-1] @ weights.T + offsets
+        inputs.append(np.asarray(g.value(arguments)))
+        bends.append(g.derivative(arguments))
+    (last,), (constant,) = layers[-1]
+    slopes: list[Floats] = []
+    back = np.broadcast_to(last, inputs[-1].shape)
+    for number in range(len(layers) - 2, -1, -1):
+        slopes.append(np.asarray(back * bends[number]))
+        back = slopes[-1] @ layers[number][0]
+    return LayerValues(inputs, np.asarray(inputs[-1] @ last + constant), slopes[::-1])
+
+
+def stack_jacobian(passed: LayerValues) -> Floats:
+    """Return the derivatives by all parameters, shape (n, p), in the order of `to_vector`."""
+    n = len(passed.values)
+    blocks = []
+    for inputs, slopes in zip(passed.inputs, passed.slopes):
+        blocks += [(slopes[:, :, None] * inputs[:, None, :]).reshape(n, -1), slopes]
+    return np.concatenate([*blocks, passed.inputs[-1], np.ones((n, 1), passed.values.dtype)], axis=1)
+
+
+def to_vector(layers: Layers) -> Floats:
+    """Return all parameters in one vector: W by rows, then b, layer after layer."""
+    return np.concatenate([part.ravel() for layer in layers for part in layer])
+
+
+def with_vector(layers: Layers, vector: Floats) -> Layers:
+    """Return layers of the same shape with these parameters."""
+    found, at = [], 0
+    for weights, offsets in layers:
+        W = vector[at : at + weights.size].reshape(weights.shape)
+        at += weights.size
+        found.append((W, vector[at : at + offsets.size]))
+        at += offsets.size
+    return found

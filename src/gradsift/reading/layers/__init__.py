@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from .layerwise import identify_deep
+from .reader import identify_deep
 
 __all__ = ["identify_deep"]

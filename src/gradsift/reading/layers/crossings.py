@@ -44,7 +44,7 @@ class _Circle:
         """Return where known hyperplanes meet the half circle, (n, 2): sorted angles, and the turns to either side
         within which the unit moves."""
         found = []
-        for normal, level in zip(known.normals, known.levels):
+        for normal, level in zip(known.normals, known.offsets):
             flat = self.frame @ normal
             size = float(np.hypot(*flat)) * self.radius
             if abs(level) < size:
@@ -132,14 +132,14 @@ def _look(ledger: Ledger, circle: _Circle, known: FirstLayer, rng: np.random.Gen
     if not len(known):
         _ask(ledger, circle, np.linspace(0, np.pi, POLICY.intervals + 1))
     for _ in range(_MOST_ROUNDS):
-        _ask(ledger, circle, _missing_edges(circle, known))
+        _ask(ledger, circle, _missing_ends(circle, known))
         unexplained = _unexplained(ledger, circle, known)
         gaps = _apart([g for g in unexplained if failed.get(g.low, 0) < _TRIES])
         if not gaps or _spent(ledger, known):
             return _Looked(known, not unexplained)
         planes = search_together(ledger, [_search(circle, gap, reading_of(ledger), rng) for gap in gaps], "first layer")
         for gap, plane in zip(gaps, planes):
-            if plane is None or known.knows(plane):
+            if plane is None or known.has(plane):
                 failed[gap.low] = failed.get(gap.low, 0) + 1
         known = known.joined([p for p in planes if p is not None])
         tails = [p is None and g.jump < _FAINT * ledger.largest for g, p in zip(gaps, planes)]
@@ -154,7 +154,7 @@ def _ask(ledger: Ledger, circle: _Circle, angles: Floats) -> None:
         circle.take(angles, ledger.ask(circle.at(angles), "first layer"))
 
 
-def _edges(circle: _Circle, known: FirstLayer) -> list[tuple[float, float]]:
+def _arcs(circle: _Circle, known: FirstLayer) -> list[tuple[float, float]]:
     """Return the arcs between known crossings, shortened so that all known units stand still on them."""
     bounds = np.concatenate([[[0.0, 0.0]], circle.crossings(known), [[np.pi, 0.0]]])
     lows, highs = bounds[:, 0] + bounds[:, 1], bounds[:, 0] - bounds[:, 1]
@@ -164,10 +164,10 @@ def _edges(circle: _Circle, known: FirstLayer) -> list[tuple[float, float]]:
     return arcs
 
 
-def _missing_edges(circle: _Circle, known: FirstLayer) -> Floats:
+def _missing_ends(circle: _Circle, known: FirstLayer) -> Floats:
     """Return the ends of arcs near which nothing was asked."""
     wanted = []
-    for low, high in _edges(circle, known):
+    for low, high in _arcs(circle, known):
         inside = circle.angles[(circle.angles >= low) & (circle.angles <= high)]
         near = 0.1 * (high - low)
         if not (inside <= low + near).any():
@@ -180,9 +180,9 @@ def _missing_edges(circle: _Circle, known: FirstLayer) -> Floats:
 def _unexplained(ledger: Ledger, circle: _Circle, known: FirstLayer) -> list[_Gap]:
     """Return intervals whose answers differ although no known unit is between."""
     tolerance = float(ledger.tolerance(circle.radius))
-    still = known.saturated(circle.at(circle.angles)) if len(known) else np.ones(len(circle.angles), dtype=bool)
+    still = known.saturates(circle.at(circle.angles)) if len(known) else np.ones(len(circle.angles), dtype=bool)
     found = []
-    for low, high in _edges(circle, known):
+    for low, high in _arcs(circle, known):
         inside = still & (circle.angles >= low) & (circle.angles <= high)
         angles, values = circle.angles[inside], circle.values[inside]
         for i in np.flatnonzero(np.abs(np.diff(values)) > tolerance):
@@ -215,7 +215,7 @@ def _search(circle: _Circle, gap: _Gap, how: ReadingPolicy, rng: np.random.Gener
         circle.take(np.array([middle]), reply.answers)
         angles, values = np.insert(angles, largest + 1, middle), np.insert(values, largest + 1, reply.answers)
         jump = max(jump, float(np.ptp(values)))
-        node = _steep_node(angles, values, jump)
+        node = _point_on_slope(angles, values, jump)
         if node is not None:
             slope = np.abs(np.diff(values) / np.diff(angles))[node - 1 : node + 1].max() / circle.radius
             point = circle.at(angles[node : node + 1])[0]
@@ -224,7 +224,7 @@ def _search(circle: _Circle, gap: _Gap, how: ReadingPolicy, rng: np.random.Gener
     return None
 
 
-def _steep_node(angles: Floats, values: Floats, jump: float) -> int | None:
+def _point_on_slope(angles: Floats, values: Floats, jump: float) -> int | None:
     """Return a sample between two intervals of like slope that together are only a part of the jump."""
     steps = np.diff(values)
     slopes = np.abs(steps) / np.diff(angles)

@@ -10,12 +10,13 @@ import numpy as np
 
 from ...activations import Activation
 from ...arguments import Floats
+from ...fit.gauss_newton import descend
+from ...fit.jacobian import Layers, layer_values
 from ...geometry import normalize_rows
 from ..ledger import Ledger
-from .descent import descend
 from .hyperplanes import FirstLayer
-from .layer_stack import Layers, pass_through
-from .upper_layers import Front
+from .settings import POLICY
+from .upper_layers import FirstLayerScale
 
 _SLOPE_STARTS = np.array([0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0])  # starts, over what the width of the step suggests
 _OFFSET_STARTS = np.array([-2.5, -1.5, -0.5, 0.5, 1.5, 2.5])
@@ -51,9 +52,9 @@ class _EdgeFit(NamedTuple):
         return self.determined and self.rms <= _FITS
 
 
-def read_edges(
+def read_slopes(
     ledger: Ledger, first: FirstLayer, upper: Layers, g: Activation, radius: float, rng: np.random.Generator
-) -> Front:
+) -> FirstLayerScale:
     """Fit slope and offset of every unit to rows on its slope; new ones only where those asked so far do not suffice.
 
     Parameters
@@ -75,7 +76,7 @@ def read_edges(
         if found is not None and np.isfinite(found.parameters).all():
             low, high = log_slopes[unit] + np.log(_SLOPES_ALLOWED)
             log_slopes[unit], offsets[unit] = np.clip(found.parameters[0], low, high), found.parameters[1]
-    return Front(log_slopes, offsets)
+    return FirstLayerScale(log_slopes, offsets)
 
 
 def _better(one: _EdgeFit | None, other: _EdgeFit | None) -> _EdgeFit | None:
@@ -88,7 +89,7 @@ def _known_edge(ledger: Ledger, first: FirstLayer, unit: int) -> _Edge:
     """Collect rows asked so far near the point at which the hyperplane was read."""
     X, y = ledger.X, ledger.y
     near = np.flatnonzero(np.linalg.norm(X - first.planes[unit].point, axis=1) < 4 * first.margin)
-    heights = first.heights(X[near])
+    heights = first.distance(X[near])
     alone = (np.abs(np.delete(heights, unit, axis=1)) > first.margin).all(axis=1)
     return _Edge(unit, np.sign(heights[alone]), heights[alone, unit], y[near[alone]])
 
@@ -102,7 +103,7 @@ def _asked_edge(
     ways = rng.standard_normal((_PLACES_SEEN, ledger.n_features))
     ways -= np.outer(ways @ plane.normal, plane.normal)
     bases = plane.level * plane.normal + radius * normalize_rows(ways)
-    heights = first.heights(bases)
+    heights = first.distance(bases)
     alone = (np.abs(np.delete(heights, unit, axis=1)) > 2 * first.margin).all(axis=1)
     if not alone.any():
         return None
@@ -110,11 +111,11 @@ def _asked_edge(
     for sign in (-1.0, 1.0):
         signs = np.sign(heights[alone])
         signs[:, unit] = sign
-        ends.append(pass_through(upper, signs, g).values)
+        ends.append(layer_values(upper, signs, g).values)
     base = bases[alone][int(np.argmax(np.abs(ends[1] - ends[0])))]
     rows = base + (_PLACES * 0.5 * plane.width)[:, None] * plane.normal
     answers = ledger.ask(rows, "first layer")
-    heights = first.heights(rows)
+    heights = first.distance(rows)
     return _Edge(unit, np.sign(heights), heights[:, unit], answers)
 
 
@@ -126,7 +127,7 @@ def _fit(edge: _Edge, upper: Layers, g: Activation, width: float) -> _EdgeFit:
         slope = float(np.exp(np.clip(theta[0], -40, 40)))
         arguments = slope * edge.heights + theta[1]
         inputs[:, edge.unit] = g.value(arguments)
-        passed = pass_through(upper, inputs, g)
+        passed = layer_values(upper, inputs, g)
         by_z = (passed.slopes[0] @ upper[0][0][:, edge.unit]) * g.derivative(arguments) / spread
         return (passed.values - edge.answers) / spread, lambda: np.stack([by_z * edge.heights * slope, by_z], axis=1)
 
@@ -137,11 +138,11 @@ def _fit(edge: _Edge, upper: Layers, g: Activation, width: float) -> _EdgeFit:
             left = problem(start)[0]
             starts.append((float(left @ left), start))
     starts.sort(key=lambda pair: pair[0])
-    best = descend(problem, starts[0][1], 60, 1e-12)
+    best = descend(problem, starts[0][1], 60, 1e-12, POLICY.patience)
     for _, start in starts[1:4]:
         if best.rms < 1e-6:
             break
-        best = min(best, descend(problem, start, 60, 1e-12), key=lambda d: d.rms)
+        best = min(best, descend(problem, start, 60, 1e-12, POLICY.patience), key=lambda d: d.rms)
     J = problem(best.parameters)[1]()
     least = float(np.linalg.norm(J, ord=-2)) / np.sqrt(len(J)) if np.isfinite(J).all() else 0.0
     return _EdgeFit(best.parameters, best.rms, least > _SHOWN)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from math import comb
 from typing import NamedTuple
 
 import numpy as np
@@ -10,6 +11,8 @@ from numpy.polynomial import chebyshev
 from numpy.typing import NDArray
 
 from ...arguments import Floats
+from ...geometry import normalize_rows
+from ..ledger import Ledger
 from ..searches import Search
 from .settings import ReadingPolicy
 
@@ -62,26 +65,26 @@ class FirstLayer:
         return np.array([p.normal for p in self.planes]).reshape(-1, self.n_features)
 
     @property
-    def levels(self) -> Floats:
+    def offsets(self) -> Floats:
         return np.array([p.level for p in self.planes])
 
     def __len__(self) -> int:
         return len(self.planes)
 
-    def heights(self, X: Floats) -> Floats:
+    def distance(self, X: Floats) -> Floats:
         """Signed distances of the rows from the hyperplanes, shape (n, k)."""
-        return np.asarray(X @ self.normals.T - self.levels)
+        return np.asarray(X @ self.normals.T - self.offsets)
 
-    def saturated(self, X: Floats) -> NDArray[np.bool_]:
+    def saturates(self, X: Floats) -> NDArray[np.bool_]:
         """Say at which rows all known units stand still."""
-        return np.asarray((np.abs(self.heights(X)) > self.margin).all(axis=1))
+        return np.asarray((np.abs(self.distance(X)) > self.margin).all(axis=1))
 
-    def knows(self, plane: Plane) -> bool:
+    def has(self, plane: Plane) -> bool:
         """Say whether a plane is one of these, seen again."""
         if not self.planes:
             return False
         sines = np.sqrt(np.maximum(0.0, 1 - (self.normals @ plane.normal) ** 2))
-        apart = np.abs(self.heights(plane.point[None])[0])
+        apart = np.abs(self.distance(plane.point[None])[0])
         room = np.where(sines < _PARALLEL, 5.0, 1.0) * self.margin  # a slow unit has steps far from its middle, too
         return bool(((sines < _SAME_PLANE) & (apart < room)).any())
 
@@ -93,7 +96,7 @@ class FirstLayer:
         """Return these planes and the new ones among the others."""
         found = self
         for plane in planes:
-            if not found.knows(plane):
+            if not found.has(plane):
                 found = replace(found, planes=(*found.planes, plane))
         return found
 
@@ -114,7 +117,7 @@ class _Tangent:
         self.slope = chebyshev.chebder(self.coefficients)
 
     @property
-    def usable(self) -> bool:
+    def is_smooth(self) -> bool:
         steps = np.diff(self.on_grid)
         size = np.abs(self.coefficients)
         return bool(((steps > 0).all() or (steps < 0).all()) and size[-2:].max() < self.smooth * size[1:].max())
@@ -155,7 +158,7 @@ def read_plane(
         nodes = window * np.cos(np.pi * (2 * np.arange(_ON_TANGENT) + 1) / (2 * _ON_TANGENT))
         numbers, answers = yield point + nodes[:, None] * tangent
         line = _Tangent(nodes, answers, window, how.smooth)
-        if line.usable:
+        if line.is_smooth:
             rows.append(numbers)
             break
         window /= 2.5
@@ -189,7 +192,7 @@ class _Turned(NamedTuple):
 
 def _turned(normal: Floats, length: float, line: _Tangent, point: Floats, tangent: Floats) -> Search[_Turned | None]:
     """Step from the point in all directions across a normal, shorter where that leads too far, and turn it."""
-    across, rows = _complement(normal), []
+    across, rows = _orthogonal_rows(normal), []
     steps, shifts = np.full(len(across), length), np.full(len(across), np.nan)
     for _ in range(_MOST_SHORTER):
         todo = np.flatnonzero(np.isnan(shifts))
@@ -205,9 +208,96 @@ def _turned(normal: Floats, length: float, line: _Tangent, point: Floats, tangen
     return _Turned(turned / np.linalg.norm(turned), np.concatenate(rows))
 
 
-def _complement(vector: Floats) -> Floats:
+def _orthogonal_rows(vector: Floats) -> Floats:
     """Return an orthonormal basis (d - 1, d) of what is orthogonal to a unit vector: a reflection's other rows."""
     mirror = vector.copy()
     mirror[0] += np.copysign(1.0, vector[0])
     mirror /= np.linalg.norm(mirror)
     return np.asarray((np.eye(len(vector)) - 2 * np.outer(mirror, mirror))[1:])
+
+
+@dataclass(frozen=True)
+class SignedAnswers:
+    """Sign patterns (n, k), each once, and the answers (n,) there.
+
+    `apart` is the largest difference of two answers to one pattern, more than rounding if a unit is missing, and
+    `between` holds the (2, d) places of these answers: its hyperplane passes between them.
+    """
+
+    signs: Floats
+    answers: Floats
+    apart: float
+    between: Floats
+
+    def __len__(self) -> int:
+        return len(self.signs)
+
+
+def n_signs(n_units: int, n_features: int) -> int:
+    """Return how many sign patterns can be reached far out: the regions of hyperplanes in general position."""
+    if n_units <= n_features:
+        return int(2**n_units)
+    return 2 * sum(comb(n_units - 1, i) for i in range(n_features))
+
+
+def known_signs(ledger: Ledger, first: FirstLayer, at_least: float) -> SignedAnswers:
+    """Collect the rows asked so far, at least this far out, at which all units of the first layer stand still."""
+    X, y = ledger.X, ledger.y
+    far = np.flatnonzero(np.linalg.norm(X, axis=1) >= at_least)
+    far = far[first.saturates(X[far])]
+    signs = np.sign(first.distance(X[far]))
+    _, once, pattern = np.unique(signs, axis=0, return_index=True, return_inverse=True)
+    lowest, highest = np.full(len(once), np.inf), np.full(len(once), -np.inf)
+    np.minimum.at(lowest, pattern.ravel(), y[far])
+    np.maximum.at(highest, pattern.ravel(), y[far])
+    apart = highest - lowest
+    between = np.empty((0, X.shape[1]))
+    if len(apart):
+        worst = far[pattern.ravel() == int(np.argmax(apart))]
+        between = X[[worst[np.argmin(y[worst])], worst[np.argmax(y[worst])]]]
+    once = np.sort(once)
+    return SignedAnswers(signs[once], y[far][once], float(apart.max(initial=0.0)), between)
+
+
+def ask_signs(
+    ledger: Ledger, first: FirstLayer, radius: float, n_more: int, seen: SignedAnswers, rng: np.random.Generator
+) -> SignedAnswers:
+    """Ask for new sign patterns at random places far out; fewer if there are no more of them."""
+    signs: list[Floats] = []
+    rows: list[Floats] = []
+    patterns = {s.tobytes() for s in seen.signs.astype(np.int8)}
+    for _ in range(40):
+        if len(rows) >= n_more:
+            break
+        X = radius * normalize_rows(rng.standard_normal((4 * n_more, ledger.n_features)))
+        good = first.saturates(X)
+        for x, pattern in zip(X[good], np.sign(first.distance(X[good])).astype(np.int8)):
+            if len(rows) < n_more and pattern.tobytes() not in patterns:
+                patterns.add(pattern.tobytes())
+                rows.append(x)
+                signs.append(pattern.astype(np.float64))
+    if not rows:
+        return seen
+    answers = ledger.ask(np.array(rows), "second layer")
+    return SignedAnswers(
+        np.concatenate([seen.signs, np.array(signs)]), np.append(seen.answers, answers), seen.apart, seen.between
+    )
+
+
+def ask_again(ledger: Ledger, first: FirstLayer, radius: float, n: int, rng: np.random.Generator) -> None:
+    """Ask n known sign patterns again elsewhere, as far away as they reach: answers that differ show a missing unit."""
+    X = ledger.X
+    far = np.flatnonzero(np.linalg.norm(X, axis=1) >= 0.5 * radius)
+    far = far[first.saturates(X[far])]
+    rows = []
+    for start in X[rng.choice(far, size=n)] if len(far) else []:
+        way = radius * normalize_rows(rng.standard_normal((1, len(start))))[0]
+        heights, rates = first.distance(start[None])[0], first.normals @ way
+        room = np.abs(heights) - 1.01 * first.margin
+        with np.errstate(divide="ignore", invalid="ignore"):
+            steps = np.where(heights * rates < 0, room / np.abs(rates), np.inf)
+        there = start + 0.98 * float(np.clip(steps.min(initial=3.0), 0.0, 3.0)) * way
+        if np.linalg.norm(there) >= 0.5 * radius:
+            rows.append(there)
+    if rows:
+        ledger.ask(np.array(rows), "first layer")

@@ -7,10 +7,10 @@ import numpy as np
 from ...activations import Activation
 from ...arguments import Floats
 from ...certificate import BOUND, DeepLimits, Evidence, Fresh, Verdict, certify, n_of
+from ...fit.jacobian import Layers, layer_values
 from ...geometry import normalize_rows
 from ..ledger import Ledger
-from .layer_fit import Whole, roundings, standard_errors_at
-from .layer_stack import Layers, pass_through
+from .layer_fit import LayerFit, roundings, standard_errors_at
 
 
 def near_points(layers: Layers, n: int, spread: float, rng: np.random.Generator) -> Floats:
@@ -39,18 +39,18 @@ def fresh_points(layers: Layers, radius: float, n: int, rng: np.random.Generator
     return np.concatenate([*near, far, rng.standard_normal((n, d))])
 
 
-def how_far_off(fit: Whole, X: Floats, answers: Floats, g: Activation, eps: float) -> float:
+def how_far_off(fit: LayerFit, X: Floats, answers: Floats, g: Activation, eps: float) -> float:
     """Return the largest miss over what rounding and the standard errors of the fit allow."""
-    passed = pass_through(fit.layers, X, g)
+    passed = layer_values(fit.layers, X, g)
     allowed = _ROUNDINGS * roundings(passed, fit.layers, eps) + _ERRORS * standard_errors_at(fit, X, g)
     return float((np.abs(passed.values - answers) / allowed).max())
 
 
-def judge(fit: Whole, off: float, n_fresh: int, ledger: Ledger, g: Activation, limits: DeepLimits) -> Verdict:
+def judge(fit: LayerFit, off: float, n_fresh: int, ledger: Ledger, g: Activation, limits: DeepLimits) -> Verdict:
     """Check a fitted network against all answers, fresh ones, and its own conditioning."""
-    missed = float(np.abs(pass_through(fit.layers, ledger.X, g).values - ledger.y).max())
-    aside = fit.undetermined(limits.error_bound / BOUND)
-    worst, where = _least_determined(fit, aside)
+    missed = float(np.abs(layer_values(fit.layers, ledger.X, g).values - ledger.y).max())
+    aside = fit.unsure_units(limits.error_bound / BOUND)
+    worst, where = _worst_unit(fit, aside)
     widths = [len(b) for _, b in fit.layers[:-1]]
     n = sum(W.size + b.size for W, b in fit.layers)
     return certify(
@@ -85,7 +85,7 @@ def _but_for(aside: list[int], layer: int) -> str:
     )
 
 
-def _least_determined(fit: Whole, aside: list[int]) -> tuple[float, str]:
+def _worst_unit(fit: LayerFit, aside: list[int]) -> tuple[float, str]:
     """Return the largest error bound of a unit, and which unit it is; those set aside do not count."""
     worst, where = 0.0, ""
     for number, errors in enumerate(fit.errors_beside(aside)):

@@ -11,18 +11,19 @@ import numpy as np
 from ...activations import Activation
 from ...arguments import Floats
 from ...fit.design import independent_rows
-from ...fit.gauss_newton import Problem
+from ...fit.gauss_newton import Problem, descend
+from ...fit.jacobian import Layers, LayerValues, layer_values, stack_jacobian, to_vector, with_vector
 from ...fit.last_digits import fit_to_rounding, solve
+from ...network import Network
 from ..ledger import EPS
-from .descent import descend
-from .layer_stack import Layers, Passed, jacobian, pass_through, to_vector, with_vector
+from ..odd_form import Link
 from .settings import POLICY
 
 _AT_REST = 0.96  # output of a unit that has only tails
 
 
 @dataclass(frozen=True)
-class Whole:
+class LayerFit:
     """A network fitted to all answers.
 
     Attributes
@@ -60,7 +61,7 @@ class Whole:
                 found.append(np.sqrt((W**2).sum(axis=1) + b**2) / size)
         return found
 
-    def undetermined(self, bound: float) -> list[int]:
+    def unsure_units(self, bound: float) -> list[int]:
         """Return the units of the last hidden layer that are at rest, and whose parameters are not known within a
         relative error of `bound`: the answers show little more than one combination of them."""
         weights = np.abs(self.layers[-1][0][0])
@@ -83,7 +84,7 @@ class Whole:
         return found
 
 
-def roundings(passed: Passed, layers: Layers, eps: float = EPS) -> Floats:
+def roundings(passed: LayerValues, layers: Layers, eps: float = EPS) -> Floats:
     """Return the size of the rounding error of each answer: of the sum, and of every argument on the way, (n,).
 
     What units at rest add counts as a part of the constant: of their weights the answers say little, and larger ones
@@ -98,7 +99,7 @@ def roundings(passed: Passed, layers: Layers, eps: float = EPS) -> Floats:
     return np.asarray(eps * total)
 
 
-def fit_whole(layers: Layers, X: Floats, y: Floats, g: Activation, eps: float = EPS) -> Whole:
+def fit_layers(layers: Layers, X: Floats, y: Floats, g: Activation, eps: float = EPS) -> LayerFit:
     """Fit all parameters to all answers from a start that is nearly right; O(n p^2) flops a step."""
     fit = fit_to_rounding(
         _problem(layers, X, y, g, eps),
@@ -106,15 +107,15 @@ def fit_whole(layers: Layers, X: Floats, y: Floats, g: Activation, eps: float = 
         lambda theta, step: _moved(with_vector(layers, theta), step, X, g),
     )
     found = with_vector(layers, fit.theta)
-    passed = pass_through(found, X, g)
+    passed = layer_values(found, X, g)
     root, resting = fit.root, _at_rest(passed)
     if resting.any():
         # Errors in the coordinates in which a unit at rest shows: J s = (J T) (T^-1 s), with its size as a prior.
         turned, sizes = _turned(found, resting), _sizes_known(found, resting)
-        J = jacobian(passed) / roundings(passed, found, eps)[:, None] @ turned
+        J = stack_jacobian(passed) / roundings(passed, found, eps)[:, None] @ turned
         root = turned @ solve(np.concatenate([J, np.diag(sizes)[sizes > 0]]), np.zeros(len(J) + (sizes > 0).sum())).root
     chi = float(np.sqrt(np.mean(fit.residuals**2)))
-    return Whole(found, chi, float(np.abs(fit.residuals).max()), root, np.sqrt((root**2).sum(axis=1)), resting)
+    return LayerFit(found, chi, float(np.abs(fit.residuals).max()), root, np.sqrt((root**2).sum(axis=1)), resting)
 
 
 def _problem(layers: Layers, X: Floats, y: Floats, g: Activation, eps: float) -> Problem:
@@ -122,14 +123,14 @@ def _problem(layers: Layers, X: Floats, y: Floats, g: Activation, eps: float) ->
 
     def problem(theta: Floats) -> tuple[Floats, Callable[[], Floats]]:
         here = with_vector(layers, theta)
-        passed = pass_through(here, X, g)
+        passed = layer_values(here, X, g)
         weights = 1 / roundings(passed, here, eps)
-        return (passed.values - y) * weights, lambda: jacobian(passed) * weights[:, None]
+        return (passed.values - y) * weights, lambda: stack_jacobian(passed) * weights[:, None]
 
     return problem
 
 
-def _at_rest(passed: Passed) -> Floats:
+def _at_rest(passed: LayerValues) -> Floats:
     """Return for every unit of the last hidden layer the sign that it has at all rows, far from zero; else 0, (k,)."""
     active = passed.inputs[-1]
     signs = np.sign(active[0])
@@ -139,7 +140,7 @@ def _at_rest(passed: Passed) -> Floats:
 def _moved(layers: Layers, step: Floats, X: Floats, g: Activation) -> Floats:
     """Return the parameters after a step, bent where a unit is at rest, so that it changes what shows of such a unit as
     far as it would change in the tangent: the output that it adds, and the logarithm of its tail v exp(-2 |b|)."""
-    resting = _at_rest(pass_through(layers, X, g))
+    resting = _at_rest(layer_values(layers, X, g))
     moved = with_vector(layers, to_vector(layers) + step)
     if not resting.any():
         return to_vector(moved)
@@ -153,14 +154,14 @@ def _moved(layers: Layers, step: Floats, X: Floats, g: Activation) -> Floats:
     return to_vector([*moved[:-2], (W, b + 0.5 * resting * (grown - rate)), (V - lost, c + resting @ lost)])
 
 
-def follow_valley(layers: Layers, X: Floats, y: Floats, g: Activation, eps: float = EPS) -> Layers:
+def fit_by_descent(layers: Layers, X: Floats, y: Floats, g: Activation, eps: float = EPS) -> Layers:
     """Go down to the answers where Gauss-Newton stopped on the way: a unit at rest nearly everywhere shows one
     combination of its output weight and its offset, and the others only along a bent valley."""
-    weights = 1 / roundings(pass_through(layers, X, g), layers, eps)
+    weights = 1 / roundings(layer_values(layers, X, g), layers, eps)
 
     def problem(theta: Floats) -> tuple[Floats, Callable[[], Floats]]:
-        passed = pass_through(with_vector(layers, theta), X, g)
-        return (passed.values - y) * weights, lambda: jacobian(passed) * weights[:, None]
+        passed = layer_values(with_vector(layers, theta), X, g)
+        return (passed.values - y) * weights, lambda: stack_jacobian(passed) * weights[:, None]
 
     found = descend(problem, to_vector(layers), POLICY.valley_steps, 1.0, POLICY.valley_patience)
     return with_vector(layers, found.parameters)
@@ -172,7 +173,7 @@ def with_faint_raised(layers: Layers, X: Floats, y: Floats, g: Activation, facto
     A faint unit was fitted to the tail of one at rest, which tells nothing of its weight; one that is too small is a
     local minimum, and one that is too large is not.
     """
-    active = pass_through(layers, X, g).inputs[-1]
+    active = layer_values(layers, X, g).inputs[-1]
     *below, (W, b), (V, c) = layers
     faint = np.abs(V[0]) * np.ptp(active, axis=0) < POLICY.faint * y.std()
     if not faint.any():
@@ -208,26 +209,26 @@ def _sizes_known(layers: Layers, resting: Floats) -> Floats:
     return known
 
 
-def standard_errors_at(fit: Whole, X: Floats, g: Activation) -> Floats:
+def standard_errors_at(fit: LayerFit, X: Floats, g: Activation) -> Floats:
     """Return the standard errors of the predictions at the rows of X, (n,), from the rounding of the answers."""
     if not np.isfinite(fit.inverse).all():
         return np.full(len(X), np.inf)
-    return np.asarray(np.linalg.norm(jacobian(pass_through(fit.layers, X, g)) @ fit.inverse, axis=1))
+    return np.asarray(np.linalg.norm(stack_jacobian(layer_values(fit.layers, X, g)) @ fit.inverse, axis=1))
 
 
-def most_telling(fit: Whole, X: Floats, n: int, g: Activation, eps: float) -> Floats:
+def most_informative(fit: LayerFit, X: Floats, n: int, g: Activation, eps: float) -> Floats:
     """Return the n rows of X that would tell most about what the answers so far leave open, each beside the others.
 
     Rows of the weighted Jacobian in units of the parameters' errors, the longest first, less what is along those taken.
     """
     if not np.isfinite(fit.inverse).all() or n >= len(X):
         return X[:n]
-    passed = pass_through(fit.layers, X, g)
-    rows = (jacobian(passed) / roundings(passed, fit.layers, eps)[:, None]) @ fit.inverse
+    passed = layer_values(fit.layers, X, g)
+    rows = (stack_jacobian(passed) / roundings(passed, fit.layers, eps)[:, None]) @ fit.inverse
     return np.asarray(X[independent_rows(rows, n)])
 
 
-class _Merger(NamedTuple):
+class _Merge(NamedTuple):
     """A unit of a layer is replaced by an affine function of another; `left` is what that leaves of it above."""
 
     left: float
@@ -238,22 +239,22 @@ class _Merger(NamedTuple):
     constant: float
 
 
-def leaner(fit: Whole, X: Floats, y: Floats, g: Activation, eps: float, limit: float) -> Whole | None:
+def merge_units(fit: LayerFit, X: Floats, y: Floats, g: Activation, eps: float, limit: float) -> LayerFit | None:
     """Return a network with one unit fewer above the first layer that meets all answers within `limit` roundings, and
     as well as before: a faint unit is not one too many.
 
     None if there is none among those that change least. At most `POLICY.mergers` fits.
     """
-    for merger in sorted(_mergers(fit.layers, X, g))[: POLICY.mergers]:
-        fewer = fit_whole(_merged(fit.layers, merger), X, y, g, eps)
+    for merger in sorted(_merges_near(fit.layers, X, g))[: POLICY.mergers]:
+        fewer = fit_layers(_merged(fit.layers, merger), X, y, g, eps)
         if fewer.worst < limit and fewer.chi < POLICY.as_well * max(fit.chi, POLICY.rounding):
             return fewer
     return None
 
 
-def _mergers(layers: Layers, X: Floats, g: Activation) -> list[_Merger]:
+def _merges_near(layers: Layers, X: Floats, g: Activation) -> list[_Merge]:
     """Return for each unit above the first layer the other that follows it best."""
-    passed, found = pass_through(layers, X, g), []
+    passed, found = layer_values(layers, X, g), []
     for number in range(1, len(layers) - 1):
         active, above = passed.inputs[number + 1], layers[number + 1][0]
         means = active.mean(axis=0)
@@ -264,11 +265,11 @@ def _mergers(layers: Layers, X: Floats, g: Activation) -> list[_Merger]:
             other = int(np.argmax(shares))
             slope = float(products[unit, other] / sizes[other]) if other != unit else 0.0
             left = np.sqrt(max(0.0, sizes[unit] - shares[other])) * np.linalg.norm(above[:, unit])
-            found.append(_Merger(float(left), number, unit, other, slope, float(means[unit] - slope * means[other])))
+            found.append(_Merge(float(left), number, unit, other, slope, float(means[unit] - slope * means[other])))
     return found
 
 
-def _merged(layers: Layers, merger: _Merger) -> Layers:
+def _merged(layers: Layers, merger: _Merge) -> Layers:
     _, number, unit, other, slope, constant = merger
     (W, b), (V, c) = layers[number], layers[number + 1]
     above = V.copy()
@@ -276,3 +277,29 @@ def _merged(layers: Layers, merger: _Merger) -> Layers:
     kept = np.delete(np.arange(len(b)), unit)
     after = (above[:, kept], c + constant * V[:, unit])
     return [*layers[:number], (W[kept], b[kept]), after, *layers[number + 2 :]]
+
+
+def canonical(layers: Layers) -> Layers:
+    """Return the layers in the order and with the signs of a canonical network, so that errors go with its units."""
+    found = list(layers)
+    for number in reversed(range(len(layers) - 1)):
+        (W, b), (V, c) = found[number], found[number + 1]
+        signs = np.where(V[np.abs(V).argmax(axis=0), np.arange(V.shape[1])] < 0, -1.0, 1.0)
+        order = np.argsort(-np.linalg.norm(V, axis=0), kind="stable")
+        found[number] = (signs[order, None] * W[order], signs[order] * b[order])
+        found[number + 1] = (V[:, order] * signs[order], c)
+    return found
+
+
+def to_network(layers: Layers, link: Link) -> Network:
+    """Return layers over the odd sigmoid as a canonical network of the activation asked for."""
+    found = []
+    for number, (weights, offsets) in enumerate(layers):
+        W, b = weights, offsets
+        if number:  # g(z) = (f - center) / gain
+            b = b - W.sum(axis=1) * link.form.center / link.gain
+            W = W / link.gain
+        if number < len(layers) - 1:
+            W, b = W / link.stretch, b / link.stretch
+        found.append((W, b))
+    return Network(found, link.activation).canonical()

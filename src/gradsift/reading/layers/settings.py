@@ -43,7 +43,7 @@ class DeepPolicy:
     first_layer_queries: tuple[int, int] = (6000, 150)  # at most, and for each unit beside two per input (guess)
 
     # Students.
-    # Vertices, then more where that does not suffice; "20; 20,8": a student of 10 units finishes in 0 of 65 runs at
+    # Signs, then more where that does not suffice; "20; 20,8": a student of 10 units finishes in 0 of 65 runs at
     # 1.5, in 17 of 47 at 2.5; CANYON-B "CT8" with 12 units: in 2 of 28 at 4, in 4 of 20 at 7.
     rows_per_unknown: tuple[float, ...] = (2.0, 5.0)
     promising: float = 0.05  # of the spread: left by the best, for which more vertices are worth asking (guess)

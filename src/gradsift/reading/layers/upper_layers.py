@@ -11,31 +11,31 @@ import numpy as np
 
 from ...activations import Activation
 from ...arguments import Floats
-from .descent import descend
-from .layer_stack import Layers, jacobian, pass_through, to_vector, with_vector
+from ...fit.gauss_newton import LeastSquares, descend
+from ...fit.jacobian import Layers, layer_values, stack_jacobian, to_vector, with_vector
 from .settings import POLICY
 
 
-class Front(NamedTuple):
+class FirstLayerScale(NamedTuple):
     """Logarithms of the slopes and the offsets of the first layer, (k,) each: the arguments are slopes * heights +
     offsets."""
 
     log_slopes: Floats
     offsets: Floats
 
-    def awake(self, heights: Floats, g: Activation) -> Floats:
+    def values(self, heights: Floats, g: Activation) -> Floats:
         """Return the values of the first layer, (n, k)."""
         return np.asarray(g.value(np.exp(self.log_slopes) * heights + self.offsets))
 
 
 @dataclass(frozen=True)
-class Pupil:
-    """A student: its layers above the first, the root mean square of what it leaves, its front if it has one, and the
+class StudentNet:
+    """A student: its layers above the first, the root mean square of what it leaves, its scale if it has one, and the
     multiplications that its training took."""
 
     layers: Layers
     rms: float
-    front: Front | None = None
+    scale: FirstLayerScale | None = None
     work: float = 0.0
 
     @property
@@ -51,21 +51,21 @@ def n_unknowns(n_inputs: int, widths: tuple[int, ...]) -> int:
 
 
 def train(
-    layers: Layers, X: Floats, y: Floats, g: Activation, most_steps: int, target: float, front: Front | None = None,
-    patience: float = POLICY.patience,
-) -> Pupil:  # fmt: skip
-    """Fit all parameters from this start; X are signs, or heights where there is a front.
+    layers: Layers, X: Floats, y: Floats, g: Activation, most_steps: int, target: float,
+    scale: FirstLayerScale | None = None, patience: float = POLICY.patience,
+) -> StudentNet:  # fmt: skip
+    """Fit all parameters from this start; X are signs, or heights where there is a scale.
 
     On signs, the first part of the way down goes in single precision, which takes half the time.
     """
-    if front is not None:
-        return _trained(layers, X, y, g, most_steps, target, front, patience)
+    if scale is not None:
+        return _descend(layers, X, y, g, most_steps, target, scale, patience)
     x32, y32 = np.asarray(X, dtype="f4"), np.asarray(y, dtype="f4")
-    begun = _trained(_in(np.float32, layers), x32, y32, g, most_steps, max(POLICY.single, target), None, patience)
+    begun = _descend(_in(np.float32, layers), x32, y32, g, most_steps, max(POLICY.single, target), None, patience)
     begun = replace(begun, layers=_in(np.float64, begun.layers), work=0.5 * begun.work)
     if not target < begun.rms <= POLICY.single:
         return begun
-    found = _trained(begun.layers, X, y, g, most_steps, target, None, patience)
+    found = _descend(begun.layers, X, y, g, most_steps, target, None, patience)
     return replace(found, work=found.work + begun.work)
 
 
@@ -73,89 +73,94 @@ def _in(precision: type[np.floating[Any]], layers: Layers) -> Layers:
     return [(W.astype(precision), b.astype(precision)) for W, b in layers]
 
 
-def _trained(
-    layers: Layers, X: Floats, y: Floats, g: Activation, most_steps: int, target: float, front: Front | None,
+def _descend(
+    layers: Layers, X: Floats, y: Floats, g: Activation, most_steps: int, target: float, scale: FirstLayerScale | None,
     patience: float,
-) -> Pupil:  # fmt: skip
+) -> StudentNet:  # fmt: skip
     """Fit all parameters in the precision of the rows."""
 
     def problem(theta: Floats) -> tuple[Floats, Callable[[], Floats]]:
-        passed = pass_through(with_vector(layers, theta), X, g)
-        return passed.values - y, lambda: jacobian(passed)
+        passed = layer_values(with_vector(layers, theta), X, g)
+        return passed.values - y, lambda: stack_jacobian(passed)
 
-    def with_front(theta: Floats) -> tuple[Floats, Callable[[], Floats]]:
+    def with_scale(theta: Floats) -> tuple[Floats, Callable[[], Floats]]:
         k = X.shape[1]
         log_slopes, offsets, rest = np.clip(theta[:k], -30, 30), theta[k : 2 * k], theta[2 * k :]
         upper = with_vector(layers, rest)
         arguments = np.exp(log_slopes) * X + offsets
-        passed = pass_through(upper, g.value(arguments), g)
+        passed = layer_values(upper, g.value(arguments), g)
 
         def derivatives() -> Floats:
             by_z = (passed.slopes[0] @ upper[0][0]) * g.derivative(arguments)
-            return np.concatenate([by_z * X * np.exp(log_slopes), by_z, jacobian(passed)], axis=1)
+            return np.concatenate([by_z * X * np.exp(log_slopes), by_z, stack_jacobian(passed)], axis=1)
 
         return passed.values - y, derivatives
 
-    if front is None:
+    if scale is None:
         found = descend(problem, to_vector(layers), most_steps, target, patience)
-        return Pupil(with_vector(layers, found.parameters), found.rms, None, found.work)
-    found = descend(with_front, np.concatenate([*front, to_vector(layers)]), most_steps, target, patience)
+        return StudentNet(with_vector(layers, found.parameters), found.rms, None, _work(found, len(y)))
+    found = descend(with_scale, np.concatenate([*scale, to_vector(layers)]), most_steps, target, patience)
     k = X.shape[1]
-    after = Front(np.clip(found.parameters[:k], -30, 30), found.parameters[k : 2 * k])
-    return Pupil(with_vector(layers, found.parameters[2 * k :]), found.rms, after, found.work)
+    after = FirstLayerScale(np.clip(found.parameters[:k], -30, 30), found.parameters[k : 2 * k])
+    return StudentNet(with_vector(layers, found.parameters[2 * k :]), found.rms, after, _work(found, len(y)))
 
 
-def grow_student(
+def _work(found: LeastSquares, n: int) -> float:
+    """Return about how many multiplications a descent on n rows was."""
+    return found.n_steps * (n * len(found.parameters) ** 2 + POLICY.step_work)
+
+
+def start_from_half(
     X: Floats,
     y: Floats,
     widths: tuple[int, ...],
     g: Activation,
     target: float,
     rng: np.random.Generator,
-    front: Front | None = None,
-) -> Pupil:
+    scale: FirstLayerScale | None = None,
+) -> StudentNet:
     """Train a student on the (n, k) rows: half of its units first, then three quarters, then all."""
-    inside = X if front is None else front.awake(X, g)
+    inside = X if scale is None else scale.values(X, g)
     half = tuple(max(1, w // 2) for w in widths)
     layers: Layers = []
     sizes = (X.shape[1], *half)
     for n_inputs, n in pairwise(sizes):
         layers.append(_random_units(n, n_inputs, rng))
-    pupil = train(with_output(layers, inside, y, g), X, y, g, POLICY.first_steps, target, front)
+    student = train(with_output(layers, inside, y, g), X, y, g, POLICY.first_steps, target, scale)
     for part, steps in ((0.75, POLICY.first_steps), (1.0, POLICY.last_steps)):
-        if pupil.rms <= target:
+        if student.rms <= target:
             break
         wanted = tuple(max(h, int(part * w)) for h, w in zip(half, widths))
-        grown, inside = pupil.layers, _inside(pupil, X, g)
+        grown, inside = student.layers, _inside(student, X, g)
         for number, width in enumerate(wanted):
-            grown = widened(grown, number, width - pupil.widths[number], inside, y, g, rng)
-        spent = pupil.work
-        pupil = train(grown, X, y, g, steps, target, pupil.front)
-        pupil = replace(pupil, work=pupil.work + spent)
-    return pupil
+            grown = widened(grown, number, width - student.widths[number], inside, y, g, rng)
+        spent = student.work
+        student = train(grown, X, y, g, steps, target, student.scale)
+        student = replace(student, work=student.work + spent)
+    return student
 
 
 def start_student(
     X: Floats, y: Floats, widths: tuple[int, ...], g: Activation, target: float, rng: np.random.Generator
-) -> Pupil:
+) -> StudentNet:
     """Train a student on the (n, k) rows with all its units from the start."""
     layers = [_random_units(n, n_inputs, rng) for n_inputs, n in pairwise((X.shape[1], *widths))]
     return train(with_output(layers, X, y, g), X, y, g, POLICY.last_steps, target)
 
 
-def judged_by(pupil: Pupil, X: Floats, y: Floats, g: Activation) -> Pupil:
-    """Return a student without a front with the best output for other rows, and what it leaves there."""
-    layers = with_output(pupil.layers[:-1], X, y, g)
-    left = pass_through(layers, X, g).values - y
-    return Pupil(layers, float(np.sqrt(np.mean(left**2))), None, pupil.work)
+def judged_by(student: StudentNet, X: Floats, y: Floats, g: Activation) -> StudentNet:
+    """Return a student without a scale with the best output for other rows, and what it leaves there."""
+    layers = with_output(student.layers[:-1], X, y, g)
+    left = layer_values(layers, X, g).values - y
+    return StudentNet(layers, float(np.sqrt(np.mean(left**2))), None, student.work)
 
 
-def _inside(pupil: Pupil, X: Floats, g: Activation) -> Floats:
+def _inside(student: StudentNet, X: Floats, g: Activation) -> Floats:
     """Return what the layers above the first receive."""
-    return X if pupil.front is None else pupil.front.awake(X, g)
+    return X if student.scale is None else student.scale.values(X, g)
 
 
-def thin_out(pupil: Pupil, X: Floats, y: Floats, g: Activation, target: float, loose: float = 0.0) -> Pupil:
+def thin_out(student: StudentNet, X: Floats, y: Floats, g: Activation, target: float, loose: float = 0.0) -> StudentNet:
     """Drop units of any layer as long as the rest, trained again, leaves no more than the target.
 
     Parameters
@@ -165,38 +170,40 @@ def thin_out(pupil: Pupil, X: Floats, y: Floats, g: Activation, target: float, l
 
     Returns
     -------
-    pupil : Pupil
+    student : StudentNet
         Its work is that of all tries.
     """
-    for _ in range(sum(pupil.widths)):
-        limit = max(target, loose * pupil.rms)
-        fewer = _one_fewer(pupil, X, y, g, target, limit, POLICY.hopes if loose else sum(pupil.widths))
-        if fewer.widths == pupil.widths:
+    for _ in range(sum(student.widths)):
+        limit = max(target, loose * student.rms)
+        fewer = _without_one(student, X, y, g, target, limit, POLICY.hopes if loose else sum(student.widths))
+        if fewer.widths == student.widths:
             return fewer
-        pupil = fewer
-    return pupil
+        student = fewer
+    return student
 
 
-def _one_fewer(pupil: Pupil, X: Floats, y: Floats, g: Activation, target: float, limit: float, most: int) -> Pupil:
+def _without_one(
+    student: StudentNet, X: Floats, y: Floats, g: Activation, target: float, limit: float, most: int
+) -> StudentNet:
     """Return a student with one unit fewer that leaves at most `limit`; the same if none of the `most` least can go."""
-    inside = _inside(pupil, X, g)
-    passed = pass_through(pupil.layers, inside, g)
+    inside = _inside(student, X, g)
+    passed = layer_values(student.layers, inside, g)
     order = []
-    for number, width in enumerate(pupil.widths):
+    for number, width in enumerate(student.widths):
         if width > 1:
             active = passed.inputs[number + 1]
-            effect = np.linalg.norm(pupil.layers[number + 1][0], axis=0) * active.std(axis=0)
+            effect = np.linalg.norm(student.layers[number + 1][0], axis=0) * active.std(axis=0)
             order += [(float(e), number, unit) for unit, e in enumerate(effect)]
-    work, steps, patience = pupil.work, POLICY.thin_steps, POLICY.patience
-    if len(pupil.widths) > 1 and pupil.rms <= target:
+    work, steps, patience = student.work, POLICY.thin_steps, POLICY.patience
+    if len(student.widths) > 1 and student.rms <= target:
         steps, patience = POLICY.thin_steps_deep, POLICY.patience_deep
     for _, number, unit in sorted(order)[:most]:
-        layers = _without(pupil.layers, number, unit, passed.inputs[number + 1][:, unit].mean())
-        fewer = train(with_output(layers[:-1], inside, y, g), X, y, g, steps, target, pupil.front, patience)
+        layers = _without(student.layers, number, unit, passed.inputs[number + 1][:, unit].mean())
+        fewer = train(with_output(layers[:-1], inside, y, g), X, y, g, steps, target, student.scale, patience)
         work += fewer.work
         if fewer.rms <= limit:
             return replace(fewer, work=work)
-    return replace(pupil, work=work)
+    return replace(student, work=work)
 
 
 def _without(layers: Layers, number: int, unit: int, mean: float) -> Layers:
@@ -238,7 +245,7 @@ def widened(
         links = 0.3 * rng.standard_normal((len(c), n)) / np.sqrt(n)
         wider = (np.concatenate([W, more]), np.append(b, offsets))
         return [*layers[:number], wider, (np.concatenate([V, links], axis=1), c), *layers[number + 2 :]]
-    passed = pass_through(layers, X, g)
+    passed = layer_values(layers, X, g)
     left, inputs = y - passed.values, passed.inputs[number]
     for _ in range(n):
         more, offsets = _random_units(candidates, W.shape[1], rng, longest)
@@ -255,21 +262,21 @@ def widened(
 _SAME_UNIT = 0.97  # correlation of two units that are one
 
 
-def agreed_units(pupils: Sequence[Pupil], X: Floats, g: Activation, most: int) -> tuple[Floats, Floats]:
+def agreeing_units(students: Sequence[StudentNet], X: Floats, g: Activation, most: int) -> tuple[Floats, Floats]:
     """Return weights (m, k) and offsets (m,) of units that occur in several students, the surest first, m <= most.
 
     A unit counts by how closely the best unit of every other student follows it over the rows of X; with nothing in
     common, one unit is returned.
     """
-    weights = np.concatenate([p.layers[0][0] for p in pupils])
-    offsets = np.concatenate([p.layers[0][1] for p in pupils])
-    owner = np.repeat(np.arange(len(pupils)), [len(p.layers[0][1]) for p in pupils])
+    weights = np.concatenate([p.layers[0][0] for p in students])
+    offsets = np.concatenate([p.layers[0][1] for p in students])
+    owner = np.repeat(np.arange(len(students)), [len(p.layers[0][1]) for p in students])
     active = g.value(X @ weights.T + offsets)
     active = active - active.mean(axis=0)
     active = active / (np.linalg.norm(active, axis=0) + 1e-12)
     alike = np.abs(active.T @ active)
     votes = np.zeros(len(owner))
-    for number in range(len(pupils)):
+    for number in range(len(students)):
         closest = alike[:, owner == number].max(axis=1)
         votes += np.where(owner == number, 0.0, np.maximum(0.0, closest - POLICY.alike) / (1 - POLICY.alike))
     chosen: list[int] = []
@@ -282,25 +289,31 @@ def agreed_units(pupils: Sequence[Pupil], X: Floats, g: Activation, most: int) -
 
 
 def raise_student(
-    pupils: Sequence[Pupil], X: Floats, y: Floats, width: int, g: Activation, target: float, rng: np.random.Generator
-) -> Pupil:
+    students: Sequence[StudentNet],
+    X: Floats,
+    y: Floats,
+    width: int,
+    g: Activation,
+    target: float,
+    rng: np.random.Generator,
+) -> StudentNet:
     """Train a student with one hidden layer from what some of the others agree on, and new units beside it.
 
     Every other one is smaller than `width`: where all but one unit are agreed on, a few more are enough, and a crowd of
     new ones would share the last one between them.
     """
-    n_asked = max(min(3, len(pupils)), 2 * len(pupils) // 3)
-    asked = [pupils[i] for i in rng.permutation(len(pupils))[:n_asked]]
+    n_asked = max(min(3, len(students)), 2 * len(students) // 3)
+    asked = [students[i] for i in rng.permutation(len(students))[:n_asked]]
     share = rng.uniform(*POLICY.kept)
-    layer = agreed_units(asked, X, g, max(1, int(share * width)))
+    layer = agreeing_units(asked, X, g, max(1, int(share * width)))
     size = width if rng.random() < 0.5 else int(rng.integers(min(len(layer[1]) + 1, width), width + 1))
     longest = POLICY.lengths[1] if size == width else POLICY.longest_raised
     layers, work = with_output([layer], X, y, g), 0.0
     for part, steps in ((0.5, POLICY.first_steps), (1.0, POLICY.last_steps)):
         n_more = int(np.ceil(part * (size - len(layers[0][1]))))
         wider = widened(layers, 0, n_more, X, y, g, rng, POLICY.candidates_raised, longest)
-        pupil = train(wider, X, y, g, steps, target)
-        layers, work = pupil.layers, work + pupil.work
-        if pupil.rms <= target:
+        student = train(wider, X, y, g, steps, target)
+        layers, work = student.layers, work + student.work
+        if student.rms <= target:
             break
-    return Pupil(pupil.layers, pupil.rms, None, work)
+    return StudentNet(student.layers, student.rms, None, work)
