@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import ast
 import sys
+from enum import Enum
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
+LEVELS = ("exact", "fine", "coarse", "noisy", "labels", "decisions")  # of answers
+REGIONS = ("open", "linked", "bounded")
 sys.path.insert(0, str(ROOT))  # results are read, and evidence is written, by what made them
 
 
@@ -21,6 +25,8 @@ def write_all(folder: Path) -> None:
         "evidence.md": evidence.page(RESULTS, folder),
         "stages.md": stages(),
         "readers.md": readers(),
+        "corridor.md": corridor(),
+        "unread.md": unread(),
         "paper_map.md": paper_map(),
         "benchmarks.md": benchmarks(),
         "commands.md": commands(),
@@ -51,14 +57,57 @@ def readers() -> str:
     head = (
         "| reader | reads | hidden layers | answers | region | queries at d = 10, k = 5 |\n|---|---|---|---|---|---|\n"
     )
-    order = ("exact", "fine", "coarse", "noisy", "labels")
     rows = [
         f"| {r.name} | {r.reads} ({', '.join(sorted(r.kinds))}) | {', '.join(map(str, sorted(r.depths)))} "
-        f"| {', '.join(level for level in order if level in r.precisions)} | {', '.join(sorted(r.regions))} "
+        f"| {', '.join(level for level in LEVELS if level in r.precisions)} | {', '.join(sorted(r.regions))} "
         f"| about {r.cost(10, 5):.0f} |\n"
         for r in READERS
     ]
     return head + "".join(rows)
+
+
+class _Outcome(Enum):
+    READS, REFUSES = "reads", "refuses"
+
+
+def corridor() -> str:
+    """Return the readers of each kind of answers and region, drawn in the order in which they are asked."""
+    from types import SimpleNamespace
+
+    from draw_stages import drawing
+    from gradsift.reading.readers import READERS
+
+    orders: dict[tuple[str, ...], list[str]] = {}
+    for region, level in product(REGIONS, LEVELS):
+        able = [r for r in READERS if level in r.precisions and region in r.regions]
+        names = tuple(dict.fromkeys(r.name for r in sorted(able, key=lambda r: r.cost(10, 10))))
+        if names:
+            orders.setdefault(names, []).append(f"{level} {region}")
+    figures = []
+    for names, cases in orders.items():
+        following = (*names[1:], "end")
+        rows = {n: SimpleNamespace(then={_Outcome.READS: "end", _Outcome.REFUSES: f}) for n, f in zip(names, following)}
+        figures.append(f"<figure>{drawing(rows)}<figcaption>{', '.join(cases)}</figcaption></figure>")
+    return '<div class="stages">\n' + "\n".join(figures) + "\n</div>\n"
+
+
+def unread() -> str:
+    """Return the table of what no reader takes: the answers that are refused, by units, hidden layers and region."""
+    from gradsift.reading.question import EVERY_DEPTH, GROWING_KINDS, SATURATING_KINDS
+    from gradsift.reading.readers import READERS
+
+    rows: dict[tuple[str, ...], list[int]] = {}
+    for kind, depth in product((*sorted(SATURATING_KINDS), *sorted(GROWING_KINDS)), sorted(EVERY_DEPTH)):
+        able = [r for r in READERS if kind in r.kinds and depth in r.depths]
+        cells = [[v for v in LEVELS if not any(v in r.precisions and region in r.regions for r in able)]
+                 for region in REGIONS]  # fmt: skip
+        shown = ["all" if len(cell) == len(LEVELS) else ", ".join(cell) or "none" for cell in cells]
+        rows.setdefault((kind, *shown), []).append(depth)
+    head = f"| units | hidden layers | {' | '.join(REGIONS)} |\n|---|---|---|---|---|\n"
+    return head + "".join(
+        f"| {kind} | {' or '.join(map(str, depths))} | {' | '.join(cells)} |\n"
+        for (kind, *cells), depths in rows.items()
+    )
 
 
 def paper_map() -> str:
