@@ -120,8 +120,13 @@ class Precision:
     def level(self) -> str:
         """How precise answers are: "exact", "fine", "coarse", "noisy", "labels" or "decisions"."""
         if self.is_short or self.is_rounded:
-            return "fine" if self.outputs and self.resolution <= _FINEST else "coarse"
+            return "fine" if self.is_fine else "coarse"
         return self.kind
+
+    @property
+    def is_fine(self) -> bool:
+        """Whether answers are rounded so finely that sigmoids can be inverted."""
+        return (self.is_short or self.is_rounded) and bool(self.outputs) and self.resolution <= _FINEST
 
     @property
     def eps(self) -> float:

@@ -107,7 +107,12 @@ class Question:
     @property
     def level(self) -> str:
         """How precise answers are: "exact", "fine", "coarse", "noisy", "labels" or "decisions"."""
-        return self.precision.level if self.n_features > 1 or self.precision.level != "fine" else "coarse"
+        return "coarse" if self.precision.is_fine and not self.is_fine else self.precision.level
+
+    @property
+    def is_fine(self) -> bool:
+        """Whether answers are rounded so finely that sigmoids can be inverted; of one input they show too little."""
+        return self.precision.is_fine and self.n_features > 1
 
     def narrowed(self, by: Narrowing) -> Question:
         """Return the question without what is ruled out."""
@@ -139,7 +144,7 @@ def ask_of(oracle: Oracle, activation: str | None, layers: int | str, precision:
         families = frozenset({get_activation(activation).name})
     depths = EVERY_DEPTH if layers == "auto" else frozenset({int(layers)})
     question = Question(families, depths, precision, region, oracle.n_features, goal, named)
-    if named or question.level == "exact" or (question.level == "fine" and region != "bounded"):
+    if named or question.precision.is_exact or (question.is_fine and region != "bounded"):
         return question
     # Imperfect answers do not tell families apart: sigmoids with plateaus are the first to look for.
     return replace(question, families=families & names_of(PLATEAUS))

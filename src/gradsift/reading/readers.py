@@ -67,7 +67,7 @@ class Reader(NamedTuple):
         return (
             bool(question.of_kinds(*self.kinds))
             and bool(question.depths & self.depths)
-            and question.level in self.precisions
+            and {question.level} <= self.precisions
             and question.region in self.regions
         )
 
@@ -186,7 +186,7 @@ def _reconsidered(
         first = refused(refusals, question)
         raise NotIdentifiable(f"{seen.link[0].upper()}{seen.link[1:]}. {first}", first.partial)
     beyond = len({r.reader for r in refusals}) > 1 or _n_units(refusals) > _MOST_TAUGHT
-    plain = question.level == "exact" and question.region == "open"
+    plain = question.precision.is_exact and question.region == "open"
     family = names_of(PLATEAUS) if not question.named else question.families & names_of(PLATEAUS, ALGEBRAIC)
     if seen.precision is None or not plain or not family or (beyond and not seen.is_noise):
         return None
@@ -219,12 +219,12 @@ def refused(refusals: list[Refusal], question: Question) -> NotIdentifiable:
 
 def _nobody(question: Question) -> str:
     """Say what is missing where no reader accepts a question."""
-    if question.level == "decisions":
+    if question.precision.is_decision:
         return (
             f"All answers are {' or '.join(f'{v:g}' for v in question.precision.values)}, and never change: the box "
             "only decides. Ask it for scores or probabilities, which tell units; decisions are not read yet."
         )
-    if question.level == "labels" and not question.of_kinds(PLATEAUS, ALGEBRAIC):
+    if question.precision.is_label and not question.of_kinds(PLATEAUS, ALGEBRAIC):
         names = " or ".join(sorted(question.families))
         return f"Labels cannot tell {names} units, which grow: their mean must stay within -1 and 1."
     if min(question.depths, default=1) > max(EVERY_DEPTH):

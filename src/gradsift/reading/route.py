@@ -75,7 +75,7 @@ def scouted(
 
 def _accurate(found: Reading, question: Question) -> Reading:
     """Hold an accuracy that was asked for against the error bound of answers without noise."""
-    if question.goal.accuracy is None or question.level not in ("exact", "fine"):
+    if question.goal.accuracy is None or not (question.precision.is_exact or question.is_fine):
         return found
     check = imperfect.accuracy(float(np.nanmax(found.evidence.bounds, initial=0.0)), question.goal.accuracy)
     return replace(found, judgement=found.judgement.also(check))

@@ -68,7 +68,7 @@ def read_kinks(question: Question, ledger: Ledger, rng: np.random.Generator) -> 
         The function is no such sum, or its units cannot be told apart.
     """
     names, precision = question.of_kinds(SHARP, SMOOTH, BENT), question.precision
-    if len(names) > 1 and question.level != "exact":
+    if len(names) > 1 and not question.precision.is_exact:
         raise NotIdentifiable(
             f"Far out the function grows as ReLU or similar units do, and {precision}: name the activation, which is "
             "told only from answers of double precision ('relu', 'leaky_relu', 'softplus', 'silu', 'gelu' or "

@@ -321,7 +321,7 @@ def _partial(ledger: Ledger, link: Link, state: _State, reason: str) -> Reading 
 def read_layers(question: Question, ledger: Ledger, rng: np.random.Generator) -> Reading:
     """Read layers of the first activation that is still possible; a refusal leaves the others."""
     name, *others = question.of_kinds(PLATEAUS)
-    if question.level != "exact":
+    if not question.precision.is_exact:
         # Far out on slopes, coarse answers say too little about arguments for a fit that begins with some digits.
         ledger.forget_rows()
     ledger.allot(None)

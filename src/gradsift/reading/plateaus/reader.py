@@ -25,7 +25,7 @@ def read_plateaus(question: Question, ledger: Ledger, rng: np.random.Generator) 
     Units of one layer are hard to refute through few digits, so that a search without a budget that takes much longer
     than one layer should is asked about its depth.
     """
-    if question.level == "exact":
+    if question.precision.is_exact:
         ledger.allot(Allotment("exact"))
         return _one_layer(question, ledger, rng)
     if question.depths > {1} and ledger.oracle.max_queries is None:
@@ -82,7 +82,7 @@ def _searched(question: Question, ledger: Ledger, rng: np.random.Generator) -> R
 
 
 def _of_family(name: str, question: Question, ledger: Ledger, rng: np.random.Generator) -> Reading:
-    if question.level != "exact":
+    if not question.precision.is_exact:
         return identify_coarse(name, rng, ledger)
     return identify(ledger.oracle, name, rng, n_verify=question.goal.n_verify, ledger=ledger)
 
