@@ -11,11 +11,11 @@ import numpy as np
 from ..arguments import Floats
 from ..oracle.output_links import OutputLink
 
-DOUBLE = 2.0**-52
+DOUBLE = float(np.finfo(np.float64).eps)
 SPACING = {"bfloat16": 2.0**-7, "float16": 2.0**-10, "float32": 2.0**-23}  # of numbers, relative to their size
 _MOST_DECIMALS = 9
-_BELOW_ONE = 2.0**-53  # spacing of numbers just below one
-_LEAST_RESULT = 2.0**-1074  # spacing of the smallest numbers
+_BELOW_ONE = float(np.finfo(np.float64).epsneg)  # spacing of numbers just below one
+_LEAST_RESULT = float(np.finfo(np.float64).smallest_subnormal)
 _STEPS = (50, 25, 20, 5, 2)  # of the last decimal: quarters, halves, twentieths
 _LUCK = 1e-5  # chance that so many numbers are multiples of such a step
 _FEW_ULPS = 4.0  # of an output: it is the sum of some terms

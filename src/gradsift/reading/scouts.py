@@ -30,32 +30,23 @@ from .precision import (
 )
 
 _REPEATED = 8  # inputs asked twice
-_FAR_AGAIN = 1e3  # inputs this far out see sigmoids stand still; guess
-_ON_RAY = 8
 _SMALL = 0.05  # of the answers' spread: a remainder up to this size is worth a network beside it; guess
 _BITS = 64.0  # rounding errors by which equal questions may be answered differently
 _BESIDE = 1e-4  # inputs this near lie in one piece of a function that is constant in pieces; "random forest"; guess
-_IN_A_PIECE = 7  # of _REPEATED pairs that must be answered alike; guess
-_VALUES = 3  # different ones that a function has at least, unless it is constant; guess
-_BISECTED = 40  # from two inputs to a jump between them: to a width of 1e-12
+HALVINGS = 40  # from two inputs to a jump between them: to a width of 1e-12
 _TENTH_DIGIT = 1e-10  # inputs this near are one to a box that rounds them to single precision, and two to others; guess
 _OUTMOST = 1e8  # inputs so far out that whatever grows leaves the range of a link; guess
-_N_OUTMOST = 4
 _JUMP = 1e-6  # of the answers' spread: least jump at that width, where slopes of up to 1e5 rise by 1e-7; guess
-_SHORT_LINE = 1e-3  # half a short line inside bounds, over their half-width; guess
-LOOK_COST = 2 * _REPEATED + _ON_RAY + _N_OUTMOST + 1
+_SHORT_LINE = 1e-3  # a short line, in units of usual inputs; guess
 _LABELS_ASKED = 18  # equal repeats of +-1 may be luck: this many more points settle it
 _FEW_VALUES = 3  # that a box which only decides has at most; guess
 _DECISIONS_ASKED = 12  # further inputs, beside ten answers, that must show no other value; guess
-_MORE_POINTS = 4  # a round answer may be luck too
-_POINTS_NEARBY = 16  # only so many tell a probability from one less another
-_REPEATS = 7
-_ULPS, _FLOAT_ULPS = 8.0, 32.0  # between answers to the same question, in double precision and in shorter floats
+_FEW_POINTS = 4  # a round answer may be luck too
+_ULPS = 8.0  # between answers to the same question in double precision
 _TINY = 1e-10  # noise over the answer, below which it may be rounding after all
-_ON_LINE = 16
-_SHORT = 1e-3
-_FAR, _FAR_POINTS = 1e3, 4
+_FAR = 1e3  # inputs this far out see sigmoids stand still, and large answers; guess
 _GROWING = 3.0  # errors of single-precision arithmetic grow with the inputs
+LOOK_COST = 3 * _REPEATED + _FEW_POINTS + 1
 
 
 class _Asked(NamedTuple):
@@ -84,7 +75,7 @@ class _Asked(NamedTuple):
         A matrix product sums equal rows in an order that may depend on their neighbours.
         """
         apart = np.abs(self.outputs[::2] - self.outputs[1::2]).max(axis=0)
-        return bool((apart <= [(_FLOAT_ULPS if r.is_short else _ULPS) * r.ulp for r in self.roundings]).all())
+        return bool((apart <= [(4 * _ULPS if r.is_short else _ULPS) * r.ulp for r in self.roundings]).all())
 
     @property
     def short(self) -> bool:
@@ -120,19 +111,19 @@ def _limits(oracle: Oracle, look: _Asked, rng: np.random.Generator, far: bool) -
         if np.isin(look.beside, (-1.0, 1.0)).all():
             return Precision("labels", 1.0)
     if look.repeats or look.short:  # on a grid, unless a round answer was luck
-        look = look.further(oracle, usual_points(oracle, _MORE_POINTS if far else _POINTS_NEARBY, rng))
+        look = look.further(oracle, usual_points(oracle, _FEW_POINTS if far else 2 * _REPEATED, rng))
         if (
             (look.short or oracle.link is not None) and oracle.bounds is None and far
         ):  # rounding is worst at large answers
-            look = look.further(oracle, _FAR * usual_points(oracle, _FAR_POINTS, rng))
+            look = look.further(oracle, _FAR * usual_points(oracle, _FEW_POINTS, rng))
         if look.repeats:
             return _decisions(oracle, look, rng) or _rounded(oracle, look)
         y = oracle.seen(look.outputs, look.rows)
-    repeated = np.append(y[:2], oracle(np.repeat(first, _REPEATS, axis=0)))
+    repeated = np.append(y[:2], oracle(np.repeat(first, _REPEATED - 1, axis=0)))
     apart = float(np.sqrt(0.5 * np.mean((y[::2] - y[1::2]) ** 2)))  # where the first point is quiet, others are not
     sd = float(repeated.std(ddof=1)) or apart
     if sd < _TINY * np.abs(repeated).max():  # large terms may cancel in the first answer
-        elsewhere = oracle(usual_points(oracle, _MORE_POINTS, rng))
+        elsewhere = oracle(usual_points(oracle, _FEW_POINTS, rng))
         if sd <= _ULPS * DOUBLE * np.abs(elsewhere).max():
             return Precision(outputs=look.roundings)
     return Precision("noisy", sd, n_equal=_n_equal(repeated))
@@ -196,7 +187,7 @@ def _roughness(oracle: Oracle, point: Floats, rng: np.random.Generator) -> float
     """Return the standard deviation of these errors: third differences on a short line leave nothing of a smooth
     function."""
     way = rng.standard_normal(point.shape[1])
-    steps = _SHORT * np.arange(_ON_LINE)[:, None] * way / np.linalg.norm(way)
+    steps = _SHORT_LINE * np.arange(2 * _REPEATED)[:, None] * way / np.linalg.norm(way)
     bends = np.diff(oracle(point + steps), 3)
     return float(np.sqrt(np.mean(bends**2) / 20))  # 1 + 9 + 9 + 1
 
@@ -252,21 +243,21 @@ def detect_noise(oracle: Oracle, precision: Precision, rng: np.random.Generator)
         return RandomOrRemainder(pieces)
     if precision.is_exact and oracle.bounds is None and _rounds_inputs(oracle, points, first, rounding):
         return RandomOrRemainder(
-            f"Inputs {_TENTH_DIGIT:g} apart have equal answers ({_IN_A_PIECE} of {_REPEATED} pairs or more), and those "
-            f"{_BESIDE:g} apart have not: the box rounds its inputs, to single precision for instance, while its "
+            f"Inputs {_TENTH_DIGIT:g} apart have equal answers ({_REPEATED - 1} of {_REPEATED} pairs or more), and "
+            f"those {_BESIDE:g} apart have not: the box rounds its inputs, to single precision for instance, while its "
             "answers are doubles. Let it calculate in double precision, or return answers of the precision of its "
             "inputs (numpy.float32)."
         )
     if oracle.bounds is not None:
         return RandomOrRemainder(link="" if oracle.link else likely_link(first))
     way = rng.standard_normal(oracle.n_features)
-    rows = _FAR_AGAIN * (1 + rng.random(_ON_RAY))[:, None] * way / np.linalg.norm(way)
+    rows = _FAR * (1 + rng.random(_REPEATED))[:, None] * way / np.linalg.norm(way)
     far = oracle.outputs(rows)
     if oracle.link is not None:
         return RandomOrRemainder()
     link = likely_link(first, far)
     if link:
-        outmost = oracle.outputs(_OUTMOST * usual_points(oracle, _N_OUTMOST, rng))
+        outmost = oracle.outputs(_OUTMOST * usual_points(oracle, _FEW_POINTS, rng))
         link = likely_link(first, outmost)
     size, spread = float(np.std(oracle.seen(far, rows))), float(np.std(oracle.seen(first, points)))
     if _BITS * precision.eps * float(np.abs(far).max()) < size < _SMALL * spread:
@@ -282,7 +273,7 @@ def constant_in_pieces(oracle: Oracle, rng: np.random.Generator) -> str:
 
     16 queries; 40 more to halve the way between two answers, which tells a jump from a steep slope.
     """
-    cost = 2 * _REPEATED + _BISECTED
+    cost = 2 * _REPEATED + HALVINGS
     if n_affordable(oracle, cost) < cost:
         return ""
     points = usual_points(oracle, _REPEATED, rng)
@@ -291,7 +282,7 @@ def constant_in_pieces(oracle: Oracle, rng: np.random.Generator) -> str:
     beside = points + scale * np.sign(middle - points)  # towards the middle, which no bounds forbid
     here, there = np.split(oracle.outputs(np.concatenate([points, beside])), 2)
     n_alike = int((here == there).all(axis=1).sum())
-    if n_alike < _IN_A_PIECE or len(np.unique(here, axis=0)) < _VALUES:
+    if n_alike < _REPEATED - 1 or len(np.unique(here, axis=0)) < _FEW_VALUES:
         return ""
     ends, answers = _halved(oracle, points, here)
     jump = float(np.abs(answers[0] - answers[1]).max())
@@ -316,14 +307,14 @@ def _rounds_inputs(oracle: Oracle, points: Floats, answers: Floats, rounding: Fl
     beside = np.concatenate([points + way * np.sign(points) for way in (_TENTH_DIGIT, _BESIDE)])
     tiny, small = np.split(oracle.outputs(beside), 2)
     same, other = np.abs(tiny - answers) <= rounding, np.abs(small - answers) > rounding
-    return bool(same.all(axis=1).sum() >= _IN_A_PIECE and other.any(axis=1).sum() >= _IN_A_PIECE)
+    return bool(same.all(axis=1).sum() >= _REPEATED - 1 and other.any(axis=1).sum() >= _REPEATED - 1)
 
 
 def _halved(oracle: Oracle, points: Floats, answers: Floats) -> tuple[Floats, Floats]:
     """Return two inputs (2, d) with different answers (2, m), as near to each other as halving the way brings them."""
     other = int(np.argmax((answers != answers[0]).any(axis=1)))
     ends, values = points[[0, other]].copy(), answers[[0, other]].copy()
-    for _ in range(_BISECTED):
+    for _ in range(HALVINGS):
         middle = ends.mean(axis=0)
         answer = oracle.outputs(middle[None])[0]
         # The half with the larger difference: on a slope it shrinks with the way, on a jump it does not.

@@ -22,8 +22,7 @@ from .check_inputs import column_scales, fresh_inputs
 from .ledger import EPS, n_affordable
 from .precision import Precision
 from .result import Reading, Verification
-
-_HALVINGS = 40  # of the way between two inputs whose means have different signs
+from .scouts import HALVINGS
 
 
 class Repeats(NamedTuple):
@@ -57,7 +56,7 @@ def _undecided(model: SigmoidCombination, oracle: Oracle, n: int, rng: np.random
     if not (len(positive) and len(negative)):
         return np.asarray(points[np.argsort(np.abs(means))[:n]])
     a, b = positive[rng.integers(len(positive), size=n)], negative[rng.integers(len(negative), size=n)]
-    for _ in range(_HALVINGS):
+    for _ in range(HALVINGS):
         middle = (a + b) / 2
         up = (model.predict(middle) > 0)[:, None]
         a, b = np.where(up, middle, a), np.where(up, b, middle)
