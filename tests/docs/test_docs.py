@@ -1,5 +1,6 @@
 """The documentation's own promises: generated pages, short examples, links that hold. (``make docs`` builds it all.)"""
 
+import ast
 import importlib.util
 import re
 import runpy
@@ -97,11 +98,44 @@ def test_example_runs(name, monkeypatch):
     plt.close("all")
 
 
-def test_the_pages_name_only_files_that_exist():
-    algorithm = (ROOT / "docs" / "algorithm.md").read_text()
-    package = ROOT / "src" / "gradsift"
-    for name in re.findall(r"`([\w/]+(?:\.py|/))`", algorithm.replace("`src/gradsift/`", "")):
-        assert any(package.rglob(name.rstrip("/"))), name
+def known_names():
+    """Return all names that sources and benchmarks define: functions, records, fields, arguments, constants."""
+    names = set()
+    for path in (*(ROOT / "src").rglob("*.py"), *(ROOT / "benchmarks").rglob("*.py")):
+        names.add(path.stem)
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            match node:
+                case ast.FunctionDef(name=name) | ast.ClassDef(name=name) | ast.arg(arg=name):
+                    names.add(name)
+                case ast.Name(id=name, ctx=ast.Store()) | ast.alias(asname=str(name)):
+                    names.add(name)
+    return names
+
+
+def unknown(page):
+    """Return which files, functions and records a page names in backticks that do not exist."""
+    names, roots = (
+        known_names() | {"gradsift", "src"},
+        (ROOT, ROOT / "docs", ROOT / "src" / "gradsift", ROOT / "benchmarks"),
+    )
+    missing = []
+    for told in re.findall(r"(?<!`)`([^`\n]+)`(?!`)", page):
+        if re.fullmatch(r"[\w./]+(?:\.\w{2,4}|/)", told) and ("/" in told or told.endswith((".py", ".md", ".toml"))):
+            if not any((root / told).exists() or any(root.rglob(told.rstrip("/"))) for root in roots[1:]):
+                missing += [] if (ROOT / told).exists() else [told]
+        elif match := re.fullmatch(r"([A-Za-z_][\w.]*)(?:\(.*\))?", told):
+            missing += [told] if any(part not in names for part in match[1].split(".")) else []
+    return missing
+
+
+@pytest.mark.parametrize("page", ["algorithm.md", "extend.md"])
+def test_the_pages_name_only_what_exists(page):
+    assert unknown((ROOT / "docs" / page).read_text(encoding="utf-8")) == []
+
+
+def test_a_page_that_names_what_is_gone_is_noticed():
+    page = "`nowhere.py`, `reading/gone/`, `no_such_function`, `NoSuchRecord.field`, `recover`, `reading/readers.py`"
+    assert unknown(page) == ["nowhere.py", "reading/gone/", "no_such_function", "NoSuchRecord.field"]
 
 
 def test_broken_links_are_found_and_good_ones_are_not(tmp_path):
