@@ -22,15 +22,15 @@ from tree_copies import Replaced, enter, in_fork, is_loaded_from, source_of, spr
 
 PINS = "tests/paper/test_pins.py"
 TESTS = {
-    "paper/theory/": (PINS, "tests/unit/test_theory_planning.py", "tests/unit/test_theory_partition.py",
+    "paper/theory/": (PINS, "tests/unit/paper/test_planning.py", "tests/unit/paper/test_partition.py",
                 "tests/paper/test_statements.py", "tests/paper/test_errata.py"),
-    "paper/method/gradients": ("tests/unit/test_gradients.py",),
-    "paper/method/kernel": ("tests/unit/test_gradients.py",),
-    "paper/method/subspace": (PINS, "tests/unit/test_subspace.py"),
-    "paper/method/weights": ("tests/unit/test_weights.py",),
-    "paper/method/clustering": (PINS, "tests/unit/test_clustering.py"),
-    "paper/method/theorem_run": ("tests/unit/test_theorem_run.py",),
-    "paper/method/": (PINS, "tests/unit/test_candidates.py", "tests/recovery/test_paper_method.py"),
+    "paper/method/gradients": ("tests/unit/paper/test_gradients.py",),
+    "paper/method/kernel": ("tests/unit/paper/test_gradients.py",),
+    "paper/method/subspace": (PINS, "tests/unit/paper/test_subspace.py"),
+    "paper/method/weights": ("tests/unit/paper/test_weights.py",),
+    "paper/method/clustering": (PINS, "tests/unit/paper/test_clustering.py"),
+    "paper/method/theorem_run": ("tests/unit/paper/test_theorem_run.py",),
+    "paper/method/": (PINS, "tests/unit/paper/test_candidates.py", "tests/recovery/test_paper_method.py"),
 }  # fmt: skip
 
 

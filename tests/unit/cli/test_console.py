@@ -11,7 +11,7 @@ from gradsift import recovery
 from gradsift.cli.app import app
 from gradsift.cli.console import FLAGS, as_options
 
-from .test_cli_files import BOX, DEEP, run  # noqa: F401  (a fixture)
+from .test_files import BOX, DEEP, run  # noqa: F401  (a fixture)
 
 RELU = BOX.replace("np.tanh(X @ a.T)", "np.maximum(X @ a.T + [0.3, -0.2], 0)")
 

@@ -58,7 +58,7 @@ def test_the_looseness_benchmark_runs_and_orders_its_columns(tmp_path, monkeypat
 
 
 def test_the_page_on_the_theorems_quotes_the_benchmark():
-    root = Path(__file__).parents[2]
+    root = Path(__file__).parents[3]
     rows = json.loads((root / "benchmarks" / "results" / "theory_looseness.json").read_text())["rows"]
     page = (root / "docs" / "theorems.md").read_text(encoding="utf-8")
     for r in rows:

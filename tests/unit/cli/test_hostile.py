@@ -14,7 +14,7 @@ import gradsift as gs
 from gradsift.cli import app as streams
 from gradsift.show import playground
 
-from .test_cli_files import BOX, run  # noqa: F401  (a fixture)
+from .test_files import BOX, run  # noqa: F401  (a fixture)
 
 MAIN = "import sys; from gradsift.cli import main; main()"
 ADDRESS = "http://someone:hunter2@127.0.0.1:9/predict?token=s3cr3t"
