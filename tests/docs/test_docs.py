@@ -4,6 +4,7 @@ import ast
 import importlib.util
 import re
 import runpy
+import subprocess
 import sys
 from pathlib import Path
 
@@ -136,6 +137,12 @@ def test_the_pages_name_only_what_exists(page):
 def test_a_page_that_names_what_is_gone_is_noticed():
     page = "`nowhere.py`, `reading/gone/`, `no_such_function`, `NoSuchRecord.field`, `recover`, `reading/readers.py`"
     assert unknown(page) == ["nowhere.py", "reading/gone/", "no_such_function", "NoSuchRecord.field"]
+
+
+def test_the_code_on_extending_runs():
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "extend.md").read_text(encoding="utf-8"), re.S)
+    assert len(blocks) >= 2
+    subprocess.run([sys.executable, "-c", "\n".join(blocks)], check=True, timeout=120)  # in a process: it registers
 
 
 def test_broken_links_are_found_and_good_ones_are_not(tmp_path):
