@@ -66,7 +66,6 @@ def preload() -> None:
     import pyarrow.parquet
     import rich.progress
     import rich.table
-    import stamina
 
     import gradsift.cli.app
     import gradsift.cli.tables
@@ -76,7 +75,7 @@ def preload() -> None:
     import gradsift.show.report
     import gradsift.sources
 
-    _ = httpx, jinja2, matplotlib.pyplot, pyarrow.parquet, rich.progress, rich.table, stamina
+    _ = httpx, jinja2, matplotlib.pyplot, pyarrow.parquet, rich.progress, rich.table
     given = sys.argv
     with folder_of() as folder, contextlib.chdir(folder), open(os.devnull, "w") as nowhere:
         Path("warm.py").write_text("import numpy as np\ndef f(X): return np.tanh(X @ [1.0, 2.0])\n")

@@ -22,7 +22,7 @@ from .demo import demo, figures
 from .doors import bench, playground, zoo
 from .fit_command import fit, predict
 from .paper_command import paper, plan
-from .recover_command import RetryLines, forecast, recover
+from .recover_command import forecast, recover
 
 
 class _Output(io.FileIO):
@@ -155,8 +155,10 @@ _GAVE_UP = (BudgetSpent, CandidateShortage, NotIdentifiable)  # the input was fi
 
 def main() -> None:
     """Run the command line; a bad input is one line on stderr and exit code 2."""
-    logging.getLogger("stamina").addHandler(RetryLines())  # its retries in lines of ours
     prepare_output()
+    told = logging.StreamHandler()  # of requests that are made again; the stream is the one that was just prepared
+    told.setFormatter(logging.Formatter("gradsift: %(message)s"))
+    logging.getLogger("gradsift.http").handlers[:] = [told]
     try:
         app()
     except (GradsiftError, ValueError, TypeError, OSError, OverflowError, MemoryError) as problem:

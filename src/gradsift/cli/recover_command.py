@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import logging
 import os
 import re
 from collections.abc import Iterator
@@ -30,17 +29,6 @@ Jobs = Annotated[int | None, typer.Option(help="Requests at the same time.")]
 Batch = Annotated[int | None, typer.Option(help="Most rows per request.")]
 
 _VARIABLE = re.compile(r"\$(\w+)|\$\{(\w+)\}")
-
-
-class RetryLines(logging.Handler):
-    """Says on stderr that a request failed and will be made again; of the failure only its kind, no secret."""
-
-    def emit(self, record: logging.LogRecord) -> None:
-        """Print one line."""
-        told = record.__dict__
-        cause = str(told.get("stamina.caused_by", "")).partition("(")[0] or "it failed"
-        wait = told.get("stamina.wait_for", 0.0)
-        typer.echo(f"gradsift: a request got no answer ({cause}); asking again in {wait:g} s.", err=True)
 
 
 def asked_how(

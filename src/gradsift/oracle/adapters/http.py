@@ -5,6 +5,7 @@ from __future__ import annotations
 import email.utils
 import hashlib
 import json
+import logging
 import math
 import threading
 import time
@@ -21,18 +22,14 @@ from ...files import Secrets, place, shown
 from ...runtime import load_extra
 from ..oracle import Oracle
 from ..retry import Retry
-from .http_line import Line, Reply, TooLate, TooMuch, Unreadable
+from .http_line import Failed, Line, LineAnswer
 
 _PASSING = (408, 425, 429, 500, 502, 503, 504)  # states that may be gone at the next attempt
 _LONGEST_PAUSE = 120.0  # seconds of Retry-After that are obeyed
 
-
-class _Failed(Exception):
-    """An attempt that failed, in words without secrets: libraries log the exceptions that they retry."""
-
-    def __init__(self, words: str, again: bool | float) -> None:
-        super().__init__(words)
-        self.again = again  # whether to try again, or after how many seconds
+# The command line shows what is logged here; a library that nobody has set up logs for stays silent.
+_LOG = logging.getLogger("gradsift.http")
+_LOG.addHandler(logging.NullHandler())
 
 
 class Post:
@@ -46,35 +43,22 @@ class Post:
         Takes the address's secrets out of a text.
     """
 
-    def __init__(self, url: str, headers: dict[str, str] | None, timeout: float, pace: Pace, retry: Retry) -> None:
-        self._stamina = load_extra("stamina", "http")
+    def __init__(
+        self, url: str, headers: dict[str, str] | None, timeout: float, per_second: float | None, retry: Retry
+    ) -> None:
         self._httpx = load_extra("httpx", "http")
         texts = [text for pair in (headers or {}).items() for text in pair]
         if not all(isinstance(text, str) and text.isascii() and text.isprintable() for text in texts):
             raise ValueError("headers must be a dict of ASCII texts.")
         self.place, self.shown = _checked_place(url), Secrets(url, headers).shown
-        self._pace, self._retry, self._timeout = pace, retry, timeout
-        self._lines = _Lines(self._httpx, url, headers, timeout)
+        self._retry, self._lines = retry, _Lines(self._httpx, url, headers, timeout)
+        self._gap = 0.0 if per_second is None else 1 / per_second
+        self._next, self._lock = 0.0, threading.Lock()
         self.close = weakref.finalize(self, self._lines.close)
 
     def __call__(self, body: Any, row: Floats, limit: int) -> Any:
         """Return what the JSON in the reply says; `row` is the input that a failure names."""
-        text, waits = json.dumps(body).encode(), self._retry
-        try:
-            for attempt in self._stamina.retry_context(
-                on=_worth_another_try,
-                attempts=waits.attempts,
-                timeout=None,
-                wait_initial=waits.first_wait,
-                wait_max=waits.longest_wait,
-                wait_jitter=waits.first_wait,
-                wait_exp_base=waits.factor,
-            ):
-                with attempt:
-                    self._pace.wait()
-                    reply = self._attempt(text, limit)
-        except _Failed as problem:
-            raise OracleFailure(f"{self.place} {problem}.", row) from None
+        reply = self._ask(json.dumps(body).encode(), row, limit)
         try:
             return json.loads(reply.body)
         except RecursionError:
@@ -83,35 +67,54 @@ class Post:
             words = self.shown(reply.body[:60].decode(errors="replace"))
             raise OracleFailure(f"{self.place} did not answer with JSON but with {words!r}.", row) from None
 
-    def _attempt(self, text: bytes, limit: int) -> Reply:
-        attempts = f"did not answer in {self._retry.attempts} attempts"
+    def _ask(self, text: bytes, row: Floats, limit: int) -> LineAnswer:
+        """Return the reply to one request, made again where a failure may pass."""
+        failed: Failed | None = None
+        for wait in self._retry.waits():
+            if failed is not None:
+                # What the server asks for goes before our own pauses, which grow from one attempt to the next.
+                pause = wait if failed.pause is None else failed.pause
+                _LOG.warning("a request got no answer (%s); asking again in %g s.", failed.cause, pause)
+                time.sleep(pause)
+            self._take_turn()
+            try:
+                return self._attempt(text, limit)
+            except Failed as problem:
+                failed = problem
+                if not problem.passing:
+                    break
+        said = "" if failed is None else self.shown(str(failed))
+        if failed is not None and not failed.answered:
+            said = f"did not answer in {self._retry.attempts} attempts: {said}"
+        raise OracleFailure(f"{self.place} {said}.", row) from None
+
+    def _attempt(self, text: bytes, limit: int) -> LineAnswer:
         try:
             with self._lines.one() as line:
                 reply = line.post(text, limit)
-        except TooLate:
-            raise _Failed(f"{attempts}: no complete reply within {self._timeout:g} s", True) from None
-        except TooMuch:
-            raise _Failed(
-                f"sent more than {limit:,} bytes, more than what was asked for can take; if it is right, raise "
-                "max_reply or lower batch_size",
-                False,
-            ) from None
-        except Unreadable as problem:
-            raise _Failed(f"sent a reply that cannot be read: {self.shown(str(problem))}", False) from None
         except (self._httpx.RequestError, self._httpx.InvalidURL) as problem:
-            again = isinstance(problem, self._httpx.TransportError)
-            raise _Failed(f"{attempts}: {type(problem).__name__} ({self.shown(str(problem))})", again) from None
+            name = type(problem).__name__
+            passing = isinstance(problem, self._httpx.TransportError)
+            raise Failed(f"{name} ({self.shown(str(problem))})", name, passing) from None
         if 200 <= reply.status < 300:
             return reply
-        pause = _retry_after(reply.retry_after)
         said = " ".join(self.shown(reply.body.decode(errors="replace"))[:200].split())
-        worth = reply.status in _PASSING and (True if pause is None else pause)
-        raise _Failed(f"refused with status {reply.status}: {said or 'no text'}", worth)
+        raise Failed(
+            f"refused with status {reply.status}: {said or 'no text'}",
+            f"status {reply.status}",
+            reply.status in _PASSING,
+            answered=True,
+            pause=_retry_after(reply.retry_after),
+        )
 
-
-def _worth_another_try(problem: Exception) -> bool | float:
-    """Tell stamina whether to go on, or after how many seconds."""
-    return problem.again if isinstance(problem, _Failed) else False
+    def _take_turn(self) -> None:
+        """Sleep until the next request may be made: they are kept apart in time, over all threads."""
+        with self._lock:
+            now = time.monotonic()
+            slot = max(now, self._next)
+            self._next = slot + self._gap
+        if slot > now:
+            time.sleep(slot - now)
 
 
 class _Lines:
@@ -127,41 +130,21 @@ class _Lines:
         try:
             line = self._free.pop()
         except IndexError:
-            line = self._new()
+            client = self._httpx.Client(
+                headers=self._headers,
+                timeout=self._timeout,
+                verify=self._verify,
+                limits=self._httpx.Limits(max_connections=1, max_keepalive_connections=1),
+            )
+            line = Line(self._httpx, client, self._url, self._timeout)
         try:
             yield line
         finally:
             self._free.append(line)
 
-    def _new(self) -> Line:
-        client = self._httpx.Client(
-            headers=self._headers,
-            timeout=self._timeout,
-            verify=self._verify,
-            limits=self._httpx.Limits(max_connections=1, max_keepalive_connections=1),
-        )
-        return Line(self._httpx, client, self._url, self._timeout)
-
     def close(self) -> None:
         while self._free:
             self._free.pop().close()
-
-
-class Pace:
-    """Keeps requests apart in time."""
-
-    def __init__(self, per_second: float | None) -> None:
-        self._gap = 0.0 if per_second is None else 1 / per_second
-        self._next, self._lock = 0.0, threading.Lock()
-
-    def wait(self) -> None:
-        """Sleep until it is this request's turn."""
-        with self._lock:
-            now = time.monotonic()
-            slot = max(now, self._next)
-            self._next = slot + self._gap
-        if slot > now:
-            time.sleep(slot - now)
 
 
 def _checked_place(url: str) -> str:
@@ -265,11 +248,11 @@ def from_url(
     if per_second is not None:
         at_least("per_second", per_second, 0, strict=True)
     retry = retry or Retry()
-    post = Post(url, headers, timeout, Pace(per_second), retry)
-    return Oracle(_Endpoint(post, template, answer, max_reply), n_features, retry=retry, **options)
+    post = Post(url, headers, timeout, per_second, retry)
+    return Oracle(_RowsByPost(post, template, answer, max_reply), n_features, retry=retry, **options)
 
 
-class _Endpoint:
+class _RowsByPost:
     """Turns rows into requests and replies into values."""
 
     def __init__(self, post: Post, template: Any, answer: str | None, max_reply: int | None) -> None:

@@ -16,19 +16,29 @@ _LOGGERS = ("httpx", "httpcore.connection", "httpcore.http11", "httpcore.proxy",
 _asking: ContextVar[bool] = ContextVar("gradsift_asking", default=False)
 
 
-class TooLate(Exception):
-    """The deadline of an attempt passed before the reply was complete."""
+class Failed(Exception):
+    """An attempt that failed, in words without secrets: libraries log the exceptions that they meet.
+
+    Attributes
+    ----------
+    cause : str
+        The same in a word or two.
+    passing : bool
+        Whether another attempt may do better.
+    answered : bool
+        Whether the server said anything that could be read.
+    pause : float or None
+        Seconds that the server asks to wait.
+    """
+
+    def __init__(
+        self, words: str, cause: str = "", passing: bool = False, answered: bool = False, pause: float | None = None
+    ) -> None:
+        super().__init__(words)
+        self.cause, self.passing, self.answered, self.pause = cause or words, passing, answered, pause
 
 
-class TooMuch(Exception):
-    """The reply is longer than what was asked for can be."""
-
-
-class Unreadable(Exception):
-    """The reply is packed in a way that nobody asked for, or damaged."""
-
-
-class Reply(NamedTuple):
+class LineAnswer(NamedTuple):
     """A status, the body after unpacking, and the pause that the server asks for."""
 
     status: int
@@ -60,57 +70,62 @@ class Line:
         self._wire: socket.socket | None = None  # a second handle on the connection, which survives TLS's rewrapping
         self._lock, self._late = threading.Lock(), False
 
-    def post(self, body: bytes, limit: int) -> Reply:
+    def post(self, body: bytes, limit: int) -> LineAnswer:
         """Send a JSON text and return the reply, of at most `limit` bytes after unpacking."""
-        with self._deadline(), _unlogged():
+        late = Failed(f"no complete reply within {self._timeout:g} s", "no reply in time", passing=True)
+        with self._with_limit(), _without_log():
             try:
                 with self._client.stream(
-                    "POST", self._url, content=body, headers=_JSON, extensions={"trace": self._trace}
+                    "POST", self._url, content=body, headers=_JSON, extensions={"trace": self._take}
                 ) as response:
                     reply = self._read(response, limit)
                     if response.is_error:
-                        self._hang_up()  # what is still coming is of no interest
+                        self._cut_off()  # what is still coming is of no interest
             except self._httpx.TimeoutException:
-                raise TooLate from None
+                raise late from None
             except self._httpx.TransportError:
                 if not self._late:
                     raise
             if self._late:  # also where a body seems complete: many end with the connection
-                raise TooLate
+                raise late
         return reply
 
     def close(self) -> None:
         """Hang up."""
-        self._hang_up()
+        self._cut_off()
         self._client.close()
 
-    def _read(self, response: Any, limit: int) -> Reply:
+    def _read(self, response: Any, limit: int) -> LineAnswer:
         pause = response.headers.get("retry-after")
         if response.is_success:
-            return Reply(response.status_code, self._unpacked(response, limit), pause)
+            return LineAnswer(response.status_code, self._unpacked(response, limit), pause)
         try:
-            return Reply(response.status_code, self._unpacked(response, _SHOWN_OF_A_REFUSAL, cut=True), pause)
-        except Unreadable:
-            return Reply(response.status_code, b"", pause)
+            return LineAnswer(response.status_code, self._unpacked(response, _SHOWN_OF_A_REFUSAL, cut=True), pause)
+        except Failed:
+            return LineAnswer(response.status_code, b"", pause)
 
     def _unpacked(self, response: Any, limit: int, cut: bool = False) -> bytes:
         """Return the body, unpacked as it comes and never beyond `limit`: there, cut it or refuse it."""
-        unpack = _Unpacker(response.headers.get("content-encoding", ""))
+        unpack = _Unpack(response.headers.get("content-encoding", ""))
         body = bytearray()
         for raw in response.iter_raw():
             if self._late:  # the connection is cut, but what has come before is still being handed out
-                raise TooLate
+                break
             body += unpack(raw, limit + 1 - len(body))
             if len(body) > limit:
                 if cut:
                     return bytes(body[:limit])
-                raise TooMuch
+                raise Failed(
+                    f"sent more than {limit:,} bytes, more than what was asked for can take; if it is right, raise "
+                    "max_reply or lower batch_size",
+                    answered=True,
+                )
         return bytes(body)
 
     @contextlib.contextmanager
-    def _deadline(self) -> Iterator[None]:
+    def _with_limit(self) -> Iterator[None]:
         self._late = False
-        timer = threading.Timer(self._timeout, self._cut)
+        timer = threading.Timer(self._timeout, self._cut_late)
         timer.daemon = True
         timer.start()
         completed = False
@@ -121,47 +136,48 @@ class Line:
             timer.cancel()
             timer.join()  # at once, or when it has done its work: the next attempt must not meet it
             if not completed:
-                self._hang_up()
+                self._cut_off()
 
-    def _cut(self) -> None:
+    def _cut_late(self) -> None:
         with self._lock:
             self._late = True
-            _shut(self._wire)
+            _end(self._wire)
 
-    def _hang_up(self) -> None:
+    def _cut_off(self) -> None:
         with self._lock:
             wire, self._wire = self._wire, None
-        _shut(wire)
+        _end(wire)
         if wire is not None:
             wire.close()
 
-    def _trace(self, event: str, info: dict[str, Any]) -> None:
+    def _take(self, event: str, info: dict[str, Any]) -> None:
         """Take hold of every new connection."""
         if event != "connection.connect_tcp.complete":
             return
-        self._hang_up()
+        self._cut_off()
         with self._lock:
             self._wire = info["return_value"].get_extra_info("socket").dup()
             if self._late:
-                _shut(self._wire)
+                _end(self._wire)
 
 
 _JSON = {"Content-Type": "application/json", "Accept": "application/json", "Accept-Encoding": "gzip, deflate"}
 
 
-def _shut(wire: socket.socket | None) -> None:
+def _end(wire: socket.socket | None) -> None:
     if wire is not None:
         with contextlib.suppress(OSError):  # the other side was quicker
             wire.shutdown(socket.SHUT_RDWR)
 
 
-class _Unpacker:
+class _Unpack:
     """Unpacks pieces of a body, each to a limited size."""
 
     def __init__(self, encoding: str) -> None:
         self._encoding = encoding.strip().lower()
         if self._encoding not in ("", "identity", "gzip", "x-gzip", "deflate"):
-            raise Unreadable(f"it came packed as {self._encoding[:40]!r}, which was not asked for")
+            said = f"it came packed as {self._encoding[:40]!r}, which was not asked for"
+            raise Failed(f"sent a reply that cannot be read: {said}", answered=True)
         self._stream: Any = None
 
     def __call__(self, raw: bytes, room: int) -> bytes:
@@ -174,23 +190,19 @@ class _Unpacker:
                 self._stream = zlib.decompressobj(-15 if bare else 47)
             return bytes(self._stream.decompress(raw, room))
         except zlib.error:
-            raise Unreadable(f"it came packed as {self._encoding} and is damaged") from None
+            said = f"it came packed as {self._encoding} and is damaged"
+            raise Failed(f"sent a reply that cannot be read: {said}", answered=True) from None
 
 
-class _NotOurs(logging.Filter):
-    """Drops what the HTTP libraries log about our requests: whole addresses and headers, with what opens them."""
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        return not _asking.get()
-
-
-_NOT_OURS = _NotOurs()
+def _is_other(record: logging.LogRecord) -> bool:
+    """Drop what the HTTP libraries log about our requests: whole addresses and headers, with what opens them."""
+    return not _asking.get()
 
 
 @contextlib.contextmanager
-def _unlogged() -> Iterator[None]:
+def _without_log() -> Iterator[None]:
     for name in _LOGGERS:
-        logging.getLogger(name).addFilter(_NOT_OURS)  # again each time: a program may have set its logs up anew
+        logging.getLogger(name).addFilter(_is_other)  # again each time: a program may have set its logs up anew
     token = _asking.set(True)
     try:
         yield
