@@ -107,6 +107,7 @@ def _onnx_layers(onnx: Any, network: Network) -> tuple[list[Any], dict[str, Floa
                 *twin.nodes(onnx.helper, f"arguments32_{i}", f"active32_{i}"),
                 node("Cast", [f"active32_{i}"], [before], to=types.DOUBLE),
             ]
+    # One output is a vector in ONNX too: weights (k,) make MatMul drop the last axis.
     output = network.layers[-1]
     alone = network.n_outputs == 1
     constants["weights"] = output.weights[0] if alone else output.weights.T
@@ -134,7 +135,8 @@ def to_sklearn(model: SigmoidCombination | Network) -> Any:
         raise ValueError("MLPRegressor has no linear term beside its hidden units: use to_torch or to_onnx.")
     found = MLPRegressor(hidden_layer_sizes=network.widths, activation=name, random_state=0)
     targets = np.zeros(2) if network.n_outputs == 1 else np.zeros((2, network.n_outputs))
-    found.partial_fit(np.zeros((2, network.n_features)), targets)  # gives it its shapes; the numbers are replaced
+    # scikit-learn has no constructor from weights: fit two rows of zeros, then put ours in place.
+    found.partial_fit(np.zeros((2, network.n_features)), targets)
     found.coefs_ = [np.ascontiguousarray(layer.weights.T) for layer in network.layers]
     found.intercepts_ = [layer.offsets.copy() for layer in network.layers]
     return found

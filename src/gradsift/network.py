@@ -207,6 +207,8 @@ class Network:
         come by decreasing length of their outgoing weights; with one output and one hidden layer that is the canonical
         form of :class:`SigmoidCombination`.
         """
+        # From the last layer down: turning a unit changes the signs of its row, which are outgoing weights of the layer
+        # below, so that layer has to be judged afterwards.
         found = self
         for layer in reversed(range(len(self.widths))):
             out = found.layers[layer + 1].weights  # (above, k)
@@ -221,6 +223,7 @@ class Network:
         """Return the network whose value at x is that of this one at ``(x - center) / scale``, (d,) each."""
         middle, size = finite_vector("center", center, self.n_features), finite_vector("scale", scale, self.n_features)
         (weights, offsets), *above, (last, constants) = self.layers
+        # W (x - c) / s + b = (W / s) x + (b - (W / s) c): scale the columns first, then move the offsets.
         first = weights / size
         linear = self.linear / size
         layers = [(first, offsets - first @ middle), *above, (last, constants - linear @ middle)]
@@ -245,6 +248,7 @@ class Network:
         last, constants = self.layers[-1]
         total = np.abs(inputs[-1]) @ np.abs(last).sum(axis=0) + np.abs(constants).sum()
         total = total + np.abs(rows) @ np.abs(self.linear).sum(axis=0)
+        # Backpropagation of absolute values: no cancellation between paths, so that the sum is an upper bound.
         back = np.broadcast_to(np.abs(last).sum(axis=0), inputs[-1].shape)
         for number in range(len(arguments) - 1, -1, -1):
             weights, offsets = self.layers[number]

@@ -30,7 +30,7 @@ def report(stage: str, done: float, total: float | None = None) -> None:
         reporter(stage, done, total)
 
 
-def listening() -> bool:
+def is_heard() -> bool:
     """Return whether anybody hears the reports, for those that cost something to make."""
     return _reporter.get() is not None
 
@@ -43,7 +43,7 @@ def reporting(progress: bool | Reporter) -> Iterator[None]:
         return
     if progress is not True and not callable(progress):
         raise TypeError(f"progress must be True, False or a function, got {progress!r}.")
-    bar = _Bar() if progress is True else None
+    bar = _Progress() if progress is True else None
     token = _reporter.set(bar or progress)  # type: ignore[arg-type]
     try:
         yield
@@ -53,7 +53,7 @@ def reporting(progress: bool | Reporter) -> Iterator[None]:
             bar.close()
 
 
-class _Bar:
+class _Progress:
     """A rich progress bar on stderr that starts late and shows one line per stage.
 
     It opens by itself after two seconds, even if the work is too busy to report. Where stderr is no terminal nothing
@@ -67,7 +67,7 @@ class _Bar:
         self.began: dict[str, tuple[float, float]] = {}
         self.latest: tuple[str, float, float | None] = ("working", 0, None)
         self.lock, self.closed = threading.RLock(), threading.Event()
-        threading.Thread(target=self._watch, name="gradsift-progress", daemon=True).start()
+        threading.Thread(target=self._show_late, name="gradsift-progress", daemon=True).start()
 
     def __call__(self, stage: str, done: float, total: float | None) -> None:
         with self.lock:
@@ -96,7 +96,7 @@ class _Bar:
         self.display = Progress(*columns, TimeRemainingColumn(), console=Console(stderr=True), transient=True)
         self.display.start()
 
-    def _watch(self) -> None:
+    def _show_late(self) -> None:
         if sys.stderr is not None and sys.stderr.isatty():
             if not self.closed.wait(_BAR_AFTER):
                 with self.lock:

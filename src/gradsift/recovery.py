@@ -33,7 +33,7 @@ from .reading import (
     solve_outputs,
     verify,
 )
-from .runtime import announce
+from .runtime import warn_of_size
 from .sources import Source, as_source
 from .table import Coefficients, Fit, LikelihoodRatio, coefficients, likelihood_ratio, search, summary
 
@@ -278,8 +278,8 @@ def recover(
         raise ValueError("Several hidden layers can only be found behind an oracle, with method='auto'.")
     with reporting(progress), within_double_precision():
         if isinstance(source, Oracle):
-            rng = as_generator(source.campaign_seed if random_state is None else random_state)
-            with source.limited(max_queries):
+            rng = as_generator(source.journal_seed if random_state is None else random_state)
+            with source.within_budget(max_queries):
                 return _behind_oracle(source, n_units, method, activation, n_verify, rng, {**options, "layers": layers})
         rng, rows = as_generator(random_state), as_source(source)
         activation = activation or "tanh"
@@ -288,7 +288,7 @@ def recover(
         if method == "paper":
             for_the_paper(activation)
             return _by_the_paper(rows, n_units, activation=activation, rng=rng, **options)
-        announce(rows.n_rows, rows.n_features, n_units)
+        warn_of_size(rows.n_rows, rows.n_features, n_units)
         rows.require_moderate_weights()
         fit = search(rows, n_units, activation=activation, rng=rng, progress=report, **options)
         found = recovery_of_fit(fit, rows)
@@ -337,7 +337,7 @@ def _behind_oracle(
     options: dict[str, Any],
 ) -> Recovery:  # fmt: skip
     before = source.n_answered
-    box = source.scalar(int(rng.integers(2**63)))
+    box = source.single_output(int(rng.integers(2**63)))
     if method == "paper":
         del options["layers"]
         family = "tanh" if activation in (None, "auto") else activation

@@ -49,20 +49,20 @@ _usual: ContextVar[int] = ContextVar("_usual", default=0)  # threads outside of 
 
 
 @cache
-def _controller() -> Any:
+def _blas() -> Any:
     return ThreadpoolController().select(user_api="blas")
 
 
 @contextmanager
 def one_thread() -> Iterator[None]:
     """Let linear algebra use one thread inside the block."""
-    before = max((library.num_threads for library in _controller().lib_controllers), default=1)
+    before = max((library.num_threads for library in _blas().lib_controllers), default=1)
     if before == 1:
         yield
         return
     token = _usual.set(before)
     try:
-        with _controller().limit(limits=1):
+        with _blas().limit(limits=1):
             yield
     finally:
         _usual.reset(token)
@@ -75,7 +75,7 @@ def all_threads(products: float = np.inf) -> Iterator[None]:
     if n_threads < 2:
         yield
         return
-    with _controller().limit(limits=n_threads):
+    with _blas().limit(limits=n_threads):
         yield
 
 
@@ -86,7 +86,7 @@ _NOTEWORTHY, _LONG = 20.0, 600.0  # seconds
 
 
 @dataclass(frozen=True)
-class Work:
+class FitSize:
     """What a fit takes, within a factor of three or so.
 
     Attributes
@@ -109,14 +109,14 @@ class Work:
         return f"{self.n_unknowns:,} unknowns, about {time} of work"
 
 
-def estimate(n_rows: int, n_features: int, n_units: int) -> Work:
+def estimate(n_rows: int, n_features: int, n_units: int) -> FitSize:
     """Return the work of a fit of so many units to so many rows."""
     unknowns = n_units * (n_features + 2) + 1
     flops = 2.0 * min(n_rows, _ROWS_SEARCHED) * unknowns**2 + unknowns**3 / 3
-    return Work(unknowns, flops / 1e9 * _SECONDS_PER_GIGAFLOP, 8.0 * _MATRICES * unknowns**2)
+    return FitSize(unknowns, flops / 1e9 * _SECONDS_PER_GIGAFLOP, 8.0 * _MATRICES * unknowns**2)
 
 
-def announce(n_rows: int, n_features: int, n_units: int | None) -> None:
+def warn_of_size(n_rows: int, n_features: int, n_units: int | None) -> None:
     """Say how long a fit will take where that is long, and refuse it where memory cannot hold it.
 
     Where the number of units is to be found, two of them are reckoned with: no search ends before it has tried them.

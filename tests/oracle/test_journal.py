@@ -245,12 +245,12 @@ def test_a_journal_can_be_read_while_it_is_written_and_from_a_copy(tmp_path):
 
 def test_the_campaigns_own_seed_survives_a_restart(tmp_path):
     with gs.Oracle(smooth, 3, journal=tmp_path / "a.db") as oracle:
-        seed = oracle.campaign_seed
+        seed = oracle.journal_seed
     with gs.Oracle(smooth, 3, journal=tmp_path / "a.db") as oracle:
-        assert oracle.campaign_seed == seed
+        assert oracle.journal_seed == seed
     with gs.Oracle(smooth, 3, journal=tmp_path / "b.db") as oracle:
-        assert oracle.campaign_seed != seed
-    assert gs.Oracle(smooth, 3).campaign_seed is None
+        assert oracle.journal_seed != seed
+    assert gs.Oracle(smooth, 3).journal_seed is None
 
 
 def test_a_closed_journal_says_so(tmp_path):

@@ -95,6 +95,6 @@ def test_rows_that_a_softmax_has_swallowed_are_left_out_and_a_probability_of_one
     kept = oracle.answers()
     np.testing.assert_array_equal(kept.X, rows[:2])
     np.testing.assert_allclose(kept.Y[:, 1], rows[:2, 0] / 2, rtol=1e-14)
-    np.testing.assert_array_equal(oracle.undoable().X, rows[:2])
+    np.testing.assert_array_equal(oracle.recorded_inside().X, rows[:2])
     with pytest.raises(gs.errors.OracleFailure, match="strictly between 0 and 1"):
         oracle(rows)

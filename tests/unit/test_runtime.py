@@ -18,9 +18,9 @@ def test_work_grows_with_the_square_of_the_unknowns_and_with_rows_up_to_those_se
 def test_a_short_fit_is_not_announced_and_a_long_one_is():
     heard = []
     with progress.reporting(lambda *report: heard.append(report)):
-        workload.announce(1000, 5, 3)
+        workload.warn_of_size(1000, 5, 3)
         assert heard == []
-        workload.announce(5000, 10, 200)
+        workload.warn_of_size(5000, 10, 200)
     assert heard == [("2,401 unknowns, about 2 min of work", 0, None)]
 
 
@@ -28,7 +28,7 @@ def test_a_very_long_fit_is_a_warning_that_says_what_would_do():
     with pytest.warns(
         gs.errors.SlowFitWarning, match=r"10,005 unknowns, about 38 min of work: fewer units or fewer columns"
     ):
-        workload.announce(6000, 5000, None)
+        workload.warn_of_size(6000, 5000, None)
 
 
 def test_a_fit_that_memory_cannot_hold_is_refused_before_it_begins(monkeypatch):

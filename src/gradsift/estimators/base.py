@@ -14,7 +14,7 @@ from ..activations import get_activation
 from ..arguments import Floats
 from ..progress import report, reporting
 from ..recovery import Recovery, recovery_of_fit, warn_unless_certified, within_double_precision
-from ..runtime import announce, load_extra
+from ..runtime import load_extra, warn_of_size
 from ..sources import ArraySource, Source, as_source
 from ..sources.arrays import SparseSource, in_dense_blocks, is_sparse, package_of
 from ..table import Coefficients, Fit, coefficients, search
@@ -99,7 +99,7 @@ class SigmoidEstimator(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Tr
     def _recover(self, source: Source, n_units: int | str | None, tasks: FitTasks, **options: Any) -> Any:
         """Run the pipeline and set the fitted attributes. The only place that knows what stands behind `fit`."""
         with reporting(False if self.progress is None else self.progress), within_double_precision():
-            announce(source.n_rows, source.n_features, n_units if isinstance(n_units, int) else None)
+            warn_of_size(source.n_rows, source.n_features, n_units if isinstance(n_units, int) else None)
             source.require_moderate_weights()
             fit = search(source, n_units, rng=self._rng(), progress=tasks.step, **self._options(), **options)
         return self._take(fit, recovery_of_fit(fit, source), tasks)

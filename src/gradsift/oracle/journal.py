@@ -34,7 +34,7 @@ _MOST_FEATURES = 10**9
 _SOURCE = ", source "
 
 
-class Replay(NamedTuple):
+class KnownAnswers(NamedTuple):
     """What a journal knows about a batch: which rows (n,), and their answers (n_known, m)."""
 
     known: NDArray[np.bool_]
@@ -80,7 +80,7 @@ class Journal:
                 f"The journal {self.path} needs the directory {self.path.parent}, which is missing."
             )
         ours = {"format": _FORMAT, "n_features": str(n_features), "model": model, "plan": self.plan}
-        with self._told(), self._connect(os.fspath(self.path)) as connection:
+        with self._told(), self._open_file(os.fspath(self.path)) as connection:
             connection.execute("PRAGMA synchronous=NORMAL")
             if not connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
                 connection.execute("PRAGMA journal_mode=WAL")
@@ -91,10 +91,10 @@ class Journal:
                 connection.executemany("INSERT INTO header VALUES (?, ?)", fields.items())
         self._check_tables()
         if not self._sealed:
-            self._seal()
-        self._check_campaign(ours)
+            self._add_marks()
+        self._check_header(ours)
 
-    def _check_campaign(self, ours: dict[str, str]) -> None:
+    def _check_header(self, ours: dict[str, str]) -> None:
         theirs = self.header()
         for name in ("n_features", "model", "plan"):
             if name == "model":
@@ -118,10 +118,10 @@ class Journal:
             raise GradsiftError(f"{self.path} cannot be used as a journal: its tables are not those of one.")
         self.header()
 
-    def _seal(self) -> None:
+    def _add_marks(self) -> None:
         """Bring a journal of the first format up to date, all or nothing."""
         with self._told(), self._open as connection:
-            connection.create_function("seal", 3, seal, deterministic=True)
+            connection.create_function("seal", 3, answer_mark, deterministic=True)
             connection.execute("BEGIN IMMEDIATE")
             connection.execute("ALTER TABLE answers RENAME TO unsealed")
             connection.execute(_ANSWERS)
@@ -139,7 +139,7 @@ class Journal:
         # Without a log beside it the file is complete, and then it can be read from a read-only directory too.
         complete = not self.path.with_name(self.path.name + "-wal").exists()
         with self._told():
-            self._connect(f"{self.path.resolve().as_uri()}?mode=ro{'&immutable=1' if complete else ''}", uri=True)
+            self._open_file(f"{self.path.resolve().as_uri()}?mode=ro{'&immutable=1' if complete else ''}", uri=True)
         self._check_tables()
 
     @property
@@ -153,7 +153,7 @@ class Journal:
             self._closer()
             self._connection = None
 
-    def _connect(self, address: str, *, uri: bool = False) -> sqlite3.Connection:
+    def _open_file(self, address: str, *, uri: bool = False) -> sqlite3.Connection:
         self.close()
         connection = sqlite3.connect(address, uri=uri, check_same_thread=False)  # the oracle's lock guards it
         self._connection, self._closer = connection, weakref.finalize(self, connection.close)
@@ -196,7 +196,7 @@ class Journal:
         with self._told():
             return int(self._open.execute("SELECT count(*) FROM answers").fetchone()[0])
 
-    def replay(self, start: int, rows: Floats) -> Replay:
+    def known_answers(self, start: int, rows: Floats) -> KnownAnswers:
         """Return the recorded answers to queries ``start, start + 1, ...`` of the campaign.
 
         Raises
@@ -214,16 +214,16 @@ class Journal:
         length = len(found[0][2]) if found and isinstance(found[0][2], bytes) else 0
         for i, recorded, answer, sealed in found:
             self._check_answer(start + i, recorded, answer, sealed, length)
-            if recorded != digest(rows[i]):
+            if recorded != row_mark(rows[i]):
                 self._refuse(start + i)
             known[i] = True
-        return Replay(known, np.array([np.frombuffer(answer) for _, _, answer, _ in found]))
+        return KnownAnswers(known, np.array([np.frombuffer(answer) for _, _, answer, _ in found]))
 
     def _check_answer(self, position: int, row: Any, answer: Any, sealed: Any, length: int) -> None:
         """Refuse an answer that is not the one that was written."""
         whole = isinstance(row, bytes) and isinstance(answer, bytes) and len(answer) == length and len(answer) % 8 == 0
         whole = whole and bool(answer) and bool(np.isfinite(np.frombuffer(answer)).all())
-        if not whole or (self._sealed and sealed != seal(position, row, answer)):
+        if not whole or (self._sealed and sealed != answer_mark(position, row, answer)):
             raise GradsiftError(
                 f"{self.path} is damaged: the answer to query {position + 1} is not the one that was recorded (its "
                 "checksum differs); go back to a copy of the file, or begin with a new journal."
@@ -239,12 +239,12 @@ class Journal:
 
     # Writing
 
-    def append(self, positions: NDArray[np.intp], rows: Floats, answers: Floats) -> None:
+    def write(self, positions: NDArray[np.intp], rows: Floats, answers: Floats) -> None:
         """Record (n, m) answers to the queries at `positions` (n,) of the campaign, all or none."""
         lines = []
         for position, x, y in zip(positions.tolist(), rows, answers):
-            row, answer = digest(x), y.tobytes()
-            lines.append((position, row, answer, seal(position, row, answer)))
+            row, answer = row_mark(x), y.tobytes()
+            lines.append((position, row, answer, answer_mark(position, row, answer)))
         try:
             with self._told(), self._open as transaction:
                 transaction.executemany("INSERT INTO answers VALUES (?, ?, ?, ?)", lines)
@@ -257,12 +257,12 @@ class Journal:
             raise
 
 
-def digest(row: Floats) -> bytes:
+def row_mark(row: Floats) -> bytes:
     """Return 16 bytes that stand for the exact bits of a row."""
     return hashlib.blake2b(row.tobytes(), digest_size=16).digest()
 
 
-def seal(position: int, row: bytes, answer: bytes) -> bytes:
+def answer_mark(position: int, row: bytes, answer: bytes) -> bytes:
     """Return 8 bytes that stand for what was recorded: another bit anywhere gives others."""
     return hashlib.blake2b(b"%d " % position + row + answer, digest_size=8).digest()
 
@@ -292,7 +292,7 @@ _COPIES = 4  # further copies of a row, asked together and one by one, before it
 
 
 @dataclass(frozen=True)
-class Recheck:
+class AskAgain:
     """Which recorded rows to ask again.
 
     Attributes
@@ -328,7 +328,7 @@ class Recheck:
         Each row is asked together with the others and by itself. Answers that differ are noise or rounding, and the
         recorded one may be as far off as thirty times that. Labels and counts are not compared: one says nothing.
         """
-        chosen = self._among(start, known)
+        chosen = self._choose(start, known)
         if not chosen.size:
             return
         old = recorded[np.cumsum(known)[chosen] - 1]
@@ -345,7 +345,7 @@ class Recheck:
             if _apart(old[i], more.mean(axis=0), size, more.std(axis=0)):
                 _refuse(path, start + int(chosen[i]), old[i], more.mean(axis=0))
 
-    def _among(self, start: int, known: NDArray[np.bool_]) -> NDArray[np.intp]:
+    def _choose(self, start: int, known: NDArray[np.bool_]) -> NDArray[np.intp]:
         """Return which of the known rows to ask again: the first, the last, and more of the early ones between."""
         if not (self.n_rows and self.n_recorded):
             return np.empty(0, dtype=np.intp)

@@ -17,14 +17,14 @@ from numpy.typing import ArrayLike, NDArray
 from ..arguments import Floats, at_least, finite_matrix, finite_vector, whole
 from ..errors import BudgetSpent
 from .inputs import Bounds, InputFrame, read_bounds, read_inputs
-from .journal import Journal, Recheck
+from .journal import AskAgain, Journal
 from .output_links import read_link
-from .retry import Retry, ask_patiently, read_reply
+from .retry import Retry, ask_with_retry, read_answers
 
 Indices = NDArray[np.intp]
 
 
-class _Calls(NamedTuple):
+class _HowAsked(NamedTuple):
     """How the function is called: rows at once, threads, patience; and whether rows are kept beside their answers."""
 
     batch_size: int | None
@@ -54,7 +54,7 @@ class _Ledger:
     call: threading.RLock = field(default_factory=threading.RLock)  # one call at a time: a campaign has an order
     batch: threading.Lock = field(default_factory=threading.Lock)  # counting and recording, from any thread
     n_rechecked: int = 0
-    recheck: Recheck = field(default_factory=lambda: Recheck(0, 0))
+    recheck: AskAgain = field(default_factory=lambda: AskAgain(0, 0))
 
 
 class Oracle:
@@ -157,14 +157,14 @@ class Oracle:
             at_least("noise", noise, 0)
         self.function, self.n_features = function, int(n_features)
         self.noise, self.bounds = noise, read_bounds(bounds, self.n_features)
-        self._calls = _Calls(batch_size, int(n_jobs), retry or Retry(), remember)
+        self._calls = _HowAsked(batch_size, int(n_jobs), retry or Retry(), remember)
         self.link = read_link(link)
         self.journal = journal if isinstance(journal, Journal) or journal is None else Journal(journal)
         if self.journal is not None and not self.journal.is_open:
             self.journal.open(self.n_features, str(getattr(function, "identity", "")))
         self._ledger = _Ledger(max_queries)
         if self.journal is not None and getattr(function, "recheckable", True):
-            self._ledger.recheck = Recheck(int(recheck), self.journal.n_recorded)
+            self._ledger.recheck = AskAgain(int(recheck), self.journal.n_recorded)
         self._direction: Callable[[int], Floats] | None = None
         self.inputs = read_inputs(inputs, self.n_features)
         self.frame: InputFrame | None = None
@@ -199,7 +199,7 @@ class Oracle:
         self._ledger.max_queries = value
 
     @contextlib.contextmanager
-    def limited(self, n_rows: int | None) -> Iterator[None]:
+    def within_budget(self, n_rows: int | None) -> Iterator[None]:
         """Allow at most `n_rows` more rows inside the block (None: no further limit than the campaign's own)."""
         before = self.max_queries
         if n_rows is not None:
@@ -237,7 +237,7 @@ class Oracle:
         return self._ledger.n_outputs if self._direction is None else 1
 
     @property
-    def campaign_seed(self) -> int | None:
+    def journal_seed(self) -> int | None:
         """A random number kept in the journal, for campaigns that were given no seed; None without a journal."""
         return None if self.journal is None else int(self.journal.header()["seed"])
 
@@ -246,28 +246,28 @@ class Oracle:
 
         Rows whose answers the link has swallowed (probabilities of zero or one) are left out.
         """
-        X, Y = self.undoable()
+        X, Y = self.recorded_inside()
         return Answers(X, Y if self.link is None else self._undone(np.atleast_2d(Y.T).T, X).reshape(Y.shape))
 
-    def undoable(self) -> Answers:
+    def recorded_inside(self) -> Answers:
         """Return the same rows with the function's own outputs."""
         X, Y = self.recorded()
         if self.link is None:
             return Answers(X, Y)
-        kept = self.link.keeps(np.atleast_2d(Y.T).T)
+        kept = self.link.holds(np.atleast_2d(Y.T).T)
         return Answers(X[kept], Y[kept])
 
     def recorded(self) -> Answers:
         """Return all rows asked or replayed so far with the function's own outputs."""
         ledger = self._ledger
-        if not self._remembers(ledger.n_outputs):
+        if not self._holds_answers(ledger.n_outputs):
             raise ValueError("An oracle with one output keeps no answers unless it was made with remember=True.")
         if not ledger.rows:
             return Answers(np.empty((0, self.n_features)), np.empty(0))
         Y = np.concatenate(ledger.answers)
         return Answers(np.concatenate(ledger.rows), Y[:, 0] if Y.shape[1] == 1 else Y)
 
-    def _remembers(self, n_outputs: int | None) -> bool:
+    def _holds_answers(self, n_outputs: int | None) -> bool:
         return n_outputs != 1 if self._calls.remember is None else self._calls.remember
 
     def projected(self, direction: ArrayLike) -> Oracle:
@@ -278,7 +278,7 @@ class Oracle:
         finite_vector("direction", direction, self._ledger.n_outputs)
         return self._view(lambda n_outputs: finite_vector("direction", direction, n_outputs))
 
-    def scalar(self, seed: int) -> Oracle:
+    def single_output(self, seed: int) -> Oracle:
         """Return a view with one output: the function's own, or a random projection of several.
 
         The number of outputs need not be known yet; nothing is asked. Shared as with :meth:`projected`, whose views are
@@ -338,11 +338,11 @@ class Oracle:
         plain = plain and self.bounds is None and not calls.remember and calls.batch_size is None and calls.n_jobs == 1
         return getattr(self.function, "device", None) if plain and self._ledger.n_outputs == 1 else None
 
-    def ask_there(self, rows: Any) -> Any:
+    def ask_on_device(self, rows: Any) -> Any:
         """Ask for the values at rows that are on `device` already, shape (n,), and leave them there."""
         with self._ledger.call:
             self._check_budget(len(rows))
-            values = self.function.there(rows)  # type: ignore[attr-defined]
+            values = self.function.on_device(rows)  # type: ignore[attr-defined]
             if not bool(values.isfinite().all()):
                 return values.new_tensor(self(rows.cpu().numpy()))  # asks again, and says which input it was
             self._ledger.n_queries += len(rows)
@@ -379,7 +379,7 @@ class Oracle:
             self._check_budget(len(rows))
             Y = self._answer(rows)
             ledger.position += len(rows)
-            if self._remembers(Y.shape[1]):
+            if self._holds_answers(Y.shape[1]):
                 ledger.rows.append(rows)
                 ledger.answers.append(Y)
         return rows, Y
@@ -389,7 +389,7 @@ class Oracle:
         ledger = self._ledger
         known = np.zeros(len(rows), dtype=np.bool_)
         if self.journal is not None:
-            known, recorded = self.journal.replay(ledger.position, rows)
+            known, recorded = self.journal.known_answers(ledger.position, rows)
         if self.journal is not None and known.any():
             self._check_width(recorded.shape[1])
             ledger.recheck.compare(self.journal.path, ledger.position, rows, known, recorded, self._again)
@@ -431,11 +431,11 @@ class Oracle:
             ledger.n_queries += len(piece)
         in_one_piece = piece[-1] - piece[0] < len(piece)
         rows = rows[piece[0] : piece[-1] + 1] if in_one_piece else rows[piece]  # a view saves a copy
-        values = ask_patiently(self.function, read_reply, rows, self._calls.retry)
+        values = ask_with_retry(self.function, read_answers, rows, self._calls.retry)
         with ledger.batch:
             self._check_width(values.shape[1])
             if self.journal is not None:
-                self.journal.append(ledger.position + piece, rows, values)
+                self.journal.write(ledger.position + piece, rows, values)
         return values
 
     def _again(self, rows: Floats) -> Floats:
@@ -444,7 +444,7 @@ class Oracle:
         step = self._calls.batch_size or len(rows)
         pieces = [rows[start : start + step] for start in range(0, len(rows), step)]
         values = np.concatenate(
-            [ask_patiently(self.function, read_reply, piece, self._calls.retry) for piece in pieces]
+            [ask_with_retry(self.function, read_answers, piece, self._calls.retry) for piece in pieces]
         )
         self._check_width(values.shape[1])
         return values

@@ -75,7 +75,7 @@ class OutputLink(NamedTuple):
             Some output is at an end of the range, with the input.
         """
         low, high = self.inside
-        lost = ~self.keeps(outputs)
+        lost = ~self.holds(outputs)
         if lost.any():
             i = int(np.argmax(lost))
             raise OracleFailure(
@@ -86,7 +86,7 @@ class OutputLink(NamedTuple):
             )
         return self.undo(outputs)
 
-    def keeps(self, outputs: Floats) -> NDArray[np.bool_]:
+    def holds(self, outputs: Floats) -> NDArray[np.bool_]:
         """Say which rows of outputs (n, m) lie inside the range, so that their sums are not lost; (n,)."""
         low, high = self.inside
         return np.asarray(((outputs > low) & (outputs < high)).all(axis=1))
@@ -96,7 +96,7 @@ class OutputLink(NamedTuple):
         return self.stretch(outputs, np.broadcast_to(sizes, outputs.shape))
 
 
-def _add_up(p: Floats) -> bool:
+def _is_share(p: Floats) -> bool:
     return bool((np.abs(p.sum(axis=1) - 1) < _ADDS_UP).all())
 
 
@@ -148,9 +148,9 @@ def likely_link(outputs: Floats, far: Floats | None = None) -> str:
     several = outputs.shape[1] > 1
     far = outputs if far is None else far
     if ((outputs > 0) & (outputs < 1)).all() and ((far >= 0) & (far <= 1)).all():
-        if several and _add_up(outputs):
+        if several and _is_share(outputs):
             return "outputs are in (0, 1) and add up to one: give link='softmax'"
         return "outputs are in (0, 1): give link='logistic' if they are probabilities"
-    if several and (outputs < 0).all() and (far <= 0).all() and _add_up(np.exp(outputs)):
+    if several and (outputs < 0).all() and (far <= 0).all() and _is_share(np.exp(outputs)):
         return "outputs are logarithms of probabilities that add up to one: give link='log_softmax'"
     return ""

@@ -13,7 +13,7 @@ from ..arguments import Floats, at_least, moderate_columns
 from ..errors import GradsiftError, OracleFailure
 
 
-def read_reply(reply: Any, n_rows: int) -> Floats:
+def read_answers(reply: Any, n_rows: int) -> Floats:
     """Return the reply to `n_rows` rows as an (n_rows, m) matrix, or say in one sentence what is wrong with it.
 
     None and NaN entries come back as NaN; whether to ask again for them is not decided here.
@@ -79,7 +79,7 @@ ONCE = Retry(attempts=1)
 _FAR_OUT = 10.0  # inputs this large may be outside of what a box is made for
 
 
-def ask_patiently(
+def ask_with_retry(
     function: Callable[[Floats], Any], read: Callable[[Any, int], Floats], rows: Floats, retry: Retry
 ) -> Floats:
     """Return the finite (n, m) answers at `rows`, asking again where an attempt failed.
@@ -126,7 +126,7 @@ def ask_patiently(
         if not missing.size:
             return answers
     if failure is not None and missing.size > 1:
-        halves = [ask_patiently(function, read, rows[half], ONCE) for half in np.array_split(missing, 2)]
+        halves = [ask_with_retry(function, read, rows[half], ONCE) for half in np.array_split(missing, 2)]
         recovered = np.concatenate(halves)
         if answers is None:
             return recovered

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import importlib
 import inspect
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -43,11 +42,11 @@ def from_spec(spec: str, n_features: int | None = None, trust: bool = False, **o
     if "://" in spec:
         oracle = from_url(spec, _needed(n_features, spec), **options)
     elif Path(spec).suffix == ".joblib":
-        oracle = from_sklearn(_unpickle(spec, trust), **options)
+        oracle = from_sklearn(_load_estimator(spec, trust), **options)
     elif Path(spec).suffix in _FILES:
         oracle = _FILES[Path(spec).suffix](spec, **options)
     elif ":" in spec and "@" not in spec:  # user:password@host is no module
-        oracle = _wrap(_imported(spec), spec, n_features, options)
+        oracle = _oracle_of(_load(spec), spec, n_features, options)
     else:
         raise ValueError(
             "An oracle must be module:function, an http(s) address or a file ending in .onnx, .joblib, .csv, .parquet "
@@ -73,7 +72,7 @@ def _needed(n_features: int | None, spec: str) -> int:
     return n_features
 
 
-def _unpickle(path: str, trust: bool) -> Any:
+def _load_estimator(path: str, trust: bool) -> Any:
     if not trust:
         raise ValueError(f"Loading {path} runs code stored in it; do so only if you trust its origin, with trust=True.")
     if not Path(path).is_file():
@@ -86,7 +85,7 @@ def _unpickle(path: str, trust: bool) -> Any:
         raise ValueError(f"{path} cannot be loaded: {_told(problem)}.") from problem
 
 
-def _wrap(found: Any, spec: str, n_features: int | None, options: dict[str, Any]) -> Oracle:
+def _oracle_of(found: Any, spec: str, n_features: int | None, options: dict[str, Any]) -> Oracle:
     """Make an oracle of whatever a module holds under the name."""
     if isinstance(found, Oracle):
         if options:
@@ -98,22 +97,22 @@ def _wrap(found: Any, spec: str, n_features: int | None, options: dict[str, Any]
         return from_torch(found, n_features=n_features, **options)
     if not callable(found):
         raise TypeError(f"{spec} must be a function, got {type(found).__name__}.")
-    return Oracle(_Named(found, spec), _needed(n_features, spec), **options)
+    return Oracle(_WithSource(found, spec), _needed(n_features, spec), **options)
 
 
-class _Named:
+class _WithSource:
     """A function with the name, and the digest of its source, by which a journal tells it from others."""
 
     def __init__(self, function: Callable[[Any], Any], spec: str) -> None:
         self.function = function
-        source = b"".join(Path(name).read_bytes() for name in _source_files(function, spec))
+        source = b"".join(Path(name).read_bytes() for name in _source_places(function, spec))
         self.identity = with_source(spec, source) if source else spec
 
     def __call__(self, rows: Any) -> Any:
         return self.function(rows)
 
 
-def _source_files(function: Any, spec: str) -> list[str]:
+def _source_places(function: Any, spec: str) -> list[str]:
     """Return the files of the module that was named and of the one that holds the function, where they have one."""
     while isinstance(function, functools.partial):
         function = function.func
@@ -124,15 +123,21 @@ def _source_files(function: Any, spec: str) -> list[str]:
     return [file for file in dict.fromkeys(files) if file is not None and os.path.isfile(file)]
 
 
-def _imported(spec: str) -> Any:
+def _load(spec: str) -> Any:
     module_name, _, path = spec.partition(":")
     if not (module_name and path):
         raise ValueError(f"module:function must name a module and a function, got {shown(spec)!r}.")
-    with _current_directory_importable():
-        try:
-            found: Any = importlib.import_module(module_name)
-        except (Exception, SystemExit) as problem:  # importing runs the user's code, which may fail in any way
-            raise ValueError(f"{shown(spec)} cannot be loaded: {_told(problem)}.") from problem
+    # The current directory comes last: a file there must not take the place of an installed package.
+    here = os.getcwd()
+    added = [] if here in sys.path else [here]
+    sys.path.extend(added)
+    try:
+        found: Any = importlib.import_module(module_name)
+    except (Exception, SystemExit) as problem:  # importing runs the user's code, which may fail in any way
+        raise ValueError(f"{shown(spec)} cannot be loaded: {_told(problem)}.") from problem
+    finally:
+        for name in added:
+            sys.path.remove(name)
     for name in path.split("."):
         if not hasattr(found, name):
             raise ValueError(f"{shown(spec)} cannot be loaded: {module_name} has no {path!r}.")
@@ -146,17 +151,3 @@ def _told(problem: BaseException) -> str:
         return str(problem)
     words = " ".join(str(problem).split()).rstrip(".")
     return f"{type(problem).__name__}{': ' if words else ''}{words}"
-
-
-@contextlib.contextmanager
-def _current_directory_importable() -> Iterator[None]:
-    """Look in the current directory last: a file there must not take the place of an installed package."""
-    here = os.getcwd()
-    if here in sys.path:
-        yield
-        return
-    sys.path.append(here)
-    try:
-        yield
-    finally:
-        sys.path.remove(here)

@@ -247,7 +247,7 @@ class Ledger:
         with all_threads(float(rows.shape[0]) * rows.shape[1] * max(self.n_units, 1)):
             if self.arrays is IN_MEMORY:
                 return self.oracle(rows)
-            return np.asarray(self.arrays.get(self.oracle.ask_there(self.arrays.put(rows))))
+            return np.asarray(self.arrays.get(self.oracle.ask_on_device(self.arrays.put(rows))))
 
     def allot(self, allotment: Allotment | None) -> None:
         """Stop, where nobody set a budget, far beyond what this says that units cost; None: go on."""

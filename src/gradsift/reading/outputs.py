@@ -52,7 +52,7 @@ def output_errors(oracle: Oracle, roundings: tuple[Precision, ...]) -> Floats:
 
     An output is a sum of terms that are as large as typical outputs, whatever its own size.
     """
-    outputs, sums = (a.Y.reshape(len(a.Y), -1) for a in (oracle.undoable(), oracle.answers()))
+    outputs, sums = (a.Y.reshape(len(a.Y), -1) for a in (oracle.recorded_inside(), oracle.answers()))
     sizes = np.maximum(np.abs(sums), _TERMS * np.median(np.abs(sums), axis=0))
     inside = np.stack([r.errors(column) for r, column in zip(roundings, sizes.T)], axis=1)
     if oracle.link is None:

@@ -205,7 +205,7 @@ def _answered(oracle: Oracle, points: Floats, precision: Precision | None) -> tu
     if oracle.link is None or precision is None or len(precision.outputs) < 2:
         return points, oracle(points), 0.0
     outputs = oracle.outputs(points)
-    kept = oracle.link.keeps(outputs)
+    kept = oracle.link.holds(outputs)
     points, outputs = points[kept], outputs[kept]
     sizes = np.stack([r.errors(column) for r, column in zip(precision.outputs, outputs.T)], axis=1)
     lost = oracle.link.errors(outputs, sizes) @ np.abs(oracle.weights)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..arguments import at_least
-from ..progress import listening, report
+from ..progress import is_heard, report
 from ..runtime import load_extra
 from .arrays import from_frame, package_of
 from .source import Source, check_block, check_weight
@@ -113,7 +113,7 @@ class DaskSource(Source):
         parts = [reduce(shared, Rows(*piece), i * segment, block, not self._checked) for i, piece in enumerate(pieces)]
         merged: Any = tree_merge(_Lazy(dask.delayed(_merged, pure=False), shared), parts)  # type: ignore[arg-type]
         rows = {part.key: min(segment, self.n_rows - i * segment) for i, part in enumerate(parts)}
-        state = compute_heard(merged, parts, rows, self._stage) if listening() else merged.compute()
+        state = compute_heard(merged, parts, rows, self._stage) if is_heard() else merged.compute()
         self._checked = True
         return state
 

@@ -123,8 +123,8 @@ def test_a_box_that_answers_nan_there_names_the_input():
     oracle.function.device = torch.device("cpu")
     oracle(np.zeros((1, 4)))
     with pytest.raises(gs.errors.OracleFailure, match="NaN"):
-        oracle.ask_there(torch.tensor([[0.0, 0, 0, 0], [60.0, 1, 2, 3]], dtype=torch.float64))
-    assert oracle.ask_there(torch.zeros(3, 4, dtype=torch.float64)).shape == (3,)
+        oracle.ask_on_device(torch.tensor([[0.0, 0, 0, 0], [60.0, 1, 2, 3]], dtype=torch.float64))
+    assert oracle.ask_on_device(torch.zeros(3, 4, dtype=torch.float64)).shape == (3,)
 
 
 def test_budgets_hold_beside_the_box_too():

@@ -39,7 +39,7 @@ def test_the_arithmetic_of_an_output_is_told_from_its_numbers(y, kind):
 def test_a_projection_of_float32_outputs_is_known_for_what_it_is():
     W = np.random.default_rng(1).standard_normal((3, 4))
     oracle = gs.Oracle(lambda X: np.tanh(X @ W.T).astype(np.float32), 4)
-    view = oracle.scalar(3)
+    view = oracle.single_output(3)
     precision = measure_precision(view, np.random.default_rng(0))
     assert precision.kind == "float32"
     assert [r.kind for r in precision.outputs] == ["float32"] * 3
@@ -66,7 +66,7 @@ def test_each_output_has_its_own_rounding():
         z = np.tanh(X @ W.T)
         return np.stack([np.round(z[:, 0], 6), z[:, 1].astype(np.float32).astype(np.float64)], axis=1)
 
-    precision = measure_precision(gs.Oracle(box, 3).scalar(1), np.random.default_rng(0))
+    precision = measure_precision(gs.Oracle(box, 3).single_output(1), np.random.default_rng(0))
     assert [r.kind for r in precision.outputs] == ["rounded", "float32"]
     assert precision.absolute == pytest.approx(1e-6 * abs(np.random.default_rng(1).standard_normal(2)[0]))
 

@@ -49,10 +49,10 @@ def from_torch(module: Any, *, n_features: int | None = None, **options: Any) ->
         n_features = next((int(layer.in_features) for layer in module.modules() if hasattr(layer, "in_features")), None)
     if n_features is None:
         raise ValueError("No layer of the module says how many inputs it has: give n_features.")
-    return Oracle(_Module(torch, copy.deepcopy(module).eval()), n_features, **options)
+    return Oracle(_TorchModel(torch, copy.deepcopy(module).eval()), n_features, **options)
 
 
-class _Module:
+class _TorchModel:
     """Asks a module without tracking gradients."""
 
     recheckable = False  # all that it is goes into its identity
@@ -76,13 +76,13 @@ class _Module:
         return f"{type(self.module).__name__} {state.hexdigest()}"
 
     def __call__(self, rows: Floats) -> Floats:
-        return _numbers(self.torch, self._reply(self.torch.as_tensor(rows, dtype=self._dtype, device=self._device)))
+        return _numbers(self.torch, self._values(self.torch.as_tensor(rows, dtype=self._dtype, device=self._device)))
 
-    def there(self, rows: Any) -> Any:
+    def on_device(self, rows: Any) -> Any:
         """Return the one output at rows on the module's device, shape (n,)."""
-        return self._reply(rows).reshape(len(rows)).double()
+        return self._values(rows).reshape(len(rows)).double()
 
-    def _reply(self, rows: Any) -> Any:
+    def _values(self, rows: Any) -> Any:
         with self.torch.no_grad():
             reply = self.module(rows)
         if not isinstance(reply, self.torch.Tensor) or reply.is_complex():

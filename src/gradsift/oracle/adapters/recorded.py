@@ -15,7 +15,7 @@ import numpy as np
 from ...arguments import Floats, finite_matrix
 from ...errors import OracleFailure
 from ...runtime import load_extra
-from ..journal import Journal, digest
+from ..journal import Journal, row_mark
 from ..oracle import Oracle
 
 
@@ -84,7 +84,7 @@ class _Table:
         self._path = path
         self._answers: dict[bytes, list[Floats]] = defaultdict(list)
         for x, y in zip(X + 0.0, Y):
-            self._answers[digest(x)].append(y)
+            self._answers[row_mark(x)].append(y)
         for key, given in self._answers.items():
             if all((y == given[0]).all() for y in given):
                 self._answers[key] = given[:1]
@@ -94,11 +94,11 @@ class _Table:
 
     def __call__(self, rows: Floats) -> Floats:
         with self._lock:
-            return self._look_up(rows)
+            return self._find(rows)
 
-    def _look_up(self, rows: Floats) -> Floats:
+    def _find(self, rows: Floats) -> Floats:
         turn = self._turn.copy()
-        found = [self._next(digest(row), turn) for row in rows]
+        found = [self._next(row_mark(row), turn) for row in rows]
         missing = [i for i, answer in enumerate(found) if answer is None]
         if missing:
             raise OracleFailure(

@@ -150,6 +150,7 @@ def _moved(points: Floats, directions: Floats, gradients: Floats, length: float,
 
     The step stays in the span of the gradients, because a projected estimator sees nothing outside of its subspace.
     """
+    # Step across the direction and away from the origin: there other units are further from their hyperplanes.
     _, sizes, axes = np.linalg.svd(gradients, full_matrices=False)
     axes = axes[sizes > 1e-8 * sizes[0]]
     if len(axes) < 2:

@@ -92,6 +92,7 @@ def _run(rows: Floats, k: int, keep: int, max_iter: int, rng: np.random.Generato
         nearest = np.argmax(cosines, axis=1)
         fit = cosines[np.arange(len(rows)), nearest]
         new = np.full(len(rows), -1, dtype=np.intp)
+        # Trimmed k-means: only the best fitting rows move the centres, so that a share `trim` of outliers does not.
         kept = np.argpartition(-fit, keep - 1)[:keep]
         new[kept] = nearest[kept]
         for empty in np.setdiff1d(np.arange(k), new[kept]):
@@ -120,6 +121,7 @@ def _seed(rows: Floats, k: int, rng: np.random.Generator) -> Floats:
     chosen = [int(rng.integers(len(rows)))]
     distance = np.full(len(rows), np.inf)
     for _ in range(k - 1):
+        # k-means++: |a - b|^2 = 2 - 2 <a, b> for unit rows, and rounding may make it negative.
         distance = np.minimum(distance, np.maximum(2 - 2 * rows @ rows[chosen[-1]], 0.0))
         total = float(distance.sum())
         share = distance / total if total > 0 else None

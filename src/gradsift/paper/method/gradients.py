@@ -122,6 +122,7 @@ def _pair_estimate(z: Floats, y: Floats) -> _Local:
 
 def _plane_estimate(z: Floats, y: Floats) -> _Local:
     design = np.column_stack((np.ones(len(z)), z))
+    # Least squares by QR: the normal equations would square the condition number of the steps.
     q, r = np.linalg.qr(design)
     solution = np.linalg.solve(r, q.T @ y)
     freedom = max(1, len(y) - design.shape[1])
@@ -218,6 +219,8 @@ class LocalLinearSummary(Summary[LocalState, GradientEstimates]):
         mass = state.gram[:, 0, 0]
         support = np.where(state.mass2 > 0, mass**2 / np.where(state.mass2 > 0, state.mass2, 1.0), 0.0)
         penalty = self.ridge * self.bandwidth**2 * np.diag(np.r_[0.0, np.ones(p - 1)])
+        # Weighted least squares at each point, its mass divided out so that the ridge means the same everywhere. The
+        # residual comes from the moments alone: y'Wy - 2 b'X'Wy + b'X'WXb, since rows are read once.
         for i in np.flatnonzero(support > 1):
             inverse = np.linalg.pinv(state.gram[i] / mass[i] + penalty, hermitian=True)
             plane = inverse @ state.moment[i] / mass[i]
@@ -320,6 +323,7 @@ class ProjectedGradients:
             for i in range(0, len(within), group)
         ]
         inside = joined(parts)
+        # Variances of the k coordinates, taken as independent, add up in each of the d coordinates.
         spread = np.sqrt(inside.standard_errors**2 @ components**2)
         return GradientEstimates(inside.values @ components, inside.support, spread)
 

@@ -164,6 +164,8 @@ class KernelSummary(Summary[KernelState, GradientEstimates]):
     def merge(self, left: KernelState, right: KernelState) -> KernelState:
         if not left.column_mass or not right.column_mass:  # rows that all weigh nothing
             return right if not left.column_mass else left
+        # Two weighted samples become one (Chan, Golub and LeVeque), their masses first brought to the larger shift: the
+        # factors are at most one, so that nothing overflows.
         shift = np.maximum(left.shift, right.shift)
         scale_left, scale_right = np.exp(left.shift - shift), np.exp(right.shift - shift)
         mass_left, mass_right = left.mass * scale_left, right.mass * scale_right
@@ -186,6 +188,7 @@ class KernelSummary(Summary[KernelState, GradientEstimates]):
         )
 
     def finalize(self, state: KernelState) -> GradientEstimates:
+        # Kish's effective sample size, (sum w)^2 / sum w^2.
         support = state.mass**2 / state.mass2
         # Tilting a Gaussian by exp<xi, x> moves its mean and keeps its covariance, so the spread of x around the
         # point is that of the whole table; the variance of a product of Gaussians does the rest.
@@ -242,6 +245,7 @@ def _point_sums(points: Floats, table: _RowTable) -> _PointSums:
 
 
 def _sums_at(points: Floats, shift: Floats, table: _RowTable) -> tuple[Floats, Floats]:
+    # The shift goes through the matrix product as one more coordinate: no pass of its own over points times rows.
     queries = np.column_stack((points, -shift))  # (p, d + 1)
     sums, mass2 = np.zeros((len(points), table.columns.shape[1])), np.zeros(len(points))
     buffer = np.empty((len(points), _TILE_ROWS))

@@ -51,6 +51,8 @@ class RowOptions(NamedTuple):
 
 def row_options(n_rows: int, dimension: int, n_units: int, policy: RowPolicy = ROW_POLICY) -> RowOptions:
     """Return the defaults for `n_rows` rows, `dimension` d (or k after projection) and k = `n_units`."""
+    # The largest of n standard Gaussians is near sqrt(2 log n): beyond it a point has no rows. A unit is idle at points
+    # further than `active` from its hyperplane, and a gradient is worth keeping where some unit is not.
     rows_reach = math.sqrt(2 * math.log(max(n_rows, 2)))
     spread = rows_reach / math.sqrt(dimension)  # standard deviation of <w, xi> for a unit w, as far as rows reach
     idle = 1 - float(erf(policy.active / spread / math.sqrt(2)))

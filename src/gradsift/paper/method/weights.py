@@ -112,6 +112,7 @@ def fit_weights(
         low, high = grid[max(best - 1, 0)], grid[min(best + 1, 11)]
     if best in (0, 11):
         return fits[best]  # at an end of the range: the caller can tell by `at_edge`
+    # A parabola through the three best points of the grid: its vertex is the minimum to second order.
     around = slice(best - 1, best + 2)
     bend = np.polyfit(grid[around], [fit.residual_sd**2 for fit in fits[around]], 2)
     vertex = -bend[1] / (2 * bend[0]) if bend[0] > 0 else grid[best]
@@ -127,6 +128,7 @@ def _fits(units: Floats, source: Source, slopes: Floats, mixture: bool, f: Activ
 
 
 def _solve(gram: Floats, moment: Floats, state: WeightState, slope: float, mixture: bool) -> WeightFit:
+    # Normal equations are precise enough for k weights of given units; the pseudo-inverse lets equal units share one.
     inverse = np.linalg.pinv(gram, rcond=1e-12, hermitian=True)
     weights = _on_simplex(gram, moment, state.y_square) if mixture else inverse @ moment
     residual = state.y_square - 2 * weights @ moment + weights @ gram @ weights

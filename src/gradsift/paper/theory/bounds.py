@@ -16,6 +16,7 @@ from .inequality import Bound, chance_of, log_add
 @implements("eq:BoundsFprime")
 def derivative_bounds(x: float, beta: float) -> tuple[Bound, Bound]:
     """Lower and upper bound on the derivative of tanh(beta x)."""
+    # f' = beta / cosh^2(beta x), and e^{|t|}/2 <= cosh t <= e^{|t|}: squared, the bounds are a factor of four apart.
     base = math.log(beta) - 2 * beta * abs(x)
     return Bound(base, "eq:BoundsFprime"), Bound(base + math.log(4), "eq:BoundsFprime")
 
@@ -23,6 +24,7 @@ def derivative_bounds(x: float, beta: float) -> tuple[Bound, Bound]:
 @implements("lemma:coeffboundssimple", "lowerupperbound")
 def mean_derivative_bounds(z: float, beta: float) -> tuple[Bound, Bound]:
     """Lower and upper bound on ``E f'(z + X)`` for standard Gaussian X."""
+    # Both bounds on f' fall like e^{-2 beta |x|}, and so does its Gaussian mean, with e^{2 beta^2} in c1 and c2.
     decay = -2 * beta * abs(z)
     return Bound(log_c1(beta) + decay, "lowerupperbound"), Bound(log_c2(beta) + decay, "lowerupperbound")
 
@@ -32,6 +34,7 @@ def slab(Delta: float, xi0: float) -> Bound:
     """Least chance that a point is within `Delta` of one unit's hyperplane."""
     if not 0 < Delta < xi0:
         raise ValueError(f"Delta must lie strictly between 0 and xi0 = {xi0:g}, got {Delta:g}.")
+    # <w, xi> is N(0, xi0^2), whose density over [0, Delta] is at least e^{-1/2} of that at zero, because Delta < xi0.
     return chance_of(0.5 * math.log(2 / (math.e * math.pi)) + math.log(Delta / xi0), "anglelemma")
 
 
@@ -40,6 +43,7 @@ def parallelogram(eps1: float, eps2: float, sigma: float, c: float) -> Bound:
     """Most chance that both coordinates of a Gaussian pair (standard deviation sigma, correlation c) are small."""
     if not abs(c) < 1:
         raise ValueError(f"c must lie strictly between -1 and 1, got {c!r}.")
+    # Density at the origin, 1/(2 pi sigma^2 sqrt(1 - c^2)), times the area 4 eps1 eps2: the density is largest there.
     log_value = math.log(2 / math.pi) + math.log(eps1 * eps2) - 2 * math.log(sigma) - 0.5 * math.log1p(-(c**2))
     return chance_of(log_value, "parallelogramlemma")
 
@@ -47,6 +51,7 @@ def parallelogram(eps1: float, eps2: float, sigma: float, c: float) -> Bound:
 @implements("anglelemma")
 def slab_pair(Delta1: float, Delta2: float, xi0: float, kappa: float) -> Bound:
     """Most chance that a point is near the hyperplanes of two units at once."""
+    # parallelogramlemma with kappa for sqrt(1 - c^2): kappa^2 <= 1 - |c| <= 1 - c^2 for units with inner product c.
     log_value = math.log(2 / math.pi) + math.log(Delta1 / xi0) + math.log(Delta2 / xi0) - math.log(kappa)
     return chance_of(log_value, "anglelemma", assumptions=("kappa <= smallest singular value of the units",))
 
@@ -79,6 +84,8 @@ class PrincipalBases:
 def principal_bases(first: Floats, second: Floats) -> PrincipalBases:
     """Return the principal vectors of two row spaces; every pair has cosine *at least* cos theta."""
     a, b = np.linalg.qr(first.T)[0], np.linalg.qr(second.T)[0]
+    # Rotating both bases by the singular vectors of their inner products makes the pairs principal vectors: no other
+    # choice of bases has larger inner products, pair by pair.
     left, cosines, right = np.linalg.svd(a.T @ b)
     return PrincipalBases((a @ left).T, (b @ right.T).T, np.clip(cosines, 0.0, 1.0))
 
@@ -119,6 +126,7 @@ def value_oracle_tail(
     Only the positive part of the second bracket is squared: a negative one would promise more from fewer queries.
     """
     reach = math.sqrt(n0) * delta / M
+    # The weaker of two exponents, since the bound must hold for small and for large delta alike.
     exponent = min(c2 * reach**2 / d, max(0.0, c3 * reach - c4 * math.sqrt(d)) ** 2)
     return chance_of(math.log(c1) - exponent, "voebound", {"c1": c1, "c2": c2, "c3": c3, "c4": c4}, _BOUNDED)
 
@@ -146,6 +154,7 @@ def kernel_moments(n: float, xi: float, mean_r: float, mean_xr: float) -> Kernel
     mean_r, mean_xr : float
         ``|E r(X)|`` and ``|E X r(X)|`` for X ~ N(point, I).
     """
+    # Tilting a Gaussian by e^{<xi, x>} moves it to xi and costs the factor e^{|xi|^2/2}: all four means share it.
     common = math.log(n) + xi**2 / 2
     logs = [common + (math.log(abs(x)) if x else -math.inf) for x in (xi, mean_r, mean_xr)]
     return KernelMoments(common, *logs)
@@ -154,6 +163,7 @@ def kernel_moments(n: float, xi: float, mean_r: float, mean_xr: float) -> Kernel
 @implements("expectationsandbounds", "bounds", "zboundubound", "sboundvbound")
 def moment_tails(n: float, delta: float, d: int, M: float, xi: float) -> dict[str, Bound]:
     """Chance that each kernel sum is off its mean by ``n delta`` or more, at a point of norm `xi`."""
+    # Chebyshev's inequality: the variance of one summand is at most e^{2 xi^2} times the second moment about 2 xi.
     common = 2 * xi**2 - math.log(n) - 2 * math.log(delta)
     spread, size = math.log(d + 4 * xi**2), 2 * math.log(M)
     return {
@@ -185,6 +195,7 @@ def log_product_tolerance(n: float, xi: float, mean_r: float, delta: float) -> f
 @implements("splitproducts")
 def product_tail(n: float, delta: float, d: int, M: float, xi: float) -> Bound:
     """Chance that the product us is off by delta'' or more: a third of it in one of three terms."""
+    # |E r| <= M bounds delta'' from below by n^2 e^{xi^2} delta / factor; each term then gets a third of it.
     factor = 2 * M * xi + 2 + delta
     common = xi**2 - math.log(n) - math.log(delta)
     square = common - math.log(delta) + 2 * math.log(factor)
@@ -214,6 +225,7 @@ def gaussian_tail(n: float, delta: float, d: int, M: float, xi: float, *, C: flo
     For M >= 1 and delta <= 1 the explicit form gives C = 1735: the first bracket is at most 66 M^2 D, the square
     at most 25 M^2 D and the second product at most 85 M^4 D^2, with D = d + xi^2.
     """
+    # e^{xi^2} is what the kernel costs: at a point of this norm about n e^{-xi^2} of the n rows count.
     log_value = math.log(C) + xi**2 - math.log(n) - 2 * math.log(delta) + 4 * math.log(M) + 2 * math.log(d + xi**2)
     return chance_of(log_value, "candidatebound", {"C": C}, (*_BOUNDED, "M >= 1", "delta <= 1"))
 
@@ -271,6 +283,7 @@ def projected_cluster_radius(delta: float) -> Bound:
 
 def chi_square_tail(alpha: float, d: int) -> Bound:
     """Most chance that a chi-square of d degrees exceeds alpha >= 4 d: exp(-alpha/7), with the minus sign."""
+    # Below 4 d the Chernoff exponent (alpha - d - d log(alpha/d))/2 may be smaller than alpha/7: say nothing there.
     if alpha < 4 * d:
         return chance_of(0.0, "GCbound", assumptions=("alpha >= 4 d",))
     return chance_of(-alpha / 7, "GCbound", assumptions=("alpha >= 4 d",))
@@ -281,6 +294,7 @@ def estimates_off_oracle(
     share: float, n0: float, delta: float, log_w0: float, d: int, M: float, **constants: float
 ) -> Bound:
     """Chance that more than `share` of the estimates are off by ``delta w0``, by Markov's inequality."""
+    # E |G^c| is m0 times the chance for one estimate; Markov divides by m0 times the share. Points may be dependent.
     single = value_oracle_tail(n0, delta * math.exp(log_w0), d, M, **constants)
     return chance_of(single.log_value - math.log(share), "GCboundvo", single.constants, single.assumptions)
 
@@ -306,6 +320,8 @@ def estimates_off_gaussian(share: float, log_x: float, d: int, xi0: float, *, C:
     C : float
         Absolute constant of the statement.
     """
+    # Points beyond |xi|^2 = alpha xi0^2 are given up (chi-square tail), those within cost e^{alpha xi0^2}. The alpha at
+    # which both are equal leaves log_x / (1 + 7 reach) of the signal.
     reach = (1 + 2 / d) * xi0**2
     if log_x <= 4 * d * (1 / 7 + reach):
         return chance_of(0.0, "GCbound", {"C": C}, (_LARGE_SAMPLE,))
@@ -319,6 +335,7 @@ def spurious(off: Bound, m0: float, gamma: float, rho: float, *, c5: float = 1.0
     `off` bounds the chance that too many estimates are off (share of order gamma rho). The exponent in the
     Gaussian case carries 7, as in :func:`estimates_off_gaussian`; the paper prints 4 here.
     """
+    # Union bound: too many estimates off, or (Chernoff) too many points near two units, whose mean is m0 gamma rho.
     value = log_add(off.log_value, -c5 * m0 * gamma * rho)
     return chance_of(value, "spuriouslemma", {**off.constants, "c5": c5}, off.assumptions)
 
@@ -326,6 +343,7 @@ def spurious(off: Bound, m0: float, gamma: float, rho: float, *, c5: float = 1.0
 @implements("goodclusterlemma")
 def good_cluster(off: Bound, m0: float, gamma: float, *, c5: float = 1.0) -> Bound:
     """Chance that one cluster has fewer than ``gamma m0 / 2`` candidates; needs (1 + 2 delta) in Delta."""
+    # Union bound: too many estimates off, or (Chernoff) too few points near this unit alone, whose mean is m0 gamma.
     value = log_add(off.log_value, -c5 * m0 * gamma)
     return chance_of(value, "goodclusterlemma", {**off.constants, "c5": c5}, (*off.assumptions, "slack 2 in Delta"))
 
@@ -376,6 +394,8 @@ def kernel_samples(
     """
     d = problem.d if d is None else d
     reach = (1 + 2 / d) * params.xi0**2
+    # estimates_off_gaussian <= level, solved for log n: the power 1 + 7 reach goes to the other side. The larger of the
+    # two, because the bound holds only from its threshold on.
     front = 4 * math.log(problem.M) + 2 * math.log(d) - 2 * (math.log(delta) + params.log_w0)
     power = (1 + 7 * reach) * (math.log(C2) + _log_confidence(problem, delta, rho, params.gamma))
     return Bound(front + max(power, 4 * d * (1 / 7 + reach)), "maintheorem", {"C''": C2}, ("M >= 1",))
@@ -436,6 +456,7 @@ def value_oracle_tail_tight(n0: float, delta: float, d: int, M: float) -> Bound:
     log_q = math.log(n0) + 2 * math.log(delta) - 2 * math.log(M) - math.log(VARIANCE_PROXY * d)
     if log_q <= 0:
         return chance_of(0.0, "ours", assumptions=("|y| <= M",))
+    # Chernoff for |g|^2 of a Gaussian with variance proxy 1.609 M^2/n0 in each of d directions, at its best exponent.
     q = math.exp(min(log_q, 700.0))
     return chance_of(-0.5 * d * (q - 1 - log_q), "ours", assumptions=("|y| <= M",))
 

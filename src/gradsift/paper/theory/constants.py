@@ -88,6 +88,7 @@ def check_accuracy(delta: float, rho: float) -> None:
 
 def log_c1(beta: float) -> float:
     """Log of the lower constant of the mean derivative: beta Phi(-2 beta) exp(2 beta^2)."""
+    # Phi(-2 beta) and exp(2 beta^2) leave double precision from beta = 19 on, their product does not: add logarithms.
     return math.log(beta) + float(log_ndtr(-2 * beta)) + 2 * beta**2
 
 
@@ -187,6 +188,8 @@ def parameters(
     check_accuracy(delta, rho)
     k, beta = problem.k, problem.beta
     kappa = problem.kappa if kappa is None else kappa
+    # Two conditions: k units at Delta add up to delta w0, k c2 e^{-2 beta Delta} = delta w0, and one unit at Delta/2 is
+    # still length c1 u0 e^{-beta Delta} = (1 + slack delta) w0 long. Their logarithms are linear in Delta and log w0.
     Delta = (log_delta_argument(problem, delta, slack) - math.log(length)) / beta  # Delta
     log_w0 = math.log(k / delta) + log_c2(beta) - 2 * beta * Delta  # w0
     xi0 = xi0_over_delta(k, kappa, rho) * Delta  # xi0
@@ -207,6 +210,7 @@ def exact_Delta(problem: Problem, delta: float, length: float = 1.0) -> float:
     """
 
     def excess(Delta: float) -> float:
+        # The same two conditions with E f' itself: the difference of their logarithms must vanish.
         ratio = log_mean_derivative(Delta / 2, problem.beta) - log_mean_derivative(Delta, problem.beta)
         return ratio + math.log(length * problem.u0 * delta / problem.k) - math.log1p(2 * delta)
 

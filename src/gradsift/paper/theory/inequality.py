@@ -44,6 +44,7 @@ class Bound:
 
 def log_add(*logs: float) -> float:
     """Log of a sum of exponentials."""
+    # Factor the largest out: then the sum lies between one and the number of terms, and nothing over- or underflows.
     top = max(logs)
     if math.isinf(top):
         return top
@@ -130,6 +131,7 @@ class Verified:
 def log_share_limit(hits: int, n: int) -> float:
     """Log of a frequency with four standard errors added (and one hit, for frequencies near zero)."""
     p = hits / n
+    # Four standard errors: a false alarm is rare over hundreds of comparisons. 1/n keeps the error of p = 0 positive.
     return math.log(p + 4 * math.sqrt((p * (1 - p) + 1 / n) / n) + 1 / n)
 
 

@@ -78,6 +78,8 @@ def split_candidates(
     Delta, w0, delta : float
     """
     region = region_of(units, points, Delta)
+    # A good estimate of norm w0 has a mean of norm (1 - delta) w0 at least: it is in R_l (a cluster), in R_* or, for no
+    # delta below one half, in R_0.
     good = np.linalg.norm(estimates - means, axis=1) <= delta * w0
     kept = np.linalg.norm(estimates, axis=1) >= w0
     cluster = np.where(kept, np.where(good & (region > 0), region, 0), NEVER_A_CANDIDATE)
@@ -186,6 +188,7 @@ def check_theorem(run: CandidateRun) -> TheoremReport:
     claims = []
     for i, unit in enumerate(run.units):
         directions = normalize_rows(run.estimates[split.cluster == i + 1])
+        # A unit's gradients point along sign(u_l) w_l, not along w_l.
         target = np.copysign(1.0, run.weights[i]) * unit
         farthest = float(np.linalg.norm(directions - target, axis=1).max(initial=0.0))
         claims.append(Claim(f"unit {i + 1}: distance at most", radius, farthest, farthest <= radius))

@@ -252,6 +252,7 @@ class SamplePlan:
             raise ValueError(f"Even {name} = {high:.3g} asks for 10^{least:.6g} samples, more than the n given.")
         if changed(low).n.log_value <= budget:
             return changed(low)
+        # In logarithms of both sides, where the size is nearly a straight line over nine decades.
         root = brentq(lambda t: changed(math.exp(t)).n.log_value - budget, math.log(low), math.log(high), xtol=1e-13)
         return changed(float(math.exp(root)))
 
@@ -388,6 +389,7 @@ def cramer_rao(problem: Problem, n_draws: int = 16_384) -> CramerRao:
     # +-M labels with mean r have information 1/(M^2 - r^2); M^2 = (k u0)^2 is reached only at infinity.
     root = 1 / np.sqrt(problem.M**2 - r**2)
     across = (active * root[:, None]).T @ (active * root[:, None]) / n_draws  # (k, k), per direction out of the span
+    # A direction can only move across itself: the Jacobian has derivatives along an orthonormal basis of the tangents.
     tangents = [np.linalg.svd(unit[None])[2][1:] for unit in units]  # (k - 1, k) each
     columns = [active[:, [i]] * (X @ tangents[i].T) for i in range(k)]
     J = np.hstack([*columns, f]) * root[:, None]  # (N, k (k - 1) + k)
@@ -396,5 +398,6 @@ def cramer_rao(problem: Problem, n_draws: int = 16_384) -> CramerRao:
     except np.linalg.LinAlgError:
         return CramerRao(math.inf, n_draws)
     inside = np.diag(covariance)[: k * (k - 1)].reshape(k, -1).sum(axis=1) if k > 1 else np.zeros(1)
+    # Each of the d - k directions out of the span adds the same variance, independent of the rest.
     total = inside + (problem.d - k) * np.diag(inverse)
     return CramerRao(float(total.max()) if math.isfinite(total.max()) else math.inf, n_draws)

@@ -71,6 +71,8 @@ def _angle_of(radius: float) -> float:
 
 def split_of(radius: float, share: float, theta: float = 0.0) -> Split:
     """Spend `radius` on far units (`share` of what theta leaves) and on the error of the estimate (the rest)."""
+    # A vector at least w0 long that is off its unit by `total` w0 is at most asin(total) away from it; a hair less, so
+    # that rounding cannot bring the angle beyond what was promised.
     total = math.sin(_angle_of(radius) - theta) * (1 - 1e-12)
     return Split(share * total, (1 - share) * total, theta)
 
@@ -128,6 +130,7 @@ def tight_oracle_queries(problem: Problem, rho: float, params: RunParameters, sp
 
     1.609 M^2 (sqrt(d) + sqrt(2 log(100/(gamma rho))))^2 / (error w0)^2, from q - 1 - log q >= (sqrt(q) - 1)^2.
     """
+    # Solve exp(-(d/2) (q - 1 - log q)) = gamma rho/100 for q, by the lower bound (sqrt(q) - 1)^2 of the bracket.
     log_chance = -math.log(params.gamma * rho * OFF_SHARE)
     reach = math.sqrt(problem.d) + math.sqrt(2 * log_chance)
     log_value = (
@@ -191,6 +194,7 @@ def tight_sizes(
         n1 = mirror_samples(problem.d, theta, delta / chances, C1=C1, C2=C2) if projected else None
         return TightSizes(split, params, m0, n1=n1, n2=n2)
 
+    # More for far units widens the slabs less, more for the error costs fewer queries: one number decides between them.
     best = minimize_scalar(
         lambda t: sizes(float(t)).log_n, bounds=(0.02, 0.9), method="bounded", options={"xatol": 1e-4}
     )

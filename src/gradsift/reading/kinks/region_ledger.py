@@ -172,7 +172,7 @@ class RegionLedger(Ledger):
         if oracle.link is None:
             return Heard(places, oracle(X), np.zeros(len(X)))
         outputs = oracle.outputs(X)
-        kept = oracle.link.keeps(outputs)
+        kept = oracle.link.holds(outputs)
         answers, errors = np.zeros(len(X)), np.full(len(X), np.inf)
         if kept.any():
             sizes = np.stack([r.errors(column) for r, column in zip(self.roundings, outputs[kept].T)], axis=1)

@@ -229,6 +229,7 @@ def _kernel_runs(n: int, n_runs: int, seed: int) -> _KernelSums:
 
 def _means(n: int) -> tuple[float, Floats, float, Floats]:
     """Exact means of z, u, s, v: one-dimensional integrals along each unit."""
+    # Each unit depends on one direction of the tilted Gaussian only, which has mean <w, xi> and variance one.
     scale = n * math.exp(float(_XI @ _XI) / 2)
     mean_r = sum(w * float(gaussian_mean(np.tanh, float(a @ _XI))) for a, w in zip(_TWO_UNITS, _TWO_WEIGHTS))
     gradient = mean_gradient(_TWO_UNITS, _TWO_WEIGHTS, 1.0, _XI[None])[0]
@@ -292,6 +293,7 @@ def check_split() -> Comparison:
 
 def _log_parts(n: float, delta: float, d: int, M: float, xi: float) -> float:
     """Add up the parts of the Gaussian bound from the moment tails; n is large enough that none is cut at 1."""
+    # The worst means that |y| <= M allows: |E r| = M and |E X r| = M sqrt(d + xi^2).
     e_r, e_xr = M, M * math.sqrt(d + xi**2)
     ratio = math.exp(log_ratio_tolerance(n, xi, e_xr, delta) - math.log(n))
     tails = moment_tails(n, ratio, d, M, xi)

@@ -212,6 +212,7 @@ def check_inner_gap() -> Comparison:
     """Change of inner products under the projection."""
     pairs = []
     for a, b, theta in _random_bases():
+        # Inner products before less after the projection, for all pairs of vectors of the first subspace at once.
         change = np.eye(len(a)) - a @ b.T @ b @ a.T
         pairs.append((math.log(inner_gap(theta)), math.log(float(np.linalg.norm(change, 2)))))
     return at_most("projectionlemma", "change of inner products (ours)", pairs, "largest singular value", 1e-6)
@@ -281,6 +282,7 @@ def check_own_part_most() -> Comparison:
 def _worst_candidate(delta: float, own: float) -> tuple[Floats, Floats]:
     """Estimates and means at the edges of what C_l allows, in units of w0, own unit along the first axis."""
     angles = np.linspace(0, 2 * np.pi, 181)
+    # The mean may be delta off its own part and the estimate delta off its mean; only one plane matters, by symmetry.
     circle = delta * np.stack([np.cos(angles), np.sin(angles)], axis=1)
     sizes = np.linspace(max(1e-3, 1 - 2 * delta), 1 + 2 * delta, 9)
     means = (own * sizes[:, None, None] * np.array([1.0, 0.0]) + circle).reshape(-1, 1, 2)
@@ -360,6 +362,7 @@ def check_chi_square(tail: Tail = chi_square_tail) -> Comparison:
 def off_by_parts(share: float, log_x: float, d: int, xi0: float, tail: Tail = chi_square_tail) -> float:
     """What the proof adds up to, before it is written as one power: C = 1 in candidatebound."""
     reach = (1 + 2 / d) * xi0**2
+    # The cut at which both terms of the proof fall alike.
     alpha = log_x / (1 / 7 + reach)
     return log_add(reach * alpha - log_x, tail(alpha, d).log_value) - math.log(share)
 

@@ -57,6 +57,7 @@ def projected_problem(theta: float, k: int = 2, kappa: float = 0.9, seed: int = 
     problem = Problem(2 * k, k, 1.0, kappa, 1 / k)
     frame = orthonormal_rows(2 * k, 2 * k, np.random.default_rng(seed))
     units = units_at_equal_angles(k, kappa) @ frame[:k]
+    # Turning each axis of the span by theta towards an axis of its own makes every principal angle theta.
     basis = math.cos(theta) * frame[:k] + math.sin(theta) * frame[k:]
     return ProjectedProblem(problem, theta, units, np.full(k, 1 / k), basis)
 
@@ -143,6 +144,7 @@ def _counts(tilted: ProjectedProblem, delta: float) -> tuple[RunParameters, floa
     length = float(np.linalg.norm(flat[0]))
     t = params.Delta / params.xi0 / length
     c = float(flat[0] @ flat[1]) / length**2
+    # Projected units are shorter, so a slab of half-width Delta is Delta / (xi0 length) standard deviations wide.
     return params, chance_in_box(t, t, c), float(erf(t / 2 / math.sqrt(2))) - chance_in_box(t / 2, t, c)
 
 

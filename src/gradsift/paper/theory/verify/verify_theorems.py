@@ -286,6 +286,7 @@ def mirror_subspace(X: Floats, y: Floats, k: int) -> Floats:
     mean, S = X[:half].mean(axis=0), np.cov(X[:half].T, bias=True)
     values, vectors = np.linalg.eigh(S)
     root = vectors @ np.diag(values**-0.5) @ vectors.T
+    # First half: the mean direction r. Second half: the second moment of rows mirrored at its hyperplane.
     r = np.linalg.solve(S, (y[:half, None] * (X[:half] - mean)).mean(axis=0))
     Z = (X[half:] - mean) @ root
     Q = (Z * (y[half:] * np.sign(X[half:] @ r))[:, None]).T @ Z / (len(y) - half)
