@@ -114,8 +114,8 @@ class SpectralMirror(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         reflector = whitener @ (whitener.T @ moments.cross)
         # Second half: mirrored second moment in whitened coordinates.
         mirror = source.rows(half, source.n_rows).reduce(MirrorSummary(reflector, moments.mean, whitener))
-        # Across the span z g g' has the same mean in every direction: these eigenvalues lie about the median, and those of
-        # the span stand off on either side.
+        # Across the span z g g' has the same mean in every direction: these eigenvalues lie about the median, and those
+        # of the span stand off on either side.
         eigenvalues, eigenvectors = np.linalg.eigh(mirror.second)
         distance = np.abs(eigenvalues - np.median(eigenvalues))
         order = np.argsort(-distance, kind="stable")
