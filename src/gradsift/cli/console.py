@@ -5,13 +5,14 @@ from __future__ import annotations
 import contextlib
 import json
 import re
+import signal
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Annotated, Any
 
 import typer
 
 NOT_CERTIFIED = 3  # exit code: done, but nothing vouches for the result
-INTERRUPTED = 130  # exit code: Ctrl-C, as shells number it
+INTERRUPTED = 128 + signal.SIGINT  # exit code: Ctrl-C, as shells number it
 NOTHING_WRITTEN = "nothing was written"
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]

@@ -16,7 +16,7 @@ from ...oracle import Oracle
 from ...progress import report
 from ...sources import Rows, Source, Summary, as_source
 from .. import implements
-from .kernel import GradientEstimates, KernelSummary, joined, points_at_once
+from .kernel import WORKING_MEMORY, GradientEstimates, KernelSummary, joined, points_at_once
 
 _BLOCK_ENTRIES = 4_000_000  # queries are sent in groups of points of about 32 MB
 
@@ -163,7 +163,7 @@ class KernelGradients:
     estimate. For rows N(mu, S) the result is S times the smoothed gradient.
     """
 
-    working_memory: float = 64.0
+    working_memory: float = WORKING_MEMORY
     precision: str = "full"
 
     @implements("eq:Slope")
@@ -307,7 +307,7 @@ class ProjectedGradients:
 
     subspace: Any
     subspace_share: float = 0.5
-    working_memory: float = 64.0
+    working_memory: float = WORKING_MEMORY
 
     @implements("projectedestimate")
     def estimate(self, source: Any, points: ArrayLike, rng: Any = None) -> GradientEstimates:

@@ -64,6 +64,7 @@ class GradientEstimator(Protocol):
         ...
 
 
+WORKING_MEMORY = 64.0  # MiB that temporaries may take unless somebody says otherwise
 _TILE_ROWS = 256  # a tile of 256 rows x 512 points is 1 MB: it stays in a core's L2 between product and exponential
 _TILE_POINTS = 512
 _TREE_DEPTH = 16  # states alive at once while the blocks of a very long table are merged
@@ -107,7 +108,7 @@ class KernelSummary(Summary[KernelState, GradientEstimates]):
     About 6 d + 10 flops and one exponential per point and row.
     """
 
-    def __init__(self, points: Floats, working_memory: float = 64.0, precision: str = "full") -> None:
+    def __init__(self, points: Floats, working_memory: float = WORKING_MEMORY, precision: str = "full") -> None:
         if precision not in ("full", "tf32"):
             raise ValueError(f"precision must be 'full' or 'tf32', got {precision!r}.")
         self.points, self.precision = points, precision
