@@ -14,7 +14,6 @@ from ..searches import Search, search_together
 from .hyperplanes import FirstLayer, Plane, read_plane
 from .settings import COARSE_READING, EXACT_READING, POLICY, ReadingPolicy
 
-_MOST_HALVINGS = 60
 _MOST_ROUNDS = 12
 _FAINT = 1e-6  # jump over the largest answer from which a step is more than the tail of one
 _LEAST_SINE = 0.05  # angle between circle and hyperplane below which a crossing is not kept clear of
@@ -45,6 +44,7 @@ class _Circle:
         within which the unit moves."""
         found = []
         for normal, level in zip(known.normals, known.offsets):
+            # On the circle <normal, x> is a cosine of the angle: it equals the level at two angles, or nowhere.
             flat = self.frame @ normal
             size = float(np.hypot(*flat)) * self.radius
             if abs(level) < size:
@@ -158,6 +158,7 @@ def _arcs(circle: _Circle, known: FirstLayer) -> list[tuple[float, float]]:
     """Return the arcs between known crossings, shortened so that all known units stand still on them."""
     bounds = np.concatenate([[[0.0, 0.0]], circle.crossings(known), [[np.pi, 0.0]]])
     lows, highs = bounds[:, 0] + bounds[:, 1], bounds[:, 0] - bounds[:, 1]
+    # An arc starts where every unit crossed before stands still again, and ends before the next one moves.
     lows = np.maximum.accumulate(lows)  # a unit that moves slowly may do so beyond the next crossing
     highs = np.minimum.accumulate(highs[::-1])[::-1]
     arcs = [(float(low), float(high)) for low, high in zip(lows[:-1], highs[1:]) if low < high]
@@ -206,7 +207,7 @@ def _search(circle: _Circle, gap: _Gap, how: ReadingPolicy, rng: np.random.Gener
     """Halve the larger jump until its slope is seen, then read the hyperplane there."""
     angles, values = np.array([gap.low, gap.high]), np.array([gap.at_low, gap.at_high])
     jump = gap.jump
-    for _ in range(_MOST_HALVINGS):
+    for _ in range(2 * np.finfo(np.float64).nmant):  # an interval of angles cannot be halved more often
         largest = int(np.argmax(np.abs(np.diff(values))))
         middle = 0.5 * (angles[largest] + angles[largest + 1])
         if not angles[largest] < middle < angles[largest + 1]:

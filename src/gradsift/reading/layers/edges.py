@@ -131,6 +131,7 @@ def _fit(edge: _Edge, upper: Layers, g: Activation, width: float) -> _EdgeFit:
         by_z = (passed.slopes[0] @ upper[0][0][:, edge.unit]) * g.derivative(arguments) / spread
         return (passed.values - edge.answers) / spread, lambda: np.stack([by_z * edge.heights * slope, by_z], axis=1)
 
+    # The problem has two unknowns and many local minima: the best of a grid are descended from.
     starts = []
     for slope in _SLOPE_STARTS / width:
         for offset in _OFFSET_STARTS:
@@ -143,6 +144,7 @@ def _fit(edge: _Edge, upper: Layers, g: Activation, width: float) -> _EdgeFit:
         if best.rms < 1e-6:
             break
         best = min(best, descend(problem, start, 60, 1e-12, POLICY.patience), key=lambda d: d.rms)
+    # Smallest singular value of the Jacobian: what the least determined combination of slope and offset changes.
     J = problem(best.parameters)[1]()
     least = float(np.linalg.norm(J, ord=-2)) / np.sqrt(len(J)) if np.isfinite(J).all() else 0.0
     return _EdgeFit(best.parameters, best.rms, least > _SHOWN)

@@ -127,6 +127,7 @@ class _Tangent:
         rising = self.on_grid[-1] > self.on_grid[0]
         grid, values = (self.grid, self.on_grid) if rising else (self.grid[::-1], self.on_grid[::-1])
         inside = (answers > values[0]) & (answers < values[-1])
+        # Invert the monotone polynomial: a place from the table of its values, then Newton's steps.
         at = np.interp(answers, values, grid)
         for _ in range(3):
             at = at - (chebyshev.chebval(at, self.coefficients) - answers) / chebyshev.chebval(at, self.slope)
@@ -154,6 +155,7 @@ def read_plane(
     no truncation error, whatever the layers above do.
     """
     rows, window = [], how.steep * width
+    # Chebyshev nodes: the polynomial through them is near the best one, and its last coefficients show its error.
     for _ in range(_MOST_WINDOWS):
         nodes = window * np.cos(np.pi * (2 * np.arange(_ON_TANGENT) + 1) / (2 * _ON_TANGENT))
         numbers, answers = yield point + nodes[:, None] * tangent
@@ -204,12 +206,15 @@ def _turned(normal: Floats, length: float, line: _Tangent, point: Floats, tangen
         steps[np.isnan(shifts)] /= 5
     if np.isnan(shifts).any():
         return None
+    # A step s along a_i that needs a shift t on the tangent has <n, s a_i> = <n, tangent> t: so n has the component
+    # <n, tangent> t / s along a_i.
     turned = normal + float(normal @ tangent) * (shifts / steps) @ across
     return _Turned(turned / np.linalg.norm(turned), np.concatenate(rows))
 
 
 def _orthogonal_rows(vector: Floats) -> Floats:
     """Return an orthonormal basis (d - 1, d) of what is orthogonal to a unit vector: a reflection's other rows."""
+    # A Householder reflection takes the vector to the first axis; its other rows span what is orthogonal to it.
     mirror = vector.copy()
     mirror[0] += np.copysign(1.0, vector[0])
     mirror /= np.linalg.norm(mirror)
@@ -235,6 +240,7 @@ class SignedAnswers:
 
 def n_signs(n_units: int, n_features: int) -> int:
     """Return how many sign patterns can be reached far out: the regions of hyperplanes in general position."""
+    # Central arrangements of n hyperplanes in general position in d dimensions have 2 sum_{i<d} C(n - 1, i) regions.
     if n_units <= n_features:
         return int(2**n_units)
     return 2 * sum(comb(n_units - 1, i) for i in range(n_features))
@@ -293,6 +299,7 @@ def ask_again(ledger: Ledger, first: FirstLayer, radius: float, n: int, rng: np.
     for start in X[rng.choice(far, size=n)] if len(far) else []:
         way = radius * normalize_rows(rng.standard_normal((1, len(start))))[0]
         heights, rates = first.distance(start[None])[0], first.normals @ way
+        # Go as far as no known unit leaves its plateau: to the nearest hyperplane on the way, less its margin.
         room = np.abs(heights) - 1.01 * first.margin
         with np.errstate(divide="ignore", invalid="ignore"):
             steps = np.where(heights * rates < 0, room / np.abs(rates), np.inf)

@@ -11,6 +11,7 @@ from ...fit.jacobian import Layers, layer_values
 from ...geometry import normalize_rows
 from ..ledger import Ledger
 from .layer_fit import LayerFit, roundings, standard_errors_at
+from .settings import POLICY
 
 
 def near_points(layers: Layers, n: int, spread: float, rng: np.random.Generator) -> Floats:
@@ -19,6 +20,8 @@ def near_points(layers: Layers, n: int, spread: float, rng: np.random.Generator)
     Around the point where they are smallest together; directions in which nothing changes get the typical width.
     """
     weights, offsets = layers[0]
+    # Arguments W x + b are smallest together at the least squares solution; the singular vectors of W then scale
+    # directions so that all arguments have about the same spread.
     middle = -np.linalg.lstsq(weights, offsets, rcond=1e-8)[0]
     _, sizes, ways = np.linalg.svd(weights, full_matrices=True)
     typical = float(np.median(np.linalg.norm(weights, axis=1)))
@@ -27,8 +30,7 @@ def near_points(layers: Layers, n: int, spread: float, rng: np.random.Generator)
     return np.asarray(middle + spread * (rng.standard_normal((n, weights.shape[1])) / scales) @ ways)
 
 
-_ROUNDINGS, _ERRORS = 10.0, 6.0  # roundings and standard errors that a fresh answer may be off
-_ONLY_AT_REST = 1e-6  # of the spread of the answers: misses that no kind of unit but one at rest leaves
+_ROUNDINGS = 10.0  # that a fresh answer may be off, beside the error bound of its prediction
 
 
 def fresh_points(layers: Layers, radius: float, n: int, rng: np.random.Generator) -> Floats:
@@ -42,7 +44,7 @@ def fresh_points(layers: Layers, radius: float, n: int, rng: np.random.Generator
 def how_far_off(fit: LayerFit, X: Floats, answers: Floats, g: Activation, eps: float) -> float:
     """Return the largest miss over what rounding and the standard errors of the fit allow."""
     passed = layer_values(fit.layers, X, g)
-    allowed = _ROUNDINGS * roundings(passed, fit.layers, eps) + _ERRORS * standard_errors_at(fit, X, g)
+    allowed = _ROUNDINGS * roundings(passed, fit.layers, eps) + BOUND * standard_errors_at(fit, X, g)
     return float((np.abs(passed.values - answers) / allowed).max())
 
 
@@ -67,7 +69,7 @@ def judge(fit: LayerFit, off: float, n_fresh: int, ledger: Ledger, g: Activation
 
 def cause_of(share: float) -> str:
     """Say what may leave misses as large as this share of the spread of the answers."""
-    if share < _ONLY_AT_REST:
+    if share < POLICY.faint_left:
         return f"by {share:.1g} of their spread: a further unit that is at rest almost everywhere, or nearly a copy"
     return "another activation, another number of layers, or units that were not separated"
 

@@ -77,6 +77,7 @@ class LayerFit:
             return found
         found[-2][aside] = 0.0
         of_weights = self.inverse[-len(weights) - 1 : -1]
+        # What they add, sign(b) v, joins the constant: the error of c + sum sign(b) v is the sum of rows of the root.
         together = self.inverse[-1] + self.resting[aside] @ of_weights[aside]
         kept = np.delete(np.arange(len(weights)), aside)
         size = np.sqrt((weights[kept] ** 2).sum() + (constant + self.resting[aside] @ weights[aside]) ** 2)
@@ -91,6 +92,8 @@ def roundings(passed: LayerValues, layers: Layers, eps: float = EPS) -> Floats:
     would excuse larger misses.
     """
     v, c, resting = layers[-1][0][0], float(layers[-1][1][0]), _at_rest(passed)
+    # Each sum is rounded by eps times its largest term, each argument by eps times |inputs| |weights|, which reaches
+    # the output by the slope of its unit.
     terms = abs(c + float(resting @ v)) + float(np.abs(v[resting == 0]).sum())
     total = np.full(len(passed.values), 2 * terms)
     for inputs, slopes, (weights, offsets) in zip(passed.inputs, passed.slopes, layers):
@@ -146,6 +149,7 @@ def _moved(layers: Layers, step: Floats, X: Floats, g: Activation) -> Floats:
         return to_vector(moved)
     change = with_vector(layers, step)
     v, more = layers[-1][0][0], np.where(resting != 0, change[-1][0][0], 0.0)
+    # In the tangent log |v| changes by dv / v, and |b| makes up for what v exp(-2 |b|) must not change.
     rate = np.divide(more, v, out=np.zeros_like(v), where=v != 0)
     grown = np.clip(rate, -1, 1)  # of log |v|
     lost = more - v * np.expm1(grown)
@@ -163,7 +167,7 @@ def fit_by_descent(layers: Layers, X: Floats, y: Floats, g: Activation, eps: flo
         passed = layer_values(with_vector(layers, theta), X, g)
         return (passed.values - y) * weights, lambda: stack_jacobian(passed) * weights[:, None]
 
-    found = descend(problem, to_vector(layers), POLICY.valley_steps, 1.0, POLICY.valley_patience)
+    found = descend(problem, to_vector(layers), POLICY.thin_steps_deep, 1.0, POLICY.valley_patience)
     return with_vector(layers, found.parameters)
 
 
@@ -179,6 +183,7 @@ def with_faint_raised(layers: Layers, X: Floats, y: Floats, g: Activation, facto
     if not faint.any():
         return None
     signs = np.where(faint, np.sign(np.median(active, axis=0)), 0.0)
+    # v exp(-2 |b|) stays when v grows by a factor and |b| by half its logarithm.
     larger = np.where(faint, factor, 1.0)
     return [*below, (W, b + 0.5 * signs * np.log(larger)), (V * larger, c + (V * (1 - larger)) @ signs)]
 
@@ -188,6 +193,8 @@ def _turned(layers: Layers, resting: Floats) -> Floats:
     the constant change so that v exp(-2 |b|) and what it adds to the output stay as they are."""
     v = layers[-1][0][0]
     p, k = sum(W.size + b.size for W, b in layers), len(v)
+    # Far out tanh(b) = sign(b) (1 - 2 exp(-2 |b|)): log |v| - 2 |b| and c + sign(b) v are what answers determine.
+    # One column moves along both being constant; the others stay.
     found = np.eye(p)
     for unit in np.flatnonzero((resting != 0) & (v != 0)):
         at = p - 1 - k + unit
@@ -201,6 +208,7 @@ def _sizes_known(layers: Layers, resting: Floats) -> Floats:
     (W, b), (V, _) = layers[-2:]
     known = np.zeros(sum(W.size + b.size for W, b in layers))
     still = resting != 0
+    # What is known of a unit at rest beforehand is its size: a row 1 / size for each of its parameters.
     of_unit = still / (np.sqrt((W**2).sum(axis=1) + b**2) + 1e-300)
     above = V.shape[1] + 1
     known[-above:-1] = still / (np.abs(V[0]) + 1e-300)
@@ -261,6 +269,7 @@ def _merges_near(layers: Layers, X: Floats, g: Activation) -> list[_Merge]:
         products = (active - means).T @ (active - means) / len(active)
         sizes = np.diag(products) + 1e-300
         for unit in range(len(means) if len(means) > 1 else 0):
+            # Regression on one other unit explains cov^2 / var of its variance; the best one is taken.
             shares = np.where(np.arange(len(means)) == unit, 0.0, products[unit] ** 2 / sizes)
             other = int(np.argmax(shares))
             slope = float(products[unit, other] / sizes[other]) if other != unit else 0.0

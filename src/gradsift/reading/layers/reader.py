@@ -70,8 +70,8 @@ def identify_deep(ledger: Ledger, link: Link, rng: np.random.Generator, n_layers
     Notes
     -----
     Far out all units of the first layer stand still, and the answer depends on their signs only. So their hyperplanes
-    are read where one unit at a time moves (``crossings``, ``planes``); the layers above are learnt at the vertices of
-    the cube of signs (``teaching``), before slopes and offsets of the first layer, which follow on its edges
+    are read where one unit at a time moves (``crossings``, ``hyperplanes``); the layers above are learnt at vertices
+    of the cube of signs (``student_search``), before slopes and offsets of the first layer, which follow on its edges
     (``edges``). About 2 to 7 queries per unknown.
     """
     state = _State(no_planes(ledger.n_features, 1.0))
@@ -253,17 +253,15 @@ def _finish(ledger: Ledger, link: Link, rng: np.random.Generator, radius: float,
     points = fresh_points(fit.layers, radius, POLICY.fresh, rng)
     answers = ledger.ask(points, "fresh")
     off = how_far_off(fit, points, answers, g, eps)
-    for _ in range(POLICY.most_orders):  # a last step may change the order, by which units are named
-        fit = fit_layers(canonical(fit.layers), ledger.X, ledger.y, g, eps)
-        if all(np.array_equal(W, V) for (W, _), (V, _) in zip(canonical(fit.layers), fit.layers)):
-            break
+    # Errors are named by the order of units in a canonical network.
+    fit = fit_layers(canonical(fit.layers), ledger.X, ledger.y, g, eps)
     state.layers = fit.layers
     return _result(ledger, link, fit, judge(fit, off, len(points), ledger, g, limits), limits, state)
 
 
 def _without_spare_units(fit: LayerFit, ledger: Ledger, g: Activation, limits: DeepLimits) -> LayerFit:
     """Drop units above the first layer as long as the answers do not determine all, and are met by fewer."""
-    for _ in range(POLICY.most_spare):
+    for _ in range(sum(len(b) for _, b in fit.layers)):
         if fit.worst >= limits.promising or max(float(e.max()) for e in fit.relative_errors) < POLICY.undetermined:
             break
         fewer = merge_units(fit, ledger.X, ledger.y, g, ledger.eps, limits.promising)

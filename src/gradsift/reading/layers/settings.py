@@ -57,7 +57,8 @@ class DeepPolicy:
     first_steps: int = 40  # of a student that is not fully grown (guess)
     last_steps: int = 250  # "20; 20,8": many students finish only after 100
     thin_steps: int = 60  # guess
-    thin_steps_deep: int = 400  # of a student with several layers that explains all; "10; 8,6,4" of logistic units
+    thin_steps_deep: int = 400  # of several layers from a good start: a student that explains all, "10; 8,6,4" of
+    # logistic units, or the whole network where Gauss-Newton stops on the way
     patience_deep: float = 3e-3  # the same there
     candidates: int = 16  # random units for each one that is added (guess)
     lengths: tuple[float, float] = (0.8, 2.0)  # of the rows of random units (guess)
@@ -83,7 +84,6 @@ class DeepPolicy:
     runs_small: int = 8  # of sizes below `small` in sum
     small: int = 9
     runs_unlikely: int = 2  # of several layers above the first, as long as one may do (guess)
-    last_resort: int = 28  # units, from which on several layers are also tried near the origin (guess)
     hopeless: float = 0.12  # of the spread, left by the best of all students up to `large` units; CANYON-B "NO313"
     large: int = 18  # and at least `beyond` more than the first layer has
     beyond: int = 6  # guess
@@ -95,7 +95,6 @@ class DeepPolicy:
     # All layers at once.
     faint: float = 1e-3  # of the spread: what a unit adds that may be at rest with a larger weight (guess)
     raised_weights: tuple[float, ...] = (10.0, 1000.0)  # factors of that weight; CANYON-B "AT12"
-    valley_steps: int = 400  # where Gauss-Newton stops on the way (guess)
     valley_patience: float = 1e-4  # "trained logistic" 8,6,4 on wine, seed 880: 3e-3 stops on the way, too
     near_per_unit: float = 2.0  # near points for each unit of the first layer, in each round (guess)
     near_points: int = 16  # and beside these (guess)
@@ -116,8 +115,6 @@ class DeepPolicy:
     mergers: int = 6  # ways to do without one unit, tried at a time (guess)
     as_well: float = 2.0  # misfit without a unit over that with it, up to which it is one too many (guess)
     rounding: float = 0.05  # misfit that rounding leaves of right networks (guess)
-    most_spare: int = 6  # units too many (guess)
-    most_orders: int = 3  # of units, until a fit keeps that by which it names them (guess)
     fresh: int = 6  # points of each of five kinds (guess)
 
 

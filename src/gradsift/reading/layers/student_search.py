@@ -199,7 +199,7 @@ def train_on_signs(state: StudentState, training: StudentContext) -> _Stepped:
             return state, _EXPLAINED
         if state.n_shares < len(shares) and not state.is_spent:
             return state, _VERTICES
-    last_resort = several and state.n_units >= POLICY.last_resort and not state.hopeless
+    last_resort = several and state.n_units >= sum(POLICY.students[-1]) and not state.hopeless
     return state, _NEAR_POINTS if last_resort else _UNEXPLAINED
 
 
@@ -213,6 +213,7 @@ def train_near_origin(state: StudentState, training: StudentContext) -> _Stepped
         more = near_points(guess, wanted - len(near.X), 2.0, training.rng)
         answers = training.ledger.ask(more, "upper layers")
         near = _Near(np.concatenate([near.X, more]), np.append(near.y, answers))
+    # Vertices enter as heights so far out that every unit of the first layer is saturated.
     far = 40.0 / slopes.min()
     heights = np.concatenate([first.distance(near.X), far * state.vertices.signs])
     answers = np.append(near.y, state.vertices.answers)

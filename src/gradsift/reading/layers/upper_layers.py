@@ -188,6 +188,7 @@ def _without_one(
     """Return a student with one unit fewer that leaves at most `limit`; the same if none of the `most` least can go."""
     inside = _inside(student, X, g)
     passed = layer_values(student.layers, inside, g)
+    # A unit's effect on the next layer is the length of its output weights times its spread.
     order = []
     for number, width in enumerate(student.widths):
         if width > 1:
@@ -215,6 +216,7 @@ def _without(layers: Layers, number: int, unit: int, mean: float) -> Layers:
 
 def with_output(hidden: Layers, X: Floats, y: Floats, g: Activation) -> Layers:
     """Return hidden layers with the best output weights for them."""
+    # Given the hidden layers the output is linear: its best weights are one least squares solution.
     active = X
     for W, b in hidden:
         active = g.value(active @ W.T + b)
@@ -247,6 +249,7 @@ def widened(
         return [*layers[:number], wider, (np.concatenate([V, links], axis=1), c), *layers[number + 2 :]]
     passed = layer_values(layers, X, g)
     left, inputs = y - passed.values, passed.inputs[number]
+    # Greedy: of several random units the one whose correlation with what is left is largest, which it then explains.
     for _ in range(n):
         more, offsets = _random_units(candidates, W.shape[1], rng, longest)
         active = g.value(inputs @ more.T + offsets)
@@ -274,6 +277,7 @@ def agreeing_units(students: Sequence[StudentNet], X: Floats, g: Activation, mos
     active = g.value(X @ weights.T + offsets)
     active = active - active.mean(axis=0)
     active = active / (np.linalg.norm(active, axis=0) + 1e-12)
+    # Correlations of all units over the rows; a unit has a vote of every other student, by its closest unit there.
     alike = np.abs(active.T @ active)
     votes = np.zeros(len(owner))
     for number in range(len(students)):
