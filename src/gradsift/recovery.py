@@ -29,7 +29,7 @@ from .reading import (
     Verification,
     identify_box,
     output_errors,
-    solve_last_layer,
+    solve_output_layer,
     solve_outputs,
     verify,
 )
@@ -362,8 +362,8 @@ def _with_outputs(found: Recovery, source: Oracle) -> Recovery:
     """Give every output its own weights and its own check; what they leave over speaks against the units."""
     X, Y = source.answers()
     if found.deep is not None:
-        network, misfit = solve_last_layer(found.deep, X, Y)
-        return replace(found.noting(largest_output_misfit=misfit), network=network, projection=found.network)
+        network, misfit = solve_output_layer(found.deep, X, Y)
+        return replace(found.with_note(largest_output_misfit=misfit), network=network, projection=found.network)
     roundings = () if found.precision is None else found.precision.outputs
     errors = output_errors(source, roundings) if roundings else None
     inside = 4 * max((r.eps for r in roundings), default=0.0)
@@ -372,7 +372,7 @@ def _with_outputs(found: Recovery, source: Oracle) -> Recovery:
     checks = [exact.output(i + 1, float(chi), len(X)) for i, chi in enumerate(layer.chi) if errors is not None]
     misfit = float((layer.misfits / np.maximum(np.abs(Y).max(axis=0), np.finfo(np.float64).tiny)).max())
     complete = replace(
-        found.noting(largest_output_misfit=misfit),
+        found.with_note(largest_output_misfit=misfit),
         judgement=found.judgement.also(*checks),
         network=Network.of(layer.models(found.model)),
         projection=found.network,

@@ -12,7 +12,7 @@ from gradsift.activations import ACTIVATIONS, get_activation
 from gradsift.reading import readers
 from gradsift.reading.precision import Precision
 from gradsift.reading.question import EVERY_DEPTH, GROWING_KINDS, PLATEAUS, Goal, Question, kind_of, names_of
-from gradsift.reading.readers import READERS, Reader, cheapest, refused
+from gradsift.reading.readers import READERS, Reader, best_reader, refused
 from gradsift.reading.result import Reading
 
 EXACT, DECIMALS = (Precision(size=1.0),), (Precision("rounded", grid=1e-2, size=1.0),)
@@ -37,7 +37,7 @@ def test_every_question_has_a_reader_or_a_refusal_that_names_what_is_missing():
     n_read = n_refused = 0
     for question in questions():
         assert question.level == next(level for level, p in PRECISIONS.items() if p is question.precision)
-        reader = cheapest(question, 5, [], READERS)
+        reader = best_reader(question, 5, [], READERS)
         if reader is not None:
             n_read += 1
             assert reader.accepts(question)
@@ -77,7 +77,7 @@ def test_every_question_has_a_reader_or_a_refusal_that_names_what_is_missing():
 )
 def test_the_cheapest_reader_that_accepts_a_question_is_chosen(activation, level, region, depth, reader):
     question = Question(frozenset({activation}), frozenset({depth}), PRECISIONS[level], region, 5, Goal(), True)
-    chosen = cheapest(question, 5, [], READERS)
+    chosen = best_reader(question, 5, [], READERS)
     assert (None if chosen is None else chosen.name) == reader
 
 

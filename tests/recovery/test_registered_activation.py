@@ -10,7 +10,7 @@ import pytest
 
 import gradsift as gs
 from gradsift.activations import ACTIVATIONS, Activation, End, OnnxTwin, TorchTwin, get_activation, register
-from gradsift.reading.odd_form import with_algebraic_tails
+from gradsift.reading.odd_form import with_tails
 
 
 def onnx_nodes(helper, inside, outside):
@@ -157,7 +157,7 @@ def test_files_and_pickles_hold_its_name_and_say_what_to_do_where_it_is_unknown(
 
 
 def test_a_family_that_is_not_given_may_be_one_that_was_registered(name):
-    assert [link.activation.name for link in with_algebraic_tails()] == ["arctan", "softsign", name]
+    assert [link.activation.name for link in with_tails()] == ["arctan", "softsign", name]
 
 
 @pytest.mark.parametrize(

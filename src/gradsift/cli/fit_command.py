@@ -72,7 +72,7 @@ def fit(
     options: dict[str, Any] = {"alpha": ridge, **({"labels": True} if labels else {})}
     with no_warning():
         found = recovery.recover(rows, n_units, activation=activation, random_state=seed, progress=True, **options)
-    found = found.noting(notes=[*map(as_options, found.diagnostics["notes"]), *told])
+    found = found.with_note(notes=[*map(as_options, found.diagnostics["notes"]), *told])
     notes: dict[str, Any] = {"columns": inputs, "target": target, **({"classes": classes} if classes else {})}
     if coding is not None and (coding.levels or coding.fill):
         notes["coding"] = coding.as_dict()

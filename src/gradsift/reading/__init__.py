@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .outputs import OutputLayer, output_errors, solve_last_layer, solve_outputs
+from .outputs import OutputLayer, output_errors, solve_output_layer, solve_outputs
 from .plateaus.search import identify
 from .plateaus.tails import Student, train_student
 from .precision import Precision
@@ -12,5 +12,5 @@ from .verify import verify
 
 __all__ = [
     "OutputLayer", "Precision", "Progress", "Reading", "Student", "Verification", "identify", "identify_box",
-    "output_errors", "solve_last_layer", "solve_outputs", "train_student", "verify",
+    "output_errors", "solve_output_layer", "solve_outputs", "train_student", "verify",
 ]  # fmt: skip

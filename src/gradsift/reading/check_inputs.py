@@ -17,7 +17,7 @@ _STANDARD = (0.1, 30.0)  # spread of the arguments over standard inputs, for whi
 _SILENT = 1e-9  # of the largest entry: a column this small beside the others is rounding
 
 
-def column_scales(model: SigmoidCombination, unsure: float = 0.0) -> Floats:
+def scale_of_inputs(model: SigmoidCombination, unsure: float = 0.0) -> Floats:
     """Return for each input the size of a change that turns a typical unit's argument by one, shape (d,).
 
     An input that no unit listens to has the size of a typical one; so has one whose entries are smaller than errors of
@@ -45,7 +45,7 @@ def fresh_inputs(
         model = _first_layer(model)
     if oracle.inputs is not None:
         return _typical(oracle.inputs, n, rng)
-    scales = column_scales(model, unsure)
+    scales = scale_of_inputs(model, unsure)
     usual = _usual(model, oracle, scales, n, rng)
     n_own = int(_OWN_SCALE[0] * n)
     points = usual.copy()

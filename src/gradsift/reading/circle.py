@@ -119,7 +119,7 @@ def scan_circle(
 
     def ask_at(arc_radius: float, new: Floats, n_steps: int) -> Samples:
         ledger.n_units = known.k + n_steps
-        asked = ledger.ask_numbered(frame.on_circle(arc_radius, new), "scan")
+        asked = ledger.ask_rows(frame.on_circle(arc_radius, new), "scan")
         values, slack = _unexplained(ledger, shadow, arc_radius, new, asked.answers)
         none = np.zeros(len(new), dtype=bool)
         return Samples(new, values, slack, none, none, asked.rows)

@@ -140,7 +140,7 @@ def settle_in_plane(ledger: Ledger, scan: CircleScan, known: Net, others_to_come
         if not active:
             break
         radii, angles = np.array([u.ask_at for u in active]).T
-        asked = ledger.ask_numbered(scan.frame.on_circle(radii, angles), "offset")
+        asked = ledger.ask_rows(scan.frame.on_circle(radii, angles), "offset")
         answers = asked.answers - shadow.predict(radii, angles)
         for unit, answer, row in zip(active, answers, asked.rows):
             _take(unit, float(answer), int(row), vague)
@@ -167,7 +167,7 @@ def _ask_where_alone(ledger: Ledger, scan: CircleScan, shadow: Shadow, units: li
         aside = 0.1 * link.usable / (unit.step.steepness * radius)
         further = unit.crossing(2 * radius)
         polar = np.array([(radius, angle + aside), (2 * radius, angle if further is None else further)])
-        asked = ledger.ask_numbered(scan.frame.on_circle(*polar.T), "offset")
+        asked = ledger.ask_rows(scan.frame.on_circle(*polar.T), "offset")
         ratios = (asked.answers - shadow.predict(*polar.T) - unit.step.level) / unit.step.weight
         for (r, at), argument, row in zip(polar, link.invert(ratios), asked.rows):
             if abs(argument) < link.usable:

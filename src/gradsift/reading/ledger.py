@@ -148,7 +148,7 @@ class Ledger:
         part.largest, part.linear, part.far = self.largest, self.linear, self.far
         return part
 
-    def doubting(self, factors: Floats) -> Ledger:
+    def weighted(self, factors: Floats) -> Ledger:
         """Return a ledger that holds the stored rows with these factors of their rounding errors, and asks nobody."""
         part = self.only(slice(None))
         part._stored.factors = factors
@@ -190,7 +190,7 @@ class Ledger:
         """Return the size of one answer's rounding error this far from the origin."""
         return np.maximum(self.eps * self.sizes(radii), self.step / 24)
 
-    def expect_linear_term(self, linear: Floats) -> None:
+    def note_linear_term(self, linear: Floats) -> None:
         """Measure answers without this linear term from now on.
 
         Far out it leaves nothing of the plateaus, so that `far` shrinks until they are known to seven digits there.
@@ -203,9 +203,9 @@ class Ledger:
 
     def ask(self, rows: Floats, step: str) -> Floats:
         """Ask for the rows, store them, and return the answers."""
-        return self.ask_numbered(rows, step).answers
+        return self.ask_rows(rows, step).answers
 
-    def ask_numbered(self, rows: Floats, step: str) -> Asked:
+    def ask_rows(self, rows: Floats, step: str) -> Asked:
         """The same, with the numbers under which the rows are stored."""
         first = self.n_stored
         if len(rows) == 0:
@@ -219,7 +219,7 @@ class Ledger:
     def ask_blocks(self, n: int, rows_of: Callable[[slice], Array], step: str) -> Floats:
         """Ask for n rows that are generated block by block, here or beside the box, and not stored."""
         self._keep_to_budget(n, step)
-        self._stop_at_patience(n)
+        self._keep_to_forecast(n)
         parts = []
         for part in self.arrays.parts(n, self.n_features):  # bounds memory where there are millions of rows
             rows = rows_of(part)
@@ -249,11 +249,11 @@ class Ledger:
                 return self.oracle(rows)
             return np.asarray(self.arrays.get(self.oracle.ask_on_device(self.arrays.put(rows))))
 
-    def allot(self, allotment: Allotment | None) -> None:
+    def limit(self, allotment: Allotment | None) -> None:
         """Stop, where nobody set a budget, far beyond what this says that units cost; None: go on."""
         self._allotment = allotment
 
-    def forget_rows(self) -> None:
+    def clear_rows(self) -> None:
         """Go on without the rows that were asked so far; how large answers are stays known."""
         self._stored, self.aside, self.n_units = _Stored(self.arrays), frozenset(), 0
 
@@ -268,16 +268,16 @@ class Ledger:
         """Orthonormal directions of the rays that were asked first, (2, d); None before."""
         return self._stored.ways
 
-    def note_ways(self, ways: Floats) -> None:
+    def note_directions(self, ways: Floats) -> None:
         """Keep the directions of the first rays."""
         self._stored.ways = ways
 
-    def restart(self) -> None:
+    def clear(self) -> None:
         """Go on as if nothing had been asked."""
-        self.forget_rows()
+        self.clear_rows()
         self.spent, self.largest, self.linear, self.far = {}, 0.0, None, FAR
 
-    def _stop_at_patience(self, n: int) -> None:
+    def _keep_to_forecast(self, n: int) -> None:
         """Raise where nobody set a budget and a step leads far beyond what the units seen so far should cost."""
         if self._allotment is None or self.max_queries is not None or self.oracle.max_queries is not None:
             return

@@ -52,7 +52,7 @@ class Link:
         """Argument of g over that of f."""
         return self.form.stretch
 
-    def coarser(self, step: float, eps: float) -> Link:
+    def with_precision(self, step: float, eps: float) -> Link:
         """Return the same sigmoid seen through answers with the given step, as a share of the typical answer."""
         flat, usable = self.odd.invert(1 - np.array([0.25, 10.0]) * step)
         return replace(self, flat=float(flat), usable=float(usable), eps=eps)
@@ -85,7 +85,7 @@ def link_of(activation: str | Activation) -> Link:
     return Link(f, form, form.flat, form.usable)
 
 
-def as_it_is(activation: str | Activation) -> Link:
+def identity_form(activation: str | Activation) -> Link:
     """Return units read with the activation itself, odd or not: without plateaus, and near the origin only."""
     f = get_activation(activation)
     return Link(f, OddForm(f, 0.0, 1.0, 1.0, np.inf, np.inf), np.inf, np.inf)
@@ -97,6 +97,6 @@ def with_plateaus() -> list[Link]:
     return [link for link in links if np.isfinite(link.flat) and link.odd.name == link.activation.name]
 
 
-def with_algebraic_tails() -> list[Link]:
+def with_tails() -> list[Link]:
     """Return the links of all sigmoids that never reach their limits."""
     return [link_of(f) for f in ACTIVATIONS.values() if f.odd_form is not None and np.isinf(f.odd_form.flat)]

@@ -116,7 +116,7 @@ def _least_squares(design: Floats, answers: Floats, weights: Floats) -> Floats:
     return np.asarray(lstsq(weighted / scale, answers * weights[:, None])[0] / scale[:, None])
 
 
-def solve_last_layer(network: Network, X: ArrayLike, Y: ArrayLike) -> tuple[Network, float]:
+def solve_output_layer(network: Network, X: ArrayLike, Y: ArrayLike) -> tuple[Network, float]:
     """Find every output's weights over the last hidden layer of a deep network, recovered from one projection of them.
 
     Returns

@@ -134,7 +134,7 @@ class Precision:
         return max(SPACING.get(self.kind, DOUBLE), self.relative)
 
     @property
-    def ulp(self) -> float:
+    def rounding(self) -> float:
         """Spacing of these numbers at the largest answer."""
         return self.eps * self.size
 
@@ -206,26 +206,26 @@ def grid_of(y: Floats) -> float:
 
     A grid near the spacing of the numbers themselves holds everything, and says nothing.
     """
-    return _decimal_grid(y) or (single_spacing(y) if _holds(y, SPACING["float32"]) else 0.0)
+    return _decimal_grid(y) or (float32_step(y) if _holds(y, SPACING["float32"]) else 0.0)
 
 
-def single_spacing(y: Floats) -> float:
+def float32_step(y: Floats) -> float:
     """Return the spacing of float32 numbers at the largest of y."""
     return float(np.spacing(np.float32(np.abs(y).max())))
 
 
 def _decimal_grid(y: Floats) -> float:
-    finest = single_spacing(y) if _holds(y, SPACING["float32"]) else 64 * float(np.spacing(np.abs(y).max()))
+    finest = float32_step(y) if _holds(y, SPACING["float32"]) else 64 * float(np.spacing(np.abs(y).max()))
     for decimals in range(_MOST_DECIMALS + 1):
         step, scaled = 10.0**-decimals, y * 10.0**decimals
         if step < finest:
             break
         if (np.abs(scaled - np.round(scaled)) <= 4e-16 * np.abs(scaled) + 1e-300).all():
-            return float(step) * _multiple(np.unique(np.round(scaled)))
+            return float(step) * _grid_step(np.unique(np.round(scaled)))
     return 0.0
 
 
-def _multiple(whole: Floats) -> int:
+def _grid_step(whole: Floats) -> int:
     """Return the coarsest of a few steps that holds these different whole numbers, unless that may be luck."""
     for step in _STEPS:
         if step ** -float(len(whole)) < _LUCK and (whole % step == 0).all():

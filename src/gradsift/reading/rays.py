@@ -10,7 +10,7 @@ from ..arguments import Floats
 from ..errors import NotIdentifiable
 from ..geometry import orthonormal_rows
 from .ledger import FAR, NEAR, Ledger
-from .odd_form import Link, with_algebraic_tails
+from .odd_form import Link, with_tails
 from .plane_frame import frame_through
 from .question import ALGEBRAIC, EVERY_DEPTH, GROWING_KINDS, Narrowing, all_but, names_of
 from .scan_settings import RAYS
@@ -159,14 +159,14 @@ def cast_rays(ledger: Ledger, link: Link, rng: np.random.Generator) -> Rays:
         Nothing changes anywhere, or the function does not settle far out.
     """
     directions = orthonormal_rows(2, ledger.n_features, rng)
-    ledger.note_ways(directions)
+    ledger.note_directions(directions)
     rays = _cast(ledger, directions)
     if ledger.linear is None and any(ray.grows for ray in rays):
         linear = linear_term(
             ledger, directions, np.array([ray.far for ray in rays]), np.array([ray.values[-1] for ray in rays])
         )
         if linear is not None:
-            ledger.expect_linear_term(linear)
+            ledger.note_linear_term(linear)
             rays = _without_linear_term(ledger, rays, linear)
         _extend(ledger, rays)
     if not any(any(ray.changed) for ray in rays):
@@ -252,7 +252,7 @@ def _refusal(ray: _Ray, n_queries: int) -> NotIdentifiable:
     values = ", ".join(f"{value:.6g}" for value in ray.values[-4:])
     evidence = f"({n_queries} queries; the last answers at radii growing by {RAYS.factor:g} are {values})"
     if np.all(np.abs(ratios * RAYS.factor - 1) < 0.05):
-        names = " or ".join(f"'{link.activation.name}'" for link in with_algebraic_tails())
+        names = " or ".join(f"'{link.activation.name}'" for link in with_tails())
         return NotIdentifiable(
             f"Along a ray the function approaches its limit like one over the radius {evidence}: units with algebraic "
             f"tails; try activation={names}.",

@@ -125,7 +125,7 @@ READERS: list[Reader] = [
 ]  # fmt: skip
 
 
-def cheapest(question: Question, d: int, tried: list[tuple[str, Any]], readers: list[Reader]) -> Reader | None:
+def best_reader(question: Question, d: int, tried: list[tuple[str, Any]], readers: list[Reader]) -> Reader | None:
     """Return the cheapest reader that accepts a question, and has not refused its part of it; None if there is none."""
     able = [r for r in readers if r.accepts(question) and (r.name, r.part_of(question)) not in tried]
     return min(able, key=lambda reader: reader.cost(d, d), default=None)
@@ -137,9 +137,9 @@ def read(question: Question, ledger: Ledger, rng: np.random.Generator) -> Readin
     refusals: list[Refusal] = []
     reconsidered = False
     for _ in range(_MOST_READERS):
-        reader = cheapest(question, ledger.n_features, tried, READERS)
+        reader = best_reader(question, ledger.n_features, tried, READERS)
         if reader is None:
-            narrower = None if reconsidered else _reconsidered(question, refusals, ledger, rng)
+            narrower = None if reconsidered else _look_once_more(question, refusals, ledger, rng)
             if narrower is None:
                 break
             question, reconsidered = narrower, True
@@ -165,7 +165,7 @@ def _read(reader: Reader, question: Question, ledger: Ledger, rng: np.random.Gen
         raise NotIdentifiable(str(spent)) from None
 
 
-def _reconsidered(
+def _look_once_more(
     question: Question, refusals: list[Refusal], ledger: Ledger, rng: np.random.Generator
 ) -> Question | None:
     """Look at a refused box again, and return the question if answers are random after all, or nearly those of units.
@@ -214,10 +214,10 @@ def refused(refusals: list[Refusal], question: Question) -> NotIdentifiable:
     says = " ".join(f"As {reader}: {because}" for reader, because in told) if len(told) > 1 else "".join(
         because for _, because in told
     )  # fmt: skip
-    return NotIdentifiable(says or _nobody(question), _best_partial(refusals))
+    return NotIdentifiable(says or _no_reader(question), _best_partial(refusals))
 
 
-def _nobody(question: Question) -> str:
+def _no_reader(question: Question) -> str:
     """Say what is missing where no reader accepts a question."""
     if question.precision.is_decision:
         return (

@@ -42,9 +42,9 @@ class Box:
 
     def ask(self, rows: Floats, step: str) -> Asked:
         """Ask at rows of [-1, 1]^d; rounding never leaves the bounds."""
-        return self.ledger.ask_numbered(self._inputs(rows), step)
+        return self.ledger.ask_rows(self._inputs(rows), step)
 
-    def peek(self, rows: Floats, step: str) -> Floats:
+    def ask_only(self, rows: Floats, step: str) -> Floats:
         """Ask at rows of [-1, 1]^d without keeping them: equations that differ from kept ones by a tiny step."""
         return self.ledger.ask_blocks(len(rows), lambda part: self._inputs(rows[part]), step)
 

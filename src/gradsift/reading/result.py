@@ -120,7 +120,7 @@ class Reading(Judged):
             told |= {"answers": str(self.precision), "error_bounds": self.error_bounds.tolist()}
         return told
 
-    def noting(self, **notes: Any) -> Self:
+    def with_note(self, **notes: Any) -> Self:
         """Return the same with these numbers for reports."""
         return self.with_evidence(notes={**self.evidence.notes, **notes})
 

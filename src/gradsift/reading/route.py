@@ -47,7 +47,7 @@ def identify_box(
     if oracle.bounds is not None and not np.isfinite([oracle.bounds.low, oracle.bounds.high]).all():
         raise ValueError("bounds must all be finite to find units inside them: name a range for every input.")
     try:
-        question = scouted(oracle, activation, layers, Goal(accuracy, n_verify), rng)
+        question = first_question(oracle, activation, layers, Goal(accuracy, n_verify), rng)
         ledger = Ledger(oracle, None, progress, question.precision)
         found = read(question, ledger, rng)
     except OracleFailure as lost:  # a link's range was left
@@ -56,10 +56,10 @@ def identify_box(
             raise
         raise NotIdentifiable(pieces) from lost
     found = found if found.verification is not None else verified(found, oracle, n_verify, rng)
-    return _accurate(found, question)
+    return _check_accuracy(found, question)
 
 
-def scouted(
+def first_question(
     oracle: Oracle, activation: str | None, layers: int | str, goal: Goal, rng: np.random.Generator
 ) -> Question:
     """Return the question as first answers narrow it: what grows behind a link leaves its range far out."""
@@ -73,7 +73,7 @@ def scouted(
     return ask_of(oracle, activation, layers, precision, goal).narrowed(Narrowing(all_but(names_of(*GROWING_KINDS))))
 
 
-def _accurate(found: Reading, question: Question) -> Reading:
+def _check_accuracy(found: Reading, question: Question) -> Reading:
     """Hold an accuracy that was asked for against the error bound of answers without noise."""
     if question.goal.accuracy is None or not (question.precision.is_exact or question.is_fine):
         return found

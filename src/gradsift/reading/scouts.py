@@ -22,11 +22,11 @@ from .precision import (
     FirstAnswer,
     Precision,
     Undone,
+    float32_step,
     grid_of,
     no_more,
     rounding_of,
     rounding_of_share,
-    single_spacing,
 )
 
 _REPEATED = 8  # inputs asked twice
@@ -75,7 +75,7 @@ class _Asked(NamedTuple):
         A matrix product sums equal rows in an order that may depend on their neighbours.
         """
         apart = np.abs(self.outputs[::2] - self.outputs[1::2]).max(axis=0)
-        return bool((apart <= [(4 * _ULPS if r.is_short else _ULPS) * r.ulp for r in self.roundings]).all())
+        return bool((apart <= [(4 * _ULPS if r.is_short else _ULPS) * r.rounding for r in self.roundings]).all())
 
     @property
     def short(self) -> bool:
@@ -169,21 +169,21 @@ def _rounded(oracle: Oracle, look: _Asked) -> Precision:
             absolute = float(left.max())
         kind = "rounded" if kind == "exact" else kind
     size = float(np.abs(answers).max())
-    spacing = SPACING.get(kind, 0.0) / SPACING["float32"] * single_spacing(answers)
+    spacing = SPACING.get(kind, 0.0) / SPACING["float32"] * float32_step(answers)
     grid = max(absolute, spacing)
     return Precision(kind, grid / np.sqrt(12.0), grid, 0, size, absolute, own, roundings)
 
 
-def with_roughness(precision: Precision, oracle: Oracle, rng: np.random.Generator) -> Precision:
+def with_noise(precision: Precision, oracle: Oracle, rng: np.random.Generator) -> Precision:
     """Return the precision of short floats with the errors of their arithmetic, more than a rounding, as noise."""
     if not precision.is_short:
         return precision
     before = oracle.n_answered
-    sd = _GROWING * max(precision.grid / np.sqrt(12.0), _roughness(oracle, usual_points(oracle, 1, rng), rng))
+    sd = _GROWING * max(precision.grid / np.sqrt(12.0), _noise_on_line(oracle, usual_points(oracle, 1, rng), rng))
     return replace(precision, sd=sd, n_queries=precision.n_queries + oracle.n_answered - before)
 
 
-def _roughness(oracle: Oracle, point: Floats, rng: np.random.Generator) -> float:
+def _noise_on_line(oracle: Oracle, point: Floats, rng: np.random.Generator) -> float:
     """Return the standard deviation of these errors: third differences on a short line leave nothing of a smooth
     function."""
     way = rng.standard_normal(point.shape[1])

@@ -17,7 +17,7 @@ T = TypeVar("T")
 Search = Generator[Floats, Asked, T]
 
 
-def search_together(ledger: Ledger, searches: Sequence[Search[T]], step: str) -> list[T | None]:
+def search_all(ledger: Ledger, searches: Sequence[Search[T]], step: str) -> list[T | None]:
     """Run all searches to their end, one batch of queries per round; the results in their order."""
     results: list[T | None] = [None] * len(searches)
     wanted: dict[int, Floats] = {}
@@ -32,7 +32,7 @@ def search_together(ledger: Ledger, searches: Sequence[Search[T]], step: str) ->
         advance(number, None)
     while wanted:
         asked, wanted = wanted, {}
-        reply, start = ledger.ask_numbered(np.concatenate(list(asked.values())), step), 0
+        reply, start = ledger.ask_rows(np.concatenate(list(asked.values())), step), 0
         for number, rows in asked.items():
             mine = slice(start, start + len(rows))
             advance(number, Asked(reply.rows[mine], reply.answers[mine]))

@@ -13,14 +13,14 @@ END = "end"
 _MOST_STAGES = 200  # a table with a loop that no stage leaves would be a mistake
 
 
-class _Keeper(Protocol):
+class _Search(Protocol):
     """Who asks, and keeps the latest state for the case that a budget ends a stage halfway."""
 
     def keep(self, state: Any, /) -> Any: ...
 
 
 State = TypeVar("State")
-Asks = TypeVar("Asks", bound=_Keeper)
+Asks = TypeVar("Asks", bound=_Search)
 
 
 class Stage(NamedTuple, Generic[State, Asks]):

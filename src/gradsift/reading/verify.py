@@ -18,7 +18,7 @@ from ..certificate import noise_rules as imperfect
 from ..model import SigmoidCombination
 from ..network import Network
 from ..oracle import InputFrame, Oracle
-from .check_inputs import column_scales, fresh_inputs
+from .check_inputs import fresh_inputs, scale_of_inputs
 from .ledger import EPS, n_affordable
 from .precision import Precision
 from .result import Reading, Verification
@@ -102,14 +102,14 @@ def differs(
         return np.asarray(1 + means < 2 * VERIFY.level / n)
     off, known = np.abs(y - model.predict(X)), value_errors(found, model, X)
     if precision.has_noise:
-        return np.asarray(off > hidden_by_noise(found, n) + known)
+        return np.asarray(off > noise_limit(found, n) + known)
     # Arithmetic inside the box errs by a few spacings of each term, beside what rounds the answer itself.
     rounded = 0.25 * VERIFY.rounding * precision.eps * _sensitivity(model, X)
     rounded = rounded + VERIFY.steps * (precision.own(y) + lost)
     return np.asarray(off > known + VERIFY.steps * precision.step + rounded)
 
 
-def hidden_by_noise(found: Reading, n: int) -> float:
+def noise_limit(found: Reading, n: int) -> float:
     """Return how large a difference noise may hide from each of n answers; 0 where there is none."""
     if found.precision is None or not found.precision.has_noise:
         return 0.0
@@ -120,7 +120,7 @@ def _sensitivity(model: SigmoidCombination | Network, X: Floats) -> Floats:
     """Return how much the values change if every parameter changes by its own size, inputs in sizes of their own."""
     if isinstance(model, Network):
         return model.sensitivity(X)
-    scales = column_scales(model)
+    scales = scale_of_inputs(model)
     lengths = np.linalg.norm(model.units * model.slopes[:, None] * scales, axis=1)
     terms = np.linalg.norm(X / scales, axis=1)[:, None] * lengths + np.abs(model.offsets)
     active = np.abs(model.weights * get_activation(model.activation).derivative(model.arguments(X)))  # (n, k)
@@ -154,7 +154,7 @@ def compare(
     at = int(np.argmax(np.where(different, off, -1.0) if m else off))
     share = 1.0 if m == n else float(betaincinv(m + 1, n - m, 0.95))
     known = max(float(value_errors(found, model, X).max()) for model in models)
-    return Verification(n, m, float(off[at]), X[at].copy(), share, known, hidden_by_noise(found, n))
+    return Verification(n, m, float(off[at]), X[at].copy(), share, known, noise_limit(found, n))
 
 
 def verify(

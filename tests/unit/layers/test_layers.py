@@ -40,7 +40,7 @@ from gradsift.reading.layers.upper_layers import (
 )
 from gradsift.reading.ledger import EPS, Ledger
 from gradsift.reading.odd_form import link_of
-from gradsift.reading.searches import search_together
+from gradsift.reading.searches import search_all
 
 TANH = get_activation("tanh")
 
@@ -114,7 +114,7 @@ def test_searches_that_run_together_get_the_answers_they_asked_for():
             total += reply.answers[0]
         return total
 
-    assert search_together(ledger, [search(0, 1), search(10, 3), search(20, 2)], "test") == [0.0, 33.0, 41.0]
+    assert search_all(ledger, [search(0, 1), search(10, 3), search(20, 2)], "test") == [0.0, 33.0, 41.0]
     assert ledger.n_queries == 6
 
 
@@ -152,7 +152,7 @@ def test_planes_of_one_unit_become_one_where_it_stands_still_only_further_away()
 def test_a_bent_level_set_is_no_plane():
     ledger = Ledger(gs.Oracle(lambda X: np.tanh(X[:, 0] + 0.05 * X[:, 1] ** 2), 3))
     read = read_plane(np.zeros(3), np.eye(3)[0], 2.0, 1e4, EXACT_READING, np.random.default_rng(0))
-    assert search_together(ledger, [read], "test") == [None]
+    assert search_all(ledger, [read], "test") == [None]
 
 
 def test_vertices_are_the_second_layer_alone():

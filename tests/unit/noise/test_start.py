@@ -39,7 +39,7 @@ def errors_of(A, truth):
 @pytest.mark.parametrize(("activation", "digits"), [("tanh", 4), ("tanh", 7), ("erf", 5)])
 def test_a_coarser_link_is_flat_where_rounding_hides_its_slope(activation, digits):
     step = 10.0**-digits
-    link = link_of(activation).coarser(step, 2.0**-52)
+    link = link_of(activation).with_precision(step, 2.0**-52)
     assert 1 - link.odd.value(np.array([link.flat]))[0] == pytest.approx(0.25 * step, rel=1e-3)
     # An answer off by half a step moves the inverted argument by half a step over the slope.
     slope = link.odd.derivative(np.array([link.usable]))[0]

@@ -51,7 +51,7 @@ def with_shared_core(net, ledger):
     """Ask three rows of the first unit's plane on which it and the second one move, and leave it no others."""
     plane = net.probes[0].frame.plane
     wanted = np.array([[0.3, 0.3], [0.6, -0.4], [-0.5, 0.8]]) - net.b[:2]
-    rows = ledger.ask_numbered(np.linalg.solve(net.a[:2] @ plane.T, wanted.T).T @ plane, "offset").rows
+    rows = ledger.ask_rows(np.linalg.solve(net.a[:2] @ plane.T, wanted.T).T @ plane, "offset").rows
     return replace(net, probes=(replace(net.probes[0], rows=rows), *net.probes[1:]))
 
 

@@ -34,7 +34,7 @@ def ask_far_out(net, ledger, seed):
         along = rng.standard_normal(len(a))
         along -= (along @ a) / (a @ a) * a
         rows += [r * along / np.linalg.norm(along) + (rng.uniform(-1, 1) - b) / (a @ a) * a for r in (FAR, FAR / 100)]
-    return ledger.ask_numbered(np.array(rows), "scan").rows
+    return ledger.ask_rows(np.array(rows), "scan").rows
 
 
 def blurred(net, seed):

@@ -65,8 +65,8 @@ class NearField:
         x = self.box.draw(1, NEAR_FIELD.inner * self.share, rng)
         first, second = np.triu_indices(k)
         at = self.box.ask(x, "start").answers
-        once = self.box.peek(x + step * self.basis, "differences")
-        twice = self.box.peek(x + step * (self.basis[first] + self.basis[second]), "differences")
+        once = self.box.ask_only(x + step * self.basis, "differences")
+        twice = self.box.ask_only(x + step * (self.basis[first] + self.basis[second]), "differences")
         H = np.empty((k, k))
         H[first, second] = (twice - once[first] - once[second] + at) / step**2
         H[second, first] = H[first, second]
@@ -137,7 +137,7 @@ def _gradients(box: Box, points: Floats, step: float) -> Floats:
     inwards = np.where(points > 0, -step, step)
     base = box.ask(points, "start").answers
     moved = np.concatenate([x + np.diag(h) for x, h in zip(points, inwards)])
-    return np.asarray((box.peek(moved, "differences").reshape(points.shape) - base[:, None]) / inwards)
+    return np.asarray((box.ask_only(moved, "differences").reshape(points.shape) - base[:, None]) / inwards)
 
 
 def _span(rows: Floats) -> Floats:
@@ -160,7 +160,7 @@ def _refuse_steps(box: Box, point: Floats, still: NDArray[np.intp]) -> None:
         return
     moved = np.tile(point, (len(still), 1))
     moved[np.arange(len(still)), still] = np.where(point[still] > 0, -1.0, 1.0)
-    apart = np.abs(box.peek(moved, "differences") - box.peek(point[None], "differences"))
+    apart = np.abs(box.ask_only(moved, "differences") - box.ask_only(point[None], "differences"))
     stepped = still[apart > box.ledger.tolerance(0.0)]
     if len(stepped):
         raise NotIdentifiable(

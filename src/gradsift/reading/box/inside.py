@@ -18,7 +18,7 @@ from ...forecasting import Allotment
 from ...likelihood import Noise
 from ...oracle import Oracle
 from ..ledger import EPS, Ledger
-from ..odd_form import Link, as_it_is, link_of
+from ..odd_form import Link, identity_form, link_of
 from ..precision import Precision
 from ..region import Box, box_of
 from ..result import Progress, Reading
@@ -62,7 +62,7 @@ def identify_bounded(
     :mod:`gradsift.reading.box.derivatives`), about 3.5 for more (a student).
     """
     f = get_activation(activation)
-    link = link_of(f) if f.saturates else as_it_is(f)
+    link = link_of(f) if f.saturates else identity_form(f)
     rng = as_generator(rng)
     before = oracle.n_answered
     box = box_of(oracle, Ledger(oracle, None, progress, allotment=Allotment("noise", bounded=True)))
@@ -71,7 +71,7 @@ def identify_bounded(
         raise NotIdentifiable(
             f"Inside bounds {f.name} units are found through answers of double precision, and {precision}."
         )
-    links = [link_of(name) if get_activation(name).saturates else as_it_is(name) for name in others]
+    links = [link_of(name) if get_activation(name).saturates else identity_form(name) for name in others]
     search = _ExactInside(box, [link, *links], straight, rng)
     try:
         search.run()

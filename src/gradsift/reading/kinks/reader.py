@@ -16,7 +16,7 @@ from ..ledger import Ledger
 from ..precision import EXACT_ANSWERS
 from ..question import BENT, GROWING_KINDS, SHARP, SMOOTH, Narrowing, Question, all_but, names_of
 from ..result import Reading
-from ..scouts import with_roughness
+from ..scouts import with_noise
 from .far_fit import fit_far_out
 from .identify_activation import (
     KinkShape,
@@ -75,7 +75,7 @@ def read_kinks(question: Question, ledger: Ledger, rng: np.random.Generator) -> 
             "'gelu_tanh')."
         )
     oracle, activation = ledger.oracle, names[0] if len(names) == 1 else "auto"
-    grain = precision_far_out(with_roughness(precision, oracle, rng))
+    grain = precision_far_out(with_noise(precision, oracle, rng))
     if oracle.n_features < 3:
         raise NotIdentifiable(f"Units with kinks are found in three dimensions and more, got {oracle.n_features}.")
     reading = _FarReading(Ledger(oracle, None, ledger.progress).after(ledger), activation, rng)

@@ -10,7 +10,7 @@ import numpy as np
 from ...arguments import Floats
 from ...geometry import orthonormal_rows
 from ..ledger import EPS, Ledger
-from ..searches import Search, search_together
+from ..searches import Search, search_all
 from .hyperplanes import FirstLayer, Plane, read_plane
 from .settings import COARSE_READING, EXACT_READING, POLICY, ReadingPolicy
 
@@ -114,7 +114,7 @@ def find_between(
     gap = _Gap(*circle.angles, *circle.values)
     if gap.jump <= ledger.tolerance(radius):
         return known
-    (plane,) = search_together(ledger, [_search(circle, gap, reading_of(ledger), rng)], "first layer")
+    (plane,) = search_all(ledger, [_search(circle, gap, reading_of(ledger), rng)], "first layer")
     return known if plane is None else known.joined([plane])
 
 
@@ -137,7 +137,7 @@ def _look(ledger: Ledger, circle: _Circle, known: FirstLayer, rng: np.random.Gen
         gaps = _apart([g for g in unexplained if failed.get(g.low, 0) < _TRIES])
         if not gaps or _spent(ledger, known):
             return _Looked(known, not unexplained)
-        planes = search_together(ledger, [_search(circle, gap, reading_of(ledger), rng) for gap in gaps], "first layer")
+        planes = search_all(ledger, [_search(circle, gap, reading_of(ledger), rng) for gap in gaps], "first layer")
         for gap, plane in zip(gaps, planes):
             if plane is None or known.has(plane):
                 failed[gap.low] = failed.get(gap.low, 0) + 1

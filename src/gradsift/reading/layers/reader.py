@@ -83,7 +83,7 @@ def identify_deep(ledger: Ledger, link: Link, rng: np.random.Generator, n_layers
 
 def _identify(ledger: Ledger, link: Link, rng: np.random.Generator, n_layers: int | None, state: _State) -> Reading:
     step = min(float(ledger.tolerance(0.0)) / max(ledger.largest, 1e-300), 1e-3)
-    seen = link if ledger.eps == EPS else link.coarser(step, ledger.eps)
+    seen = link if ledger.eps == EPS else link.with_precision(step, ledger.eps)
     rays = cast_rays(ledger, seen, rng)
     if ledger.linear is not None:
         raise NotIdentifiable(
@@ -321,15 +321,15 @@ def read_layers(question: Question, ledger: Ledger, rng: np.random.Generator) ->
     name, *others = question.of_kinds(PLATEAUS)
     if not question.precision.is_exact:
         # Far out on slopes, coarse answers say too little about arguments for a fit that begins with some digits.
-        ledger.forget_rows()
-    ledger.allot(None)
+        ledger.clear_rows()
+    ledger.limit(None)
     given = len(question.depths) == 1
     found = attempted(lambda: identify_deep(ledger, link_of(name), rng, min(question.depths) if given else None))
     if isinstance(found, NotIdentifiable):
         if others and found.rules_out is None:
             found.rules_out = Narrowing(frozenset({name}))
         raise found
-    return found.noting(
+    return found.with_note(
         depth=f"{min(question.depths)} hidden layers were given" if given
         else "opposite points far out do not cancel, as they do with one hidden layer"
     )  # fmt: skip

@@ -16,7 +16,7 @@ from ...certificate.noise_rules import OddBend
 from ...fit import Fitted, fit_jointly, value_jacobian
 from ...fit.moves import drop_or_merge
 from ...likelihood import Noise
-from ..odd_form import with_algebraic_tails, with_plateaus
+from ..odd_form import with_plateaus, with_tails
 from .state import Asker, Belief
 
 _HEIGHTS = (
@@ -117,7 +117,7 @@ def gain_of_pair(fitted: Fitted, X: Floats, noise: Noise, g: Activation) -> floa
 
 def _shapes(own: Activation) -> list[tuple[str, Activation]]:
     """Return names and odd forms of all other shapes."""
-    links = [*with_plateaus(), *(link for link in with_algebraic_tails() if link.odd.name == link.activation.name)]
+    links = [*with_plateaus(), *(link for link in with_tails() if link.odd.name == link.activation.name)]
     shapes = [*((link.activation.name, link.odd) for link in links), (HARD_TANH.name, HARD_TANH)]
     return [(name, g) for name, g in shapes if np.abs(g.value(POINTS) - own.value(POINTS)).max() > 1e-9]
 

@@ -24,7 +24,7 @@ from ..precision import Precision
 from ..question import ALGEBRAIC, PLATEAUS, Question, attempted
 from ..region import box_of
 from ..result import Progress, Reading
-from ..scouts import measure_precision, with_roughness
+from ..scouts import measure_precision, with_noise
 from ..stage import walk
 from .box_stages import BOX_STAGES, by_averaging, outlook
 from .label_mean import known_mean, measure_mean
@@ -42,7 +42,7 @@ from .state import Anywhere, Asker, Belief
 def read_stages(question: Question, ledger: Ledger, rng: np.random.Generator) -> Reading:
     """Read units of the first sigmoid that is possible, and a linear term beside them."""
     name = (*question.of_kinds(PLATEAUS), *question.of_kinds(ALGEBRAIC))[0]
-    precision = with_roughness(question.precision, ledger.oracle, rng)
+    precision = with_noise(question.precision, ledger.oracle, rng)
     found = identify_beside_line(
         ledger.oracle, name, rng, accuracy=question.goal.accuracy, precision=precision, progress=ledger.progress
     )

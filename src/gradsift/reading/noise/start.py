@@ -143,7 +143,7 @@ def find_by_steps(ledger: Ledger, link: Link, precision: Precision, rng: np.rand
             return None
         if ledger.step > STEPS.coarsest * ledger.largest:
             return None
-        coarse = link.coarser(ledger.step / ledger.largest, _SINGLE if precision.is_float32 else link.eps)
+        coarse = link.with_precision(ledger.step / ledger.largest, _SINGLE if precision.is_float32 else link.eps)
         radius = max(2 * radius, STEPS.circle * rays.scale)
         net = _read(ledger, rays, radius, empty_net(coarse, ledger.n_features, rays.intercept), attempt)
         if net is not None:

@@ -239,7 +239,7 @@ class Anywhere:
 
     def ask(self, rows: Floats, step: str) -> Asked:
         """Ask at some rows."""
-        return self.ledger.ask_numbered(rows, step)
+        return self.ledger.ask_rows(rows, step)
 
     def draw(self, n: int, radius: float, rng: np.random.Generator) -> Floats:
         """Return n random rows, (n, d)."""

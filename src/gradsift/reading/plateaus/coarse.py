@@ -70,7 +70,7 @@ class CoarseSearch(Search):
     def seen(self, link: Link) -> Link:
         """Return the sigmoid as the answers show it."""
         tolerance = float(self.ledger.tolerance(0.0)) / self.ledger.largest
-        return link.coarser(tolerance, max(link.eps, self.ledger.eps))
+        return link.with_precision(tolerance, max(link.eps, self.ledger.eps))
 
     def complete(self, known: Net, rows: AtRows, n_idle: int) -> bool:
         """Say whether the units seem to be all; a unit read badly may look like one that is missing."""
@@ -140,7 +140,7 @@ class CoarseSearch(Search):
     def _weighed(self, fit: Solution) -> Solution:
         """Fit once more, with rounding errors of the sizes that the residuals show, unless answers then are missed."""
         sizes = shown_rounding(fit.net, self.ledger)
-        again = solve_jointly(fit.net, self.ledger.doubting(sizes / fit.net.noise(self.ledger.X, self.ledger)))
+        again = solve_jointly(fit.net, self.ledger.weighted(sizes / fit.net.noise(self.ledger.X, self.ledger)))
         met = measure(again.net, self.ledger)
         return met if met.chi < self.limits.residuals else fit
 

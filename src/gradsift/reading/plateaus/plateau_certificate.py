@@ -162,7 +162,7 @@ def _isolated_point(net: Net, unit: int, present: float, whole: bool, rng: np.ra
 def _probed_again(net: Net, unit: int, old: Probe, point: Floats, ledger: Ledger) -> Net:
     """Return the network with a new probe of one unit at `point`; d + 1 queries."""
     step = _step_length(net, unit)
-    asked = ledger.ask_numbered(np.concatenate([point[None], point + step * old.frame.plane]), "polish")
+    asked = ledger.ask_rows(np.concatenate([point[None], point + step * old.frame.plane]), "polish")
     lengths = np.full(len(old.lengths), step)
     new = Probe(old.frame, point, lengths, lengths, asked.rows, old)
     answers = ledger.ask_blocks(len(lengths), lambda part: new.points(part, ledger.arrays), "polish")

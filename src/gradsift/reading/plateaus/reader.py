@@ -26,17 +26,17 @@ def read_plateaus(question: Question, ledger: Ledger, rng: np.random.Generator) 
     than one layer should is asked about its depth.
     """
     if question.precision.is_exact:
-        ledger.allot(Allotment("exact"))
+        ledger.limit(Allotment("exact"))
         return _one_layer(question, ledger, rng)
     if question.depths > {1} and ledger.oracle.max_queries is None:
-        ledger.allot(Allotment("float32", patience=HASTE))
+        ledger.limit(Allotment("float32", patience=HASTE))
         try:
             return _one_layer(question, ledger, rng)
         except BudgetSpent as spent:
             if looks_deeper(ledger, rng):
                 raise NotIdentifiable(str(spent), spent.partial, _DEEPER) from None
-        ledger.restart()
-    ledger.allot(Allotment("float32"))
+        ledger.clear()
+    ledger.limit(Allotment("float32"))
     return _one_layer(question, ledger, rng)
 
 
@@ -89,7 +89,7 @@ def _of_family(name: str, question: Question, ledger: Ledger, rng: np.random.Gen
 
 def read_tails(question: Question, ledger: Ledger, rng: np.random.Generator) -> Reading:
     """Read a few units with algebraic tails: students trained on growing sets of answers."""
-    ledger.allot(Allotment("exact"))
+    ledger.limit(Allotment("exact"))
     search = Search(ledger, rng)
     return search.finished(lambda: search.student(*map(link_of, question.of_kinds(ALGEBRAIC))), question.goal.n_verify)
 
@@ -101,7 +101,7 @@ def looks_deeper(ledger: Ledger, rng: np.random.Generator) -> bool:
     """
     if ledger.linear is not None or not ledger.spent.get("scan"):
         return False
-    ledger.allot(None)  # the queries of deeper networks are not forecast
+    ledger.limit(None)  # the queries of deeper networks are not forecast
     ways = rng.standard_normal((_OPPOSITE_PAIRS, ledger.n_features))
     seen = ledger.X[np.unique(ledger.y, return_index=True)[1]]  # by their answers
     seen = seen[np.linalg.norm(seen, axis=1) > 0]

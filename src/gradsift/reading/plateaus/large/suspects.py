@@ -163,7 +163,7 @@ def with_own_rows(net: Net, ledger: Ledger, turning: Turning) -> Net:
     points = {unit: found for unit, found in points.items() if len(found)}
     if not points:
         return net
-    asked, probes = ledger.ask_numbered(np.concatenate(list(points.values())), "offset").rows, list(net.probes)
+    asked, probes = ledger.ask_rows(np.concatenate(list(points.values())), "offset").rows, list(net.probes)
     for unit, rows in zip(points, asked.reshape(len(points), -1)):
         probes[unit] = replace(first[unit], rows=np.concatenate([first[unit].rows, rows]))
     return replace(net, probes=tuple(probes))
