@@ -21,7 +21,7 @@ from ..ledger import EPS, Ledger
 from ..odd_form import Link, identity_form, link_of
 from ..precision import Precision
 from ..region import Box, box_of
-from ..result import Progress, Reading
+from ..result import Reading
 from ..scouts import measure_precision
 from .box_certificate import box_errors, exact_result
 from .derivatives import NearField, look_near
@@ -35,7 +35,7 @@ def identify_bounded(
     *,
     others: tuple[str, ...] = (),
     precision: Precision | None = None,
-    progress: Callable[[Progress], None] | None = None,
+    ledger: Ledger | None = None,
     straight: Callable[[], bool] | None = None,
 ) -> Reading:
     """Find all units of a sum of sigmoids whose inputs must stay in a box; never asks outside ``oracle.bounds``.
@@ -52,6 +52,8 @@ def identify_bounded(
         that fits.
     precision : Precision, optional
         As found by :func:`measure_precision`; found now if it is not given.
+    ledger : Ledger, optional
+        Whose rows stay equations; a new one if it is not given.
     straight : callable, optional
         Says whether the function is straight in parts. Asked before a student is trained on exact answers; where it
         is, the box is refused instead.
@@ -65,7 +67,9 @@ def identify_bounded(
     link = link_of(f) if f.saturates else identity_form(f)
     rng = as_generator(rng)
     before = oracle.n_answered
-    box = box_of(oracle, Ledger(oracle, None, progress, allotment=Allotment("noise", bounded=True)))
+    ledger = ledger or Ledger(oracle)
+    ledger.limit(Allotment("noise", bounded=True))
+    box = box_of(oracle, ledger)
     precision = measure_precision(oracle, rng) if precision is None else precision
     if not precision.is_exact:
         raise NotIdentifiable(
