@@ -3,7 +3,8 @@ Open a network with two hidden layers
 =====================================
 
 A network with two hidden layers is read through its answers alone: depth, widths and every weight. Real ones, 192
-oceanographic networks inside the package ``canyonbpy``, are opened by ``benchmarks/black_box_deep.py --rows canyon``.
+oceanographic networks inside the package ``canyonbpy``, are opened by
+``benchmarks/boxes/black_box_deep.py --rows canyon``.
 """
 
 # %%

@@ -46,7 +46,7 @@ class KernelShape(NamedTuple):
 
 
 # Of nine shapes tried on an H200 at widths 16, 32 and 64, exact or not, the fastest or at most a sixth slower:
-# benchmarks/gpu_kernel.py --tune times the runners-up.
+# speed/gpu_kernel.py --tune times the runners-up.
 TILING = KernelShape(points=64, rows=64, warps=4, stages=3)
 
 

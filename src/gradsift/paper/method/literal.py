@@ -27,7 +27,7 @@ from .weights import WeightFit, fit_weights
 
 @dataclass(frozen=True)
 class RowPolicy:
-    """What was tuned; benchmarks/paper_defaults.py prints the figures on other seeds."""
+    """What was tuned; paper/paper_defaults.py prints the figures on other seeds."""
 
     reach: float  # distance of a typical point over that of the furthest row
     active: float  # a unit counts as active within this distance of its hyperplane
@@ -35,9 +35,9 @@ class RowPolicy:
 
 
 ROW_POLICY = RowPolicy(
-    reach=2.0,  # benchmarks/paper_defaults.py --tune: best of 0.75, 1, 1.5, 2
+    reach=2.0,  # paper/paper_defaults.py --tune: best of 0.75, 1, 1.5, 2
     active=1.5,  # the same: best of 1, 1.5, 2 and keeping all
-    points_per_unit=500,  # benchmarks/paper_defaults.py --tune: 1000 points gain 1 to 5 degrees on 400 for two units
+    points_per_unit=500,  # paper/paper_defaults.py --tune: 1000 points gain 1 to 5 degrees on 400 for two units
 )
 
 

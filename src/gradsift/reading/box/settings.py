@@ -1,6 +1,6 @@
 """What was chosen, not derived, where inputs must stay in a box.
 
-Behind a number stands the row of ``benchmarks/black_box_noisy.py`` that it was tuned on, or the word guess.
+Behind a number stands the row of ``boxes/black_box_noisy.py`` that it was tuned on, or the word guess.
 """
 
 from __future__ import annotations

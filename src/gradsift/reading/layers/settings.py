@@ -29,7 +29,7 @@ COARSE_READING = ReadingPolicy(40.0, 0.3, 1.0, (30.0,), 1e-3, 0.05, 40.0, 3.0)
 
 @dataclass(frozen=True)
 class DeepPolicy:
-    """Looked at on the seeds 900 and 901 of the rows of benchmarks/black_box_deep.py that are named, or guesses."""
+    """Looked at on the seeds 900 and 901 of the rows of boxes/black_box_deep.py that are named, or guesses."""
 
     # Far circles. Distances are over the radius at which a ray is flat.
     margin: float = 0.3  # from a hyperplane, where its unit stands still; doubled where it does not (guess)

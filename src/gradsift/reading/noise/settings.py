@@ -1,6 +1,6 @@
 """What was chosen, not derived: when to go on, when to stop, and how much to ask.
 
-Behind a number stands the row of ``benchmarks/black_box_noisy.py`` that it was tuned on, or the word guess. Tuning used
+Behind a number stands the row of ``boxes/black_box_noisy.py`` that it was tuned on, or the word guess. Tuning used
 other seeds than the rows report.
 """
 

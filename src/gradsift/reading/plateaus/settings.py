@@ -1,6 +1,6 @@
 """What was chosen, not derived, on the way to exact answers: how far, how often, how close.
 
-Behind a number stands the kind of row of ``benchmarks/black_box_exact.py`` that it was tuned on, or the word guess.
+Behind a number stands the kind of row of ``boxes/black_box_exact.py`` that it was tuned on, or the word guess.
 Limits of certificates are not here but in :mod:`gradsift.certificate`.
 """
 
