@@ -200,7 +200,7 @@ class SigmoidCombination:
             return turned._without_scale()._ordered()
         turns = self._activation.odd_form is not None
         sign = np.where((self.weights < 0) & turns, -1.0, 1.0)
-        left_over = 2 * self._activation.center * float(self.weights[sign < 0].sum()) if turns else 0.0
+        left_over = 2 * self._activation.middle * float(self.weights[sign < 0].sum()) if turns else 0.0
         order = np.argsort(-np.abs(self.weights), kind="stable")
         return SigmoidCombination(
             (self.units * sign[:, None])[order],

@@ -194,7 +194,7 @@ class Network:
         columns = above.weights[:, order]
         # f(-z) = 2 f(0) - f(z): what a flipped unit leaves over is constant.
         flipped = columns[:, sign < 0].sum(axis=1)
-        left_over = 2 * self._activation.center * flipped if (sign < 0).any() else flipped
+        left_over = 2 * self._activation.middle * flipped if (sign < 0).any() else flipped
         layers = list(self.layers)
         layers[layer] = Layer(here.weights[order] * sign[:, None], here.offsets[order] * sign)
         layers[layer + 1] = Layer(columns * sign, above.offsets + left_over)

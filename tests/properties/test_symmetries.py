@@ -67,7 +67,7 @@ def test_flipping_a_unit_changes_nothing_and_the_canonical_form_agrees(seed):
     rng = np.random.default_rng(seed)
     m = gs.simulate.random_combination(3, 4, offsets=True, activation=rng.choice(["tanh", "logistic", "erf"]), rng=rng)
     flip = rng.choice([-1.0, 1.0], 4)
-    shift = float(2 * m._activation.center * m.weights[flip < 0].sum())
+    shift = float(2 * m._activation.middle * m.weights[flip < 0].sum())
     other = gs.SigmoidCombination(
         m.units * flip[:, None], m.weights * flip, m.slopes, m.offsets * flip, shift, m.activation
     )

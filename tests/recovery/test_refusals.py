@@ -117,7 +117,7 @@ def test_a_step_far_out_is_a_jump_and_not_a_parallel_unit(seed):
 
 
 def test_a_search_that_misses_some_answers_is_tried_once_more_before_it_refuses(monkeypatch):
-    calls, searched = [], reader._searched
+    calls, searched = [], reader._any_family
 
     def once_in_vain(*question):
         calls.append(1)
@@ -125,7 +125,7 @@ def test_a_search_that_misses_some_answers_is_tried_once_more_before_it_refuses(
             raise Incomplete("2 units explain the steps but not all answers.")
         return searched(*question)
 
-    monkeypatch.setattr(reader, "_searched", once_in_vain)
+    monkeypatch.setattr(reader, "_any_family", once_in_vain)
     assert gs.recover(gs.Oracle(network(0), D), layers=1, random_state=0).certified
     assert len(calls) == 2
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pickle
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -184,7 +184,7 @@ class Activation:
         return self.right.value if self.right.slope == 0.0 else float(np.copysign(np.inf, self.right.slope))
 
     @property
-    def center(self) -> float:
+    def middle(self) -> float:
         """Halfway between the limits: f(0), about which f is odd if it has an odd form."""
         return 0.5 * (self.low + self.high)
 
@@ -198,17 +198,19 @@ class Activation:
         """
         if not self.saturates or self.inverse is None:
             return None
+        middle = self.middle
         if self.odd is not None:
             g = self if self.odd.of is None else self.odd.of
-            return OddForm(g, self.center, self.odd.gain, self.odd.stretch, self.odd.flat, self.odd.usable)
+            return OddForm(g, middle, self.odd.gain, self.odd.stretch, self.odd.flat, self.odd.usable)
+        # f is odd about its middle m exactly if f(z) + f(-z) = 2 m for all z.
         scale = 0.5 * (self.high - self.low)
-        if np.abs(self.value(POINTS) + self.value(-POINTS) - 2 * self.center).max() > 1e-12 * scale:
+        if np.abs(self.value(POINTS) + self.value(-POINTS) - 2 * middle).max() > 1e-12 * scale:
             return None
-        g = self if (self.center, scale) == (0.0, 1.0) else self._normalised(self.center, scale)
+        g = self if (middle, scale) == (0.0, 1.0) else self._standardised(middle, scale)
         flat = usable = np.inf
         if self.tails != "algebraic":
             flat, usable = (_argument_of(g.value, level) for level in (1.0, 1.0 - 2e-12))
-        return OddForm(g, self.center, scale, 1.0, flat, usable)
+        return OddForm(g, middle, scale, 1.0, flat, usable)
 
     def invert(self, values: Floats) -> Floats:
         """Return z with ``f(z) = value``, elementwise."""
@@ -216,7 +218,7 @@ class Activation:
             raise ValueError(f"The activation {self.name!r} has no inverse.")
         return np.asarray(self.inverse(values))
 
-    def _normalised(self, center: float, gain: float) -> Activation:
+    def _standardised(self, center: float, gain: float) -> Activation:
         """Return (f - center) / gain, with the limits -1 and +1."""
         f = self
         return Activation(
@@ -251,8 +253,9 @@ class Activation:
         thousands of nodes, keep their accuracy. 256 evaluations of f' per element.
         """
         center, scale = (np.asarray(a, dtype=np.float64) for a in np.broadcast_arrays(mean, std))
-        nodes, weights = _legendre()
+        nodes, weights = _GAUSS_LEGENDRE
         safe = np.maximum(scale, 1e-300)
+        # Panels in standard deviations: an argument `bend` lies at (bend - mean) / std.
         ends = [np.clip((bend - center) / safe, -_REACH, _REACH) for bend in (-np.inf, -20.0, 0.0, 20.0, np.inf)]
         total = np.zeros(center.shape)
         for low, high in pairwise(ends):
@@ -266,10 +269,7 @@ class Activation:
 _REACH = 9.0  # Gaussian mass beyond nine standard deviations is 2e-19
 
 
-@cache
-def _legendre() -> tuple[Floats, Floats]:
-    nodes, weights = np.polynomial.legendre.leggauss(64)
-    return nodes, weights
+_GAUSS_LEGENDRE = np.polynomial.legendre.leggauss(64)
 
 
 def _argument_of(value: Function, level: float) -> float:
@@ -279,6 +279,7 @@ def _argument_of(value: Function, level: float) -> float:
         low, high = high, 2 * high
         if high > 1e6:
             return np.inf
+    # Sixty halvings leave an interval of rounding size.
     for _ in range(60):
         middle = 0.5 * (low + high)
         low, high = (middle, high) if value(np.array([middle]))[0] < level else (low, middle)

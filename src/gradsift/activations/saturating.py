@@ -13,44 +13,38 @@ from .record import Activation, End, Odd, TorchTwin, onnx_operator
 _SQRT_PI = float(np.sqrt(np.pi))
 
 
-def _tanh_derivative(z: Floats) -> Floats:
-    e = np.exp(-2 * np.abs(z))  # 1 - tanh^2 would cancel in the tails
-    return np.asarray(4 * e / (1 + e) ** 2)
+def logistic_slope(z: Floats) -> Floats:
+    """Return the derivative of the logistic function; s (1 - s) would cancel in the tail where s is nearly one."""
+    e = np.exp(-np.abs(z))
+    return np.asarray(e / (1 + e) ** 2)
 
 
-def _one_minus_square(v: Floats, out: Any = None) -> Floats:
+def _slope_of_value(v: Floats, out: Any = None) -> Floats:
     return np.asarray(np.subtract(1, np.multiply(v, v, out=out), out=out))
 
 
-def _torch_tanh(torch: Any) -> TorchTwin:
-    def derivative(z: Any) -> Any:
-        e = torch.exp(-2 * z.abs())
-        return 4 * e / (1 + e) ** 2
+def _torch_slope(torch: Any) -> Any:
+    """Return the derivative of the logistic function for tensors."""
 
-    return TorchTwin(torch.tanh, derivative, torch.nn.Tanh)
+    def slope(z: Any) -> Any:
+        e = torch.exp(-z.abs())
+        return e / (1 + e) ** 2
 
-
-def _logistic_derivative(z: Floats) -> Floats:
-    return _tanh_derivative(z / 2) / 4
-
-
-def _torch_logistic(torch: Any) -> TorchTwin:
-    half = _torch_tanh(torch).derivative
-    return TorchTwin(torch.sigmoid, lambda z: half(z / 2) / 4, torch.nn.Sigmoid)
+    return slope
 
 
 _TANH = Activation(
     "tanh",
     np.tanh,
-    _tanh_derivative,
-    lambda z: -2 * np.tanh(z) * _tanh_derivative(z),
+    lambda z: 4 * logistic_slope(2 * z),  # tanh(z) = 2 s(2 z) - 1
+    lambda z: -8 * np.tanh(z) * logistic_slope(2 * z),
     End(-1.0),
     End(1.0),
     "exponential",
     np.arctanh,
     odd=Odd(flat=19.1, usable=14.0),
-    derivative_of_value=_one_minus_square,
-    torch=_torch_tanh,
+    derivative_of_value=_slope_of_value,
+    torch=lambda torch: TorchTwin(torch.tanh, lambda z: 4 * _torch_slope(torch)(2 * z), torch.nn.Tanh),
     onnx=onnx_operator("Tanh", double=True),
     sklearn="tanh",
 )
@@ -58,14 +52,14 @@ _TANH = Activation(
 _LOGISTIC = Activation(
     "logistic",
     expit,
-    _logistic_derivative,
-    lambda z: -np.tanh(z / 2) * _logistic_derivative(z),
+    logistic_slope,
+    lambda z: -np.tanh(z / 2) * logistic_slope(z),
     End(0.0),
     End(1.0),
     "exponential",
     logit,
     odd=Odd(flat=19.1, usable=14.0, of=_TANH, gain=0.5, stretch=0.5),
-    torch=_torch_logistic,
+    torch=lambda torch: TorchTwin(torch.sigmoid, _torch_slope(torch), torch.nn.Sigmoid),
     onnx=onnx_operator("Sigmoid", double=True),
     sklearn="logistic",
 )

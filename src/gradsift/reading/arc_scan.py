@@ -15,8 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arguments import Floats
+from .ledger import EPS
 from .odd_form import Link
 from .scan_settings import SCAN
+
+# An angle is rounded by up to two units in the last place of pi: across less than this, a jump has no slope.
+_FINEST_ANGLE = 128 * EPS
 
 
 @dataclass(frozen=True)
@@ -42,7 +46,7 @@ class Samples:
     ends: NDArray[np.bool_]
     rows: NDArray[np.intp]
 
-    def extended(self, other: Samples) -> Samples:
+    def joined(self, other: Samples) -> Samples:
         """Return these samples and then the others."""
         names = self.__dataclass_fields__
         return Samples(*(np.concatenate([getattr(self, n), getattr(other, n)]) for n in names))
@@ -149,9 +153,9 @@ def scan_steps(ask: Callable[[Floats, int], Samples], samples: Samples, radius: 
     About 6 to 9 samples per unit.
     """
     judged: dict[bytes, _Verdict] = {}  # most intervals are as they were the round before
-    for _ in range(SCAN.most_rounds):
+    for _ in range(SCAN.most_units_apart):
         order = np.argsort(samples.angles, kind="stable")
-        gaps = _intervals(samples, order)
+        gaps = _gaps(samples, order)
         judged = {
             key: judged.get(key) or _judge(samples, numbers, link)
             for key, numbers in ((numbers.tobytes(), numbers) for numbers in gaps)
@@ -163,7 +167,7 @@ def scan_steps(ask: Callable[[Floats, int], Samples], samples: Samples, radius: 
             wanted = wanted[: SCAN.pilots] if given_up < SCAN.pilots and not any(v.sharp for v in verdicts) else []
         if not wanted:
             break
-        samples = samples.extended(ask(np.array(wanted), sum(v.line is not None for v in verdicts)))
+        samples = samples.joined(ask(np.array(wanted), sum(v.line is not None for v in verdicts)))
     steps = [_as_step(samples, numbers, v.line, radius, link) for numbers, v in zip(gaps, verdicts) if v.line]
     lost = [(numbers[0], numbers[-1]) for numbers, v in zip(gaps, verdicts) if v.line is None]
     asked = samples.rows >= 0  # beside a plateau that was only believed in there is no jump
@@ -177,9 +181,10 @@ def _jump(samples: Samples, numbers: NDArray[np.intp], radius: float) -> Jump:
     return Jump(float(np.abs(values[-1] - values[0])), float(radius * (angles[-1] - angles[0])))
 
 
-def _intervals(samples: Samples, order: NDArray[np.intp]) -> list[NDArray[np.intp]]:
+def _gaps(samples: Samples, order: NDArray[np.intp]) -> list[NDArray[np.intp]]:
     """Return the numbers of the samples from each plateau's last one to the next plateau's first one."""
     values, slack = samples.values[order], samples.tolerances[order]
+    # Two neighbours that agree lie on one plateau: what rises from one plateau to the next is a run between marks.
     equal = np.abs(np.diff(values)) <= np.maximum(slack[1:], slack[:-1])
     flat = samples.plateau[order]
     flat[:-1] |= equal
@@ -209,7 +214,7 @@ def _as_step(samples: Samples, numbers: NDArray[np.intp], line: _Line, radius: f
 def _judge(samples: Samples, numbers: NDArray[np.intp], link: Link) -> _Verdict:
     """Decide about the samples from one plateau (first) to the next (last)."""
     angles, values = samples.angles[numbers], samples.values[numbers]
-    if angles[-1] - angles[0] < SCAN.finest:
+    if angles[-1] - angles[0] < _FINEST_ANGLE:
         return _Verdict(sharp=True)
     if len(numbers) == 2:
         return _Verdict(angle=float(0.5 * (angles[0] + angles[1])))
@@ -252,6 +257,7 @@ def _line(angles: list[float], arguments: list[float], slack: list[float], link:
     edge = min(0.85 * link.flat, float(link.invert(np.array([1 - 0.03 * max(slack)]))[0]))
     if not (left < at[0] and at[-1] < right):  # a sample at the angle of an end
         return None
+    # The argument is -edge or less on the left, edge or more on the right: each sample bounds the rate from below.
     least_rate = max(max((edge - z) / (right - x), (edge + z) / (x - left)) for x, z in zip(at, arguments))
     if not least_rate > 0:
         return None
@@ -268,10 +274,12 @@ def _line(angles: list[float], arguments: list[float], slack: list[float], link:
     if found is None or not found.rate > 0.7 * least_rate or not left < found.center < right:
         return None
     center, rate = found.center, found.rate
-    # Offsets bend the line a little; that is settled exactly once the offset is known.
+    # With offset b the argument is rate sin(t) + b (1 - cos(t)), t the angle from the centre: the second term bends
+    # the line a little. It is settled exactly once the offset is known; |b| up to 2 flat is allowed.
     bend = max(abs(x - center) for x in at) ** 2 * link.flat
     blur = 1e-7 + 4 * link.eps * rate
     slopes = link.odd.derivative(np.array(arguments)).tolist()
+    # An answer off by e puts its argument off by e / g'; rounding of the angle puts it off by eps times the rate.
     allowed = [
         much / max(slope, 1e-300) + bend + 1e-6 * abs(z) + blur for much, slope, z in zip(slack, slopes, arguments)
     ]
@@ -289,7 +297,7 @@ def _line(angles: list[float], arguments: list[float], slack: list[float], link:
     # Ask at the centre, or beside it if there is a sample near the centre already.
     closest = min(arguments, key=abs)
     target = -math.copysign(0.1 * usable, closest) if abs(closest) < 0.2 * usable else 0.0
-    return replace(found, next_angle=center + _arcsine(target / rate))
+    return replace(found, next_angle=center + _angle_of(target / rate))
 
 
 def _through_two(at: list[float], arguments: list[float], usable: float) -> _Line | None:
@@ -300,16 +308,17 @@ def _through_two(at: list[float], arguments: list[float], usable: float) -> _Lin
     other = min(far, key=lambda i: abs(arguments[i]))
     rise, run = arguments[other] - arguments[pivot], at[other] - at[pivot]
     center = at[pivot]
+    # Solve rate (sin(x1 - c) - sin(x0 - c)) = z1 - z0 for the centre c and the rate, by iteration from the chord.
     for _ in range(5):  # the argument is a sine, not linear, in the angle
         rate = rise / run if run else 0.0
         if not rate:
             return None
-        center = at[pivot] - _arcsine(arguments[pivot] / rate)
+        center = at[pivot] - _angle_of(arguments[pivot] / rate)
         run = math.sin(at[other] - center) - math.sin(at[pivot] - center)
     return _Line(center, rate)
 
 
-def _arcsine(value: float) -> float:
+def _angle_of(value: float) -> float:
     return math.asin(min(max(value, -1.0), 1.0))
 
 
@@ -318,6 +327,8 @@ def _bent_line(at: Floats, arguments: Floats, center: float, rate: float, allowe
     if len(at) < 4:
         return None
     turn = at - center
+    # Solve min |(B p - z) / allowed|, B = [sin t, 1, 1 - cos t], with columns scaled to largest entry one: the bend's
+    # column is smaller than the sine's by the turn itself, which is tiny far out.
     basis = np.stack([np.sin(turn), np.ones(len(at)), 1 - np.cos(turn)], axis=1)
     scale = np.abs(basis).max(axis=0)
     if not scale.all():  # no bend shows within turns that small

@@ -14,15 +14,11 @@ from ..errors import NotIdentifiable
 from .arc_scan import Jump, Samples, Scan, Step, scan_steps
 from .ledger import EPS, Ledger
 from .odd_form import Link, with_plateaus
-from .odd_network import Net, Shadow, shadow_on
+from .odd_network import Net, ProjectedNet, projected_on
 from .plane_frame import PlaneFrame
 from .question import Narrowing, all_but
 from .result import Reading
-from .scan_settings import CIRCLE, FAMILY, REFUSAL, digits_of
-
-
-class Discontinuous(NotIdentifiable):
-    """The function jumps between two inputs that are as near as rounding allows."""
+from .scan_settings import RAYS, REFUSAL, SCAN, negligible_at
 
 
 class Incomplete(NotIdentifiable):
@@ -43,11 +39,12 @@ class Slope:
     values: Floats
 
 
-def family_misfits(slope: Slope) -> dict[str, float]:
+def misfit_by_family(slope: Slope) -> dict[str, float]:
     """Return for each family how far one unit of it misses the samples, over the step's height; inf if it cannot."""
     half = 0.5 * (slope.values[-1] - slope.values[0])
     if half == 0:
         return {link.odd.name: np.inf for link in with_plateaus()}
+    # Between plateaus at level - half and level + half, (value - level) / half is g of the argument.
     ratios = (slope.values[1:-1] - slope.values[0]) / half - 1
     return {link.odd.name: _misfit(link, slope.angles[1:-1], ratios) for link in with_plateaus()}
 
@@ -57,6 +54,7 @@ def _misfit(link: Link, angles: Floats, ratios: Floats) -> float:
     good = np.abs(arguments) < link.usable
     if good.sum() < 4:
         return np.inf
+    # An error e of a ratio is an error e / g' of its argument: fit the line to arguments weighted by g'.
     weights = link.odd.derivative(arguments[good])
     middle, width = angles[good].mean(), np.ptp(angles[good])
     rate, constant = np.polyfit((angles[good] - middle) / width, arguments[good], 1, w=weights)
@@ -66,9 +64,9 @@ def _misfit(link: Link, angles: Floats, ratios: Floats) -> float:
 
 def likely_family(slopes: tuple[Slope, ...]) -> str | None:
     """Return the family that fits one of the slopes, if any does."""
-    best, name = FAMILY.fits, None
+    best, name = SCAN.fits, None
     for slope in slopes:
-        for family, misfit in family_misfits(slope).items():
+        for family, misfit in misfit_by_family(slope).items():
             if misfit < best:
                 best, name = misfit, family
     return name
@@ -115,32 +113,34 @@ def scan_circle(
         To begin with; steps that cancel within one are overlooked.
     """
 
-    shadow = shadow_on(frame, known)
+    projected = projected_on(frame, known)
 
     def ask_at(arc_radius: float, new: Floats, n_steps: int) -> Samples:
         ledger.n_units = known.k + n_steps
         asked = ledger.ask_rows(frame.on_circle(arc_radius, new), "scan")
-        values, slack = _unexplained(ledger, shadow, arc_radius, new, asked.answers)
+        values, slack = _unexplained(ledger, projected, arc_radius, new, asked.answers)
         none = np.zeros(len(new), dtype=bool)
         return Samples(new, values, slack, none, none, asked.rows)
 
-    free = _free_samples(angles, *_unexplained(ledger, shadow, radius, angles, answers))
+    free = _free_samples(angles, *_unexplained(ledger, projected, radius, angles, answers))
     grid = np.arange(1, n_intervals) * np.pi / n_intervals
     grid = grid[np.abs(grid[:, None] - angles).min(axis=1) > 1e-9]
 
     def on_arc(arc_radius: float, n_before: int) -> Callable[[Floats, int], Samples]:
         return lambda new, n_steps: ask_at(arc_radius, new, n_before + n_steps)
 
-    first = free.extended(ask_at(radius, grid, 0))
+    first = free.joined(ask_at(radius, grid, 0))
     scan = scan_steps(on_arc(radius, 0), first, radius, known.link)
     steps, jumps, level = list(scan.steps), scan.jumps, scan
-    for zoom in range(CIRCLE.most_zooms):
+    for zoom in range(SCAN.most_zooms):
         if not len(level.unresolved) or level.jumps or (zoom and not steps):
             break
         if not steps and likely_family(_slopes(scan)):  # single units, but of another family
             break
-        further = CIRCLE.zoom * level.radius
-        first = _arcs(level).extended(ask_at(further, _likely_centers(level), len(steps)))
+        # Far out, the angle between two crossings stays while each step gets narrower: units that overlap here part
+        # there.
+        further = RAYS.factor * level.radius
+        first = _arcs(level).joined(ask_at(further, _likely_places(level), len(steps)))
         level = scan_steps(on_arc(further, len(steps)), first, further, known.link)
         steps, jumps = steps + list(level.steps), jumps + level.jumps
     lost = level.samples.angles[level.unresolved].reshape(-1, 2)
@@ -149,12 +149,12 @@ def scan_circle(
 
 
 def _unexplained(
-    ledger: Ledger, shadow: Shadow, radius: float, angles: Floats, answers: Floats
+    ledger: Ledger, projected: ProjectedNet, radius: float, angles: Floats, answers: Floats
 ) -> tuple[Floats, Floats]:
     """Return what known units leave of the answers on a circle, (n,), and how much of that says nothing, (n,)."""
-    arguments = shadow.arguments(radius, angles)
-    slack = tolerances(ledger, shadow.known, np.full(len(angles), radius), arguments, answers)
-    return answers - shadow.predict(radius, angles, arguments), slack
+    arguments = projected.arguments(radius, angles)
+    slack = tolerances(ledger, projected.known, np.full(len(angles), radius), arguments, answers)
+    return answers - projected.predict(radius, angles, arguments), slack
 
 
 def tolerances(ledger: Ledger, known: Net, lengths: Floats, arguments: Floats, answers: Floats) -> Floats:
@@ -164,10 +164,11 @@ def tolerances(ledger: Ledger, known: Net, lengths: Floats, arguments: Floats, a
     Known units are known to about nine digits, which shows where they are active; beside a linear term also
     elsewhere, by what rounding did to the furthest rows from which they were read.
     """
-    size, share = lengths[:, None] * np.linalg.norm(known.a, axis=1), digits_of(ledger.resolution).known
+    size, share = lengths[:, None] * np.linalg.norm(known.a, axis=1), negligible_at(ledger.resolution).known
     if ledger.resolution > EPS:  # so few digits that a unit may be active where it is thought to be flat
         size = size * (1 + 2 * ledger.tolerance(0.0) / (share * np.abs(known.u)))
         arguments = np.maximum(np.abs(arguments) - share * size, 0.0)
+    # A unit with a relative error `known` is off by u g'(z) |a| |x| times that.
     active = np.abs(known.u) * known.link.odd.derivative(arguments)
     reach = lengths
     if ledger.linear is not None and known.k:
@@ -200,7 +201,7 @@ def _slopes(scan: Scan) -> tuple[Slope, ...]:
     return tuple(Slope(angles[mask], values[mask]) for mask in inside)
 
 
-def _likely_centers(scan: Scan) -> Floats:
+def _likely_places(scan: Scan) -> Floats:
     """Return the middle of the biggest jump of each unresolved arc."""
     found = []
     for slope in _slopes(scan):
@@ -209,7 +210,7 @@ def _likely_centers(scan: Scan) -> Floats:
     return np.array(found)
 
 
-def raise_if_drowned(ledger: Ledger, radius: float) -> None:
+def check_linear_term(ledger: Ledger, radius: float) -> None:
     """Raise if a linear term leaves too few digits of the sigmoids at the radius of the first circle."""
     if ledger.linear is None or ledger.tolerance(radius) < REFUSAL.drowned * ledger.largest:
         return
@@ -220,11 +221,11 @@ def raise_if_drowned(ledger: Ledger, radius: float) -> None:
     )
 
 
-def raise_if_shapeless(scan: CircleScan, link: Link, n_queries: int) -> None:
+def check_steps(scan: CircleScan, link: Link, n_queries: int) -> None:
     """Raise if a circle shows steps, but none of them a unit."""
     name = link.activation.name
     if scan.jumps:
-        raise Discontinuous(f"The function {_jumps(scan, n_queries)}.")
+        raise _refused_jump(f"The function {_jump_sentence(scan, n_queries)}.")
     family = likely_family(scan.slopes)
     if family is not None and family != link.odd.name:
         raise NotIdentifiable(
@@ -241,14 +242,16 @@ def raise_if_shapeless(scan: CircleScan, link: Link, n_queries: int) -> None:
     )
 
 
-def incomplete(
+def search_refusal(
     net: Net, scans: Sequence[CircleScan], link: Link, n_queries: int, found: Reading | None, note: str = ""
 ) -> NotIdentifiable:
     """Return the refusal of a search that had found some units: what was seen, and what may have stopped it."""
     scan, units = scans[-1], n_of(net.k, "unit")
     note = f" Last {note}." if note else ""
     if scan.jumps:
-        return Discontinuous(f"Beside {units} that were found the function {_jumps(scan, n_queries)}.{note}", found)
+        return _refused_jump(
+            f"Beside {units} that were found the function {_jump_sentence(scan, n_queries)}.{note}", found
+        )
     if not len(scan.unresolved):
         return Incomplete(
             f"{units} explain the steps on {len(scans)} circles but not all of {n_queries} answers. Possible causes: "
@@ -259,16 +262,22 @@ def incomplete(
     mixed = (
         "" if family in (None, link.odd.name) else f"units of different sigmoids (some have the shape of {family}), "
     )
+    furthest = scan.radius * RAYS.factor**SCAN.most_zooms
     return NotIdentifiable(
         f"{units} were found, but {n_of(len(scan.unresolved), 'step')} on a circle cannot be separated into single "
-        f"units even at radius {scan.radius * 8.0**4:.2g} ({n_queries} queries). {_uneven_columns(net)}Possible "
+        f"units even at radius {furthest:.2g} ({n_queries} queries). {_uneven_columns(net)}Possible "
         f"causes: {mixed}parallel or nearly parallel units, inputs of very different size (give inputs=), or something "
         f"beside the units that is no sigmoid.{note}",
         found,
     )
 
 
-def _jumps(scan: CircleScan, n_queries: int) -> str:
+def _refused_jump(message: str, found: Reading | None = None) -> NotIdentifiable:
+    """Return the refusal of a function that jumps between inputs as near as rounding allows: no activation is left."""
+    return NotIdentifiable(message, found, Narrowing(all_but(frozenset())))
+
+
+def _jump_sentence(scan: CircleScan, n_queries: int) -> str:
     largest = max(scan.jumps, key=lambda jump: jump.height)
     return (
         f"jumps by {largest.height:.3g} within {largest.width:.1g} near a circle of radius {scan.radius:.3g} "
@@ -282,7 +291,7 @@ def _uneven_columns(net: Net) -> str:
     if not net.k:
         return ""
     sizes = np.linalg.norm(net.a, axis=0)
-    heard = np.flatnonzero(sizes > REFUSAL.silent * sizes.max())
+    heard = np.flatnonzero(sizes > negligible_at(net.link.eps).known * sizes.max())
     most, least = heard[np.argmax(sizes[heard])], heard[np.argmin(sizes[heard])]
     if sizes[most] < REFUSAL.uneven * sizes[least]:
         return ""

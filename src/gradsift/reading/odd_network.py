@@ -14,7 +14,7 @@ from ..model import SigmoidCombination
 from .device_arrays import IN_MEMORY, Array, Arrays
 from .ledger import Ledger
 from .odd_form import Link
-from .plane_frame import PlaneFrame, from_polar
+from .plane_frame import PlaneFrame, circle_points
 
 GRID = 0.3  # of the step: its standard deviation
 
@@ -48,7 +48,7 @@ class Probe:
     def points(self, part: slice = slice(None), xp: Arrays = IN_MEMORY) -> Array:
         """Return the probe points among these arrays, shape (n, d)."""
         numbers = xp.put(np.arange(len(self.lengths))[part])
-        return self.frame.beside(xp).stepped(
+        return self.frame.beside(xp).step_from(
             xp.put(self.base[None]), 0 * numbers, numbers, xp.put(self.lengths[part]), xp
         )
 
@@ -100,31 +100,26 @@ class Net:
         values = self.link.odd.value(self.arguments(X)) @ self.u + self.c
         return np.asarray(values if self.linear is None else values + X @ self.linear)
 
-    def shared_inputs(self, X: Floats, values: Floats) -> Floats:
-        """Return the derivatives in weights, intercept and linear term at the rows of X, given g of all arguments;
-        shape (n, k + 1) or (n, k + 1 + d)."""
-        parts = [values, np.ones((len(values), 1))]
-        return np.concatenate(parts if self.linear is None else [*parts, X], axis=1)
-
     def noise(self, X: Floats, ledger: Ledger) -> Floats:
         """Return the standard size of rounding in the oracle's answers at the rows of X, shape (n,).
 
         The output is rounded a few times, and each argument by its own size and that of its terms.
         """
-        terms = self._argument_terms(X, 2.0, ledger.away)
+        terms = self.argument_sizes(X, 2.0, ledger.away)
         rounded = 4 * ledger.sizes(np.linalg.norm(X, axis=1)) + terms
         return np.asarray(ledger.eps * rounded + GRID * ledger.step + ledger.own(self.predict(X)))
-
-    def rounded_terms(self, X: Floats) -> Floats:
-        """Return how much the values at the rows of X change if each argument's terms change by their size, (n,)."""
-        return self._argument_terms(X, 1.0)
 
     def sensitivity(self, X: Floats) -> Floats:
         """Return how much the values at the rows of X change if every parameter changes by its own size, shape (n,)."""
         growth = 0.0 if self.linear is None else np.linalg.norm(self.linear) * np.linalg.norm(X, axis=1)
-        return np.asarray(abs(self.c) + np.abs(self.u).sum() + growth + self._argument_terms(X, 1.0))
+        return np.asarray(abs(self.c) + np.abs(self.u).sum() + growth + self.argument_sizes(X))
 
-    def _argument_terms(self, X: Floats, share: float, away: float = 0.0) -> Floats:
+    def argument_sizes(self, X: Floats, share: float = 1.0, away: float = 0.0) -> Floats:
+        """Return how much the values at the rows of X change if the terms of all arguments change by their size, (n,).
+
+        Of ``<a, x>`` that is a share of the largest size it can have, with x measured from a point this far `away`.
+        """
+        # A change dz of an argument changes the value by u g'(z) dz, and |<a, x>| is at most |a| |x|.
         active = np.abs(self.u) * self.link.odd.derivative(self.arguments(X))  # (n, k)
         reach = share * (np.linalg.norm(X, axis=1) + away)
         terms = reach[:, None] * np.linalg.norm(self.a, axis=1) + np.abs(self.b)
@@ -165,7 +160,7 @@ def empty_net(link: Link, n_features: int, c: float, linear: Floats | None = Non
     return Net(link, np.empty((0, n_features)), np.empty(0), np.empty(0), c, (), linear)
 
 
-class Shadow(NamedTuple):
+class ProjectedNet(NamedTuple):
     """Known units on a plane: (k, 2) parts of the units in it, and (2,) of the linear term or None."""
 
     known: Net
@@ -174,15 +169,15 @@ class Shadow(NamedTuple):
 
     def arguments(self, radius: float | Floats, angles: Floats) -> Floats:
         """Return the (n, k) arguments at polar coordinates; O(n k) instead of O(n k d)."""
-        return np.asarray(from_polar(radius, angles) @ self.units.T + self.known.b)
+        return np.asarray(circle_points(radius, angles) @ self.units.T + self.known.b)
 
     def predict(self, radius: float | Floats, angles: Floats, arguments: Floats | None = None) -> Floats:
         """Return the values at polar coordinates, (n,), from the arguments there if these are at hand."""
         known, z = self.known, self.arguments(radius, angles) if arguments is None else arguments
         values = known.link.odd.value(z) @ known.u + known.c
-        return np.asarray(values if self.linear is None else values + from_polar(radius, angles) @ self.linear)
+        return np.asarray(values if self.linear is None else values + circle_points(radius, angles) @ self.linear)
 
 
-def shadow_on(frame: PlaneFrame, known: Net) -> Shadow:
+def projected_on(frame: PlaneFrame, known: Net) -> ProjectedNet:
     """Return known units on the plane of a frame; O(k d)."""
-    return Shadow(known, known.a @ frame.plane.T, None if known.linear is None else frame.plane @ known.linear)
+    return ProjectedNet(known, known.a @ frame.plane.T, None if known.linear is None else frame.plane @ known.linear)

@@ -15,7 +15,7 @@ from .in_plane import PlaneUnit
 from .ledger import Ledger
 from .odd_network import GRID, Net, Probe
 from .plane_frame import PlaneFrame
-from .scan_settings import PROBE, digits_of
+from .scan_settings import UNITS, negligible_at
 
 
 class Placed(NamedTuple):
@@ -50,15 +50,16 @@ class StepsAcross:
         self.xp, self.at, self.frame, self.bases = xp, at, frame, bases
         with all_threads(float(bases.shape[0]) * at.net.a.size):
             self.at_bases = bases @ at.a.T + at.b  # (n, k)
-        self.rates = xp.contiguous(frame.coordinates(at.a)[:, 2:].T)  # (d - 2, k)
+        self.rates = xp.contiguous(frame.to_frame(at.a)[:, 2:].T)  # (d - 2, k)
 
     def points(self, who: Array, which: Array, steps: Array) -> Array:
         """Return the ends of steps from bases number `who` in directions number `which`, (m, d)."""
-        return self.frame.stepped(self.bases, who, which, steps, self.xp)
+        return self.frame.step_from(self.bases, who, which, steps, self.xp)
 
     def values(self, who: Array, which: Array, steps: Array, rows: Array) -> Array:
         """Return the values there, (m,); only a linear term asks for the ends themselves, (m, d), whose rounding it
         shows."""
+        # a (base + step * across_j) + b = (a base + b) + step * (a in the frame)_j: no point of dimension d is formed.
         arguments = self.at_bases[who] + steps[:, None] * self.rates[which]
         values = self.xp.value(self.at.net.link.odd)(arguments) @ self.at.u + self.at.net.c
         return values if self.at.linear is None else values + rows @ self.at.linear
@@ -143,6 +144,8 @@ class ProbeRows:
         Shape (n, d - 2, q).
         """
         stack, k = self.stack, self.still.shape[1]
+        # Row j of unit i is sum_l dg_l du_l + dc: units that stand still give one number for all j, the own one u g
+        # per j.
         level = self.still @ shared[:k] + shared[k]
         if len(shared) > k + 1:
             level = level + stack.bases @ shared[k + 1 :]
@@ -152,7 +155,7 @@ class ProbeRows:
             others = self.moving[:, :, None] * shared[units][:, None, :]
             xp.add_rows(rows.reshape(len(rows), -1), where, others.reshape(len(others), -1))
         if len(shared) > k + 1:
-            rows += stack.lengths[:, :, None] * stack.frame.coordinates(shared[k + 1 :].T)[:, 2:].T
+            rows += stack.lengths[:, :, None] * stack.frame.to_frame(shared[k + 1 :].T)[:, 2:].T
         rows *= self.weights[:, :, None]
         return rows
 
@@ -162,12 +165,14 @@ class ProbeRows:
         Row i goes with the probes at place ``owners[i]``; owners ascend.
         """
         stack, k = self.stack, self.still.shape[1]
+        # The transpose of `shared_times`: sums over j of what stands still, then the own unit, then those few that
+        # move.
         rows = rows * self.weights[owners]
         total = rows.sum(1)
         parts = [total[:, None] * self.still[owners], total[:, None]]
         if n_shared > k + 1:
             flat = xp.zeros(len(rows), 2)
-            steps = stack.frame.from_coordinates(xp.join([flat, rows * stack.lengths[owners]], axis=1))
+            steps = stack.frame.from_frame(xp.join([flat, rows * stack.lengths[owners]], axis=1))
             parts.append(total[:, None] * stack.bases[owners] + steps)
         product = xp.join(parts, axis=1)
         product[xp.numbers(len(rows)), stack.here[owners]] += (rows * self.values[owners]).sum(1)
@@ -178,12 +183,14 @@ class ProbeRows:
         return product
 
 
-def evaluate(at: Placed, stack: ProbeStack, ledger: Ledger) -> ProbeRows:
+def probe_rows(at: Placed, stack: ProbeStack, ledger: Ledger) -> ProbeRows:
     """Evaluate a network at the probes of a stack without forming their points. O(n k d) flops in one product."""
     xp, net = ledger.arrays, at.net
     g, slope = xp.value(net.link.odd), xp.derivative(net.link.odd)
-    local = stack.frame.coordinates(at.a)[:, 2:]  # (k, d - 2)
+    # With all units in the frame, arguments at probe (i, j) are at_base_i + lengths_ij * local_j, for each unit.
+    local = stack.frame.to_frame(at.a)[:, 2:]  # (k, d - 2)
     at_base = stack.bases @ at.a.T + at.b  # (n, k)
+    # A unit stands still on all probes of a base if no step can bring its argument within flat; the others are few.
     moves = abs(at_base) <= net.link.flat + xp.widest(stack.lengths)[:, None] * xp.widest(local)
     places = xp.numbers(len(stack.units))
     moves[places, stack.here] = False
@@ -203,7 +210,7 @@ def evaluate(at: Placed, stack: ProbeStack, ledger: Ledger) -> ProbeRows:
         xp.add_rows(predicted, where, moving * at.u[others][:, None])
         xp.add_rows(active, where, abs(slope(theirs) * at.u[others][:, None]) * terms)
     if at.linear is not None:
-        steps = stack.frame.coordinates(at.linear[None])[0, 2:]
+        steps = stack.frame.to_frame(at.linear[None])[0, 2:]
         predicted = predicted + (stack.bases @ at.linear)[:, None] + stack.lengths * steps
     noise = ledger.eps * (4 * ledger.sizes(radius) + active) + GRID * ledger.step + ledger.own(predicted)
     return ProbeRows(stack, stack.answers - predicted, 1 / noise, values, slopes, still, (where, others), moving)
@@ -230,7 +237,7 @@ def probe_units(ledger: Ledger, frame: PlaneFrame, units: list[PlaneUnit], known
     Directions are asked in batches of growing size, for all units at once, so that a step's length can follow the
     coordinates already seen. O(k d^2) flops, O(k d) memory.
     """
-    readings = _Readings(ledger, frame, units, known)
+    readings = _ProbeReading(ledger, frame, units, known)
     start, size = 0, 2
     while units and start < readings.n_across:
         readings.read(np.arange(start, min(start + size, readings.n_across)))
@@ -261,7 +268,7 @@ def _in_plane(units: list[PlaneUnit], frame: PlaneFrame) -> _InPlane:
     return _InPlane(radii, frame.on_circle(radii, angles), plane, (flat * plane).sum(axis=1), levels, weights)
 
 
-class _Readings:
+class _ProbeReading:
     """The probes of several units from one plane while they are being asked."""
 
     def __init__(self, ledger: Ledger, frame: PlaneFrame, units: list[PlaneUnit], known: Net) -> None:
@@ -277,26 +284,28 @@ class _Readings:
     def read(self, batch: Ints) -> None:
         """Ask for a batch of directions, with lengths that fit what was seen so far."""
         seen = np.concatenate([self.at.plane[:, :2], self.slopes[:, : batch[0]]], axis=1)
+        # The step changes the argument by length * a_j; with a_j like those seen, that is 0.08 of the usable range.
         typical = np.sqrt((seen**2).mean(axis=1))
         link = self.known.link
         self.lengths[:, batch] = (0.08 * link.usable / typical)[:, None]
         who, which = (part.ravel() for part in np.meshgrid(np.flatnonzero(~self.lost), batch, indexing="ij"))
-        for _ in range(PROBE.most_tries):
+        for _ in range(UNITS.most_tries):
             if not len(who):
                 return
             arguments = self._ask(who, which)
-            good = self._precise(who, arguments)
+            good = self._exact(who, arguments)
             done = who[good], which[good]
             self.slopes[done] = (arguments[good] - self.at.at_base[who[good]]) / self.lengths[done]
             who, which, arguments = who[~good], which[~good], np.abs(arguments[~good])
             self.lengths[who, which] *= np.clip(0.1 * link.usable / arguments, 1 / 16, 0.5)
         self.lost[who] = True
 
-    def _precise(self, who: Ints, arguments: Floats) -> NDArray[np.bool_]:
+    def _exact(self, who: Ints, arguments: Floats) -> NDArray[np.bool_]:
         """Say which inverted answers are neither saturated nor, for a small weight, spoilt by rounding."""
         size, link = np.abs(arguments), self.known.link
         slopes = np.abs(self.at.weights[who]) * link.odd.derivative(np.minimum(size, link.flat))
-        exact = 4 * self.ledger.rounding(self.at.radii[who]) < digits_of(self.ledger.resolution).inverted * slopes
+        # The inverse divides rounding of the answer by |u| g': near saturation a shorter step is worth another query.
+        exact = 4 * self.ledger.rounding(self.at.radii[who]) < negligible_at(self.ledger.resolution).inverted * slopes
         return np.asarray((size < 0.2 * link.usable) | ((size < 0.6 * link.usable) & exact))
 
     def _ask(self, who: Ints, which: Ints) -> Floats:
@@ -324,4 +333,4 @@ class _Readings:
             for i in numbers
         )
         offsets, weights = self.at.plane[numbers, 2], self.at.weights[numbers]
-        return Net(self.known.link, self.frame.from_coordinates(local), offsets, weights, 0.0, probes)
+        return Net(self.known.link, self.frame.from_frame(local), offsets, weights, 0.0, probes)

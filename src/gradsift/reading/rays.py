@@ -14,9 +14,12 @@ from .odd_form import Link, with_tails
 from .plane_frame import frame_through
 from .question import ALGEBRAIC, EVERY_DEPTH, GROWING_KINDS, Narrowing, all_but, names_of
 from .scan_settings import RAYS
+from .searches import Search, search_all
 
-_RADII = FAR / np.array([1.0, 8.0, 64.0])
-_SIDEWAYS = FAR / 64  # crosses few hyperplanes, and crossing one adds 1e-10 of its weight to the term's coordinate
+_RADII = FAR / RAYS.factor ** np.arange(3)
+# Radii on a ray: the last of them is still nearer than the far end.
+_MOST_RADII = int(np.log(_RADII[2]) / np.log(RAYS.factor))
+_SIDEWAYS = _RADII[2]  # crosses few hyperplanes, and crossing one adds 1e-10 of its weight to the term's coordinate
 _GAP = _RADII[0] - _RADII[1]
 _SAME_SLOPE = 1e-6
 _IDLE = 1e-12  # of the largest step: a ray on which all units that grow are idle
@@ -46,6 +49,7 @@ def linear_term(ledger: Ledger, directions: Floats, far: Floats, near: Floats) -
     first = int(np.argmax(np.abs(far - near)))
     way, rise = directions[first], float(far[first] - near[first])
     eighth, opposite = ledger.ask(np.stack([_RADII[1] * way, -_RADII[0] * way]), "linear")
+    # Between two far answers on one ray all sigmoids are flat: their difference is the linear term alone.
     growth = float(far[first] - eighth) / _GAP
     back = float(near[first] - opposite) / _RADII[0]
     same = _SAME_SLOPE * abs(growth) + 8 * float(np.abs(near).max()) / _RADII[0]  # sigmoids differ, too
@@ -60,15 +64,17 @@ def linear_term(ledger: Ledger, directions: Floats, far: Floats, near: Floats) -
     other = ledger.ask(_RADII[1] * directions[1 - first][None], "linear")[0]
     ledger.ask(-_RADII[1] * way[None], "linear")  # one more equation of the term
     eighths = np.array([eighth, other] if first == 0 else [other, eighth])
+    # Of a linear function, differences over intervals that shrink by the factor shrink by it, too.
     steps = np.stack([far - eighths, eighths - sixtyfourths])  # (2, directions)
     if not (np.abs(steps[0] - 8 * steps[1]) < 0.4 * np.abs(steps[1]) + _IDLE * np.abs(steps).max()).all():
         return None
+    # In the frame of both rays the term has two coordinates along them, and one step across them gives each other one.
     slopes = steps[0] / _GAP
     frame = frame_through(*directions)
     across = frame.across(np.arange(ledger.n_features - 2))
     beside = ledger.ask(FAR * directions[0] + _SIDEWAYS * across, "linear")
     coordinates = np.concatenate([slopes, (beside - far[0]) / _SIDEWAYS])
-    return np.asarray(frame.from_coordinates(coordinates[None])[0])
+    return np.asarray(frame.from_frame(coordinates[None])[0])
 
 
 @dataclass(frozen=True)
@@ -111,7 +117,7 @@ class _Ray:
     def next_radius(self) -> float | None:
         if not self.radii:
             return 1.0
-        if len(self.radii) > RAYS.most or self.changed[-1] != self.changed[0]:
+        if len(self.radii) > _MOST_RADII or self.changed[-1] != self.changed[0]:
             return None
         return self.radii[-1] * (RAYS.factor if self.changed[0] else 1 / RAYS.factor)
 
@@ -120,7 +126,7 @@ class _Ray:
         return not all(self.changed)
 
     @property
-    def grows(self) -> bool:
+    def is_growing(self) -> bool:
         """Whether a linear term would explain the end of the ray."""
         if len(self.radii) > 3:
             return not self.settles and bool(np.all(np.abs(self.ratios() - RAYS.factor) < 0.05 * RAYS.factor))
@@ -132,6 +138,16 @@ class _Ray:
         steps = np.abs(np.diff(self.values[-4:]))
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.asarray(steps[1:] / steps[:-1])
+
+    def ask_further(self, ledger: Ledger, most: int) -> Search[None]:
+        """Ask at up to so many further radii."""
+        for _ in range(most):
+            if (radius := self.next_radius) is None:
+                return
+            rows = radius * self.direction[None]
+            reply = yield rows
+            value = reply.answers if ledger.linear is None else reply.answers - rows @ ledger.linear
+            self.take(radius, float(value[0]), ledger.tolerance(ledger.far))
 
     def take(self, radius: float, value: float, tolerance: float) -> None:
         self.radii.append(radius)
@@ -145,11 +161,12 @@ class _Ray:
         last = max(range(len(self.radii)), key=lambda i: self.radii[i] if self.changed[i] else 0.0)
         # The size of the last change tells how close to saturation the slowest unit was.
         size = float(np.clip(abs(self.values[last] - self.far) / max(largest, 1e-300), 1e-16, 0.5))
+        # g(z) = 1 - size at the last radius that changed: the unit is flat at flat / z times that radius.
         argument = np.clip(link.invert(np.array([1 - size]))[0], link.flat / RAYS.factor, link.flat)
         return float(self.radii[last] * link.flat / argument)
 
 
-def cast_rays(ledger: Ledger, link: Link, rng: np.random.Generator) -> Rays:
+def ask_rays(ledger: Ledger, link: Link, rng: np.random.Generator) -> Rays:
     """Ask far out and at growing radii along two random directions; about 10 queries, d + 7 more for a linear term,
     which the ledger knows then.
 
@@ -160,20 +177,20 @@ def cast_rays(ledger: Ledger, link: Link, rng: np.random.Generator) -> Rays:
     """
     directions = orthonormal_rows(2, ledger.n_features, rng)
     ledger.note_directions(directions)
-    rays = _cast(ledger, directions)
-    if ledger.linear is None and any(ray.grows for ray in rays):
+    rays = _first_rays(ledger, directions)
+    if ledger.linear is None and any(ray.is_growing for ray in rays):
         linear = linear_term(
             ledger, directions, np.array([ray.far for ray in rays]), np.array([ray.values[-1] for ray in rays])
         )
         if linear is not None:
             ledger.note_linear_term(linear)
             rays = _without_linear_term(ledger, rays, linear)
-        _extend(ledger, rays)
+        _follow(ledger, rays)
     if not any(any(ray.changed) for ray in rays):
         # Nothing on this side: a hyperplane at any distance crosses either a ray or its opposite.
-        rays = _cast(ledger, -directions)
-        if any(ray.grows for ray in rays):
-            raise _one_sided(ledger.n_queries)
+        rays = _first_rays(ledger, -directions)
+        if any(ray.is_growing for ray in rays):
+            raise _growing_refusal(ledger.n_queries)
     for ray in rays:
         if not ray.settles:
             raise _refusal(ray, ledger.n_queries)
@@ -189,7 +206,7 @@ def cast_rays(ledger: Ledger, link: Link, rng: np.random.Generator) -> Rays:
     if abs(back[0] - first.far) > RAYS.escapes * np.ptp([first.far, second.far, *first.values, *second.values]):
         halfway = _ask(ledger, -ledger.far / RAYS.factor * first.direction[None])
         if abs(back[0] - RAYS.factor * halfway[0]) < 0.05 * abs(back[0]):
-            raise _one_sided(ledger.n_queries)
+            raise _growing_refusal(ledger.n_queries)
     return Rays(
         first.direction, second.direction, first.scale(ledger.largest, link), second.scale(ledger.largest, link),
         np.array([first.far, second.far, back[0]]),
@@ -202,29 +219,17 @@ def _ask(ledger: Ledger, rows: Floats) -> Floats:
     return answers if ledger.linear is None else answers - rows @ ledger.linear
 
 
-def _cast(ledger: Ledger, directions: Floats) -> list[_Ray]:
+def _first_rays(ledger: Ledger, directions: Floats) -> list[_Ray]:
     rays = [_Ray(v, float(y)) for v, y in zip(directions, _ask(ledger, ledger.far * directions))]
-    for _ in range(3):
-        _extend_once(ledger, rays)
-    if not any(ray.grows for ray in rays):
-        _extend(ledger, rays)
+    _follow(ledger, rays, 3)
+    if not any(ray.is_growing for ray in rays):
+        _follow(ledger, rays)
     return rays
 
 
-def _extend(ledger: Ledger, rays: list[_Ray]) -> None:
-    while _extend_once(ledger, rays):
-        pass
-
-
-def _extend_once(ledger: Ledger, rays: list[_Ray]) -> bool:
-    """Ask each ray at its next radius; False if none has one."""
-    wanted = [(ray, r) for ray in rays if (r := ray.next_radius) is not None]
-    if not wanted:
-        return False
-    answers = _ask(ledger, np.array([radius * ray.direction for ray, radius in wanted]))
-    for (ray, radius), answer in zip(wanted, answers):
-        ray.take(radius, float(answer), ledger.tolerance(ledger.far))
-    return True
+def _follow(ledger: Ledger, rays: list[_Ray], most: int = _MOST_RADII) -> None:
+    """Ask all rays in one batch at their next radii, until none has another one or they had so many."""
+    search_all(ledger, [ray.ask_further(ledger, most) for ray in rays], "rays")
 
 
 def _without_linear_term(ledger: Ledger, rays: list[_Ray], linear: Floats) -> list[_Ray]:
@@ -238,7 +243,7 @@ def _without_linear_term(ledger: Ledger, rays: list[_Ray], linear: Floats) -> li
     return found
 
 
-def _one_sided(n_queries: int) -> NotIdentifiable:
+def _growing_refusal(n_queries: int) -> NotIdentifiable:
     return NotIdentifiable(
         f"Along a line the function is constant in one direction and grows linearly in the opposite one ({n_queries} "
         "queries): ReLU or similar units; use activation='auto'.",
@@ -251,6 +256,7 @@ def _refusal(ray: _Ray, n_queries: int) -> NotIdentifiable:
     ratios = ray.ratios()
     values = ", ".join(f"{value:.6g}" for value in ray.values[-4:])
     evidence = f"({n_queries} queries; the last answers at radii growing by {RAYS.factor:g} are {values})"
+    # Differences c (1/r - 1/(factor r)) shrink by the factor: an algebraic tail. Those of r^p grow by factor^p.
     if np.all(np.abs(ratios * RAYS.factor - 1) < 0.05):
         names = " or ".join(f"'{link.activation.name}'" for link in with_tails())
         return NotIdentifiable(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -20,21 +20,17 @@ Search = Generator[Floats, Asked, T]
 def search_all(ledger: Ledger, searches: Sequence[Search[T]], step: str) -> list[T | None]:
     """Run all searches to their end, one batch of queries per round; the results in their order."""
     results: list[T | None] = [None] * len(searches)
-    wanted: dict[int, Floats] = {}
-
-    def advance(number: int, reply: Asked | None) -> None:
-        try:
-            wanted[number] = next(searches[number]) if reply is None else searches[number].send(reply)
-        except StopIteration as end:
-            results[number] = end.value
-
-    for number in range(len(searches)):
-        advance(number, None)
-    while wanted:
-        asked, wanted = wanted, {}
-        reply, start = ledger.ask_rows(np.concatenate(list(asked.values())), step), 0
-        for number, rows in asked.items():
-            mine = slice(start, start + len(rows))
-            advance(number, Asked(reply.rows[mine], reply.answers[mine]))
-            start += len(rows)
-    return results
+    replies: dict[int, Any] = dict.fromkeys(range(len(searches)))
+    while True:
+        wanted: dict[int, Floats] = {}
+        for number, reply in replies.items():
+            try:
+                wanted[number] = searches[number].send(reply)
+            except StopIteration as end:
+                results[number] = end.value
+        if not wanted:
+            return results
+        asked = ledger.ask_rows(np.concatenate(list(wanted.values())), step)
+        ends = np.cumsum([len(rows) for rows in wanted.values()])[:-1]
+        parts = zip(np.split(asked.rows, ends), np.split(asked.answers, ends))
+        replies = {number: Asked(*part) for number, part in zip(wanted, parts)}

@@ -401,7 +401,7 @@ def _canonical_errors(theta: Parameters, family: Family, covariance: Floats) -> 
     if ordered is not None:  # units that grow stay as they are: turning one would need a linear term
         turn = _canonical_matrix(model, family)
         return StandardErrors(ordered, family, turn @ covariance @ turn.T)
-    if not family.intercept and family.activation.center != 0:
+    if not family.intercept and family.activation.middle != 0:
         return StandardErrors(model, family, covariance)
     turn = _canonical_matrix(model, family)
     return StandardErrors(model.canonical(), family, turn @ covariance @ turn.T)
@@ -420,6 +420,6 @@ def _canonical_matrix(raw: SigmoidCombination, family: Family) -> Floats:
     M[layout.weights, layout.weights] = turned
     if family.offsets:
         M[layout.b, layout.b] = turned
-    M[layout.c, layout.weights] = 2 * family.activation.center * (sign < 0) if turns else 0.0
+    M[layout.c, layout.weights] = 2 * family.activation.middle * (sign < 0) if turns else 0.0
     M[layout.c, layout.c] = 1.0
     return M

@@ -218,7 +218,7 @@ def _first_family(
     far = link == "logit" or bool((np.abs(moments.mean) > 3 * spread).any())
     record, mixture = get_activation(activation), labels and link == "identity"
     # a logistic unit is odd only about 1/2: it needs the intercept to turn; units that grow have no mean of zero
-    odd = record.odd_form is not None and record.center == 0
+    odd = record.odd_form is not None and record.middle == 0
     return Family.of(
         activation,
         labels=labels,

@@ -38,7 +38,7 @@ def test_derivatives_agree_with_differences_and_the_inverse_inverts(name):
     np.testing.assert_allclose(f.derivative(z), (f.value(z + h) - f.value(z - h)) / (2 * h), atol=1e-9)
     np.testing.assert_allclose(f.second_derivative(z), (f.derivative(z + h) - f.derivative(z - h)) / (2 * h), atol=1e-9)
     np.testing.assert_allclose(f.inverse(f.value(z)), z, atol=1e-12)
-    np.testing.assert_allclose(f.value(-z), 2 * f.center - f.value(z), atol=1e-15)
+    np.testing.assert_allclose(f.value(-z), 2 * f.middle - f.value(z), atol=1e-15)
     far = f.value(np.array([-1e9, 1e9]))
     np.testing.assert_allclose(far, [f.low, f.high], atol=1e-8)
     assert (np.abs(f.value(np.array([-50.0, 50.0])) - [f.low, f.high]) > 1e-3).all() == (f.tails == "algebraic")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gradsift.reading.device_arrays import IN_MEMORY, TorchArrays
-from gradsift.reading.plateaus.large.blocks import Arrow, UnitRows
+from gradsift.reading.plateaus.large.blocks import BlockFactor, UnitRows
 
 N_ROWS, N_UNKNOWNS = 30, 7
 
@@ -36,10 +36,10 @@ def test_it_divides_like_the_whole_matrix(n_shared, arrays):
     xp = arrays()
     tip, units, matrix = coupled(n_shared)
     there = [UnitRows(xp.put(unit.rows), xp.put(unit.coupling), unit.n_own) for unit in units]
-    arrow = Arrow(xp, N_ROWS, tip, iter(there))
+    arrow = BlockFactor(xp, N_ROWS, tip, iter(there))
     right = np.random.default_rng(1).standard_normal((N_ROWS, 2))
     half = arrow.divide(xp.put(right))
-    solved, expected = xp.get(arrow.divide_back(half)), np.linalg.solve(matrix, right)
+    solved, expected = xp.get(arrow.divide_upper(half)), np.linalg.solve(matrix, right)
     np.testing.assert_allclose(solved, expected, atol=1e-7 * np.abs(expected).max())
     np.testing.assert_allclose((xp.get(half) ** 2).sum(axis=0), (right * expected).sum(axis=0), rtol=1e-7)
 
@@ -48,6 +48,6 @@ def test_a_shared_row_that_is_not_named_makes_another_matrix():
     _, units, matrix = coupled(1)
     right = np.ones((N_ROWS, 1))
     alone = [UnitRows(unit.rows, unit.coupling, len(unit.rows)) for unit in units]
-    arrow = Arrow(IN_MEMORY, N_ROWS, np.empty(0, dtype=np.intp), alone)
-    solved = arrow.divide_back(arrow.divide(right))
+    arrow = BlockFactor(IN_MEMORY, N_ROWS, np.empty(0, dtype=np.intp), alone)
+    solved = arrow.divide_upper(arrow.divide(right))
     assert np.abs(solved - np.linalg.solve(matrix, right)).max() > 1e-3

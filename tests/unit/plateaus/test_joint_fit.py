@@ -10,10 +10,10 @@ import pytest
 from gradsift import Oracle
 from gradsift.certificate import EXACT, certify
 from gradsift.reading.ledger import Ledger
-from gradsift.reading.plateaus.joint_fit import DenseSystem, Solution, parameter_errors, solve_jointly
-from gradsift.reading.plateaus.large.blocks import BlockSystem
+from gradsift.reading.plateaus.joint_fit import DenseEquations, NetFit, parameter_errors, solve_jointly
+from gradsift.reading.plateaus.large.blocks import BlockEquations
 from gradsift.reading.plateaus.large.equations import at_rows, compare, replies_to
-from gradsift.reading.plateaus.large.suspects import with_own_rows, without_cancelled, without_contaminated
+from gradsift.reading.plateaus.large.suspects import with_own_rows, without_cancelling, without_missed_probes
 from gradsift.reading.plateaus.plateau_certificate import evidence_of, fresh_points, polish, smallest_angle
 from gradsift.reading.plateaus.search import Search
 
@@ -44,7 +44,7 @@ def found():
 def blocks_at(net, ledger):
     replies = replies_to(net, ledger)
     seen = compare(net, replies)
-    return BlockSystem(seen, replies), seen
+    return BlockEquations(seen, replies), seen
 
 
 def with_shared_core(net, ledger):
@@ -65,7 +65,7 @@ def test_blocks_and_dense_factorisation_give_the_same_newton_change(found, share
     net, ledger = found
     net = disturbed(with_shared_core(net, ledger) if shared else net, 1e-7)
     system, seen = blocks_at(net, ledger)
-    blocks, dense = system.change(seen), DenseSystem(net, ledger).newton_change()
+    blocks, dense = system.step(seen), DenseEquations(net, ledger).step()
     for mine, other in zip(blocks.own, dense.own):
         np.testing.assert_allclose(mine, other, rtol=close, atol=close * np.abs(other).max())
     np.testing.assert_allclose(blocks.shared, dense.shared, rtol=close, atol=close * np.abs(dense.shared).max())
@@ -77,7 +77,7 @@ def test_blocks_and_dense_factorisation_agree_on_the_errors(found, shared):
     net = with_shared_core(net, ledger) if shared else net
     system, seen = blocks_at(net, ledger)
     blocks = system.errors(seen, np.random.default_rng(0), 400)
-    dense = DenseSystem(net, ledger).errors(np.random.default_rng(1), 400)
+    dense = DenseEquations(net, ledger).errors(np.random.default_rng(1), 400)
     # Root mean squares over 400 draws have a relative standard error of 1/sqrt(800) = 3.5% each.
     for name in ("unit", "slope", "offset", "weight"):
         np.testing.assert_allclose(getattr(blocks, name), getattr(dense, name), rtol=0.25)
@@ -183,24 +183,24 @@ def test_a_pair_that_adds_up_to_nothing_is_dropped(found):
     opposite = replace(ghost, u=-ghost.u)
     turned = replace(ghost, a=-ghost.a, b=-ghost.b)
     for extra in (opposite, turned):
-        assert without_cancelled(net.with_units(extra), ledger).k == K - 1
-    assert without_cancelled(net, ledger).k == K
+        assert without_cancelling(net.with_units(extra), ledger).k == K - 1
+    assert without_cancelling(net, ledger).k == K
 
 
 def test_a_unit_read_where_another_one_moved_is_dropped(found):
     net, ledger = found
-    assert without_contaminated(net, ledger).k == K
+    assert without_missed_probes(net, ledger).k == K
     probe = net.probes[1]
     spoiled = replace(probe, answers=probe.answers + 1e-3 * np.arange(D - 2))
     probes = (net.probes[0], spoiled, *net.probes[2:])
-    assert without_contaminated(replace(net, probes=probes), ledger).k == K - 1
+    assert without_missed_probes(replace(net, probes=probes), ledger).k == K - 1
 
 
 def test_a_constant_from_units_still_missing_is_no_reason_to_drop(found):
     net, ledger = found
     probe = net.probes[1]
     shifted = replace(probe, answers=probe.answers + 0.5)
-    assert without_contaminated(replace(net, probes=(net.probes[0], shifted, *net.probes[2:])), ledger).k == K
+    assert without_missed_probes(replace(net, probes=(net.probes[0], shifted, *net.probes[2:])), ledger).k == K
 
 
 def test_open_parameters_have_infinite_errors(found):
@@ -208,5 +208,5 @@ def test_open_parameters_have_infinite_errors(found):
     twice = net.with_units(net.only(np.array([True, False, False, False])))
     twice = replace(twice, u=np.append(0.5 * net.u, 0.5 * net.u[0]))
     nothing = np.full(twice.k, np.nan)
-    errors = parameter_errors(Solution(twice, np.nan, nothing, nothing), ledger, np.random.default_rng(0))
+    errors = parameter_errors(NetFit(twice, np.nan, nothing, nothing), ledger, np.random.default_rng(0))
     assert errors.relative.max() > 1e-3  # two copies of a unit: only their sum is settled

@@ -10,11 +10,11 @@ from gradsift.certificate import EXACT
 from gradsift.reading.ledger import Ledger
 from gradsift.reading.odd_form import link_of
 from gradsift.reading.odd_network import empty_net
-from gradsift.reading.plateaus.joint_fit import Solution, _within_reach, solve_jointly
+from gradsift.reading.plateaus.joint_fit import NetFit, _within_reach, solve_jointly
 from gradsift.reading.plateaus.large.equations import Changes, compare, replies_to
-from gradsift.reading.plateaus.large.suspects import excused, misread, solve_outwards, suspects
+from gradsift.reading.plateaus.large.suspects import solve_outwards, suspects, unit_errors, within_unit_errors
 from gradsift.reading.plateaus.search import Search
-from gradsift.reading.plateaus.search_stages import CircleOutcome, SearchState, drop_misread
+from gradsift.reading.plateaus.search_stages import CircleOutcome, SearchState, drop_suspects
 
 ERROR, FAR = 3e-9, 1e10  # the first times the second is an argument of some 30
 
@@ -56,8 +56,8 @@ def test_far_rows_that_tiny_errors_turn_over_are_met_after_nearer_ones(d, k):
     assert stuck.chi > 1e6
     off = missed_by(start, ledger)
     assert off[far].any()
-    assert excused(start, ledger, off)[off].all()
-    assert misread(start, ledger, off).max() < 1e-6
+    assert within_unit_errors(start, ledger, off)[off].all()
+    assert unit_errors(start, ledger, off).max() < 1e-6
     fit = solve_outwards(stuck, ledger, off)
     assert fit.chi < EXACT.residuals
     assert fit.row_chi[far].max() < EXACT.residuals
@@ -70,7 +70,7 @@ def test_a_missing_unit_is_no_matter_of_last_digits():
     ask_far_out(net, ledger, seed=3)
     start = blurred(net.only(np.arange(4) != 2), seed=3)
     off = missed_by(start, ledger)
-    assert not excused(start, ledger, off)[off].all()
+    assert not within_unit_errors(start, ledger, off)[off].all()
     fit = solve_outwards(solve_jointly(start, ledger), ledger, off)
     assert fit.chi > 1e6
     assert not ledger.aside
@@ -92,8 +92,8 @@ def test_one_badly_read_unit_of_many_is_suspected_with_few_others():
 def test_a_fit_that_misses_by_more_than_reading_does_changes_no_unit(chi, as_read):
     net, ledger = found_net(12, 110, seed=4)
     search, moved = Search(ledger, np.random.default_rng(0)), blurred(net, seed=5)
-    astray = np.arange(110) == 7
-    fit = Solution(moved, chi, np.zeros(len(ledger.X)), np.zeros(110), astray=astray)
+    out_of_reach = np.arange(110) == 7
+    fit = NetFit(moved, chi, np.zeros(len(ledger.X)), np.zeros(110), out_of_reach=out_of_reach)
     left = search.after_a_misfit(net, fit, 0)
     np.testing.assert_array_equal(left.a, np.delete(net.a if as_read else moved.a, 7, axis=0))
 
@@ -103,16 +103,16 @@ def test_only_the_unit_that_would_leave_its_rows_is_held_back_and_dropped():
     own = 1e-12 * np.random.default_rng(5).standard_normal((110, 13))
     own[7] += np.append(net.a[7], net.b[7])  # twice as steep: on the rows where it bends arguments change by up to 18
     replies = replies_to(net, ledger)
-    change, astray = _within_reach(Changes(own[:, :, None], np.zeros((111, 1))), compare(net, replies), replies)
-    assert np.flatnonzero(astray).tolist() == [7]
+    change, out_of_reach = _within_reach(Changes(own[:, :, None], np.zeros((111, 1))), compare(net, replies), replies)
+    assert np.flatnonzero(out_of_reach).tolist() == [7]
     np.testing.assert_array_equal(np.delete(change.own, 7, axis=0)[:, :, 0], np.delete(own, 7, axis=0))
     before = net.arguments(ledger.X)[:, 7]
     moved = ledger.X @ change.own[7, :-1, 0] + change.own[7, -1, 0]
     assert 0.5 < np.abs(moved[np.abs(before) < net.link.flat]).max() <= 1.0 + 1e-9
-    fit = Solution(net, 1e6, np.zeros(len(ledger.X)), np.zeros(110), astray=astray)
-    assert fit.few_astray
+    fit = NetFit(net, 1e6, np.zeros(len(ledger.X)), np.zeros(110), out_of_reach=out_of_reach)
+    assert fit.few_out_of_reach
     assert suspects(fit, ledger, EXACT.residuals).sum() == fit.net.k - 109
-    assert not replace(fit, astray=np.ones(110, dtype=bool)).few_astray
+    assert not replace(fit, out_of_reach=np.ones(110, dtype=bool)).few_out_of_reach
 
 
 def test_the_one_unit_that_was_misread_is_dropped_before_all_are_fitted_and_none_for_its_last_digits():
@@ -127,7 +127,7 @@ def test_the_one_unit_that_was_misread_is_dropped_before_all_are_fitted_and_none
     for error, left in ((1e-11, 100), (1e-6, 99)):
         a = net.a.copy()
         a[17] += error * np.linalg.norm(a[17]) * np.random.default_rng([6, 5]).standard_normal(d)
-        state, outcome = drop_misread(SearchState(replace(net, a=a)), search)
+        state, outcome = drop_suspects(SearchState(replace(net, a=a)), search)
         assert outcome is (CircleOutcome.AGAIN if left < k else CircleOutcome.DONE)
-        assert (state.known.k, state.circles.n_reread) == (left, k - left)
+        assert (state.known.k, state.n_reread) == (left, k - left)
     assert not (state.known.u == net.u[17]).any()

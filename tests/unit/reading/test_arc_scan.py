@@ -24,7 +24,7 @@ def samples_of(f, angles, known=False):
 def scanned(f, link=TANH, n_first=9):
     """Scan f on [0, pi], whose ends are plateaus, and count the samples."""
     grid = np.linspace(0, np.pi, n_first)
-    start = samples_of(f, grid[[0, -1]], True).extended(samples_of(f, grid[1:-1]))
+    start = samples_of(f, grid[[0, -1]], True).joined(samples_of(f, grid[1:-1]))
     return scan_steps(lambda new, _: samples_of(f, new), start, 1.0, link)
 
 
@@ -72,7 +72,7 @@ def test_a_jump_without_a_slope_is_called_sharp():
 def test_no_jump_is_seen_beside_a_plateau_that_was_only_believed_in():
     grid = np.linspace(0, np.pi, 9)
     believed = samples_of(lambda t: np.where(t == 0.0, 1.0, -1.0), grid[[0, -1]], True)
-    start = replace(believed, rows=np.full(2, -1)).extended(samples_of(lambda t: np.full(len(t), -1.0), grid[1:-1]))
+    start = replace(believed, rows=np.full(2, -1)).joined(samples_of(lambda t: np.full(len(t), -1.0), grid[1:-1]))
     scan = scan_steps(lambda new, _: samples_of(lambda t: np.full(len(t), -1.0), new), start, 1.0, TANH)
     assert len(scan.unresolved) == 1
     assert not scan.jumps
@@ -127,7 +127,7 @@ def test_a_step_tells_how_much_its_worse_plateau_may_be_off():
             plain = samples_of(f, angles, known)
             return replace(plain, tolerances=np.where(angles > edge, 1e-9, 1e-13))
 
-        start = ask(np.array([0.0, np.pi]), True).extended(ask(np.linspace(0.4, 2.8, 7)))
+        start = ask(np.array([0.0, np.pi]), True).joined(ask(np.linspace(0.4, 2.8, 7)))
         (step,) = scan_steps(lambda new, _: ask(new), start, 1.0, TANH).steps
         return step.slack
 

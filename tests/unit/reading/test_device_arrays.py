@@ -20,7 +20,7 @@ from gradsift.reading.odd_form import link_of
 from gradsift.reading.odd_network import Net
 from gradsift.reading.plane_frame import frame_through
 from gradsift.reading.plateaus import joint_fit as joint
-from gradsift.reading.plateaus.plateau_certificate import _opposite_point
+from gradsift.reading.plateaus.plateau_certificate import _mirror_point
 from gradsift.reading.plateaus.search import Search
 from gradsift.reading.plateaus.search_stages import SearchState
 from gradsift.reading.probe import StepsAcross, placed
@@ -138,7 +138,7 @@ def test_a_step_across_the_plane_needs_no_basis():
     bases, steps, numbers = rng.standard_normal((3, 9)), rng.standard_normal(5), np.array([0, 3, 6, 2, 2])
     who = np.array([0, 2, 1, 1, 0])
     slow = bases[who] + steps[:, None] * frame.across(numbers)
-    np.testing.assert_allclose(frame.stepped(bases, who, numbers, steps), slow, atol=1e-14)
+    np.testing.assert_allclose(frame.step_from(bases, who, numbers, steps), slow, atol=1e-14)
 
 
 @pytest.mark.parametrize("linear", [None, np.linspace(-1, 1, 9)])
@@ -195,13 +195,13 @@ def test_a_circle_that_shows_a_few_more_steps_beside_many_units_is_not_idle(n_kn
     nothing = np.zeros((n_known, D)), *np.zeros((2, n_known))
     known = Net(link_of("tanh"), *nothing, 0.0, (None,) * n_known)
     scan = SimpleNamespace(steps=(None,) * n_steps, unresolved=np.empty((0, 2)))
-    assert SearchState(known, scans=(scan,)).few_unread == few
+    assert SearchState(known, scans=(scan,)).few_left == few
 
 
 def test_equations_are_factored_once_near_the_solution(monkeypatch):
     built = []
 
-    class Counted(joint.BlockSystem):
+    class Counted(joint.BlockEquations):
         def __init__(self, seen, replies):
             built.append(1)
             super().__init__(seen, replies)
@@ -209,7 +209,7 @@ def test_equations_are_factored_once_near_the_solution(monkeypatch):
     ledger = Ledger(gs.Oracle(teacher().predict, D))
     search = Search(ledger, np.random.default_rng(0))
     assert search.family("tanh").certified
-    monkeypatch.setattr(joint, "BlockSystem", Counted)
+    monkeypatch.setattr(joint, "BlockEquations", Counted)
     net = replace(search.known, a=search.known.a * (1 + 1e-10))
     fit = joint.solve_jointly(net, ledger)
     assert fit.chi < 2
@@ -230,10 +230,10 @@ def test_the_other_side_of_the_foot_settles_an_offset():
     before = joint.parameter_errors(fit, ledger, np.random.default_rng(1)).offset
     unit = int(np.argmax(before))
     probe = fit.net.probes[unit]
-    point = _opposite_point(fit.net, unit, probe, ledger)
+    point = _mirror_point(fit.net, unit, probe, ledger)
     assert abs(fit.net.a[unit] @ point + fit.net.b[unit]) < 1e-6
     ledger.ask(point[None], "polish")
-    assert _opposite_point(fit.net, unit, probe, ledger) is None  # once is enough
+    assert _mirror_point(fit.net, unit, probe, ledger) is None  # once is enough
     after = joint.parameter_errors(joint.solve_jointly(fit.net, ledger), ledger, np.random.default_rng(1)).offset
     assert after[unit] < 0.8 * before[unit]
 
@@ -243,8 +243,8 @@ def test_units_that_stand_alone_only_far_out_are_left_to_another_plane(monkeypat
     ledger = Ledger(gs.Oracle(truth.predict, 12))
     usual = Search(ledger, np.random.default_rng(2)).family("tanh")
     assert len(usual.diagnostics["notes"]) == 0
-    wary = replace(plane.PLANE, many=1, worth_another=1, coarse=4e-14)
-    monkeypatch.setattr(plane, "PLANE", wary)
+    wary = replace(plane.UNITS, many=1, worth_another=1, coarse=4e-14)
+    monkeypatch.setattr(plane, "UNITS", wary)
     search = Search(Ledger(gs.Oracle(truth.predict, 12)), np.random.default_rng(2))
     found = search.family("tanh")
     assert found.certified

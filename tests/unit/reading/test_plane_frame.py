@@ -22,7 +22,7 @@ def axes_and_random():
 def test_a_frame_is_an_orthonormal_basis_that_begins_with_its_plane(plane):
     d = plane.shape[1]
     frame = frame_through(plane[0], plane[1])
-    basis = frame.from_coordinates(np.eye(d))
+    basis = frame.from_frame(np.eye(d))
     np.testing.assert_allclose(basis @ basis.T, np.eye(d), atol=1e-14)
     np.testing.assert_allclose(basis[:2], plane, atol=1e-14)
     np.testing.assert_allclose(frame.across(np.arange(d - 2)), basis[2:], atol=1e-14)
@@ -32,8 +32,8 @@ def test_coordinates_and_back_are_inverse_to_each_other():
     rng = np.random.default_rng(1)
     frame = frame_through(*orthonormal_rows(2, 9, rng))
     rows = rng.standard_normal((6, 9))
-    np.testing.assert_allclose(frame.from_coordinates(frame.coordinates(rows)), rows, atol=1e-14)
-    np.testing.assert_allclose(frame.coordinates(rows)[:, :2], rows @ frame.plane.T, atol=1e-14)
+    np.testing.assert_allclose(frame.from_frame(frame.to_frame(rows)), rows, atol=1e-14)
+    np.testing.assert_allclose(frame.to_frame(rows)[:, :2], rows @ frame.plane.T, atol=1e-14)
 
 
 def test_points_on_a_circle_have_its_radius_and_their_angle():

@@ -10,12 +10,12 @@ from gradsift.errors import NotIdentifiable
 from gradsift.reading.ledger import Ledger
 from gradsift.reading.odd_form import link_of
 from gradsift.reading.question import ALGEBRAIC, SATURATING_KINDS, all_but, names_of
-from gradsift.reading.rays import cast_rays
+from gradsift.reading.rays import ask_rays
 
 
 def cast(f, d=4, seed=0):
     ledger = Ledger(Oracle(f, d))
-    return cast_rays(ledger, link_of("tanh"), np.random.default_rng(seed)), ledger
+    return ask_rays(ledger, link_of("tanh"), np.random.default_rng(seed)), ledger
 
 
 @pytest.mark.parametrize("size", [1e-6, 1e-2, 1.0, 50.0, 1e5])

@@ -18,7 +18,7 @@ from gradsift.reading.noise.stages import ADDITIVE_STAGES, LABEL_STAGES
 from gradsift.reading.noise.state import Asker, Belief, Outcome, Study
 from gradsift.reading.odd_form import link_of
 from gradsift.reading.odd_network import empty_net
-from gradsift.reading.plateaus.search_stages import EXACT_STAGES, CircleOutcome, Circles, SearchState
+from gradsift.reading.plateaus.search_stages import EXACT_STAGES, CircleOutcome, SearchState
 from gradsift.reading.plateaus.settings import SEARCH
 from gradsift.reading.stage import END, Stage, walk
 
@@ -146,16 +146,16 @@ def test_missed_answers_lead_to_units_that_cancel_or_to_another_circle(where):
 
 
 @pytest.mark.parametrize(
-    ("circles", "ends"),
+    ("n_circles", "n_deferred", "ends"),
     [
-        (Circles(SEARCH.most_attempts), True),
-        (Circles(SEARCH.most_attempts + 1, n_deferred=1), True),
-        (Circles(SEARCH.most_attempts + SEARCH.fine_attempts, n_deferred=SEARCH.fine_attempts + 1), True),
-        (Circles(SEARCH.most_attempts, n_deferred=1), False),
+        (SEARCH.most_attempts, 0, True),
+        (SEARCH.most_attempts + 1, 1, True),
+        (2 * SEARCH.most_attempts - 1, SEARCH.most_attempts, True),
+        (SEARCH.most_attempts, 1, False),
     ],
 )
-def test_circles_that_leave_units_to_the_next_one_do_not_count_up_to_a_limit(circles, ends):
-    state = SearchState(empty_net(link_of("tanh"), 3, 0.0), circles=circles)
+def test_circles_that_leave_units_to_the_next_one_do_not_count_up_to_a_limit(n_circles, n_deferred, ends):
+    state = SearchState(empty_net(link_of("tanh"), 3, 0.0), scans=(None,) * n_circles, n_deferred=n_deferred)
     search = SimpleNamespace(policy=SEARCH, ledger=None)  # whoever scans asks for its rows
     if ends:
         assert EXACT_STAGES["scan"].does(state, search) == (state, EXHAUSTED)

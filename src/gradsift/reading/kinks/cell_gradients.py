@@ -285,7 +285,7 @@ def _look_again(
     if np.linalg.norm(errors) > CELL.better * gradients.sizes[cell]:
         return gradients
     rows = np.concatenate([stand[None], stand + np.diag(steps)])
-    answers = ledger.ask_blocks(d + 1, lambda part: path.frame.from_coordinates(rows[part]), "roomier")
+    answers = ledger.ask_blocks(d + 1, lambda part: path.frame.from_frame(rows[part]), "roomier")
     return gradients.with_cell(cell, (answers[1:] - answers[0]) / steps, errors)
 
 

@@ -54,7 +54,7 @@ def _fitted(found: Found, X: Floats, y: Floats) -> Found | PathFailure:
     rounding, is the error that is believed.
     """
     net, frame, d = found.net, found.path.frame, X.shape[1]
-    inputs = np.concatenate([frame.coordinates(X), np.ones((len(X), 1))], axis=1)  # (n, d + 1)
+    inputs = np.concatenate([frame.to_frame(X), np.ones((len(X), 1))], axis=1)  # (n, d + 1)
     noise, signs = net.rounding(X), np.sign(net.w)
 
     def problem(theta: Floats) -> tuple[Floats, Callable[[], Floats]]:
@@ -62,7 +62,7 @@ def _fitted(found: Found, X: Floats, y: Floats) -> Found | PathFailure:
         rows = linear_rows(inputs, heights[:, 1:] * signs > 0)
         return (rows @ theta - y) / noise, lambda: rows / noise[:, None]
 
-    lines = frame.coordinates(np.concatenate([net.g[None], net.jumps]))
+    lines = frame.to_frame(np.concatenate([net.g[None], net.jumps]))
     start = np.column_stack([lines, np.append(net.c, net.q)]).ravel()
     residuals = fit_to_rounding(problem, start).residuals
     scatter = float(np.linalg.norm(residuals)) / np.sqrt(len(y) - len(start))
@@ -72,7 +72,7 @@ def _fitted(found: Found, X: Floats, y: Floats) -> Found | PathFailure:
     fit = fit_to_rounding(with_prior(problem, start, _prior(found).ravel()), start)
     values = fit.theta.reshape(net.k + 1, -1)
     errors = np.linalg.norm(fit.root, axis=1).reshape(values.shape)
-    lines = frame.from_coordinates(values[:, :d])
+    lines = frame.from_frame(values[:, :d])
     better = replace(net, jumps=lines[1:], q=values[1:, d], g=lines[0], c=float(values[0, d]))
     return replace(
         found, net=better, jump_errors=errors[1:, :d], linear_errors=errors[0, :d],

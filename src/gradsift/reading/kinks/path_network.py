@@ -155,7 +155,7 @@ class Found:
 
     def argument_errors(self, X: Floats) -> Floats:
         """Return the errors of ``<g, x>`` and of ``<jumps, x>`` at the rows of X, shape (n, k + 1)."""
-        squares = self.path.frame.coordinates(X) ** 2
+        squares = self.path.frame.to_frame(X) ** 2
         variances = np.concatenate([self.linear_errors[None], self.jump_errors]) ** 2
         return np.asarray(np.sqrt(squares @ variances.T))
 
@@ -182,11 +182,11 @@ def network_of_cells(
     c = bases[0].value - float(gradients.values[0, :2] @ bases[0].place)
     net = KinkNet(
         shape,
-        frame.from_coordinates(jumps),
+        frame.from_frame(jumps),
         q,
         np.array([crossing.weight for crossing in crossings]),
         np.array([crossing.turn for crossing in crossings]),
-        frame.from_coordinates(gradients.values[:1])[0],
+        frame.from_frame(gradients.values[:1])[0],
         c,
         grain,
     )

@@ -17,7 +17,7 @@ from ...fit.jacobian import Layers
 from ..ledger import EPS, Ledger
 from ..odd_form import Link, link_of
 from ..question import PLATEAUS, Narrowing, Question, attempted
-from ..rays import cast_rays
+from ..rays import ask_rays
 from ..result import Reading
 from .crossings import find_between, find_planes, reading_of
 from .edges import read_slopes
@@ -84,7 +84,7 @@ def identify_deep(ledger: Ledger, link: Link, rng: np.random.Generator, n_layers
 def _identify(ledger: Ledger, link: Link, rng: np.random.Generator, n_layers: int | None, state: _State) -> Reading:
     step = min(float(ledger.tolerance(0.0)) / max(ledger.largest, 1e-300), 1e-3)
     seen = link if ledger.eps == EPS else link.with_precision(step, ledger.eps)
-    rays = cast_rays(ledger, seen, rng)
+    rays = ask_rays(ledger, seen, rng)
     if ledger.linear is not None:
         raise NotIdentifiable(
             f"Beside a linear term ({ledger.n_queries} queries) several hidden layers cannot be read: rounding leaves "

@@ -21,7 +21,7 @@ from ..plane_frame import PlaneFrame, frame_through
 from ..precision import Precision
 from ..probe import probe_units
 from ..question import SATURATING_KINDS, Narrowing, attempted, names_of
-from ..rays import Rays, cast_rays
+from ..rays import Rays, ask_rays
 from .leverage import informative_points
 from .missing_unit import look
 from .noise_tests import Variance, excess_kurtosis
@@ -138,7 +138,7 @@ def find_by_steps(ledger: Ledger, link: Link, precision: Precision, rng: np.rand
         return None
     radius = 0.0
     for attempt in range(STEPS.most_attempts):
-        rays = attempted(lambda: cast_rays(ledger, link, rng))
+        rays = attempted(lambda: ask_rays(ledger, link, rng))
         if isinstance(rays, NotIdentifiable):
             return None
         if ledger.step > STEPS.coarsest * ledger.largest:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..circle import Discontinuous, Incomplete
+from ..circle import Incomplete
 from .coarse import identify_coarse
 from .search import identify
 
-__all__ = ["Discontinuous", "Incomplete", "identify", "identify_coarse"]
+__all__ = ["Incomplete", "identify", "identify_coarse"]

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import brentq, least_squares
+from scipy.optimize import brentq
 
 from ...arguments import Floats
 from ...geometry import orthonormal_rows
@@ -18,7 +18,9 @@ from ..ledger import Ledger
 from ..odd_form import Link
 from ..odd_network import Net
 from ..plane_frame import PlaneFrame, frame_through
-from .settings import BUMPS
+from ..scan_settings import UNITS
+from .parallel_units import levenberg_marquardt
+from .settings import BUMPS, SEARCH
 
 
 def read_bump(ledger: Ledger, known: Net, point: Floats, rng: np.random.Generator) -> Net | None:
@@ -31,9 +33,9 @@ def read_bump(ledger: Ledger, known: Net, point: Floats, rng: np.random.Generato
     point : (d,) array
         An input whose answer differs from theirs.
     """
-    for _ in range(BUMPS.lines):
+    for _ in range(SEARCH.most_rounds):
         line = _BumpLine(ledger, known, point, frame_through(*orthonormal_rows(2, ledger.n_features, rng)))
-        samples = _surround(line)
+        samples = _sample_bump(line)
         if samples is None:
             continue
         for n_units in BUMPS.n_units:
@@ -72,11 +74,11 @@ class _BumpLine:
     def left_over(self, rows: Floats) -> Floats:
         """Ask, and return the answers without the known units; what these may be wrong by counts as nothing."""
         left = self.ledger.ask(rows, "bumps") - self.known.predict(rows)
-        nothing = BUMPS.nothing * self.known.noise(rows, self.ledger)
+        nothing = UNITS.rounding * self.known.noise(rows, self.ledger)
         return np.where(np.abs(left) > nothing, left, 0.0)
 
 
-def _surround(line: _BumpLine) -> _Samples | None:
+def _sample_bump(line: _BumpLine) -> _Samples | None:
     """Return samples from where nothing is left over to where nothing is left over again, dense where there is most;
     None if there is no such end."""
     size = float(np.linalg.norm(line.point)) or 1.0
@@ -85,21 +87,19 @@ def _surround(line: _BumpLine) -> _Samples | None:
         return None
     step, ends = BUMPS.first_step * size, np.zeros(2, dtype=bool)
     quiet = np.zeros(2, dtype=int)
-    for _ in range(BUMPS.most_steps):
+    while not ends.all():
+        if step > line.ledger.far:
+            return None
         sides = np.array([-step, step])[~ends]
         new = line.ask(sides)
         quiet[~ends] = np.where(new.left == 0, quiet[~ends] + 1, 0)
         ends = quiet >= 2
         samples = samples.joined(new)
         step *= 2
-        if ends.all():
-            break
-    else:
-        return None
     for _ in range(BUMPS.most_zooms):
-        low, high = _support(samples, BUMPS.heard)
+        low, high = _support(samples, BUMPS.negligible)
         samples = samples.joined(line.ask(np.linspace(low, high, BUMPS.samples + 2)[1:-1]))
-        low, high = _support(samples, BUMPS.heard)
+        low, high = _support(samples, BUMPS.negligible)
         inside = (samples.at > low) & (samples.at < high)
         if inside.sum() >= 0.6 * BUMPS.samples:
             return samples
@@ -128,12 +128,13 @@ class _Profile:
 
 def _fit(link: Link, samples: _Samples, n_units: int, rng: np.random.Generator) -> _Profile | None:
     """Fit parallel units of weights that add up to zero, from random starts; None if they do not settle."""
-    low, high = _support(samples, BUMPS.heard)
+    low, high = _support(samples, BUMPS.negligible)
     middle, width, scale = 0.5 * (low + high), high - low, float(np.abs(samples.left).max())
     use = (samples.at > low - width) & (samples.at < high + width)
     at, values = (samples.at[use] - middle) / width, samples.left[use] / scale
 
     def unpacked(p: Floats) -> tuple[Floats, Floats, Floats]:
+        # Weights add up to zero, since the sum vanishes on both sides; rates are positive by their logarithms.
         weights = np.append(p[2 * n_units :], -p[2 * n_units :].sum())
         return weights, np.exp(np.clip(p[:n_units], -5, 12)), p[n_units : 2 * n_units]
 
@@ -146,9 +147,7 @@ def _fit(link: Link, samples: _Samples, n_units: int, rng: np.random.Generator) 
     rough = _steps(at, values, n_units)
     for number in range(BUMPS.starts):
         stray = 0.0 if number == 0 else 0.3 * rng.standard_normal(len(rough))
-        fit = least_squares(
-            residuals, rough + stray, method="lm", xtol=1e-15, ftol=1e-15, gtol=1e-15, max_nfev=BUMPS.most_evaluations
-        )
+        fit = levenberg_marquardt(residuals, rough + stray)
         if np.abs(fit.fun).max() < BUMPS.fits:
             weights, rates, places = unpacked(fit.x)
             if np.abs(weights).min() < BUMPS.negligible * np.abs(weights).max():
@@ -159,6 +158,7 @@ def _fit(link: Link, samples: _Samples, n_units: int, rng: np.random.Generator) 
 
 def _steps(at: Floats, values: Floats, n_units: int) -> Floats:
     """Return a rough profile (log rates, places, weights but one): the steepest parts of the samples, one per unit."""
+    # A unit w g(r (t - p)) rises by 2 w, steepest at its place p, where the slope is w r.
     slopes = np.diff(values) / np.maximum(np.diff(at), BUMPS.apart)  # of samples that fall together, none
     middles = 0.5 * (at[1:] + at[:-1])
     places, weights = [], []
@@ -178,13 +178,13 @@ def _read_across(line: _BumpLine, profile: _Profile, known: Net, rng: np.random.
     d = known.a.shape[1]
     frame = line.frame
     across = np.concatenate([frame.plane[1:], frame.across(np.arange(d - 2))])  # (d - 1, d)
-    base, reach = _steepest(profile)
+    base, reach = _largest_slope(profile)
     shifts = np.empty(d - 1)
     todo, length = np.arange(d - 1), 0.3 * reach
-    for _ in range(BUMPS.most_tries):
+    for _ in range(UNITS.most_tries):
         rows = line.point + base * frame.plane[0] + length * across[todo]
         values = line.left_over(rows)
-        solved = [_shift(profile, base, reach, float(value)) for value in values]
+        solved = [_place_of(profile, base, reach, float(value)) for value in values]
         failed = np.array([shift is None for shift in solved], dtype=bool)
         shifts[todo[~failed]] = [shift / length for shift in solved if shift is not None]
         todo, length = todo[failed], length / 4
@@ -192,6 +192,7 @@ def _read_across(line: _BumpLine, profile: _Profile, known: Net, rng: np.random.
             break
     else:
         return None
+    # H(<v, x>) has the same value after a step e_j as after a shift s_j along the line: <v, e_j> = s_j <v, line>.
     way = frame.plane[0] + shifts @ across  # arguments are rates * <way, x - point> + constants
     _pull_levers(line, profile, across - shifts[:, None] * frame.plane[0], rng)
     a = profile.rates[:, None] * way
@@ -206,26 +207,27 @@ def _pull_levers(line: _BumpLine, profile: _Profile, along: Floats, rng: np.rand
         line.ledger.ask(rows, "bumps")
 
 
-def _steepest(profile: _Profile) -> tuple[float, float]:
+def _largest_slope(profile: _Profile) -> tuple[float, float]:
     """Return the place where the profile is steepest, and how far from it it stays monotone."""
     centers = -profile.constants / profile.rates
     reach = 3 / profile.rates.min()
     at = np.linspace(centers.min() - reach, centers.max() + reach, BUMPS.grid)
     slopes = np.gradient(profile.value(at), at)
     best = int(np.argmax(np.abs(slopes)))
+    # Within this distance the slope keeps its sign and a share of its size: the profile can be inverted there.
     same: NDArray[np.bool_] = slopes * np.sign(slopes[best]) > BUMPS.steep * abs(slopes[best])
     other = np.flatnonzero(~same)
     n = int(np.abs(other - best).min(initial=BUMPS.grid // 2))
     return float(at[best]), float(max(n - 1, 1) * (at[1] - at[0]))
 
 
-def _shift(profile: _Profile, base: float, reach: float, value: float) -> float | None:
+def _place_of(profile: _Profile, base: float, reach: float, value: float) -> float | None:
     """Return how far along the line the profile has this value, near `base`; None if it is not near."""
     low, high = base - reach, base + reach
 
-    def miss(t: float) -> float:
+    def misfit(t: float) -> float:
         return float(profile.value(np.array([t]))[0]) - value
 
-    if miss(low) * miss(high) > 0:
+    if misfit(low) * misfit(high) > 0:
         return None
-    return float(brentq(miss, low, high, xtol=1e-15 * max(1.0, abs(base)), rtol=1e-14)) - base
+    return float(brentq(misfit, low, high, xtol=1e-15 * max(1.0, abs(base)), rtol=1e-14)) - base

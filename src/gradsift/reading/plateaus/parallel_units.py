@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +12,7 @@ from scipy.optimize import least_squares
 
 from ...activations import Activation
 from ...arguments import Floats
+from ...certificate import EXACT
 from ...fit import Parameters, predict, value_jacobian
 from ..arc_scan import Step
 from ..circle import CircleScan, Slope
@@ -18,7 +20,12 @@ from ..ledger import Ledger
 from ..odd_form import Link
 from ..odd_network import Net
 from ..plane_frame import PlaneFrame
-from .settings import PAIRS
+from ..scan_settings import SCAN, UNITS
+from .settings import PAIRS, SEARCH
+
+levenberg_marquardt = partial(
+    least_squares, method="lm", xtol=1e-15, ftol=1e-15, gtol=1e-15, max_nfev=PAIRS.most_evaluations
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -88,7 +95,7 @@ class Arc:
         ledger.ask(self.frame.on_circle(np.hypot(along, outward)[on_arc], angles[on_arc]), "pairs")
 
 
-def suspected_arcs(scan: CircleScan, impure: list[Step], known: Net, before: Net, first_row: int) -> list[Arc]:
+def pair_arcs(scan: CircleScan, impure: list[Step], known: Net, before: Net, first_row: int) -> list[Arc]:
     """Return the arcs of a scan that were not understood and, beside them, steps that turned out not to be one unit.
 
     Parameters
@@ -144,7 +151,7 @@ def read_pairs(ledger: Ledger, arcs: list[Arc], known: Net, rng: np.random.Gener
         if across is None:
             continue
         local = np.concatenate([pair.first[:, :2], across], axis=1)  # (2, d)
-        units = Net(known.link, arc.frame.from_coordinates(local), pair.first[:, 2], pair.weights, 0.0, (None, None))
+        units = Net(known.link, arc.frame.from_frame(local), pair.first[:, 2], pair.weights, 0.0, (None, None))
         found = found.with_units(units)
     return found
 
@@ -176,7 +183,8 @@ class _PlanePair:
 
     def bases(self) -> Floats:
         """Return two plane points at which the two units are active in different ways, shape (2, 2)."""
-        angles = self.center + np.linspace(-1, 1, 4001) * 4 * self.link.usable / (self.radius * self._slowest())
+        slowest = float(np.linalg.norm(self.first[:, :2], axis=1).min())
+        angles = self.center + np.linspace(-1, 1, 4001) * 4 * self.link.usable / (self.radius * slowest)
         points = self.radius * np.stack([np.cos(angles), np.sin(angles)], axis=1)
         z = self.arguments(points)
         near = [int(np.argmin(np.abs(z[:, unit]))) for unit in (0, 1)]
@@ -185,20 +193,17 @@ class _PlanePair:
             near = [int(np.argmin(np.abs(z.mean(axis=1) - side))) for side in sides]
         return points[near]
 
-    def _slowest(self) -> float:
-        return float(np.linalg.norm(self.first[:, :2], axis=1).min())
-
 
 def _settle(ledger: Ledger, arc: Arc, known: Net, rng: np.random.Generator) -> _PlanePair | None:
-    """Fit two units to the samples of an arc; ask for 20 more, at most three times, if those at hand do not do."""
+    """Fit two units to the samples of an arc; ask for 20 more, a few times, if those at hand do not do."""
     pair = _fit_in_plane(known.link, arc, arc.samples(ledger, known), rng)
-    for _ in range(PAIRS.most_rounds):
+    for _ in range(SEARCH.most_rounds):
         if pair is not None:
             break
         samples = arc.samples(ledger, known)
         here = np.flatnonzero(np.abs(samples.grown) < PAIRS.on_circle)
         here = here[np.argsort(samples.along[here])]
-        marks = np.flatnonzero(_on_slope(samples, arc, PAIRS.loud)[here])
+        marks = np.flatnonzero(_on_slope(samples, arc, SCAN.fits)[here])
         if not len(marks):
             break
         middle = float(samples.along[here[marks]].mean())
@@ -225,7 +230,9 @@ def _fit_in_plane(link: Link, arc: Arc, samples: ArcSamples, rng: np.random.Gene
     """Fit two units to the samples at all radii, beginning with the circle and adding one radius after the other."""
     radii = np.unique(np.round(samples.grown[samples.grown > PAIRS.on_circle], 2))
     scale = _scale(samples, arc)
-    if not len(radii) or _on_slope(samples, arc, PAIRS.heard).sum() < PAIRS.least:
+    if (
+        not len(radii) or _on_slope(samples, arc, PAIRS.heard).sum() < 7 + EXACT.spare_answers
+    ):  # seven numbers are fitted
         return None
     for profile in _profiles(link, arc, samples, rng):
         # The arguments are rate * along + radial * grown + constant.
@@ -235,7 +242,7 @@ def _fit_in_plane(link: Link, arc: Arc, samples: ArcSamples, rng: np.random.Gene
             use = samples.grown < furthest + 0.01
             there = _ArcProfile(link.odd, samples.along[use], samples.values[use] / scale, samples.grown[use])
             parameters, miss = there.fitted(parameters, arc.half, scale)
-            if not miss <= PAIRS.fits:  # not a number where the fit ran off
+            if not miss <= SCAN.fits:  # not a number where the fit ran off
                 break
         if miss < PAIRS.settled:
             return _in_plane(link, parameters, arc)
@@ -269,7 +276,7 @@ class _ArcProfile:
         places = np.column_stack([self.along, self.grown])
 
         def units(p: Floats) -> Parameters:
-            rates = _rates(p)
+            rates = _slopes(p)
             radials = p[5:] if len(p) > 5 else np.zeros(2)
             return Parameters(np.column_stack([rates, radials]), np.array([p[4], half - p[4]]) / scale, p[2:4], 0.0)
 
@@ -278,6 +285,8 @@ class _ArcProfile:
 
         def jacobian(p: Floats) -> Floats:
             theta = units(p)
+            # Chain rule from (log rate, constant, first weight, radial) to the network: d rate = rate d log rate, and
+            # the weights have a fixed sum, so that one rises as the other falls.
             layout, J = theta.layout, value_jacobian(theta, places, self.odd)
             first = [layout.a(unit).start for unit in (0, 1)]
             weights = J[:, layout.weights]
@@ -288,13 +297,11 @@ class _ArcProfile:
             return np.concatenate(columns, axis=1)[:, : len(p)]
 
         with np.errstate(over="ignore", invalid="ignore"):  # on what is no pair the fit may run off
-            fit = least_squares(
-                residuals, p, jacobian, method="lm", xtol=1e-15, ftol=1e-15, gtol=1e-15, max_nfev=PAIRS.most_steps
-            )
+            fit = levenberg_marquardt(residuals, p, jacobian)
         return fit.x, float(np.abs(fit.fun).max()) if np.isfinite(fit.x).all() else np.inf
 
 
-def _rates(p: Floats) -> Floats:
+def _slopes(p: Floats) -> Floats:
     """Return the rates of both units from a profile, which holds their logarithms, (2,)."""
     return np.exp(np.clip(p[:2], -60, 60))
 
@@ -310,12 +317,14 @@ def _profiles(link: Link, arc: Arc, samples: ArcSamples, rng: np.random.Generato
     there = _ArcProfile(link.odd, (along - middle) / width, values / scale, np.zeros(len(along)))
     tried: list[Floats] = []
     for _ in range(PAIRS.starts):
+        # With width one on the slope, a unit that spans it has a rate of about the usable range; the pair may be
+        # steeper.
         rates = link.usable * np.exp(rng.uniform(-0.7, 2.0, 2))
         weight = 0.5 * arc.half + scale * rng.standard_normal()
         places = rng.uniform(-0.4, 0.4, 2)
         p, miss = there.fitted(np.concatenate([np.log(rates), -rates * places, [weight]]), arc.half, scale)
-        rates = _rates(p) / width
-        if not miss <= PAIRS.fits or any(np.allclose(np.sort(rates), old, rtol=1e-3) for old in tried):
+        rates = _slopes(p) / width
+        if not miss <= SCAN.fits or any(np.allclose(np.sort(rates), old, rtol=1e-3) for old in tried):
             continue
         tried.append(np.sort(rates))
         yield np.concatenate([np.log(rates), p[2:4] - rates * middle, p[4:]])
@@ -325,7 +334,8 @@ def _in_plane(link: Link, p: Floats, arc: Arc) -> _PlanePair:
     """Turn the fitted profile into plane coordinates and offsets."""
     tangent = np.array([-np.sin(arc.center), np.cos(arc.center)])
     outward = np.array([np.cos(arc.center), np.sin(arc.center)])
-    rates, constants, radial = _rates(p), p[2:4], p[5:]
+    rates, constants, radial = _slopes(p), p[2:4], p[5:]
+    # z = rate <t, x> + radial (<o, x> / R - 1) + constant, with the tangent t and the outward normal o at the centre.
     first = np.outer(rates, tangent) + np.outer(radial / arc.radius, outward)  # (2, 2)
     solution = np.concatenate([first, (constants - radial)[:, None]], axis=1)
     return _PlanePair(link, solution, np.array([p[4], arc.half - p[4]]), arc.level, arc.radius, arc.center)
@@ -338,11 +348,13 @@ def _read_across(ledger: Ledger, frame: PlaneFrame, known: Net, pair: _PlanePair
     bases, at_base = flat @ frame.plane, pair.arguments(flat)  # (2, d), (2 points, 2 units)
     found = np.zeros((2, n_across))
     steepness = np.linalg.norm(pair.first[:, :2], axis=1)
+    # Two answers per direction, at bases where the units are active in different ways: two equations for two
+    # coordinates. Steps in later directions follow the size of the coordinates read in earlier ones.
     for start in range(0, n_across, 8):
         todo = np.arange(start, min(start + 8, n_across))
         seen = np.concatenate([pair.first[:, :2], found[:, :start]], axis=1)
         length = 0.06 * pair.link.usable / float(np.sqrt((seen**2).mean(axis=1)).max())
-        for _ in range(PAIRS.most_tries):
+        for _ in range(UNITS.most_tries):
             across = frame.across(todo)
             points = (bases[:, None] + length * across[None]).reshape(-1, ledger.n_features)
             values = (ledger.ask(points, "pairs") - known.predict(points)).reshape(2, -1) - pair.level
@@ -368,11 +380,15 @@ def _solve_two(pair: _PlanePair, at_base: Floats, values: Floats, length: float,
     def residuals(moves: Floats) -> Floats:
         return np.asarray((pair.link.odd.value(at_base + moves) @ pair.weights - values) / scale)
 
+    # Parallel units would move in proportion to their steepness: one number, found on a grid, begins the search for
+    # two.
     ratio = steepness / steepness.max()
     grid = np.linspace(-0.6, 0.6, 241) * pair.link.usable
     misses = [np.abs(residuals(turn * ratio)).max() for turn in grid]
     start = grid[int(np.argmin(misses))] * ratio
-    fit = least_squares(residuals, start, method="lm", xtol=1e-15, ftol=1e-15, gtol=1e-15, max_nfev=200)
+    fit = least_squares(
+        residuals, start, method="lm", xtol=1e-15, ftol=1e-15, gtol=1e-15, max_nfev=PAIRS.most_evaluations
+    )
     if np.abs(fit.fun).max() > 1e-9 or np.abs(fit.x).max() > 0.6 * pair.link.usable:
         return None
     return np.asarray(fit.x / length)

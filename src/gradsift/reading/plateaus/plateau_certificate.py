@@ -11,12 +11,13 @@ from ...certificate import BOUND, EXACT, Evidence, ExactLimits, Fresh, n_of
 from ...geometry import normalize_rows
 from ..ledger import Ledger
 from ..odd_network import Net, Probe
-from .joint_fit import Solution, parameter_errors, solve_jointly
+from ..scan_settings import RAYS
+from .joint_fit import NetFit, parameter_errors, solve_jointly
 from .large.equations import Errors
-from .settings import FAR_LOOK, POLISH
+from .settings import FAR_LOOK, OWN_ROWS, POLISH, SEARCH
 
 
-def evidence_of(fit: Solution, errors: Errors, ledger: Ledger, fresh: Floats, limits: ExactLimits = EXACT) -> Evidence:
+def evidence_of(fit: NetFit, errors: Errors, ledger: Ledger, fresh: Floats, limits: ExactLimits = EXACT) -> Evidence:
     """Hold a fitted network against all replies, fresh ones, and its own conditioning.
 
     Parameters
@@ -50,9 +51,11 @@ def fresh_points(net: Net, n: int, rng: np.random.Generator) -> Floats:
     for number in range(n):
         unit = int(rng.integers(net.k))
         a, b = net.a[unit], net.b[unit]
+        # A random point at the argument z ~ N(0, 1) of its unit, moved along the hyperplane, on which that argument
+        # stays.
         along = rng.standard_normal(d)
         along -= (along @ a) / squares[unit] * a
-        points[number] = (rng.standard_normal() - b) / squares[unit] * a + 8.0**number * typical * along
+        points[number] = (rng.standard_normal() - b) / squares[unit] * a + RAYS.factor**number * typical * along
     return points
 
 
@@ -63,10 +66,14 @@ def far_points(net: Net, ledger: Ledger, rng: np.random.Generator) -> Floats:
     beyond are not scanned for, but crossing one shows as long as its step is above the rounding there.
     """
     d = net.a.shape[1]
-    radii = ledger.far * 8.0 ** np.arange(FAR_LOOK.most_radii)
-    radii = radii[ledger.rounding(radii) < FAR_LOOK.shows * np.abs(net.u).min(initial=np.inf)]
-    if net.linear is None or not len(radii):
+    if net.linear is None or not net.k:
         return np.empty((0, d))
+    # Rounding is eps (largest + |linear| r): the radius at which it hides the smallest step bounds the number of radii.
+    shows = FAR_LOOK.shows * float(np.abs(net.u).min())
+    furthest = max(shows / ledger.eps - ledger.largest, 0.0) / float(np.linalg.norm(net.linear))
+    n_radii = 1 + int(np.log(max(furthest / ledger.far, 1.0)) / np.log(RAYS.factor))
+    radii = ledger.far * RAYS.factor ** np.arange(n_radii)
+    radii = radii[ledger.rounding(radii) < shows]
     ways = normalize_rows(rng.standard_normal((len(radii), d)))
     return np.concatenate([radii[:, None] * ways, -radii[:, None] * ways])
 
@@ -82,16 +89,17 @@ def smallest_angle(net: Net) -> float:
     apart = min(
         min(np.linalg.norm(units[i] - units[j]), np.linalg.norm(units[i] + units[j])) for i, j in zip(first, second)
     )
+    # A chord of length c belongs to the angle 2 arcsin(c / 2), which is exact for small angles where a cosine is not.
     return 2 * float(np.arcsin(min(1.0, 0.5 * float(apart))))
 
 
-def polish(fit: Solution, ledger: Ledger, rng: np.random.Generator) -> tuple[Solution, Errors]:
+def polish(fit: NetFit, ledger: Ledger, rng: np.random.Generator) -> tuple[NetFit, Errors]:
     """Ask for more where the error bound is above what a certificate allows, and fit again.
 
     A unit whose offset alone is uncertain costs one query, any other d + 1.
     """
     errors = parameter_errors(fit, ledger, rng)
-    for _ in range(POLISH.most_rounds):
+    for _ in range(SEARCH.most_rounds):
         asked = ledger.n_queries
         net = fit.net
         for unit in np.flatnonzero(errors.relative > EXACT.error_bound):
@@ -99,13 +107,13 @@ def polish(fit: Solution, ledger: Ledger, rng: np.random.Generator) -> tuple[Sol
             if old is None:
                 continue
             whole = bool(errors.direction[unit] > EXACT.error_bound)
-            point = None if whole else _opposite_point(net, int(unit), old, ledger)
+            point = None if whole else _mirror_point(net, int(unit), old, ledger)
             if point is None:
                 point = _isolated_point(net, int(unit), float(np.linalg.norm(old.base)), whole, rng)
             if point is None:
                 continue
             if whole:
-                net = _probed_again(net, int(unit), old, point, ledger)
+                net = _with_probe(net, int(unit), old, point, ledger)
             else:
                 ledger.ask(point[None], "polish")
         if ledger.n_queries == asked:
@@ -120,16 +128,18 @@ def _step_length(net: Net, unit: int) -> float:
     return float(0.1 * net.link.usable * np.sqrt(net.a.shape[1]) / np.linalg.norm(net.a[unit]))
 
 
-def _opposite_point(net: Net, unit: int, old: Probe, ledger: Ledger) -> Floats | None:
+def _mirror_point(net: Net, unit: int, old: Probe, ledger: Ledger) -> Floats | None:
     """Return the mirror image of a probe's base on the other side of the hyperplane's foot; None if it is no good.
 
     Between the two the offset is interpolated, where the base alone leaves it to the accuracy of the direction. Units
     that stand still at the base do so there.
     """
+    # The foot is the point of the hyperplane nearest to the origin; base and point are opposite beyond it, so that the
+    # error of a in the direction between them cancels in the offset.
     foot = -net.b[unit] * net.a[unit] / float(net.a[unit] @ net.a[unit])
     point = np.asarray(2 * foot - old.base)
     others = np.delete(np.arange(net.k), unit)
-    clear = np.abs(net.a[others] @ point + net.b[others]).min(initial=np.inf) > 1.2 * net.link.flat
+    clear = np.abs(net.a[others] @ point + net.b[others]).min(initial=np.inf) > OWN_ROWS.clear * net.link.flat
     close = 1e-6 * np.abs(point).max()
     alike = ledger.X[np.abs(ledger.X[:, 0] - point[0]) <= close]  # one input rules out most rows
     asked_before = bool((np.abs(alike - point).max(axis=1, initial=0.0) <= close).any())
@@ -146,6 +156,7 @@ def _isolated_point(net: Net, unit: int, present: float, whole: bool, rng: np.ra
     step = _step_length(net, unit)
     reach = step * np.linalg.norm(net.a[others], axis=1) if whole else np.zeros(len(others))
     across = rng.standard_normal((POLISH.draws, d))
+    # Directions within the hyperplane: on foot + radius * direction the unit's argument is zero.
     across -= np.outer(across @ net.a[unit], net.a[unit]) / length**2
     across /= np.linalg.norm(across, axis=1, keepdims=True)
     at_foot, rates = net.a[others] @ foot + net.b[others], across @ net.a[others].T  # all radii for one product
@@ -153,13 +164,13 @@ def _isolated_point(net: Net, unit: int, present: float, whole: bool, rng: np.ra
     while radius < 1.5 * present:
         clearance = (np.abs(at_foot + radius * rates) - reach).min(axis=1, initial=np.inf)
         best = int(np.argmax(clearance))
-        if clearance[best] > 1.2 * net.link.flat:
+        if clearance[best] > OWN_ROWS.clear * net.link.flat:
             return np.asarray(foot + radius * across[best])
         radius *= 2
     return None
 
 
-def _probed_again(net: Net, unit: int, old: Probe, point: Floats, ledger: Ledger) -> Net:
+def _with_probe(net: Net, unit: int, old: Probe, point: Floats, ledger: Ledger) -> Net:
     """Return the network with a new probe of one unit at `point`; d + 1 queries."""
     step = _step_length(net, unit)
     asked = ledger.ask_rows(np.concatenate([point[None], point + step * old.frame.plane]), "polish")

@@ -6,7 +6,7 @@ import numpy as np
 
 from ...errors import BudgetSpent, NotIdentifiable
 from ...forecasting import HASTE, Allotment
-from ..circle import Discontinuous, Incomplete
+from ..circle import Incomplete
 from ..ledger import EPS, Ledger
 from ..odd_form import link_of
 from ..question import ALGEBRAIC, EVERY_DEPTH, PLATEAUS, Narrowing, Question, all_but, attempted, names_of
@@ -15,7 +15,7 @@ from .coarse import identify_coarse
 from .search import Search, identify
 
 _OPPOSITE_PAIRS = 8  # with 2, small networks show equal signs on both in every tenth case
-_WAYS_SEEN = 4  # of these where answers differ; "trained logistic" (8,4): at random, all signs turn at once
+_WAYS_SEEN = _OPPOSITE_PAIRS // 2  # where answers differ; "trained logistic" (8,4): at random, all signs turn at once
 _DEEPER = Narrowing(depths=frozenset({1}))
 
 
@@ -42,21 +42,20 @@ def read_plateaus(question: Question, ledger: Ledger, rng: np.random.Generator) 
 
 def _one_layer(question: Question, ledger: Ledger, rng: np.random.Generator) -> Reading:
     """Look for one layer; where its units are refuted, sixteen queries tell whether there can be several."""
-    found = attempted(lambda: _searched(question, ledger, rng))
+    found = attempted(lambda: _any_family(question, ledger, rng))
     several = question.depths > {1}
     if not isinstance(found, NotIdentifiable):
         if found.certified or not (several and looks_deeper(ledger, rng)):
             return found
         raise NotIdentifiable(found.verdict, found, _DEEPER)
-    if isinstance(found, Discontinuous):
-        raise NotIdentifiable(str(found), found.partial, Narrowing(all_but(frozenset())))
-    if found.rules_out is not None and not names_of(PLATEAUS) - found.rules_out.families and not question.named:
-        raise found  # it grows, or has algebraic tails
+    excluded = frozenset() if found.rules_out is None else found.rules_out.families
+    if not all_but(excluded) or (names_of(PLATEAUS) <= excluded and not question.named):
+        raise found  # it jumps, so that nothing is left; or it grows, or has algebraic tails
     if several and looks_deeper(ledger, rng):
         raise NotIdentifiable(str(found), found.partial, _DEEPER)
     if isinstance(found, Incomplete) and ledger.eps == EPS:  # units that cancel may have stopped it: in other planes
         try:
-            again = attempted(lambda: _searched(question, ledger, rng))
+            again = attempted(lambda: _any_family(question, ledger, rng))
         except BudgetSpent:
             again = found
         found = again
@@ -69,7 +68,7 @@ def _one_layer(question: Question, ledger: Ledger, rng: np.random.Generator) -> 
     return found
 
 
-def _searched(question: Question, ledger: Ledger, rng: np.random.Generator) -> Reading:
+def _any_family(question: Question, ledger: Ledger, rng: np.random.Generator) -> Reading:
     """Search for units of the first sigmoid, and of another one where their steps have its shape."""
     name, *others = question.of_kinds(PLATEAUS)
     found = attempted(lambda: _of_family(name, question, ledger, rng))

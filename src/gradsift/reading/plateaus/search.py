@@ -20,21 +20,22 @@ from ...network import Network
 from ...oracle import Oracle
 from ...runtime import keep_memory, one_thread
 from ..check_inputs import fresh_inputs
-from ..circle import incomplete, raise_if_drowned
+from ..circle import check_linear_term, search_refusal
 from ..ledger import Ledger, n_affordable
 from ..odd_form import Link, link_of
 from ..odd_network import Net, empty_net
 from ..question import attempted
-from ..rays import cast_rays
+from ..rays import ask_rays
 from ..result import Progress, Reading
+from ..scan_settings import UNITS
 from ..stage import walk
 from ..verify import compare, with_verification
 from .cancelling_units import read_bump
-from .joint_fit import Solution, parameter_errors, solve_jointly
+from .joint_fit import NetFit, parameter_errors, solve_jointly
 from .large.equations import AtRows, Errors, at_rows
-from .large.suspects import excused, solve_outwards, suspects
+from .large.suspects import solve_outwards, suspects, within_unit_errors
 from .plateau_certificate import evidence_of, far_points, fresh_points, polish, smallest_angle
-from .search_stages import EXACT_STAGES, Circles, SearchState
+from .search_stages import EXACT_STAGES, SearchState
 from .settings import BUMPS, PRUNE, SEARCH, SearchPolicy
 from .tails import find_by_student
 
@@ -148,55 +149,55 @@ class Search:
         self.link = link_of(name)
         if np.isinf(self.link.flat):
             return self.student(self.link)
-        rays = cast_rays(self.ledger, self.link, self.rng)
+        rays = ask_rays(self.ledger, self.link, self.rng)
         self.link = self.seen(self.link)
         self.known = empty_net(self.link, self.ledger.n_features, rays.intercept, self.ledger.linear)
         radius = self.policy.circle * rays.scale
-        raise_if_drowned(self.ledger, radius)
-        begun = replace(self.state, rays=rays, first_radius=radius, radius=radius, circles=Circles())
+        check_linear_term(self.ledger, radius)
+        begun = replace(self.state, rays=rays, radius=radius)
         ended = walk(EXACT_STAGES, begun, self)
         if ended.last is not None:
             return ended.last
         if ended.close is not None:
-            return self._nearly(ended.close)
+            return self._finish_partial(ended.close)
         note = ended.notes[-1] if ended.notes else ""
-        raise incomplete(ended.known, ended.scans, self.link, self.ledger.n_queries, self.partial(), note)
+        raise search_refusal(ended.known, ended.scans, self.link, self.ledger.n_queries, self.partial(), note)
 
     def seen(self, link: Link) -> Link:
         """Return the sigmoid as the answers show it."""
         return link
 
-    def joint(self, known: Net) -> tuple[Net, Solution]:
+    def joint(self, known: Net) -> tuple[Net, NetFit]:
         """Fit all answers, the furthest of them last if that fails; return the units as they are known now, too."""
         fit = solve_jointly(known, self.ledger)
-        if fit.chi < self.limits.residuals or known.k < PRUNE.many:
+        if fit.chi < self.limits.residuals or known.k < UNITS.many:
             return known, fit
         rows = at_rows(known, self.ledger)
-        return known, solve_outwards(fit, self.ledger, np.abs(rows.residuals) > self.inaccuracy(known, rows))
+        return known, solve_outwards(fit, self.ledger, np.abs(rows.residuals) > self.tolerance(known, rows))
 
-    def after_a_misfit(self, known: Net, fit: Solution, n_failed: int) -> Net:
+    def after_a_misfit(self, known: Net, fit: NetFit, n_failed: int) -> Net:
         """Return what is still believed when a joint fit does not meet all answers: its units, or those that were read
         where it misses by more than reading does; `n_failed` is the number of units when one did before."""
-        better = fit.chi < PRUNE.as_read or known.k < PRUNE.many
+        better = fit.chi < PRUNE.as_read or known.k < UNITS.many
         believed = fit.net if better else known
         return believed.only(~suspects(fit, self.ledger, self.limits.residuals))
 
-    def inaccuracy(self, known: Net, rows: AtRows) -> Floats:
-        """Return what the units' own inaccuracy, before the joint fit, may leave of the stored answers, (n,)."""
+    def tolerance(self, known: Net, rows: AtRows) -> Floats:
+        """Return what the units' own errors, before the joint fit, may leave of the stored answers, (n,)."""
         return np.asarray(1e-7 * rows.sensitivity)
 
-    def complete(self, known: Net, rows: AtRows, n_idle: int) -> bool:
-        """Say whether the units seem to be all: no answer is off by more than their own inaccuracy."""
+    def all_found(self, known: Net, rows: AtRows, n_idle: int) -> bool:
+        """Say whether the units seem to be all: no answer is off by more than their own errors."""
         return not self.off(known, rows).any()
 
     def off(self, known: Net, rows: AtRows) -> NDArray[np.bool_]:
-        """Say which answers speak of a unit that is missing: off by more than the units' own inaccuracy, and not for
+        """Say which answers speak of a unit that is missing: off by more than the units' own errors, and not for
         the last digits of one, (n,)."""
-        most = self.policy.complete * np.abs(known.u).min() + self.inaccuracy(known, rows)
+        most = self.policy.complete * np.abs(known.u).min() + self.tolerance(known, rows)
         off = np.asarray(np.abs(rows.residuals) > most)
-        return off & ~excused(known, self.ledger, off) if off.any() and known.k >= PRUNE.many else off
+        return off & ~within_unit_errors(known, self.ledger, off) if off.any() and known.k >= UNITS.many else off
 
-    def finish(self, fit: Solution) -> Reading:
+    def finish(self, fit: NetFit) -> Reading:
         """Polish, test on fresh points, and judge."""
         fit, errors = polish(fit, self.ledger, self.rng)
         fresh = self._fresh(fit)
@@ -207,12 +208,12 @@ class Search:
         self.known = fit.net
         return self.result(fit, errors, evidence_of(fit, errors, self.ledger, fresh))
 
-    def _fresh(self, fit: Solution) -> Floats:
+    def _fresh(self, fit: NetFit) -> Floats:
         """Ask at fresh points, and return how far they are missed, relative to what their parameters could do."""
-        points = fresh_points(fit.net, self.policy.n_fresh, self.rng)
+        points = fresh_points(fit.net, EXACT.spare_answers, self.rng)
         return np.asarray((self.ledger.ask(points, "fresh") - fit.net.predict(points)) / fit.net.sensitivity(points))
 
-    def _nearly(self, net: Net) -> Reading:
+    def _finish_partial(self, net: Net) -> Reading:
         """Return a network that explains all rows but some, uncertified; those are set aside and said to be missed."""
         X, y = self.ledger.X, self.ledger.y
         off = np.abs(y - net.predict(X))
@@ -224,13 +225,13 @@ class Search:
         self.known, fresh = fit.net, self._fresh(fit)
         found = self.result(fit, errors, evidence_of(fit, errors, self.ledger, fresh))
         if np.sum(np.abs(fresh) > BUMPS.close) > 1:  # not one bump, but everywhere
-            raise incomplete(net, self.state.scans, self.link, self.ledger.n_queries, found)
+            raise search_refusal(net, self.state.scans, self.link, self.ledger.n_queries, found)
         check = exact.close_to(len(missed), len(y), float(off.max()))
         return replace(found, judgement=found.judgement.headed(check))
 
     def verified(self, found: Reading, n_verify: int) -> Reading:
         """Ask fresh inputs; where they differ, read what is there and ask others."""
-        for _ in range(BUMPS.most_rounds):
+        for _ in range(SEARCH.most_rounds):
             n = n_affordable(self.ledger.oracle, n_verify, self.ledger)
             if not n:
                 return with_verification(self._counted(found), None, None)
@@ -251,7 +252,7 @@ class Search:
     def _counted(self, found: Reading) -> Reading:
         return found.with_evidence(spent=dict(self.ledger.spent))
 
-    def result(self, fit: Solution, errors: Errors, evidence: Evidence, judgement: Verdict | None = None) -> Reading:
+    def result(self, fit: NetFit, errors: Errors, evidence: Evidence, judgement: Verdict | None = None) -> Reading:
         """Return what was found, judged by its evidence unless a verdict is given."""
         net, link = fit.net, self.link
         order = np.argsort(-np.abs(net.u), kind="stable")
@@ -289,7 +290,7 @@ class Search:
         errors = Errors(
             nothing, nothing, nothing, nothing, np.nan, nothing, nothing, np.full(self.known.a.shape[1], np.nan)
         )
-        fit = Solution(self.known, np.nan, nothing, nothing)
+        fit = NetFit(self.known, np.nan, nothing, nothing)
         cut_short = any_method.finished("the search did not come to its end")
         so_far = Verdict((cut_short,), f"{n_of(self.known.k, 'unit')} so far", claim="")
         return self.result(fit, errors, Evidence(own=(cut_short,)), so_far)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ...arguments import Floats
 from ...certificate import EXACT, n_of
 from ...geometry import orthonormal_rows
-from ..circle import CircleScan, raise_if_shapeless, scan_circle
+from ..circle import CircleScan, check_steps, scan_circle
 from ..in_plane import settle_in_plane
 from ..ledger import EPS, Ledger
 from ..odd_network import Net
@@ -21,12 +21,13 @@ from ..plane_frame import PlaneFrame, frame_through
 from ..probe import probe_units
 from ..rays import Rays
 from ..result import Reading
+from ..scan_settings import UNITS
 from ..stage import END, Stage
 from .cancelling_units import read_bump
-from .joint_fit import Solution, solve_jointly
+from .joint_fit import NetFit, solve_jointly
 from .large.equations import AtRows, at_rows
-from .large.suspects import misread, with_own_rows, without_cancelled, without_contaminated
-from .parallel_units import read_pairs, suspected_arcs
+from .large.suspects import unit_errors, with_own_rows, without_cancelling, without_missed_probes
+from .parallel_units import pair_arcs, read_pairs
 from .settings import BUMPS, PRUNE
 
 if TYPE_CHECKING:
@@ -42,21 +43,6 @@ class CircleOutcome(Enum):
     EXHAUSTED = "exhausted"
 
 
-class Circles(NamedTuple):
-    """Numbers of circles: all, those that left units to the next one, those for misread units, and the last ones in a
-    row that showed nothing new."""
-
-    n: int = 0
-    n_deferred: int = 0
-    n_reread: int = 0
-    n_idle: int = 0
-
-    @property
-    def n_counted(self) -> int:
-        """Number of circles beside those that left units to the next one."""
-        return self.n - self.n_deferred
-
-
 @dataclass(frozen=True)
 class SearchState:
     """What is known between two stages.
@@ -66,12 +52,14 @@ class SearchState:
     known : Net
     rays : Rays or None
         Where the first circle lies; None after it.
-    first_radius, radius : float
-        Of the first and of the next circle.
+    radius : float
+        Of the next circle.
     scans : tuple of CircleScan
     notes : tuple of str
         On joint fits that missed answers.
-    circles : Circles
+    n_deferred, n_reread, n_idle : int
+        Circles that left units to the next one, those for misread units, and the last ones in a row that showed nothing
+        new.
     n_stored, n_new, n_left : int
         Rows before the last circle, units that it added, and units that it left to the next one.
     further_out : bool
@@ -80,7 +68,7 @@ class SearchState:
         `known` at the stored rows, where they were compared.
     missing, far_out : bool
         Whether a unit is missing, and whether far from the origin.
-    fit : Solution or None
+    fit : NetFit or None
         The joint fit.
     fallback : Net or None
         Units that are believed if nothing explains the answers that the fit misses; None: `known`.
@@ -96,11 +84,12 @@ class SearchState:
 
     known: Net
     rays: Rays | None = None
-    first_radius: float = 0.0
     radius: float = 0.0
     scans: tuple[CircleScan, ...] = ()
     notes: tuple[str, ...] = ()
-    circles: Circles = field(default_factory=Circles)
+    n_deferred: int = 0
+    n_reread: int = 0
+    n_idle: int = 0
     n_stored: int = 0
     n_new: int = 0
     n_left: int = 0
@@ -108,7 +97,7 @@ class SearchState:
     rows: AtRows | None = None
     missing: bool = True
     far_out: bool = False
-    fit: Solution | None = None
+    fit: NetFit | None = None
     fallback: Net | None = None
     n_failed: int = 0
     n_cancelling: int = 0
@@ -121,14 +110,19 @@ class SearchState:
         return at_rows(self.known, ledger) if self.rows is None else self.rows
 
     @property
-    def few_unread(self) -> bool:
+    def n_counted(self) -> int:
+        """Number of circles beside those that left units to the next one."""
+        return len(self.scans) - self.n_deferred
+
+    @property
+    def few_left(self) -> bool:
         """Whether the last circle showed a few steps that could not be read there: among many units, the next one may
         let them stand alone."""
         n_shown = len(self.scans[-1].steps) + len(self.scans[-1].unresolved)
-        return self.known.k >= PRUNE.many and 0 < n_shown < PRUNE.most * self.known.k
+        return self.known.k >= UNITS.many and 0 < n_shown < PRUNE.most * self.known.k
 
     @property
-    def solution(self) -> Solution:
+    def fitted(self) -> NetFit:
         """The joint fit, which some stage must have made."""
         if self.fit is None:
             raise RuntimeError("No joint fit was made.")
@@ -141,18 +135,18 @@ _DONE, _AGAIN, _MISSED, _EXHAUSTED = CircleOutcome
 
 def scan(state: SearchState, search: Search) -> _Stepped:
     """Scan a circle in one more plane for steps of units that are not known yet."""
-    policy, circles, ledger = search.policy, state.circles, search.ledger
-    if circles.n_counted == policy.most_attempts or circles.n == policy.most_attempts + policy.fine_attempts:
+    policy, ledger = search.policy, search.ledger
+    n_circles = len(state.scans)
+    if state.n_counted == policy.most_attempts or n_circles == 2 * policy.most_attempts - 1:
         return state, _EXHAUSTED
     n_stored = ledger.n_stored
     plane = _plane(state, search)
-    n_intervals = policy.intervals * 2 ** min(circles.n, policy.most_doublings)
+    n_intervals = policy.intervals * 2 ** min(n_circles, policy.most_doublings)
     seen = scan_circle(ledger, plane.frame, state.radius, state.known, plane.angles, plane.answers, n_intervals)
     return replace(
         state,
         rays=None,
         scans=(*state.scans, seen),
-        circles=circles._replace(n=circles.n + 1),
         n_stored=n_stored,
         further_out=plane.further_out,
     ), _DONE
@@ -185,14 +179,14 @@ def _plane(state: SearchState, search: Search) -> _Plane:
 def read_units(state: SearchState, search: Search) -> _Stepped:
     """Read the units whose steps the last circle showed."""
     ledger, policy, before, seen = search.ledger, search.policy, state.known, state.scans[-1]
-    units, impure, n_left = settle_in_plane(ledger, seen, before, state.circles.n <= policy.fine_attempts)
+    units, impure, n_left = settle_in_plane(ledger, seen, before, len(state.scans) < policy.most_attempts)
     ledger.n_units = before.k + len(units)
     known = before.with_units(probe_units(ledger, seen.frame, units, before))
     # On the first circle single units overlap by chance; what is no unit on the next one is suspected of being two.
-    arcs = suspected_arcs(seen, impure, known, before, state.n_stored) if state.circles.n > 1 else []
+    arcs = pair_arcs(seen, impure, known, before, state.n_stored) if len(state.scans) > 1 else []
     if len(arcs) <= (policy.most_pairs if known.k else 1) and known.a.size < policy.most_for_pairs:
         known = known.with_units(read_pairs(ledger, arcs, known, search.rng))
-    known = without_contaminated(without_cancelled(known, ledger), ledger)
+    known = without_missed_probes(without_cancelling(known, ledger), ledger)
     ledger.n_units = known.k
     return replace(state, known=known, n_new=known.k - before.k, n_left=n_left, rows=None), _DONE
 
@@ -200,22 +194,22 @@ def read_units(state: SearchState, search: Search) -> _Stepped:
 def check_shape(state: SearchState, search: Search) -> _Stepped:
     """Refuse a function whose first steps are no units; units left to another plane come before any fit."""
     if not (state.known.k or state.further_out) and state.last is None:
-        raise_if_shapeless(state.scans[-1], search.link, search.ledger.n_queries)
+        check_steps(state.scans[-1], search.link, search.ledger.n_queries)
     if not state.n_left:
         return state, _DONE
-    return replace(state, circles=state.circles._replace(n_deferred=state.circles.n_deferred + 1)), _AGAIN
+    return replace(state, n_deferred=state.n_deferred + 1), _AGAIN
 
 
 def compare_residuals(state: SearchState, search: Search) -> _Stepped:
     """Say whether the units seem to be all; a circle for those that are missing lies further out."""
     known, rows = state.known, state.at_rows(search.ledger)
-    n_idle = 0 if state.n_new > 0 or state.few_unread else state.circles.n_idle + 1
-    missing = not known.k or not search.complete(known, rows, n_idle)
+    n_idle = 0 if state.n_new > 0 or state.few_left else state.n_idle + 1
+    missing = not known.k or not search.all_found(known, rows, n_idle)
     far_out = missing and (_only_far_rows_missed(state, rows, search) or (state.further_out and not known.k))
     return replace(
         state,
         radius=state.radius * (search.policy.leap if far_out else search.policy.growth),
-        circles=state.circles._replace(n_idle=n_idle),
+        n_idle=n_idle,
         rows=rows,
         missing=missing,
         far_out=far_out,
@@ -227,41 +221,41 @@ def compare_residuals(state: SearchState, search: Search) -> _Stepped:
 def _only_far_rows_missed(state: SearchState, rows: AtRows, search: Search) -> bool:
     """Say whether what is missing lies far out: all rows up to the circle are met up to a constant."""
     ledger = search.ledger
-    residuals = rows.residuals * (np.abs(rows.residuals) > search.inaccuracy(state.known, rows))
+    residuals = rows.residuals * (np.abs(rows.residuals) > search.tolerance(state.known, rows))
     near = np.linalg.norm(ledger.X, axis=1) < 1.5 * state.radius
     wrong = search.policy.complete * max(ledger.largest, 1e-300)
     spread = np.abs(residuals[near] - np.median(residuals[near])).max()
     return bool(spread < wrong < np.abs(residuals).max())
 
 
-def drop_misread(state: SearchState, search: Search) -> _Stepped:
+def drop_suspects(state: SearchState, search: Search) -> _Stepped:
     """Drop units that must be wrong by more than their last digits, if these are few: now that all others are known,
     the next circle reads them better."""
-    known, ledger, circles = state.known, search.ledger, state.circles
-    others_to_come = circles.n_counted < search.policy.most_attempts and circles.n_reread < search.policy.most_again
-    if not (others_to_come and _many_read_finely(known, ledger)):
+    known, ledger = state.known, search.ledger
+    others_to_come = state.n_counted < search.policy.most_attempts and state.n_reread < search.policy.most_in_vain
+    if not (others_to_come and _many_exact(known, ledger)):
         return state, _DONE
     rows = state.at_rows(ledger)
-    off = np.abs(rows.residuals) > search.inaccuracy(known, rows)
+    off = np.abs(rows.residuals) > search.tolerance(known, rows)
     if not off.any():
         return state, _DONE
-    wrong = misread(known, ledger, off) > PRUNE.misread
+    wrong = unit_errors(known, ledger, off) > PRUNE.misread
     if not 0 < wrong.mean() < PRUNE.most:
         return state, _DONE
     known = known.only(~wrong)
     ledger.n_units = known.k
-    return replace(state, known=known, rows=None, circles=circles._replace(n_reread=circles.n_reread + 1)), _AGAIN
+    return replace(state, known=known, rows=None, n_reread=state.n_reread + 1), _AGAIN
 
 
-def _many_read_finely(known: Net, ledger: Ledger) -> bool:
+def _many_exact(known: Net, ledger: Ledger) -> bool:
     """Say whether there are many units, and their answers exact to the last digit wherever they are read."""
-    return known.k >= PRUNE.many and ledger.resolution <= EPS and ledger.linear is None
+    return known.k >= UNITS.many and ledger.resolution <= EPS and ledger.linear is None
 
 
 def ask_own_rows(state: SearchState, search: Search) -> _Stepped:
     """Ask rows of their own for units on which too few have leverage, now that all are known."""
     ledger, n_before = search.ledger, search.ledger.n_queries
-    if not _many_read_finely(state.known, ledger):
+    if not _many_exact(state.known, ledger):
         return state, _DONE
     known = with_own_rows(state.known, ledger, state.at_rows(ledger).turning)
     return replace(state, known=known, rows=None if ledger.n_queries > n_before else state.rows), _DONE
@@ -275,7 +269,7 @@ def fit_jointly(state: SearchState, search: Search) -> _Stepped:
         return state, _DONE
     fallback = search.after_a_misfit(known, fit, state.n_failed)
     note = (
-        f"attempt {state.circles.n}: joint fit misses by {fit.chi:.3g} rounding errors, "
+        f"attempt {len(state.scans)}: joint fit misses by {fit.chi:.3g} rounding errors, "
         f"{n_of(fit.net.k - fallback.k, 'unit')} of {fit.net.k} suspected"
     )
     return replace(state, fallback=fallback, n_failed=known.k, notes=(*state.notes, note)), _MISSED
@@ -283,10 +277,10 @@ def fit_jointly(state: SearchState, search: Search) -> _Stepped:
 
 def compare_far_rows(state: SearchState, search: Search) -> _Stepped:
     """Say whether only rows near the origin may be missed: then units may cancel far out, else one is lacking."""
-    few_astray = state.fit is not None and state.fit.few_astray
-    if few_astray or not search.policy.mends:
+    few_out_of_reach = state.fit is not None and state.fit.few_out_of_reach
+    if few_out_of_reach or not search.policy.mends:
         return state, _MISSED
-    if state.known.k >= PRUNE.many:  # a joint fit would be vain
+    if state.known.k >= UNITS.many:  # a joint fit would be vain
         off = search.off(state.known, state.at_rows(search.ledger))
         if (off & ~_near(state, search.ledger)).any():
             return state, _MISSED
@@ -296,7 +290,7 @@ def compare_far_rows(state: SearchState, search: Search) -> _Stepped:
 def read_cancelling(state: SearchState, search: Search) -> _Stepped:
     """Read units that cancel far out where the largest residual is; done when a joint fit then misses no answer."""
     ledger = search.ledger
-    exhausted = state.n_cancelling == BUMPS.most_rounds or state.n_vain == BUMPS.most_in_vain
+    exhausted = state.n_cancelling == search.policy.most_rounds or state.n_vain == search.policy.most_in_vain
     fit = None if exhausted or not state.known.k else _fit_without_near_rows(state, ledger)
     if fit is None:
         return state, _MISSED
@@ -313,10 +307,10 @@ def read_cancelling(state: SearchState, search: Search) -> _Stepped:
 
 def _near(state: SearchState, ledger: Ledger) -> NDArray[np.bool_]:
     """Say which rows are so near the origin that units which cancel far out may show there, (n,)."""
-    return np.asarray(np.linalg.norm(ledger.X, axis=1) < BUMPS.near * state.first_radius)
+    return np.asarray(np.linalg.norm(ledger.X, axis=1) < BUMPS.near * state.scans[0].radius)
 
 
-def _fit_without_near_rows(state: SearchState, ledger: Ledger) -> Solution | None:
+def _fit_without_near_rows(state: SearchState, ledger: Ledger) -> NetFit | None:
     """Return the joint fit to all rows but those near the origin, if it misses none of these."""
     near = np.flatnonzero(_near(state, ledger))
     probed = [probe.rows for probe in state.known.all_probes()]
@@ -326,19 +320,19 @@ def _fit_without_near_rows(state: SearchState, ledger: Ledger) -> Solution | Non
     return fit if fit.chi < EXACT.residuals else None
 
 
-def fall_back(state: SearchState, search: Search) -> _Stepped:
+def keep_known(state: SearchState, search: Search) -> _Stepped:
     """Go on with the units that are still believed, unless the last circles showed nothing new."""
     policy, known = search.policy, state.known if state.fallback is None else state.fallback
     state = replace(state, known=known, rows=None)
-    idle = state.circles.n_idle > (policy.patience if known.k else policy.most_idle) and not state.far_out
+    idle = state.n_idle > (policy.patience if known.k else policy.most_in_vain) and not state.far_out
     hopeless = idle and (state.missing or not policy.mends)
-    return state, _EXHAUSTED if hopeless or state.n_vain == BUMPS.most_in_vain else _AGAIN
+    return state, _EXHAUSTED if hopeless or state.n_vain == search.policy.most_in_vain else _AGAIN
 
 
 def judge_fit(state: SearchState, search: Search) -> _Stepped:
     """Test the fit on fresh points and judge it; uncertified, it is where the next circle begins."""
-    found = search.finish(state.solution)
-    known = search.known if found.certified else state.solution.net
+    found = search.finish(state.fitted)
+    known = search.known if found.certified else state.fitted.net
     return replace(state, last=found, known=known, rows=None), _DONE if found.certified else _AGAIN
 
 
@@ -347,13 +341,13 @@ EXACT_STAGES: Mapping[str, Stage[SearchState, Search]] = {
     "units": Stage(read_units, {_DONE: "shape"}),
     "shape": Stage(check_shape, {_DONE: "residuals", _AGAIN: "scan"}),
     "residuals": Stage(compare_residuals, {_DONE: "misread units", _MISSED: "far residuals"}),
-    "misread units": Stage(drop_misread, {_DONE: "leverage", _AGAIN: "scan"}),
+    "misread units": Stage(drop_suspects, {_DONE: "leverage", _AGAIN: "scan"}),
     "leverage": Stage(ask_own_rows, {_DONE: "joint fit"}),
     "joint fit": Stage(fit_jointly, {_DONE: "certificate", _MISSED: "far residuals"}),
     "far residuals": Stage(compare_far_rows, {_DONE: "cancelling units", _MISSED: "fall back"}),
     "cancelling units": Stage(
         read_cancelling, {_DONE: "certificate", _AGAIN: "cancelling units", _MISSED: "fall back"}
     ),
-    "fall back": Stage(fall_back, {_AGAIN: "scan", _EXHAUSTED: END}),
+    "fall back": Stage(keep_known, {_AGAIN: "scan", _EXHAUSTED: END}),
     "certificate": Stage(judge_fit, {_DONE: END, _AGAIN: "scan"}),
 }  # fmt: skip

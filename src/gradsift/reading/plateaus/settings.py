@@ -16,15 +16,13 @@ class SearchPolicy:
     circle: float = 20.0  # radius of the circle over the radius at which a ray is flat; all rows
     growth: float = 2.0  # of the circle from one attempt to the next; guess
     most_attempts: int = 6  # circles beside those that left units to the next one; guess
-    fine_attempts: int = 5  # circles on which only units that can be read finely are read; guess
-    most_idle: int = 2  # circles in a row on which all units overlap by chance, before any is known; guess
+    most_in_vain: int = 2  # times that something is tried in vain: circles, units read again, whole searches; guess
+    most_rounds: int = 4  # of further answers: for a pair, for a bump, or for units with too large a bound; guess
     mends: bool = True  # looks for what cancels far out where only rows near the origin are missed
     patience: int = 1  # circles in a row that show nothing new beside known units; guess
     leap: float = 64.0  # growth of the circle when the missing units lie far out; guess
     intervals: int = 8  # of the first half circle; twice as many each time; all rows
     most_doublings: int = 6  # of them; guess
-    n_fresh: int = 3  # guess
-    most_again: int = 2  # circles for units that were misread on others; guess
     most_pairs: int = 3  # unresolved arcs beside units that were found; more are another kind of function; guess
     most_for_pairs: int = 4000  # unknowns: pairs need the dense joint fit; guess
     complete: float = 1e-3  # residuals of a complete network are far below this share of its smallest weight; guess
@@ -35,21 +33,17 @@ class PairPolicy:
     """Two parallel units on one arc."""
 
     starts: int = 40  # guess
-    most_steps: int = 150  # of one fit from a start; guess
-    fits: float = 1e-4  # of the pair's height, on the circle alone, whose curvature is left out; guess
-    settled: float = 1e-8  # the same at all radii, where arguments are rounded more coarsely; guess
-    most_tries: int = 6  # guess
-    most_rounds: int = 3  # guess
-    least: int = 10  # samples on the slope: seven numbers are fitted to them; guess
+    most_evaluations: int = 200  # of one fit from a start; guess
+    settled: float = 1e-8  # misfit over the pair's height, at all radii together; guess
     more: int = 12  # samples asked for on the circle, a third as many at each radius further out; guess
-    further: tuple[float, ...] = (
-        0.125,
-        1.0,
-    )  # of the circle's radius: for large offsets, and small ones; guess
-    on_circle: float = 0.05  # guess
+    further: tuple[float, ...] = (0.125, 1.0)  # of the circle's radius: for large offsets, and small ones; guess
     negligible: float = 1e-5  # a unit this much smaller than its partner is an artefact of one unit badly seen; guess
     heard: float = 1e-9  # of the pair's height, off a plateau: seen, and worth more samples; guess
-    loud: float = 1e-4  # guess
+
+    @property
+    def on_circle(self) -> float:
+        """Samples grown by less than this lie on the circle itself."""
+        return 0.5 * min(self.further)
 
 
 @dataclass(frozen=True)
@@ -58,25 +52,17 @@ class BumpPolicy:
 
     near: float = 0.3  # of the first circle's radius: rows that may lie on a bump; guess
     close: float = 1e-2  # relative error of fresh points up to which a network is close to the box; guess
-    nothing: float = 20.0  # of rounding errors, which are no rest; guess
     first_step: float = 1e-3  # of the input's distance from the origin; guess
-    most_steps: int = 24  # doublings on the way to where nothing is left over; guess
     samples: int = 24  # guess
     most_zooms: int = 5  # guess
     apart: float = 1e-6  # of the bump's width, between samples that tell a slope; guess
-    heard: float = 1e-4  # of the largest rest: where samples are wanted; guess
+    negligible: float = 1e-4  # of the largest remainder or weight: what is smaller counts for nothing; guess
     n_units: tuple[int, ...] = (2, 3)  # on one line; guess
     starts: int = 8  # guess
-    most_evaluations: int = 200  # of one fit; guess
-    lines: int = 3  # through one input; guess
     lever: float = 30.0  # steps along a unit's plane over one by its slope; guess
     fits: float = 1e-6  # of the bump's height; guess
-    negligible: float = 1e-4  # a unit this much smaller than its partners is none; guess
-    most_tries: int = 6  # guess
     grid: int = 4001  # guess
     steep: float = 0.3  # of the largest slope, within which a step may move; guess
-    most_in_vain: int = 2  # looks that found nothing, before the search is complete; guess
-    most_rounds: int = 4  # bumps read one after the other; guess
 
 
 @dataclass(frozen=True)
@@ -97,7 +83,11 @@ class OwnRowsPolicy:
     wide: float = 0.05  # of the usable range, between their arguments; guess
     distances: tuple[float, ...] = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)  # of others that are tried, over the base's; guess
     clear: float = 1.2  # arguments of all other units there, over the flat one; guess
-    aside: float = 0.1  # of the usable range, for the row beside the line; guess
+
+    @property
+    def aside(self) -> float:
+        """Of the usable range, for the row beside the line: its argument is then wide enough whatever rounding does."""
+        return 2 * self.wide
 
 
 @dataclass(frozen=True)
@@ -114,10 +104,9 @@ class OutwardsPolicy:
 class PrunePolicy:
     """Units that a joint fit speaks against."""
 
-    many: int = 100  # units, from which on dropping all of them, or fitting all but a missing one, helps nobody; guess
     most: float = 0.1  # share of the units, beyond which not all of them can be wrong; guess
     misread: float = 2e-8  # of its size: an error that a unit does not come by through rounding; (300, 1000)
-    as_read: float = 1e6  # rounding errors: what reading misses, and a fit that leads astray; (2000, 1000)
+    as_read: float = 1e6  # rounding errors: what reading misses, and a fit that leads nowhere; (2000, 1000)
     share: float = 1e-3  # of the largest miss: rows that say which unit is wrong, where most are missed; guess
 
 
@@ -125,7 +114,6 @@ class PrunePolicy:
 class PolishPolicy:
     """One more query where a bound is too large."""
 
-    most_rounds: int = 3  # guess
     draws: int = 64  # directions tried per radius; guess
 
 
@@ -134,7 +122,6 @@ class FarPolicy:
     """A last look far out, beside a linear term."""
 
     shows: float = 1e-4  # rounding over the smallest weight, up to which far points show a further unit; guess
-    most_radii: int = 12  # guess
 
 
 @dataclass(frozen=True)
@@ -148,7 +135,6 @@ class TailPolicy:
 class TailStudentPolicy:
     """Their student."""
 
-    most_dense: int = 600  # unknowns whose normal equations are factored whole; guess
     largest_jacobian: int = 10**8  # entries; guess
 
 
@@ -163,8 +149,6 @@ class NearPolicy:
     most_foretold: float = 10.0  # error of a foretold answer over its rounding that may excuse a miss; guess
     better: float = 0.3  # largest residual there over that of the units as they were read; guess
     misread: float = 5.0  # change of a unit over what is expected of its reading; guess
-    most_searches: int = 2  # guess
-    coarsest: float = 3e-6  # resolution beyond which too little can be inverted; guess
 
 
 SEARCH = SearchPolicy()

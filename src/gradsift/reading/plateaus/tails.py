@@ -16,7 +16,7 @@ from ...model import SigmoidCombination
 from ..ledger import Ledger
 from ..odd_form import Link
 from ..odd_network import Net
-from .settings import TAIL_STUDENT, TAILS
+from .settings import JOINT, TAIL_STUDENT, TAILS
 
 
 @dataclass(frozen=True)
@@ -65,12 +65,14 @@ class _LeastSquares:
         arguments = self.inputs @ first.T
         values = self.f.value(arguments)
         left = values @ second[:-1] + second[-1] - self.y
+        # The gradient of |r|^2 / 2 is r u f'(z) times (x, 1) for a unit, r f(z) for its weight, r for the intercept.
         back = (left[:, None] * self.f.derivative(arguments) * second[:-1]).T @ self.inputs  # (k, d + 1)
         gradient = np.concatenate([back.ravel(), values.T @ left, [left.sum()]])
         return 0.5 * float(left @ left) / len(left), gradient / len(left)
 
     def start(self, rng: np.random.Generator) -> Floats:
         d = self.X.shape[1]
+        # Arguments of a spread of about two: neither linear in the inputs nor in the tails.
         scale = 2 / (np.sqrt(d) * max(float(self.X.std()), 1e-300))
         first = np.concatenate([scale * rng.standard_normal((self.k, d)), rng.standard_normal((self.k, 1))], axis=1)
         weights = rng.standard_normal(self.k) * self.y.std() / np.sqrt(self.k)
@@ -112,7 +114,7 @@ def _polish(problem: _LeastSquares, p: Floats) -> Floats:
     n, unknowns = len(problem.y), len(p)
     if n * unknowns > TAIL_STUDENT.largest_jacobian:
         return p
-    dense = unknowns <= TAIL_STUDENT.most_dense
+    dense = unknowns <= JOINT.dense
     polished = least_squares(
         problem.residuals,
         p,
@@ -168,5 +170,6 @@ def _input_scale(ledger: Ledger, rng: np.random.Generator) -> float:
     radii = 4.0 ** np.arange(-3, 8)
     values = ledger.ask(np.concatenate([radii, -radii])[:, None] * direction, "scale")
     forth, back = np.split(values, 2)
+    # The odd part along a line is free of the intercept.
     change = np.abs(np.diff(forth - back))
     return float(radii[int(np.argmax(change)) + 1] / np.sqrt(ledger.n_features))

@@ -13,7 +13,7 @@ from ....arguments import Floats
 from ....runtime import all_threads
 from ...device_arrays import Array, Arrays
 from ...probe import ProbeRows
-from .equations import AllReplies, Changes, Errors, NetSeen, noise_level, summarise
+from .equations import AllReplies, Changes, Errors, NetSeen, errors_of, noise_level
 
 # Rows that are a million times more precise than the cores foretell would drown the unit matrix in rounding.
 _RAISED = 1 + 1e-12
@@ -44,7 +44,7 @@ class _Blocks(NamedTuple):
     edges: Array
 
 
-class Arrow:
+class BlockFactor:
     """A factor L of the matrix, L L^T = I + C C^T, with its rows in any order.
 
     Parameters
@@ -61,6 +61,8 @@ class Arrow:
         places[tip] = np.arange(len(tip))
         here, square = xp.put(places), xp.zeros(len(tip), len(tip))
         by_count: dict[int, list[_OwnRows]] = {}
+        # Rows on which one unit alone moves couple only to each other and, through that unit, to the tip: the matrix
+        # I + C C' is an arrowhead of small blocks with a dense tip.
         for unit in units:
             own, at = unit.coupling[: unit.n_own], here[unit.rows[unit.n_own :]]
             at_tip = unit.coupling[unit.n_own :]
@@ -74,6 +76,7 @@ class Arrow:
         square = self._raised(square)
         with all_threads(float(n_rows + len(tip)) * len(tip) ** 2):
             for block in self.blocks:
+                # The Schur complement of the blocks: what is left of the tip once the own rows are eliminated.
                 square -= block.edges.T @ block.edges
             self.factor = xp.cholesky(square)
 
@@ -99,7 +102,7 @@ class Arrow:
         divided[self.tip] = self.xp.divide_lower(self.factor, tip)
         return divided
 
-    def divide_back(self, right: Array) -> Array:
+    def divide_upper(self, right: Array) -> Array:
         """Return L^-T times an array (n_rows, q)."""
         divided, tip = right + 0.0, self.xp.divide_lower(self.factor, right[self.tip], transposed=True)
         divided[self.tip] = tip
@@ -115,7 +118,7 @@ _TRACE = 1e-5  # of its weight: what is left in a core of a row on which other u
 _OPEN = 100.0  # times its own error: what that trace may be off, so that it settles nothing that no other row does
 
 
-class _Cores:
+class _PlaneBlocks:
     """The core rows of n units from one plane, how to divide by them, and the extra rows on which these units move.
 
     Around a probe's base the unknowns are the unit's frame coordinates and its argument at the base. Rows of the plane
@@ -124,7 +127,7 @@ class _Cores:
     """
 
     def __init__(self, across: ProbeRows, seen: NetSeen, replies: AllReplies, crowded: NDArray[np.bool_]) -> None:
-        self.xp, self.across, self.stack = replies.xp, across, across.stack
+        self.xp, self.across, self.stack = replies.arrays, across, across.stack
         self.weights = across.slopes * across.weights  # (n, d - 2)
         plane = self.stack.frame.plane
         flat, bases = (self.xp.get(rows @ plane.T) for rows in (replies.X, self.stack.bases))
@@ -147,7 +150,7 @@ class _Cores:
         self.alone = ~crowded[self.chosen]  # (n, 3)
         self.in_rows, self.heard = self.xp.put(self.chosen), self.xp.put(self.alone)[:, :, None]
 
-    def couple(self, extra: Ints, seen: NetSeen, replies: AllReplies, crowded: NDArray[np.bool_]) -> None:
+    def divide_rows(self, extra: Ints, seen: NetSeen, replies: AllReplies, crowded: NDArray[np.bool_]) -> None:
         """Divide the extra rows on which these units move by their cores: P such pairs of unit and row, those of each
         unit in turn, the crowded rows among them, on which others move too, last.
 
@@ -167,7 +170,7 @@ class _Cores:
         self.coupling = xp.empty(len(mine), replies.X.shape[1] + 1)  # (P, d + 1)
         for part in xp.parts(*self.coupling.shape):
             here, slope = self.owners[part], slopes[part][:, None]
-            local = self.stack.frame.coordinates(replies.X[stored[part]] - self.stack.bases[here]) * slope
+            local = self.stack.frame.to_frame(replies.X[stored[part]] - self.stack.bases[here]) * slope
             across = local[:, 2:] / scale[here]
             plane = xp.join([local[:, :2], slope - (across * self.weights[here]).sum(1)[:, None]], axis=1)
             plane = xp.solve(self.in_plane.swapaxes(1, 2)[here], plane[:, :, None])[:, :, 0]
@@ -208,7 +211,7 @@ class _Cores:
         across = (right[:, 3:] / self.weights[:, :, None] - plane[:, 2:]) / self.stack.lengths[:, :, None]
         n, _, q = across.shape
         local = self.xp.join([plane[:, :2], across], axis=1).swapaxes(1, 2).reshape(n * q, -1)
-        a = self.stack.frame.from_coordinates(local).reshape(n, q, -1)
+        a = self.stack.frame.from_frame(local).reshape(n, q, -1)
         offsets = plane[:, 2] - (a @ self.stack.bases[:, :, None])[:, :, 0]
         return self.xp.join([a, offsets[:, :, None]], axis=2).swapaxes(1, 2)
 
@@ -222,7 +225,7 @@ def _most_informative(rows: Floats) -> Ints:
     return np.asarray(triples[np.argmax(np.abs(np.linalg.det(scaled[:, triples])), axis=1)])
 
 
-class BlockSystem:
+class BlockEquations:
     """The weighted, linearised equations of all replies around a network.
 
     Stored rows split into core rows and `extra` ones; the unknowns of unit l are eliminated by its core, so that every
@@ -230,27 +233,27 @@ class BlockSystem:
     """
 
     def __init__(self, seen: NetSeen, replies: AllReplies) -> None:
-        self.xp, self.ledger, self.noise = replies.xp, replies.ledger, seen.noise
+        self.xp, self.ledger, self.noise = replies.arrays, replies.ledger, seen.noise
         self.linearised_at = seen
         parts = [seen.values, self.xp.zeros(len(replies.X), 1) + 1]
         design = self.xp.join(parts if seen.at.linear is None else [*parts, replies.X], axis=1)
         self.shared_rows = design / self.noise[:, None]  # (m, k + 1), or d more
         crowded = np.bincount(seen.turning.rows, minlength=len(replies.X)) > 1  # several units move there
-        self.cores = [_Cores(part, seen, replies, crowded) for part in seen.probes if part.stack.latest]
+        self.cores = [_PlaneBlocks(part, seen, replies, crowded) for part in seen.probes if part.stack.latest]
         taken = np.zeros(len(replies.X), dtype=bool)
         for cores in self.cores:
             taken[cores.chosen[cores.alone]] = True
         self.extra = np.flatnonzero(~taken)
         for cores in self.cores:
-            cores.couple(self.extra, seen, replies, crowded)
-        self._eliminate(np.flatnonzero(crowded[self.extra]))
+            cores.divide_rows(self.extra, seen, replies, crowded)
+        self._factor(np.flatnonzero(crowded[self.extra]))
 
-    def _eliminate(self, tip: Ints) -> None:
+    def _factor(self, tip: Ints) -> None:
         xp, m = self.xp, len(self.extra)
         self.design = self.shared_rows[xp.put(self.extra)]
         for cores in self.cores:
             xp.add_rows(self.design, cores.rows, -cores.times_shared(self.shared_rows))
-        self.arrow = Arrow(xp, m, tip, (unit for cores in self.cores for unit in cores.unit_rows()))
+        self.arrow = BlockFactor(xp, m, tip, (unit for cores in self.cores for unit in cores.unit_rows()))
         white = self.arrow.divide(self.design)
         self.scale = xp.columns_lengths(white)
         with all_threads(m * float(self.design.shape[1]) ** 2):
@@ -284,14 +287,16 @@ class BlockSystem:
         left = extra + 0.0
         for block, core in zip(self.cores, cores):
             block.take_from(left, core)
+        # Minimise |L^-1 (left - D s)| by QR for all that units share; the dual L^-T of what is left then gives each
+        # unit.
         shared = xp.solve(self.r, self.q.T @ self.arrow.divide(left)) / self.scale[:, None]
-        dual = self.arrow.divide_back(self.arrow.divide(left - self.design @ shared))
+        dual = self.arrow.divide_upper(self.arrow.divide(left - self.design @ shared))
         own = np.empty((net.k, net.a.shape[1] + 1, extra.shape[1]))
         for block, core in zip(self.cores, cores):
             own[block.stack.units] = xp.get(block.changes(core, shared, self.shared_rows, dual))
         return Changes(own, xp.get(shared))
 
-    def change(self, seen: NetSeen) -> Changes:
+    def step(self, seen: NetSeen) -> Changes:
         """Return the Gauss-Newton change of the parameters of a network close to the one linearised at."""
         rows = (seen.rows / self.noise)[:, None]
         cores = []
@@ -300,7 +305,7 @@ class BlockSystem:
             cores.append(self.xp.join([rows[block.in_rows] * block.heard, across], axis=1))
         return self.solve(rows[self.xp.put(self.extra)], cores)
 
-    def draws(self, seen: NetSeen, rng: np.random.Generator, n_draws: int) -> Changes:
+    def draw(self, seen: NetSeen, rng: np.random.Generator, n_draws: int) -> Changes:
         """Push draws of noise of its standard size through the equations."""
         put, d = self.xp.put, seen.at.net.a.shape[1]
         cores = [rng.standard_normal((len(block.stack.units), d + 1, n_draws)) for block in self.cores]
@@ -310,6 +315,6 @@ class BlockSystem:
 
     def errors(self, seen: NetSeen, rng: np.random.Generator, n_draws: int = 6) -> Errors:
         """Return what draws of noise do, of the size that the residuals of a network close by show."""
-        changes = self.draws(seen, rng, n_draws)
+        changes = self.draw(seen, rng, n_draws)
         residuals, noise = self.xp.get(seen.rows / seen.noise), self.xp.get(seen.noise)
-        return summarise(seen.at.net, changes, noise_level(residuals, noise, self.ledger, seen.at.net.k))
+        return errors_of(seen.at.net, changes, noise_level(residuals, noise, self.ledger, seen.at.net.k))

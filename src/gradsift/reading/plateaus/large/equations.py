@@ -15,7 +15,7 @@ from ....runtime import all_threads
 from ...device_arrays import Array, Arrays
 from ...ledger import EPS, Ledger
 from ...odd_network import GRID, Net
-from ...probe import Placed, ProbeRows, ProbeStack, evaluate, placed, stack_probes
+from ...probe import Placed, ProbeRows, ProbeStack, placed, probe_rows, stack_probes
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class AllReplies:
     stacks: tuple[ProbeStack, ...]
 
     @property
-    def xp(self) -> Arrays:
+    def arrays(self) -> Arrays:
         """Where all this is."""
         return self.ledger.arrays
 
@@ -52,7 +52,7 @@ def replies_to(net: Net, ledger: Ledger) -> AllReplies:
     )  # fmt: skip
 
 
-class Turning(NamedTuple):
+class RowUnitPairs(NamedTuple):
     """The pairs of a stored row and a unit that is not flat there, row by row: (p,) numbers of both, of numpy."""
 
     rows: NDArray[np.intp]
@@ -67,7 +67,7 @@ class NetSeen(NamedTuple):
     at : Placed
     arguments, values : (m, k) arrays
         Of the units at the stored rows.
-    turning : Turning
+    turning : RowUnitPairs
         Where they are not flat: far out these pairs are few.
     active : (m, 2) array
         Sums over the units of |u g' a| and |u g' b|: how rounded inputs and offsets show.
@@ -79,7 +79,7 @@ class NetSeen(NamedTuple):
     at: Placed
     arguments: Array
     values: Array
-    turning: Turning
+    turning: RowUnitPairs
     active: Array
     rows: Array
     noise: Array
@@ -107,7 +107,7 @@ class AtRows(NamedTuple):
 
     residuals: Floats
     sensitivity: Floats
-    turning: Turning
+    turning: RowUnitPairs
 
 
 def at_rows(net: Net, ledger: Ledger) -> AtRows:
@@ -124,7 +124,7 @@ def at_rows(net: Net, ledger: Ledger) -> AtRows:
 
 def compare(net: Net, replies: AllReplies) -> NetSeen:
     """Evaluate a network at all replies; O(k d (m + k)) flops, two matrices (m, k) where few units turn."""
-    xp, ledger, link = replies.xp, replies.ledger, net.link
+    xp, ledger, link = replies.arrays, replies.ledger, net.link
     at, m = placed(net, xp), len(replies.X)
     arguments, values = xp.empty(m, net.k), xp.empty(m, net.k)
     active, sizes = xp.zeros(m, 2), xp.stack([at.lengths, abs(at.b)]).T
@@ -133,6 +133,8 @@ def compare(net: Net, replies: AllReplies) -> NetSeen:
         for part in xp.parts(m, net.k):  # what is not kept stays in the cache
             z = replies.X[part] @ at.a.T + at.b
             arguments[part], values[part] = z, xp.value(link.odd)(z)
+            # Beyond flat g' is zero to rounding: only these pairs of a row and a unit enter Jacobian and rounding
+            # errors.
             rows, units = xp.where(abs(z) <= link.flat)
             slopes = abs(xp.derivative(link.odd)(z[rows, units]) * at.u[units])
             xp.add_rows(active[part], rows, slopes[:, None] * sizes[units])
@@ -142,10 +144,11 @@ def compare(net: Net, replies: AllReplies) -> NetSeen:
         predicted = predicted + replies.X @ at.linear
     reach = 2 * (replies.radii + ledger.away)
     by_input, by_offset = active.T
+    # The output is rounded a few times, and each argument by the size of its terms, those of the input twice.
     rounded = 4 * ledger.sizes(replies.radii) + reach * by_input + by_offset
     noise = (ledger.eps * rounded + GRID * ledger.step + ledger.own(predicted)) * replies.doubts
-    probes = [evaluate(at, stack, ledger) for stack in replies.stacks]
-    pairs = Turning(*map(np.concatenate, zip(*turning)))
+    probes = [probe_rows(at, stack, ledger) for stack in replies.stacks]
+    pairs = RowUnitPairs(*map(np.concatenate, zip(*turning)))
     return NetSeen(at, arguments, values, pairs, active, replies.y - predicted, noise, probes)
 
 
@@ -200,6 +203,7 @@ def noise_level(residuals: Floats, noise: Floats, ledger: Ledger, n_units: int) 
         Of the stored rows: over their standard size, and that size.
     """
     shows = (noise > 8 * ledger.eps * ledger.largest) | (ledger.resolution > EPS)
+    # Three rows settle a unit's plane part and offset, and are met by construction: they say nothing of the noise.
     freedom = int(shows.sum()) - 3 * n_units
     if freedom < 10:
         return 1 / 3
@@ -214,8 +218,9 @@ def shown_rounding(net: Net, ledger: Ledger) -> Floats:
     """
     X, y = ledger.X, ledger.y
     fixed = np.broadcast_to(GRID * ledger.step + ledger.own(net.predict(X)), y.shape)
-    parts = np.stack([np.abs(y), np.full(len(y), ledger.largest), net.rounded_terms(X), fixed], axis=1)
+    parts = np.stack([np.abs(y), np.full(len(y), ledger.largest), net.argument_sizes(X), fixed], axis=1)
     parts[:, :3] *= ledger.eps
+    # Solve min |(S p - r^2) / shown| for p >= 0, S the squared parts: variances of independent errors add up.
     squares, wanted = parts**2, (y - net.predict(X)) ** 2
     shown = squares.sum(axis=1)
     for _ in range(3):  # weights follow the sizes
@@ -224,11 +229,13 @@ def shown_rounding(net: Net, ledger: Ledger) -> Floats:
     return np.asarray(np.sqrt(shown))
 
 
-def summarise(net: Net, changes: Changes, level: float) -> Errors:
+def errors_of(net: Net, changes: Changes, level: float) -> Errors:
     """Turn the changes under draws of standard noise, times a noise level, into errors."""
     weight, intercept, linear = np.split(level * changes.shared, [net.k, net.k + 1])
     lengths = np.linalg.norm(net.a, axis=1)[:, None]
     slopes, offset = changes.own[:, :-1], level * changes.own[:, -1]
+    # With a = s v, |v| = 1, a change da is <v, da> along the unit, its slope's, and the rest across it, its
+    # direction's.
     along = level * np.einsum("kd,kdn->kn", net.a, slopes) / lengths
     whole = level * np.sqrt(np.einsum("kdn,kdn->kn", slopes, slopes)) / lengths
     across = np.sqrt(np.maximum(whole**2 - (along / lengths) ** 2, 0))
