@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import pytest
 
-from tree_copies import Replaced, enter, in_fork, is_loaded_from, source_of, spread
+from tree_copies import Replaced, in_fork, inside, is_loaded_from, source_of, spread
 
 PINS = "tests/paper/test_pins.py"
 TESTS = {
@@ -183,7 +183,7 @@ def noticed(file: str, tree: Path) -> bool:
 
 
 def _run_tests(file: str, tree: Path) -> int:
-    enter(tree)
+    inside(tree)
     with open(os.devnull, "w", encoding="utf-8") as nowhere, contextlib.redirect_stdout(nowhere):
         code = pytest.main(["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", file])
     return int(code) if is_loaded_from(tree) else 0  # a run of the wrong sources would notice nothing, and says so

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from sensitivity_rows import ROWS, Result, Rows
-from tree_copies import Replaced, enter, in_fork, is_loaded_from, source_of, spread
+from tree_copies import Replaced, in_fork, inside, is_loaded_from, source_of, spread
 
 CHANGE = 0.03  # of queries, calls or objective, in sum over a row
 PATIENCE, LEAST_SECONDS = 3.0, 2.0  # a row may take so many times its time without the change, and so much more
@@ -140,7 +140,7 @@ def differs(now: Outcome, before: Outcome) -> bool:
 
 def load_from(tree: Path) -> None:
     """Load gradsift from the copy, before rows fork."""
-    enter(tree)
+    inside(tree)
     import gradsift as gs
 
     if not callable(gs.recover) or not is_loaded_from(tree):

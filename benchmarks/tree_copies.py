@@ -55,7 +55,7 @@ def copy_tree(target: Path) -> Path:
     return target
 
 
-def enter(tree: Path) -> None:
+def inside(tree: Path) -> None:
     """Let this fork load gradsift from a copy."""
     os.chdir(tree)
     sys.dont_write_bytecode = True

@@ -27,7 +27,7 @@ import gradsift as gs
 from benchmarks import campaign
 from benchmarks.record import commit, machine
 from gradsift.activations import get_activation
-from gradsift.fit import Fitted, Layout, from_model, mirrors_of, value_jacobian
+from gradsift.fit import Fitted, Layout, from_model, mirror_of, value_jacobian
 from gradsift.fit.students import study
 from gradsift.likelihood import Noise
 
@@ -140,7 +140,7 @@ class Run:
 def bounds_of(model: gs.SigmoidCombination, X: Any, sd: float) -> dict[str, Any]:
     """Return the Cramer-Rao bounds of slopes, weights and offsets for queries X, (k,) each."""
     theta = from_model(model)
-    mirrors = mirrors_of(theta.A)
+    mirrors = mirror_of(theta.A)
     J = value_jacobian(theta, X, TANH, mirrors) / sd
     variances = np.diag(Fitted(theta, mirrors, J.T @ J, 0.0, np.empty(0)).covariance)
     layout = theta.layout

@@ -12,7 +12,7 @@ import numpy as np
 
 import gradsift as gs
 from benchmarks.record import log_log_slope, save
-from gradsift.geometry import largest_principal_angle
+from gradsift.geometry import subspace_angle
 
 
 def median_angle(n: int, seeds: int, d: int = 10, k: int = 2, slope: float = 2.0) -> float:
@@ -23,7 +23,7 @@ def median_angle(n: int, seeds: int, d: int = 10, k: int = 2, slope: float = 2.0
             d, k, slope=slope, min_singular_value=1.0, mixture=True, rng=np.random.default_rng([31, seed])
         )
         X, y = model.sample(n, "labels", rng=np.random.default_rng([32, seed, n]))
-        angles.append(largest_principal_angle(gs.SpectralMirror(k).fit(X, y).components_, model.units))
+        angles.append(subspace_angle(gs.SpectralMirror(k).fit(X, y).components_, model.units))
     return float(np.median(angles))
 
 
@@ -35,7 +35,7 @@ def large_table(n: int, d: int) -> dict:
     found = gs.SpectralMirror(3).fit(X, y)
     peak = tracemalloc.get_traced_memory()[1] / 2**20
     tracemalloc.stop()
-    angle = largest_principal_angle(found.components_, model.units)
+    angle = subspace_angle(found.components_, model.units)
     return {"n": n, "d": d, "extra_mib": peak, "table_mib": X.nbytes / 2**20, "angle_degrees": float(np.degrees(angle))}
 
 

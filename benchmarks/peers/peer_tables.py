@@ -34,7 +34,7 @@ from benchmarks.peers.methods.spectral_experts import spectral_experts
 from benchmarks.peers.methods.tensor import tensor_method
 from benchmarks.record import COMMITTED, RESULTS, load, save_parts
 from gradsift.errors import UncertifiedWarning
-from gradsift.geometry import largest_principal_angle
+from gradsift.geometry import subspace_angle
 from gradsift.simulate import random_combination
 
 OUTSIDE = {(1, 4, 2): (1.52, 0.28, 0.13), (2, 6, 5): (6.78, 2.29, 1.77)}  # spectral, EM, both: their table 1
@@ -116,7 +116,7 @@ def run_one(peer: Peer, answers: str, seed: int, n: int, options: dict[str, Any]
     found = peer.run(X, y, 2, np.random.default_rng([seed, 3]), **(options or {}))
     seconds = cpu_seconds() - start
     if peer.returns == "span":
-        return Run(float(np.degrees(largest_principal_angle(found, model.units))), seconds)
+        return Run(float(np.degrees(subspace_angle(found, model.units))), seconds)
     return Run(angle(found, model.units), seconds)
 
 

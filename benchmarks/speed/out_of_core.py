@@ -104,11 +104,11 @@ class Clock:
 def gradient(source, model: gs.SigmoidCombination, labels: bool):
     """The pass that a fit consists of, beside the first two: loss and gradient at a point."""
     from gradsift.fit import Family, from_model
-    from gradsift.table.frame import FramedGradient, frame_of
+    from gradsift.table.frame import FrameGradient, frame_of
 
     family = Family.of("tanh", labels=labels)
     frame = frame_of(source.moments, family)
-    summary = FramedGradient(family, frame.enter(from_model(model)), frame)
+    summary = FrameGradient(family, frame.inside(from_model(model)), frame)
     return lambda: source.reduce(summary)
 
 

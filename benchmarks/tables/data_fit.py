@@ -30,7 +30,7 @@ import gradsift as gs
 from benchmarks.record import COMMITTED, commit
 from gradsift.fit import Family, Parameters, from_model
 from gradsift.fit.covariance import cramer_rao
-from gradsift.fit.moves import glorot_starts
+from gradsift.fit.moves import random_starts
 from gradsift.sources import ArraySource
 from gradsift.table import search
 from gradsift.table.problem import TableProblem, prepare
@@ -155,7 +155,7 @@ def fit_sklearn(problem: TableProblem, k: int, seed: int) -> list[Parameters]:
 
 def fit_small_starts(problem: TableProblem, k: int, seed: int) -> list[Parameters]:
     """Return five small random starts for Levenberg-Marquardt itself to climb down from."""
-    return glorot_starts(problem.family, k, problem.n_features, 5, 0.5, np.random.default_rng([seed, 77]))
+    return random_starts(problem.family, k, problem.n_features, 5, 0.5, np.random.default_rng([seed, 77]))
 
 
 PEERS = {"scikit-learn": fit_sklearn, "small-start LM": fit_small_starts}
@@ -177,8 +177,8 @@ def run_cell(cell: Cell, seeds: range, n_peer: int) -> dict[str, object]:
         family = family_of(cell)
         bounds.append(cramer_rao(truth, X, noise=noise, family=family).angles)
         problem = prepare(ArraySource(X, y), family, np.random.default_rng([seed, 3]))
-        at_truth = problem.polish(problem.frame.enter(from_model(truth)))
-        reached.append(angle(problem.frame.leave(at_truth.theta).A, truth))
+        at_truth = problem.polish(problem.frame.inside(from_model(truth)))
+        reached.append(angle(problem.frame.outside(at_truth.theta).A, truth))
         start = time.process_time()
         fit = search(
             ArraySource(X, y),
@@ -195,7 +195,7 @@ def run_cell(cell: Cell, seeds: range, n_peer: int) -> dict[str, object]:
             polished = [problem.polish(theta, max_iterations=100) for theta in PEERS[name](problem, cell.k, seed)]
             best = min(polished, key=lambda refined: refined.objective)
             cpu[name].append(time.process_time() - start)
-            errors[name].append(angle(problem.frame.leave(best.theta).A, truth))
+            errors[name].append(angle(problem.frame.outside(best.theta).A, truth))
     bound = np.array(bounds)
     out: dict[str, object] = {**asdict(cell), "bound_rms": float(np.sqrt((bound**2).mean()))}
     limit = 1.5 * np.array([e.max() for e in reached])

@@ -98,7 +98,7 @@ def forecast(
     return Forecast(round(queries), round(0.8 * queries), round(spread * queries) + 40)
 
 
-def expected_queries(n_features: int, n_units: int) -> float:
+def median_queries(n_features: int, n_units: int) -> float:
     """Return about how many exact answers one layer of sigmoids takes: all rows of black_box_exact."""
     return _median(n_features, n_units, "exact", 0.1, 0.1, False)
 
@@ -116,7 +116,7 @@ def _median(d: int, k: int, answers: str, noise: float, accuracy: float, bounded
     return exact if answers == "exact" else 23 + exact + 2.2 * unknowns  # rows "float32" and "decimals"
 
 
-class Allotment(NamedTuple):
+class QueryLimit(NamedTuple):
     """What a run should cost by the units seen so far, and when one without a budget stops."""
 
     answers: str

@@ -95,7 +95,7 @@ def match_units(found: ArrayLike, truth: ArrayLike) -> UnitMatch:
     return UnitMatch(order, signs, errors, n_surplus=max(0, len(a) - len(b)))
 
 
-def largest_principal_angle(first: Floats, second: Floats) -> float:
+def subspace_angle(first: Floats, second: Floats) -> float:
     """Return the largest principal angle, in radians, between two row spaces of equal dimension."""
     a, b = np.linalg.qr(first.T)[0], np.linalg.qr(second.T)[0]
     outside = b - a @ (a.T @ b)  # sines are accurate for small angles, cosines are not
@@ -130,7 +130,7 @@ def _mirror_slope(f: Activation) -> float | None:
     return float(slope) if off < 1e-12 else None
 
 
-def turns_to_cancel(vectors: Floats, target: Floats, fits: float = _LEFT_OVER) -> NDArray[np.bool_] | None:
+def choose_terms(vectors: Floats, target: Floats, fits: float = _LEFT_OVER) -> NDArray[np.bool_] | None:
     """Return which of the vectors add up to the target; None if no choice does.
 
     Parameters
@@ -151,7 +151,7 @@ def turns_to_cancel(vectors: Floats, target: Floats, fits: float = _LEFT_OVER) -
         return np.zeros(k, dtype=np.bool_)
     if k <= d:
         guess = np.linalg.lstsq(vectors.T, target, rcond=None)[0] > 0.5
-        return guess if _cancels(guess, vectors, target, fits * size) else None
+        return guess if _is_close(guess, vectors, target, fits * size) else None
     if k > _MOST_BY_LATTICE:
         return None
     scale = 2 * _PRECISION / size
@@ -159,18 +159,18 @@ def turns_to_cancel(vectors: Floats, target: Floats, fits: float = _LEFT_OVER) -
     basis[:k, :k] = 2 * np.eye(k)
     basis[:k, k:] = scale * vectors
     basis[k, :k], basis[k, k:] = 1.0, scale * target
-    for row in _reduced(basis):
+    for row in _short_basis(basis):
         for guess in (row[:k] > 0, row[:k] < 0):
-            if _cancels(guess, vectors, target, fits * size):
+            if _is_close(guess, vectors, target, fits * size):
                 return np.asarray(guess)
     return None
 
 
-def _cancels(guess: NDArray[np.bool_], vectors: Floats, target: Floats, room: float) -> bool:
+def _is_close(guess: NDArray[np.bool_], vectors: Floats, target: Floats, room: float) -> bool:
     return bool(np.linalg.norm(vectors[guess].sum(axis=0) - target) <= room * np.sqrt(1 + guess.sum()))
 
 
-def _reduced(basis: Floats) -> Floats:
+def _short_basis(basis: Floats) -> Floats:
     """Return an LLL-reduced basis of the lattice spanned by the rows, in floating point."""
     basis = basis.copy()
     n = len(basis)
@@ -180,11 +180,11 @@ def _reduced(basis: Floats) -> Floats:
     row, budget = 1, 400 * n * n
     while row < n and budget > 0:
         budget -= 1
-        _shorten(basis, triangle, row, row - 1)
+        _take_off(basis, triangle, row, row - 1)
         below, beside = float(triangle[row, row - 1]), float(triangle[row, row])
         if below**2 + beside**2 >= _LOVASZ * float(triangle[row - 1, row - 1]) ** 2:
             for other in range(row - 2, -1, -1):
-                _shorten(basis, triangle, row, other)
+                _take_off(basis, triangle, row, other)
             row += 1
             continue
         basis[[row - 1, row]] = basis[[row, row - 1]]
@@ -198,7 +198,7 @@ def _reduced(basis: Floats) -> Floats:
     return basis
 
 
-def _shorten(basis: Floats, triangle: Floats, row: int, other: int) -> None:
+def _take_off(basis: Floats, triangle: Floats, row: int, other: int) -> None:
     """Take off a row what it has in common with an earlier one."""
     times = round(float(triangle[row, other]) / float(triangle[other, other]))
     if times:

@@ -17,7 +17,7 @@ from .arguments import Floats
 
 
 @dataclass(frozen=True)
-class Certainty:
+class ChanceLimits:
     """How certain a label may be called, by what for: the least ``1 - r^2``, unless said otherwise.
 
     Attributes
@@ -47,7 +47,7 @@ class Certainty:
     contradiction: float = 0.006
 
 
-CERTAINTY = Certainty()
+CERTAINTY = ChanceLimits()
 
 
 class Likelihood(Protocol):
@@ -68,7 +68,7 @@ class Likelihood(Protocol):
     def precision(self, r: Floats) -> Floats:
         """Return the information of each answer about r: what it is expected to tell."""
 
-    def working(self, r: Floats, y: Floats) -> Floats:
+    def as_gaussian(self, r: Floats, y: Floats) -> Floats:
         """Return answers of mean r and that precision whose score is that of y."""
 
     def draw(self, r: Floats, rng: np.random.Generator) -> Floats:
@@ -101,7 +101,7 @@ class Gaussian:
     def precision(self, r: Floats) -> Floats:
         return np.full(len(r), (self.sd * self.relative) ** -2)
 
-    def working(self, r: Floats, y: Floats) -> Floats:
+    def as_gaussian(self, r: Floats, y: Floats) -> Floats:
         return y
 
     def draw(self, r: Floats, rng: np.random.Generator) -> Floats:
@@ -158,7 +158,7 @@ class Labels:
     def precision(self, r: Floats) -> Floats:
         return np.asarray(1 / np.maximum(1 - r * r, self.certain))
 
-    def working(self, r: Floats, y: Floats) -> Floats:
+    def as_gaussian(self, r: Floats, y: Floats) -> Floats:
         return y
 
     def draw(self, r: Floats, rng: np.random.Generator) -> Floats:
@@ -198,7 +198,7 @@ class LogOdds:
     def precision(self, r: Floats) -> Floats:
         return np.asarray(np.maximum(expit(r) * expit(-r), self.least))
 
-    def working(self, r: Floats, y: Floats) -> Floats:
+    def as_gaussian(self, r: Floats, y: Floats) -> Floats:
         return np.asarray(r + self.score(r, y) / self.precision(r))
 
     def draw(self, r: Floats, rng: np.random.Generator) -> Floats:

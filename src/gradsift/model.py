@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from .activations import Activation, get_activation
 from .arguments import Floats, as_generator, at_least, finite_matrix, finite_vector, whole
 from .files import read_model, write_model
-from .geometry import mirror_slope, normalize_rows, row_lengths, turns_to_cancel
+from .geometry import choose_terms, mirror_slope, normalize_rows, row_lengths
 from .implements import implements
 
 _MODEL_VERSION = 2  # 2: with a linear term; without one, files stay at 1
@@ -216,14 +216,14 @@ class SigmoidCombination:
         """Return the same function without a linear term; None if it needs one.
 
         Units of ReLU, leaky ReLU, softplus, SiLU and GELU can be turned, which adds to the linear term or takes from
-        it (see :meth:`canonical`); the turns that leave nothing are found by :func:`gradsift.geometry.turns_to_cancel`.
+        it (see :meth:`canonical`); the turns that leave nothing are found by :func:`gradsift.geometry.choose_terms`.
         What rounding leaves, up to a share `fits` of a unit's part, is set to zero.
         """
         slope = mirror_slope(self._activation)
         if slope is None or not self.has_linear_term:
             return None if self.has_linear_term else self._ordered()
         parts = (slope * self.weights * self.slopes)[:, None] * self.units
-        turns = turns_to_cancel(parts, -self.linear, fits)
+        turns = choose_terms(parts, -self.linear, fits)
         if turns is None:
             return None
         turned = self._turned(turns)._without_scale()

@@ -373,7 +373,7 @@ def _with_outputs(found: Recovery, source: Oracle) -> Recovery:
     misfit = float((layer.misfits / np.maximum(np.abs(Y).max(axis=0), np.finfo(np.float64).tiny)).max())
     complete = replace(
         found.with_note(largest_output_misfit=misfit),
-        judgement=found.judgement.also(*checks),
+        judgement=found.judgement.add(*checks),
         network=Network.of(layer.models(found.model)),
         projection=found.network,
     )
@@ -386,7 +386,7 @@ def _from_reading(found: Reading, box: Oracle, n_units: int | None) -> Recovery:
     network = found.network if box.frame is None else box.frame.outside(found.model)
     given = () if n_units is None else (any_method.number_of_units(found.model.n_units, n_units),)
     recovery = Recovery(
-        Network.of(network), found.judgement.also(*given), found.evidence, found.precision, box.frame,
+        Network.of(network), found.judgement.add(*given), found.evidence, found.precision, box.frame,
         found.verification,
     )  # fmt: skip
     warn_unless_certified(recovery, stacklevel=5)

@@ -42,14 +42,14 @@ def random_units(n_features: int, n_units: int, min_singular_value: float | None
         return frame
     pull = normalize_rows(rng.standard_normal((1, n_units)))[0] @ frame  # a common direction in the span
 
-    def leaned(t: float) -> Floats:
+    def turned(t: float) -> Floats:
         return normalize_rows((1 - t) * frame + t * pull)
 
     def excess(t: float) -> float:
-        return float(np.linalg.svd(leaned(t), compute_uv=False)[-1]) - kappa
+        return float(np.linalg.svd(turned(t), compute_uv=False)[-1]) - kappa
 
     # Leaning all rows towards one direction takes the value continuously from 1 to 0.
-    return leaned(float(brentq(excess, 0.0, 1.0, xtol=1e-14)))
+    return turned(float(brentq(excess, 0.0, 1.0, xtol=1e-14)))
 
 
 def random_combination(

@@ -68,10 +68,10 @@ def paper(d=3):
         gs.Network.of(model.canonical()),
         Verdict(
             (
-                any_method.certificate(),
+                any_method.not_certified(),
                 any_method.support(12.0),
                 any_method.scatter(0.82),
-                any_method.contradicted_weights(1),
+                any_method.weight_signs(1),
                 any_method.slope_in_range(False, 3.0),
                 any_method.gaussian_rows(0.1, 0.3),
             ),

@@ -60,7 +60,7 @@ def test_moments_are_those_of_long_arithmetic_wherever_the_rows_lie(d, shift):
 
 
 def test_every_holder_draws_the_same_sample(source, in_memory):
-    ours, theirs = (s.subsample(500, np.random.default_rng(3)) for s in (source, in_memory))
+    ours, theirs = (s.sample(500, np.random.default_rng(3)) for s in (source, in_memory))
     np.testing.assert_array_equal(ours.X, theirs.X)
     np.testing.assert_array_equal(ours.y, theirs.y)
 

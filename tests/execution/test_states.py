@@ -13,7 +13,7 @@ from gradsift.paper.method.kernel import KernelSummary
 from gradsift.paper.method.subspace import MirrorSummary
 from gradsift.paper.method.weights import WeightSummary
 from gradsift.sources import ArraySource, MomentSummary
-from gradsift.table.frame import Frame, FramedGradient
+from gradsift.table.frame import Frame, FrameGradient
 
 D = 3
 RNG = np.random.default_rng(5)
@@ -39,7 +39,7 @@ SUMMARIES = [
     WeightSummary(MODEL.units, np.array([1.0, 2.0]), get_activation("tanh")),
     equations(),
     equations(curvature=False),
-    FramedGradient(equations().family, equations().theta, Frame(np.zeros(D), np.eye(D), 0.0, 1.0, np.ones(D))),
+    FrameGradient(equations().family, equations().theta, Frame(np.zeros(D), np.eye(D), 0.0, 1.0, np.ones(D))),
 ]
 
 

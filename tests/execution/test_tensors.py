@@ -14,7 +14,7 @@ from gradsift.sources import ArraySource, MomentSummary
 from gradsift.sources.source import LabelSummary
 
 torch = pytest.importorskip("torch")
-from gradsift.sources.torch_tensors import TensorSource  # noqa: E402
+from gradsift.sources.torch_tensors import TorchSource  # noqa: E402
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 D = 5
@@ -28,7 +28,7 @@ POINTS = RNG.standard_normal((15, D))
 def pair(weight=None, kind=None):
     kind = kind or torch.float64
     tensors = [None if a is None else torch.tensor(a, dtype=kind, device=DEVICE) for a in (X, Y, weight)]
-    return ArraySource(X, Y, weight), TensorSource(*tensors)
+    return ArraySource(X, Y, weight), TorchSource(*tensors)
 
 
 def assert_states_agree(summary, weight=None, kind=None, tolerance=1e-10):
@@ -63,7 +63,7 @@ def test_normal_equations_agree(labels, activation):
     y = np.where(Y > 0, 1.0, -1.0) if labels else Y
     summary = NormalEquations(family, theta, single=False)
     ours = ArraySource(X, y, WEIGHT).reduce(summary)
-    theirs = TensorSource(*(torch.tensor(a, device=DEVICE) for a in (X, y, WEIGHT))).reduce(summary)
+    theirs = TorchSource(*(torch.tensor(a, device=DEVICE) for a in (X, y, WEIGHT))).reduce(summary)
     for a, b in zip(ours, theirs):
         np.testing.assert_allclose(b, a, rtol=0, atol=1e-10 * np.abs(a).max())
 
@@ -81,9 +81,9 @@ def test_weights_mirror_and_projection_agree():
 
 def test_labels_are_recognised():
     ones = torch.where(torch.tensor(Y) > 0, 1.0, -1.0)
-    assert TensorSource(torch.tensor(X), ones).reduce(LabelSummary())
+    assert TorchSource(torch.tensor(X), ones).reduce(LabelSummary())
     ones[17] = 0.5
-    assert not TensorSource(torch.tensor(X), ones).reduce(LabelSummary())
+    assert not TorchSource(torch.tensor(X), ones).reduce(LabelSummary())
 
 
 def test_a_whole_recovery_agrees():
@@ -92,7 +92,7 @@ def test_a_whole_recovery_agrees():
 
 
 def test_samples_are_the_same_rows():
-    ours, theirs = (s.subsample(300, np.random.default_rng(1)) for s in pair(WEIGHT))
+    ours, theirs = (s.sample(300, np.random.default_rng(1)) for s in pair(WEIGHT))
     for a, b in zip(ours, theirs):
         np.testing.assert_array_equal(a, b)
 
@@ -105,7 +105,7 @@ def test_tensors_in_memory_are_shared_and_not_copied():
 def test_bfloat16_integers_and_columns_are_accepted():
     source = gs.sources.tensors(torch.tensor(X[:10]).bfloat16(), torch.arange(10)[:, None])
     assert source.moments.y_mean == 4.5
-    assert TensorSource(torch.arange(20).reshape(10, 2), torch.arange(10)[:, None]).moments.y_mean == 4.5
+    assert TorchSource(torch.arange(20).reshape(10, 2), torch.arange(10)[:, None]).moments.y_mean == 4.5
 
 
 @pytest.mark.parametrize(
@@ -121,12 +121,12 @@ def test_bfloat16_integers_and_columns_are_accepted():
 )
 def test_bad_tensors_are_refused_in_one_sentence(x, y, weight, message):
     with pytest.raises(ValueError, match=message):
-        TensorSource(x, y, weight)
+        TorchSource(x, y, weight)
 
 
 def test_complex_tensors_are_refused():
     with pytest.raises(TypeError, match="real numbers"):
-        TensorSource(torch.ones(2, 1, dtype=torch.complex64), torch.ones(2))
+        TorchSource(torch.ones(2, 1, dtype=torch.complex64), torch.ones(2))
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a CUDA device")

@@ -96,7 +96,7 @@ def _climb(
         B = np.array([_newton(family, design, rows.y, row, q) for row, q in zip(B, share.T)])
     d = rows.X.shape[1]
     b = B[:, d] if family.offsets else np.zeros(len(u))
-    model = frame.leave(Parameters(B[:, :d], u, b, 0.0)).to_model(family.activation).canonical()
+    model = frame.outside(Parameters(B[:, :d], u, b, 0.0)).to_model(family.activation).canonical()
     return MixtureEM(model, trace[-1], np.array(trace), converged)
 
 

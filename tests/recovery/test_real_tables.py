@@ -268,7 +268,7 @@ def test_a_usual_number_of_units_stays_unless_another_one_is_better_by_more_than
     for gain, number in ((0.9, 8), (1.1, 2), (-9.0, 8)):  # standard errors
         noise = losses[8] - losses[2]
         losses[2] = losses[2] + noise.mean() - gain * noise.std() / np.sqrt(400)
-        assert validate._unless_beaten(validate._Usual(8, 1.0), losses, share) == number
+        assert validate._usual_or_best(validate._Usual(8, 1.0), losses, share) == number
     two = gs.SigmoidCombination([[1, 0, 0, 0], [0.6, 0.8, 0, 0]], [1.0, -1.0], [3.0, 2.0])
     fit = gs.SigmoidCombinationRegressor(alpha="auto", random_state=0).fit(*two.sample(400, noise=0.5, rng=4)).fit_
     assert fit.n_units == 2

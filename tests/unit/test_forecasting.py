@@ -7,7 +7,7 @@ import pytest
 
 import gradsift as gs
 from benchmarks.boxes import forecast_error
-from gradsift.forecasting import Allotment
+from gradsift.forecasting import QueryLimit
 from gradsift.reading.ledger import Ledger
 
 
@@ -53,7 +53,7 @@ def test_noise_and_accuracy_and_deeper_questions_cost_more():
 def test_a_run_without_a_budget_stops_far_beyond_its_forecast():
     rng = np.random.default_rng(5)
     oracle = gs.Oracle(lambda X: rng.standard_normal(len(X)), 3)
-    ledger = Ledger(oracle, allotment=Allotment("exact"))
+    ledger = Ledger(oracle, allotment=QueryLimit("exact"))
     for _ in range(50):
         ledger.ask(np.zeros((100, 3)), "scan")
     with pytest.raises(gs.errors.BudgetSpent, match="give max_queries to allow more"):
@@ -65,6 +65,6 @@ def test_a_run_without_a_budget_stops_far_beyond_its_forecast():
 
 def test_a_budget_of_ones_own_is_the_only_one():
     oracle = gs.Oracle(lambda X: X[:, 0], 3, max_queries=20000)
-    ledger = Ledger(oracle, allotment=Allotment("exact"))
+    ledger = Ledger(oracle, allotment=QueryLimit("exact"))
     ledger.ask(np.zeros((9000, 3)), "scan")
     assert oracle.n_queries == 9000

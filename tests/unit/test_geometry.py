@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import gradsift as gs
-from gradsift.geometry import largest_principal_angle, orthonormal_rows
+from gradsift.geometry import orthonormal_rows, subspace_angle
 
 
 def test_matching_undoes_a_shuffle_and_sign_flips():
@@ -43,8 +43,8 @@ def test_principal_angle_of_a_known_tilt():
     tilt = 1e-9
     a = np.eye(4)[:2]
     b = np.array([[1.0, 0, 0, 0], [0, np.cos(tilt), np.sin(tilt), 0]])
-    assert largest_principal_angle(a, b) == pytest.approx(tilt, rel=1e-6)
-    assert largest_principal_angle(a, np.eye(4)[2:]) == pytest.approx(np.pi / 2)
+    assert subspace_angle(a, b) == pytest.approx(tilt, rel=1e-6)
+    assert subspace_angle(a, np.eye(4)[2:]) == pytest.approx(np.pi / 2)
 
 
 @pytest.mark.parametrize("kappa", [1.0, 0.7, 0.05])

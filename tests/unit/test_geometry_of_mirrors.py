@@ -7,7 +7,7 @@ import pytest
 
 import gradsift as gs
 from gradsift.activations import ACTIVATIONS, get_activation
-from gradsift.geometry import mirror_slope, turns_to_cancel
+from gradsift.geometry import choose_terms, mirror_slope
 
 EVEN = ("relu", "leaky_relu", "softplus", "silu", "gelu", "gelu_tanh")
 
@@ -66,9 +66,9 @@ def test_turns_are_found_by_lattice_reduction_and_by_trying_all():
     rng = np.random.default_rng(3)
     vectors = rng.standard_normal((9, 2))
     chosen = rng.random(9) < 0.5
-    found = turns_to_cancel(vectors, vectors[chosen].sum(axis=0))
+    found = choose_terms(vectors, vectors[chosen].sum(axis=0))
     every = (np.arange(512)[:, None] >> np.arange(9)) % 2 == 1
     sums = every @ vectors
     best = every[int(np.argmin(np.linalg.norm(sums - vectors[chosen].sum(axis=0), axis=1)))]
     np.testing.assert_array_equal(found, best)
-    assert turns_to_cancel(vectors, np.array([100.0, 0.0])) is None
+    assert choose_terms(vectors, np.array([100.0, 0.0])) is None

@@ -66,7 +66,7 @@ def test_the_information_about_log_odds_is_the_variance_of_the_score():
 @pytest.mark.parametrize(("kind", "y"), KINDS[:3] + KINDS[4:])
 def test_working_answers_have_the_score_of_the_seen_ones(kind, y):
     r = np.random.default_rng(1).uniform(-0.9, 0.9, 40)
-    np.testing.assert_allclose((kind.working(r, y) - r) * kind.precision(r), kind.score(r, y), rtol=1e-9)
+    np.testing.assert_allclose((kind.as_gaussian(r, y) - r) * kind.precision(r), kind.score(r, y), rtol=1e-9)
 
 
 def test_no_label_is_certain_and_every_limit_is_named_once():

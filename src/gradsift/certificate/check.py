@@ -97,13 +97,9 @@ class Verdict:
         advice = self.failed[0].advice if self.failed else ""
         return f"Not certified: {self.found}, but {doubts}. {advice}".rstrip()
 
-    def also(self, *checks: Check) -> Verdict:
-        """Return the verdict with more checks."""
-        return replace(self, checks=(*self.checks, *checks))
-
-    def headed(self, *checks: Check) -> Verdict:
-        """Return the verdict with checks before the others, whose advice is given first."""
-        return replace(self, checks=(*checks, *self.checks))
+    def add(self, *checks: Check, first: bool = False) -> Verdict:
+        """Return the verdict with more checks; with `first` before the others, so that their advice is given first."""
+        return replace(self, checks=(*checks, *self.checks) if first else (*self.checks, *checks))
 
     def as_dict(self) -> dict[str, Any]:
         """Return what JSON can hold."""

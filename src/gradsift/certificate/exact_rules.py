@@ -96,7 +96,7 @@ def spare_answers(n_spare: int, limits: ExactLimits) -> Check:
     )  # fmt: skip
 
 
-def negligible_weight(faintest: float, limits: ExactLimits) -> Check:
+def smallest_weight(faintest: float, limits: ExactLimits) -> Check:
     """Whether every unit has a weight that counts; the smallest over the largest."""
     return make(
         "negligible weight", faintest, ">=", limits.negligible_weight,
@@ -199,7 +199,7 @@ def certify(evidence: Evidence, limits: ExactLimits) -> Verdict:
         None if e.bound is None else error_bound(e.bound, limits, e.worst_unit, e.limit),
         None if e.linear is None else linear_term_error(e.linear, limits, e.limit),
         None if e.spare is None else spare_answers(e.spare, limits),
-        None if e.faintest is None else negligible_weight(e.faintest, limits),
+        None if e.faintest is None else smallest_weight(e.faintest, limits),
         *e.own,
     )
     return Verdict(tuple(c for c in checks if c is not None), found=f"{e.what} found{e.where}", claim=_claim(e))

@@ -41,7 +41,7 @@ def fresh_inputs(n: int, n_different: int, worst: float, share: float, where: Fl
     )  # fmt: skip
 
 
-def remainder(size: float) -> Check:
+def nothing_left(size: float) -> Check:
     """Whether the units are all there is; `size` is that of what was taken for noise though it is none."""
     return make(
         "nothing else", size, "<=", 0,
@@ -52,7 +52,7 @@ def remainder(size: float) -> Check:
     )  # fmt: skip
 
 
-def certificate() -> Check:
+def not_certified() -> Check:
     """The paper's method never has one."""
     return Check("certificate", 0, 1, "it carries no certificate", 'Use method="auto", which can be certified.', ">=")
 
@@ -77,7 +77,7 @@ def scatter(mean_cosine: float) -> Check:
     )  # fmt: skip
 
 
-def contradicted_weights(n: int) -> Check:
+def weight_signs(n: int) -> Check:
     """Whether weights have the signs of their candidates."""
     return make(
         "contradicted weights", n, "<=", 0,

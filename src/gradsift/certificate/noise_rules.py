@@ -9,7 +9,7 @@ from .check import Check, make, n_of
 from .limits import COARSE_KINKS, VERIFY, LabelLimits, NoisyLimits, UnitLimits
 
 
-def _sharper(reached: float, share: float = 0.5) -> str:
+def _accuracy_for(reached: float, share: float = 0.5) -> str:
     """Return the option that leaves a share of what directions are off by now, one digit, rounded towards less.
 
     A campaign that has ended asks more only for a higher accuracy: a larger budget would not be touched.
@@ -62,8 +62,8 @@ def known_mean(found: KnownMean, limits: LabelLimits, reached: float) -> Check:
         "known mean", found.error, "<=", limits.known_mean,
         f"the mean of the labels is known to {found.error:.2g}",
         f"the mean of the labels is known only to {found.error:.2g}{open_link}",
-        f"Ask for a higher accuracy ({_sharper(reached, limits.known_mean / found.error)}) or, if the box can return a "
-        "score or a probability, for that.",
+        f"Ask for a higher accuracy ({_accuracy_for(reached, limits.known_mean / found.error)}) or, if the box can "
+        "return a score or a probability, for that.",
     )  # fmt: skip
 
 
@@ -173,7 +173,7 @@ def another_unit(statistic: float, limits: UnitLimits, reached: float = math.nan
         "another unit", statistic, "<=", limits.another_unit,
         f"no other unit shows on far circles ({statistic:.1f} standard errors)",
         "whether there is another unit was not tested" if math.isnan(statistic) else shows,
-        f"Try another seed, or ask for a higher accuracy ({_sharper(reached)}).",
+        f"Try another seed, or ask for a higher accuracy ({_accuracy_for(reached)}).",
     )  # fmt: skip
 
 
@@ -184,7 +184,8 @@ def weight_shown(level: float, in_question: float, limits: UnitLimits, reached: 
         "weight shown", level, "<=", limits.weight_shown * in_question,
         f"a further unit with a weight above {level:.2g} would have shown",
         f"another unit would have shown only with a weight above {level:.2g}",
-        f"Ask for a higher accuracy ({_sharper(reached, share)}): of more queries the test for another unit gets more.",
+        f"Ask for a higher accuracy ({_accuracy_for(reached, share)}): of more queries the test for another unit gets "
+        "more.",
     )  # fmt: skip
 
 
@@ -233,7 +234,7 @@ def cancelling_pair(found: Cancelling | None, limits: UnitLimits) -> Check:
     )  # fmt: skip
 
 
-def strays(n: int) -> Check:
+def far_answers(n: int) -> Check:
     """Whether no answers had to be set aside as impossible."""
     return make(
         "strays", n, "<=", 0,
@@ -250,7 +251,7 @@ def one_more_unit(gain: float, reached: float = math.nan) -> Check:
         "one more unit would explain the answers no better",
         "one more unit, perhaps half of a nearly parallel pair, would explain the answers better (by "
         f"{gain:.0f} nats)",
-        f"Try another seed, or ask for a higher accuracy ({_sharper(reached)}).",
+        f"Try another seed, or ask for a higher accuracy ({_accuracy_for(reached)}).",
     )  # fmt: skip
 
 
@@ -275,7 +276,7 @@ def tails(found: Tails, limits: NoisyLimits) -> Check:
     )  # fmt: skip
 
 
-def switching(n_equal: int) -> Check:
+def equal_answers(n_equal: int) -> Check:
     """Whether noise is added to all answers; one that is there or not leaves some of them equal."""
     return make(
         "switching", n_equal, "<=", 0,
@@ -309,7 +310,7 @@ def drift(found: Drift, limits: NoisyLimits) -> Check:
     )  # fmt: skip
 
 
-def independent(correlation: float, p_value: float, limits: NoisyLimits) -> Check:
+def alike_errors(correlation: float, p_value: float, limits: NoisyLimits) -> Check:
     """Whether errors of answers that were asked one after the other are not alike."""
     return make(
         "noise correlation", p_value, ">=", limits.independent,
@@ -319,7 +320,7 @@ def independent(correlation: float, p_value: float, limits: NoisyLimits) -> Chec
     )  # fmt: skip
 
 
-def even_noise(p_value: float, larger: bool, limits: NoisyLimits) -> Check:
+def uneven_noise(p_value: float, larger: bool, limits: NoisyLimits) -> Check:
     """Whether the size of residuals, allowed for the variance function, depends on the function no more."""
     return make(
         "even noise", p_value, ">=", limits.even_noise,

@@ -66,7 +66,7 @@ class Overlap(NamedTuple):
     cone: float
 
 
-def overlaps(pairs: Sequence[Overlap]) -> Check:
+def overlap(pairs: Sequence[Overlap]) -> Check:
     """Whether units at the same place differ by more than their cones."""
     shares = [pair.angle / max(pair.cone, 1e-300) for pair in pairs]
     said = ", ".join(
@@ -104,7 +104,7 @@ def enough_rows(per_parameter: float) -> Check:
     )  # fmt: skip
 
 
-def separation(share: float) -> Check:
+def split_by_plane(share: float) -> Check:
     """Whether the classes overlap; the share of rows whose class a plane decides without error."""
     what = "a plane parts the two classes" if share == 1 else f"a plane decides the class of {share:.2%} of the rows"
     return make(
@@ -115,7 +115,7 @@ def separation(share: float) -> Check:
     )  # fmt: skip
 
 
-def maximum(least_cost: float) -> Check:
+def finite_slopes(least_cost: float) -> Check:
     """Whether slopes have an upper end: making a unit steeper must cost likelihood (nats, minus infinity if it never
     does)."""
     return make(
@@ -150,7 +150,7 @@ def single_units(p_value: float) -> Check:
     )  # fmt: skip
 
 
-def half_as_strong(explained: float) -> Check:
+def half_weight(explained: float) -> Check:
     """Whether a unit half as strong as a typical one would have shown, had a criterion to choose their number."""
     return make(
         "half as strong", explained, ">=", TABLE.half_as_strong,
@@ -226,7 +226,7 @@ def rival_optimum(gap: float, hits: int) -> Check:
     )  # fmt: skip
 
 
-def converged(done: bool) -> Check:
+def finished_polish(done: bool) -> Check:
     """Whether the last polish came to its end."""
     return make(
         "converged", int(not done), "<=", 0, "the polish converged", "the polish did not converge",

@@ -83,7 +83,7 @@ def fit(
     if report:
         import numpy as np
 
-        drawn = rows.subsample(_MOST_SHOWN, np.random.default_rng(0))  # enough for the residuals
+        drawn = rows.sample(_MOST_SHOWN, np.random.default_rng(0))  # enough for the residuals
         some = drawn.X, drawn.y
     finish(
         found, out=out, report=report, as_json=as_json, notes=notes, settings=settings, names=inputs, data=some

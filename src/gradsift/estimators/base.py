@@ -16,7 +16,7 @@ from ..progress import report, reporting
 from ..recovery import Recovery, recovery_of_fit, warn_unless_certified, within_double_precision
 from ..runtime import load_extra, warn_of_size
 from ..sources import ArraySource, Source, as_source
-from ..sources.arrays import SparseSource, in_dense_blocks, is_sparse, package_of
+from ..sources.arrays import SparseSource, in_dense_blocks, is_sparse, module_of
 from ..table import Coefficients, Fit, coefficients, search
 
 try:
@@ -38,7 +38,7 @@ def with_callbacks(method: Method) -> Method:
     return method if _torn_down is None else _torn_down(method)
 
 
-class FitTasks:
+class FitCallbacks:
     """The tasks of one fit as callbacks see them: the fit itself and, within it, every step of the search.
 
     Steps carry a name and no fitted estimator, so a callback that scores one hears of the whole fit only. A callback
@@ -93,18 +93,18 @@ class SigmoidEstimator(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Tr
             options["starts"] = [self.model_]
         return options
 
-    def _rng(self) -> np.random.Generator:
+    def _generator(self) -> np.random.Generator:
         return np.random.default_rng(check_random_state(self.random_state).randint(2**31, size=4))
 
-    def _recover(self, source: Source, n_units: int | str | None, tasks: FitTasks, **options: Any) -> Any:
+    def _recover(self, source: Source, n_units: int | str | None, tasks: FitCallbacks, **options: Any) -> Any:
         """Run the pipeline and set the fitted attributes. The only place that knows what stands behind `fit`."""
         with reporting(False if self.progress is None else self.progress), within_double_precision():
             warn_of_size(source.n_rows, source.n_features, n_units if isinstance(n_units, int) else None)
             source.require_moderate_weights()
-            fit = search(source, n_units, rng=self._rng(), progress=tasks.step, **self._options(), **options)
+            fit = search(source, n_units, rng=self._generator(), progress=tasks.step, **self._options(), **options)
         return self._take(fit, recovery_of_fit(fit, source), tasks)
 
-    def _take(self, fit: Fit, found: Recovery, tasks: FitTasks) -> Any:
+    def _take(self, fit: Fit, found: Recovery, tasks: FitCallbacks) -> Any:
         model = found.model
         self.fit_, self.recovery_ = fit, found
         self.model_, self.n_units_ = model, model.n_units
@@ -117,7 +117,7 @@ class SigmoidEstimator(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Tr
     def _source(self, X: Any, y: Any, sample_weight: Any) -> Source:
         return SparseSource(X, y, sample_weight) if is_sparse(X) else ArraySource(X, y, sample_weight)
 
-    def _remote(self, X: Any, y: Any, sample_weight: Any) -> Source:
+    def _outside_source(self, X: Any, y: Any, sample_weight: Any) -> Source:
         """Return Dask collections or device tensors as a source, noting what ``validate_data`` would note."""
         source = as_source((X, y) if sample_weight is None else (X, y, sample_weight))
         self.n_features_in_ = source.n_features
@@ -130,7 +130,7 @@ class SigmoidEstimator(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Tr
         check_is_fitted(self)
         return validate_data(self, X, reset=False, dtype=np.float64, accept_sparse="csr")
 
-    def _apply(self, function: Any, rows: Any) -> Floats:
+    def _evaluate(self, function: Any, rows: Any) -> Floats:
         """Apply a function of dense rows."""
         return np.asarray(in_dense_blocks(function, rows) if is_sparse(rows) else function(rows))
 
@@ -138,7 +138,7 @@ class SigmoidEstimator(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Tr
         """Return the activations of the hidden units, shape (n, k)."""
         rows = self._rows(X)
         f = get_activation(self.model_.activation).value
-        return self._apply(lambda dense: f(self.model_.arguments(dense)), rows)
+        return self._evaluate(lambda dense: f(self.model_.arguments(dense)), rows)
 
     def coefficients(self) -> Coefficients:
         """Return every fitted number by name, with errors, z and p."""
@@ -163,11 +163,11 @@ class SigmoidEstimator(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Tr
         return int(self.n_units_)
 
 
-def is_remote(values: Any) -> bool:
+def is_outside_memory(values: Any) -> bool:
     """Whether turning `values` into an array would move rows to this process or fail."""
-    if package_of(values) == "torch":
+    if module_of(values) == "torch":
         return bool(values.device.type != "cpu")
-    return package_of(values) in ("dask", "dask_expr")
+    return module_of(values) in ("dask", "dask_expr")
 
 
 def column_names(X: Any) -> Any:
@@ -178,7 +178,7 @@ def column_names(X: Any) -> Any:
 
 def distinct(y: Any) -> Any:
     """Return the different values of y, sorted, as an array."""
-    if package_of(y) == "torch":
+    if module_of(y) == "torch":
         return np.unique(y.unique().cpu().numpy())
     arrays = load_extra("dask.array", "dask")
     values = y.unique() if hasattr(y, "to_dask_array") else arrays.unique(y)
@@ -187,7 +187,7 @@ def distinct(y: Any) -> Any:
 
 def signs(y: Any, positive: Any) -> Any:
     """Return +1 where y equals `positive` and -1 elsewhere, where y is."""
-    if package_of(y) == "torch":
+    if module_of(y) == "torch":
         return 2.0 * (y == positive).double() - 1.0
     equal = y.eq(positive) if hasattr(y, "to_dask_array") else y == positive
     return 2.0 * equal.astype(np.float64) - 1.0
@@ -195,7 +195,7 @@ def signs(y: Any, positive: Any) -> Any:
 
 def predict_rows(function: Callable[[Floats], Any], X: Any, dtype: Any = np.float64) -> Any:
     """Apply a function of (n, d) arrays to all rows: lazily for a Dask collection, at once for tensors."""
-    if package_of(X) == "torch":
+    if module_of(X) == "torch":
         return function(X.double().cpu().numpy())
     array = X.to_dask_array() if hasattr(X, "to_dask_array") else X.rechunk({1: -1})
     return array.map_blocks(function, drop_axis=1, dtype=dtype, meta=np.empty(0, dtype))

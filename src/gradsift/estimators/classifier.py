@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..arguments import Floats
 from ..likelihood import CERTAINTY
-from .base import FitTasks, SigmoidEstimator, distinct, is_remote, predict_rows, signs, with_callbacks
+from .base import FitCallbacks, SigmoidEstimator, distinct, is_outside_memory, predict_rows, signs, with_callbacks
 
 
 class SigmoidMixtureClassifier(ClassifierMixin, SigmoidEstimator):
@@ -100,12 +100,12 @@ class SigmoidMixtureClassifier(ClassifierMixin, SigmoidEstimator):
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> SigmoidMixtureClassifier:
         """Fit to rows X (n, d) and labels y (n,) of two classes; `groups` (n,) are clusters of rows for the errors."""
-        tasks = FitTasks(self, X, y, sample_weight)
-        if is_remote(X):
+        tasks = FitCallbacks(self, X, y, sample_weight)
+        if is_outside_memory(X):
             self.classes_ = distinct(y)
             if len(self.classes_) != 2:
                 raise ValueError(f"y must hold two classes, but it holds {len(self.classes_)}.")
-            source = self._remote(X, signs(y, self.classes_[1]), sample_weight)
+            source = self._outside_source(X, signs(y, self.classes_[1]), sample_weight)
             return self._fit_labels(source, tasks, groups)
         X, y = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2, accept_sparse="csr")
         check_classification_targets(y)
@@ -121,18 +121,18 @@ class SigmoidMixtureClassifier(ClassifierMixin, SigmoidEstimator):
         source = self._source(X, np.where(y == self.classes_[1], 1.0, -1.0), sample_weight)
         return self._fit_labels(source, tasks, groups)
 
-    def _fit_labels(self, source: Any, tasks: FitTasks, groups: Any) -> SigmoidMixtureClassifier:
+    def _fit_labels(self, source: Any, tasks: FitCallbacks, groups: Any) -> SigmoidMixtureClassifier:
         self._recover(source, self.n_components, tasks, labels=True, intercept="auto", link=self.link, groups=groups)
         self.link_ = self.fit_.family.link
         return self
 
     def decision_function(self, X: Any) -> Floats:
         """Return r at the rows of X, shape (n,): positive where the second class is likelier."""
-        if is_remote(X):
+        if is_outside_memory(X):
             check_is_fitted(self)
             return predict_rows(self.model_.predict, X)  # type: ignore[no-any-return]
         rows = self._rows(X)
-        return self._apply(self.model_.predict, rows)
+        return self._evaluate(self.model_.predict, rows)
 
     def predict_proba(self, X: Any) -> Floats:
         """Return the probabilities of both classes, shape (n, 2): no smaller than the likelihood of the fit takes them
@@ -146,13 +146,13 @@ class SigmoidMixtureClassifier(ClassifierMixin, SigmoidEstimator):
 
     def predict(self, X: Any) -> Any:
         """Return the likelier class of each row."""
-        if is_remote(X):
+        if is_outside_memory(X):
             check_is_fitted(self)
-            return predict_rows(self._classify, X, self.classes_.dtype)
-        return self._classify(self._rows(X))
+            return predict_rows(self._labels_of, X, self.classes_.dtype)
+        return self._labels_of(self._rows(X))
 
-    def _classify(self, rows: Any) -> Any:
-        positive = self._apply(self.model_.predict, rows) > 0
+    def _labels_of(self, rows: Any) -> Any:
+        positive = self._evaluate(self.model_.predict, rows) > 0
         return self.classes_[positive.astype(int)]
 
     def responsibilities(self, X: Any, y: Any) -> Floats:

@@ -13,8 +13,8 @@ from ..progress import reporting
 from ..recovery import recovery_of_fit, with_outputs, within_double_precision
 from ..sources import ArraySource
 from ..sources.arrays import is_sparse
-from ..table import fit_several, prediction_interval
-from .base import FitTasks, SigmoidEstimator, is_remote, predict_rows, with_callbacks
+from ..table import fit_outputs, prediction_bounds
+from .base import FitCallbacks, SigmoidEstimator, is_outside_memory, predict_rows, with_callbacks
 
 
 class SigmoidCombinationRegressor(RegressorMixin, SigmoidEstimator):
@@ -117,27 +117,34 @@ class SigmoidCombinationRegressor(RegressorMixin, SigmoidEstimator):
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> SigmoidCombinationRegressor:
         """Fit to rows X (n, d) and targets y (n,) or (n, m); `groups` (n,) are clusters of rows for the errors."""
-        tasks = FitTasks(self, X, y, sample_weight)
-        if is_remote(X):
-            source = self._remote(X, y, sample_weight)
+        tasks = FitCallbacks(self, X, y, sample_weight)
+        if is_outside_memory(X):
+            source = self._outside_source(X, y, sample_weight)
         else:
             X, y = validate_data(
                 self, X, y, dtype=np.float64, y_numeric=True, ensure_min_samples=2, accept_sparse="csr",
                 multi_output=True,
             )  # fmt: skip
             if y.ndim == 2 and y.shape[1] > 1:
-                self._fit_several(X, np.asarray(y, dtype=np.float64), sample_weight, tasks, groups)
+                self._fit_outputs(X, np.asarray(y, dtype=np.float64), sample_weight, tasks, groups)
                 return self
             source = self._source(X, column_or_1d(y, warn=True), sample_weight)
         self._recover(source, self.n_units, tasks, labels=False, intercept=self.intercept, groups=groups)
         return self
 
-    def _fit_several(self, X: Any, Y: Floats, sample_weight: Any, tasks: FitTasks, groups: Any) -> None:
+    def _fit_outputs(self, X: Any, Y: Floats, sample_weight: Any, tasks: FitCallbacks, groups: Any) -> None:
         if is_sparse(X):
             raise ValueError("X must be dense for several targets.")
         with reporting(False if self.progress is None else self.progress), within_double_precision():
-            joint = fit_several(
-                X, Y, sample_weight, self.n_units, self._rng(), progress=tasks.step, groups=groups, **self._options()
+            joint = fit_outputs(
+                X,
+                Y,
+                sample_weight,
+                self.n_units,
+                self._generator(),
+                progress=tasks.step,
+                groups=groups,
+                **self._options(),
             )
         found = recovery_of_fit(joint.fit, ArraySource(X, Y[:, 0]))
         self._take(joint.fit, with_outputs(found, joint.models), tasks)
@@ -155,7 +162,7 @@ class SigmoidCombinationRegressor(RegressorMixin, SigmoidEstimator):
         of : {"observation", "mean"}
             What the bounds are for: a new observation, or the mean response.
         """
-        if is_remote(X):
+        if is_outside_memory(X):
             check_is_fitted(self)
             if interval is not None:
                 raise ValueError("interval needs rows in memory.")
@@ -164,10 +171,10 @@ class SigmoidCombinationRegressor(RegressorMixin, SigmoidEstimator):
         if interval is not None:
             if self.recovery_.outputs:
                 raise ValueError("interval needs a single target.")
-            return tuple(prediction_interval(self.fit_, _dense(rows), interval, of))
+            return tuple(prediction_bounds(self.fit_, _dense(rows), interval, of))
         if self.recovery_.outputs:
-            return np.column_stack([self._apply(model.predict, rows) for model in self.recovery_.outputs])
-        return self._apply(self.model_.predict, rows)
+            return np.column_stack([self._evaluate(model.predict, rows) for model in self.recovery_.outputs])
+        return self._evaluate(self.model_.predict, rows)
 
 
 def _dense(rows: Any) -> Floats:

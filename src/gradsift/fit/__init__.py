@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from .constraints import NO_PRIOR, Chart, Prior, slope_prior
-from .covariance import Fitted, covariance_of, covariance_root, half_angles
+from .constraints import NO_PRIOR, Coordinates, Prior, slope_prior
+from .covariance import Fitted, covariance_factor, covariance_of, half_angles
 from .jacobian import layer_jacobian, predict, value_jacobian
-from .joint import fit_jointly, mirrors_of, moved_by, reflect
-from .normal_equations import Equations, NormalEquations, Refined, refine
+from .joint import fit_jointly, mirror_of, mirror_rows, moved_by
+from .normal_equations import Equations, NormalEquations, Refined, polish
 from .parameters import Family, Layout, Parameters, from_model
 
 __all__ = [
     "NO_PRIOR",
-    "Chart",
+    "Coordinates",
     "Equations",
     "Family",
     "Fitted",
@@ -20,17 +20,17 @@ __all__ = [
     "Parameters",
     "Prior",
     "Refined",
+    "covariance_factor",
     "covariance_of",
-    "covariance_root",
     "fit_jointly",
     "from_model",
     "half_angles",
     "layer_jacobian",
-    "mirrors_of",
+    "mirror_of",
+    "mirror_rows",
     "moved_by",
+    "polish",
     "predict",
-    "refine",
-    "reflect",
     "slope_prior",
     "value_jacobian",
 ]

@@ -11,7 +11,7 @@ from ..likelihood import Noise
 from .parameters import Family, Layout, Parameters
 
 
-class Chart:
+class Coordinates:
     """Coordinates about a point of a family.
 
     Parameters
@@ -33,7 +33,7 @@ class Chart:
         """Return the slopes (k,) of the rows of A."""
         return np.asarray(np.sqrt(np.einsum("kd,kd->k", A, self._times_metric(A))))
 
-    def project(self, theta: Parameters) -> Parameters:
+    def nearest(self, theta: Parameters) -> Parameters:
         """Return the nearest sensible member of the family: slopes equalised, weights on the simplex."""
         A, u, b = theta.A, theta.u, theta.b
         if self.family.simplex:
@@ -58,7 +58,7 @@ class Chart:
         rest = np.eye(size)[:, self.family.layout(k, d).weights.stop :]
         return np.hstack([*columns, rest])
 
-    def retract(self, theta: Parameters, step: Floats) -> Parameters:
+    def moved(self, theta: Parameters, step: Floats) -> Parameters:
         """Move by flat step ``G @ local`` and return onto the constraint."""
         k, d = theta.A.shape
         moved = self.family.unpack(self.family.pack(theta) + step, k, d)
@@ -66,7 +66,7 @@ class Chart:
             change = step[self.family.layout(k, d).weights] / np.maximum(theta.u, 1e-12)
             u = theta.u * np.exp(np.clip(change, -3.0, 3.0))  # stays positive; equal to first order
             moved = moved._replace(u=u / u.sum())
-        return moved if self.family.slopes == "each" else self.project(moved)
+        return moved if self.family.slopes == "each" else self.nearest(moved)
 
     def _times_metric(self, A: Floats) -> Floats:
         return A if self.metric is None else np.asarray(A @ self.metric)
@@ -152,7 +152,7 @@ class Prior:
 
     def loss(self, theta: Parameters) -> float:
         """Return minus the log-density, up to a constant."""
-        surplus = self._surplus(theta.A)
+        surplus = self._log_slopes(theta.A)
         squares = float((self.arguments * theta.A**2).sum()) + self.offsets * float(theta.b @ theta.b)
         squares += self.weights * float(theta.u @ theta.u) + self.slopes * float(surplus @ surplus)
         squares += float((self.products * (theta.A * theta.u[:, None]) ** 2).sum())
@@ -160,14 +160,14 @@ class Prior:
 
     def gradient(self, theta: Parameters) -> Parameters:
         """Return the gradient of :meth:`loss`, parameter by parameter."""
-        pull = self.slopes * self._surplus(theta.A) + self.drag * (theta.A.shape[1] - 1)
+        pull = self.slopes * self._log_slopes(theta.A) + self.drag * (theta.A.shape[1] - 1)
         A = self.arguments * theta.A + theta.A * (pull / _squares(theta.A))[:, None]
         A = A + self.products * theta.A * theta.u[:, None] ** 2
         u = theta.u * (self.weights + (self.products * theta.A**2).sum(axis=1))
         linear = None if theta.linear is None else np.zeros_like(theta.linear)
         return Parameters(A, u, self.offsets * theta.b, 0.0, linear)
 
-    def precisions(self, theta: Parameters) -> Parameters:
+    def precision(self, theta: Parameters) -> Parameters:
         """Return the curvature of all but the part for slopes, which is diagonal."""
         A, u, b, _, linear = theta
         nothing = None if linear is None else np.zeros_like(linear)
@@ -185,13 +185,13 @@ class Prior:
 
     def curvature(self, theta: Parameters, layout: Layout) -> Floats:
         """Return a positive semidefinite stand-in for the Hessian, (size, size)."""
-        H = np.diag(layout.pack(self.precisions(theta)))
+        H = np.diag(layout.pack(self.precision(theta)))
         for unit, (a, along) in enumerate(zip(theta.A, self.along(theta.A))):
             block = layout.a(unit)
             H[block, block] += along * np.outer(a, a) / max(float(a @ a), _LEAST)
-        return H if np.ndim(self.products) == 0 and self.products == 0 else H + self._of_products(theta, layout)
+        return H if np.ndim(self.products) == 0 and self.products == 0 else H + self._product_curvature(theta, layout)
 
-    def _of_products(self, theta: Parameters, layout: Layout) -> Floats:
+    def _product_curvature(self, theta: Parameters, layout: Layout) -> Floats:
         """Return the Gauss-Newton matrix of the part for products: each is linear in both of its factors."""
         H = np.zeros((layout.size, layout.size))
         precision = np.broadcast_to(self.products, theta.A.shape[1])
@@ -202,7 +202,7 @@ class Prior:
             H[weight, weight] = float(a @ (precision * a))
         return H
 
-    def _surplus(self, A: Floats) -> Floats:
+    def _log_slopes(self, A: Floats) -> Floats:
         """(k,) log-slopes over what is expected of them."""
         logs = 0.5 * np.log(_squares(A))
         return np.asarray(logs - (logs.mean() if self.typical is None else np.log(self.typical)))

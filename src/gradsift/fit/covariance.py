@@ -17,9 +17,9 @@ from ..geometry import match_units
 from ..likelihood import Noise
 from ..model import SigmoidCombination
 from ..sources import ArraySource, Rows, as_source
-from .constraints import NO_PRIOR, Chart
+from .constraints import NO_PRIOR, Coordinates
 from .jacobian import value_jacobian
-from .normal_equations import NormalEquations, refine
+from .normal_equations import NormalEquations, polish
 from .parameters import Family, Layout, Parameters, from_model
 
 
@@ -64,7 +64,7 @@ class Fitted:
         """(k,) root mean square errors of the directions, in radians."""
         return np.array([np.sqrt(np.trace(self.tangent(unit))) for unit in range(len(self.theta.u))])
 
-    def studentised(self, X: Floats, noise: Noise, g: Activation) -> Floats:
+    def standardised_residuals(self, X: Floats, noise: Noise, g: Activation) -> Floats:
         """(n,) residuals at the rows X of the fit over their standard deviations: fitting makes residuals smaller."""
         J = value_jacobian(self.theta, X, g, self.mirrors)
         sd = noise.sd * noise.relative
@@ -83,7 +83,7 @@ def covariance_of(information: Floats) -> Floats:
     return np.asarray(inverse * scale[:, None] * scale)
 
 
-def covariance_root(information: Floats) -> Floats:
+def covariance_factor(information: Floats) -> Floats:
     """Return a matrix that, times its transpose, is :func:`covariance_of` the same information."""
     scale, factor = _factor(information)
     if factor is not None:
@@ -179,7 +179,7 @@ class StandardErrors:
         scaled = across @ self._blocks @ across
         return np.asarray(scaled / (self.model.slopes**2)[:, None, None])
 
-    def per_deviation(self, spread: Floats) -> StandardErrors:
+    def standardised(self, spread: Floats) -> StandardErrors:
         """Return the errors for columns in units of their standard deviations (d,), in which angles mean the same
         whatever the columns were measured in."""
         model, layout = self.model, self._layout
@@ -229,9 +229,7 @@ class StandardErrors:
         return np.asarray(np.sqrt(np.maximum(np.diag(self.covariance)[part], 0)))
 
 
-def fisher_information(
-    model: SigmoidCombination, X: ArrayLike, *, noise: float | str, family: Family | None = None
-) -> Floats:
+def information(model: SigmoidCombination, X: ArrayLike, *, noise: float | str, family: Family | None = None) -> Floats:
     """Return the Fisher information of the rows X about the flat parameters, shape (size, size).
 
     Parameters
@@ -242,7 +240,7 @@ def fisher_information(
         Which parameters are unknown; by default those of the paper, with one slope per unit.
     """
     rows = finite_matrix("X", X, model.n_features)
-    family = family or default_family(model, labels=noise == "labels")
+    family = family or family_of(model, labels=noise == "labels")
     summary = NormalEquations(family, from_model(model), single=False)
     r = model.predict(rows)
     information = ArraySource(rows, r).reduce(summary).curvature  # the curvature does not depend on y
@@ -259,12 +257,11 @@ def cramer_rao(
     model: SigmoidCombination, X: ArrayLike, *, noise: float | str, family: Family | None = None
 ) -> StandardErrors:
     """Return the smallest standard errors that any unbiased estimate from rows X can have."""
-    family = family or default_family(model, labels=noise == "labels")
-    information = fisher_information(model, X, noise=noise, family=family)
-    return standard_errors(model, family, information)
+    family = family or family_of(model, labels=noise == "labels")
+    return standard_errors(model, family, information(model, X, noise=noise, family=family))
 
 
-def default_family(model: SigmoidCombination, *, labels: bool) -> Family:
+def family_of(model: SigmoidCombination, *, labels: bool) -> Family:
     """Return the family whose unknowns are the parameters that the model uses."""
     return Family.of(
         model.activation,
@@ -276,7 +273,7 @@ def default_family(model: SigmoidCombination, *, labels: bool) -> Family:
 
 def standard_errors(model: SigmoidCombination, family: Family, information: Floats) -> StandardErrors:
     """Return the standard errors that an information matrix allows, on the family's constraint surface."""
-    G = Chart(family).tangent(from_model(model))
+    G = Coordinates(family).tangent(from_model(model))
     return StandardErrors(model, family, G @ covariance_of(G.T @ information @ G) @ G.T)
 
 
@@ -303,7 +300,7 @@ class Bootstrap:
     models: tuple[SigmoidCombination, ...]
     errors: Floats
 
-    def interval(self, name: str, level: float = 0.95) -> tuple[Floats, Floats]:
+    def bounds(self, name: str, level: float = 0.95) -> tuple[Floats, Floats]:
         """Return the percentile interval of ``units``, ``weights``, ``slopes`` or ``offsets``."""
         draws = np.array([getattr(model, name) for model in self.models])
         tail = 50 * (1 - level)
@@ -338,7 +335,7 @@ def bootstrap(
     rows = source.take(np.arange(source.n_rows))
     if family is None:
         mixture = bool((model.weights > 0).all()) and abs(float(model.weights.sum()) - 1) < 1e-6
-        family = default_family(model, labels=mixture and bool((np.abs(rows.y) == 1).all()))
+        family = family_of(model, labels=mixture and bool((np.abs(rows.y) == 1).all()))
     clusters = np.arange(source.n_rows) if groups is None else np.unique(np.asarray(groups), return_inverse=True)[1]
     if len(clusters) != source.n_rows:
         raise ValueError(f"groups must have one entry for each of the {source.n_rows} rows, got {len(clusters)}.")
@@ -366,7 +363,7 @@ def bootstrap(
 
 def _refit(model: SigmoidCombination, family: Family, rows: Rows) -> SigmoidCombination:
     source = ArraySource(*rows)
-    refined = refine(
+    refined = polish(
         lambda theta, curvature: source.reduce(NormalEquations(family, theta, curvature=curvature)),
         family,
         from_model(model),

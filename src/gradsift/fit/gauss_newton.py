@@ -22,7 +22,7 @@ Problem = Callable[[Floats], tuple[Floats, Callable[[], Floats]]]
 
 
 @dataclass(frozen=True)
-class LoopTuning:
+class StepLimits:
     """How steps are judged; shares are those of the decrease that the quadratic model promised.
 
     Attributes
@@ -57,7 +57,7 @@ class LoopTuning:
     slow_steps: int = 6  # guess
 
 
-LOOP = LoopTuning()
+LOOP = StepLimits()
 _SECOND_AT = 0.1  # share of a step over which the second derivative is seen
 _MOST_BEND = 1.5  # bend over step from which it is not believed
 
@@ -74,7 +74,7 @@ class Point(Protocol):
 Here = TypeVar("Here", bound=Point)
 
 
-class Quadratic(NamedTuple):
+class LocalModel(NamedTuple):
     """A quadratic model of the objective about a place, in local coordinates.
 
     Attributes
@@ -98,13 +98,13 @@ class Landscape(Protocol[Here]):
     def look(self, theta: Parameters) -> Here:
         """Evaluate the objective."""
 
-    def model(self, here: Here) -> Quadratic:
+    def model(self, here: Here) -> LocalModel:
         """Return the quadratic model with the curvature at a place."""
 
-    def carried(self, model: Quadratic, here: Here, there: Here) -> Quadratic | None:
+    def model_at(self, model: LocalModel, here: Here, there: Here) -> LocalModel | None:
         """Return the model at a new place with the curvature of the old one; None where a new one costs no more."""
 
-    def move(self, here: Here, model: Quadratic, step: Floats) -> Parameters:
+    def moved(self, here: Here, model: LocalModel, step: Floats) -> Parameters:
         """Return the parameters a step away, in local coordinates."""
 
 
@@ -131,18 +131,18 @@ class Limits:
 
 
 @dataclass(frozen=True)
-class Descended(Generic[Here]):
+class Result(Generic[Here]):
     """Where the iteration ended, and the model there; `converged`: no step promises more than the tolerance."""
 
     here: Here
-    model: Quadratic
+    model: LocalModel
     n_steps: int
     converged: bool
 
 
-def minimise(
-    problem: Landscape[Here], here: Here, model: Quadratic, limits: Limits, damping: float = 1e-3
-) -> Descended[Here]:
+def descend(
+    problem: Landscape[Here], here: Here, model: LocalModel, limits: Limits, damping: float = 1e-3
+) -> Result[Here]:
     """Go downhill from a place by damped Gauss-Newton steps.
 
     A step solves ``(H + damping diag H) step = -gradient``. One that keeps less than a thousandth of what the model
@@ -150,36 +150,36 @@ def minimise(
     """
     n_slow = 0
     for n_steps in range(1, limits.most + 1):
-        step, promised = damped_step(model.matrix, model.gradient, damping)
+        step, promised = solve_step(model.matrix, model.gradient, damping)
         if promised < limits.tolerance:
-            return Descended(here, model, n_steps, True)
-        there = problem.look(problem.move(here, model, step))
+            return Result(here, model, n_steps, True)
+        there = problem.look(problem.moved(here, model, step))
         gain = (here.objective - there.objective) / promised
         if gain > LOOP.least_gain:
-            damping = _next_damping(damping, gain)
+            damping = _next_factor(damping, gain)
             slow = here.objective > limits.hopeless and here.objective - there.objective < LOOP.slow * here.objective
             n_slow = n_slow + 1 if slow else 0
             reusable = LOOP.true[0] < gain < LOOP.true[1] or promised < LOOP.near
-            carried = problem.carried(model, here, there) if reusable else None
+            carried = problem.model_at(model, here, there) if reusable else None
             here, model = there, problem.model(there) if carried is None else carried
             if n_slow == LOOP.slow_steps or here.objective < limits.floor:
-                return Descended(here, model, n_steps, False)
+                return Result(here, model, n_steps, False)
         elif model.stale:
             model = problem.model(here)
         else:
             damping *= LOOP.rejected
             if damping > LOOP.most:
-                return Descended(here, model, n_steps, False)
-    return Descended(here, model, limits.most, False)
+                return Result(here, model, n_steps, False)
+    return Result(here, model, limits.most, False)
 
 
-def _next_damping(damping: float, gain: float) -> float:
+def _next_factor(damping: float, gain: float) -> float:
     if gain > LOOP.good:
         return max(damping / LOOP.shrink, LOOP.least)
     return damping if gain > LOOP.poor else LOOP.grow * damping
 
 
-def damped_step(H: Floats, g: Floats, damping: float) -> tuple[Floats, float]:
+def solve_step(H: Floats, g: Floats, damping: float) -> tuple[Floats, float]:
     """Return the step and the decrease of the quadratic model that it promises."""
     scale = np.diag(H).copy()
     scale[scale <= 0] = 1.0
@@ -197,7 +197,7 @@ def damped_step(H: Floats, g: Floats, damping: float) -> tuple[Floats, float]:
     return np.zeros_like(g), 0.0
 
 
-def bfgs_update(H: Floats, step: Floats, change: Floats) -> Floats:
+def curvature_along(H: Floats, step: Floats, change: Floats) -> Floats:
     """Return a matrix that also explains how a gradient changed along a step: the last digits need the curvature that
     Gauss-Newton leaves out, and this is free."""
     Hs = H @ step

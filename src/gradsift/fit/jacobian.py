@@ -80,7 +80,7 @@ def predict(theta: Parameters, X: Floats, g: Activation) -> Floats:
     return np.asarray(values if theta.linear is None else values + X @ theta.linear)
 
 
-def tensor_jacobian(layout: Layout, x: Any, values: Any, active: Any) -> Any:
+def jacobian_on_device(layout: Layout, x: Any, values: Any, active: Any) -> Any:
     """The twin of :func:`layer_jacobian` for tensors: rows x (n, d), values and active (n, k), result (n, size)."""
     J = x.new_empty((len(x), layout.size))
     for unit in range(layout.n_units):

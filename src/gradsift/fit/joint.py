@@ -14,19 +14,19 @@ from ..arguments import Floats
 from ..likelihood import Noise
 from .constraints import Prior, slope_prior
 from .covariance import LEVELS, Fitted, cones
-from .gauss_newton import Limits, Quadratic, minimise
+from .gauss_newton import Limits, LocalModel, descend
 from .jacobian import predict, value_jacobian
 from .parameters import Parameters
 
 
-def mirrors_of(A: Floats) -> Floats:
+def mirror_of(A: Floats) -> Floats:
     """Return the reflection vector of each row, (k, d): Householder, away from cancellation."""
     v = A / np.linalg.norm(A, axis=1, keepdims=True)
     v[:, 0] += np.where(v[:, 0] < 0, -1.0, 1.0)
     return np.asarray(v / np.linalg.norm(v, axis=1, keepdims=True))
 
 
-def reflect(rows: Floats, v: Floats) -> Floats:
+def mirror_rows(rows: Floats, v: Floats) -> Floats:
     """Return the rows reflected; its own inverse."""
     return np.asarray(rows - np.outer(2 * (rows @ v), v))
 
@@ -84,18 +84,18 @@ class _Rows:
             objective = self.likelihood.loss(r, self.y) + self.prior.loss(theta)
         return _RowPoint(theta, objective if np.isfinite(objective) else np.inf, r)
 
-    def model(self, here: _RowPoint) -> Quadratic:
+    def model(self, here: _RowPoint) -> LocalModel:
         """Gauss-Newton's for additive noise. O(n P^2) flops, n P numbers."""
-        mirrors = mirrors_of(here.theta.A)
+        mirrors = mirror_of(here.theta.A)
         J = value_jacobian(here.theta, self.X, self.g, mirrors)
-        gradient = here.theta.layout.pack(_in_mirrors(self.prior.gradient(here.theta), mirrors))
+        gradient = here.theta.layout.pack(_mirrored(self.prior.gradient(here.theta), mirrors))
         gradient -= J.T @ self.likelihood.score(here.r, self.y)
-        return Quadratic(self._matrix(here, J, self.likelihood.curvature(here.r, self.y)), gradient, False, mirrors)
+        return LocalModel(self._matrix(here, J, self.likelihood.curvature(here.r, self.y)), gradient, False, mirrors)
 
-    def carried(self, model: Quadratic, here: _RowPoint, there: _RowPoint) -> None:
+    def model_at(self, model: LocalModel, here: _RowPoint, there: _RowPoint) -> None:
         return None  # rows in memory are few, and a new matrix is worth its time
 
-    def move(self, here: _RowPoint, model: Quadratic, step: Floats) -> Parameters:
+    def moved(self, here: _RowPoint, model: LocalModel, step: Floats) -> Parameters:
         return moved_by(here.theta, model.memory, step)
 
     def information(self, here: _RowPoint, mirrors: Floats) -> Floats:
@@ -109,7 +109,7 @@ class _Rows:
         H: Floats = J.T @ J
         layout = here.theta.layout
         diagonal = np.einsum("pp->p", H)  # a view
-        diagonal += layout.pack(self.prior.precisions(here.theta))
+        diagonal += layout.pack(self.prior.precision(here.theta))
         diagonal[layout.first] += self.prior.along(here.theta.A)  # a unit's first local coordinate is its length
         return H
 
@@ -128,18 +128,18 @@ def fit_jointly(
         enough = TUNING.enough_for_labels if noise.labels else TUNING.enough
     first = problem.look(theta)
     limits = Limits(enough, most, TUNING.futile * len(y), TUNING.hopeless * len(y))
-    end = minimise(problem, first, problem.model(first), limits, damping)
+    end = descend(problem, first, problem.model(first), limits, damping)
     here, mirrors = end.here, end.model.memory
     information = problem.information(here, mirrors) if noise.labels else end.model.matrix
     return Fitted(here.theta, mirrors, information, here.objective, y - here.r)
 
 
-def _in_mirrors(theta: Parameters, mirrors: Floats) -> Parameters:
+def _mirrored(theta: Parameters, mirrors: Floats) -> Parameters:
     turned = theta.A - 2 * np.einsum("kd,kd->k", theta.A, mirrors)[:, None] * mirrors
     return theta._replace(A=turned)
 
 
-class Widening(NamedTuple):
+class Calibration(NamedTuple):
     """Factors by which cones must widen: `stop` those of 99%, `report` those of 95%, `surely` those of 99.9%."""
 
     stop: float
@@ -147,10 +147,10 @@ class Widening(NamedTuple):
     surely: float
 
 
-def calibrate(
+def calibration(
     fitted: Fitted, X: Floats, noise: Noise, g: Activation, rng: np.random.Generator, n_draws: int = 16,
     settle: Callable[[Fitted, Floats], Fitted] = lambda again, y: again,
-) -> Widening:  # fmt: skip
+) -> Calibration:  # fmt: skip
     """Return the factors by which cones must widen to hold what they promise: a studentised parametric bootstrap.
 
     New answers are drawn from the fitted network at the same points and fitted again, noise included; a factor is
@@ -172,7 +172,7 @@ def calibrate(
         ratios[:, draw] = [(errors / np.maximum(cones(again, level), 1e-300)).max() for level in LEVELS]
     surely = np.sqrt(1 + 1 / n_draws) * stdtrit(n_draws - 1, LEVELS[2])
     quantiles = np.append(ndtri(LEVELS[:2]), surely)
-    return Widening(*np.maximum(1.0, ratios.mean(axis=1) + quantiles * ratios.std(axis=1, ddof=1)).tolist())
+    return Calibration(*np.maximum(1.0, ratios.mean(axis=1) + quantiles * ratios.std(axis=1, ddof=1)).tolist())
 
 
 def _angles(A: Floats, B: Floats) -> Floats:

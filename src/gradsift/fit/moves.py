@@ -104,7 +104,7 @@ def bending_direction(rows: Any, bend: Any) -> Any:
     return vectors[:, int(np.argmax(np.abs(values)))]
 
 
-def removal_prices(gram: Floats, cross: Floats) -> Floats:
+def price_without(gram: Floats, cross: Floats) -> Floats:
     """Return what leaving each feature out costs once the other weights are refitted, twice in squares.
 
     Parameters
@@ -120,7 +120,7 @@ def prune(theta: Parameters, family: Family, rows: Rows, n_units: int) -> Parame
     """Drop units one at a time, each time the one whose loss a refit of the other weights mends best."""
     values = family.activation.value(rows.X @ theta.A.T + theta.b)  # (rows, k)
     r = values @ theta.u + theta.c
-    y, information = family.rough.working(r, rows.y) - theta.c, family.rough.precision(r)
+    y, information = family.rough.as_gaussian(r, rows.y) - theta.c, family.rough.precision(r)
     if rows.weight is not None:
         information = information * rows.weight
     gram = (values * information[:, None]).T @ values
@@ -128,7 +128,7 @@ def prune(theta: Parameters, family: Family, rows: Rows, n_units: int) -> Parame
     cross = values.T @ (information * y)
     kept = np.arange(len(theta.u))
     while len(kept) > n_units:
-        kept = np.delete(kept, np.argmin(removal_prices(gram[np.ix_(kept, kept)], cross[kept])))
+        kept = np.delete(kept, np.argmin(price_without(gram[np.ix_(kept, kept)], cross[kept])))
     u: Floats = np.asarray(np.linalg.solve(gram[np.ix_(kept, kept)], cross[kept]))
     if family.simplex:
         u = np.maximum(u, 0.2 / n_units)
@@ -136,7 +136,7 @@ def prune(theta: Parameters, family: Family, rows: Rows, n_units: int) -> Parame
     return theta._replace(A=theta.A[kept], u=u, b=theta.b[kept])
 
 
-def glorot_starts(
+def random_starts(
     family: Family, n_units: int, n_features: int, n_starts: int, scale: float, rng: np.random.Generator
 ) -> list[Parameters]:
     """Draw random students whose arguments have variance about ``scale^2 2 d / (d + k)``."""

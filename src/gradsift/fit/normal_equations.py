@@ -11,9 +11,9 @@ import numpy as np
 from ..arguments import Floats
 from ..likelihood import CERTAINTY, LogOdds
 from ..sources import Rows, Summary
-from .constraints import Chart, Prior
-from .gauss_newton import Limits, Quadratic, bfgs_update, minimise
-from .jacobian import layer_jacobian, tensor_jacobian
+from .constraints import Coordinates, Prior
+from .gauss_newton import Limits, LocalModel, curvature_along, descend
+from .jacobian import jacobian_on_device, layer_jacobian
 from .parameters import Family, Parameters
 
 
@@ -100,9 +100,9 @@ class NormalEquations(Summary[Equations, Equations]):
 
     def jacobian(self, X: Floats) -> Floats:
         """Return the derivatives of r at the rows of X in the flat parameters, (rows, size): for blocks, not tables."""
-        return self.linearised(X)[1]
+        return self.with_jacobian(X)[1]
 
-    def linearised(self, X: Floats) -> tuple[Floats, Floats]:
+    def with_jacobian(self, X: Floats) -> tuple[Floats, Floats]:
         """Return r at the rows of X, (rows,), and its derivatives as :meth:`jacobian` does."""
         values, active = self._units(X)
         r = self.theta.u @ values + self.theta.c
@@ -175,7 +175,7 @@ def _equations(summary: NormalEquations, X: Any, y: Any, weight: Any) -> tuple[A
         values = values - r[:, None]  # as in memory: no effect on the simplex, and less rounding
     else:
         information, score, loss = weight, weight * residual, 0.5 * (weight @ (residual * residual))
-    J = tensor_jacobian(family.layout(*theta.A.shape), x, values, active)
+    J = jacobian_on_device(family.layout(*theta.A.shape), x, values, active)
     scaled = J * information.sqrt()[:, None]
     return weight.sum(), loss, -score @ J, scaled.T @ scaled if summary.curvature else None
 
@@ -218,7 +218,7 @@ class Refined:
         return 2 * self.loss / self.mass
 
 
-class _SummedPoint(NamedTuple):
+class _Point(NamedTuple):
     theta: Parameters
     objective: float
     equations: Equations
@@ -226,7 +226,7 @@ class _SummedPoint(NamedTuple):
     gradient: Floats  # of the objective, in the flat parameters
 
 
-class _Curved(NamedTuple):
+class _Curvature(NamedTuple):
     """The curvature as it was summed, the Gauss-Newton matrix of the objective, both in the flat parameters, and the
     tangent matrix of the chart."""
 
@@ -242,9 +242,9 @@ class _Sums:
         self, evaluate: Evaluate, family: Family, prior: Prior, metric: Floats | None, renew: Renew | None
     ) -> None:
         self.evaluate, self.family, self.prior, self.renew = evaluate, family, prior.within(family), renew
-        self.chart = Chart(family, metric)
+        self.chart = Coordinates(family, metric)
 
-    def look(self, theta: Parameters, *, curvature: bool = False) -> _SummedPoint:
+    def look(self, theta: Parameters, *, curvature: bool = False) -> _Point:
         equations = self.evaluate(theta, curvature)
         mass = equations.mass
         if self.family.labels:
@@ -253,9 +253,9 @@ class _Sums:
             variance = 2 * equations.loss / mass + self.prior.least_variance
             loss = 0.5 * mass * float(np.log(variance))
         gradient = equations.gradient / variance + self.family.pack(self.prior.gradient(theta))
-        return _SummedPoint(theta, loss + self.prior.loss(theta), equations, variance, gradient)
+        return _Point(theta, loss + self.prior.loss(theta), equations, variance, gradient)
 
-    def model(self, here: _SummedPoint, curvature: Floats | None = None) -> Quadratic:
+    def model(self, here: _Point, curvature: Floats | None = None) -> LocalModel:
         stale = curvature is not None
         if curvature is None:
             curvature = here.equations.curvature
@@ -265,24 +265,24 @@ class _Sums:
         matrix = curvature / here.variance + self.prior.curvature(here.theta, self.family.layout(*here.theta.A.shape))
         return self._at(here, curvature, matrix, stale)
 
-    def carried(self, model: Quadratic, here: _SummedPoint, there: _SummedPoint) -> Quadratic:
-        memory: _Curved = model.memory
+    def model_at(self, model: LocalModel, here: _Point, there: _Point) -> LocalModel:
+        memory: _Curvature = model.memory
         step = self.family.pack(there.theta) - self.family.pack(here.theta)
-        matrix = bfgs_update(memory.matrix, step, there.gradient - here.gradient)
+        matrix = curvature_along(memory.matrix, step, there.gradient - here.gradient)
         return self._at(there, memory.curvature, matrix, True)
 
-    def move(self, here: _SummedPoint, model: Quadratic, step: Floats) -> Parameters:
-        return self.chart.retract(here.theta, model.memory.tangent @ step)
+    def moved(self, here: _Point, model: LocalModel, step: Floats) -> Parameters:
+        return self.chart.moved(here.theta, model.memory.tangent @ step)
 
-    def _at(self, here: _SummedPoint, curvature: Floats, matrix: Floats, stale: bool) -> Quadratic:
+    def _at(self, here: _Point, curvature: Floats, matrix: Floats, stale: bool) -> LocalModel:
         G = self.chart.tangent(here.theta)
-        memory = _Curved(curvature, matrix, G)
+        memory = _Curvature(curvature, matrix, G)
         if G.shape[0] == G.shape[1]:  # unconstrained: G is the identity
-            return Quadratic(matrix, here.gradient, stale, memory)
-        return Quadratic(G.T @ matrix @ G, G.T @ here.gradient, stale, memory)
+            return LocalModel(matrix, here.gradient, stale, memory)
+        return LocalModel(G.T @ matrix @ G, G.T @ here.gradient, stale, memory)
 
 
-def refine(
+def polish(
     evaluate: Evaluate,
     family: Family,
     start: Parameters,
@@ -310,8 +310,8 @@ def refine(
         Nats: stop when the predicted decrease is below it.
     """
     problem = _Sums(evaluate, family, prior, metric, renew)
-    first = problem.look(problem.chart.project(start), curvature=curvature is None)
-    end = minimise(problem, first, problem.model(first, curvature), Limits(tolerance, max_iterations))
-    here: _SummedPoint = end.here
+    first = problem.look(problem.chart.nearest(start), curvature=curvature is None)
+    end = descend(problem, first, problem.model(first, curvature), Limits(tolerance, max_iterations))
+    here: _Point = end.here
     equations = here.equations._replace(curvature=end.model.memory.curvature)
     return Refined(here.theta, here.objective, equations.loss, equations.mass, equations, end.n_steps, end.converged)

@@ -37,7 +37,7 @@ class Layout:
     by_unit: bool = True
 
     @property
-    def stride(self) -> int:
+    def row_length(self) -> int:
         """Numbers from one unit's vector to the next one's."""
         return self.n_features + (self.by_unit and self.offsets)
 
@@ -53,28 +53,28 @@ class Layout:
 
     def a(self, unit: int) -> slice:
         """One unit's vector."""
-        return slice(unit * self.stride, unit * self.stride + self.n_features)
+        return slice(unit * self.row_length, unit * self.row_length + self.n_features)
 
     def own(self, unit: int) -> slice:
         """One unit's vector and offset, by unit."""
         if not self.by_unit:
             raise ValueError("A layout by kind has no block for a unit: use its slices a, b and weights.")
-        return slice(unit * self.stride, (unit + 1) * self.stride)
+        return slice(unit * self.row_length, (unit + 1) * self.row_length)
 
     @property
     def first(self) -> slice:
         """The first coordinates of all vectors."""
-        return slice(0, self.n_units * self.stride, self.stride)
+        return slice(0, self.n_units * self.row_length, self.row_length)
 
     @property
     def units(self) -> slice:
-        """All vectors and, by unit, offsets; to be reshaped to ``(n_units, stride)``."""
-        return slice(0, self.n_units * self.stride)
+        """All vectors and, by unit, offsets; to be reshaped to ``(n_units, row_length)``."""
+        return slice(0, self.n_units * self.row_length)
 
     @property
     def weights(self) -> slice:
         """All weights."""
-        return slice(self.n_units * self.stride, self.n_units * (self.stride + 1))
+        return slice(self.n_units * self.row_length, self.n_units * (self.row_length + 1))
 
     @property
     def b(self) -> slice:
@@ -82,7 +82,7 @@ class Layout:
         if not self.offsets:
             return slice(0, 0)
         if self.by_unit:
-            return slice(self.n_features, self.n_units * self.stride, self.stride)
+            return slice(self.n_features, self.n_units * self.row_length, self.row_length)
         return slice(self.weights.stop, self.weights.stop + self.n_units)
 
     @property
@@ -119,7 +119,7 @@ class Layout:
 
     def rows(self, flat: Any) -> Any:
         """Return what belongs to the units, one row each: vectors and, by unit, offsets; a view."""
-        return flat[self.units].reshape(self.n_units, self.stride)
+        return flat[self.units].reshape(self.n_units, self.row_length)
 
 
 class Parameters(NamedTuple):

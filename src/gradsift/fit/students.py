@@ -16,7 +16,7 @@ from .constraints import Prior
 from .covariance import Fitted
 from .jacobian import predict
 from .joint import fit_jointly
-from .moves import removal_prices, without
+from .moves import price_without, without
 from .parameters import Layout, Parameters
 
 
@@ -197,4 +197,4 @@ class _Pupil:
         features = np.column_stack([self.g.value(self.X @ theta.A.T + theta.b), np.ones(len(self.X))])
         gram = features.T @ features
         gram[np.diag_indices_from(gram)] += 1e-6 * len(self.X)
-        return without(theta, int(np.argmin(removal_prices(gram, features.T @ self.y)[:-1])))
+        return without(theta, int(np.argmin(price_without(gram, features.T @ self.y)[:-1])))

@@ -78,4 +78,4 @@ def _check_accuracy(found: Reading, question: Question) -> Reading:
     if question.goal.accuracy is None or not (question.precision.is_exact or question.is_fine):
         return found
     check = imperfect.accuracy(float(np.nanmax(found.evidence.bounds, initial=0.0)), question.goal.accuracy)
-    return replace(found, judgement=found.judgement.also(check))
+    return replace(found, judgement=found.judgement.add(check))

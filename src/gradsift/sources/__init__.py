@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from .arrays import ArraySource, SparseSource, from_frame, is_sparse, package_of
+from .arrays import ArraySource, SparseSource, from_frame, is_sparse, module_of
 from .source import Moments, MomentSummary, Source
 from .summary import Rows, Summary
 
@@ -37,7 +37,7 @@ def as_source(data: Any) -> Source:
         return data
     if not (isinstance(data, (tuple, list)) and len(data) in (2, 3)):
         raise TypeError(f"source must be a Source or a pair (X, y) of rows, got {type(data).__name__}.")
-    packages = {package_of(part) for part in data}
+    packages = {module_of(part) for part in data}
     if packages & {"dask", "dask_expr"}:
         from .dask_collections import DaskSource
 
@@ -81,6 +81,6 @@ def dask(X: Any, y: Any, weight: Any = None) -> Source:
 
 def tensors(X: Any, y: Any, weight: Any = None, *, device: Any = None) -> Source:
     """Return the rows of torch tensors (extra ``torch``), moved to `device` first if one is given."""
-    from .torch_tensors import tensor_source
+    from .torch_tensors import torch_source
 
-    return tensor_source(X, y, weight, device)
+    return torch_source(X, y, weight, device)

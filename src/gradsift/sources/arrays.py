@@ -13,7 +13,7 @@ from .source import Source, check_block
 from .summary import Rows
 
 
-def package_of(value: Any) -> str:
+def module_of(value: Any) -> str:
     """Return the top-level package that a value's type comes from, without importing anything."""
     return type(value).__module__.partition(".")[0]
 
@@ -23,7 +23,7 @@ def from_frame(name: str, frame: Any) -> Any:
 
     Columns keep their type where all share one, and otherwise take the smallest that holds them all.
     """
-    if package_of(frame) not in ("pandas", "polars") or not hasattr(frame, "to_numpy"):
+    if module_of(frame) not in ("pandas", "polars") or not hasattr(frame, "to_numpy"):
         return frame
     if not hasattr(frame, "columns"):
         return _numbers(f"{name} ({frame.name})" if frame.name else name, frame)
@@ -62,7 +62,7 @@ class ArraySource(Source):
     def blocks(self, block_rows: int) -> Iterator[Rows]:
         at_least("block_rows", block_rows, 1)
         for start in range(0, self.n_rows, block_rows):
-            rows = self._slice(slice(start, start + block_rows))
+            rows = self._rows_at(slice(start, start + block_rows))
             if not self._checked:
                 check_block(rows.X, rows.y, start)
             yield rows
@@ -73,11 +73,11 @@ class ArraySource(Source):
         return ArraySource(self.X[start:stop], self.y[start:stop], weight)
 
     def take(self, indices: np.ndarray[Any, np.dtype[np.intp]]) -> Rows:
-        rows = self._slice(indices)
+        rows = self._rows_at(indices)
         check_block(rows.X, rows.y, 0)
         return rows
 
-    def _slice(self, which: Any) -> Rows:
+    def _rows_at(self, which: Any) -> Rows:
         weight = None if self.weight is None else _float(self.weight[which])
         return Rows(_float(self.X[which]), _float(self.y[which]), weight)
 
@@ -137,7 +137,7 @@ class SparseSource(Source):
     def blocks(self, block_rows: int) -> Iterator[Rows]:
         at_least("block_rows", block_rows, 1)
         for start in range(0, self.n_rows, block_rows):
-            yield self._slice(slice(start, start + block_rows), start)
+            yield self._rows_at(slice(start, start + block_rows), start)
 
     def part(self, start: int, stop: int) -> SparseSource:
         weight = None if self.weight is None else self.weight[start:stop]
@@ -149,9 +149,9 @@ class SparseSource(Source):
                 f"{len(indices)} rows of {self.n_features} columns would be {len(indices) * self.n_features:,} dense "
                 f"numbers, and {MOST_DENSE:,} is the most: choose fewer columns."
             )
-        return self._slice(indices, 0)
+        return self._rows_at(indices, 0)
 
-    def _slice(self, which: Any, first: int) -> Rows:
+    def _rows_at(self, which: Any, first: int) -> Rows:
         X = np.ascontiguousarray(self.X[which].toarray(), dtype=np.float64)
         y = np.ascontiguousarray(self.y[which], dtype=np.float64)
         check_block(X, y, first)

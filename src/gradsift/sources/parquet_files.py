@@ -57,12 +57,12 @@ class ParquetSource(Source):
         names = list(dataset.schema.names)
         for role, name in (("target", target), ("weight", weight)):
             if name is not None and name not in names:
-                raise ValueError(f"{role} must be a column of {path}, got {name!r}; it has {_listed(names)}.")
+                raise ValueError(f"{role} must be a column of {path}, got {name!r}; it has {_names_of(names)}.")
         if features is None:
             features = [name for name in names if name not in (target, weight)]
         for name in features:
             if name not in names:
-                raise ValueError(f"features must be columns of {path}, got {name!r}; it has {_listed(names)}.")
+                raise ValueError(f"features must be columns of {path}, got {name!r}; it has {_names_of(names)}.")
         if not features:
             raise ValueError(f"{path} must have a column beside the target {target!r}.")
         self.features, self.target, self.weight = list(features), target, weight
@@ -91,10 +91,10 @@ class ParquetSource(Source):
     def take(self, indices: np.ndarray[Any, np.dtype[np.intp]]) -> Rows:
         """Read the files once and keep the rows asked for."""
         rows, done, first = self._empty(len(indices)), 0, 0
-        for batch in self._batches():
+        for batch in self._scan():
             wanted = indices[done : np.searchsorted(indices, first + len(batch))]
             if len(wanted):
-                self._fill(rows, done, self._arrays(batch.take(wanted - first)))
+                self._put(rows, done, self._arrays(batch.take(wanted - first)))
             done, first = done + len(wanted), first + len(batch)
         self._reading.done += self.n_rows
         check_block(rows.X, rows.y, 0)
@@ -105,11 +105,11 @@ class ParquetSource(Source):
         with one_thread():  # for each block, as they are summarised side by side
             return super()._collect(summary)
 
-    def _each(self, function: Callable[[Rows], Any], block_rows: int) -> Iterator[Any]:
+    def _in_blocks(self, function: Callable[[Rows], Any], block_rows: int) -> Iterator[Any]:
         """Fill and summarise blocks on all cores while the next ones are decoded; results come in the order of the
         rows."""
 
-        def several(blocks: list[list[_Piece]]) -> list[Any]:
+        def run(blocks: list[list[_Piece]]) -> list[Any]:
             return [function(self._filled(pieces)) for pieces in blocks]
 
         workers, pieces, together = os.cpu_count() or 1, self._pieces(block_rows), max(1, _BATCH_ROWS // block_rows)
@@ -118,7 +118,7 @@ class ParquetSource(Source):
             while blocks := list(
                 islice(pieces, together)
             ):  # a batch at a time: threads that wake up often cost a tenth
-                waiting.append(pool.submit(several, blocks))
+                waiting.append(pool.submit(run, blocks))
                 if len(waiting) > workers:
                     yield from waiting.popleft().result()
             while waiting:
@@ -128,7 +128,7 @@ class ParquetSource(Source):
     def _pieces(self, block_rows: int) -> Iterator[list[_Piece]]:
         """Cut the stream of batches at multiples of `block_rows`: block borders, and so rounding, as in memory."""
         block, filled, first = list[_Piece](), 0, self._start
-        for batch in self._batches():
+        for batch in self._scan():
             columns, offset = self._arrays(batch), 0
             while offset < len(batch):
                 count = min(block_rows - filled, len(batch) - offset)
@@ -145,7 +145,7 @@ class ParquetSource(Source):
         """Return the rows of some pieces, as float64, one after the other, and look at their numbers once."""
         rows, filled = self._empty(sum(piece.n_rows for piece in pieces)), 0
         for piece in pieces:
-            self._fill(rows, filled, piece.columns)
+            self._put(rows, filled, piece.columns)
             filled += piece.n_rows
         if not self._checked:
             check_block(rows.X, rows.y, pieces[0].first)
@@ -156,7 +156,7 @@ class ParquetSource(Source):
         # Column by column, as in the files: filling is a plain copy, and whoever needs rows turns them in parallel.
         return Rows(np.empty((self.n_features, n)).T, np.empty(n), np.empty(n) if self.weight else None)
 
-    def _fill(self, rows: Rows, start: int, columns: list[Any]) -> None:
+    def _put(self, rows: Rows, start: int, columns: list[Any]) -> None:
         places = [*rows.X.T, rows.y, *([] if rows.weight is None else [rows.weight])]
         for place, column in zip(places, columns):
             place[start : start + len(column)] = column
@@ -168,7 +168,7 @@ class ParquetSource(Source):
                 raise ValueError(f"column {name!r} must not have nulls, it has {column.null_count}.")
         return [column.to_numpy(zero_copy_only=False) for column in batch.columns]
 
-    def _batches(self) -> Iterator[Any]:
+    def _scan(self) -> Iterator[Any]:
         """Yield record batches of rows start..stop in order; row groups outside are never opened."""
         fragments, first, skip = [], 0, None
         for fragment, group in self._groups:
@@ -229,5 +229,5 @@ def _row_groups(dataset: Any, columns: list[str]) -> list[tuple[Any, Any]]:
     return groups
 
 
-def _listed(names: list[str]) -> str:
+def _names_of(names: list[str]) -> str:
     return ", ".join(names[:12]) + (", ..." if len(names) > 12 else "")

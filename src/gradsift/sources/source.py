@@ -12,7 +12,7 @@ import numpy as np
 
 from ..arguments import LARGEST, SMALLEST, Floats, moderate_columns
 from ..progress import report
-from .summary import SMALL_PRODUCT, Rows, Summary, tree_merge
+from .summary import SMALL_PRODUCT, Rows, Summary, merge_all
 
 _NEAR_ZERO = 3.0  # standard deviations: means this close to zero may be taken off afterwards, for one digit
 _LINES = 4  # of a product, so that blocks of many rows make small ones (out_of_core: 30 ns a row instead of 55)
@@ -193,16 +193,16 @@ class Source(ABC):
         return state
 
     def _collect(self, summary: Summary[Any, Any]) -> Any:
-        return tree_merge(summary, self._chunks(summary))
+        return merge_all(summary, self._chunk_blocks(summary))
 
-    def _chunks(self, summary: Summary[Any, Any]) -> Iterator[Any]:
+    def _chunk_blocks(self, summary: Summary[Any, Any]) -> Iterator[Any]:
         def counted(block: Rows) -> tuple[Any, int]:
             if not summary.any_layout:
                 block = block._replace(X=np.ascontiguousarray(block.X))
             return summary.chunk(block), len(block.y)
 
         done, stage = 0, self._stage
-        for state, n in self._each(counted, summary.block_rows(self.n_features)):
+        for state, n in self._in_blocks(counted, summary.block_rows(self.n_features)):
             done += n
             report(stage, done, self.n_rows)
             yield state
@@ -211,11 +211,11 @@ class Source(ABC):
     def _stage(self) -> str:
         return f"pass {int(self.n_passes) + 1}, rows"
 
-    def _each(self, function: Callable[[Rows], Any], block_rows: int) -> Iterator[Any]:
+    def _in_blocks(self, function: Callable[[Rows], Any], block_rows: int) -> Iterator[Any]:
         """Yield what a function makes of every block, in the order of the rows."""
         return map(function, self.blocks(block_rows))
 
-    def subsample(self, n: int, rng: np.random.Generator) -> Rows:
+    def sample(self, n: int, rng: np.random.Generator) -> Rows:
         """Return `n` rows drawn without replacement (all of them when there are no more)."""
         if n >= self.n_rows:
             return self.take(np.arange(self.n_rows))

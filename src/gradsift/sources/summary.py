@@ -37,6 +37,10 @@ class Rows(NamedTuple):
     y: Floats
     weight: Floats | None = None
 
+    def take(self, which: Any) -> Rows:
+        """Return the rows of a slice, a mask or some numbers."""
+        return Rows(self.X[which], self.y[which], None if self.weight is None else self.weight[which])
+
 
 class Summary(ABC, Generic[State, Result]):
     """A mergeable statistic; merging in any order gives the same result up to rounding.
@@ -70,7 +74,7 @@ class Summary(ABC, Generic[State, Result]):
         """Summarise a block whose arrays are torch tensors, where they are; by default they come to memory first."""
         step = self.block_rows(rows.X.shape[1])
         parts = (_to_memory(rows, slice(start, start + step)) for start in range(0, len(rows.y), step))
-        state: State = tree_merge(self, (self.chunk(part) for part in parts))
+        state: State = merge_all(self, (self.chunk(part) for part in parts))
         return state
 
     def save(self, state: State, path: str | os.PathLike[str]) -> None:
@@ -83,7 +87,7 @@ class Summary(ABC, Generic[State, Result]):
         return state
 
 
-def tree_merge(summary: Summary[Any, Any], parts: Iterable[Any]) -> Any:
+def merge_all(summary: Summary[Any, Any], parts: Iterable[Any]) -> Any:
     """Merge pairwise in a binary tree, so that rounding grows with the logarithm of the number of blocks.
 
     Replacing an aligned run of 2^j parts by their own merge changes no bit of the result: that is how sources with
@@ -121,7 +125,7 @@ def save_state(summary: Summary[Any, Any], state: Any, path: str | os.PathLike[s
     """Write the state; a reader never meets half a file."""
     if Path(path).suffix != ".npz":
         raise ValueError(f"A summary file must end in .npz, got {os.fspath(path)!r}.")
-    header = dict(zip(_STATE_HEADER, (_STATE_FORMAT, _STATE_VERSION, type(summary).__name__, _fingerprint(summary))))
+    header = dict(zip(_STATE_HEADER, (_STATE_FORMAT, _STATE_VERSION, type(summary).__name__, _digest(summary))))
     fields = {f"state_{name}": value for name, value in state._asdict().items() if value is not None}
     with open_whole(path, "wb") as stream:
         np.savez(stream, allow_pickle=False, **{name: np.asarray(v) for name, v in {**header, **fields}.items()})
@@ -145,25 +149,25 @@ def load_state(summary: Summary[Any, Any], path: str | os.PathLike[str]) -> Any:
         )
     if str(stored["kind"]) != type(summary).__name__:
         raise ValueError(f"{path} holds a {stored['kind']}, not a {type(summary).__name__}.")
-    if str(stored["fingerprint"]) != _fingerprint(summary):
+    if str(stored["fingerprint"]) != _digest(summary):
         raise ValueError(f"{path} holds a {stored['kind']} with other parameters: both sites must use the same.")
-    values = (stored.get(f"state_{name}") for name in _state_type(summary)._fields)
-    return _state_type(summary)(*(v.item() if v is not None and v.ndim == 0 else v for v in values))
+    values = (stored.get(f"state_{name}") for name in _state_kind(summary)._fields)
+    return _state_kind(summary)(*(v.item() if v is not None and v.ndim == 0 else v for v in values))
 
 
-def _state_type(summary: Any) -> Any:
+def _state_kind(summary: Any) -> Any:
     """Return the record that ``chunk`` returns; a summary of another summary returns the inner one's."""
     declared = get_type_hints(type(summary).chunk)["return"]
-    return _state_type(summary.inner) if isinstance(declared, TypeVar) else declared
+    return _state_kind(summary.inner) if isinstance(declared, TypeVar) else declared
 
 
-def _fingerprint(summary: Summary[Any, Any]) -> str:
+def _digest(summary: Summary[Any, Any]) -> str:
     digest = hashlib.sha256()
-    _feed(digest, summary)
+    _add_to(digest, summary)
     return digest.hexdigest()
 
 
-def _feed(digest: Any, value: Any) -> None:
+def _add_to(digest: Any, value: Any) -> None:
     """Hash a value by content: arrays by dtype, shape and bytes, functions by name, objects by their attributes."""
     if isinstance(value, np.ndarray):
         digest.update(f"{value.dtype}{value.shape}".encode())
@@ -171,13 +175,13 @@ def _feed(digest: Any, value: Any) -> None:
     elif isinstance(value, (tuple, list)):
         digest.update(f"[{len(value)}".encode())
         for item in value:
-            _feed(digest, item)
+            _add_to(digest, item)
     elif isinstance(value, type) or callable(value):
         digest.update(value.__qualname__.encode())
     elif dataclasses.is_dataclass(value):
-        _feed(digest, [type(value).__name__, *(getattr(value, f.name) for f in dataclasses.fields(value))])
+        _add_to(digest, [type(value).__name__, *(getattr(value, f.name) for f in dataclasses.fields(value))])
     elif hasattr(value, "__dict__"):
         said = [pair for pair in sorted(vars(value).items()) if not pair[0].startswith("_")]  # private: how, not what
-        _feed(digest, [type(value).__name__, *said])
+        _add_to(digest, [type(value).__name__, *said])
     else:
         digest.update(f"{type(value).__name__}{value!r}".encode())

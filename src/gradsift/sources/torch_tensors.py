@@ -12,12 +12,12 @@ from ..progress import report
 from ..runtime import load_extra
 from .arrays import ArraySource
 from .source import Source
-from .summary import Rows, Summary, tree_merge
+from .summary import Rows, Summary, merge_all
 
 _DEVICE_BLOCK_ENTRIES = 2**26  # entries of X per block on a device: a float64 copy takes 512 MB
 
 
-def tensor_source(X: Any, y: Any, weight: Any = None, device: Any = None) -> Source:
+def torch_source(X: Any, y: Any, weight: Any = None, device: Any = None) -> Source:
     """Return a source of the rows of tensors; `device` moves them there first.
 
     Tensors in main memory are shared with NumPy, not copied, and give NumPy's numbers to the bit.
@@ -31,14 +31,14 @@ def tensor_source(X: Any, y: Any, weight: Any = None, device: Any = None) -> Sou
         tensors = [None if part is None else part.to(where) for part in tensors]
     if all(part is None or part.device.type == "cpu" for part in tensors):
         return ArraySource(*(None if part is None else _for_numpy(part).numpy() for part in tensors))
-    return TensorSource(*tensors)
+    return TorchSource(*tensors)
 
 
 def _for_numpy(tensor: Any) -> Any:
     return tensor.float() if str(tensor.dtype) == "torch.bfloat16" else tensor
 
 
-class TensorSource(Source):
+class TorchSource(Source):
     """Rows of tensors of shapes (n, d) and (n,) on one device, usually a GPU.
 
     float64 stays float64, integers become it, and every other type becomes float32.
@@ -60,17 +60,17 @@ class TensorSource(Source):
             _check(name, part)
         if weight is not None and not (bool((weight >= 0).all()) and bool(weight.any())):
             raise ValueError("sample_weight must be at least 0, and not all 0.")
-        self.X, self.y, self.weight = _real(X), _real(y), None if weight is None else _real(weight)
+        self.X, self.y, self.weight = _as_float(X), _as_float(y), None if weight is None else _as_float(weight)
         self.n_rows, self.n_features = (int(s) for s in X.shape)
 
     def _collect(self, summary: Summary[Any, Any]) -> Any:
-        return tree_merge(summary, self._device_chunks(summary))
+        return merge_all(summary, self._chunk_blocks(summary))
 
-    def _device_chunks(self, summary: Summary[Any, Any]) -> Iterator[Any]:
+    def _chunk_blocks(self, summary: Summary[Any, Any]) -> Iterator[Any]:
         step = max(summary.block_rows(self.n_features), _DEVICE_BLOCK_ENTRIES // self.n_features)
         for start in range(0, self.n_rows, step):
             stop = min(start + step, self.n_rows)
-            yield summary.chunk_on_device(self._slice(slice(start, stop)))
+            yield summary.chunk_on_device(self._rows_at(slice(start, stop)))
             report(self._stage, stop, self.n_rows)
 
     def blocks(self, block_rows: int) -> Iterator[Rows]:
@@ -78,23 +78,23 @@ class TensorSource(Source):
         for start in range(0, self.n_rows, block_rows):
             yield self._memory(slice(start, start + block_rows))
 
-    def part(self, start: int, stop: int) -> TensorSource:
-        return TensorSource(*self._slice(slice(start, stop)))
+    def part(self, start: int, stop: int) -> TorchSource:
+        return TorchSource(*self._rows_at(slice(start, stop)))
 
     def take(self, indices: np.ndarray[Any, np.dtype[np.intp]]) -> Rows:
         torch = load_extra("torch", "torch")
         return self._memory(torch.as_tensor(indices, device=self.X.device))
 
-    def _slice(self, which: Any) -> Rows:
+    def _rows_at(self, which: Any) -> Rows:
         return Rows(self.X[which], self.y[which], None if self.weight is None else self.weight[which])
 
     def _memory(self, which: Any) -> Rows:
-        rows: Any = self._slice(which)
+        rows: Any = self._rows_at(which)
         parts: list[Any] = [None if part is None else part.double().cpu().numpy() for part in rows]
         return Rows(*parts)
 
 
-def _real(tensor: Any) -> Any:
+def _as_float(tensor: Any) -> Any:
     if str(tensor.dtype) in ("torch.float32", "torch.float64"):
         return tensor
     return tensor.float() if tensor.dtype.is_floating_point else tensor.double()

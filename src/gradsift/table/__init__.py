@@ -4,29 +4,29 @@ from __future__ import annotations
 
 from .coefficients import (
     Coefficients,
-    Interval,
     LikelihoodRatio,
+    PredictionBounds,
     coefficients,
     facts,
     likelihood_ratio,
-    prediction_interval,
+    prediction_bounds,
     summary,
 )
 from .finish import Fit
 from .fit_table import search
-from .several_targets import Joint, fit_several
+from .several_targets import Joint, fit_outputs
 
 __all__ = [
     "Coefficients",
     "Fit",
-    "Interval",
     "Joint",
     "LikelihoodRatio",
+    "PredictionBounds",
     "coefficients",
     "facts",
-    "fit_several",
+    "fit_outputs",
     "likelihood_ratio",
-    "prediction_interval",
+    "prediction_bounds",
     "search",
     "summary",
 ]

@@ -47,13 +47,13 @@ class Coefficients:
     @property
     def p(self) -> Floats:
         """(p,) two-sided p-values of the hypothesis that a number is zero."""
-        return np.asarray(2 * self._law.sf(np.abs(self.z)))
+        return np.asarray(2 * _reference(self.degrees_of_freedom).sf(np.abs(self.z)))
 
     def conf_int(self, level: float = 0.95) -> Floats:
         """Return (p, 2) confidence bounds."""
         if not 0 < level < 1:
             raise ValueError(f"level must lie in (0, 1), got {level!r}.")
-        half = self._law.ppf(0.5 + level / 2) * self.errors
+        half = _reference(self.degrees_of_freedom).ppf(0.5 + level / 2) * self.errors
         return np.column_stack((self.estimates - half, self.estimates + half))
 
     def covariance(self) -> Any:
@@ -85,12 +85,8 @@ class Coefficients:
             rows.append(f"{name:<{width}} {coef:11.5g} {error:10.3g} {z:8.2f} {p:7.3f} {below:11.5g} {above:11.5g}")
         return rows
 
-    @property
-    def _law(self) -> Any:
-        return _law_of(self.degrees_of_freedom)
 
-
-def _law_of(freedom: float) -> Any:
+def _reference(freedom: float) -> Any:
     """Return Student's t, or the normal distribution it becomes."""
     from scipy.stats import norm, t  # slow to import, and rarely needed
 
@@ -139,14 +135,14 @@ def _columns(feature_names: Sequence[str] | None, d: int) -> list[str]:
     return names
 
 
-class Interval(NamedTuple):
+class PredictionBounds(NamedTuple):
     """Predictions (n,) and their bounds (n, 2)."""
 
     prediction: Floats
     bounds: Floats
 
 
-def prediction_interval(fit: Fit, X: Floats, level: float, of: str = "observation") -> Interval:
+def prediction_bounds(fit: Fit, X: Floats, level: float, of: str = "observation") -> PredictionBounds:
     """Return predictions and bounds that hold a new observation, or the mean response, with probability `level`.
 
     To first order in the errors of the parameters. O(n size^2) flops.
@@ -161,10 +157,10 @@ def prediction_interval(fit: Fit, X: Floats, level: float, of: str = "observatio
     variance = np.maximum(np.einsum("np,np->n", J @ fit.standard_errors.covariance, J), 0)
     if of == "observation":
         variance = variance + fit.noise**2
-    law = _law_of(np.inf if fit.family.labels else _freedom(fit))
+    law = _reference(np.inf if fit.family.labels else _freedom(fit))
     r = np.asarray(fit.model.predict(X))
     half = law.ppf(0.5 + level / 2) * np.sqrt(variance)
-    return Interval(r, np.column_stack((r - half, r + half)))
+    return PredictionBounds(r, np.column_stack((r - half, r + half)))
 
 
 class LikelihoodRatio(NamedTuple):

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from ..arguments import Floats
 from ..fit import Parameters, Refined
-from ..sources import Rows
-from .optimum import Effort, Progress, settle
+from .optimum import Progress, SearchLimits, settle
 from .problem import TableProblem
 
 _FOLDS, _FINE_FOLDS = 5, 10
@@ -76,13 +75,13 @@ class CrossValidation:
     losses: Floats = field(default_factory=lambda: np.zeros(1))
     share: Floats = field(default_factory=lambda: np.ones(1))
 
-    def beats(self, other: CrossValidation) -> bool:
+    def better(self, other: CrossValidation) -> bool:
         """Tell whether it predicts the same rows better than another family by more than their scatter explains."""
         gain = other.losses - self.losses
         return bool(_mean_over_error(gain, self.share) > _USUAL_OF_LABELS.worth)
 
 
-def cross_validate(
+def cross_validation(
     problem: TableProblem,
     numbers: Sequence[int] | None,
     rng: np.random.Generator,
@@ -103,7 +102,7 @@ def cross_validate(
     if n < 2 * _FOLDS:
         return CrossValidation(float(precisions[_STRONG]), tried[0])
     share = _shares(problem)
-    folds = _folds(problem.rows.y, _FOLDS)
+    folds = _split_rows(problem.rows.y, _FOLDS)
     usual = _usual(problem, tried) if for_ridge else None
     worth = _WORTH_LABELS if problem.family.labels else _WORTH
     losses: dict[int, Floats] = {}  # at the best precision, row by row
@@ -113,24 +112,24 @@ def cross_validate(
             progress("cross-validation", len(losses), len(tried))
         each, means = _left_out(problem, k, folds, precisions, rng)
         table[k] = means.tolist()
-        losses[k] = each[int(np.argmin(means + _price_of_weakness(problem, k, precisions)))]
+        losses[k] = each[int(np.argmin(means + _ridge_price(problem, k, precisions)))]
         if usual is None:
             best = min(table, key=lambda number: min(table[number]))
             enough = list(table).index(best) < len(table) - _WORSE_NUMBERS
         else:
-            enough = k >= usual.n_units and k != _fewest(losses, share, usual.worth)
+            enough = k >= usual.n_units and k != _least_number(losses, share, usual.worth)
         if enough:
             break
-    chosen = _fewest(losses, share, worth) if usual is None else _unless_beaten(usual, losses, share)
+    chosen = _least_number(losses, share, worth) if usual is None else _usual_or_best(usual, losses, share)
     decisive = np.array(table[chosen])
     if n < _FEW:
-        fine = _left_out(problem, chosen, _folds(problem.rows.y, _FINE_FOLDS), precisions, rng).means
+        fine = _left_out(problem, chosen, _split_rows(problem.rows.y, _FINE_FOLDS), precisions, rng).means
         decisive = 0.5 * (decisive + fine)
-    decisive = decisive + _price_of_weakness(problem, chosen, precisions)
+    decisive = decisive + _ridge_price(problem, chosen, precisions)
     return CrossValidation(_between(precisions, decisive), chosen, table, losses[chosen], share)
 
 
-def _price_of_weakness(problem: TableProblem, n_units: int, precisions: Floats) -> Floats:
+def _ridge_price(problem: TableProblem, n_units: int, precisions: Floats) -> Floats:
     """Return what each ridge must predict better by than the usual one; nothing for values, whose rows all decide."""
     if not problem.family.labels:
         return np.zeros(len(precisions))
@@ -143,7 +142,7 @@ def _of_log_odds(problem: TableProblem) -> bool:
     return problem.family.labels and not problem.family.simplex
 
 
-def _folds(y: Floats, n_folds: int) -> NDArray[np.intp]:
+def _split_rows(y: Floats, n_folds: int) -> NDArray[np.intp]:
     """Return the fold of each row, of rows in random order: those of like targets go to different ones."""
     folds = np.empty(len(y), dtype=np.intp)
     folds[np.argsort(y, kind="stable")] = np.arange(len(y)) % n_folds
@@ -165,7 +164,7 @@ def _left_out(
     All folds begin with a search in the middle of the path and go on from there together, first to stronger ridges,
     then to weaker ones, until those clearly predict worse.
     """
-    parts = [_FoldPart(problem, folds == fold) for fold in range(int(folds.max()) + 1)]
+    parts = [_SplitPart(problem, folds == fold) for fold in range(int(folds.max()) + 1)]
     share = _shares(problem)
     each, means = np.full((len(precisions), len(folds)), np.inf), np.full(len(precisions), np.inf)
 
@@ -187,20 +186,20 @@ def _left_out(
     return _LeftOut(each, means)
 
 
-class _FoldPart:
+class _SplitPart:
     """Rows to fit, and those left out of them."""
 
     def __init__(self, problem: TableProblem, left_out: NDArray[np.bool_]) -> None:
         self.left_out = left_out
-        self.training, self.test = problem.on(_some(problem.rows, ~left_out)), _some(problem.rows, left_out)
+        self.training, self.test = problem.on(problem.rows.take(~left_out)), problem.rows.take(left_out)
 
     def search(self, n_units: int, precision: float, rng: np.random.Generator) -> Refined:
         """Return the best optimum of a quick look."""
-        return settle(self.training.regularised(float(precision)), n_units, Effort(3, 1), rng).optima.best
+        return settle(self.training.with_ridge(float(precision)), n_units, SearchLimits(3, 1), rng).optima.best
 
     def polish(self, start: Refined, precision: float) -> Refined:
         """Return the optimum that a fit becomes under another ridge."""
-        problem = self.training.regularised(float(precision))
+        problem = self.training.with_ridge(float(precision))
         return problem.polish(start.theta, tolerance=1e-2, max_iterations=20, curvature=start.equations.curvature)
 
     def losses(self, theta: Parameters) -> Floats:
@@ -220,7 +219,7 @@ def _affordable(problem: TableProblem) -> list[int]:
     return [k for k in _NUMBERS if k == 1 or problem.family.n_parameters(k, problem.n_features) <= most]
 
 
-def _fewest(losses: dict[int, Floats], share: Floats, worth: float) -> int:
+def _least_number(losses: dict[int, Floats], share: Floats, worth: float) -> int:
     """Return the least number of units that no other one beats by more standard errors than that."""
     best = min(losses, key=lambda k: float(share @ losses[k]))
     return next((k for k in sorted(losses) if _mean_over_error(losses[k] - losses[best], share) <= worth), best)
@@ -234,7 +233,7 @@ def _usual(problem: TableProblem, tried: Sequence[int]) -> _Usual | None:
     return usual._replace(n_units=max((k for k in tried if k <= usual.n_units), default=tried[0]))
 
 
-def _unless_beaten(usual: _Usual, losses: dict[int, Floats], share: Floats) -> int:
+def _usual_or_best(usual: _Usual, losses: dict[int, Floats], share: Floats) -> int:
     """Return the usual number of units, or the best one where that clearly beats it."""
     best = min(losses, key=lambda k: float(share @ losses[k]))
     beaten = _mean_over_error(losses[usual.n_units] - losses[best], share) > usual.worth
@@ -263,7 +262,3 @@ def _shares(problem: TableProblem) -> Floats:
     """Return the share of each row in all weight, (n,)."""
     n, weight = len(problem.rows.y), problem.rows.weight
     return np.full(n, 1 / n) if weight is None else weight / weight.sum()
-
-
-def _some(rows: Rows, which: NDArray[np.bool_]) -> Rows:
-    return Rows(rows.X[which], rows.y[which], None if rows.weight is None else rows.weight[which])

@@ -9,11 +9,11 @@ from scipy.optimize import linprog
 from scipy.special import chdtrc, expit
 
 from ..arguments import Floats
-from ..fit import Chart, Family, NormalEquations, Parameters, Refined
+from ..fit import Coordinates, Family, NormalEquations, Parameters, Refined
 from ..sources import Rows
 from .number_of_units import over_more, score_of
-from .optimum import Effort, settle
-from .problem import Observed, TableProblem
+from .optimum import SearchLimits, settle
+from .problem import AllRows, TableProblem
 
 _DRAWS = 199  # of residuals with other signs and sizes
 _BLOCK = 1024
@@ -33,7 +33,7 @@ def pair_p_value(problem: TableProblem, theta: Parameters, rng: np.random.Genera
     residuals, tangent, rows, bends = _parts(problem, theta)
     drawn = np.vstack((residuals, residuals * _signs(problem, rng)))  # (1 + draws, n)
     drawn = drawn - (drawn @ tangent) @ tangent.T
-    largest = _largest_eigenvalues(rows, bends, drawn)  # (k, 1 + draws)
+    largest = _largest_values(rows, bends, drawn)  # (k, 1 + draws)
     noise = largest[:, 1:]
     scaled = (largest - noise.mean(axis=1, keepdims=True)) / np.maximum(noise.std(axis=1, keepdims=True), 1e-300)
     own, *others = scaled.max(axis=0)
@@ -60,13 +60,13 @@ def _parts(problem: TableProblem, theta: Parameters) -> tuple[Floats, Floats, Fl
     r = family.activation.value(z) @ theta.u + theta.c
     precision = family.rough.precision(r)
     root = np.sqrt(precision if weight is None else weight * precision)
-    free = Chart(family, problem.frame.metric).tangent(theta)
+    free = Coordinates(family, problem.frame.metric).tangent(theta)
     tangent = NormalEquations(family, theta, single=False).jacobian(X) @ free
     bends = family.activation.second_derivative(z) * np.sign(theta.u) * root[:, None]
-    return root * (family.rough.working(r, y) - r), np.linalg.qr(tangent * root[:, None])[0], X, bends
+    return root * (family.rough.as_gaussian(r, y) - r), np.linalg.qr(tangent * root[:, None])[0], X, bends
 
 
-def _largest_eigenvalues(X: Floats, bends: Floats, drawn: Floats) -> Floats:
+def _largest_values(X: Floats, bends: Floats, drawn: Floats) -> Floats:
     """Return, by unit and draw, the largest eigenvalue of ``sum_i bends_il drawn_si x_i x_i'``."""
     d = X.shape[1]
     upper = np.triu_indices(d)
@@ -103,9 +103,9 @@ def gain_over_more(problem: TableProblem, theta: Parameters, rng: np.random.Gene
     if slopes is None:
         return np.inf
     rows, observed = (_weighted(problem, theta, some, slopes) for some in (problem.rows, problem.observed.rows))
-    even = replace(problem, rows=rows, observed=Observed(observed, problem.observed.groups))
-    fits = [settle(even, k, Effort(4, 2), rng)]
-    fits.append(settle(even, k + 1, Effort(4, 2), rng, smaller=fits[0].optima.best.theta))
+    even = replace(problem, rows=rows, observed=AllRows(observed, problem.observed.groups))
+    fits = [settle(even, k, SearchLimits(4, 2), rng)]
+    fits.append(settle(even, k + 1, SearchLimits(4, 2), rng, smaller=fits[0].optima.best.theta))
     own, more = (score_of(even, fit) for fit in fits)
     return over_more(even, own, [more])
 
@@ -141,7 +141,7 @@ _ZERO_SUM = 1e-9  # of a sum that is zero, over that of its sizes
 _CLEARLY_POSITIVE = 0.9  # share of a row that may be taken off
 
 
-def separable(problem: TableProblem, one: Refined | None = None) -> float:
+def split_by_plane(problem: TableProblem, one: Refined | None = None) -> float:
     """Return the share of labelled rows whose class some plane decides without a single error; 0 where classes overlap.
 
     If it is one, a plane parts the classes. If it is less, the other rows lie on the plane (as with a level of a factor
@@ -189,7 +189,7 @@ def _overlap(signed: Floats, w: Floats) -> bool:
     return False
 
 
-def cost_of_steeper_units(problem: TableProblem, theta: Parameters, times: float) -> float | None:
+def price_of_steepness(problem: TableProblem, theta: Parameters, times: float) -> float | None:
     """Return the fewest nats by which the rows become less likely when one unit is made steeper by a factor.
 
     A unit that grows keeps the slope of its ends, and only its kink becomes sharper; None where units have no slope of
@@ -200,16 +200,16 @@ def cost_of_steeper_units(problem: TableProblem, theta: Parameters, times: float
         return None
     ends = 1.0 if family.activation.saturates else 1 / times
     values = family.activation.value(rows.X @ theta.A.T + theta.b)
-    here = _nats(family, rows, values @ theta.u + theta.c)
+    here = _log_loss(family, rows, values @ theta.u + theta.c)
     costs = np.empty(len(theta.u))
     for unit in range(len(theta.u)):
         steeper = ends * family.activation.value(times * (rows.X @ theta.A[unit] + theta.b[unit]))
         r = (values @ theta.u + theta.c) + theta.u[unit] * (steeper - values[:, unit])
-        costs[unit] = _nats(family, rows, r) - here
+        costs[unit] = _log_loss(family, rows, r) - here
     return float(costs.min())
 
 
-def _nats(family: Family, rows: Rows, r: Floats) -> float:
+def _log_loss(family: Family, rows: Rows, r: Floats) -> float:
     loss = family.likelihood.loss(r, rows.y, rows.weight)
     if family.labels:
         return loss

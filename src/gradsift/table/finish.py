@@ -11,21 +11,21 @@ import numpy as np
 from ..arguments import Floats
 from ..certificate import TABLE, Check, Judged, Verdict, n_of
 from ..certificate import row_rules as rows
-from ..fit import Family, Parameters, Refined, covariance_of, refine
+from ..fit import Family, Parameters, Refined, covariance_of, polish
 from ..fit.covariance import StandardErrors, confidence_cones
 from ..model import SigmoidCombination
 from ..sources import Source
 from .cross_validation import CrossValidation
-from .doubts import cost_of_steeper_units, gain_over_more, pair_p_value, separable
-from .frame import Frame, FramedGradient
+from .doubts import gain_over_more, pair_p_value, price_of_steepness, split_by_plane
+from .frame import Frame, FrameGradient
 from .nested_models import gains
 from .optimum import LOOSE, Settled
-from .options import Choices
+from .options import TableOptions
 from .problem import TableProblem
 from .sandwich import spread_of
 
 
-class Null(NamedTuple):
+class ConstantFit(NamedTuple):
     """What a constant leaves: its log-likelihood, the variance of y, and half the summed logs of precision weights."""
 
     log_likelihood: float
@@ -57,8 +57,8 @@ class Fit(Judged):
         From the sandwich covariance, in the user's coordinates.
     judgement : Verdict
         The checks, and what they add up to; `certified`, `verdict` and `checks` are read from it.
-    choices : Choices
-    null : Null
+    choices : TableOptions
+    null : ConstantFit
     diagnostics : dict
         Plain numbers and strings.
     """
@@ -73,8 +73,8 @@ class Fit(Judged):
     p_better: float
     standard_errors: StandardErrors
     judgement: Verdict
-    choices: Choices
-    null: Null
+    choices: TableOptions
+    null: ConstantFit
     diagnostics: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -105,7 +105,7 @@ class Fit(Judged):
     @property
     def angles(self) -> Floats:
         """(k,) root mean square errors of the directions, in radians; columns in units of their standard deviations."""
-        return self.standard_errors.per_deviation(self.frame.spread).angles
+        return self.standard_errors.standardised(self.frame.spread).angles
 
     @property
     def r_squared(self) -> float:
@@ -129,15 +129,15 @@ class Fit(Judged):
     @property
     def bic(self) -> float:
         """Schwarz's criterion; smaller is better."""
-        return -2 * self.log_likelihood + self._n_estimated * float(np.log(self.refined.mass))
+        return -2 * self.log_likelihood + self._n_free * float(np.log(self.refined.mass))
 
     @property
     def aic(self) -> float:
         """Akaike's criterion; smaller is better."""
-        return -2 * self.log_likelihood + 2 * self._n_estimated
+        return -2 * self.log_likelihood + 2 * self._n_free
 
     @property
-    def _n_estimated(self) -> int:
+    def _n_free(self) -> int:
         return self.n_parameters + (0 if self.family.labels else 1)
 
 
@@ -192,23 +192,23 @@ def judge_fit(errors: StandardErrors, evidence: FitEvidence) -> Verdict:
     return Verdict(
         (
             rows.enough_rows(evidence.rows_per_parameter),
-            *_asked(rows.separation, evidence.separated),
-            *_asked(rows.maximum, evidence.least_cost if evidence.bounded else -np.inf),
+            *_asked(rows.split_by_plane, evidence.separated),
+            *_asked(rows.finite_slopes, evidence.least_cost if evidence.bounded else -np.inf),
             rows.simpler_models(evidence.over_constant, evidence.over_linear, evidence.over_one, evidence.over_fewer),
             rows.directions(errors.angles),
             rows.faint_weights(np.abs(errors.model.weights) / np.maximum(errors.weights, 1e-300)),
-            *([rows.overlaps(_at_the_same_place(errors))] if errors.model.n_units > 1 else []),
+            *([rows.overlap(_at_the_same_place(errors))] if errors.model.n_units > 1 else []),
             rows.flat_inputs(evidence.n_flat, evidence.flat),
             rows.further_unit(evidence.p_better),
             *([rows.more_units(*over_more)] if min(over_more) < np.inf else []),
             *_asked(rows.single_units, evidence.p_single),
-            *_asked(rows.half_as_strong, evidence.half_as_strong),
+            *_asked(rows.half_weight, evidence.half_as_strong),
             *_asked(rows.most_units, evidence.most_units),
             *([rows.lines(True)] if evidence.lines else []),
             *([rows.log_odds(True)] if evidence.log_odds else []),
             *_asked(rows.shrinkage, evidence.pull),
             rows.rival_optimum(evidence.gap, evidence.hits),
-            rows.converged(evidence.converged),
+            rows.finished_polish(evidence.converged),
         ),
         found=f"{noun} fitted",
         claim=f"{noun}, standard error of the directions (columns in standard deviations) at most "
@@ -253,8 +253,8 @@ def finish(
     family, frame = problem.family, problem.frame
     best = _on_all_rows(source, problem, settled)
     spread, price = spread_of(problem, best)
-    move = frame.leave_matrix(family, len(best.theta.u))
-    errors = _canonical_errors(frame.leave(best.theta), family, move @ spread @ move.T)
+    move = frame.outside_matrix(family, len(best.theta.u))
+    errors = _canonical_errors(frame.outside(best.theta), family, move @ spread @ move.T)
     counted = bool(settled.path) and not family.labels  # a criterion chose how many units; of labels it is not measured
     evidence = FitEvidence(
         **gains(problem, best, price, settled.one)._asdict(),
@@ -264,18 +264,18 @@ def finish(
         converged=best.converged,
         flat=_flat_columns(source, problem),
         n_flat=frame.basis.shape[0] - frame.basis.shape[1],
-        separated=separable(problem, settled.one) if family.labels else None,
+        separated=split_by_plane(problem, settled.one) if family.labels else None,
         bounded=settled.bounded,
-        least_cost=cost_of_steeper_units(problem, best.theta, TABLE.steeper),
+        least_cost=price_of_steepness(problem, best.theta, TABLE.steeper),
         rows_per_parameter=problem.mass / family.n_parameters(len(best.theta.u), problem.n_features),
         pull=_pull(problem, best, spread),
         most_units=(len(settled.path) if settled.capped else 0) if settled.path else None,
         lines=not family.activation.saturates and bool(settled.path),
         log_odds=family.labels and not family.simplex and bool(settled.path),
         over_more=settled.over_more,
-        half_as_strong=_half_as_strong(problem, best) if counted else None,
+        half_as_strong=_half_weight(problem, best) if counted else None,
     )
-    standardised = errors.per_deviation(frame.spread)
+    standardised = errors.standardised(frame.spread)
     judgement = judge_fit(standardised, evidence)
     if judgement.certified:
         closer = evidence._replace(over_more_weighted=gain_over_more(problem, best.theta, rng))
@@ -295,7 +295,7 @@ def finish(
         standard_errors=errors,
         judgement=judgement,
         choices=problem.choices,
-        null=_null(source, problem),
+        null=_constant_fit(source, problem),
         diagnostics={
             **evidence._asdict(),
             "rounds": settled.rounds,
@@ -341,7 +341,7 @@ def _pull(problem: TableProblem, best: Refined, spread: Floats) -> float | None:
     return float((np.abs(shift) / np.sqrt(np.maximum(np.diag(spread), 1e-300))).max())
 
 
-def _null(source: Source, problem: TableProblem) -> Null:
+def _constant_fit(source: Source, problem: TableProblem) -> ConstantFit:
     """Return what the target alone says."""
     moments = source.moments
     mass = moments.mass * problem.frame.weight_scale
@@ -351,12 +351,12 @@ def _null(source: Source, problem: TableProblem) -> Null:
         logs = 0.5 * float(np.log(weight[weight > 0]).sum()) * source.n_rows / len(weight)
     if problem.family.labels:
         share = np.clip(np.array([0.5 * (1 + moments.y_mean), 0.5 * (1 - moments.y_mean)]), 1e-300, 1)
-        return Null(mass * float(share @ np.log(share)), moments.y_variance, logs)
+        return ConstantFit(mass * float(share @ np.log(share)), moments.y_variance, logs)
     variance = max(moments.y_variance, np.finfo(np.float64).tiny)
-    return Null(-0.5 * mass * (float(np.log(2 * np.pi * variance)) + 1), moments.y_variance, logs)
+    return ConstantFit(-0.5 * mass * (float(np.log(2 * np.pi * variance)) + 1), moments.y_variance, logs)
 
 
-def _half_as_strong(problem: TableProblem, best: Refined) -> float:
+def _half_weight(problem: TableProblem, best: Refined) -> float:
     """Return the deviance that a unit of half the strength would explain, over BIC's price of its parameters.
 
     As if nothing of it were in the span of the others. Where many units look like one, none of them is worth its price.
@@ -382,8 +382,8 @@ def _on_all_rows(source: Source, problem: TableProblem, settled: Settled) -> Ref
         return found
     family, frame, scale = problem.family, problem.frame, mass / problem.mass
     assert found.equations.curvature is not None  # a polished optimum carries one
-    return refine(
-        lambda theta, _: source.reduce(FramedGradient(family, theta, frame)),
+    return polish(
+        lambda theta, _: source.reduce(FrameGradient(family, theta, frame)),
         family,
         found.theta,
         prior=problem.last_prior if settled.bounded else LOOSE,

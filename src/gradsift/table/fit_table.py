@@ -14,12 +14,12 @@ from ..model import SigmoidCombination
 from ..runtime import one_thread
 from ..sources import Source
 from ..sources.source import LabelSummary
-from .cross_validation import CrossValidation, cross_validate
+from .cross_validation import CrossValidation, cross_validation
 from .finish import Fit, finish
 from .nested_models import offsets_needed
-from .number_of_units import Chosen, choose_units, price_of, score_of
-from .optimum import Effort, Progress, settle
-from .options import Choices
+from .number_of_units import choose_units, price_of, score_of
+from .optimum import Progress, SearchLimits, Settled, settle
+from .options import TableOptions
 from .problem import TableProblem, prepare
 
 
@@ -102,44 +102,44 @@ def search(
         if value is not None:
             whole(name, value)
     rng = as_generator(rng)
-    choices = Choices(alpha, weights, covariance, groups, criterion).checked(source.n_rows)
-    labels_taken = _looks_like_labels(source) if labels is None else labels
-    effort = Effort(n_starts or (6 if labels_taken else 4), max_rounds, tuple(starts))
+    choices = TableOptions(alpha, weights, covariance, groups, criterion).checked(source.n_rows)
+    labels_taken = _has_labels(source) if labels is None else labels
+    effort = SearchLimits(n_starts or (6 if labels_taken else 4), max_rounds, tuple(starts))
     walk = _Walk(source, choices, effort, n_units, max_units, rng, progress)
     found, state = [], rng.bit_generator.state
-    for one in _links(link, labels_taken):
+    for one in _link_options(link, labels_taken):
         rng.bit_generator.state = state  # so that all leave out the same rows
         family = _first_family(source, activation, labels_taken, slopes, offsets, intercept, one)
         found.append(walk.best(family, _wider_family(family, offsets, intercept)))
-    best = found[0] if len(found) == 1 or found[0].beats(found[1]) else found[1]
-    return finish(source, best.problem, best.chosen.settled, _notes(best.problem, labels), best.validation, rng)
+    best = found[0] if len(found) == 1 or found[0].better(found[1]) else found[1]
+    return finish(source, best.problem, best.settled, _notes(best.problem, labels), best.validation, rng)
 
 
 class _Found(NamedTuple):
     """A fit in one family; partial where numbers of units are left that were not tried."""
 
     problem: TableProblem
-    chosen: Chosen
+    settled: Settled
     validation: CrossValidation | None
     partial: bool
 
-    def beats(self, other: _Found) -> bool:
+    def better(self, other: _Found) -> bool:
         """Tell whether it predicts left-out rows clearly better; where none were, whether its criterion is as low."""
         if self.validation is not None and other.validation is not None:
-            return self.validation.beats(other.validation)
+            return self.validation.better(other.validation)
         return self.score() <= other.score()
 
     def score(self) -> float:
         """Return its criterion, comparable between families. One pass with curvature."""
-        return score_of(self.problem, self.chosen.settled).at(price_of(self.problem))
+        return score_of(self.problem, self.settled).at(price_of(self.problem))
 
 
 class _Walk(NamedTuple):
     """What a search in one family or another shares."""
 
     source: Source
-    choices: Choices
-    effort: Effort
+    choices: TableOptions
+    effort: SearchLimits
     n_units: int | None
     max_units: int
     rng: np.random.Generator
@@ -148,7 +148,7 @@ class _Walk(NamedTuple):
     def best(self, family: Family, wider: Family) -> _Found:
         """Fit a family and, where it asks for that, the wider one; return the better of the two."""
         found = self.find(family, None if wider == family else wider)
-        if not found.chosen.wider:
+        if not found.settled.wider:
             return found
         other = self.find(wider, None)
         return other if found.partial or other.score() < found.score() else found
@@ -165,16 +165,16 @@ class _Walk(NamedTuple):
                 return self.find(wider, None)
             numbers = None if n_units is None else [n_units]
             chosen_ridge = self.choices.alpha == "auto"
-            validation = cross_validate(problem, numbers, self.rng, self.progress, for_ridge=chosen_ridge)
+            validation = cross_validation(problem, numbers, self.rng, self.progress, for_ridge=chosen_ridge)
             n_units = validation.n_units
             if chosen_ridge or (self.choices.alpha == 0 and problem.room() < n_units):
-                problem = problem.regularised(validation.alpha)
+                problem = problem.with_ridge(validation.alpha)
         if n_units is None:
-            chosen = choose_units(problem, self.max_units, self.effort, self.rng, wider, self.progress)
-            return _Found(problem, chosen, validation, chosen.wider)
+            settled = choose_units(problem, self.max_units, self.effort, self.rng, wider, self.progress)
+            return _Found(problem, settled, validation, settled.wider)
         settled = settle(problem, n_units, self.effort, self.rng, self.progress)
         asked = wider is not None and offsets_needed(problem, wider, settled.optima.best)
-        return _Found(problem, Chosen(settled, asked), validation, False)
+        return _Found(problem, settled._replace(wider=asked), validation, False)
 
 
 def _notes(problem: TableProblem, labels: bool | None) -> list[str]:
@@ -190,7 +190,7 @@ def _notes(problem: TableProblem, labels: bool | None) -> list[str]:
     return []
 
 
-def _links(link: str, labels: bool) -> tuple[str, ...]:
+def _link_options(link: str, labels: bool) -> tuple[str, ...]:
     if link not in ("identity", "logit", "auto"):
         raise ValueError(f"link must be 'identity', 'logit' or 'auto', got {link!r}.")
     if link == "identity" or labels:
@@ -240,7 +240,7 @@ def _wider_family(family: Family, offsets: bool | str, intercept: bool | str) ->
     )
 
 
-def _looks_like_labels(source: Source) -> bool:
+def _has_labels(source: Source) -> bool:
     moments = source.moments
     if abs(moments.y_variance + moments.y_mean**2 - 1) > 1e-12:
         return False

@@ -41,10 +41,10 @@ class Frame:
 
     def rows(self, rows: Rows) -> Rows:
         """Return a block in these coordinates."""
-        centred = self.centred(rows)
-        return centred._replace(X=centred.X @ self.basis)
+        shifted = self.shifted(rows)
+        return shifted._replace(X=shifted.X @ self.basis)
 
-    def centred(self, rows: Rows) -> Rows:
+    def shifted(self, rows: Rows) -> Rows:
         """Return a block on the way to these coordinates: target and weights are there, X is shifted but not turned."""
         X = rows.X - self.shift if self.shift.any() else rows.X
         weight = rows.weight if rows.weight is None or self.weight_scale == 1 else rows.weight * self.weight_scale
@@ -62,19 +62,19 @@ class Frame:
         The basis holds eigenvectors of the correlation matrix, so that no products of two coordinates occur."""
         return np.asarray(((self.spread[:, None] * self.basis) ** 2).sum(axis=0))
 
-    def leave(self, theta: Parameters) -> Parameters:
+    def outside(self, theta: Parameters) -> Parameters:
         """Return the same function in the user's coordinates."""
         A = theta.A @ self.basis.T
         return Parameters(A, theta.u * self.y_scale, theta.b - A @ self.shift, theta.c * self.y_scale + self.y_shift)
 
-    def enter(self, theta: Parameters) -> Parameters:
+    def inside(self, theta: Parameters) -> Parameters:
         """Invert :meth:`leave` (exactly when r = d, else on the span of the rows)."""
         A: Floats = np.linalg.pinv(self.basis) @ theta.A.T
         A = np.ascontiguousarray(A.T)
         c = (theta.c - self.y_shift) / self.y_scale
         return Parameters(A, theta.u / self.y_scale, theta.b + theta.A @ self.shift, c)
 
-    def leave_matrix(self, family: Family, n_units: int) -> Floats:
+    def outside_matrix(self, family: Family, n_units: int) -> Floats:
         """Return the (size, size) derivative of :meth:`leave` in the flat parameters, for covariances."""
         outer, inner = (family.layout(n_units, n) for n in self.basis.shape)
         M = np.zeros((outer.size, inner.size))
@@ -89,7 +89,7 @@ class Frame:
 
 
 def frame_of(moments: Moments, family: Family, weight_scale: float = 1.0) -> Frame:
-    """Return whitening coordinates: centred only where offsets (for x) and an intercept (for y) can undo it."""
+    """Return whitening coordinates: shifted only where offsets (for x) and an intercept (for y) can undo it."""
     d = len(moments.mean)
     spread = np.sqrt(np.diag(moments.covariance))
     flat = spread <= 1e-12 * np.maximum(np.abs(moments.mean), np.finfo(np.float64).tiny)
@@ -110,7 +110,7 @@ def frame_of(moments: Moments, family: Family, weight_scale: float = 1.0) -> Fra
     return Frame(shift, basis, y_shift, scale if scale > 0 else 1.0, spread, weight_scale)
 
 
-class FramedGradient(Summary[Equations, Equations]):
+class FrameGradient(Summary[Equations, Equations]):
     """Loss and gradient at a point of a frame, summed over rows outside of it, wherever they live.
 
     Turning every row into the frame would cost more than all the rest, so that the units are turned out of it and in
@@ -134,10 +134,10 @@ class FramedGradient(Summary[Equations, Equations]):
 
     def chunk(self, rows: Rows) -> Equations:
         by_column = rows._replace(X=np.asfortranarray(rows.X))  # whatever the layout was: the same products, equal bits
-        return self.inner.chunk(self.frame.centred(by_column))
+        return self.inner.chunk(self.frame.shifted(by_column))
 
     def chunk_on_device(self, rows: Any) -> Equations:
-        return self.inner.chunk_on_device(_centred_on_device(self.frame, rows))
+        return self.inner.chunk_on_device(_shifted_on_device(self.frame, rows))
 
     def merge(self, left: Equations, right: Equations) -> Equations:
         return self.inner.merge(left, right)
@@ -151,8 +151,8 @@ class FramedGradient(Summary[Equations, Equations]):
         return state._replace(gradient=np.concatenate(((units @ self.basis).ravel(), others)))
 
 
-def _centred_on_device(frame: Frame, rows: Any) -> Any:
-    """The twin of :meth:`Frame.centred` for tensors."""
+def _shifted_on_device(frame: Frame, rows: Any) -> Any:
+    """The twin of :meth:`Frame.shifted` for tensors."""
     x = rows.X.double()
     weight = None if rows.weight is None else rows.weight * frame.weight_scale
     y = (rows.y.double() - frame.y_shift) / frame.y_scale

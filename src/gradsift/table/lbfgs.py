@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
+from scipy.special import expit, softmax
 
 from ..fit import Family, Layout, Parameters
 from ..likelihood import CERTAINTY
@@ -24,43 +24,45 @@ _PAIRS = 10  # M
 Objective = Callable[[Any], tuple[Any, Any]]  # (R, P) -> values (R,), gradients (R, P)
 
 
-class Descent(NamedTuple):
+class BatchState(NamedTuple):
     """Where each start stands: points (R, P), values (R,), gradients (R, P)."""
 
     points: Any
     values: Any
     gradients: Any
 
-    def keep(self, chosen: Any) -> Descent:
+    def keep(self, chosen: Any) -> BatchState:
         """Return only the chosen starts."""
-        return Descent(*(array[chosen] for array in self))
+        return BatchState(*(array[chosen] for array in self))
 
-    def put(self, chosen: Any, other: Descent) -> None:
+    def put(self, chosen: Any, other: BatchState) -> None:
         """Write what the chosen starts have become."""
         for mine, theirs in zip(self, other):
             mine[chosen] = theirs
 
 
-def start_batch(objective: Objective, points: Any) -> Descent:
+def start_batch(objective: Objective, points: Any) -> BatchState:
     """Evaluate the starts."""
-    return Descent(points, *objective(points))
+    return BatchState(points, *objective(points))
 
 
-def minimize_batch(objective: Objective, state: Descent, max_evaluations: int, *, tolerance: float = 0.0) -> Descent:
+def descend_batch(
+    objective: Objective, state: BatchState, max_evaluations: int, *, tolerance: float = 0.0
+) -> BatchState:
     """Run until `max_evaluations`; a start stops earlier once its accepted steps gain at most `tolerance` three times.
 
     O(R (M P + M^2)) flops beside each evaluation of the objective at the R starts that still run.
     """
     with np.errstate(over="ignore", invalid="ignore"):  # a trial that runs away is refused, not reported
-        return _minimize(objective, state, max_evaluations, tolerance)
+        return _descend(objective, state, max_evaluations, tolerance)
 
 
-def _minimize(objective: Objective, state: Descent, max_evaluations: int, tolerance: float) -> Descent:
+def _descend(objective: Objective, state: BatchState, max_evaluations: int, tolerance: float) -> BatchState:
     running = np.arange(len(state.points))
     end = state.keep(running)
     x, f, g = state
-    memory = _Memory.like(x)
-    direction, slope = _downhill(g, memory)
+    memory = _Memory.empty(x)
+    direction, slope = _directions(g, memory)
     step = np.minimum(1.0, 1.0 / np.maximum(np.linalg.norm(g, axis=1), 1e-30))
     idle = np.zeros(len(x), dtype=int)
     for _ in range(max_evaluations):
@@ -69,22 +71,22 @@ def _minimize(objective: Objective, state: Descent, max_evaluations: int, tolera
         good = value <= f + 1e-4 * step * slope + _ROUNDING * np.abs(f)  # NaN counts as bad
         if good.all():  # as a rule; what follows would do the same, at twice the cost
             idle = np.where(f - value > tolerance, 0, idle + 1)
-            memory.push(good, trial - x, gradient - g)
+            memory.add(good, trial - x, gradient - g)
             x, f, g = trial, value, gradient
-            direction, slope = _downhill(g, memory)
+            direction, slope = _directions(g, memory)
             step = np.ones(len(x))
         else:
             if good.any():
                 idle = np.where(good, np.where(f - value > tolerance, 0, idle + 1), idle)
-                memory.push(good, trial - x, gradient - g)
+                memory.add(good, trial - x, gradient - g)
                 x, g = np.where(good[:, None], trial, x), np.where(good[:, None], gradient, g)
                 f = np.where(good, value, f)
-                direction, slope = _downhill(g, memory)
+                direction, slope = _directions(g, memory)
             step = np.where(good, 1.0, step * 0.35)
             idle = np.where(step < 1e-8, 3, idle)
         done = idle >= 3
         if tolerance > 0 and done.any():
-            here = Descent(x, f, g)
+            here = BatchState(x, f, g)
             end.put(running, here)
             running = running[~done]
             if not len(running):
@@ -92,11 +94,11 @@ def _minimize(objective: Objective, state: Descent, max_evaluations: int, tolera
             x, f, g = here.keep(~done)
             memory = memory.keep(~done)
             direction, slope, step, idle = direction[~done], slope[~done], step[~done], idle[~done]
-    end.put(running, Descent(x, f, g))
+    end.put(running, BatchState(x, f, g))
     return end
 
 
-def _downhill(g: Any, memory: _Memory) -> tuple[Any, Any]:
+def _directions(g: Any, memory: _Memory) -> tuple[Any, Any]:
     """Return a direction for each start and the slope along it, which is negative."""
     direction = memory.direction(g)
     slope = np.einsum("rp,rp->r", g, direction).astype(np.float64)
@@ -136,7 +138,7 @@ class _Memory:
     oldest: int = 0
 
     @classmethod
-    def like(cls, points: Any) -> _Memory:
+    def empty(cls, points: Any) -> _Memory:
         """Return an empty memory for some points."""
         R, P = points.shape
         pairs, products = np.zeros((R, 2 * _PAIRS, P), points.dtype), np.zeros((R, _PAIRS, _PAIRS))
@@ -149,7 +151,7 @@ class _Memory:
             self.oldest,
         )  # fmt: skip
 
-    def push(self, good: Any, s: Any, y: Any) -> None:
+    def add(self, good: Any, s: Any, y: Any) -> None:
         """Remember the pairs (s, y) of the accepted starts, unless their curvature is not positive."""
         slot, self.oldest = self.oldest, (self.oldest + 1) % _PAIRS
         self.pairs[:, slot], self.pairs[:, _PAIRS + slot] = s, y
@@ -230,7 +232,7 @@ class BatchLoss:
         R, k, q, n = len(students), self.n_units, self.X.shape[1], len(self.y)
         units, weights = self.layout.units, self.layout.weights
         A = np.ascontiguousarray(students[:, units]).reshape(R * k, q)
-        u = _softmax(students[:, weights]) if self.family.simplex else students[:, weights]
+        u = softmax(students[:, weights], axis=1) if self.family.simplex else students[:, weights]
         c = students[:, -1:] if self.family.intercept else None
         losses = np.zeros(R)
         gradient = np.zeros((R, self.width), np.float32)
@@ -241,7 +243,7 @@ class BatchLoss:
             block = slice(start, min(start + size, n))
             z, slope = space[:, :, : block.stop - start]
             np.matmul(A, self.XT[:, block], out=z)
-            values, slope = self._activate(z, slope)
+            values, slope = self._values(z, slope)
             stacked = values.reshape(R, k, -1)
             r = np.matmul(u[:, None, :], stacked)[:, 0]
             if c is not None:
@@ -266,7 +268,7 @@ class BatchLoss:
         gradient[:, units].reshape(R, k, q)[:, :, : self.layout.n_features] += pull
         return losses, gradient
 
-    def _activate(self, z: Any, slope: Any) -> tuple[Singles, Singles]:
+    def _values(self, z: Any, slope: Any) -> tuple[Singles, Singles]:
         """Return f(z) and f'(z), which overwrite both arguments."""
         f = self.family.activation
         if f.single is not None:
@@ -308,9 +310,4 @@ class BatchLoss:
     def unpack(self, student: Singles) -> Parameters:
         """Return one flat row as parameters, in float64."""
         theta = self.layout.unpack(student.astype(np.float64))
-        return theta._replace(u=_softmax(theta.u[None])[0]) if self.family.simplex else theta
-
-
-def _softmax(stored: Any) -> Any:
-    e = np.exp(stored - stored.max(axis=1, keepdims=True))
-    return e / e.sum(axis=1, keepdims=True)
+        return theta._replace(u=softmax(theta.u)) if self.family.simplex else theta

@@ -12,22 +12,22 @@ from scipy.special import chdtrc
 from ..arguments import Floats
 from ..fit import Family, NormalEquations, Parameters, Prior, Refined
 from ..fit.covariance import p_value
-from ..fit.moves import bending_direction, glorot_starts, prune
+from ..fit.moves import bending_direction, prune, random_starts
 from ..sources import ArraySource, Rows
-from .lbfgs import BatchLoss, minimize_batch, start_batch
+from .lbfgs import BatchLoss, descend_batch, start_batch
 from .problem import TableProblem
 
 _CONVEX = ("tanh", "erf")  # activations for which the likelihood of one component has no second optimum
 _ITERATIONS = 60
 
 
-def convex(problem: TableProblem, n_units: int) -> bool:
+def has_single_optimum(problem: TableProblem, n_units: int) -> bool:
     """Tell whether the fit has one optimum only."""
     family = problem.family
     return family.simplex and n_units == 1 and family.slopes == "each" and family.activation.name in _CONVEX
 
 
-def one_component(problem: TableProblem, prior: Prior | None = None, tolerance: float = 1e-4) -> Refined:
+def fit_single(problem: TableProblem, prior: Prior | None = None, tolerance: float = 1e-4) -> Refined:
     """Return the fit of one component, from a start at which no row looks certain yet.
 
     From there Newton's method cannot stall: the rows that look certain of the wrong label, whose score is rounded to
@@ -44,12 +44,12 @@ def one_component(problem: TableProblem, prior: Prior | None = None, tolerance: 
     return problem.polish(theta, tolerance=tolerance, max_iterations=_ITERATIONS, prior=prior)
 
 
-def logistic_regression(problem: TableProblem) -> Refined:
+def fit_logistic(problem: TableProblem) -> Refined:
     """Return the fit in which the log-odds of labels are linear: a mixture of one component, half as steep."""
-    return one_component(replace(problem, family=Family.of("tanh", labels=True, offsets=True)))
+    return fit_single(replace(problem, family=Family.of("tanh", labels=True, offsets=True)))
 
 
-def copies(theta: Parameters, n_units: int, rng: np.random.Generator, spread: float = 0.3) -> Parameters:
+def split_largest(theta: Parameters, n_units: int, rng: np.random.Generator, spread: float = 0.3) -> Parameters:
     """Return the same function with its heaviest unit written several times, each copy moved a little to part ways."""
     extra = n_units - len(theta.u)
     heavy = int(np.argmax(np.abs(theta.u)))
@@ -76,7 +76,7 @@ class Gains(NamedTuple):
     over_fewer: float
 
 
-def schwarz(family: Family, loss: float, mass: float, n_parameters: float, *, aic: bool = False) -> float:
+def criterion(family: Family, loss: float, mass: float, n_parameters: float, *, aic: bool = False) -> float:
     """Return Schwarz's criterion (or Akaike's), up to a constant; smaller is better."""
     deviance = 2 * loss if family.labels else mass * float(np.log(max(2 * loss / mass, 1e-300)))
     return deviance + n_parameters * (2.0 if aic else float(np.log(mass)))
@@ -95,27 +95,27 @@ def gains(problem: TableProblem, best: Refined, price: float = 1.0, one: Refined
     family, mass, d = problem.family, problem.mass, problem.n_features
 
     def bic(loss: float, n_parameters: int) -> float:
-        return schwarz(family, loss, mass, price * n_parameters)
+        return criterion(family, loss, mass, price * n_parameters)
 
     k = len(best.theta.u)
     loss = best.loss * mass / best.mass
     own = bic(loss, family.n_parameters(k, d))
     over_one = over_fewer = np.inf
     if k > 1:
-        fewer = _descended_loss(problem, prune(best.theta, family, problem.first(4000), k - 1))
+        fewer = _refit_loss(problem, prune(best.theta, family, problem.first(4000), k - 1))
         over_fewer = bic(fewer, family.n_parameters(k - 1, d)) - own
         if family.simplex:
-            one = one or one_component(problem)
+            one = one or fit_single(problem)
             over_one = bic(one.loss, family.n_parameters(1, d)) - own
     constant = bic(_constant_loss(problem), 1) - own
     linear = np.inf if family.simplex else bic(_linear_loss(problem), d + 1) - own
     return Gains(constant, linear, over_one, over_fewer)
 
 
-def _descended_loss(problem: TableProblem, theta: Parameters) -> float:
+def _refit_loss(problem: TableProblem, theta: Parameters) -> float:
     """Return the loss on all rows of the search after one short descent on some of them, to about a nat."""
     loss = problem.batch(len(theta.u), min(len(problem.rows.y), 5000))
-    point = loss.unpack(minimize_batch(loss, start_batch(loss, loss.pack([theta])), 30, tolerance=1e-4).points[0])
+    point = loss.unpack(descend_batch(loss, start_batch(loss, loss.pack([theta])), 30, tolerance=1e-4).points[0])
     return ArraySource(*problem.rows).reduce(NormalEquations(problem.family, point, curvature=False)).loss
 
 
@@ -130,7 +130,7 @@ def _constant_loss(problem: TableProblem) -> float:
 
 def _linear_loss(problem: TableProblem) -> float:
     if problem.family.labels:
-        return logistic_regression(problem).loss
+        return fit_logistic(problem).loss
     X, y, weight = problem.rows
     root = np.ones(len(y)) if weight is None else np.sqrt(weight)
     design = np.column_stack((X, np.ones(len(y)))) * root[:, None]
@@ -157,7 +157,7 @@ def offsets_p_value(problem: TableProblem, wider: Family, refined: Refined) -> f
     k, d = refined.theta.A.shape
     equations = ArraySource(*problem.first(10_000)).reduce(NormalEquations(wider, refined.theta))
     assert equations.curvature is not None  # asked for by default
-    fitted = wider_positions(problem.family, wider, k, d)
+    fitted = wider_places(problem.family, wider, k, d)
     extra = np.setdiff1d(np.arange(wider.size(k, d)), fitted)
     H = equations.curvature
     known = H[np.ix_(fitted, fitted)]
@@ -170,7 +170,7 @@ def offsets_p_value(problem: TableProblem, wider: Family, refined: Refined) -> f
     return float(chdtrc(len(extra), statistic))
 
 
-def wider_positions(family: Family, wider: Family, n_units: int, n_features: int) -> NDArray[np.intp]:
+def wider_places(family: Family, wider: Family, n_units: int, n_features: int) -> NDArray[np.intp]:
     """Return where the flat parameters of `family` sit in those of `wider`: [A, u, b?, c?]."""
     layout = wider.layout(n_units, n_features)
     where = np.arange(layout.size)
@@ -211,7 +211,7 @@ def better_unit(problem: TableProblem, theta: Parameters, rng: np.random.Generat
     k, d = theta.A.shape
     if cut < 2 * problem.family.size(k, d):
         return Better(float("nan"), *_candidates(problem.family, _fitted(problem.family, theta, rows), rng)[1:])
-    halves = [_fitted(problem.family, theta, _part(rows, some)) for some in (slice(0, cut), slice(cut, None))]
+    halves = [_fitted(problem.family, theta, rows.take(some)) for some in (slice(0, cut), slice(cut, None))]
     candidates = [_candidates(problem.family, half, rng) for half in halves]
     largest, n_tests = 0.0, 0
     for half, found in zip(halves, reversed(candidates)):
@@ -221,10 +221,6 @@ def better_unit(problem: TableProblem, theta: Parameters, rng: np.random.Generat
     units = np.vstack([found.units for found in candidates])
     offsets = np.concatenate([found.offsets for found in candidates])
     return Better(p_value(largest, n_tests), units, offsets, candidates[0].splits)
-
-
-def _part(rows: Rows, which: slice) -> Rows:
-    return Rows(rows.X[which], rows.y[which], None if rows.weight is None else rows.weight[which])
 
 
 class _Fitted(NamedTuple):
@@ -242,7 +238,7 @@ def _fitted(family: Family, theta: Parameters, rows: Rows) -> _Fitted:
     information = family.rough.precision(r)
     if rows.weight is not None:
         information = information * rows.weight
-    return _Fitted(rows, family.rough.working(r, rows.y) - r, information, family.activation.second_derivative(z))
+    return _Fitted(rows, family.rough.as_gaussian(r, rows.y) - r, information, family.activation.second_derivative(z))
 
 
 def _candidates(family: Family, half: _Fitted, rng: np.random.Generator) -> Better:
@@ -251,8 +247,8 @@ def _candidates(family: Family, half: _Fitted, rng: np.random.Generator) -> Bett
     scale = float(np.sqrt(np.average(residual**2, weights=information)))
     loss = BatchLoss(Rows(rows.X, residual / max(scale, 1e-300), information), additive, 1)
     d = rows.X.shape[1]
-    starts = [s._replace(u=s.u * 0.3) for s in glorot_starts(additive, 1, d, _NEW, 1.5, rng)]
-    found = minimize_batch(loss, start_batch(loss, loss.pack(starts)), 15, tolerance=1e-6)
+    starts = [s._replace(u=s.u * 0.3) for s in random_starts(additive, 1, d, _NEW, 1.5, rng)]
+    found = descend_batch(loss, start_batch(loss, loss.pack(starts)), 15, tolerance=1e-6)
     students = [loss.unpack(point) for point in found.points]
     weighted = (bend * (residual * information)[:, None]).astype(np.float32)
     splits = np.array([bending_direction(loss.X[:, :d], column) for column in weighted.T], dtype=np.float64)

@@ -9,20 +9,13 @@ import numpy as np
 
 from ..certificate import TABLE
 from ..fit import Family
-from .nested_models import offsets_needed, schwarz
-from .optimum import Effort, Progress, Settled, settle
+from .nested_models import criterion, offsets_needed
+from .optimum import Progress, SearchLimits, Settled, settle
 from .problem import TableProblem
-from .sandwich import inflation_of
+from .sandwich import price_factor
 
 _PATIENCE = 4  # numbers of units in a row that the criterion may dislike before the search ends
 _BEYOND_BEST = 3  # times max_units: where the search ends though the criterion still falls
-
-
-class Chosen(NamedTuple):
-    """The fit whose number of units the criterion prefers, and whether a score test asked for a wider family."""
-
-    settled: Settled
-    wider: bool
 
 
 class Score(NamedTuple):
@@ -43,11 +36,11 @@ def score_of(problem: TableProblem, settled: Settled) -> Score:
     A parameter costs more where rows scatter more than their noise model says.
     """
     best, family = settled.optima.best, problem.family
-    deviance = schwarz(family, best.loss, best.mass, 0)
+    deviance = criterion(family, best.loss, best.mass, 0)
     if not family.labels:
         deviance += best.mass * 2 * float(np.log(problem.frame.y_scale))
     n_parameters = family.n_parameters(len(best.theta.u), problem.n_features)
-    return Score(deviance, n_parameters, inflation_of(problem, best))
+    return Score(deviance, n_parameters, price_factor(problem, best))
 
 
 def price_of(problem: TableProblem) -> float:
@@ -68,11 +61,11 @@ def over_more(problem: TableProblem, own: Score, larger: Sequence[Score]) -> flo
 def choose_units(
     problem: TableProblem,
     max_units: int,
-    effort: Effort,
+    effort: SearchLimits,
     rng: np.random.Generator,
     wider: Family | None = None,
     progress: Progress | None = None,
-) -> Chosen:
+) -> Settled:
     """Return the fit whose number of units the criterion prefers, as far as it got when a `wider` family is wanted.
 
     Forward from one unit. Ends at the first number that the criterion dislikes and at which the test finds nothing
@@ -97,7 +90,7 @@ def choose_units(
         else:
             waited += 1
         if wider is not None and offsets_needed(problem, wider, settled.optima.best):
-            return Chosen(best, True)
+            return best._replace(wider=True)
         if waited and (waited >= _PATIENCE or not settled.p_better < TABLE.further_unit):
             break
     assert best is not None  # one unit is always tried
@@ -105,4 +98,4 @@ def choose_units(
     chosen = len(best.optima.best.theta.u)
     doubt = over_more(problem, scores[chosen - 1], scores[chosen:])
     path = tuple((number + 1, score.at(price)) for number, score in enumerate(scores))
-    return Chosen(best._replace(path=path, over_more=doubt, capped=capped), False)
+    return best._replace(path=path, over_more=doubt, capped=capped)

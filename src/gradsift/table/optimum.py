@@ -8,19 +8,19 @@ from typing import NamedTuple
 import numpy as np
 
 from ..certificate import TABLE
-from ..fit import Chart, Parameters, Prior, Refined, from_model
-from ..fit.moves import glorot_starts, prune, split, turned, with_units
+from ..fit import Coordinates, Parameters, Prior, Refined, from_model
+from ..fit.moves import prune, random_starts, split, turned, with_units
 from ..model import SigmoidCombination
-from .nested_models import Better, better_unit, convex, copies, one_component
+from .nested_models import Better, better_unit, fit_single, has_single_optimum, split_largest
 from .problem import TableProblem
-from .race import ROUGH, Optima, descend, descend_on_many, race, same_optimum
+from .race import ROUGH, PolishedStarts, descend, descend_from_random, descend_on_many, same_optimum
 
 _TRADES = 3
 _SAMPLE, _MOSTLY = 2000, 0.8  # rows that tell which units are mostly active, and from which share on they are (guess)
 _SPIKE = 1.6  # slope of the steepest unit over that of the others: wrong optima for labels have one such unit
 
 
-def escape(problem: TableProblem, optima: Optima, better: Better, rng: np.random.Generator) -> Optima:
+def escape(problem: TableProblem, optima: PolishedStarts, better: Better, rng: np.random.Generator) -> PolishedStarts:
     """Descend from the best optimum with units traded: new ones from the residuals, or a unit split in two.
 
     Each start adds one or two units and drops the least useful afterwards, so that the number of units stays.
@@ -40,7 +40,7 @@ def escape(problem: TableProblem, optima: Optima, better: Better, rng: np.random
     return descend(problem, [prune(start, problem.family, rows, k) for start in starts], optima.found)
 
 
-def turn_units(problem: TableProblem, optima: Optima) -> Optima:
+def turn_units(problem: TableProblem, optima: PolishedStarts) -> PolishedStarts:
     """Descend from the best optimum with one unit that grows turned round, its line carried by one that few rows leave
     idle.
 
@@ -60,13 +60,13 @@ def turn_units(problem: TableProblem, optima: Optima) -> Optima:
     )  # beside the optimum itself, what ends clearly worse is not polished
 
 
-def spiky(theta: Parameters) -> bool:
+def has_steep_unit(theta: Parameters) -> bool:
     """Tell whether one unit is much steeper than the others."""
     steepest, others = _steepness(theta)
     return len(theta.u) > 1 and float(np.linalg.norm(theta.A[steepest])) > _SPIKE * others
 
 
-def level(problem: TableProblem, optima: Optima) -> Optima:
+def equal_slopes(problem: TableProblem, optima: PolishedStarts) -> PolishedStarts:
     """Descend from the best optimum with its steepest unit as steep as the others, half as steep, or all alike."""
     theta = optima.best.theta
     steepest, others = _steepness(theta)
@@ -106,7 +106,7 @@ _TURNED = 4  # times that all units which grow are turned round (guess)
 _SCALES = (1.0, 0.5, 2.0, 1.0)  # of the starts, round by round
 
 
-class Effort(NamedTuple):
+class SearchLimits(NamedTuple):
     """How hard to search: starts per race, rounds at most (one: a quick look), and starts that someone suggests."""
 
     n_starts: int
@@ -120,24 +120,26 @@ class Settled(NamedTuple):
     path : criterion by number of units, where several were compared
     over_more : by how much a mild criterion prefers this number to larger ones, where they were compared
     bounded : whether the likelihood has a maximum near here
+    wider : whether a score test asked for a wider family
     capped : whether more units might have been wanted than were allowed
     one : the fit of one component to labels, where it was made on the way
     """
 
-    optima: Optima
+    optima: PolishedStarts
     p_better: float
     rounds: int
     path: tuple[tuple[int, float], ...] = ()
     over_more: float = np.inf
     bounded: bool = True
     capped: bool = False
+    wider: bool = False
     one: Refined | None = None
 
 
 def settle(
     problem: TableProblem,
     n_units: int,
-    effort: Effort,
+    effort: SearchLimits,
     rng: np.random.Generator,
     progress: Progress | None = None,
     smaller: Parameters | None = None,
@@ -148,31 +150,31 @@ def settle(
     another optimum is close; a new race only when that did not help. The result is never less likely than `smaller`, a
     fit with fewer units (for labels, at least that with one).
     """
-    if convex(problem, n_units):
-        optima = Optima([one_component(problem)], TABLE.rival_hits)
+    if has_single_optimum(problem, n_units):
+        optima = PolishedStarts([fit_single(problem)], TABLE.rival_hits)
         p = better_unit(problem, optima.best.theta, rng).p
         return _sharpened(problem, Settled(optima, p, 1))
     alone = smaller is None and problem.family.simplex and n_units > 1
-    one = one_component(problem, tolerance=ROUGH) if alone else None
-    optima = _first_optima(problem, n_units, effort, rng)
+    one = fit_single(problem, tolerance=ROUGH) if alone else None
+    optima = _first_polished(problem, n_units, effort, rng)
     better = better_unit(problem, optima.best.theta, rng)
     rounds = 1
     max_rounds = 1 if np.isnan(better.p) else effort.max_rounds  # too few rows to test: more rounds only fit noise
-    while not _stands(optima, better.p) and rounds < max_rounds:
+    while not _is_settled(optima, better.p) and rounds < max_rounds:
         if progress is not None:
             progress(f"{n_units} units", rounds, max_rounds)
         before = optima.best
         optima = _pooled(optima, escape(problem, optima, better, rng), bonus=1)
-        if same_optimum(before, optima.best) and not _stands(optima, better.p):
+        if same_optimum(before, optima.best) and not _is_settled(optima, better.p):
             scale = _SCALES[rounds % len(_SCALES)]
-            optima = optima.merge(race(problem, n_units, effort.n_starts, scale, rng, optima.found))
+            optima = optima.merge(descend_from_random(problem, n_units, effort.n_starts, scale, rng, optima.found))
         if not same_optimum(before, optima.best):
             better = better_unit(problem, optima.best.theta, rng)
         rounds += 1
     if not problem.family.activation.saturates:
         optima = _turned(problem, optima)
     if problem.family.simplex and effort.max_rounds > 1:
-        optima = _looked_at_harder(problem, optima, rng)
+        optima = _search_again(problem, optima, rng)
     if smaller is not None and len(smaller.u) < n_units:
         optima = _at_least_as_good(problem, optima, smaller, problem.objective(smaller), rng)
     elif one is not None:
@@ -180,18 +182,20 @@ def settle(
     return _sharpened(problem, Settled(optima, better.p, rounds, one=one))
 
 
-def _first_optima(problem: TableProblem, n_units: int, effort: Effort, rng: np.random.Generator) -> Optima:
-    """Descend from random and from suggested starts; of spiky components, also from level ones."""
-    optima = race(problem, n_units, effort.n_starts, _SCALES[0], rng)
-    suggested = [problem.frame.enter(from_model(m)) for m in effort.suggested if m.n_units == n_units]
+def _first_polished(
+    problem: TableProblem, n_units: int, effort: SearchLimits, rng: np.random.Generator
+) -> PolishedStarts:
+    """Descend from random and from suggested starts; where one unit is much steeper, also from equal slopes."""
+    optima = descend_from_random(problem, n_units, effort.n_starts, _SCALES[0], rng)
+    suggested = [problem.frame.inside(from_model(m)) for m in effort.suggested if m.n_units == n_units]
     if suggested:
-        optima = optima.merge(descend(problem, [Chart(problem.family).project(theta) for theta in suggested]))
-    if problem.family.simplex and problem.family.slopes == "each" and spiky(optima.best.theta):
-        optima = _pooled(optima, level(problem, optima), bonus=0)
+        optima = optima.merge(descend(problem, [Coordinates(problem.family).nearest(theta) for theta in suggested]))
+    if problem.family.simplex and problem.family.slopes == "each" and has_steep_unit(optima.best.theta):
+        optima = _pooled(optima, equal_slopes(problem, optima), bonus=0)
     return optima
 
 
-def _turned(problem: TableProblem, optima: Optima) -> Optima:
+def _turned(problem: TableProblem, optima: PolishedStarts) -> PolishedStarts:
     """Turn units that grow round as long as that helps."""
     for _ in range(_TURNED):
         before = optima.best
@@ -201,7 +205,7 @@ def _turned(problem: TableProblem, optima: Optima) -> Optima:
     return optima
 
 
-def _looked_at_harder(problem: TableProblem, optima: Optima, rng: np.random.Generator) -> Optima:
+def _search_again(problem: TableProblem, optima: PolishedStarts, rng: np.random.Generator) -> PolishedStarts:
     """Look harder where rivals are close or that is cheap; once more where it paid, or both."""
     cheap = problem.rows.X.size * len(optima.best.theta.u) < _CHEAP
     paid = False
@@ -210,30 +214,32 @@ def _looked_at_harder(problem: TableProblem, optima: Optima, rng: np.random.Gene
         if not (paid or (contested and cheap) or (look == 0 and (contested or cheap))):
             break
         before = optima.best
-        optima = _pooled(optima, _look_harder(problem, optima, _EXTRA if cheap else _EXTRA // 2, rng), bonus=0)
+        optima = _pooled(optima, _from_more_starts(problem, optima, _EXTRA if cheap else _EXTRA // 2, rng), bonus=0)
         paid = not same_optimum(before, optima.best)
     return optima
 
 
-def _look_harder(problem: TableProblem, optima: Optima, n_starts: int, rng: np.random.Generator) -> Optima:
+def _from_more_starts(
+    problem: TableProblem, optima: PolishedStarts, n_starts: int, rng: np.random.Generator
+) -> PolishedStarts:
     """Descend from more starts, of all steepnesses and with weights far from equal: labels have optima without number,
     and those with a rare or a steep component are easily missed. Beside the best optimum so far, what ends clearly
     worse is not polished."""
     n_units, starts = len(optima.best.theta.u), [optima.best.theta]
     for turn in range(n_starts):
-        start = glorot_starts(problem.family, n_units, problem.n_features, 1, 2.0 ** (turn % 4), rng)[0]
+        start = random_starts(problem.family, n_units, problem.n_features, 1, 2.0 ** (turn % 4), rng)[0]
         starts.append(start._replace(u=rng.dirichlet(np.full(n_units, 2.0))))
     return descend(problem, starts, optima.found)
 
 
 def _at_least_as_good(
-    problem: TableProblem, optima: Optima, smaller: Parameters, objective: float, rng: np.random.Generator
-) -> Optima:
+    problem: TableProblem, optima: PolishedStarts, smaller: Parameters, objective: float, rng: np.random.Generator
+) -> PolishedStarts:
     """Go on from the smaller fit where it is the likelier one: that the larger one is not is no finding."""
     if objective > optima.best.objective:
         return optima
-    starts = [copies(smaller, len(optima.best.theta.u), rng, spread) for spread in (0.3, 0.02)]
-    return optima.merge(Optima([min((problem.polish(t) for t in starts), key=_objective)], 1))
+    starts = [split_largest(smaller, len(optima.best.theta.u), rng, spread) for spread in (0.3, 0.02)]
+    return optima.merge(PolishedStarts([min((problem.polish(t) for t in starts), key=_objective)], 1))
 
 
 def _objective(refined: Refined) -> float:
@@ -250,15 +256,15 @@ def _sharpened(problem: TableProblem, settled: Settled) -> Settled:
     optima = settled.optima
     if problem.choices.alpha != 0:
         return settled._replace(optima=optima._replace(found=[problem.polish(optima.best.theta), *optima.found[1:]]))
-    chosen, end = 0, _likeliest(problem, optima.best)
+    chosen, end = 0, _without_prior(problem, optima.best)
     close = TABLE.rival_gap if end.bounded else _CLEAR
     for i, rival in enumerate(optima.found[1:_COMPARED] if problem.family.labels else (), 1):
         if rival.objective - optima.best.objective < close:
-            other = _likeliest(problem, rival, end.cost)
+            other = _without_prior(problem, rival, end.cost)
             chosen, end = (i, other) if other.cost < end.cost else (chosen, end)
     rivals = [o for i, o in enumerate(optima.found) if i != chosen and not same_optimum(o, end.fit)]
     hits = optima.hits if chosen == 0 else 1  # of the first: what led there did not lead here
-    return settled._replace(optima=Optima([end.fit, *rivals], hits), bounded=end.bounded)
+    return settled._replace(optima=PolishedStarts([end.fit, *rivals], hits), bounded=end.bounded)
 
 
 class _End(NamedTuple):
@@ -273,7 +279,7 @@ class _End(NamedTuple):
         return self.fit.loss + (0.0 if self.bounded else _CLEAR)
 
 
-def _likeliest(problem: TableProblem, found: Refined, least: float = np.inf) -> _End:
+def _without_prior(problem: TableProblem, found: Refined, least: float = np.inf) -> _End:
     """Return the maximum of the likelihood near by; or, where there is none, what a loose prior keeps finite, if that
     can cost less than `least`."""
     if problem.family.activation.saturates:
@@ -287,10 +293,10 @@ def _likeliest(problem: TableProblem, found: Refined, least: float = np.inf) -> 
         return end
     if same_size:
         return _End(problem.polish(last.theta, prior=LOOSE, tolerance=ROUGH, max_iterations=60), False)
-    return _End(problem.polish(_shorter(last.theta), prior=LOOSE, tolerance=0.3 * ROUGH, max_iterations=60), False)
+    return _End(problem.polish(_short(last.theta), prior=LOOSE, tolerance=0.3 * ROUGH, max_iterations=60), False)
 
 
-def _shorter(theta: Parameters) -> Parameters:
+def _short(theta: Parameters) -> Parameters:
     """Return the units as steep as the loose prior expects them at most."""
     scale = np.minimum(1.0, LOOSE.arguments**-0.5 / np.maximum(np.linalg.norm(theta.A, axis=1), 1e-300))
     return theta._replace(A=theta.A * scale[:, None], b=theta.b * scale)
@@ -305,14 +311,14 @@ def _same_size(first: Parameters, last: Parameters) -> bool:
     )
 
 
-def _stands(optima: Optima, p: float) -> bool:
+def _is_settled(optima: PolishedStarts, p: float) -> bool:
     agreed = optima.hits >= 3 or (optima.hits == 2 and optima.gap > _CLEAR)
     return (not p < _LEVEL and (optima.gap > _CONTESTED or agreed)) or optima.hits >= _UNDISPUTED
 
 
-def _pooled(optima: Optima, moved: Optima, bonus: int) -> Optima:
+def _pooled(optima: PolishedStarts, moved: PolishedStarts, bonus: int) -> PolishedStarts:
     """Pool the optima; that no move led away from the best counts as `bonus` hits, however many fell back to it."""
     pooled = optima.merge(moved)
     if same_optimum(pooled.best, optima.best):
-        return Optima(pooled.found, optima.hits + bonus)
-    return Optima(pooled.found, moved.hits)
+        return PolishedStarts(pooled.found, optima.hits + bonus)
+    return PolishedStarts(pooled.found, moved.hits)

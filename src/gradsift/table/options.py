@@ -22,7 +22,7 @@ _LEAST_VARIANCE = 0.03  # share of the target's variance below which a ridge doe
 
 
 @dataclass(frozen=True)
-class Choices:
+class TableOptions:
     """Options of a fit.
 
     Attributes
@@ -44,7 +44,7 @@ class Choices:
     groups: Any = None
     criterion: str = "bic"
 
-    def checked(self, n_rows: int) -> Choices:
+    def checked(self, n_rows: int) -> TableOptions:
         """Return the choices with groups as numbers, or say in one sentence what is wrong with them."""
         if self.alpha != "auto":
             if isinstance(self.alpha, str):

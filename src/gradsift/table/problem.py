@@ -10,18 +10,18 @@ from numpy.typing import NDArray
 
 from ..arguments import Floats
 from ..certificate import TABLE
-from ..fit import Family, NormalEquations, Parameters, Prior, Refined, refine
+from ..fit import Family, NormalEquations, Parameters, Prior, Refined, polish
 from ..sources import ArraySource, Rows, Source
 from ..sources.source import MomentSummary
 from .frame import Frame, frame_of
 from .lbfgs import BatchLoss
-from .options import Choices, final_prior, search_prior, weight_scale
+from .options import TableOptions, final_prior, search_prior, weight_scale
 
 MAX_ROWS = 20_000  # a search looks at no more; the rest of the rows only polish what it found
 _CANONICAL = 50_000  # numbers: tables up to this size are sorted first
 
 
-class Observed(NamedTuple):
+class AllRows(NamedTuple):
     """Rows in the frame as they came, none merged with its equals; what errors are summed over."""
 
     rows: Rows
@@ -45,8 +45,8 @@ class TableProblem:
         Share of the target's variance that a linear fit explains (an optimist's signal-to-noise ratio).
     n_rows : int
         Of the whole source.
-    observed : Observed
-    choices : Choices
+    observed : AllRows
+    choices : TableOptions
     """
 
     rows: Rows
@@ -56,10 +56,10 @@ class TableProblem:
     last_prior: Prior
     linear_share: float
     n_rows: int
-    observed: Observed
-    choices: Choices
+    observed: AllRows
+    choices: TableOptions
 
-    def regularised(self, alpha: float) -> TableProblem:
+    def with_ridge(self, alpha: float) -> TableProblem:
         """Return the problem with a ridge of that precision."""
         choices, frame = replace(self.choices, alpha=alpha), self.frame
         return replace(self, choices=choices, prior=search_prior(alpha, frame), last_prior=final_prior(alpha, frame))
@@ -87,8 +87,7 @@ class TableProblem:
 
     def first(self, m: int) -> Rows:
         """Return the first m rows."""
-        X, y, weight = self.rows
-        return Rows(X[:m], y[:m], None if weight is None else weight[:m])
+        return self.rows.take(slice(m))
 
     def batch(self, n_units: int, m: int) -> BatchLoss:
         """Return the race's objective on the first m rows."""
@@ -120,7 +119,7 @@ class TableProblem:
     ) -> Refined:
         """Run Levenberg-Marquardt on all rows of the search; what an earlier polish left near by saves a pass."""
         source = ArraySource(*self.rows)
-        return refine(
+        return polish(
             lambda point, curvature: source.reduce(NormalEquations(self.family, point, curvature=curvature)),
             self.family,
             theta,
@@ -132,9 +131,11 @@ class TableProblem:
         )
 
 
-def prepare(source: Source, family: Family, rng: np.random.Generator, choices: Choices | None = None) -> TableProblem:
+def prepare(
+    source: Source, family: Family, rng: np.random.Generator, choices: TableOptions | None = None
+) -> TableProblem:
     """Draw at most :data:`MAX_ROWS` rows and put them in the frame of the source's moments."""
-    choices = choices or Choices()
+    choices = choices or TableOptions()
     n = source.n_rows
     drawn = np.arange(n) if n <= MAX_ROWS else np.sort(rng.choice(n, MAX_ROWS, replace=False))
     rows = source.take(drawn)
@@ -158,9 +159,9 @@ def prepare(source: Source, family: Family, rng: np.random.Generator, choices: C
     share = _linear_share(moments.covariance, moments.cross, moments.y_variance)
     alpha = 0.0 if isinstance(choices.alpha, str) else choices.alpha
     if raw is None:  # none was merged with its equals
-        observed = Observed(framed, None if groups is None else groups[order])
+        observed = AllRows(framed, None if groups is None else groups[order])
     else:
-        observed = Observed(frame.rows(raw), groups)
+        observed = AllRows(frame.rows(raw), groups)
     return TableProblem(
         framed, family, frame, search_prior(alpha, frame), final_prior(alpha, frame), share, n, observed,
         replace(choices, alpha=alpha),

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arguments import Floats
-from ..fit import Chart, Parameters, Refined
-from ..fit.moves import glorot_starts, prune
+from ..fit import Coordinates, Parameters, Refined
+from ..fit.moves import prune, random_starts
 from ..geometry import match_units
-from .lbfgs import BatchLoss, Descent, minimize_batch, start_batch
+from .lbfgs import BatchLoss, BatchState, descend_batch, start_batch
 from .problem import TableProblem
 
 SPARE_UNITS = 5
@@ -33,7 +33,7 @@ _AHEAD = 0.1  # nats: what is this far ahead of an optimum is on its way to anot
 _SOON = 5.0  # nats: what is this far behind may have other slopes or offsets, whatever its directions (guess)
 
 
-class Optima(NamedTuple):
+class PolishedStarts(NamedTuple):
     """Distinct polished optima, best first, and how many survivors of the race ended in the best."""
 
     found: list[Refined]
@@ -49,7 +49,7 @@ class Optima(NamedTuple):
         """Nats from the best to the next optimum; inf when only one was seen."""
         return self.found[1].objective - self.found[0].objective if len(self.found) > 1 else np.inf
 
-    def merge(self, other: Optima) -> Optima:
+    def merge(self, other: PolishedStarts) -> PolishedStarts:
         """Pool two sets, counting hits of the better best."""
         found = list(self.found)
         for refined in other.found:
@@ -60,10 +60,10 @@ class Optima(NamedTuple):
                 found[same] = refined
         found.sort(key=lambda refined: refined.objective)
         hits = sum(o.hits for o in (self, other) if same_optimum(o.best, found[0]))
-        return Optima(found, hits)
+        return PolishedStarts(found, hits)
 
 
-class Contender(NamedTuple):
+class Candidate(NamedTuple):
     """A start after its descent, how many nats it is behind the leader, and how many starts it stands for."""
 
     theta: Parameters
@@ -78,14 +78,14 @@ class Known(NamedTuple):
     behind: float
 
 
-def race(
+def descend_from_random(
     problem: TableProblem,
     n_units: int,
     n_starts: int,
     scale: float,
     rng: np.random.Generator,
     known: Sequence[Refined] = (),
-) -> Optima:
+) -> PolishedStarts:
     """Descend from random starts with units to spare, drop the least useful, and polish what differs.
 
     Spare units make the landscape kinder: with correlated units, a race of exact size ends in a wrong optimum more
@@ -100,10 +100,10 @@ def race(
     starts = [
         start
         for turn in range(n_starts)
-        for start in glorot_starts(problem.family, n_wide, problem.n_features, 1, scale * _TURNS[turn % 2], rng)
+        for start in random_starts(problem.family, n_wide, problem.n_features, 1, scale * _TURNS[turn % 2], rng)
     ]
     state = start_batch(wide, wide.pack(starts))
-    state = minimize_batch(wide, state, 300 if crowded else 60, tolerance=0.5 * _nat(problem, state.values))
+    state = descend_batch(wide, state, 300 if crowded else 60, tolerance=0.5 * _loss_unit(problem, state.values))
     rows = problem.first(min(few, 4000))
     pruned = [prune(wide.unpack(student), problem.family, rows, n_units) for student in state.points]
     nats = 0.1 * len(problem.rows.y) / few  # so many rows say no more about the others
@@ -116,7 +116,7 @@ def descend(
     known: Sequence[Refined] = (),
     max_evaluations: int = 120,
     nats: float = 0.1,
-) -> Optima:
+) -> PolishedStarts:
     """Descend from starts that already have the right number of units: on few rows, the best on many, then polished.
 
     What arrives at one of the `known` optima (best first) is not polished again, nor what ends clearly worse than the
@@ -126,8 +126,8 @@ def descend(
     sample = _few(problem, n_units)
     loss = problem.batch(n_units, sample)
     state = start_batch(loss, loss.pack(starts))
-    nat = _nat(problem, state.values)
-    state = minimize_batch(loss, state, max_evaluations, tolerance=nats * nat)
+    nat = _loss_unit(problem, state.values)
+    state = descend_batch(loss, state, max_evaluations, tolerance=nats * nat)
     state = state.keep(np.argsort(state.values)[: max(1, round(_SURVIVING * len(starts)))])
     if sample >= min(n, _MANY):
         return _polish_ends(problem, loss, state, np.ones(len(state.values), dtype=np.intp), known)
@@ -135,25 +135,25 @@ def descend(
     return descend_on_many(problem, [loss.unpack(point) for point in state.points[near]], known)
 
 
-def descend_on_many(problem: TableProblem, starts: list[Parameters], known: Sequence[Refined] = ()) -> Optima:
+def descend_on_many(problem: TableProblem, starts: list[Parameters], known: Sequence[Refined] = ()) -> PolishedStarts:
     """Descend on many rows from starts for which few rows say nothing more, from twins once; then polish."""
     chosen, hits = _distinct(starts)
     loss = problem.batch(len(starts[0].u), min(len(problem.rows.y), _MANY))
     state = start_batch(loss, loss.pack([starts[i] for i in chosen]))
     still = _STILL_RIVAL if known and problem.family.labels else _STILL
-    state = minimize_batch(loss, state, 100, tolerance=still * _nat(problem, state.values))
+    state = descend_batch(loss, state, 100, tolerance=still * _loss_unit(problem, state.values))
     return _polish_ends(problem, loss, state, hits, known)
 
 
 def _polish_ends(
-    problem: TableProblem, loss: BatchLoss, state: Descent, hits: NDArray[np.intp], known: Sequence[Refined]
-) -> Optima:
+    problem: TableProblem, loss: BatchLoss, state: BatchState, hits: NDArray[np.intp], known: Sequence[Refined]
+) -> PolishedStarts:
     order = np.argsort(state.values)
     values = loss(loss.pack([one.theta for one in known]))[0] if known else np.empty(0)
-    leader, nat = min(state.values[order[0]], values.min(initial=np.inf)), _nat(problem, state.values)
-    chart = Chart(problem.family, problem.frame.metric)
-    ends = [chart.project(loss.unpack(state.points[i])) for i in order]
-    contenders = [Contender(*end) for end in zip(ends, (state.values[order] - leader) / nat, hits[order])]
+    leader, nat = min(state.values[order[0]], values.min(initial=np.inf)), _loss_unit(problem, state.values)
+    chart = Coordinates(problem.family, problem.frame.metric)
+    ends = [chart.nearest(loss.unpack(state.points[i])) for i in order]
+    contenders = [Candidate(*end) for end in zip(ends, (state.values[order] - leader) / nat, hits[order])]
     return polish_distinct(problem, contenders, [Known(*one) for one in zip(known, (values - leader) / nat)])
 
 
@@ -177,23 +177,23 @@ def _few(problem: TableProblem, n_units: int) -> int:
     return int(min(len(problem.rows.y), 10_000, max(1000, ROWS_PER * p * max(1.0, 0.5 / problem.linear_share))))
 
 
-def _nat(problem: TableProblem, losses: Floats) -> float:
+def _loss_unit(problem: TableProblem, losses: Floats) -> float:
     """Return the change of the mean loss that is one nat on all rows of the search."""
     n = len(problem.rows.y)
     return 1.0 / n if problem.family.labels else float(2 * losses.min()) / n
 
 
-def polish_distinct(problem: TableProblem, contenders: list[Contender], known: Sequence[Known] = ()) -> Optima:
+def polish_distinct(problem: TableProblem, contenders: list[Candidate], known: Sequence[Known] = ()) -> PolishedStarts:
     """Polish the contenders, except those that sit, or soon arrive, where another polish began or ended."""
     optima = _Basins(problem, known)
     for one in contenders:
         optima.add(one)
     order = np.argsort([refined.objective for refined in optima.found])
-    return Optima([optima.found[i] for i in order], optima.hits[order[0]])
+    return PolishedStarts([optima.found[i] for i in order], optima.hits[order[0]])
 
 
 class _Basins:
-    """Optima, the starts from which polishes ended in each of them, and how many contenders these stand for."""
+    """PolishedStarts, the starts from which polishes ended in each of them, and how many contenders these stand for."""
 
     def __init__(self, problem: TableProblem, known: Sequence[Known]) -> None:
         self.problem, self.known = problem, known
@@ -201,7 +201,7 @@ class _Basins:
         self.starts: list[list[Parameters]] = [[] for _ in known]
         self.hits = [0 for _ in known]
 
-    def add(self, one: Contender) -> None:
+    def add(self, one: Candidate) -> None:
         """Count a contender where it belongs; polish it first where that is not known and may be worth it."""
         number = self._beside_known(one)
         if number is None:
@@ -212,7 +212,7 @@ class _Basins:
             self.starts[number].append(one.theta)
             self.hits[number] += one.hits
 
-    def _beside_known(self, one: Contender) -> int | None:
+    def _beside_known(self, one: Candidate) -> int | None:
         """Return the known optimum that is about as likely and as good as the same."""
         alike = (i for i, known in enumerate(self.known) if -_AHEAD < one.behind - known.behind < _SOON)
         return next((i for i in alike if _distance(one.theta, self.found[i].theta) < _TWINS), None)
@@ -252,12 +252,12 @@ def same_optimum(left: Refined, right: Refined) -> bool:
 
 def _distance(left: Parameters, right: Parameters) -> float:
     """Return the largest distance between matched units; of directions if steep, where slopes are ill determined."""
-    first, second = _oriented(left), _oriented(right)
+    first, second = _turned_rows(left), _turned_rows(right)
     match = match_units(first, second)
     return float(np.linalg.norm(first[match.order] * match.signs[:, None] - second, axis=1).max())
 
 
-def _oriented(theta: Parameters) -> Floats:
+def _turned_rows(theta: Parameters) -> Floats:
     rows = theta.A * np.where(theta.u < 0, -1.0, 1.0)[:, None]
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     return np.where(lengths > 0, rows / np.maximum(1.0, lengths), 1e-300)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arguments import Floats
-from ..fit import Chart, NormalEquations, Parameters, Refined, covariance_root
+from ..fit import Coordinates, NormalEquations, Parameters, Refined, covariance_factor
 from ..sources import ArraySource
 from .problem import TableProblem
 
@@ -28,7 +28,7 @@ class Spread(NamedTuple):
     inflation: float
 
 
-class _Bread(NamedTuple):
+class _ModelCovariance(NamedTuple):
     """What a sandwich is made around.
 
     root : (size, free) times its transpose is the covariance by the noise model, a ridge counted
@@ -52,7 +52,7 @@ class _Scatter(NamedTuple):
     along: float
 
 
-def inflation_of(problem: TableProblem, best: Refined) -> float:
+def price_factor(problem: TableProblem, best: Refined) -> float:
     """Return by how much more than its noise model says a parameter gains from noise alone; at least one.
 
     Noise whose size depends on the row, and rows of unequal weight, make units that are not there look better; BIC
@@ -61,8 +61,8 @@ def inflation_of(problem: TableProblem, best: Refined) -> float:
     """
     if _by_the_model(problem):
         return 1.0  # without a pass
-    bread = _bread(problem, best)
-    return _inflation(problem, bread, _scattered(problem, best.theta, bread))
+    bread = _model_covariance(problem, best)
+    return _factor_from(problem, bread, _scatter_along(problem, best.theta, bread))
 
 
 def spread_of(problem: TableProblem, best: Refined) -> Spread:
@@ -73,20 +73,20 @@ def spread_of(problem: TableProblem, best: Refined) -> Spread:
     seen it (HC3, CR3), as rows of much leverage have small residuals. Whatever the kind, a ridge counts as information.
     O(n size^2) flops; one block of rows, or one group, after another.
     """
-    bread = _bread(problem, best)
+    bread = _model_covariance(problem, best)
     middle = bread.root @ bread.root.T
     if problem.choices.covariance == "model":
         matrix = middle @ (bread.curvature / bread.variance) @ middle
-        along = 0.0 if _by_the_model(problem) else _scattered(problem, best.theta, bread)
+        along = 0.0 if _by_the_model(problem) else _scatter_along(problem, best.theta, bread)
     else:
-        scatter, along = _jackknifed(problem, best.theta, bread)
+        scatter, along = _scatter_left_out(problem, best.theta, bread)
         matrix = middle @ (scatter / bread.variance**2) @ middle
-    return Spread(np.asarray(matrix * (problem.mass / best.mass)), _inflation(problem, bread, along))
+    return Spread(np.asarray(matrix * (problem.mass / best.mass)), _factor_from(problem, bread, along))
 
 
-def _bread(problem: TableProblem, best: Refined) -> _Bread:
+def _model_covariance(problem: TableProblem, best: Refined) -> _ModelCovariance:
     family, theta = problem.family, best.theta
-    G = Chart(family, problem.frame.metric).tangent(theta)
+    G = Coordinates(family, problem.frame.metric).tangent(theta)
     left = max(problem.mass - G.shape[1], 1.0)
     # The loss may stem from more rows than those of the search.
     variance = 1.0 if family.labels else max(2 * best.loss * problem.mass / best.mass / left, 1e-300)
@@ -94,10 +94,10 @@ def _bread(problem: TableProblem, best: Refined) -> _Bread:
     assert equations.curvature is not None  # asked for by default
     prior = problem.last_prior.within(family).curvature(theta, family.layout(*theta.A.shape))
     information = equations.curvature / variance + prior
-    root = G @ covariance_root(G.T @ information @ G)
+    root = G @ covariance_factor(G.T @ information @ G)
     # Squared lengths over those that single parameters would have alone.
     known = np.diag(information) @ root**2 < _ILL_KNOWN
-    return _Bread(root, root[:, known].astype(np.float32), equations.curvature, variance, left)
+    return _ModelCovariance(root, root[:, known].astype(np.float32), equations.curvature, variance, left)
 
 
 def _by_the_model(problem: TableProblem) -> bool:
@@ -105,7 +105,7 @@ def _by_the_model(problem: TableProblem) -> bool:
     return problem.family.labels and problem.observed.rows.weight is None and problem.choices.covariance != "cluster"
 
 
-def _inflation(problem: TableProblem, bread: _Bread, along: float) -> float:
+def _factor_from(problem: TableProblem, bread: _ModelCovariance, along: float) -> float:
     if _by_the_model(problem):
         return 1.0
     free, known = bread.root.shape[1], bread.known.shape[1]
@@ -113,9 +113,9 @@ def _inflation(problem: TableProblem, bread: _Bread, along: float) -> float:
     return float(max(1.0, counted / max(free, 1)))
 
 
-def _scattered(problem: TableProblem, theta: Parameters, bread: _Bread) -> float:
+def _scatter_along(problem: TableProblem, theta: Parameters, bread: _ModelCovariance) -> float:
     """Return the squared scores along the known directions, all in all."""
-    groups = _clusters(problem)
+    groups = _groups(problem)
     if groups is None:
         return sum(float(part.scores**2 @ _squares(part.J, bread.known)) for part in _parts(problem, theta))
     totals = np.zeros((int(groups.max()) + 1, len(bread.root)))
@@ -124,12 +124,12 @@ def _scattered(problem: TableProblem, theta: Parameters, bread: _Bread) -> float
     return float(((totals @ bread.known) ** 2).sum())
 
 
-def _jackknifed(problem: TableProblem, theta: Parameters, bread: _Bread) -> _Scatter:
+def _scatter_left_out(problem: TableProblem, theta: Parameters, bread: _ModelCovariance) -> _Scatter:
     """Return the scatter of the scores that rows, or clusters of them, have in a fit that did not see them.
 
     What it is along the known directions is that of the scores as they are.
     """
-    groups = _clusters(problem)
+    groups = _groups(problem)
     scatter, along = np.zeros_like(bread.curvature), 0.0
     if groups is None:
         for part in _parts(problem, theta):
@@ -139,14 +139,14 @@ def _jackknifed(problem: TableProblem, theta: Parameters, bread: _Bread) -> _Sca
             scaled = part.J * (part.scores / (1 - leverage))[:, None].astype(part.J.dtype)
             scatter += scaled.T @ scaled
         return _Scatter(scatter, along)
-    for part in _parts(problem, theta, _members(groups)):
+    for part in _parts(problem, theta, _rows_by_group(groups)):
         along += float(((part.scores @ part.J @ bread.known) ** 2).sum())
-        total = _without_itself(part, bread)
+        total = _score_without(part, bread)
         scatter += np.outer(total, total)
     return _Scatter(scatter, along)
 
 
-def _without_itself(part: _Part, bread: _Bread) -> Floats:
+def _score_without(part: _Part, bread: _ModelCovariance) -> Floats:
     """Return the score (size,) of a group of rows in a fit that did not see them, to first order."""
     scale = np.sqrt(part.once)
     J = part.J * scale[:, None]
@@ -172,10 +172,10 @@ def _parts(problem: TableProblem, theta: Parameters, members: list[NDArray[np.in
     (X, y, weight), family = problem.observed.rows, problem.family
     equations = NormalEquations(family, theta)
     size = equations.block_rows(X.shape[1])
-    seen_often = problem.choices.weights == "frequency" and _clusters(problem) is None
+    seen_often = problem.choices.weights == "frequency" and _groups(problem) is None
     blocks = [slice(start, start + size) for start in range(0, len(y), size)]
     for which in blocks if members is None else members:
-        r, J = equations.linearised(X[which])
+        r, J = equations.with_jacobian(X[which])
         scores, once = family.likelihood.score(r, y[which]), family.likelihood.precision(r)
         if weight is not None:
             scores = scores * (np.sqrt(weight[which]) if seen_often else weight[which])
@@ -189,11 +189,11 @@ def _squares(J: Any, root: Any) -> Floats:
     return np.asarray(np.einsum("np,np->n", along, along), dtype=np.float64)
 
 
-def _clusters(problem: TableProblem) -> NDArray[np.intp] | None:
+def _groups(problem: TableProblem) -> NDArray[np.intp] | None:
     return problem.observed.groups if problem.choices.covariance == "cluster" else None
 
 
-def _members(groups: NDArray[np.intp]) -> list[NDArray[np.intp]]:
+def _rows_by_group(groups: NDArray[np.intp]) -> list[NDArray[np.intp]]:
     """Return the rows of each group."""
     order = np.argsort(groups, kind="stable")
     return np.split(order, np.flatnonzero(np.diff(groups[order])) + 1)

@@ -27,7 +27,7 @@ class Joint(NamedTuple):
     converged: bool
 
 
-def fit_several(
+def fit_outputs(
     X: Floats, Y: Floats, weight: Any, n_units: int | str | None, rng: np.random.Generator, **options: Any
 ) -> Joint:
     """Fit ``Y_m = c_m + sum_l U_lm f(a_l x + b_l)`` to all targets at once; all are given equal importance.

@@ -66,7 +66,7 @@ SIDES = [
     (lambda n: any_method.number_of_units(n, 3), 3, 2),
     (any_method.finished, "", "the budget is spent"),
     (lambda n: any_method.fresh_inputs(30, n, 0.5, 0.1, np.zeros(3)), 0, 1),
-    (any_method.remainder, 0.0, 1e-4),
+    (any_method.nothing_left, 0.0, 1e-4),
     (lambda n: exact.close_to(n, 80, 1e-4), 0, 1),
     (lambda x: imperfect.activation("erf", x, NOISY), 3.0, 3.1),
     (lambda p: imperfect.shape(imperfect.OddBend(p, 0), "tanh", NOISY), 1e-3, 9e-4),
@@ -78,7 +78,7 @@ SIDES = [
     (lambda x: imperfect.known_mean(imperfect.KnownMean(x, -9.0), LABELS, 0.2), 0.3, 0.31),
     (lambda x: imperfect.label_link(imperfect.KnownMean(0.1, x), LABELS), 3.0, 3.1),
     (lambda x: imperfect.label_link(imperfect.KnownMean(0.1, -99.0, x), LABELS), 3.0, 3.1),
-    (imperfect.switching, 0, 1),
+    (imperfect.equal_answers, 0, 1),
     (lambda x: exact.residuals(x, 60, EXACT), 1.99, 2.0),
     (lambda x: exact.residuals(x, 60, EXACT_IN_A_BOX), 7.99, 8.01),
     (lambda x: exact.fresh_answers(3, x, relative=True, limits=EXACT), 1e-8, 1.01e-8),
@@ -93,7 +93,7 @@ SIDES = [
     (lambda x: exact.error_bound(x, EXACT_IN_A_BOX), 1.5e-7, 1.51e-7),
     (lambda x: exact.linear_term_error(x, EXACT), 7.5e-9, 7.6e-9),
     (lambda n: exact.spare_answers(n, EXACT), 3, 2),
-    (lambda x: exact.negligible_weight(x, EXACT), 1.05e-7, 0.95e-7),
+    (lambda x: exact.smallest_weight(x, EXACT), 1.05e-7, 0.95e-7),
     (lambda x: imperfect.accuracy(x, 0.1), 0.1, 0.101),
     (lambda x: imperfect.another_unit(x, NOISY), 4.2, 4.21),
     (lambda x: imperfect.another_unit(x, LABELS), 4.2, 4.21),
@@ -104,12 +104,12 @@ SIDES = [
     (lambda x: imperfect.blind_angle(x, NOISY), 45.0, 45.1),
     (lambda n: imperfect.cancelling_pair(imperfect.Cancelling(n, 0.5, 0.1), NOISY), 8, 7),
     (lambda x: imperfect.cancelling_pair(imperfect.Cancelling(50, 0.8, x), NOISY), 0.2, 0.21),
-    (imperfect.strays, 0, 1),
+    (imperfect.far_answers, 0, 1),
     (imperfect.one_more_unit, 0.0, 0.1),
     (lambda p: imperfect.tails(tails(p), NOISY), 0.01, 0.0099),
     (lambda p: imperfect.drift(imperfect.Drift(p, 30.0, 1.0), NOISY), 1e-3, 9e-4),
-    (lambda p: imperfect.independent(0.2, p, NOISY), 1e-3, 9e-4),
-    (lambda p: imperfect.even_noise(p, True, NOISY), 0.001, 0.00099),
+    (lambda p: imperfect.alike_errors(0.2, p, NOISY), 1e-3, 9e-4),
+    (lambda p: imperfect.uneven_noise(p, True, NOISY), 0.001, 0.00099),
     (lambda x: imperfect.misfit(x, NOISY), 1.4, 1.41),
     (lambda x: rows.simpler_models(x, 5.0, 5.0, math.inf), 0.1, 0.0),
     (lambda x: rows.simpler_models(5.0, x, 5.0, math.inf), 0.1, -0.1),
@@ -117,27 +117,27 @@ SIDES = [
     (lambda x: rows.simpler_models(5.0, 5.0, math.inf, x), 0.1, -0.1),
     (lambda x: rows.directions(np.array([0.01, x])), 0.4, 0.41),
     (lambda x: rows.faint_weights(np.array([9.0, x])), 2.5, 2.49),
-    (lambda x: rows.overlaps([PAIR, PAIR._replace(angle=x)]), 0.1, 0.099),
+    (lambda x: rows.overlap([PAIR, PAIR._replace(angle=x)]), 0.1, 0.099),
     (rows.flat_inputs, 0, 2),
     (rows.further_unit, 0.01, 0.0099),
     (lambda x: rows.rival_optimum(x, 2), 3.0, 2.9),
     (lambda n: rows.rival_optimum(0.1, n), 3, 2),
-    (rows.converged, True, False),
+    (rows.finished_polish, True, False),
     (rows.enough_rows, 3.0, 2.9),
-    (rows.separation, 0.0, 0.01),
-    (rows.maximum, 2.0, 1.9),
-    (rows.maximum, 2.0, -math.inf),
+    (rows.split_by_plane, 0.0, 0.01),
+    (rows.finite_slopes, 2.0, 1.9),
+    (rows.finite_slopes, 2.0, -math.inf),
     (lambda x: rows.more_units(x, math.inf), 0.1, 0.0),
     (lambda x: rows.more_units(9.0, x), 0.1, 0.0),
     (rows.most_units, 0, 30),
     (rows.single_units, 0.1, 0.09),
-    (rows.half_as_strong, 2.3, 2.1),
+    (rows.half_weight, 2.3, 2.1),
     (rows.log_odds, False, True),
     (rows.lines, False, True),
     (rows.shrinkage, 0.5, 0.51),
     (any_method.support, 30.0, 29.9),
     (any_method.scatter, 0.9, 0.89),
-    (any_method.contradicted_weights, 0, 1),
+    (any_method.weight_signs, 0, 1),
     (lambda x: any_method.gaussian_rows(x, 0.1), 0.2, 0.21),
     (lambda x: any_method.gaussian_rows(0.1, x), 0.2, 0.21),
     (lambda edge: any_method.slope_in_range(edge, 3.0), False, True),
@@ -170,7 +170,7 @@ def test_every_check_has_a_line_above():
     source = inspect.getsource(inspect.getmodule(tails))
     listed = {name for name in makers if name in source}
     assert listed == makers
-    assert not any_method.certificate().holds  # the one that never does
+    assert not any_method.not_certified().holds  # the one that never does
 
 
 @pytest.mark.parametrize(
@@ -184,7 +184,7 @@ def test_every_check_has_a_line_above():
         rows.simpler_models(math.nan, 1.0, 1.0, 1.0),
         rows.directions(np.array([math.nan, 0.1])),
         rows.faint_weights(np.array([math.nan, 9.0])),
-        rows.overlaps([rows.Overlap(0, 1, math.nan, 0.1)]),
+        rows.overlap([rows.Overlap(0, 1, math.nan, 0.1)]),
         rows.further_unit(math.nan),
     ],
 )
@@ -227,8 +227,8 @@ def test_a_verdict_says_what_is_claimed_or_what_speaks_against_it_and_what_to_do
 
 def test_a_check_that_is_added_later_can_take_a_certificate_away():
     verdict = Verdict((GOOD,), "2 units found", "2 units")
-    assert verdict.also(any_method.number_of_units(2, 2)).certified
-    assert not verdict.also(any_method.number_of_units(2, 5)).certified
+    assert verdict.add(any_method.number_of_units(2, 2)).certified
+    assert not verdict.add(any_method.number_of_units(2, 5)).certified
     assert verdict.certified
 
 
@@ -466,7 +466,7 @@ def test_certified_and_verdict_are_read_from_the_checks(found):
     for recovery in found.values():
         assert recovery.certified == all(check.holds for check in recovery.checks)
         assert recovery.verdict == recovery.judgement.sentence
-        spoiled = replace(recovery, judgement=recovery.judgement.also(BAD))
+        spoiled = replace(recovery, judgement=recovery.judgement.add(BAD))
         assert not spoiled.certified
         assert BAD.says in spoiled.verdict
 

@@ -59,7 +59,7 @@ def test_rules_of_a_reader_come_last_and_count():
     verdict = certify(replace(FINE, own=(own,)), EXACT)
     assert verdict.checks[-1] is own
     assert verdict.failed == (own,)
-    assert certify(FINE, EXACT).headed(own).checks[0] is own
+    assert certify(FINE, EXACT).add(own, first=True).checks[0] is own
 
 
 def test_misses_of_fresh_answers_in_the_same_unit_are_part_of_the_claim():

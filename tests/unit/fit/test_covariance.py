@@ -7,7 +7,7 @@ import pytest
 
 import gradsift as gs
 from gradsift.fit import Family
-from gradsift.fit.covariance import bootstrap, confidence_cones, cramer_rao, fisher_information
+from gradsift.fit.covariance import bootstrap, confidence_cones, cramer_rao, information
 from gradsift.sources import ArraySource
 from gradsift.table import search
 
@@ -20,9 +20,9 @@ def test_information_is_the_variance_of_the_score():
     # Labels, d = 1, one unit of known weight: the information about a is sum x^2 f'^2 / (1 - f^2) = sum x^2 (1 - f^2).
     X = np.linspace(-2, 2, 41)[:, None]
     model = gs.SigmoidCombination([[1.0]], [1.0], 1.3)
-    information = fisher_information(model, X, noise="labels")
+    found = information(model, X, noise="labels")
     expected = float((X[:, 0] ** 2 * (1 - np.tanh(1.3 * X[:, 0]) ** 2)).sum())
-    assert information[0, 0] == pytest.approx(expected, rel=1e-10)
+    assert found[0, 0] == pytest.approx(expected, rel=1e-10)
     bound = cramer_rao(model, X, noise="labels")
     assert bound.slopes[0] == pytest.approx(expected**-0.5, rel=1e-6)
     assert bound.angles[0] == 0  # a line has no directions to err in
@@ -68,7 +68,7 @@ def test_the_bootstrap_agrees_with_the_sandwich_and_keeps_units_in_place():
     assert draws.errors.max() < 0.3  # aligned: no unit changed places
     spread = np.std([m.slopes for m in draws.models], axis=0)
     np.testing.assert_allclose(spread, fit.standard_errors.slopes, rtol=0.5)
-    low, high = draws.interval("weights")
+    low, high = draws.bounds("weights")
     assert ((low < fit.model.weights) & (fit.model.weights < high)).all()
 
 
@@ -86,4 +86,4 @@ def test_cones_grow_with_the_level_and_hold_the_truth():
 def test_noise_must_mean_something():
     for noise in ("loud", 0.0):
         with pytest.raises(ValueError, match="noise must be"):
-            fisher_information(_model(), np.ones((5, 2)), noise=noise)
+            information(_model(), np.ones((5, 2)), noise=noise)

@@ -11,7 +11,7 @@ from scipy.optimize import least_squares
 import gradsift as gs
 from gradsift.activations import get_activation
 from gradsift.fit import Parameters, fit_jointly, predict
-from gradsift.fit.gauss_newton import Limits, Quadratic, bfgs_update, damped_step, minimise
+from gradsift.fit.gauss_newton import Limits, LocalModel, curvature_along, descend, solve_step
 from gradsift.likelihood import Noise
 
 
@@ -42,29 +42,29 @@ class Valley:
     def model(self, here):
         self.n_models += 1
         J = self.jacobian(here.theta)
-        return Quadratic(J.T @ J, self.gradient(here.theta), False, None)
+        return LocalModel(J.T @ J, self.gradient(here.theta), False, None)
 
-    def carried(self, model, here, there):
+    def model_at(self, model, here, there):
         if not self.reuses:
             return None
         change = self.gradient(there.theta) - self.gradient(here.theta)
-        return Quadratic(
-            bfgs_update(model.matrix, there.theta - here.theta, change), self.gradient(there.theta), True, None
+        return LocalModel(
+            curvature_along(model.matrix, there.theta - here.theta, change), self.gradient(there.theta), True, None
         )
 
-    def move(self, here, model, step):
+    def moved(self, here, model, step):
         return here.theta + step
 
 
-def descend(valley, limits, start=(-1.2, 1.0)):
+def run(valley, limits, start=(-1.2, 1.0)):
     first = valley.look(np.array(start))
-    return minimise(valley, first, valley.model(first), limits)
+    return descend(valley, first, valley.model(first), limits)
 
 
 @pytest.mark.parametrize("reuses", [False, True])
 def test_the_bottom_of_a_curved_valley_is_found(reuses):
     valley = Valley(reuses)
-    end = descend(valley, Limits(1e-12, 200))
+    end = run(valley, Limits(1e-12, 200))
     assert end.converged
     np.testing.assert_allclose(end.here.theta, [1.0, 1.0], atol=1e-5)
     peer = least_squares(valley.residuals, [-1.2, 1.0], valley.jacobian, method="lm")
@@ -73,17 +73,17 @@ def test_the_bottom_of_a_curved_valley_is_found(reuses):
 
 def test_a_carried_curvature_saves_models_and_none_is_trusted_that_fails():
     fresh, carried = Valley(), Valley(reuses=True)
-    descend(fresh, Limits(1e-12, 200))
-    descend(carried, Limits(1e-12, 200))
+    run(fresh, Limits(1e-12, 200))
+    run(carried, Limits(1e-12, 200))
     assert carried.n_models < fresh.n_models
 
 
 def test_limits_end_the_descent_and_no_step_goes_uphill():
-    assert descend(Valley(), Limits(most=0)).here.theta.tolist() == [-1.2, 1.0]
-    few = [descend(Valley(), Limits(1e-12, most)).here.objective for most in range(12)]
+    assert run(Valley(), Limits(most=0)).here.theta.tolist() == [-1.2, 1.0]
+    few = [run(Valley(), Limits(1e-12, most)).here.objective for most in range(12)]
     assert (np.diff(few) <= 0).all()
-    assert not descend(Valley(), Limits(1e-12, 3)).converged
-    floor = descend(Valley(), Limits(1e-12, 200, floor=1.0))
+    assert not run(Valley(), Limits(1e-12, 3)).converged
+    floor = run(Valley(), Limits(1e-12, 200, floor=1.0))
     assert 0.01 < floor.here.objective < 1.0
 
 
@@ -91,13 +91,13 @@ def test_a_step_promises_what_its_quadratic_model_says():
     rng = np.random.default_rng(0)
     J, g = rng.standard_normal((6, 4)), rng.standard_normal(4)
     H = J.T @ J
-    step, promised = damped_step(H, g, 0.0)
+    step, promised = solve_step(H, g, 0.0)
     np.testing.assert_allclose(step, -np.linalg.solve(H, g))
     assert promised == pytest.approx(0.5 * g @ np.linalg.solve(H, g))
-    shorter, less = damped_step(H, g, 10.0)
+    shorter, less = solve_step(H, g, 10.0)
     assert np.linalg.norm(shorter) < np.linalg.norm(step)
     assert 0 < less < promised
-    step, promised = damped_step(np.zeros((4, 4)), g, 0.0)  # nothing known: some step downhill
+    step, promised = solve_step(np.zeros((4, 4)), g, 0.0)  # nothing known: some step downhill
     assert step @ g < 0
 
 
@@ -105,8 +105,8 @@ def test_an_updated_matrix_explains_the_change_of_the_gradient():
     rng = np.random.default_rng(1)
     H, step = np.eye(3), rng.standard_normal(3)
     change = np.diag([1.0, 2.0, 3.0]) @ step
-    np.testing.assert_allclose(bfgs_update(H, step, change) @ step, change)
-    np.testing.assert_array_equal(bfgs_update(H, step, -change), H)  # no bowl: left alone
+    np.testing.assert_allclose(curvature_along(H, step, change) @ step, change)
+    np.testing.assert_array_equal(curvature_along(H, step, -change), H)  # no bowl: left alone
 
 
 @pytest.mark.parametrize("linear", [False, True])
@@ -130,6 +130,6 @@ def test_the_joint_fit_ends_where_a_peer_does_with_and_without_a_linear_term(lin
 
 
 def test_a_step_that_leaves_double_precision_is_damped():
-    step, promised = damped_step(np.array([[1e-320]]), np.array([1.0]), 1e-3)
+    step, promised = solve_step(np.array([[1e-320]]), np.array([1.0]), 1e-3)
     assert np.isfinite(step).all()
     assert promised >= 0

@@ -11,8 +11,8 @@ from gradsift.fit.moves import (
     bending_direction,
     merged,
     nearest_pair,
+    price_without,
     prune,
-    removal_prices,
     split,
     with_units,
     without,
@@ -61,7 +61,7 @@ def test_the_price_of_a_feature_is_what_leaving_it_out_costs():
         left = y - features[:, columns] @ np.linalg.lstsq(features[:, columns], y, rcond=None)[0]
         return float(left @ left)
 
-    prices = removal_prices(features.T @ features, features.T @ y)
+    prices = price_without(features.T @ features, features.T @ y)
     costs = [squares([j for j in range(4) if j != i]) - squares(list(range(4))) for i in range(4)]
     np.testing.assert_allclose(prices, costs, rtol=1e-9)
 

@@ -9,7 +9,7 @@ import pytest
 from scipy.optimize import least_squares, minimize
 
 import gradsift as gs
-from gradsift.fit import NO_PRIOR, Chart, Family, NormalEquations, Parameters, Prior, from_model, refine
+from gradsift.fit import NO_PRIOR, Coordinates, Family, NormalEquations, Parameters, Prior, from_model, polish
 from gradsift.sources import ArraySource, Rows
 
 FAMILIES = [
@@ -27,7 +27,7 @@ def _table(family, n=400, d=4, k=3, seed=0):
     rng = np.random.default_rng(seed)
     truth = gs.simulate.random_combination(d, k, slope=2.0, mixture=family.labels, activation="tanh", rng=rng)
     X, y = truth.sample(n, noise="labels" if family.labels else 0.3, rng=rng)
-    theta = Chart(family).project(
+    theta = Coordinates(family).nearest(
         Parameters(rng.standard_normal((k, d)), rng.uniform(0.2, 1, k), rng.standard_normal(k), 0.1)
     )
     return truth, ArraySource(X, y, rng.uniform(0.5, 2, n)), theta
@@ -40,14 +40,14 @@ def _named(family):
 @pytest.mark.parametrize("family", FAMILIES, ids=_named)
 def test_the_gradient_is_that_of_the_loss_along_the_family(family):
     _, source, theta = _table(family)
-    chart, k, d = Chart(family), *theta.A.shape
+    chart, k, d = Coordinates(family), *theta.A.shape
     G = chart.tangent(theta)
     assert G.shape == (family.size(k, d), family.n_parameters(k, d))
     local = G.T @ source.reduce(NormalEquations(family, theta, single=False)).gradient
     h = 1e-5
     for j in range(G.shape[1]):
         up, down = (
-            source.reduce(NormalEquations(family, chart.retract(theta, s * h * G[:, j]), curvature=False)).loss
+            source.reduce(NormalEquations(family, chart.moved(theta, s * h * G[:, j]), curvature=False)).loss
             for s in (1, -1)
         )
         assert (up - down) / (2 * h) == pytest.approx(local[j], abs=1e-5 * max(1, np.abs(local).max()))
@@ -84,10 +84,10 @@ def test_any_split_of_the_rows_gives_the_same_equations():
 @pytest.mark.parametrize("family", FAMILIES, ids=_named)
 def test_a_retraction_stays_in_the_family_and_follows_the_step(family):
     _, _, theta = _table(family)
-    chart = Chart(family)
+    chart = Coordinates(family)
     G = chart.tangent(theta)
     step = 1e-6 * G @ np.random.default_rng(3).standard_normal(G.shape[1])
-    moved = chart.retract(theta, step)
+    moved = chart.moved(theta, step)
     if family.labels:
         assert moved.u.sum() == pytest.approx(1)
         assert (moved.u > 0).all()
@@ -109,7 +109,7 @@ def test_the_polish_agrees_with_scipys_least_squares():
         return root * (np.tanh(source.X @ A.T + b) @ u + c - source.y)
 
     peer = least_squares(residuals, family.pack(start), xtol=1e-14, ftol=1e-14, gtol=1e-14)
-    own = refine(
+    own = polish(
         lambda t, c: source.reduce(NormalEquations(family, t, curvature=c)),
         family,
         start,
@@ -134,7 +134,7 @@ def test_the_polish_of_labels_agrees_with_scipys_bfgs():
         return -float(source.weight @ np.log((1 + source.y * r) / 2))
 
     peer = minimize(minus_log_likelihood, np.concatenate((start.A.ravel(), np.log(start.u))), options={"gtol": 1e-4})
-    own = refine(
+    own = polish(
         lambda t, c: source.reduce(NormalEquations(family, t, curvature=c)), family, start, prior=NO_PRIOR,
         tolerance=1e-8, max_iterations=100,
     )  # fmt: skip
@@ -169,7 +169,7 @@ def test_a_borrowed_curvature_leaves_only_gradient_passes():
         return source.reduce(NormalEquations(family, theta, curvature=curvature))
 
     H = source.rows(0, 1000).reduce(NormalEquations(family, from_model(truth))).curvature * 4
-    fit = refine(evaluate, family, from_model(truth), prior=Prior(), curvature=H)
+    fit = polish(evaluate, family, from_model(truth), prior=Prior(), curvature=H)
     assert fit.converged
     assert not any(asked)
 

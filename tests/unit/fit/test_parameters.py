@@ -9,8 +9,8 @@ import pytest
 
 from gradsift.activations import get_activation
 from gradsift.fit import Layout, Parameters, layer_jacobian, predict, value_jacobian
-from gradsift.fit.jacobian import tensor_jacobian
-from gradsift.fit.joint import mirrors_of, moved_by, reflect
+from gradsift.fit.jacobian import jacobian_on_device
+from gradsift.fit.joint import mirror_of, mirror_rows, moved_by
 
 LAYOUTS = [Layout(2, 3, *flags) for flags in product((False, True), repeat=4)]
 
@@ -84,7 +84,7 @@ def test_the_jacobian_is_that_of_the_values_in_either_order_and_in_its_twin(layo
     assert single.dtype == np.float32
     np.testing.assert_allclose(single, J * scale, rtol=1e-5, atol=1e-6)
     torch = pytest.importorskip("torch")
-    twin = tensor_jacobian(layout, *(torch.tensor(part) for part in (X, values.T, active.T)))
+    twin = jacobian_on_device(layout, *(torch.tensor(part) for part in (X, values.T, active.T)))
     np.testing.assert_allclose(twin.numpy(), J.T, rtol=1e-14)
 
 
@@ -92,9 +92,9 @@ def test_the_jacobian_is_that_of_the_values_in_either_order_and_in_its_twin(layo
 def test_mirrored_coordinates_have_the_unit_first_and_a_jacobian_of_their_own(linear):
     g, theta = get_activation("erf"), theta_of(Layout(2, 3, linear=linear))
     X = np.random.default_rng(2).standard_normal((6, 3))
-    mirrors = mirrors_of(theta.A)
+    mirrors = mirror_of(theta.A)
     for row, v in zip(theta.A, mirrors):
-        np.testing.assert_allclose(np.abs(reflect(row[None], v)[0]), [np.linalg.norm(row), 0, 0], atol=1e-14)
+        np.testing.assert_allclose(np.abs(mirror_rows(row[None], v)[0]), [np.linalg.norm(row), 0, 0], atol=1e-14)
     J, h = value_jacobian(theta, X, g, mirrors), 1e-6
     for column in range(J.shape[1]):
         step = h * np.eye(J.shape[1])[column]

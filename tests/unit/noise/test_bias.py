@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from gradsift.activations import get_activation
-from gradsift.fit import NO_PRIOR, Parameters, fit_jointly, mirrors_of, moved_by, predict, value_jacobian
+from gradsift.fit import NO_PRIOR, Parameters, fit_jointly, mirror_of, moved_by, predict, value_jacobian
 from gradsift.likelihood import Noise
 from gradsift.reading.noise.bias import Replies, _changes, bending_bias, debiased, placing_bias
 from gradsift.reading.noise.leverage import clear_of, lever_points
@@ -61,7 +61,7 @@ def test_the_derivative_of_the_jacobian_agrees_with_central_differences():
     rng = np.random.default_rng(2)
     X, direction, h = rng.standard_normal((5, 4)), rng.standard_normal(4), 1e-5
     fitted = fit_jointly(theta, X, predict(theta, X, TANH), Noise(SD), TANH, most=0)
-    mirrors = mirrors_of(theta.A)
+    mirrors = mirror_of(theta.A)
     ahead, behind = (value_jacobian(theta, X + sign * h * direction, TANH, mirrors) for sign in (1, -1))
     np.testing.assert_allclose(_changes(fitted, X, direction, TANH), (ahead - behind) / (2 * h), atol=1e-8)
 

@@ -5,9 +5,9 @@ import pytest
 
 import gradsift as gs
 from gradsift.activations import get_activation
-from gradsift.fit import Parameters, fit_jointly, mirrors_of, predict, reflect, value_jacobian
+from gradsift.fit import Parameters, fit_jointly, mirror_of, mirror_rows, predict, value_jacobian
 from gradsift.fit.covariance import cones
-from gradsift.fit.joint import calibrate
+from gradsift.fit.joint import calibration
 from gradsift.fit.moves import drop_or_merge, split_or_add
 from gradsift.fit.students import study
 from gradsift.likelihood import Noise
@@ -104,24 +104,24 @@ def test_double_precision_lies_on_no_grid():
 
 def test_a_reflection_turns_the_unit_into_the_first_axis():
     theta = network()
-    mirrors = mirrors_of(theta.A)
+    mirrors = mirror_of(theta.A)
     for a, v in zip(theta.A, mirrors):
-        turned = reflect(a[None], v)[0]
+        turned = mirror_rows(a[None], v)[0]
         assert abs(turned[0]) == pytest.approx(np.linalg.norm(a), rel=1e-14)
         assert np.abs(turned[1:]).max() < 1e-15
-        np.testing.assert_allclose(reflect(turned[None], v)[0], a, rtol=1e-14)
+        np.testing.assert_allclose(mirror_rows(turned[None], v)[0], a, rtol=1e-14)
 
 
 def test_the_jacobian_agrees_with_central_differences():
     theta = network()
     k, d = theta.A.shape
-    mirrors = mirrors_of(theta.A)
+    mirrors = mirror_of(theta.A)
     X = np.random.default_rng(2).standard_normal((7, d))
     J = value_jacobian(theta, X, TANH, mirrors)
     h = 1e-6
     for unit in range(k):
         for i in range(d):
-            step = h * reflect(np.eye(d)[i : i + 1], mirrors[unit])[0]
+            step = h * mirror_rows(np.eye(d)[i : i + 1], mirrors[unit])[0]
             up, down = theta.A.copy(), theta.A.copy()
             up[unit] += step
             down[unit] -= step
@@ -204,7 +204,7 @@ def test_cones_of_a_well_determined_fit_need_no_widening_and_hold_the_truth():
         error = gs.match_units(fitted.theta.A, theta.A).errors
         inside += bool((error <= cones(fitted)).all())
     assert inside >= 18  # 99% cones: fewer than 18 of 20 has a chance of 1e-3
-    assert all(1.0 <= factor < 1.5 for factor in calibrate(fitted, X, Noise(0.1), TANH, np.random.default_rng(0)))
+    assert all(1.0 <= factor < 1.5 for factor in calibration(fitted, X, Noise(0.1), TANH, np.random.default_rng(0)))
 
 
 def test_informative_points_put_every_unit_where_it_shows():

@@ -8,17 +8,17 @@ from scipy.optimize import linprog, minimize
 from scipy.special import expit
 
 import gradsift as gs
-from gradsift.fit import Chart, Family, NormalEquations, Parameters, Prior, from_model
-from gradsift.fit.moves import glorot_starts, prune
+from gradsift.fit import Coordinates, Family, NormalEquations, Parameters, Prior, from_model
+from gradsift.fit.moves import prune, random_starts
 from gradsift.sources import ArraySource, Rows
 from gradsift.table import search, summary
 from gradsift.table.doubts import _overlap, pair_p_value
-from gradsift.table.frame import FramedGradient, frame_of
-from gradsift.table.lbfgs import _PAIRS, _Memory, minimize_batch, start_batch
-from gradsift.table.nested_models import better_unit, offsets_p_value, wider_positions
-from gradsift.table.optimum import escape, level, spiky
+from gradsift.table.frame import FrameGradient, frame_of
+from gradsift.table.lbfgs import _PAIRS, _Memory, descend_batch, start_batch
+from gradsift.table.nested_models import better_unit, offsets_p_value, wider_places
+from gradsift.table.optimum import equal_slopes, escape, has_steep_unit
 from gradsift.table.problem import prepare
-from gradsift.table.race import BatchLoss, Optima, race
+from gradsift.table.race import BatchLoss, PolishedStarts, descend_from_random
 
 FAMILIES = [
     Family.of("tanh"),
@@ -44,7 +44,7 @@ def test_the_batched_loss_is_that_of_the_normal_equations(family):
     weight = np.random.default_rng(1).uniform(0.5, 2, 300)
     rows = Rows(source.X, source.y, weight)
     loss = BatchLoss(rows, family, 3, ridge=0.0)
-    starts = glorot_starts(family, 3, 5, 4, 1.0, np.random.default_rng(2))
+    starts = random_starts(family, 3, 5, 4, 1.0, np.random.default_rng(2))
     values, gradients = loss(loss.pack(starts))
     for theta, value, gradient in zip(starts, values, gradients):
         peer = NormalEquations(family, theta).chunk(rows)
@@ -76,7 +76,7 @@ def test_batched_descent_solves_independent_problems_like_scipy():
         values = 0.5 * (gaps**2).sum(axis=1) + 0.1 * (points**4).sum(axis=1)
         return values, np.array([r.T @ g for r, g in zip(roots, gaps)]) + 0.4 * points**3
 
-    state = minimize_batch(objective, start_batch(objective, np.zeros((5, 6))), 200)
+    state = descend_batch(objective, start_batch(objective, np.zeros((5, 6))), 200)
     for i in range(5):
 
         def one(p, i=i):
@@ -106,7 +106,7 @@ def test_the_ring_of_pairs_gives_the_directions_of_the_two_loop_recursion():
     rng = np.random.default_rng(0)
     factors = rng.standard_normal((5, 23, 23))
     bends = factors @ factors.swapaxes(1, 2) + 0.1 * np.eye(23)
-    memory, running = _Memory.like(np.zeros((5, 23))), np.arange(5)
+    memory, running = _Memory.empty(np.zeros((5, 23))), np.arange(5)
     pushed, gamma = {start: [] for start in range(5)}, np.ones(5)
     for turn in range(30):
         s = rng.standard_normal((len(running), 23))
@@ -114,7 +114,7 @@ def test_the_ring_of_pairs_gives_the_directions_of_the_two_loop_recursion():
         good = rng.random(len(running)) < 0.7
         y[~good] = np.nan
         y[0] *= -1 if turn % 9 == 3 else 1
-        memory.push(good, s, y)
+        memory.add(good, s, y)
         for start, accepted, step, change in zip(running, good, s, y):
             kept = accepted and step @ change > 0
             pushed[start] = [*pushed[start], (step, change) if kept else None][-_PAIRS:]
@@ -142,16 +142,16 @@ def test_a_frame_is_white_and_leads_back(family):
     theta = Parameters(rng.standard_normal((2, 4)), rng.standard_normal(2), np.zeros(2), 0.0)
     if family.offsets:
         theta = theta._replace(b=rng.standard_normal(2), c=0.3)
-    outside = frame.leave(theta)
+    outside = frame.outside(theta)
     inside_values = family.activation.value(white.X @ theta.A.T + theta.b) @ theta.u + theta.c
     outside_values = family.activation.value(X @ outside.A.T + outside.b) @ outside.u + outside.c
     np.testing.assert_allclose(outside_values, inside_values * frame.y_scale + frame.y_shift, rtol=1e-9)
-    again = frame.enter(outside)
+    again = frame.inside(outside)
     np.testing.assert_allclose(again.A, theta.A, atol=1e-6)
     # The derivative of `leave` is that of the flat parameters.
-    M, flat = frame.leave_matrix(family, 2), family.pack(theta)
+    M, flat = frame.outside_matrix(family, 2), family.pack(theta)
     step = rng.standard_normal(len(flat))
-    moved = frame.leave(family.unpack(flat + step, 2, 4))
+    moved = frame.outside(family.unpack(flat + step, 2, 4))
     np.testing.assert_allclose(family.pack(moved) - family.pack(outside), M @ step, rtol=1e-6, atol=1e-9)
 
 
@@ -182,8 +182,8 @@ def test_units_turned_out_of_the_frame_have_the_gradient_of_rows_turned_into_it(
     y = np.sign(rng.standard_normal(900)) if family.labels else rng.normal(7, 3, 900)
     source = ArraySource(X, y, rng.uniform(0.5, 2, 900))
     frame = frame_of(source.moments, family, weight_scale=1.5)
-    theta = glorot_starts(family, 2, frame.basis.shape[1], 1, 1.0, rng)[0]
-    ours = source.reduce(FramedGradient(family, theta, frame))
+    theta = random_starts(family, 2, frame.basis.shape[1], 1, 1.0, rng)[0]
+    ours = source.reduce(FrameGradient(family, theta, frame))
     peer = _framed(source, frame).reduce(NormalEquations(family, theta, curvature=False))
     assert ours.loss == pytest.approx(peer.loss, rel=1e-9)
     assert ours.mass == pytest.approx(peer.mass)
@@ -193,8 +193,8 @@ def test_units_turned_out_of_the_frame_have_the_gradient_of_rows_turned_into_it(
 def test_a_gradient_does_not_depend_on_the_layout_of_the_rows_in_any_bit():
     _, source = _table(700)
     family, X = FAMILIES[1], source.X
-    theta = glorot_starts(family, 3, 5, 1, 1.0, np.random.default_rng(2))[0]
-    summary = FramedGradient(family, theta, frame_of(source.moments, family))
+    theta = random_starts(family, 3, 5, 1, 1.0, np.random.default_rng(2))[0]
+    summary = FrameGradient(family, theta, frame_of(source.moments, family))
     by_row, by_column = (summary.chunk(Rows(x, source.y)) for x in (np.ascontiguousarray(X), np.asfortranarray(X)))
     np.testing.assert_array_equal(by_row.gradient, by_column.gradient)
     other = summary.chunk(Rows(X + 1e-9, source.y))  # the comparison can fail
@@ -219,8 +219,8 @@ def test_pruning_keeps_the_units_that_matter():
 def test_the_race_finds_what_a_start_at_the_truth_finds():
     truth, source = _table(3000)
     problem = prepare(source, FAMILIES[0], np.random.default_rng(0))
-    optima = race(problem, 3, 4, 1.0, np.random.default_rng(1))
-    at_truth = problem.polish(problem.frame.enter(from_model(truth)))
+    optima = descend_from_random(problem, 3, 4, 1.0, np.random.default_rng(1))
+    at_truth = problem.polish(problem.frame.inside(from_model(truth)))
     assert optima.best.objective == pytest.approx(at_truth.objective, abs=1e-2)
     assert optima.hits >= 2
 
@@ -232,7 +232,7 @@ def test_the_better_unit_test_accepts_the_right_fit_and_rejects_a_wrong_one():
         truth, source = _table(2000, seed=seed)
         rng = np.random.default_rng(seed)
         problem = prepare(source, FAMILIES[0], rng)
-        right = problem.polish(problem.frame.enter(from_model(truth))).theta
+        right = problem.polish(problem.frame.inside(from_model(truth))).theta
         rejected += better_unit(problem, right, rng).p < 0.05
         if seed < 5:
             part = problem.polish(Parameters(right.A[:2], right.u[:2], right.b[:2], 0.0)).theta
@@ -252,7 +252,9 @@ def test_a_pair_that_looks_like_one_unit_is_seen_and_a_single_unit_is_not_doubte
         for apart in (0.0, 0.35):  # radians from the middle
             pair = 2.0 * np.array([[np.cos(apart), s * np.sin(apart), 0, 0] for s in (-1, 1)])
             problem = prepare(ArraySource(X, np.tanh(X @ pair.T).sum(axis=1) + noise), FAMILIES[0], rng)
-            one = problem.polish(problem.frame.enter(Parameters(pair.mean(0)[None], np.array([2.0]), np.zeros(1), 0.0)))
+            one = problem.polish(
+                problem.frame.inside(Parameters(pair.mean(0)[None], np.array([2.0]), np.zeros(1), 0.0))
+            )
             p = pair_p_value(problem, one.theta, rng)
             doubted += apart == 0 and p < 0.1
             missed += apart > 0 and p >= 0.1
@@ -264,26 +266,26 @@ def test_an_escape_leaves_a_wrong_optimum():
     truth, source = _table(4000, seed=3)
     rng = np.random.default_rng(0)
     problem = prepare(source, FAMILIES[0], rng)
-    right = problem.polish(problem.frame.enter(from_model(truth)))
+    right = problem.polish(problem.frame.inside(from_model(truth)))
     # Two copies of one unit and none of another: a stationary point with a unit missing.
     twins = right.theta._replace(A=right.theta.A[[0, 1, 1]], u=right.theta.u[[0, 1, 1]] * [1, 0.5, 0.5])
     stuck = problem.polish(twins)
     assert stuck.objective > right.objective + 50
-    moved = escape(problem, Optima([stuck], 1), better_unit(problem, stuck.theta, rng), rng)
+    moved = escape(problem, PolishedStarts([stuck], 1), better_unit(problem, stuck.theta, rng), rng)
     assert moved.best.objective == pytest.approx(right.objective, abs=0.1)
 
 
 def test_a_spike_among_labels_is_levelled():
     truth, source = _table(8000, d=8, labels=True, seed=11, min_singular_value=0.3)
     problem = prepare(source, FAMILIES[2], np.random.default_rng(0))
-    right = problem.polish(problem.frame.enter(from_model(truth)))
+    right = problem.polish(problem.frame.inside(from_model(truth)))
     A, u = right.theta.A * [[1], [1], [5]], right.theta.u * [1, 1, 0.3]
     A[2, 0] += 3
     stuck = problem.polish(right.theta._replace(A=A, u=u / u.sum()))
     assert stuck.objective > right.objective + 2
-    assert spiky(stuck.theta)
-    assert not spiky(right.theta)
-    assert level(problem, Optima([stuck], 1)).best.objective == pytest.approx(right.objective, abs=0.1)
+    assert has_steep_unit(stuck.theta)
+    assert not has_steep_unit(right.theta)
+    assert equal_slopes(problem, PolishedStarts([stuck], 1)).best.objective == pytest.approx(right.objective, abs=0.1)
 
 
 def test_offsets_are_asked_for_only_when_they_are_there():
@@ -297,7 +299,7 @@ def test_offsets_are_asked_for_only_when_they_are_there():
     for seed in range(20):
         truth, source = _table(1500, seed=seed)
         problem = prepare(source, FAMILIES[0], np.random.default_rng(seed))
-        fitted = problem.polish(problem.frame.enter(from_model(truth)))
+        fitted = problem.polish(problem.frame.inside(from_model(truth)))
         p_values.append(offsets_p_value(problem, wider, fitted))
     assert 0.2 < np.mean(p_values) < 0.8  # uniform: mean 0.5, standard error 0.065
 
@@ -308,7 +310,7 @@ def test_fitted_parameters_are_found_again_in_a_wider_family(offsets, intercept)
     narrow = Family.of("logistic", offsets=offsets, intercept=intercept)
     wider = Family.of("logistic", offsets=True, intercept=True)
     theta = Parameters(rng.standard_normal((2, 3)), rng.standard_normal(2), rng.standard_normal(2), 0.7)
-    np.testing.assert_array_equal(wider.pack(theta)[wider_positions(narrow, wider, 2, 3)], narrow.pack(theta))
+    np.testing.assert_array_equal(wider.pack(theta)[wider_places(narrow, wider, 2, 3)], narrow.pack(theta))
 
 
 # The whole walk
@@ -325,11 +327,11 @@ def test_many_rows_are_polished_beyond_the_sample(labels):
     truth, source = _table(60_000, d=6, k=2, seed=2, labels=labels)
     fit = search(source, 2, rng=0, labels=labels)
     problem = prepare(source, fit.family, np.random.default_rng(0))
-    sampled = problem.polish(problem.frame.enter(from_model(truth)))
+    sampled = problem.polish(problem.frame.inside(from_model(truth)))
     everything = _framed(source, fit.frame).reduce(NormalEquations(fit.family, fit.refined.theta, curvature=False))
     variance = 1.0 if labels else 2 * everything.loss / everything.mass
     scaled = everything.gradient / variance + fit.family.pack(Prior().gradient(fit.refined.theta))
-    G = Chart(fit.family, fit.frame.metric).tangent(fit.refined.theta)  # weights of a mixture add up to one
+    G = Coordinates(fit.family, fit.frame.metric).tangent(fit.refined.theta)  # weights of a mixture add up to one
     # At the optimum over all rows the gradient vanishes, up to the 1e-3 nats that end the polish.
     H = sampled.equations.curvature * 3 / variance
     assert G.T @ scaled @ np.linalg.solve(G.T @ H @ G, G.T @ scaled) < 2e-2

@@ -240,10 +240,10 @@ def judge_paper(run: PaperRun) -> Verdict:
     """Weigh the numbers of a run; it is never certified."""
     facts, model = run.diagnostics, run.model
     checks = [
-        any_method.certificate(),
+        any_method.not_certified(),
         any_method.support(facts["median_support"]),
         any_method.scatter(facts["mean_cosine"]),
-        any_method.contradicted_weights(facts["n_contradicted"]),
+        any_method.weight_signs(facts["n_contradicted"]),
         any_method.slope_in_range(facts["slope_at_edge"], float(model.slopes[0])),
     ]
     if "covariance_off" in facts:  # rows, not an oracle

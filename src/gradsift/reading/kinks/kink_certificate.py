@@ -137,7 +137,7 @@ def certify_kinks(
     )  # fmt: skip
     # First: no activation may be advised where two units may look like one.
     paired = None if rivals is None else rivals.paired
-    return verdict if paired is None else verdict.headed(imperfect.parallel_pairs(*paired))
+    return verdict if paired is None else verdict.add(imperfect.parallel_pairs(*paired), first=True)
 
 
 def _note_on_activation(net: KinkNet, rivals: Rivals) -> str:

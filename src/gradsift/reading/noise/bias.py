@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from ...activations import Activation
 from ...arguments import Floats
-from ...fit import Fitted, fit_jointly, moved_by, reflect, value_jacobian
+from ...fit import Fitted, fit_jointly, mirror_rows, moved_by, value_jacobian
 from ...likelihood import Noise
 from .settings import BIAS
 
@@ -96,7 +96,7 @@ def _changes(fitted: Fitted, X: Floats, direction: Floats, g: Activation) -> Flo
     for unit in range(layout.n_units):
         own = layout.own(unit)
         Q[:, own] = second[:, unit, None] * _local(X, fitted, unit)
-        Q[:, layout.a(unit)] += np.outer(first[:, unit], reflect(direction[None], fitted.mirrors[unit]))
+        Q[:, layout.a(unit)] += np.outer(first[:, unit], mirror_rows(direction[None], fitted.mirrors[unit]))
         Q[:, own] *= theta.u[unit]
     Q[:, layout.weights] = first * along
     return Q
@@ -104,4 +104,4 @@ def _changes(fitted: Fitted, X: Floats, direction: Floats, g: Activation) -> Flo
 
 def _local(X: Floats, fitted: Fitted, unit: int) -> Floats:
     """Return the inputs in a unit's frame, and a one for its offset; (n, d + 1)."""
-    return np.concatenate([reflect(X, fitted.mirrors[unit]), np.ones((len(X), 1))], axis=1)
+    return np.concatenate([mirror_rows(X, fitted.mirrors[unit]), np.ones((len(X), 1))], axis=1)

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...activations import Activation
 from ...arguments import Floats
-from ...fit import Fitted, covariance_root, predict, value_jacobian
+from ...fit import Fitted, covariance_factor, predict, value_jacobian
 from ...fit.design import best_rows
 from ...likelihood import Noise
 from ..stage import END, Stage
@@ -39,7 +39,7 @@ def telling_points(
     # In the frames of the units a direction is all coordinates but the first, over the length.
     across = layout.rows(np.arange(layout.size))[:, 1:d].ravel()
     sizes = np.repeat(1 / np.linalg.norm(theta.A, axis=1), d - 1)
-    return np.asarray(pool[best_rows(J, covariance_root(fitted.information), n, across, sizes)])
+    return np.asarray(pool[best_rows(J, covariance_factor(fitted.information), n, across, sizes)])
 
 
 def _candidates(fitted: Fitted, n: int, share: float, rng: np.random.Generator) -> Floats:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ...activations import Activation
 from ...arguments import Floats
-from ...fit import Fitted, Parameters, predict, reflect
+from ...fit import Fitted, Parameters, mirror_rows, predict
 from ...geometry import orthonormal_rows
 from ...likelihood import Noise
 from .settings import INFORMATIVE, LABEL_LEVERS, LEVERS
@@ -51,7 +51,7 @@ def lever_points(fitted: Fitted, unit: int, length: float, rng: np.random.Genera
     for _ in range(LEVERS.draws):
         across = orthonormal_rows(d - 1, d - 1, rng) * reach @ vectors.T  # (d - 1, d - 1)
         local = np.concatenate([np.zeros((d - 1, 1)), across], axis=1)
-        points = reflect(local, fitted.mirrors[unit]) - b * a / (a @ a)
+        points = mirror_rows(local, fitted.mirrors[unit]) - b * a / (a @ a)
         good = points[clear_of([other for other in range(len(fitted.theta.u)) if other != unit], fitted, points)]
         if len(good) > len(best):
             best = good
@@ -72,7 +72,7 @@ def clear_of(units: Iterable[int], fitted: Fitted, points: Floats, margin: float
 
 def argument_errors(fitted: Fitted, unit: int, points: Floats) -> Floats:
     """Return the standard error of one unit's argument at each point."""
-    local = np.concatenate([reflect(points, fitted.mirrors[unit]), np.ones((len(points), 1))], axis=1)
+    local = np.concatenate([mirror_rows(points, fitted.mirrors[unit]), np.ones((len(points), 1))], axis=1)
     return np.asarray(np.sqrt(np.maximum(np.einsum("ni,ij,nj->n", local, fitted.block(unit), local), 0)))
 
 
@@ -106,7 +106,7 @@ def _frame(fitted: Fitted, unit: int) -> _Frame:
     values, vectors = np.linalg.eigh(fitted.block(unit)[1:d, 1:d])
     reach = 1 / np.sqrt(np.maximum(values, 1e-30 * max(float(values.max()), 1e-300)))
     local = np.concatenate([np.zeros((d - 1, 1)), (vectors * reach).T], axis=1)
-    return _Frame(np.asarray(-b * a / (a @ a)), reflect(local, fitted.mirrors[unit]))
+    return _Frame(np.asarray(-b * a / (a @ a)), mirror_rows(local, fitted.mirrors[unit]))
 
 
 def label_levers(

@@ -77,7 +77,7 @@ def judge(fitted: Fitted, cones: Floats, evidence: NoisyEvidence, predictions: F
         checks += _single_units(evidence.partners, fitted)
     checks.append(imperfect.cancelling_pair(evidence.cancelling, limits))
     if evidence.n_stray is not None and not labels:  # no label is impossible
-        checks.append(imperfect.strays(evidence.n_stray))
+        checks.append(imperfect.far_answers(evidence.n_stray))
     more, shape_first = [], False
     if evidence.one_more is not None:
         # Units too few look like another shape, and units of another shape like too few: what explains more is first.
@@ -86,7 +86,7 @@ def judge(fitted: Fitted, cones: Floats, evidence: NoisyEvidence, predictions: F
     checks += [] if shape_first else more
     if evidence.precision.has_noise:
         if evidence.precision.n_equal is not None:
-            checks.append(imperfect.switching(evidence.precision.n_equal))
+            checks.append(imperfect.equal_answers(evidence.precision.n_equal))
         checks += behaviour(studentised, predictions)
     if evidence.mean is not None:
         checks += [imperfect.label_link(evidence.mean, LABELS), imperfect.known_mean(evidence.mean, LABELS, widest)]

@@ -61,8 +61,8 @@ def behaviour(residuals: Floats, predictions: Floats) -> list[Check]:
     return [
         imperfect.tails(_tails(z), NOISY),
         imperfect.drift(_drift(z), NOISY),
-        imperfect.independent(alike, float(ndtr(-alike * np.sqrt(n))), NOISY),
-        imperfect.even_noise(2 * float(ndtr(-abs(uneven))), uneven > 0, NOISY),
+        imperfect.alike_errors(alike, float(ndtr(-alike * np.sqrt(n))), NOISY),
+        imperfect.uneven_noise(2 * float(ndtr(-abs(uneven))), uneven > 0, NOISY),
     ]
 
 

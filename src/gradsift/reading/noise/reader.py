@@ -14,7 +14,7 @@ from ...certificate import method_rules as any_method
 from ...errors import BudgetSpent, NotIdentifiable
 from ...fit import Fitted
 from ...fit.covariance import LEVELS
-from ...forecasting import Allotment
+from ...forecasting import QueryLimit
 from ...model import SigmoidCombination
 from ...network import Network
 from ...oracle import Oracle
@@ -49,7 +49,7 @@ def read_stages(question: Question, ledger: Ledger, rng: np.random.Generator) ->
     found = replace(found, precision=precision)
     if not precision.remainder:
         return found
-    checks = (any_method.remainder(precision.sd), *found.checks)
+    checks = (any_method.nothing_left(precision.sd), *found.checks)
     return replace(found, judgement=replace(found.judgement, checks=checks))
 
 
@@ -140,10 +140,10 @@ def _asker(
 ) -> Asker:
     """Return who asks: where, and by which policy."""
     if oracle.bounds is not None:
-        ledger = Ledger(oracle, None, progress, allotment=Allotment("noise", bounded=True))
+        ledger = Ledger(oracle, None, progress, allotment=QueryLimit("noise", bounded=True))
         policy = FOR_LABELS_IN_A_BOX if precision.is_label else FOR_A_BOX
         return Asker(box_of(oracle, ledger), link, precision, accuracy, rng, policy)
-    allotment = Allotment("labels" if precision.is_label else "noise")
+    allotment = QueryLimit("labels" if precision.is_label else "noise")
     ledger = Ledger(oracle, None, progress, Precision("rounded", absolute=precision.step), allotment)
     policy = FOR_LABELS if precision.is_label else FOR_NOISE if precision.has_noise else FOR_ROUNDING
     return Asker(Anywhere(ledger), link, precision, accuracy, rng, policy)
@@ -197,7 +197,7 @@ def _result(belief: Belief, asker: Asker, n_queries: int) -> Reading:
         partners=belief.partners,
         blind=blind_angle_of(belief, asker),
     )
-    studentised = fitted.studentised(joint.replies.X, joint.noise, asker.g)
+    studentised = fitted.standardised_residuals(joint.replies.X, joint.noise, asker.g)
     judgement = judge(joint.settled, belief.cones, evidence, joint.replies.y - fitted.residuals, studentised)
     facts = {
         "widening": belief.widening.report,

@@ -12,7 +12,7 @@ from ...activations import Activation
 from ...arguments import Floats
 from ...fit import Fitted, fit_jointly
 from ...fit.covariance import cones
-from ...fit.joint import Widening, calibrate
+from ...fit.joint import Calibration, calibration
 from ...likelihood import Noise
 from .bias import Replies, debiased
 from .leverage import informative_points, label_levers, lever_points, lever_sets, surprise
@@ -61,16 +61,16 @@ def calibrated(belief: Belief, asker: Asker) -> Belief:
     """Find by how much cones must widen to hold what they promise."""
     joint = belief.known
     if belief.read and float(cones(joint.settled).max()) < SHARPENING.linear:
-        return replace(belief, widening=Widening(1.3, 1.3, 1.3))
+        return replace(belief, widening=Calibration(1.3, 1.3, 1.3))
     n_draws = 16 if len(joint.fitted.information) < 200 else 8
     X, noise, g = joint.replies.X, joint.noise, asker.g
     if asker.noisy:
-        found = calibrate(joint.settled, X, noise, g, asker.rng, n_draws, partial(_settle, X, noise, g))
+        found = calibration(joint.settled, X, noise, g, asker.rng, n_draws, partial(_settle, X, noise, g))
     else:
-        found = calibrate(joint.settled, X, noise, g, asker.rng, n_draws)
+        found = calibration(joint.settled, X, noise, g, asker.rng, n_draws)
     more = SHARPENING.uneven_widening if np.ndim(noise.relative) else 1.0
     least = asker.policy.sharpening.least_widening
-    return asker.keep(replace(belief, widening=Widening(*(more * max(pair) for pair in zip(least, found)))))
+    return asker.keep(replace(belief, widening=Calibration(*(more * max(pair) for pair in zip(least, found)))))
 
 
 def _settle(X: Floats, noise: Noise, g: Activation, fitted: Fitted, y: Floats) -> Fitted:

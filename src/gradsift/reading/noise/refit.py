@@ -8,7 +8,7 @@ import numpy as np
 
 from ...activations import Activation
 from ...arguments import Floats
-from ...fit import Fitted, fit_jointly, moved_by, predict, reflect
+from ...fit import Fitted, fit_jointly, mirror_rows, moved_by, predict
 from ...fit.moves import drop_or_merge, room_for_unit, split_or_add
 from ...likelihood import Noise
 from .bias import Replies
@@ -46,7 +46,7 @@ def _turn(fitted: Fitted, x: Floats, missing: float, g: Activation) -> Floats:
     gaps = g.invert(wanted) - z
     rows = np.zeros((layout.n_units, len(fitted.information)))
     for unit in range(layout.n_units):
-        rows[unit, layout.a(unit)] = reflect(x[None], fitted.mirrors[unit])[0]
+        rows[unit, layout.a(unit)] = mirror_rows(x[None], fitted.mirrors[unit])[0]
         rows[unit, layout.b][unit] = 1.0
     gains = rows @ fitted.covariance  # (k, P)
     doubts = np.maximum(np.einsum("kp,kp->k", gains, rows), 1e-300)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from ...fit.joint import Widening
+from ...fit.joint import Calibration
 
 
 @dataclass(frozen=True)
@@ -342,7 +342,7 @@ class Sharpening:
     patience_when_rough, patience : float
         Lever answers over those of the student after which one does not go on: for rough units, and before another look
         at the number of sharp ones.
-    least_widening : Widening
+    least_widening : Calibration
         Factors of cones, however well calibration finds them.
     spare : float
         Information asked for beyond what the accuracy needs.
@@ -352,8 +352,8 @@ class Sharpening:
     sure: float = 0.15  # guess
     patience_when_rough: float = float("inf")
     patience: float = float("inf")
-    least_widening: Widening = field(
-        default=Widening(1.3, 1.3, 1.3)
+    least_widening: Calibration = field(
+        default=Calibration(1.3, 1.3, 1.3)
     )  # rounded: stopping favours cones that are too narrow
     spare: float = 0.0
     most_calibrations: int = 6  # guess
@@ -383,7 +383,7 @@ FOR_ROUNDING = Policy(Learning(), LookForAnother(), Sharpening(), accuracy=float
 FOR_NOISE = replace(
     FOR_ROUNDING,
     # Bias is taken off instead; stopping still favours narrow cones a little. All rows with sd .1.
-    sharpening=Sharpening(least_widening=Widening(1.0, 1.05, 1.0)),
+    sharpening=Sharpening(least_widening=Calibration(1.0, 1.05, 1.0)),
     accuracy=0.1,
 )
 FOR_LABELS = Policy(
@@ -394,7 +394,7 @@ FOR_LABELS = Policy(
         patience_when_rough=0.5,  # labels, k3d20
         patience=1.0,  # labels, k3d20
         # What labels say far from the fit is less than next to it. Labels, k2d10 and k3d20.
-        least_widening=Widening(1.8, 1.4, 1.8),
+        least_widening=Calibration(1.8, 1.4, 1.8),
         spare=0.05,  # guess
     ),
 )

@@ -15,7 +15,7 @@ from ...arguments import Floats
 from ...errors import NotIdentifiable
 from ...fit import Fitted, Parameters
 from ...fit.covariance import LEVELS, cones
-from ...fit.joint import Widening
+from ...fit.joint import Calibration
 from ...likelihood import Noise
 from ..ledger import Asked, Ledger
 from ..odd_form import Link
@@ -122,7 +122,7 @@ class Belief:
     joint : JointFit or None
         None before the first lesson.
     reach : Reach
-    widening : Widening
+    widening : Calibration
         Of the cones.
     another : CircleTest or None
         The last look for a further unit.
@@ -142,7 +142,7 @@ class Belief:
     rows: RowNumbers = field(default_factory=RowNumbers)
     joint: JointFit | None = None
     reach: Reach = field(default_factory=Reach)
-    widening: Widening = field(default=Widening(1.5, 1.5, 1.5))  # before it is calibrated
+    widening: Calibration = field(default=Calibration(1.5, 1.5, 1.5))  # before it is calibrated
     another: CircleTest | None = None
     partners: PartnerTest | None = None
     wider: Fitted | None = None

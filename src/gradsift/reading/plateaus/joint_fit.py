@@ -220,7 +220,7 @@ class DenseEquations:
             raise np.linalg.LinAlgError("The replies leave a direction of the parameters open.")
         answer = solve_triangular(self.r, self.q.T @ right) / self.scale[:, None]
         layout = self.net.layout
-        own = answer[layout.units].reshape(layout.n_units, layout.stride, -1)
+        own = answer[layout.units].reshape(layout.n_units, layout.row_length, -1)
         return Changes(own, answer[layout.weights.start :])
 
     def step(self) -> Changes:

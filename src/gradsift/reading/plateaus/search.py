@@ -15,7 +15,7 @@ from ...certificate import EXACT, Evidence, ExactLimits, Verdict, certify, n_of
 from ...certificate import exact_rules as exact
 from ...certificate import method_rules as any_method
 from ...errors import BudgetSpent, NotIdentifiable
-from ...forecasting import Allotment
+from ...forecasting import QueryLimit
 from ...network import Network
 from ...oracle import Oracle
 from ...runtime import keep_memory, one_thread
@@ -86,7 +86,7 @@ def identify(
     get_activation(activation)
     if oracle.n_features < 2:
         raise NotIdentifiable("In one dimension all units are parallel and cannot be separated; fit samples instead.")
-    ledger = ledger or Ledger(oracle, max_queries, progress, allotment=Allotment("exact"))
+    ledger = ledger or Ledger(oracle, max_queries, progress, allotment=QueryLimit("exact"))
     search = Search(ledger, as_generator(rng))
     keep_memory()
     return search.finished(lambda: search.family(activation), n_verify)
@@ -227,7 +227,7 @@ class Search:
         if np.sum(np.abs(fresh) > BUMPS.close) > 1:  # not one bump, but everywhere
             raise search_refusal(net, self.state.scans, self.link, self.ledger.n_queries, found)
         check = exact.close_to(len(missed), len(y), float(off.max()))
-        return replace(found, judgement=found.judgement.headed(check))
+        return replace(found, judgement=found.judgement.add(check, first=True))
 
     def verified(self, found: Reading, n_verify: int) -> Reading:
         """Ask fresh inputs; where they differ, read what is there and ask others."""

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.stats import binom
 
 from ....arguments import Floats
-from ....geometry import largest_principal_angle, normalize_rows, orthonormal_rows
+from ....geometry import normalize_rows, orthonormal_rows, subspace_angle
 from ..bounds import (
     COLLAPSE_CONSTANT,
     THEOREM_CONSTANTS,
@@ -306,7 +306,7 @@ def check_mirror_scale() -> Comparison:
             X = rng.standard_normal((size, d))
             r = np.tanh(2 * X @ units.T) @ weights
             y = np.where(rng.random(size) < 0.5 * (1 + r), 1.0, -1.0)
-            values.append(size * largest_principal_angle(mirror_subspace(X, y, k), units) ** 2 / d)
+            values.append(size * subspace_angle(mirror_subspace(X, y, k), units) ** 2 / d)
         scaled.append(float(np.median(values)))
     pair = (math.log(1.5 * scaled[0]), math.log(scaled[1]))
     return at_most("sunthm", "n theta^2/d at 8 n against 1.5 times that at n", [pair], "15 runs each, medians")
@@ -335,9 +335,7 @@ def check_mirror_slope(factor: Callable[[float], float] = slope_factor) -> Compa
     d, n, theta, pairs = 4, 4_000, 0.5, []
     units, rng = np.eye(d)[:2], np.random.default_rng(61)
     for beta in (2.0, 0.05):
-        angles = [
-            largest_principal_angle(mirror_subspace(*_mixture_rows(n, units, beta, rng), 2), units) for _ in range(40)
-        ]
+        angles = [subspace_angle(mirror_subspace(*_mixture_rows(n, units, beta, rng), 2), units) for _ in range(40)]
         share = max(sum(a > theta for a in angles), 0.5) / len(angles)
         bound = mirror_failure(n, d, theta, C1=1.0, C2=0.01 * factor(beta))
         pairs.append((bound.log_value, math.log(share)))
@@ -366,7 +364,7 @@ def check_projected_rows() -> Comparison:
             units, np.full(2, 0.5), problem.beta, points, estimates, params, delta, _RHO, basis=basis
         )  # fmt: skip
         report = check_theorem(run)
-        near = largest_principal_angle(basis, units) <= theta
+        near = subspace_angle(basis, units) <= theta
         broken = sum(not c.holds for c in report.claims) + (not near)
         pairs.append((math.log(0.5), math.log(max(broken, 1e-3))))
     return at_most("dimredtheorem", "promises broken, subspace from rows", pairs, "5 runs of 300,000 labels")
@@ -450,7 +448,7 @@ def check_subspace_of_signs() -> Comparison:
             X = rng.standard_normal((size, d))
             r = np.tanh(2 * X @ units.T) @ weights
             y = np.where(rng.random(size) < 0.5 * (1 + r), 1.0, -1.0)
-            values.append(size * largest_principal_angle(mirror_subspace(X, y, 2), units) ** 2 / d)
+            values.append(size * subspace_angle(mirror_subspace(X, y, 2), units) ** 2 / d)
         scaled.append(float(np.median(values)))
     pairs = [(math.log(1.5 * scaled[0]), math.log(scaled[1]))]
     return at_most("dimredtheorem", "signed weights (ours): n theta^2/d at 8 n over 1.5 n", pairs, "9 runs each")
