@@ -33,6 +33,7 @@ def normalize_rows(rows: Floats) -> Floats:
 
 def orthonormal_rows(n_rows: int, n_columns: int, rng: np.random.Generator) -> Floats:
     """Return `n_rows` orthonormal rows drawn uniformly (Haar) in dimension `n_columns` >= `n_rows`."""
+    # The signs of R make Q Haar distributed: QR alone prefers a sign.
     q, r = np.linalg.qr(rng.standard_normal((n_columns, n_rows)))
     return np.ascontiguousarray((q * np.sign(np.diag(r))).T)
 
@@ -56,7 +57,7 @@ class UnitMatch:
     order: NDArray[np.intp]
     signs: Floats
     errors: Floats
-    n_surplus: int = 0
+    n_surplus: int
 
     @property
     def max_error(self) -> float:
@@ -104,7 +105,7 @@ def subspace_angle(first: Floats, second: Floats) -> float:
 
 _MOST_BY_LATTICE = 100  # vectors; the reduction takes seconds there
 _PRECISION = 1e6  # of the lattice's coordinates: more digits cost time, fewer allow chance
-_LEFT_OVER = 1e-6  # what may be left of the target, over the typical length of a vector
+_LEFT_OVER = 1 / _PRECISION  # what may be left of the target, over the typical length of a vector
 _LOVASZ = 0.99
 _MIRROR_POINTS = np.linspace(0.1, 6.1, 25)
 
@@ -149,12 +150,14 @@ def choose_terms(vectors: Floats, target: Floats, fits: float = _LEFT_OVER) -> N
     size = float(np.sqrt((vectors**2).sum(axis=1).mean()))
     if np.linalg.norm(target) <= fits * size:
         return np.zeros(k, dtype=np.bool_)
+    # Independent vectors: sum_i t_i v_i = target has one solution, which must be zeros and ones.
     if k <= d:
         guess = np.linalg.lstsq(vectors.T, target, rcond=None)[0] > 0.5
         return guess if _is_close(guess, vectors, target, fits * size) else None
     if k > _MOST_BY_LATTICE:
         return None
     scale = 2 * _PRECISION / size
+    # Subset sum as a short vector: rows (2 e_i, s v_i) and (1, ..., 1, s target), where a solution is all of size one.
     basis = np.zeros((k + 1, k + d))
     basis[:k, :k] = 2 * np.eye(k)
     basis[:k, k:] = scale * vectors
@@ -182,6 +185,7 @@ def _short_basis(basis: Floats) -> Floats:
         budget -= 1
         _take_off(basis, triangle, row, row - 1)
         below, beside = float(triangle[row, row - 1]), float(triangle[row, row])
+        # Lovasz's condition: the row is long enough once its predecessor is taken off; else the two change places.
         if below**2 + beside**2 >= _LOVASZ * float(triangle[row - 1, row - 1]) ** 2:
             for other in range(row - 2, -1, -1):
                 _take_off(basis, triangle, row, other)

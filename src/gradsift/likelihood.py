@@ -135,6 +135,7 @@ class Labels:
         return float(losses.sum() if weight is None else weight @ losses)
 
     def losses(self, r: Floats, y: Floats) -> Floats:
+        # -log of the chance of the label seen; below the least chance its tangent, so that loss and score stay finite.
         p, least = 0.5 * (1 + y * r), 0.25 * self.certain
         losses = -np.log(np.maximum(p, least))
         if p.min(initial=least) < least:
@@ -152,6 +153,7 @@ class Labels:
     def curvature(self, r: Floats, y: Floats) -> Floats:
         """Of a label that surprises, and at the wall, the second derivative of the loss, which is larger than the
         precision: by that alone steps would go too far."""
+        # Second derivative of -log((1 + y r) / 2), and of the wall.
         seen = np.maximum(1 + y * r, 0.5 * self.certain) ** -2 + np.where(np.abs(r) > 1, self.wall**-2, 0.0)
         return np.asarray(np.maximum(self.precision(r), seen))
 

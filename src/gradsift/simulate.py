@@ -40,6 +40,7 @@ def random_units(n_features: int, n_units: int, min_singular_value: float | None
     frame = orthonormal_rows(n_units, n_features, rng)
     if kappa == 1 or n_units == 1:
         return frame
+    # Rows (1 - t) q_i + t p of an orthonormal frame q: the smallest singular value falls from 1 to 0 as t grows.
     pull = normalize_rows(rng.standard_normal((1, n_units)))[0] @ frame  # a common direction in the span
 
     def turned(t: float) -> Floats:

@@ -152,5 +152,6 @@ def n_of(n: int, noun: str) -> str:
 
 def make(name: str, number: float, relation: str, limit: float, good: str, bad: str, advice: str) -> Check:
     """Return a check that says `good` if it holds, else `bad`."""
+    # The relation decides which sentence is true: a number that is not one fails every relation.
     check = Check(name, float(number), float(limit), good, advice, relation)
     return check if check.holds else replace(check, says=bad)

@@ -17,6 +17,7 @@ def _accuracy_for(reached: float, share: float = 0.5) -> str:
     wanted = min(max(share, 0.05) * 0.8 * reached, 1.0)  # with some room
     if not 0 < wanted < math.inf:
         return "a smaller `accuracy`"
+    # One digit, rounded towards less.
     digit = 10.0 ** math.floor(math.log10(wanted))
     return f"accuracy={math.floor(wanted / digit * 1.0000001) * digit:.1g}"
 

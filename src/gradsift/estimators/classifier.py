@@ -166,5 +166,6 @@ class SigmoidMixtureClassifier(ClassifierMixin, SigmoidEstimator):
         if not np.isin(labels, self.classes_).all():
             raise ValueError(f"y must hold only the classes {self.classes_.tolist()}.")
         side = np.where(labels == self.classes_[1], 1.0, -1.0)
+        # Bayes: P(l | y, x) is proportional to u_l (1 + y f_l(x)) / 2, the chance that component l gives this label.
         share = self.model_.weights * 0.5 * (1 + side[:, None] * self.transform(X))
         return np.asarray(share / np.maximum(share.sum(axis=1, keepdims=True), np.finfo(np.float64).tiny))

@@ -38,10 +38,12 @@ class Coordinates:
         A, u, b = theta.A, theta.u, theta.b
         if self.family.simplex:
             sign = np.where(u < 0, -1.0, 1.0)
+            # u f(a x + b) = -u f(-a x - b) for odd f: a negative weight becomes a turned unit.
             u, A, b = np.abs(u) / max(np.abs(u).sum(), 1e-300), A * sign[:, None], b * sign
         if self.family.slopes != "each":
             lengths = np.maximum(self.slopes(A), 1e-300)
             common = self.family.slopes
+            # The geometric mean is the common slope that moves the logarithms least.
             wanted = float(np.exp(np.log(lengths).mean())) if common == "common" else float(common)
             A = A * (wanted / lengths)[:, None]
         return Parameters(
@@ -63,6 +65,7 @@ class Coordinates:
         k, d = theta.A.shape
         moved = self.family.unpack(self.family.pack(theta) + step, k, d)
         if self.family.simplex:
+            # Multiplicative steps u exp(du / u) stay on the simplex's inside and agree with u + du to first order.
             change = step[self.family.layout(k, d).weights] / np.maximum(theta.u, 1e-12)
             u = theta.u * np.exp(np.clip(change, -3.0, 3.0))  # stays positive; equal to first order
             moved = moved._replace(u=u / u.sum())
@@ -76,6 +79,7 @@ class Coordinates:
         layout = self.family.layout(k, d)
         if self.family.slopes == "each":
             return np.eye(size)[:, layout.units]
+        # With |a|_M fixed, da must satisfy a' M da = 0: d - 1 free directions a unit, orthogonal to M a.
         normals = self._times_metric(theta.A)
         G = np.zeros((size, k * (d - 1)))
         for unit in range(k):
@@ -95,6 +99,7 @@ class Coordinates:
         # On the simplex: relative changes u * eta with mean zero under u keep the sum.
         G = np.zeros((size, max(k - 1, 0)))
         if k > 1:
+            # diag(u) - u u' is the derivative of the softmax; its range, of rank k - 1, is the tangent of the simplex.
             spread = np.diag(theta.u) - np.outer(theta.u, theta.u)
             G[weights] = np.linalg.svd(spread)[0][:, : k - 1]
         return G
@@ -185,6 +190,7 @@ class Prior:
 
     def curvature(self, theta: Parameters, layout: Layout) -> Floats:
         """Return a positive semidefinite stand-in for the Hessian, (size, size)."""
+        # Gauss-Newton of the log-slope prior: along a only, since log|a| changes as a' da / |a|^2.
         H = np.diag(layout.pack(self.precision(theta)))
         for unit, (a, along) in enumerate(zip(theta.A, self.along(theta.A))):
             block = layout.a(unit)
@@ -197,6 +203,7 @@ class Prior:
         precision = np.broadcast_to(self.products, theta.A.shape[1])
         for unit, (a, u) in enumerate(zip(theta.A, theta.u)):
             block, weight = layout.a(unit), layout.weights.start + unit
+            # p (u a_j)^2 / 2 is linear in u and in a_j: its Gauss-Newton matrix has the blocks u^2 P, u P a and a' P a.
             H[block, block] = u**2 * np.diag(precision)
             H[block, weight] = H[weight, block] = u * precision * a
             H[weight, weight] = float(a @ (precision * a))

@@ -68,6 +68,7 @@ class Fitted:
         """(n,) residuals at the rows X of the fit over their standard deviations: fitting makes residuals smaller."""
         J = value_jacobian(self.theta, X, g, self.mirrors)
         sd = noise.sd * noise.relative
+        # Var(residual_i) = sd_i^2 (1 - h_i), h_i = j_i' C j_i / sd_i^2 being the leverage of answer i on its own fit.
         leverage = np.einsum("np,np->n", J @ self.covariance, J) / sd**2
         return np.asarray(self.residuals / (sd * np.sqrt(np.maximum(1 - leverage, 0.05))))
 
@@ -78,6 +79,7 @@ def covariance_of(information: Floats) -> Floats:
     scale, factor = _factor(information)
     if factor is not None:
         return np.asarray(cho_solve((factor, True), np.eye(len(factor))) * scale[:, None] * scale)
+    # Nearly singular: cut the eigenvalues below rounding, so that their directions get a variance that looks infinite.
     values, vectors = np.linalg.eigh(information * scale[:, None] * scale)
     inverse = (vectors / np.maximum(values, 1e-15)) @ vectors.T
     return np.asarray(inverse * scale[:, None] * scale)
@@ -95,6 +97,7 @@ def covariance_factor(information: Floats) -> Floats:
 def _factor(information: Floats) -> tuple[Floats, Floats | None]:
     """Return what scales a matrix to a diagonal of ones, and the lower Cholesky factor of that; None if it is nearly
     singular."""
+    # Invert D H D with unit diagonal instead of H: units of parameters then cost no digits.
     scale = 1 / np.sqrt(np.maximum(np.diag(information), 1e-30))  # what no row tells stays finite
     try:
         factor = cho_factor(information * scale[:, None] * scale, lower=True, check_finite=False)[0]
@@ -114,6 +117,7 @@ def half_angles(spectra: Floats, level: Any) -> Floats:
     spectra : (k, m) array
         Eigenvalues of the covariance of each direction, at least zero.
     """
+    # Match sum_i lambda_i chi2_1 by c chi2_f of the same mean c f and variance 2 c^2 f (Satterthwaite).
     total, squares = spectra.sum(axis=1), np.maximum((spectra**2).sum(axis=1), 1e-300)
     freedom = np.maximum(total**2 / squares, 1e-3)
     return np.asarray(np.sqrt(squares / np.maximum(total, 1e-300) * 2 * gammaincinv(0.5 * freedom, level)))
@@ -132,6 +136,7 @@ def cones(fitted: Fitted, level: float = LEVELS[0]) -> Floats:
     k, d = fitted.theta.A.shape
     if d < 2:
         return np.zeros(k)
+    # All k cones hold together if each holds with 1 - (1 - level) / k (Bonferroni).
     tail = 1 - (1 - level) / k
     spectra = np.array([np.maximum(np.linalg.eigvalsh(fitted.tangent(unit)), 0) for unit in range(k)])
     return np.asarray(half_angles(spectra, tail) * np.exp(ndtri(tail) * _scale_errors(fitted)))
@@ -144,6 +149,7 @@ def _scale_errors(fitted: Fitted) -> Floats:
     errors = np.empty(layout.n_units)
     for unit in range(layout.n_units):
         at = [layout.a(unit).start, layout.weights.start + unit]
+        # The first reflected coordinate is the signed length of a: d log|a| / 2 = 0.5 / a_1 times its change.
         along = theta.A[unit] - 2 * (theta.A[unit] @ fitted.mirrors[unit]) * fitted.mirrors[unit]
         weights = np.array([0.5 / along[0], 1 / theta.u[unit]])
         errors[unit] = np.sqrt(max(float(weights @ C[np.ix_(at, at)] @ weights), 0.0))
@@ -175,6 +181,7 @@ class StandardErrors:
     def _tangent(self) -> Floats:
         """(k, d, d) covariances of the unit vectors: the part across the unit, over the slope."""
         units = self.model.units
+        # Errors of a direction w = a / |a| are those of a across w, over |a|: (I - w w') C (I - w w') / |a|^2.
         across = np.eye(units.shape[1]) - units[:, :, None] * units[:, None, :]
         scaled = across @ self._blocks @ across
         return np.asarray(scaled / (self.model.slopes**2)[:, None, None])
@@ -242,6 +249,7 @@ def information(model: SigmoidCombination, X: ArrayLike, *, noise: float | str, 
     rows = finite_matrix("X", X, model.n_features)
     family = family or family_of(model, labels=noise == "labels")
     summary = NormalEquations(family, from_model(model), single=False)
+    # The Fisher information needs no answers: with y = r the curvature of the normal equations is the information.
     r = model.predict(rows)
     information = ArraySource(rows, r).reduce(summary).curvature  # the curvature does not depend on y
     assert information is not None  # asked for by default
@@ -273,6 +281,7 @@ def family_of(model: SigmoidCombination, *, labels: bool) -> Family:
 
 def standard_errors(model: SigmoidCombination, family: Family, information: Floats) -> StandardErrors:
     """Return the standard errors that an information matrix allows, on the family's constraint surface."""
+    # On a constraint surface only the tangent G moves: Cov = G (G' I G)^-1 G'.
     G = Coordinates(family).tangent(from_model(model))
     return StandardErrors(model, family, G @ covariance_of(G.T @ information @ G) @ G.T)
 
@@ -343,6 +352,7 @@ def bootstrap(
     base = np.ones(source.n_rows) if rows.weight is None else rows.weight
     models, errors = [], []
     for _ in range(n_resamples):
+        # A resample is the same rows with multinomial weights, so that no row is copied.
         weight = base * rng.multinomial(n_clusters, np.full(n_clusters, 1 / n_clusters))[clusters]
         refitted = _refit(model, family, Rows(rows.X, rows.y, weight))
         match = match_units(refitted.units, model.units)

@@ -124,8 +124,8 @@ class Limits:
         An objective above which six steps in a row of less than a percent end in a wrong place.
     """
 
-    tolerance: float = 1e-4
-    most: int = 30
+    tolerance: float
+    most: int
     floor: float = -np.inf
     hopeless: float = np.inf
 
@@ -150,21 +150,25 @@ def descend(
     """
     n_slow = 0
     for n_steps in range(1, limits.most + 1):
+        # Solve (H + damping diag H) step = -g: the diagonal has the units of the parameters, so that damping has none.
         step, promised = solve_step(model.matrix, model.gradient, damping)
         if promised < limits.tolerance:
             return Result(here, model, n_steps, True)
         there = problem.look(problem.moved(here, model, step))
+        # The share of the promised decrease that was kept tells how far the quadratic model reaches.
         gain = (here.objective - there.objective) / promised
         if gain > LOOP.least_gain:
             damping = _next_factor(damping, gain)
             slow = here.objective > limits.hopeless and here.objective - there.objective < LOOP.slow * here.objective
             n_slow = n_slow + 1 if slow else 0
+            # A model that foretold the decrease still describes the new place: its curvature saves a pass there.
             reusable = LOOP.true[0] < gain < LOOP.true[1] or promised < LOOP.near
             carried = problem.model_at(model, here, there) if reusable else None
             here, model = there, problem.model(there) if carried is None else carried
             if n_slow == LOOP.slow_steps or here.objective < limits.floor:
                 return Result(here, model, n_steps, False)
         elif model.stale:
+            # Blame an old curvature before the length: without it shorter steps would only creep.
             model = problem.model(here)
         else:
             damping *= LOOP.rejected
@@ -184,6 +188,7 @@ def solve_step(H: Floats, g: Floats, damping: float) -> tuple[Floats, float]:
     scale = np.diag(H).copy()
     scale[scale <= 0] = 1.0
     damped = H.copy()
+    # Only the diagonal changes from try to try: one copy of H serves all of them.
     diagonal = np.einsum("pp->p", damped)  # a view
     for _ in range(30):
         diagonal[:] = np.diag(H) + damping * scale
@@ -200,8 +205,10 @@ def solve_step(H: Floats, g: Floats, damping: float) -> tuple[Floats, float]:
 def curvature_along(H: Floats, step: Floats, change: Floats) -> Floats:
     """Return a matrix that also explains how a gradient changed along a step: the last digits need the curvature that
     Gauss-Newton leaves out, and this is free."""
+    # BFGS: H + y y' / (y' s) - (H s)(H s)' / (s' H s) maps the step s to the change y that was seen of the gradient.
     Hs = H @ step
     bend, model_bend = float(step @ change), float(step @ Hs)
+    # Without clear positive curvature along the step the update would lose positive definiteness.
     if bend <= 1e-3 * model_bend or model_bend <= 0:
         return H
     return np.asarray(H + np.outer(change, change) / bend - np.outer(Hs, Hs) / model_bend)

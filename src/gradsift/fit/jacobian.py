@@ -44,6 +44,7 @@ def layer_jacobian(
     O(n k d) flops, one array of the result's size.
     """
     J = np.empty((layout.size, inputs.shape[1]), dtype=dtype)
+    # d r / d a_l = u_l f'(z_l) x, d r / d b_l = u_l f'(z_l), d r / d u_l = f(z_l).
     left = active if scale is None else (active * scale).astype(dtype)
     for unit in range(layout.n_units):
         part = J[layout.a(unit)]
@@ -51,6 +52,7 @@ def layer_jacobian(
             np.multiply(left[unit], inputs, out=part)
             continue
         v = mirrors[unit]
+        # Coordinates of unit l are reflected, x - 2 (x v) v: a rank-one change, without a (d, d) product.
         np.multiply((-2 * v)[:, None], v @ inputs, out=part)
         part += inputs
         part *= left[unit]

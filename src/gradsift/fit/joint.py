@@ -22,6 +22,7 @@ from .parameters import Parameters
 def mirror_of(A: Floats) -> Floats:
     """Return the reflection vector of each row, (k, d): Householder, away from cancellation."""
     v = A / np.linalg.norm(A, axis=1, keepdims=True)
+    # v = a / |a| + sign(a_1) e_1 takes a to the first axis; with the other sign the sum would cancel for a near e_1.
     v[:, 0] += np.where(v[:, 0] < 0, -1.0, 1.0)
     return np.asarray(v / np.linalg.norm(v, axis=1, keepdims=True))
 
@@ -88,6 +89,8 @@ class _Rows:
         """Gauss-Newton's for additive noise. O(n P^2) flops, n P numbers."""
         mirrors = mirror_of(here.theta.A)
         J = value_jacobian(here.theta, self.X, self.g, mirrors)
+        # In reflected coordinates a unit's first coordinate is its length, the others its direction: the prior on
+        # slopes then touches one diagonal entry a unit.
         gradient = here.theta.layout.pack(_mirrored(self.prior.gradient(here.theta), mirrors))
         gradient -= J.T @ self.likelihood.score(here.r, self.y)
         return LocalModel(self._matrix(here, J, self.likelihood.curvature(here.r, self.y)), gradient, False, mirrors)
@@ -105,6 +108,7 @@ class _Rows:
 
     def _matrix(self, here: _RowPoint, J: Floats, answers: Floats) -> Floats:
         """Return J' J with weighted answers, and the prior's curvature; overwrites J."""
+        # J' W J as (W^1/2 J)' (W^1/2 J): one symmetric product, half the flops of a general one.
         J *= np.sqrt(answers)[:, None]
         H: Floats = J.T @ J
         layout = here.theta.layout
@@ -127,9 +131,11 @@ def fit_jointly(
     if enough is None:
         enough = TUNING.enough_for_labels if noise.labels else TUNING.enough
     first = problem.look(theta)
+    # An objective is in nats per answer here: far below one is rounding, far above one a wrong place.
     limits = Limits(enough, most, TUNING.futile * len(y), TUNING.hopeless * len(y))
     end = descend(problem, first, problem.model(first), limits, damping)
     here, mirrors = end.here, end.model.memory
+    # For labels steps use the observed curvature, which surprises inflate; errors need the expected one (Fisher).
     information = problem.information(here, mirrors) if noise.labels else end.model.matrix
     return Fitted(here.theta, mirrors, information, here.objective, y - here.r)
 
@@ -169,7 +175,9 @@ def calibration(
         errors = _angles(again.theta.A, truth.A)
         if not noise.labels:
             errors = errors / (np.sqrt((again.residuals**2).sum() / freedom) / noise.sd)
+        # Studentised: the largest error over its own cone, so that draws with little information count as such.
         ratios[:, draw] = [(errors / np.maximum(cones(again, level), 1e-300)).max() for level in LEVELS]
+    # A new draw exceeds m earlier ones as Student's t does, with m - 1 degrees of freedom and variance 1 + 1/m.
     surely = np.sqrt(1 + 1 / n_draws) * stdtrit(n_draws - 1, LEVELS[2])
     quantiles = np.append(ndtri(LEVELS[:2]), surely)
     return Calibration(*np.maximum(1.0, ratios.mean(axis=1) + quantiles * ratios.std(axis=1, ddof=1)).tolist())

@@ -100,6 +100,8 @@ def bending_direction(rows: Any, bend: Any) -> Any:
     A unit that stands for two nearly parallel ones leaves residuals that bend across it; with ``bend = residual f''``
     this is the direction along which it would split.
     """
+    # Splitting a into a +- v changes r by u f''(a x) (v x)^2 / 2, which residuals e favour by v' (sum e f'' x x') v:
+    # the largest of these in size is an eigenvalue.
     values, vectors = np.linalg.eigh((rows * bend[:, None]).T @ rows)
     return vectors[:, int(np.argmax(np.abs(values)))]
 
@@ -112,6 +114,7 @@ def price_without(gram: Floats, cross: Floats) -> Floats:
     gram, cross : (m, m) and (m,) arrays
         Products of the features with each other and with the target.
     """
+    # Optimal brain surgeon: leaving w_j out with the others refitted costs w_j^2 / (G^-1)_jj, w = G^-1 c.
     inverse = np.linalg.inv(gram)
     return np.asarray((inverse @ cross) ** 2 / np.diag(inverse))
 

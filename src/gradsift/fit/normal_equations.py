@@ -11,6 +11,7 @@ import numpy as np
 from ..arguments import Floats
 from ..likelihood import CERTAINTY, LogOdds
 from ..sources import Rows, Summary
+from ..sources.torch_tensors import DEVICE_ENTRIES
 from .constraints import Coordinates, Prior
 from .gauss_newton import Limits, LocalModel, curvature_along, descend
 from .jacobian import jacobian_on_device, layer_jacobian
@@ -57,6 +58,7 @@ class NormalEquations(Summary[Equations, Equations]):
 
     def chunk(self, rows: Rows) -> Equations:
         values, active = self._units(rows.X)
+        # r = u' f(A x + b) + c, with rows of X along the last axis: few units make long contiguous lines.
         r = self.theta.u @ values + self.theta.c
         weight = np.ones(len(r)) if rows.weight is None else rows.weight
         likelihood = self.family.likelihood
@@ -67,6 +69,7 @@ class NormalEquations(Summary[Equations, Equations]):
             # Weights move on the simplex, where a shift common to a row's values has no effect; this one keeps rows
             # that all units call certain (information 1e9) from drowning the rest in rounding.
             values -= r
+        # The loss falls along the score: gradient = -J' score, summed without forming J.
         gradient = self._gradient(rows.X, values, active, -score)
         curvature = None
         if self.curvature:
@@ -132,12 +135,11 @@ class NormalEquations(Summary[Equations, Equations]):
         return state
 
 
-_ROWS = 2**18  # per step: a Jacobian of 200 columns then takes 400 MB
-
-
 def equations_on_device(summary: NormalEquations, rows: Any) -> Equations:
     """Return what ``summary.chunk`` returns for the same rows in memory; only the sums leave the device."""
-    pieces = zip(*(_pieces(part, len(rows.y)) for part in rows))
+    # As many rows at a time as make a Jacobian of the size of the blocks that sources keep on a device.
+    step = max(1, DEVICE_ENTRIES // summary.family.size(*summary.theta.A.shape))
+    pieces = zip(*(_pieces(part, len(rows.y), step) for part in rows))
     parts = [_equations(summary, *piece) for piece in pieces]
     totals: list[Any] = [None if column[0] is None else sum(column) for column in zip(*parts)]
     mass, loss, gradient, curvature = totals
@@ -145,10 +147,10 @@ def equations_on_device(summary: NormalEquations, rows: Any) -> Equations:
     return Equations(float(mass), float(loss), gradient.cpu().numpy(), matrix)
 
 
-def _pieces(part: Any, n_rows: int) -> list[Any]:
+def _pieces(part: Any, n_rows: int, step: int) -> list[Any]:
     if part is None:
-        return [None] * -(-n_rows // _ROWS)
-    return list(part.split(_ROWS))
+        return [None] * -(-n_rows // step)
+    return list(part.split(step))
 
 
 def _equations(summary: NormalEquations, X: Any, y: Any, weight: Any) -> tuple[Any, ...]:
@@ -250,6 +252,7 @@ class _Sums:
         if self.family.labels:
             variance, loss = 1.0, equations.loss
         else:
+            # The noise variance is maximised out: n/2 log(mean square), whose gradient is that of the squares over it.
             variance = 2 * equations.loss / mass + self.prior.least_variance
             loss = 0.5 * mass * float(np.log(variance))
         gradient = equations.gradient / variance + self.family.pack(self.prior.gradient(theta))
@@ -267,6 +270,7 @@ class _Sums:
 
     def model_at(self, model: LocalModel, here: _Point, there: _Point) -> LocalModel:
         memory: _Curvature = model.memory
+        # The old curvature, corrected by how the gradient changed on the way.
         step = self.family.pack(there.theta) - self.family.pack(here.theta)
         matrix = curvature_along(memory.matrix, step, there.gradient - here.gradient)
         return self._at(there, memory.curvature, matrix, True)
@@ -277,6 +281,7 @@ class _Sums:
     def _at(self, here: _Point, curvature: Floats, matrix: Floats, stale: bool) -> LocalModel:
         G = self.chart.tangent(here.theta)
         memory = _Curvature(curvature, matrix, G)
+        # On a constraint surface the quadratic model is restricted to the tangent: G' H G and G' g.
         if G.shape[0] == G.shape[1]:  # unconstrained: G is the identity
             return LocalModel(matrix, here.gradient, stale, memory)
         return LocalModel(G.T @ matrix @ G, G.T @ here.gradient, stale, memory)

@@ -106,6 +106,7 @@ class DaskSource(Source):
     def _collect(self, summary: Summary[Any, Any]) -> Any:
         dask = load_extra("dask", "dask")
         block = summary.block_rows(self.n_features)
+        # Pieces of 2^j blocks begin at multiples of their length: merging them is merging the blocks, bit by bit.
         segment = block * 2 ** max(0, int(np.log2(max(self.X.chunks[0]) / block)))  # no larger than a chunk
         pieces = self._cut(segment)
         shared = dask.delayed(summary, traverse=False)  # in the graph once, not in every task

@@ -66,6 +66,7 @@ class MomentSummary(Summary[MomentState, Moments]):
             return _weighted(X, rows.y, rows.weight)
         mean, y_mean = X.mean(axis=1), rows.y.mean()
         scatter = np.empty((d + 1, d + 1))
+        # Sum (x - m)(x - m)' = sum x x' - n m m': one product without a centred copy, while the means are small.
         scatter[:d, :d] = _squares(X) - n * np.outer(mean, mean)
         if (n * mean**2 > _NEAR_ZERO**2 * np.diag(scatter)[:d]).any():  # this difference has lost digits
             X = X - mean[:, None]
@@ -88,6 +89,7 @@ class MomentSummary(Summary[MomentState, Moments]):
 
     def merge(self, left: MomentState, right: MomentState) -> MomentState:
         mass = left.mass + right.mass
+        # Chan's update: S = S_1 + S_2 + (m_1 m_2 / (m_1 + m_2)) gap gap', stable however far the means are from zero.
         gap = right.mean - left.mean
         share = right.mass / mass if mass > 0 else 0.5
         scatter = left.scatter + right.scatter + np.outer(gap, gap) * (left.mass * share)
@@ -112,6 +114,7 @@ def _squares(X: Floats) -> Floats:
     """Return ``X @ X.T``."""
     if len(X) > _MANY_VARIABLES:
         return np.asarray(X @ X.T)
+    # Only the upper triangle, a few lines at a time: small products are not packed first.
     squares = np.empty((len(X), len(X)))
     for i in range(0, len(X), _LINES):
         squares[i : i + _LINES, i:] = X[i : i + _LINES] @ X[i:].T
@@ -137,7 +140,7 @@ class _Reading:
     """Rows read so far, of a table of `total` rows."""
 
     total: int
-    done: int = 0
+    done: int
 
 
 class Source(ABC):
@@ -176,7 +179,7 @@ class Source(ABC):
 
     @cached_property
     def _reading(self) -> _Reading:
-        return _Reading(self.n_rows)
+        return _Reading(self.n_rows, 0)
 
     @property
     def n_passes(self) -> float:

@@ -93,6 +93,7 @@ def merge_all(summary: Summary[Any, Any], parts: Iterable[Any]) -> Any:
     Replacing an aligned run of 2^j parts by their own merge changes no bit of the result: that is how sources with
     large pieces (Dask) agree exactly with those with small ones.
     """
+    # A binary counter of merged runs: level l holds 2^l parts, and two of one level make one of the next.
     levels: list[Any] = []
     for part in parts:
         level = 0

@@ -14,7 +14,7 @@ from .arrays import ArraySource
 from .source import Source
 from .summary import Rows, Summary, merge_all
 
-_DEVICE_BLOCK_ENTRIES = 2**26  # entries of X per block on a device: a float64 copy takes 512 MB
+DEVICE_ENTRIES = 2**26  # entries of X per block on a device: a float64 copy takes 512 MB
 
 
 def torch_source(X: Any, y: Any, weight: Any = None, device: Any = None) -> Source:
@@ -67,7 +67,7 @@ class TorchSource(Source):
         return merge_all(summary, self._chunk_blocks(summary))
 
     def _chunk_blocks(self, summary: Summary[Any, Any]) -> Iterator[Any]:
-        step = max(summary.block_rows(self.n_features), _DEVICE_BLOCK_ENTRIES // self.n_features)
+        step = max(summary.block_rows(self.n_features), DEVICE_ENTRIES // self.n_features)
         for start in range(0, self.n_rows, step):
             stop = min(start + step, self.n_rows)
             yield summary.chunk_on_device(self._rows_at(slice(start, stop)))

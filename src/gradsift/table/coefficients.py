@@ -153,6 +153,7 @@ def prediction_bounds(fit: Fit, X: Floats, level: float, of: str = "observation"
         raise ValueError(f"of must be 'observation' or 'mean', got {of!r}.")
     if fit.family.labels and of == "observation":
         raise ValueError("of must be 'mean' for labels: a label is one of two classes, for which there is no interval.")
+    # Delta method: Var r(x) = j' C j, and the noise on top for a new observation.
     J = NormalEquations(fit.family, from_model(fit.model), single=False).jacobian(X)
     variance = np.maximum(np.einsum("np,np->n", J @ fit.standard_errors.covariance, J), 0)
     if of == "observation":
@@ -191,6 +192,7 @@ def likelihood_ratio(larger: Fit, smaller: Fit) -> LikelihoodRatio:
         raise ValueError(
             f"The smaller fit must have fewer parameters, got {smaller.n_parameters} against {larger.n_parameters}."
         )
+    # Uneven noise inflates the ratio by the same factor as the gain of a parameter in BIC.
     price = 1.0 if larger.choices.covariance == "model" else float(larger.diagnostics.get("inflation", 1.0))
     statistic = max(0.0, 2 * (larger.log_likelihood - smaller.log_likelihood) / price)
     return LikelihoodRatio(statistic, extra, float(chdtrc(extra, statistic)))

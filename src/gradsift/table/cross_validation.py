@@ -18,15 +18,14 @@ _FOLDS, _FINE_FOLDS = 5, 10
 _FEW = 1000  # rows: below, finer folds help to choose the ridge (breast_cancer in real_tables.py, split 77)
 _PER_ROW = tuple(float(v) for v in np.geomspace(1e-5, 100.0, 15))  # precisions over the weight of the rows of a fit
 _MIDDLE = 5  # place in the path at which a search is made; its neighbours begin where it ended
-_STRONG = 9  # place in the path for tables too small for folds (guess)
 _NUMBERS = (1, 2, 3, 5, 8, 12)  # of units to be compared
 _WORSE_NUMBERS = (
     2  # numbers of units in a row that may predict worse before no more are tried; real_tables.py, split 77
 )
-_ROWS_PER_PARAMETER = 2.0  # no more units are tried; the same
+_STRONG = 9  # place in the path for tables too small for folds (guess)
+_ROWS_PER_PARAMETER = 2.0  # (of a mixture, rows of the rarer class): no more units are tried; the same
 _WORTH = 0.5  # standard errors by which more units must predict better than fewer; the same
 _WORTH_LABELS = 1.0  # the same for labels, few of which decide; the same
-_RARER_PER_PARAMETER = 2.0  # rows of the rarer class: no more components are tried, which are too sure of themselves
 _PATH_LOST = 2.0  # standard errors: where a path of ridges is left (guess)
 # Labels whose ridge is weaker than this by a factor of two must be predicted better by 0.5 nats, by four by 2, and by 2
 # more for each further one: without the few labels that decide, folds ask for too weak a ridge (breast_cancer, shuffled
@@ -125,6 +124,7 @@ def cross_validation(
     if n < _FEW:
         fine = _left_out(problem, chosen, _split_rows(problem.rows.y, _FINE_FOLDS), precisions, rng).means
         decisive = 0.5 * (decisive + fine)
+    # Few rows decide for labels, and folds ask for too weak a ridge: weakness must pay for itself.
     decisive = decisive + _ridge_price(problem, chosen, precisions)
     return CrossValidation(_between(precisions, decisive), chosen, table, losses[chosen], share)
 
@@ -215,7 +215,7 @@ def _affordable(problem: TableProblem) -> list[int]:
     if problem.family.simplex:
         share = _shares(problem)
         rarer = min(float(share[problem.rows.y > 0].sum()), float(share[problem.rows.y < 0].sum()))
-        most = rarer * problem.mass / _RARER_PER_PARAMETER
+        most = rarer * problem.mass / _ROWS_PER_PARAMETER
     return [k for k in _NUMBERS if k == 1 or problem.family.n_parameters(k, problem.n_features) <= most]
 
 
@@ -242,6 +242,7 @@ def _usual_or_best(usual: _Usual, losses: dict[int, Floats], share: Floats) -> i
 
 def _mean_over_error(values: Floats, share: Floats) -> float:
     """Return the mean of the rows' values over its standard error; zero where all are zero."""
+    # Paired differences row by row: their mean over its standard error, whatever the single losses scatter.
     mean = float(share @ values)
     error = float(np.linalg.norm(share * (values - mean)))
     return mean / error if error > 0 else float(np.sign(mean)) * np.inf if mean else 0.0
@@ -253,6 +254,7 @@ def _between(precisions: Floats, losses: Floats) -> float:
     before, here, after = (losses[place + i] if 0 <= place + i < len(losses) else np.inf for i in (-1, 0, 1))
     if not np.isfinite(before + after):
         return float(precisions[place])
+    # Vertex of the parabola through three neighbours of a geometric path: a step in the logarithm of the precision.
     bend = before - 2 * here + after
     step = 0.5 * (before - after) / bend if bend > 0 else 0.0
     return float(precisions[place] * (precisions[1] / precisions[0]) ** step)

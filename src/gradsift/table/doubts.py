@@ -11,6 +11,7 @@ from scipy.special import chdtrc, expit
 from ..arguments import Floats
 from ..fit import Coordinates, Family, NormalEquations, Parameters, Refined
 from ..sources import Rows
+from .nested_models import SCORE_LEVEL
 from .number_of_units import over_more, score_of
 from .optimum import SearchLimits, settle
 from .problem import AllRows, TableProblem
@@ -31,10 +32,12 @@ def pair_p_value(problem: TableProblem, theta: Parameters, rng: np.random.Genera
     O(n k d^2) flops for each of 199 draws, n at most 20,000; float32 blocks of 1024 rows.
     """
     residuals, tangent, rows, bends = _parts(problem, theta)
+    # Wild bootstrap: residuals times independent standard Gaussian numbers keep every row's own noise size.
     drawn = np.vstack((residuals, residuals * _signs(problem, rng)))  # (1 + draws, n)
     drawn = drawn - (drawn @ tangent) @ tangent.T
     largest = _largest_values(rows, bends, drawn)  # (k, 1 + draws)
     noise = largest[:, 1:]
+    # Units differ in how much noise they see: standardise each by its own draws before the maximum over units.
     scaled = (largest - noise.mean(axis=1, keepdims=True)) / np.maximum(noise.std(axis=1, keepdims=True), 1e-300)
     own, *others = scaled.max(axis=0)
     return float((1 + np.sum(np.array(others) >= own)) / (1 + _DRAWS))
@@ -73,6 +76,7 @@ def _largest_values(X: Floats, bends: Floats, drawn: Floats) -> Floats:
     sums = np.zeros((bends.shape[1], len(drawn), len(upper[0])))
     for start in range(0, len(X), _BLOCK):
         part = slice(start, start + _BLOCK)
+        # x x' is symmetric: d (d + 1) / 2 products a row serve all units and draws as one matrix product.
         products = (X[part][:, upper[0]] * X[part][:, upper[1]]).astype(np.float32)
         block = drawn[:, part].astype(np.float32)
         for unit, bend in enumerate(bends[part].T.astype(np.float32)):
@@ -83,7 +87,6 @@ def _largest_values(X: Floats, bends: Floats, drawn: Floats) -> Floats:
     return np.asarray(np.linalg.eigvalsh(matrices)[..., -1])
 
 
-_UNEVEN = 1e-3  # of the test that the noise has one size
 _LEAST_SQUARE = 1e-3  # share of the mean square that is added to every squared residual: its logarithm must not decide
 _HEAVIEST = 20.0  # times its mean: no row weighs more
 
@@ -120,17 +123,19 @@ def _log_variance(problem: TableProblem, theta: Parameters) -> Floats | None:
     """Return the coefficients (d + 2,) of the logarithm of the squared residuals; None where they say nothing."""
     design, residual = _design(problem, theta, problem.rows)
     squares = residual**2
+    # log e^2 = s' (1, x, r) + noise: a regression whose n R^2 is chi-square when the noise has one size.
     logs = np.log(squares + _LEAST_SQUARE * squares.mean() + 1e-300)
     slopes = np.linalg.lstsq(design.T @ design, design.T @ logs, rcond=1e-10)[0]
     left, all_of_it = ((logs - design @ slopes) ** 2).sum(), ((logs - logs.mean()) ** 2).sum()
     statistic = len(logs) * (1 - left / max(all_of_it, 1e-300))
-    return slopes if chdtrc(design.shape[1] - 1, statistic) < _UNEVEN else None
+    return slopes if chdtrc(design.shape[1] - 1, statistic) < SCORE_LEVEL else None
 
 
 def _weighted(problem: TableProblem, theta: Parameters, rows: Rows, slopes: Floats) -> Rows:
     """Return the rows with weights of one over the foretold variance, of the same total weight as before."""
     own = np.ones(len(rows.y)) if rows.weight is None else rows.weight
     logs = _design(problem, theta, rows)[0] @ slopes
+    # Precision weights exp(-log variance), relative to the typical row and capped, of the same total.
     weight = np.exp(np.median(logs) - logs)
     weight = own * np.minimum(weight, _HEAVIEST * weight.mean())
     return rows._replace(weight=weight * (own.sum() / weight.sum()))
@@ -156,6 +161,7 @@ def split_by_plane(problem: TableProblem, one: Refined | None = None) -> float:
     start = np.zeros(design.shape[1]) if one is None else 2 * np.append(one.theta.A[0], one.theta.b)
     if _overlap(signed, start):
         return 0.0
+    # Maximise the mean margin under signed @ w >= 0 within a box: a positive optimum is a plane that errs on no row.
     found = linprog(-signed.mean(axis=0), A_ub=-signed, b_ub=np.zeros(len(signed)), bounds=(-1, 1), method="highs")
     if found.x is None or not (signed @ found.x > 1e-7).any():
         return 0.0
@@ -179,6 +185,7 @@ def _overlap(signed: Floats, w: Floats) -> bool:
     """
     for _ in range(_NEWTON_STEPS):
         chance = expit(-(signed @ w))
+        # Newton's step of logistic regression; its shares p (1 - (1 - p) s) sum to zero by the step's own equation.
         information = (signed * (chance * (1 - chance))[:, None]).T @ signed
         step = np.linalg.lstsq(information, chance @ signed, rcond=None)[0]
         taken = (1 - chance) * (signed @ step)
@@ -203,6 +210,7 @@ def price_of_steepness(problem: TableProblem, theta: Parameters, times: float) -
     here = _log_loss(family, rows, values @ theta.u + theta.c)
     costs = np.empty(len(theta.u))
     for unit in range(len(theta.u)):
+        # Only one unit changes: r is corrected by its difference instead of being summed anew.
         steeper = ends * family.activation.value(times * (rows.X @ theta.A[unit] + theta.b[unit]))
         r = (values @ theta.u + theta.c) + theta.u[unit] * (steeper - values[:, unit])
         costs[unit] = _log_loss(family, rows, r) - here

@@ -30,7 +30,7 @@ class ConstantFit(NamedTuple):
 
     log_likelihood: float
     y_variance: float
-    log_weights: float = 0.0
+    log_weights: float
 
 
 @dataclass(frozen=True)
@@ -225,6 +225,7 @@ def _asked(rule: Callable[..., Check], number: float | None) -> list[Check]:
 def _at_the_same_place(errors: StandardErrors) -> list[rows.Overlap]:
     """Return the pairs of units whose offsets, turned to one side, may be the same."""
     units, offsets = errors.model.units, errors.model.offsets
+    # Two units compete for the same rows only if their offsets, turned to one side, may be the same.
     cones = confidence_cones(errors)
     pairs = []
     for i in range(len(units)):
@@ -253,6 +254,7 @@ def finish(
     family, frame = problem.family, problem.frame
     best = _on_all_rows(source, problem, settled)
     spread, price = spread_of(problem, best)
+    # Covariances follow the linear map out of the frame, and then the order and signs of the canonical form.
     move = frame.outside_matrix(family, len(best.theta.u))
     errors = _canonical_errors(frame.outside(best.theta), family, move @ spread @ move.T)
     counted = bool(settled.path) and not family.labels  # a criterion chose how many units; of labels it is not measured
@@ -332,6 +334,7 @@ def _pull(problem: TableProblem, best: Refined, spread: Floats) -> float | None:
     family, prior = problem.family, problem.last_prior.within(problem.family)
     variance = 1.0 if family.labels else best.noise_variance + prior.least_variance
     push = family.pack(prior.gradient(best.theta))
+    # To first order the prior moves the optimum by C times its gradient.
     shift = (
         covariance_of(
             best.equations.curvature / variance + prior.curvature(best.theta, family.layout(*best.theta.A.shape))
@@ -364,6 +367,7 @@ def _half_weight(problem: TableProblem, best: Refined) -> float:
     family, n = problem.family, problem.mass
     theta, X, weight = best.theta, problem.rows.X, problem.rows.weight
     values = family.activation.value(X @ theta.A.T + theta.b)
+    # A unit explains u^2 Var f(z) per row; half the weight explains a quarter of that.
     spread = np.average((values - np.average(values, axis=0, weights=weight)) ** 2, axis=0, weights=weight)
     n_parameters = family.n_parameters(len(theta.u), problem.n_features)
     noise = 2 * best.loss / best.mass * n / max(n - n_parameters, 1)
@@ -413,6 +417,7 @@ def _canonical_matrix(raw: SigmoidCombination, family: Family) -> Floats:
     turns = family.activation.odd_form is not None
     sign = np.where((raw.weights < 0) & turns, -1.0, 1.0)
     order = np.argsort(-np.abs(raw.weights), kind="stable")
+    # A turned unit has -a, -b and -u; for f centred at c, u f(z) = 2 c u - u f(-z), which the intercept takes up.
     M = np.zeros((layout.size, layout.size))
     for place, unit in enumerate(order):
         M[layout.a(place), layout.a(int(unit))] = sign[unit] * np.eye(layout.n_features)

@@ -99,6 +99,7 @@ def frame_of(moments: Moments, family: Family, weight_scale: float = 1.0) -> Fra
     if not family.offsets:  # a constant column is then the only offset there is: keep it, at unit size
         spread = np.where(flat & (moments.mean != 0), np.abs(moments.mean), spread)
         correlation[flat, flat] = (moments.mean[flat] != 0).astype(float)
+    # Whiten by eigenvectors of the correlation matrix, C = V L V': z = L^-1/2 V' (x - mean) / sd has unit covariance.
     values, vectors = np.linalg.eigh(correlation)
     kept = values > _RANK_TOLERANCE * max(1.0, values[-1])
     basis = (vectors[:, kept] / np.sqrt(values[kept])) / spread[:, None]
@@ -106,6 +107,7 @@ def frame_of(moments: Moments, family: Family, weight_scale: float = 1.0) -> Fra
     if family.labels:
         return Frame(shift, basis, 0.0, 1.0, spread, weight_scale)
     y_shift = moments.y_mean if family.intercept else 0.0
+    # Root mean square of y about what the frame takes off: the mean if there is an intercept, else zero.
     scale = float(np.hypot(np.sqrt(moments.y_variance), moments.y_mean - y_shift))
     return Frame(shift, basis, y_shift, scale if scale > 0 else 1.0, spread, weight_scale)
 
@@ -120,6 +122,7 @@ class FrameGradient(Summary[Equations, Equations]):
     any_layout = True
 
     def __init__(self, family: Family, theta: Parameters, frame: Frame) -> None:
+        # a z + b = (a B') (x - shift) + b: turning k units out of the frame spares turning n rows into it.
         A = theta.A @ frame.basis.T
         far = (np.abs(frame.shift) > _FAR_COLUMN * frame.spread).any()
         self.moved: Floats = np.zeros_like(frame.shift) if far else frame.shift  # by the offsets, not row by row
@@ -146,6 +149,7 @@ class FrameGradient(Summary[Equations, Equations]):
         layout = self.inner.family.layout(*self.inner.theta.A.shape)
         units = layout.rows(state.gradient)
         if self.moved.any():
+            # b moved by -a shift, so that the chain rule takes shift times the gradient of b off that of a.
             units = units - np.outer(state.gradient[layout.b], self.moved)
         others = state.gradient[layout.units.stop :]
         return state._replace(gradient=np.concatenate(((units @ self.basis).ravel(), others)))

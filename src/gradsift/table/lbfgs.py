@@ -68,6 +68,7 @@ def _descend(objective: Objective, state: BatchState, max_evaluations: int, tole
     for _ in range(max_evaluations):
         trial = x + (step[:, None] * direction).astype(x.dtype)
         value, gradient = objective(trial)
+        # Armijo's condition, with the rounding of a float32 mean allowed for; each start judges its own trial.
         good = value <= f + 1e-4 * step * slope + _ROUNDING * np.abs(f)  # NaN counts as bad
         if good.all():  # as a rule; what follows would do the same, at twice the cost
             idle = np.where(f - value > tolerance, 0, idle + 1)
@@ -135,14 +136,14 @@ class _Memory:
     YY: Any
     curvatures: Any
     gamma: Any
-    oldest: int = 0
+    oldest: int
 
     @classmethod
     def empty(cls, points: Any) -> _Memory:
         """Return an empty memory for some points."""
         R, P = points.shape
         pairs, products = np.zeros((R, 2 * _PAIRS, P), points.dtype), np.zeros((R, _PAIRS, _PAIRS))
-        return cls(pairs, products + np.eye(_PAIRS), products, np.ones((R, _PAIRS)), np.ones(R))
+        return cls(pairs, products + np.eye(_PAIRS), products, np.ones((R, _PAIRS)), np.ones(R), 0)
 
     def keep(self, chosen: Any) -> _Memory:
         """Return only the chosen starts."""
@@ -155,6 +156,7 @@ class _Memory:
         """Remember the pairs (s, y) of the accepted starts, unless their curvature is not positive."""
         slot, self.oldest = self.oldest, (self.oldest + 1) % _PAIRS
         self.pairs[:, slot], self.pairs[:, _PAIRS + slot] = s, y
+        # s_i' y and y_i' y for all stored pairs: one new row and column of T and of Y'Y.
         products = np.matmul(self.pairs, y[:, :, None]).astype(np.float64)  # (R, 2 M, 1)
         curvature, length = products[:, slot, 0].copy(), products[:, _PAIRS + slot, 0].copy()
         kept = good & (curvature > 1e-10 * length)
@@ -164,6 +166,7 @@ class _Memory:
         self.YY[:, :, slot] = self.YY[:, slot, :] = products[:, _PAIRS:, 0]
         products[:, slot] = 0  # so that the old column of T^-1 drops out
         self.inverse[:, slot] = 0
+        # T gains a last column t with corner c: T^-1 gains the column -T^-1 t / c and the corner 1 / c.
         self.inverse[:, :, slot] = -np.matmul(self.inverse, products[:, :_PAIRS])[..., 0] / curvature[:, None]
         self.inverse[:, slot, slot] = 1 / curvature
         self.curvatures[:, slot] = curvature
@@ -172,6 +175,7 @@ class _Memory:
 
     def direction(self, g: Any) -> Any:
         """Return -H g by the compact representation (Byrd, Nocedal and Schnabel 1994), all starts at once."""
+        # H g = gamma g + [S, gamma Y] M [S, gamma Y]' g with M made of T^-1, D and Y'Y: two thin products.
         products = np.matmul(self.pairs, g[:, :, None])  # (R, 2 M, 1)
         gamma = self.gamma[:, None, None]
         v = np.matmul(self.inverse, products[:, :_PAIRS])
@@ -239,6 +243,7 @@ class BatchLoss:
         gA, gu = np.zeros((R * k, q), np.float32), gradient[:, weights]
         size = min(n, max(256, _CACHE // (R * k)))
         space: Any = np.empty((2, R * k, size), np.float32)
+        # Per block: z = A X', f and f' in place, r = u f, and the products back; temporaries stay in cache.
         for start in range(0, n, size):
             block = slice(start, min(start + size, n))
             z, slope = space[:, :, : block.stop - start]
@@ -259,6 +264,7 @@ class BatchLoss:
         by_unit = gA.reshape(R, k, q)
         by_unit *= u[:, :, None]
         if self.family.simplex:
+            # Derivative of the softmax: du_i / ds_j = u_i (delta_ij - u_j).
             gu[...] = u * (gu - (u * gu).sum(axis=1, keepdims=True))
         gradient[:, units] = gA.reshape(R, -1)
         gradient /= np.float32(n)
@@ -290,6 +296,7 @@ class BatchLoss:
             loss = np.logaddexp(np.float32(0), -t)
         elif self.family.labels:
             p = r * y  # at least -1
+            # -log((1 + y r) / 2), whose derivative in r is -y / (1 + y r).
             p += _ONE  # twice the probability of the label seen
             e = -y / p
             loss = np.subtract(_LOG_2, np.log(p, out=p), out=p)

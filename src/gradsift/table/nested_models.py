@@ -36,6 +36,7 @@ def fit_single(problem: TableProblem, prior: Prior | None = None, tolerance: flo
     X, y, weight = problem.rows
     mean = float(np.clip(np.average(y, weights=weight), -0.98, 0.98))
     slope = X.T @ (y - mean if weight is None else weight * (y - mean)) / problem.mass / (1 - mean**2)
+    # One step of least squares for atanh of the mean, no longer than one: no row looks certain yet.
     slope = slope / max(1.0, float(np.linalg.norm(slope)))
     if not slope.any():
         slope[0] = 1e-3
@@ -134,18 +135,19 @@ def _linear_loss(problem: TableProblem) -> float:
     X, y, weight = problem.rows
     root = np.ones(len(y)) if weight is None else np.sqrt(weight)
     design = np.column_stack((X, np.ones(len(y)))) * root[:, None]
+    # Normal equations suffice: only the residual sum of squares is wanted, not the coefficients.
     gram = design.T @ design
     coefficients = np.linalg.lstsq(gram, design.T @ (root * y), rcond=1e-12)[0]
     residual = root * y - design @ coefficients
     return 0.5 * float(residual @ residual)
 
 
-_OFFSETS_LEVEL = 1e-3
+SCORE_LEVEL = 1e-3  # of score tests that ask for a wider family, or for weights
 
 
 def offsets_needed(problem: TableProblem, wider: Family, refined: Refined) -> bool:
     """Tell whether the score test asks for the wider family."""
-    return offsets_p_value(problem, wider, refined) < _OFFSETS_LEVEL
+    return offsets_p_value(problem, wider, refined) < SCORE_LEVEL
 
 
 def offsets_p_value(problem: TableProblem, wider: Family, refined: Refined) -> float:
@@ -162,6 +164,7 @@ def offsets_p_value(problem: TableProblem, wider: Family, refined: Refined) -> f
     H = equations.curvature
     known = H[np.ix_(fitted, fitted)]
     known[np.diag_indices_from(known)] *= 1 + 1e-6  # sums of float32 blocks may be singular to that digit
+    # Efficient score of the extra parameters e: s_e - H_ef H_ff^-1 s_f, of variance H_ee - H_ef H_ff^-1 H_fe.
     mixed = np.linalg.solve(known + 1e-300 * np.eye(len(known)), H[np.ix_(fitted, extra)])
     score = equations.gradient[extra] - mixed.T @ equations.gradient[fitted]
     information = H[np.ix_(extra, extra)] - H[np.ix_(extra, fitted)] @ mixed
@@ -244,6 +247,7 @@ def _fitted(family: Family, theta: Parameters, rows: Rows) -> _Fitted:
 def _candidates(family: Family, half: _Fitted, rng: np.random.Generator) -> Better:
     rows, residual, information, bend = half
     additive = Family(family.activation, offsets=family.offsets)
+    # New units are fitted to residuals of unit size, so that starts and ridge need no scale of their own.
     scale = float(np.sqrt(np.average(residual**2, weights=information)))
     loss = BatchLoss(Rows(rows.X, residual / max(scale, 1e-300), information), additive, 1)
     d = rows.X.shape[1]
@@ -269,9 +273,12 @@ def _standardised(family: Family, theta: Parameters, half: _Fitted, found: Bette
     if family.labels or rows.weight is not None:
         J *= root[:, None].astype(J.dtype)
         features *= root[:, None].astype(J.dtype)
+    # Project the features off the scores of the fitted parameters, F - J (J'J)^-1 J'F: what a refit could explain says
+    # nothing about a missing unit. A little ridge allows for parameters that the rows do not tell apart.
     gram = (J.T @ J).astype(np.float64)
     diagonal = np.diag(gram)
     gram[np.diag_indices_from(gram)] += 1e-6 * diagonal + 1e-12 * diagonal.max() + 1e-300
     features -= J @ np.linalg.solve(gram, J.T @ features).astype(J.dtype)
+    # Sum of independent scores over the root of the sum of their squares: standard Gaussian for noise of any size.
     scores = features * (residual * root)[:, None]
     return np.asarray(scores.sum(axis=0) / np.maximum(np.sqrt((scores**2).sum(axis=0)), 1e-300))

@@ -31,10 +31,12 @@ def escape(problem: TableProblem, optima: PolishedStarts, better: Better, rng: n
     starts = []
     picks = rng.permutation(len(better.units))
     for i in range(0, len(picks) - 1, 2):
+        # Two new units at a time, of typical weight: the descent decides which old ones they make superfluous.
         pair = picks[i : i + 2]
         typical = np.full(len(pair), np.abs(theta.u).mean())
         starts.append(with_units(theta, better.units[pair], typical, better.offsets[pair]))
     for unit in np.argsort(-np.abs(theta.u))[:_TRADES]:
+        # A split moves the halves apart along the direction in which the residuals bend across the unit.
         step = 0.5 * (1 + float(np.linalg.norm(theta.A[unit]))) * better.splits[unit]
         starts.append(split(theta, int(unit), step))
     return descend(problem, [prune(start, problem.family, rows, k) for start in starts], optima.found)
@@ -49,6 +51,7 @@ def turn_units(problem: TableProblem, optima: PolishedStarts) -> PolishedStarts:
     """
     theta = optima.best.theta
     k = len(theta.u)
+    # f(z) - f(-z) = s z for units that grow: turning one round needs a line, which a unit carries where it is active.
     active = (problem.first(_SAMPLE).X @ theta.A.T + theta.b > 0).mean(axis=0)  # (k,)
     carriers = {int(np.argmax(active)), *np.flatnonzero(active > _MOSTLY).tolist()}
     pairs = [(unit, carrier) for unit in range(k) for carrier in (None, *carriers) if carrier != unit]
@@ -76,6 +79,7 @@ def equal_slopes(problem: TableProblem, optima: PolishedStarts) -> PolishedStart
         A = theta.A.copy()
         A[steepest] *= slope / lengths[steepest]
         starts.append(theta._replace(A=A))
+    # Equal slopes at the geometric mean, and equal weights: the start furthest from one unit that explains few rows.
     alike = theta.A / lengths * np.exp(np.log(lengths).mean())
     starts.append(theta._replace(A=alike, u=np.full(len(theta.u), theta.u.mean())))
     return descend_on_many(problem, starts, optima.found)  # few rows cannot tell which of them is right
@@ -110,7 +114,7 @@ class SearchLimits(NamedTuple):
     """How hard to search: starts per race, rounds at most (one: a quick look), and starts that someone suggests."""
 
     n_starts: int
-    max_rounds: int = 4
+    max_rounds: int
     suggested: tuple[SigmoidCombination, ...] = ()
 
 
@@ -159,6 +163,7 @@ def settle(
     optima = _first_polished(problem, n_units, effort, rng)
     better = better_unit(problem, optima.best.theta, rng)
     rounds = 1
+    # Race, test, escape: an escape costs few starts, a new race all of them, so that it comes only when escapes failed.
     max_rounds = 1 if np.isnan(better.p) else effort.max_rounds  # too few rows to test: more rounds only fit noise
     while not _is_settled(optima, better.p) and rounds < max_rounds:
         if progress is not None:
@@ -257,6 +262,7 @@ def _sharpened(problem: TableProblem, settled: Settled) -> Settled:
     if problem.choices.alpha != 0:
         return settled._replace(optima=optima._replace(found=[problem.polish(optima.best.theta), *optima.found[1:]]))
     chosen, end = 0, _without_prior(problem, optima.best)
+    # The prior of the search may rank close optima wrongly: those are compared without it.
     close = TABLE.rival_gap if end.bounded else _CLEAR
     for i, rival in enumerate(optima.found[1:_COMPARED] if problem.family.labels else (), 1):
         if rival.objective - optima.best.objective < close:

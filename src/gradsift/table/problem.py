@@ -156,6 +156,7 @@ def prepare(
     order = rng.permutation(len(rows.y))
     weight = None if rows.weight is None else rows.weight[order]
     framed = frame.rows(Rows(rows.X[order], rows.y[order], weight))
+    # How much a line explains is the cheapest guess of signal over noise, and says how many rows a search needs.
     share = _linear_share(moments.covariance, moments.cross, moments.y_variance)
     alpha = 0.0 if isinstance(choices.alpha, str) else choices.alpha
     if raw is None:  # none was merged with its equals
@@ -180,6 +181,7 @@ def _canonical(rows: Rows) -> Rows:
 def _linear_share(covariance: Floats, cross: Floats, y_variance: float) -> float:
     spread = np.sqrt(np.maximum(np.diag(covariance), np.finfo(np.float64).tiny))
     y_spread = np.sqrt(y_variance) if y_variance > 0 else 1.0
+    # R^2 = r' C^-1 r for correlations r of the columns with y; least squares where columns repeat others.
     correlation = covariance / spread[:, None] / spread
     r = cross / spread / y_spread
     explained = float(r @ np.linalg.lstsq(correlation, r, rcond=1e-10)[0])

@@ -95,6 +95,7 @@ def descend_from_random(
     """
     few = _few(problem, n_units)
     crowded = n_units > problem.n_features
+    # Spare units make the landscape kinder; the least useful are dropped once the descent has flattened.
     n_wide = n_units + max(SPARE_UNITS, n_units if crowded else n_units // 2)
     wide = problem.batch(n_wide, few)
     starts = [
@@ -104,6 +105,7 @@ def descend_from_random(
     ]
     state = start_batch(wide, wide.pack(starts))
     state = descend_batch(wide, state, 300 if crowded else 60, tolerance=0.5 * _loss_unit(problem, state.values))
+    # Each start keeps the units whose removal, the other weights refitted, costs most.
     rows = problem.first(min(few, 4000))
     pruned = [prune(wide.unpack(student), problem.family, rows, n_units) for student in state.points]
     nats = 0.1 * len(problem.rows.y) / few  # so many rows say no more about the others
@@ -131,6 +133,7 @@ def descend(
     state = state.keep(np.argsort(state.values)[: max(1, round(_SURVIVING * len(starts)))])
     if sample >= min(n, _MANY):
         return _polish_ends(problem, loss, state, np.ones(len(state.values), dtype=np.intp), known)
+    # Few rows rank starts only roughly: what is far behind the leader stops, the rest go on with many rows.
     near = (state.values - state.values[0]) / nat < (_HOPELESS_RIVAL if known else _HOPELESS)
     return descend_on_many(problem, [loss.unpack(point) for point in state.points[near]], known)
 
@@ -173,6 +176,7 @@ def _distinct(students: list[Parameters]) -> tuple[NDArray[np.intp], NDArray[np.
 
 def _few(problem: TableProblem, n_units: int) -> int:
     """Return the number of rows on which basins can be told apart: more when the signal is weak."""
+    # Basins differ by nats per parameter: rows in proportion to the parameters, more where noise hides the signal.
     p = problem.family.n_parameters(n_units, problem.n_features)
     return int(min(len(problem.rows.y), 10_000, max(1000, ROWS_PER * p * max(1.0, 0.5 / problem.linear_share))))
 
@@ -180,6 +184,7 @@ def _few(problem: TableProblem, n_units: int) -> int:
 def _loss_unit(problem: TableProblem, losses: Floats) -> float:
     """Return the change of the mean loss that is one nat on all rows of the search."""
     n = len(problem.rows.y)
+    # n/2 log(mean square) changes by one when the mean square does by 2 / n of itself; a mean log-loss by 1 / n.
     return 1.0 / n if problem.family.labels else float(2 * losses.min()) / n
 
 

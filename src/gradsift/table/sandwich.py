@@ -86,6 +86,7 @@ def spread_of(problem: TableProblem, best: Refined) -> Spread:
 
 def _model_covariance(problem: TableProblem, best: Refined) -> _ModelCovariance:
     family, theta = problem.family, best.theta
+    # Bread = G (G' I G)^-1 G' on the constraint surface, as a root that gives lengths of scores along it.
     G = Coordinates(family, problem.frame.metric).tangent(theta)
     left = max(problem.mass - G.shape[1], 1.0)
     # The loss may stem from more rows than those of the search.
@@ -109,6 +110,7 @@ def _factor_from(problem: TableProblem, bread: _ModelCovariance, along: float) -
     if _by_the_model(problem):
         return 1.0
     free, known = bread.root.shape[1], bread.known.shape[1]
+    # tr(Bread Scatter) is what noise gains in all; over the number of parameters it is one if the noise model holds.
     counted = along / bread.variance**2 * problem.mass / bread.left + free - known
     return float(max(1.0, counted / max(free, 1)))
 
@@ -135,6 +137,7 @@ def _scatter_left_out(problem: TableProblem, theta: Parameters, bread: _ModelCov
         for part in _parts(problem, theta):
             squares = _squares(part.J, bread.known)
             along += float(part.scores**2 @ squares)
+            # HC3: a row's residual in a fit without it is e / (1 - h), so that its score is scaled by the same.
             leverage = np.minimum(part.once / bread.variance * squares, _MOST_LEVERAGE)
             scaled = part.J * (part.scores / (1 - leverage))[:, None].astype(part.J.dtype)
             scatter += scaled.T @ scaled
@@ -150,6 +153,7 @@ def _score_without(part: _Part, bread: _ModelCovariance) -> Floats:
     """Return the score (size,) of a group of rows in a fit that did not see them, to first order."""
     scale = np.sqrt(part.once)
     J = part.J * scale[:, None]
+    # CR3 for a group: (I - H)^-1 e with H = J C J' of rank at most its rows, inverted in its own singular directions.
     directions, sizes, _ = np.linalg.svd(J @ (bread.known / np.sqrt(bread.variance)), full_matrices=False)
     leverage = np.minimum(sizes**2, _MOST_LEVERAGE)  # of the group on itself
     residual = part.scores / np.maximum(scale, 1e-300)
@@ -176,6 +180,7 @@ def _parts(problem: TableProblem, theta: Parameters, members: list[NDArray[np.in
     blocks = [slice(start, start + size) for start in range(0, len(y), size)]
     for which in blocks if members is None else members:
         r, J = equations.with_jacobian(X[which])
+        # A row seen w times counts as w rows: its squared score counts w times, not w^2 times.
         scores, once = family.likelihood.score(r, y[which]), family.likelihood.precision(r)
         if weight is not None:
             scores = scores * (np.sqrt(weight[which]) if seen_often else weight[which])

@@ -9,14 +9,15 @@ from scipy.optimize import least_squares
 
 from ..activations import get_activation
 from ..arguments import Floats
+from ..fit import Family, Parameters, from_model, layer_jacobian, predict
 from ..model import SigmoidCombination
 from ..sources import ArraySource
+from ..sources.arrays import MOST_DENSE
 from .finish import Fit
 from .fit_table import search
 from .problem import MAX_ROWS
 
-_LARGEST_JACOBIAN = 20_000_000  # of the joint Jacobian; beyond it the units stay as the mixture of targets has them
-_PASSES = 60
+_LARGEST_JACOBIAN = MOST_DENSE  # numbers; beyond, the units stay as the mixture of targets has them
 
 
 class Joint(NamedTuple):
@@ -42,63 +43,57 @@ def fit_outputs(
     fit = search(ArraySource(X, Z @ leading, weight), n_units, labels=False, rng=rng, **{**options, "intercept": True})
     rows = np.arange(len(Z)) if len(Z) <= MAX_ROWS else np.sort(rng.choice(len(Z), MAX_ROWS, replace=False))
     root = np.ones(len(rows)) if weight is None else np.sqrt(np.asarray(weight, dtype=np.float64)[rows])
-    problem = _Targets(fit.model, X[rows], Z[rows], root, fit.family.offsets)
+    problem = _Targets(from_model(fit.model), fit.model.activation, X[rows], Z[rows], root, fit.family.offsets)
     start = problem.start()
     converged = True
     if Z[rows].size * len(start) <= _LARGEST_JACOBIAN:
-        found = least_squares(problem.residuals, start, problem.jacobian, method="trf", x_scale="jac", max_nfev=_PASSES)
+        found = least_squares(problem.residuals, start, problem.jacobian, method="trf", x_scale="jac")
         start, converged = found.x, bool(found.status > 0)
-    return Joint(problem.models(start, Y.mean(axis=0), scale), fit, converged)
+    shift = Y.mean(axis=0)
+    thetas = [
+        theta._replace(u=theta.u * scale[j], c=theta.c * scale[j] + shift[j])
+        for j, theta in enumerate(problem.thetas(start))
+    ]
+    return Joint(tuple(theta.to_model(fit.model.activation) for theta in thetas), fit, converged)
 
 
 class _Targets:
-    """Residuals and Jacobian of all targets in the flat parameters [A, b, U, c]."""
+    """Residuals and Jacobian of all targets in the flat parameters: [A, b?], and then [weights, intercept] of each."""
 
-    def __init__(self, model: SigmoidCombination, X: Floats, Z: Floats, root: Floats, offsets: bool) -> None:
-        self.model, self.X, self.Z, self.root, self.offsets = model, X, Z, root, offsets
-        self.activation = get_activation(model.activation)
-        self.k, self.d, self.m = model.n_units, model.n_features, Z.shape[1]
+    def __init__(self, units: Parameters, activation: str, X: Floats, Z: Floats, root: Floats, offsets: bool) -> None:
+        self.units, self.g, self.X, self.Z, self.root = units, get_activation(activation), X, Z, root
+        self.layout = Family.of(activation, offsets=offsets, intercept=True).layout(*units.A.shape)
+        places = np.arange(self.layout.size)
+        self.shared = np.append(places[self.layout.units], places[self.layout.b])
+        self.own = np.setdiff1d(places, self.shared)
 
     def start(self) -> Floats:
-        """Return the units of the model with every target's best weights."""
-        A = self.model.units * self.model.slopes[:, None]
-        features = np.column_stack((self._value(A, self.model.offsets), np.ones(len(self.X)))) * self.root[:, None]
-        U = np.linalg.lstsq(features, self.Z * self.root[:, None], rcond=1e-10)[0]  # (k + 1, m)
-        return np.concatenate((A.ravel(), self.model.offsets, U.ravel()))
+        """Return the units of the mixture of targets with the best weights of every target."""
+        features = np.column_stack((self.g.value(self.X @ self.units.A.T + self.units.b), np.ones(len(self.X))))
+        weights = np.linalg.lstsq(features * self.root[:, None], self.Z * self.root[:, None], rcond=1e-10)[0]
+        return np.concatenate((self.layout.pack(self.units)[self.shared], weights.T.ravel()))
+
+    def thetas(self, flat: Floats) -> list[Parameters]:
+        """Return the parameters of every target."""
+        each = np.empty((self.Z.shape[1], self.layout.size))
+        each[:, self.shared] = flat[: len(self.shared)]
+        each[:, self.own] = flat[len(self.shared) :].reshape(len(each), -1)
+        return [self.layout.unpack(one) for one in each]
 
     def residuals(self, flat: Floats) -> Floats:
-        A, b, U, c = self._parts(flat)
-        return np.asarray(((self._value(A, b) @ U + c - self.Z) * self.root[:, None]).T.ravel())
+        values = np.array([predict(theta, self.X, self.g) for theta in self.thetas(flat)])  # (m, n)
+        return np.asarray(((values - self.Z.T) * self.root).ravel())
 
     def jacobian(self, flat: Floats) -> Floats:
-        A, b, U, _ = self._parts(flat)
-        f = self.activation
-        z = self.X @ A.T + b
-        values, slopes = f.value(z) * self.root[:, None], f.derivative(z) * self.root[:, None]
-        n, k, d = len(self.X), self.k, self.d
-        J = np.zeros((self.m, n, flat.size))
-        for target in range(self.m):
-            active = slopes * U[:, target]  # (n, k)
-            J[target, :, : k * d] = (active[:, :, None] * self.X[:, None, :]).reshape(n, k * d)
-            if self.offsets:
-                J[target, :, k * d : k * d + k] = active
-            first = k * d + k + target
-            J[target, :, first : first + k * self.m : self.m] = values
-            J[target, :, k * d + k + k * self.m + target] = self.root
-        return J.reshape(self.m * n, flat.size)
-
-    def models(self, flat: Floats, shift: Floats, scale: Floats) -> tuple[SigmoidCombination, ...]:
-        """Return one model per target, in the user's units."""
-        A, b, U, c = self._parts(flat)
-        return tuple(
-            SigmoidCombination(A, U[:, j] * scale[j], 1.0, b, c[j] * scale[j] + shift[j], self.model.activation)
-            for j in range(self.m)
-        )
-
-    def _value(self, A: Floats, b: Floats) -> Floats:
-        return np.asarray(self.activation.value(self.X @ A.T + b))
-
-    def _parts(self, flat: Floats) -> tuple[Floats, Floats, Floats, Floats]:
-        k, d, m = self.k, self.d, self.m
-        A, b, rest = flat[: k * d].reshape(k, d), flat[k * d : k * d + k], flat[k * d + k :].reshape(k + 1, m)
-        return A, b if self.offsets else np.zeros(k), rest[:k], rest[k]
+        thetas = self.thetas(flat)
+        rows = np.ascontiguousarray(self.X.T)
+        z = thetas[0].A @ rows + thetas[0].b[:, None]
+        values, slopes = self.g.value(z), self.g.derivative(z)
+        # Targets meet in the units alone: the columns of the units are dense, those of weights block diagonal.
+        J = np.zeros((len(thetas), len(self.X), flat.size))
+        for j, (block, theta) in enumerate(zip(J, thetas)):
+            columns = layer_jacobian(self.layout, rows, values, slopes * theta.u[:, None], scale=self.root).T
+            first = len(self.shared) + j * len(self.own)
+            block[:, : len(self.shared)] = columns[:, self.shared]
+            block[:, first : first + len(self.own)] = columns[:, self.own]
+        return J.reshape(-1, flat.size)

@@ -79,7 +79,7 @@ def test_a_carried_curvature_saves_models_and_none_is_trusted_that_fails():
 
 
 def test_limits_end_the_descent_and_no_step_goes_uphill():
-    assert run(Valley(), Limits(most=0)).here.theta.tolist() == [-1.2, 1.0]
+    assert run(Valley(), Limits(1e-4, 0)).here.theta.tolist() == [-1.2, 1.0]
     few = [run(Valley(), Limits(1e-12, most)).here.objective for most in range(12)]
     assert (np.diff(few) <= 0).all()
     assert not run(Valley(), Limits(1e-12, 3)).converged
