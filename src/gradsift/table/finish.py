@@ -417,7 +417,7 @@ def _canonical_matrix(raw: SigmoidCombination, family: Family) -> Floats:
     turns = family.activation.odd_form is not None
     sign = np.where((raw.weights < 0) & turns, -1.0, 1.0)
     order = np.argsort(-np.abs(raw.weights), kind="stable")
-    # A turned unit has -a, -b and -u; for f centred at c, u f(z) = 2 c u - u f(-z), which the intercept takes up.
+    # A turned unit has -a, -b and -u; for f shifted at c, u f(z) = 2 c u - u f(-z), which the intercept takes up.
     M = np.zeros((layout.size, layout.size))
     for place, unit in enumerate(order):
         M[layout.a(place), layout.a(int(unit))] = sign[unit] * np.eye(layout.n_features)
