@@ -1,7 +1,7 @@
 """Damped Gauss-Newton: step, accept or reject, renew the curvature or reuse it, stop; and dense, with acceleration.
 
-What is minimised and in which coordinates are strategies, behind :class:`Landscape`: sums of normal equations over any
-source of rows (:mod:`gradsift.fit.normal_equations`), or rows in memory with each unit in its own frame
+What is minimised and in which coordinates are strategies, behind :class:`DampedProblem`: sums of normal equations over
+any source of rows (:mod:`gradsift.fit.normal_equations`), or rows in memory with each unit in its own frame
 (:mod:`gradsift.fit.joint`). The loop itself knows neither rows nor units.
 """
 
@@ -92,7 +92,7 @@ class LocalModel(NamedTuple):
     memory: Any
 
 
-class Landscape(Protocol[Here]):
+class DampedProblem(Protocol[Here]):
     """What is minimised, and the coordinates in which steps are taken."""
 
     def look(self, theta: Parameters) -> Here:
@@ -140,8 +140,8 @@ class Result(Generic[Here]):
     converged: bool
 
 
-def descend(
-    problem: Landscape[Here], here: Here, model: LocalModel, limits: Limits, damping: float = 1e-3
+def minimise(
+    problem: DampedProblem[Here], here: Here, model: LocalModel, limits: Limits, damping: float = 1e-3
 ) -> Result[Here]:
     """Go downhill from a place by damped Gauss-Newton steps.
 

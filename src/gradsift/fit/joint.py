@@ -14,7 +14,7 @@ from ..arguments import Floats
 from ..likelihood import Noise
 from .constraints import Prior, slope_prior
 from .covariance import LEVELS, Fitted, cones
-from .gauss_newton import Limits, LocalModel, descend
+from .gauss_newton import Limits, LocalModel, minimise
 from .jacobian import predict, value_jacobian
 from .parameters import Parameters
 
@@ -133,7 +133,7 @@ def fit_jointly(
     first = problem.look(theta)
     # An objective is in nats per answer here: far below one is rounding, far above one a wrong place.
     limits = Limits(enough, most, TUNING.futile * len(y), TUNING.hopeless * len(y))
-    end = descend(problem, first, problem.model(first), limits, damping)
+    end = minimise(problem, first, problem.model(first), limits, damping)
     here, mirrors = end.here, end.model.memory
     # For labels steps use the observed curvature, which surprises inflate; errors need the expected one (Fisher).
     information = problem.information(here, mirrors) if noise.labels else end.model.matrix

@@ -13,7 +13,7 @@ from ..likelihood import CERTAINTY, LogOdds
 from ..sources import Rows, Summary
 from ..sources.torch_tensors import DEVICE_ENTRIES
 from .constraints import Coordinates, Prior
-from .gauss_newton import Limits, LocalModel, curvature_along, descend
+from .gauss_newton import Limits, LocalModel, curvature_along, minimise
 from .jacobian import jacobian_on_device, layer_jacobian
 from .parameters import Family, Parameters
 
@@ -316,7 +316,7 @@ def polish(
     """
     problem = _Sums(evaluate, family, prior, metric, renew)
     first = problem.look(problem.chart.nearest(start), curvature=curvature is None)
-    end = descend(problem, first, problem.model(first, curvature), Limits(tolerance, max_iterations))
+    end = minimise(problem, first, problem.model(first, curvature), Limits(tolerance, max_iterations))
     here: _Point = end.here
     equations = here.equations._replace(curvature=end.model.memory.curvature)
     return Refined(here.theta, here.objective, equations.loss, equations.mass, equations, end.n_steps, end.converged)

@@ -11,7 +11,7 @@ from scipy.optimize import least_squares
 import gradsift as gs
 from gradsift.activations import get_activation
 from gradsift.fit import Parameters, fit_jointly, predict
-from gradsift.fit.gauss_newton import Limits, LocalModel, curvature_along, descend, solve_step
+from gradsift.fit.gauss_newton import Limits, LocalModel, curvature_along, minimise, solve_step
 from gradsift.likelihood import Noise
 
 
@@ -58,7 +58,7 @@ class Valley:
 
 def run(valley, limits, start=(-1.2, 1.0)):
     first = valley.look(np.array(start))
-    return descend(valley, first, valley.model(first), limits)
+    return minimise(valley, first, valley.model(first), limits)
 
 
 @pytest.mark.parametrize("reuses", [False, True])
