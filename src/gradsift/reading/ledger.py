@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..arguments import Floats
 from ..errors import BudgetSpent
-from ..forecasting import Allotment
+from ..forecasting import QueryLimit
 from ..oracle import Oracle
 from ..runtime import all_threads
 from .device_arrays import IN_MEMORY, Array, Arrays, arrays_beside
@@ -72,7 +72,7 @@ class Ledger:
         max_queries: int | None = None,
         progress: Callable[[Progress], None] | None = None,
         precision: Precision = EXACT_ANSWERS,
-        allotment: Allotment | None = None,
+        allotment: QueryLimit | None = None,
     ) -> None:
         self.oracle, self.max_queries, self.progress = oracle, max_queries, progress
         self.precision, self._allotment = precision, allotment
@@ -249,7 +249,7 @@ class Ledger:
                 return self.oracle(rows)
             return np.asarray(self.arrays.get(self.oracle.ask_on_device(self.arrays.put(rows))))
 
-    def limit(self, allotment: Allotment | None) -> None:
+    def limit(self, allotment: QueryLimit | None) -> None:
         """Stop, where nobody set a budget, far beyond what this says that units cost; None: go on."""
         self._allotment = allotment
 

@@ -11,12 +11,12 @@ import numpy as np
 from ..arguments import at_least
 from ..progress import is_heard, report
 from ..runtime import load_extra
-from .arrays import from_frame, package_of
+from .arrays import from_frame, module_of
 from .source import Source, check_block, check_weight
-from .summary import Rows, Summary, tree_merge
+from .summary import Rows, Summary, merge_all
 
 
-def compute_heard(result: Any, parts: Sequence[Any], rows: Mapping[str, int], stage: str) -> Any:
+def report_parts(result: Any, parts: Sequence[Any], rows: Mapping[str, int], stage: str) -> Any:
     """Compute a delayed value and report the rows behind it as the parts it is merged from are done.
 
     Parameters
@@ -29,14 +29,14 @@ def compute_heard(result: Any, parts: Sequence[Any], rows: Mapping[str, int], st
     stage : str
         Name of the progress report.
     """
-    counter = _Counter(rows, stage)
-    client = _active_client()
+    counter = _RowReport(rows, stage)
+    client = _cluster()
     if client is None:
-        return _on_this_machine(result, counter)
+        return _on_threads(result, counter)
     return _on_cluster(client, result, parts, counter)
 
 
-class _Counter:
+class _RowReport:
     """Reports the rows of parts that are done, each part once: a lost worker may compute one again."""
 
     def __init__(self, rows: Mapping[str, int], stage: str) -> None:
@@ -50,14 +50,14 @@ class _Counter:
             report(self.stage, self.done, self.total)
 
 
-def _active_client() -> Any:
+def _cluster() -> Any:
     """Return the cluster's client if that is where Dask would compute now, else None."""
     scheduler = load_extra("dask.base", "dask").get_scheduler()
     client = getattr(scheduler, "__self__", None)  # a cluster's scheduler is a method of its client
     return client if hasattr(client, "compute") else None
 
 
-def _on_this_machine(result: Any, counter: _Counter) -> Any:
+def _on_threads(result: Any, counter: _RowReport) -> Any:
     callbacks = load_extra("dask.callbacks", "dask")
 
     def after(key: str, *_: Any) -> None:
@@ -67,7 +67,7 @@ def _on_this_machine(result: Any, counter: _Counter) -> Any:
         return result.compute()
 
 
-def _on_cluster(client: Any, result: Any, parts: Sequence[Any], counter: _Counter) -> Any:
+def _on_cluster(client: Any, result: Any, parts: Sequence[Any], counter: _RowReport) -> Any:
     distributed = load_extra("distributed", "dask")
     *futures, last = client.compute([*parts, result])
     finished = distributed.as_completed(futures)
@@ -99,7 +99,7 @@ class DaskSource(Source):
                 raise ValueError(
                     f"X and {name} must have the same number of rows, got {self.X.shape[0]} and {part.shape[0]}."
                 )
-        self.X = self.X.map_blocks(_as_announced, dtype=self.X.dtype, meta=self.X._meta)
+        self.X = self.X.map_blocks(_checked_shape, dtype=self.X.dtype, meta=self.X._meta)
         self.n_rows, self.n_features = (int(s) for s in self.X.shape)
         self._checked = False
 
@@ -110,11 +110,11 @@ class DaskSource(Source):
         segment = block * 2 ** max(0, int(np.log2(max(self.X.chunks[0]) / block)))  # no larger than a chunk
         pieces = self._cut(segment)
         shared = dask.delayed(summary, traverse=False)  # in the graph once, not in every task
-        reduce = dask.delayed(_segment_state, pure=False)
+        reduce = dask.delayed(_piece_state, pure=False)
         parts = [reduce(shared, Rows(*piece), i * segment, block, not self._checked) for i, piece in enumerate(pieces)]
-        merged: Any = tree_merge(_Lazy(dask.delayed(_merged, pure=False), shared), parts)  # type: ignore[arg-type]
+        merged: Any = merge_all(_ClusterMerge(dask.delayed(_merged, pure=False), shared), parts)  # type: ignore[arg-type]
         rows = {part.key: min(segment, self.n_rows - i * segment) for i, part in enumerate(parts)}
-        state = compute_heard(merged, parts, rows, self._stage) if is_heard() else merged.compute()
+        state = report_parts(merged, parts, rows, self._stage) if is_heard() else merged.compute()
         self._checked = True
         return state
 
@@ -131,14 +131,14 @@ class DaskSource(Source):
         at_least("block_rows", block_rows, 1)
         step = int(block_rows) * max(1, max(self.X.chunks[0]) // int(block_rows))
         for start in range(0, self.n_rows, step):
-            rows = _computed(self.part(start, min(start + step, self.n_rows)))
+            rows = _in_memory(self.part(start, min(start + step, self.n_rows)))
             check_block(rows.X, rows.y, start)
             yield from _cut_rows(rows, int(block_rows))
 
     def part(self, start: int, stop: int) -> DaskSource:
-        return self._some(slice(start, stop))
+        return self._part_of(slice(start, stop))
 
-    def _some(self, which: Any) -> DaskSource:
+    def _part_of(self, which: Any) -> DaskSource:
         some = copy.copy(self)
         for name in ("moments", "_reading"):
             some.__dict__.pop(name, None)
@@ -149,14 +149,14 @@ class DaskSource(Source):
 
     def take(self, indices: np.ndarray[Any, np.dtype[np.intp]]) -> Rows:
         """Compute the rows asked for; only they come back."""
-        rows = _computed(self._some(indices))
+        rows = _in_memory(self._part_of(indices))
         self._reading.done += self.n_rows
         check_block(rows.X, rows.y, 0)
         return rows
 
 
-class _Lazy:
-    """The merge of a summary as a Dask task, for :func:`tree_merge`."""
+class _ClusterMerge:
+    """The merge of a summary as a Dask task, for :func:`merge_all`."""
 
     def __init__(self, merged: Any, summary: Any) -> None:
         self.merged, self.summary = merged, summary
@@ -169,7 +169,7 @@ def _merged(summary: Summary[Any, Any], left: Any, right: Any) -> Any:
     return summary.merge(left, right)
 
 
-def _as_announced(block: Any, block_info: Any = None) -> Any:
+def _checked_shape(block: Any, block_info: Any = None) -> Any:
     """Return a chunk that has the shape its array says; Dask itself would stretch a narrow one without a word."""
     if block_info:  # absent while Dask builds the graph
         place = block_info[0]["array-location"]
@@ -182,12 +182,12 @@ def _as_announced(block: Any, block_info: Any = None) -> Any:
     return block
 
 
-def _segment_state(summary: Summary[Any, Any], rows: Rows, first_row: int, block_rows: int, check: bool) -> Any:
+def _piece_state(summary: Summary[Any, Any], rows: Rows, first_row: int, block_rows: int, check: bool) -> Any:
     """Summarise one piece on the worker that holds it."""
     if check:
         check_block(np.asarray(rows.X), np.asarray(rows.y), first_row)
         check_weight(rows.weight)
-    return tree_merge(summary, (summary.chunk(block) for block in _cut_rows(rows, block_rows)))
+    return merge_all(summary, (summary.chunk(block) for block in _cut_rows(rows, block_rows)))
 
 
 def _cut_rows(rows: Rows, block_rows: int) -> Iterator[Rows]:
@@ -201,17 +201,17 @@ def _float_rows(parts: Iterable[Any]) -> Rows:
     return Rows(*arrays)
 
 
-def _computed(source: DaskSource) -> Rows:
+def _in_memory(source: DaskSource) -> Rows:
     dask = load_extra("dask", "dask")
     return _float_rows(dask.compute(source.X, source.y, source.weight))
 
 
 def _as_array(name: str, values: Any, ndim: int) -> Any:
     arrays = load_extra("dask.array", "dask")
-    if package_of(values) not in ("dask", "dask_expr"):
+    if module_of(values) not in ("dask", "dask_expr"):
         values = arrays.from_array(np.asarray(from_frame(name, values)))
     if hasattr(values, "to_dask_array"):
-        _numeric_columns(name, values)
+        _require_numbers(name, values)
         values = values.to_dask_array(lengths=True)
     if any(np.isnan(size) for size in values.shape):
         raise ValueError(f"{name} must know its chunk sizes: call {name}.compute_chunk_sizes() first.")
@@ -224,7 +224,7 @@ def _as_array(name: str, values: Any, ndim: int) -> Any:
     return values
 
 
-def _numeric_columns(name: str, frame: Any) -> None:
+def _require_numbers(name: str, frame: Any) -> None:
     kinds = frame.dtypes.items() if frame.ndim == 2 else [(frame.name, frame.dtype)]
     for column, kind in kinds:
         if getattr(kind, "kind", "O") not in "biuf":

@@ -14,7 +14,7 @@ from ...errors import BudgetSpent, NotIdentifiable
 from ...fit import Fitted, Layout, Parameters, fit_jointly, predict
 from ...fit.covariance import cones
 from ...fit.students import Lesson, study
-from ...forecasting import Allotment
+from ...forecasting import QueryLimit
 from ...likelihood import Noise
 from ...oracle import Oracle
 from ..ledger import EPS, Ledger
@@ -68,7 +68,7 @@ def identify_bounded(
     rng = as_generator(rng)
     before = oracle.n_answered
     ledger = ledger or Ledger(oracle)
-    ledger.limit(Allotment("noise", bounded=True))
+    ledger.limit(QueryLimit("noise", bounded=True))
     box = box_of(oracle, ledger)
     precision = measure_precision(oracle, rng) if precision is None else precision
     if not precision.is_exact:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...errors import BudgetSpent, NotIdentifiable
-from ...forecasting import HASTE, Allotment
+from ...forecasting import HASTE, QueryLimit
 from ..circle import Incomplete
 from ..ledger import EPS, Ledger
 from ..odd_form import link_of
@@ -26,17 +26,17 @@ def read_plateaus(question: Question, ledger: Ledger, rng: np.random.Generator) 
     than one layer should is asked about its depth.
     """
     if question.precision.is_exact:
-        ledger.limit(Allotment("exact"))
+        ledger.limit(QueryLimit("exact"))
         return _one_layer(question, ledger, rng)
     if question.depths > {1} and ledger.oracle.max_queries is None:
-        ledger.limit(Allotment("float32", patience=HASTE))
+        ledger.limit(QueryLimit("float32", patience=HASTE))
         try:
             return _one_layer(question, ledger, rng)
         except BudgetSpent as spent:
             if looks_deeper(ledger, rng):
                 raise NotIdentifiable(str(spent), spent.partial, _DEEPER) from None
         ledger.clear()
-    ledger.limit(Allotment("float32"))
+    ledger.limit(QueryLimit("float32"))
     return _one_layer(question, ledger, rng)
 
 
@@ -88,7 +88,7 @@ def _of_family(name: str, question: Question, ledger: Ledger, rng: np.random.Gen
 
 def read_tails(question: Question, ledger: Ledger, rng: np.random.Generator) -> Reading:
     """Read a few units with algebraic tails: students trained on growing sets of answers."""
-    ledger.limit(Allotment("exact"))
+    ledger.limit(QueryLimit("exact"))
     search = Search(ledger, rng)
     return search.finished(lambda: search.student(*map(link_of, question.of_kinds(ALGEBRAIC))), question.goal.n_verify)
 
