@@ -100,6 +100,7 @@ def _array(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Any:
         shape, _, dtype = read_header(stream)
         if dtype.hasobject or dtype.kind not in "biufU":
             raise ValueError(f"{info.filename} holds {dtype}, not numbers or text")
+        # The header declares a shape; allocate nothing unless the bytes that follow are exactly as many.
         left = info.file_size - stream.tell()
         if math.prod(shape) * dtype.itemsize != left:
             raise ValueError(f"{info.filename} declares shape {shape} and holds {left:,} bytes")
@@ -220,6 +221,7 @@ class Secrets:
         found |= {part.partition("=")[2] or part for part in re.split("[&;]", query)}
         for value in (headers or {}).values():
             found |= {value, *value.split()}
+        # Servers and libraries quote a secret as it was sent, decoded, encoded once more, or as Python prints it.
         found |= {change(text) for text in found.copy() for change in (unquote, unquote_plus, quote, quote_plus)}
         found |= {base64.b64encode(unquote(login).encode()).decode() if login else ""}
         found |= {repr(text)[1:-1] for text in found.copy()}

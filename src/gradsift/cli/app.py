@@ -53,7 +53,7 @@ def prepare_output() -> None:
         if stream is None:  # closed by the shell: >&-
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
         elif stream is getattr(sys, f"__{name}__") and _number(stream) == number:
-            setattr(sys, name, _patient(stream, number))
+            setattr(sys, name, _prepared(stream, number))
 
 
 def _number(stream: Any) -> int | None:
@@ -63,7 +63,7 @@ def _number(stream: Any) -> int | None:
         return None
 
 
-def _patient(stream: Any, number: int) -> io.TextIOWrapper:
+def _prepared(stream: Any, number: int) -> io.TextIOWrapper:
     stream.flush()
     return io.TextIOWrapper(
         io.BufferedWriter(_Output(number, "w", closefd=False)),
@@ -74,7 +74,7 @@ def _patient(stream: Any, number: int) -> io.TextIOWrapper:
     )
 
 
-class _Commands(TyperGroup):
+class _Prepared(TyperGroup):
     """The commands, with one way out for all of them when a person presses Ctrl-C."""
 
     def make_context(self, *args: Any, **kwargs: Any) -> Any:
@@ -112,7 +112,7 @@ def _show_cause() -> None:
 
 app = typer.Typer(
     name="gradsift",
-    cls=_Commands,
+    cls=_Prepared,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},

@@ -143,7 +143,7 @@ def recover(
         _no_empty_journal(journal),
         from_spec(oracle, features, trust, **given) as box,
         no_warning(),
-        with_note(lambda: _kept(box)),
+        with_note(lambda: _left(box)),
     ):
         try:
             found = recovery.recover(box, units, **how)
@@ -203,7 +203,7 @@ def _n_recorded(path: Path) -> int:
         journal.close()
 
 
-def _kept(box: Oracle) -> str:
+def _left(box: Oracle) -> str:
     if box.journal is None:
         return f"{NOTHING_WRITTEN}, and {box.n_queries:,} answers are lost: --journal FILE would keep them"
     n = box.journal.n_recorded

@@ -163,7 +163,7 @@ def _all_distinct(value: Any) -> bool:
     )
 
 
-def _are_columns(value: Any) -> bool:
+def _is_columns(value: Any) -> bool:
     """Return whether a value says how columns became inputs."""
     if (
         not isinstance(value, dict)
@@ -181,7 +181,7 @@ _NOTES: dict[str, Callable[[Any], bool]] = {
     "columns": _all_distinct,
     "target": lambda value: isinstance(value, str),
     "classes": lambda value: _all_distinct(value) and len(value) == 2,
-    "coding": _are_columns,
+    "coding": _is_columns,
     "outputs": lambda value: isinstance(value, list) and bool(value) and all(isinstance(v, dict) for v in value),
 }
 

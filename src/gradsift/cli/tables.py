@@ -250,7 +250,7 @@ def load(path: Path, columns: Sequence[str], target: str, *, words: bool, na: st
         if numbers is not None and np.isfinite(numbers).all():
             return TableRows(numbers[:, :-1], numbers[:, -1], InputColumns(tuple(columns), {}, {}), 0)
     held = read_columns(path, [*columns, target])
-    coding = _find_levels(path, columns, held, na)
+    coding = _find_columns(path, columns, held, na)
     X, missing = _as_inputs(path, coding, held, na)
     y, gaps = (held[target], _missing(held[target])) if words else _numbers(path, target, held[target])
     missing |= gaps
@@ -269,7 +269,7 @@ def inputs_of(path: Path, coding: InputColumns) -> Any:
     return X
 
 
-def _find_levels(path: Path, columns: Sequence[str], held: Mapping[str, Any], na: str) -> InputColumns:
+def _find_columns(path: Path, columns: Sequence[str], held: Mapping[str, Any], na: str) -> InputColumns:
     levels, fill = {}, {}
     for name in columns:
         values = held[name]

@@ -349,6 +349,7 @@ class AskAgain:
         """Return which of the known rows to ask again: the first, the last, and more of the early ones between."""
         if not (self.n_rows and self.n_recorded):
             return np.empty(0, dtype=np.intp)
+        # Squares put more rows early: another model is told by the first answers, before later ones cost anything.
         share = np.linspace(0, 1, self.n_rows) ** 2 if self.n_rows > 1 else np.ones(1)
         wanted = np.unique((share * (self.n_recorded - 1)).astype(np.intp)) - start
         wanted = wanted[(wanted >= 0) & (wanted < len(known))]
@@ -357,6 +358,7 @@ class AskAgain:
 
 def _apart(old: Floats, fresh: Floats, size: Floats, spread: Floats) -> NDArray[np.bool_]:
     """Return for each row whether recorded and fresh answers differ by more than rounding and noise."""
+    # Rounding is relative to an answer or to the usual size of its output; noise is what two fresh answers differ by.
     same = np.maximum(_SAME * (np.abs(old) + np.abs(fresh) + size), _NOISE * spread)
     return np.asarray((np.abs(old - fresh) > same).any(axis=-1))
 

@@ -37,6 +37,7 @@ def log_odds(probabilities: Any, rows: Floats) -> Floats:
             "in .partial), where its logit is lost: stay closer with bounds=, or take the model before its link.",
             rows[i],
         )
+    # A softmax tells only differences of its inputs: all are taken against the first class.
     logits = np.log(p[:, 1:]) - np.log(p[:, :1])
     return np.asarray(logits[:, 0] if logits.shape[1] == 1 else logits)
 
@@ -101,10 +102,12 @@ def _is_share(p: Floats) -> bool:
 
 
 def _log_odds(p: Floats) -> Floats:
+    # log p - log(1 - p), by log1p: for small p the difference 1 - p would round the second term away.
     return np.asarray(np.log(p) - np.log1p(-p))
 
 
 def _of_log_odds(p: Floats, sizes: Floats) -> Floats:
+    # d log(p / (1 - p)) / dp = 1 / (p (1 - p)): errors grow without limit towards both ends.
     return np.asarray(sizes / (p * (1 - p)))
 
 

@@ -122,6 +122,7 @@ def ask_with_retry(
         if answers is None:
             answers = np.full((len(rows), values.shape[1]), np.nan)
         answers[missing] = values
+        # Only rows without a finite answer are asked again; the others keep theirs, and a noisy box is not drawn twice.
         missing = missing[~np.isfinite(values).all(axis=1)]
         if not missing.size:
             return answers

@@ -73,6 +73,7 @@ def _frame(units: Floats) -> Floats:
     if d <= 3:
         return np.eye(3)[:, :d]
     frame = np.zeros((3, d))
+    # Right singular vectors: the orthonormal directions with the largest sum of squared components of the units.
     main = np.linalg.svd(units, full_matrices=False)[2][:3]
     frame[: len(main)] = main * np.where(main.sum(axis=1, keepdims=True) < 0, -1.0, 1.0)
     return frame

@@ -219,6 +219,7 @@ def calibration(probabilities: ArrayLike, positive: ArrayLike, n_bins: int = 10,
     share = np.array([seen[g].mean() for g in groups])
     sizes = np.array([len(g) for g in groups])
     ax.plot([0, 1], [0, 1], color=LEFT_OUT, linestyle=":", label="perfect")
+    # Binomial standard errors; a share of 0 or 1 in a small group still has one, that of half a row.
     errors = 1.96 * np.sqrt(np.maximum(share * (1 - share), 0.25 / sizes) / sizes)
     ax.errorbar(
         [p[g].mean() for g in groups], share, errors, color=PALETTE[0], marker="o", capsize=3, label="rows, 95%"

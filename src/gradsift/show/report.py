@@ -221,6 +221,7 @@ def _with_error(value: float, error: float | None) -> dict[str, Any]:
     """Return a number for sorting, and as text with as many digits as its error deserves."""
     if error is None or error <= 0:
         return {"value": value, "shown": f"{value + 0.0:.6g}", "error": ""}  # plus zero: no minus before a zero
+    # Two digits of the error decide how many of the value are worth reading.
     digits = int(np.clip(1 - np.floor(np.log10(error)), 0, 8))
     return {"value": value, "shown": f"{value:.{digits}f}", "error": f"{error:.1g}"}
 

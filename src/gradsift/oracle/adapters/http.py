@@ -109,6 +109,7 @@ class Post:
 
     def _take_turn(self) -> None:
         """Sleep until the next request may be made: they are kept apart in time, over all threads."""
+        # Each request books the next slot under the lock and sleeps outside of it, so that threads wait side by side.
         with self._lock:
             now = time.monotonic()
             slot = max(now, self._next)

@@ -125,6 +125,7 @@ class Line:
     @contextlib.contextmanager
     def _with_limit(self) -> Iterator[None]:
         self._late = False
+        # Time-outs of the client hold for each read; this timer shuts the socket itself, whatever is under way.
         timer = threading.Timer(self._timeout, self._cut_late)
         timer.daemon = True
         timer.start()
