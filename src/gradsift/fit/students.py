@@ -90,8 +90,8 @@ def study(
     variance = float(y.var())
     noisy = min(1.0, STUDENT.noisy * noise.sd**2 / max(variance, 1e-300))  # stopping early is a regulariser too
     for ridge, least in zip(STUDENT.ridges, STUDENT.least_ridges):
-        pupil = _Pupil(X / scale, y, noise, g, max(noisy * ridge / n, least) * variance)
-        path = pupil.thin_out(_random_student(n_spare, d, y, rng), int(STUDENT.first - noisy * STUDENT.fewer))
+        ridge_fit = _RidgeFit(X / scale, y, noise, g, max(noisy * ridge / n, least) * variance)
+        path = ridge_fit.thin_out(_random_student(n_spare, d, y, rng), int(STUDENT.first - noisy * STUDENT.fewer))
         for k in _worth_fitting(path, n, d, noise.price(n)):
             theta = path[k].theta
             start = theta._replace(A=theta.A / scale)
@@ -135,7 +135,7 @@ def _random_student(k: int, d: int, y: Floats, rng: np.random.Generator) -> Para
     )  # fmt: skip
 
 
-class _Pupil:
+class _RidgeFit:
     """Least squares with weight decay, also for labels: their likelihood is less forgiving far from the truth."""
 
     def __init__(self, X: Floats, y: Floats, noise: Noise, g: Activation, ridge: float) -> None:

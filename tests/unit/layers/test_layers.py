@@ -267,11 +267,11 @@ def resting(offset):
 def test_a_unit_at_rest_is_set_aside_and_the_others_keep_their_errors():
     layers, X, y = resting(9.0)
     fit = fit_layers(layers, X, y, TANH)
-    assert fit.unsure_units(1e-8) == [1]
+    assert fit.unknown_units(1e-8) == [1]
     assert max(e.max() for e in fit.relative_errors) > 1e-8
     assert max(e.max() for e in fit.errors_beside([1])) < 1e-8
     moving = fit_layers(*resting(1.0), TANH)
-    assert moving.unsure_units(1e-8) == []
+    assert moving.unknown_units(1e-8) == []
     for one, other in zip(moving.errors_beside([]), moving.relative_errors):
         np.testing.assert_array_equal(one, other)
 

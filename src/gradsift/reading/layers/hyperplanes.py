@@ -194,7 +194,7 @@ class _Turned(NamedTuple):
 
 def _turned(normal: Floats, length: float, line: _Tangent, point: Floats, tangent: Floats) -> Search[_Turned | None]:
     """Step from the point in all directions across a normal, shorter where that leads too far, and turn it."""
-    across, rows = _orthogonal_rows(normal), []
+    across, rows = _rows_across(normal), []
     steps, shifts = np.full(len(across), length), np.full(len(across), np.nan)
     for _ in range(_MOST_SHORTER):
         todo = np.flatnonzero(np.isnan(shifts))
@@ -212,7 +212,7 @@ def _turned(normal: Floats, length: float, line: _Tangent, point: Floats, tangen
     return _Turned(turned / np.linalg.norm(turned), np.concatenate(rows))
 
 
-def _orthogonal_rows(vector: Floats) -> Floats:
+def _rows_across(vector: Floats) -> Floats:
     """Return an orthonormal basis (d - 1, d) of what is orthogonal to a unit vector: a reflection's other rows."""
     # A Householder reflection takes the vector to the first axis; its other rows span what is orthogonal to it.
     mirror = vector.copy()
@@ -222,7 +222,7 @@ def _orthogonal_rows(vector: Floats) -> Floats:
 
 
 @dataclass(frozen=True)
-class SignedAnswers:
+class SignAnswers:
     """Sign patterns (n, k), each once, and the answers (n,) there.
 
     `apart` is the largest difference of two answers to one pattern, more than rounding if a unit is missing, and
@@ -246,7 +246,7 @@ def n_signs(n_units: int, n_features: int) -> int:
     return 2 * sum(comb(n_units - 1, i) for i in range(n_features))
 
 
-def known_signs(ledger: Ledger, first: FirstLayer, at_least: float) -> SignedAnswers:
+def known_signs(ledger: Ledger, first: FirstLayer, at_least: float) -> SignAnswers:
     """Collect the rows asked so far, at least this far out, at which all units of the first layer stand still."""
     X, y = ledger.X, ledger.y
     far = np.flatnonzero(np.linalg.norm(X, axis=1) >= at_least)
@@ -262,12 +262,12 @@ def known_signs(ledger: Ledger, first: FirstLayer, at_least: float) -> SignedAns
         worst = far[pattern.ravel() == int(np.argmax(apart))]
         between = X[[worst[np.argmin(y[worst])], worst[np.argmax(y[worst])]]]
     once = np.sort(once)
-    return SignedAnswers(signs[once], y[far][once], float(apart.max(initial=0.0)), between)
+    return SignAnswers(signs[once], y[far][once], float(apart.max(initial=0.0)), between)
 
 
 def ask_signs(
-    ledger: Ledger, first: FirstLayer, radius: float, n_more: int, seen: SignedAnswers, rng: np.random.Generator
-) -> SignedAnswers:
+    ledger: Ledger, first: FirstLayer, radius: float, n_more: int, seen: SignAnswers, rng: np.random.Generator
+) -> SignAnswers:
     """Ask for new sign patterns at random places far out; fewer if there are no more of them."""
     signs: list[Floats] = []
     rows: list[Floats] = []
@@ -285,7 +285,7 @@ def ask_signs(
     if not rows:
         return seen
     answers = ledger.ask(np.array(rows), "second layer")
-    return SignedAnswers(
+    return SignAnswers(
         np.concatenate([seen.signs, np.array(signs)]), np.append(seen.answers, answers), seen.apart, seen.between
     )
 

@@ -61,7 +61,7 @@ class LayerFit:
                 found.append(np.sqrt((W**2).sum(axis=1) + b**2) / size)
         return found
 
-    def unsure_units(self, bound: float) -> list[int]:
+    def unknown_units(self, bound: float) -> list[int]:
         """Return the units of the last hidden layer that are at rest, and whose parameters are not known within a
         relative error of `bound`: the answers show little more than one combination of them."""
         weights = np.abs(self.layers[-1][0][0])
@@ -253,14 +253,14 @@ def merge_units(fit: LayerFit, X: Floats, y: Floats, g: Activation, eps: float, 
 
     None if there is none among those that change least. At most `POLICY.mergers` fits.
     """
-    for merger in sorted(_merges_near(fit.layers, X, g))[: POLICY.mergers]:
+    for merger in sorted(_merge_candidates(fit.layers, X, g))[: POLICY.mergers]:
         fewer = fit_layers(_merged(fit.layers, merger), X, y, g, eps)
         if fewer.worst < limit and fewer.chi < POLICY.as_well * max(fit.chi, POLICY.rounding):
             return fewer
     return None
 
 
-def _merges_near(layers: Layers, X: Floats, g: Activation) -> list[_Merge]:
+def _merge_candidates(layers: Layers, X: Floats, g: Activation) -> list[_Merge]:
     """Return for each unit above the first layer the other that follows it best."""
     passed, found = layer_values(layers, X, g), []
     for number in range(1, len(layers) - 1):

@@ -15,7 +15,7 @@ from ...errors import NotIdentifiable
 from ..ledger import Ledger
 from ..stage import END, Stage, walk
 from .crossings import reading_of
-from .hyperplanes import FirstLayer, SignedAnswers, ask_signs, known_signs, n_signs
+from .hyperplanes import FirstLayer, SignAnswers, ask_signs, known_signs, n_signs
 from .layer_certificate import near_points
 from .settings import POLICY
 from .upper_layers import (
@@ -121,7 +121,7 @@ class StudentState:
 
     Attributes
     ----------
-    vertices : SignedAnswers
+    vertices : SignAnswers
     near : _Near
     left : tuple of tuples
         Widths that were not tried yet, in order.
@@ -141,7 +141,7 @@ class StudentState:
         Of one layer above the first.
     """
 
-    vertices: SignedAnswers
+    vertices: SignAnswers
     near: _Near
     left: tuple[_Widths, ...]
     widths: _Widths = ()
