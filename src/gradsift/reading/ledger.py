@@ -15,7 +15,7 @@ from ..forecasting import QueryLimit
 from ..oracle import Oracle
 from ..runtime import all_threads
 from .device_arrays import IN_MEMORY, Array, Arrays, arrays_beside
-from .precision import EXACT_ANSWERS, Precision
+from .precision import EXACT_ANSWERS, Precision, no_more
 from .result import Progress
 
 EPS = float(np.finfo(np.float64).eps)
@@ -177,8 +177,10 @@ class Ledger:
         """Spacing of the numbers that the box calculates with, relative to their size."""
         return self.precision.eps
 
-    def own(self, answers: Floats) -> Floats:
+    def own(self, answers: Floats) -> Floats | float:
         """Return the rounding that answers have beyond all others: undoing a link costs large ones their digits."""
+        if self.precision.own is no_more:  # answers may be tensors, to which an array cannot be added
+            return 0.0
         return self.precision.own(answers.ravel()).reshape(answers.shape)
 
     def tolerance(self, radii: Any) -> Any:
