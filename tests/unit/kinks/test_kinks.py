@@ -11,10 +11,10 @@ import gradsift as gs
 from gradsift.reading.kinks.cells import bases_of
 from gradsift.reading.kinks.identify_activation import find_reach
 from gradsift.reading.kinks.kink_network import KinkNet, growing_names, shape_of
-from gradsift.reading.kinks.kink_test import Kink, Piece, meeting
-from gradsift.reading.kinks.region_fit import fit_region, mirrored, telling_places
+from gradsift.reading.kinks.kink_test import Kink, Piece, bend_between
+from gradsift.reading.kinks.linear_fit import fit_region, mirrored, telling_places
 from gradsift.reading.kinks.region_ledger import Heard, RegionLedger, region_of
-from gradsift.reading.kinks.segments import LegScan, half_square, settle_leg
+from gradsift.reading.kinks.segments import SegmentScan, fit_segment, half_square
 from gradsift.reading.ledger import Ledger
 
 
@@ -44,7 +44,7 @@ def test_a_width_is_read_back_from_the_height_of_the_rest(name):
 
 def test_two_lines_meet_where_they_should_and_short_ones_say_how_badly():
     left, right = Piece([0.0, 1.0], [1.0, 2.0]), Piece([5.0, 6.0], [0.0, -1.0])
-    place, change, error = meeting(left, right)
+    place, change, error = bend_between(left, right)
     assert place == pytest.approx(2.0)
     assert change == pytest.approx(-2.0)
     assert error == pytest.approx(np.hypot(left.error(2.0), right.error(2.0)) / 2)
@@ -68,7 +68,7 @@ def test_the_reach_is_where_a_ray_becomes_straight():
 def test_a_hyperplane_near_the_origin_crosses_the_path():
     rng = np.random.default_rng(1)
     path = half_square(100.0, 3.0, 5, rng)
-    corners = np.array([leg.points(t) for leg in path.legs for t in (0.0, leg.length)])
+    corners = np.array([segment.points(t) for segment in path.segments for t in (0.0, segment.length)])
     np.testing.assert_allclose(corners[1], corners[2], atol=1e-12)
     for _ in range(200):
         normal = path.frame.plane.T @ rng.standard_normal(2)
@@ -80,9 +80,9 @@ def test_a_hyperplane_near_the_origin_crosses_the_path():
 @pytest.mark.parametrize("name", ["relu", "softplus", "mish"])
 def test_a_leg_is_settled_to_rounding_and_its_errors_are_of_the_right_size(name):
     shape, rng = shape_of(name), np.random.default_rng(2)
-    leg = half_square(100.0, 3.0, 4, rng).legs[0]
+    segment = half_square(100.0, 3.0, 4, rng).segments[0]
     true = [Kink(30.0, 1.5, 0.0 if shape.sharp else 2.0, 1.0), Kink(80.0, -0.7, 0.0 if shape.sharp else 3.0, 1.0)]
-    t = np.sort(np.concatenate([rng.uniform(0, leg.length, 30), [29.6, 30.4, 79.7, 80.3, 29.2, 30.8]]))
+    t = np.sort(np.concatenate([rng.uniform(0, segment.length, 30), [29.6, 30.4, 79.7, 80.3, 29.2, 30.8]]))
 
     def height(at):
         total = 0.3 + 0.2 * at
@@ -96,7 +96,9 @@ def test_a_leg_is_settled_to_rounding_and_its_errors_are_of_the_right_size(name)
     sigma, misses = 1e-6, []
     for _ in range(40):
         start = tuple(Kink(k.place + 1e-3, k.change * 1.001, k.width * 1.01, 1.0) for k in true)
-        settled = settle_leg(shape, LegScan(leg, start, t, height(t) + sigma * rng.standard_normal(len(t))), sigma)
+        settled = fit_segment(
+            shape, SegmentScan(segment, start, t, height(t) + sigma * rng.standard_normal(len(t))), sigma
+        )
         misses.append((settled.slopes() - [0.2, 1.7, 1.0]) / (sigma * settled.slope_errors()))
         assert settled.chi < 5
     assert 0.8 < np.sqrt(np.mean(np.square(misses))) < 1.25  # 120 numbers: 0.065 is one standard error
@@ -137,17 +139,17 @@ def test_places_moved_across_a_hyperplane_lie_on_its_other_side():
 
 def test_the_corner_is_known_no_better_than_the_leg_that_ends_right_behind_a_kink():
     path = half_square(10.0, 0.0, 5, np.random.default_rng(3))
-    first, second = path.legs
+    first, second = path.segments
     end = first.length
-    legs = []
-    for leg, places in ((first, (end - 1e-3,)), (second, ())):
+    segments = []
+    for segment, places in ((first, (end - 1e-3,)), (second, ())):
         times = np.array([0.0, 2.0, end / 2, end - 2e-3, end - 5e-4, end])
         kinks = tuple(Kink(place, 1.0, 0.0, 1.0) for place in places)
         values = sum((np.maximum(times - place, 0.0) for place in places), np.zeros(6))
-        legs.append(settle_leg(shape_of("relu"), LegScan(leg, kinks, times, values), 1e-9))
-    corner = bases_of((legs[0], legs[1]), shape_of("relu"), 1e-9)[1]
-    assert corner.leg is second  # the roomier one
-    assert corner.slope_error >= legs[0].slope_errors()[-1] > 100 * legs[1].slope_errors()[0]
+        segments.append(fit_segment(shape_of("relu"), SegmentScan(segment, kinks, times, values), 1e-9))
+    corner = bases_of((segments[0], segments[1]), shape_of("relu"), 1e-9)[1]
+    assert corner.segment is second  # the roomier one
+    assert corner.slope_error >= segments[0].slope_errors()[-1] > 100 * segments[1].slope_errors()[0]
 
 
 def test_after_a_row_that_must_not_be_asked_nothing_is_asked_until_the_next_start():

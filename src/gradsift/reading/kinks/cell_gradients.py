@@ -27,7 +27,7 @@ class CellGradients:
     ----------
     values : (cells, d) array
     along, aside : (cells,) arrays
-        Standard errors in the plane, along the leg and across it.
+        Standard errors in the plane, along the segment and across it.
     across : (cells, d - 2) array
         Standard errors across the plane.
     """
@@ -104,6 +104,8 @@ class _CellSteps:
             return PathFailure("the function behind the path is not as foretold", behind=True)
         self._measure_first_again()
         d = self.across.shape[1]
+        # A jump has d entries of about the size of its two in the plane: until some are measured, these tell how far
+        # a step may go before it crosses a hyperplane.
         lengths = np.linalg.norm(self._normals(), axis=1) / np.sqrt(2)
         typical = np.maximum(lengths, np.median(lengths)) if len(lengths) else lengths
         order = np.arange(d)
@@ -120,15 +122,15 @@ class _CellSteps:
         return np.asarray(np.diff(planar, axis=0))
 
     def _in_plane(self) -> Floats:
-        ways = np.array([base.leg.way for base in self.bases])
-        asides = np.array([base.leg.aside for base in self.bases])
+        ways = np.array([base.segment.way for base in self.bases])
+        asides = np.array([base.segment.aside for base in self.bases])
         return np.asarray(self.along[:, None] * ways + self.aside[:, None] * asides)
 
     def _room(self) -> Floats:
         return room_to_kinks(self.places, self._normals(), self.crossings, self.flats)
 
     def _measure_aside(self, steps: Floats) -> bool:
-        """Measure the slopes across the legs, from these first steps, (cells,); False if no step stays in its cell."""
+        """Measure slopes across the segments from first steps, (cells,); False if no step stays in its cell."""
         todo = np.array([base.aside is None for base in self.bases])
         for number, base in enumerate(self.bases):
             if base.aside is not None:
@@ -136,14 +138,16 @@ class _CellSteps:
         for _ in range(BEND.tries):
             cells = np.flatnonzero(todo)
             if len(cells):
-                ways = np.array([self.bases[i].leg.aside for i in cells])
+                ways = np.array([self.bases[i].segment.aside for i in cells])
                 points = (self.places[cells] + steps[cells, None] * ways) @ self.path.frame.plane
                 answers = self.ledger.ask(points, "gradients")
                 self.aside[cells] = (answers - self.values[cells]) / steps[cells]
                 self.steps[cells, 0] = steps[cells]
             if not len(self.crossings):
                 return True
-            asides = np.array([base.leg.aside for base in self.bases])
+            asides = np.array([base.segment.aside for base in self.bases])
+            # A step h along e changes the argument of unit l by <jump_l, e> h; where that uses up a margin, it may
+            # have crossed the hyperplane, and read the gradient of the neighbour in part.
             change = np.abs(asides @ self._normals().T) * np.where(np.isfinite(self.steps[:, :1]), steps[:, None], 0.0)
             todo = (change > CELL.safe * self._room()).any(axis=1) & np.isfinite(self.steps[:, 0])
             if not todo.any():
@@ -158,8 +162,9 @@ class _CellSteps:
         planar, normals = self._in_plane(), self._normals()
         met = np.array([crossing.place for crossing in self.crossings]).reshape(-1, 2)
         signs = np.sign([crossing.weight for crossing in self.crossings])
+        # Beyond the path f(x) = f(x0) + <g, x - x0> + sum of the heights of those units that are active there.
         heights = places @ normals.T - (normals * met).sum(axis=1)  # (points, k)
-        twice, other = CELL.crossed_twice, GRAIN.behind_in_noise if grain.sd else CELL.other
+        twice, other = CELL.crossed_twice, CELL.crossed_twice if grain.sd else CELL.other
         if grain.is_single:
             twice, other = GRAIN.behind, GRAIN.behind
         once = distinct_crossings(normals, twice * np.linalg.norm(normals, axis=1))
@@ -173,7 +178,7 @@ class _CellSteps:
             return
         if self.sigma / self.steps[0, 0] < CELL.first_precise * np.median(np.linalg.norm(self._normals(), axis=1)):
             return
-        way = self.bases[0].leg.aside
+        way = self.bases[0].segment.aside
         with np.errstate(divide="ignore"):
             longest = (0.5 * self._room()[0] / np.abs(self._normals() @ way)).min(initial=self.path.radius)
         if longest < 4 * self.steps[0, 0]:
@@ -189,11 +194,14 @@ class _CellSteps:
         if len(self.crossings) and (room <= 0).any():
             return PathFailure(_TOO_CLOSE)
         with np.errstate(divide="ignore"):
+            # Every unit allows a step h with share times its typical |jump_i| h within its margin; the tightest one
+            # decides.
             longest = (room / (share * np.maximum(typical, 1e-300))).min(axis=1, initial=self.path.radius)
         steps = np.repeat(longest[:, None], len(directions), axis=1)  # (cells, n)
         todo = np.ones(steps.shape, dtype=np.bool_)
         for _ in range(BEND.tries):
             self._ask_across(directions, steps, todo)
+            # Neighbouring cells differ by one jump, which tells afterwards whether a step was short enough.
             jumps = np.abs(np.diff(self.across[:, directions], axis=0))  # (k, n)
             todo = np.stack(
                 [(jumps * h > CELL.safe * r[:, None]).any(axis=0) for h, r in zip(steps, room)]
@@ -218,6 +226,8 @@ class _CellSteps:
 
     def _gradients(self) -> CellGradients:
         values = np.concatenate([self._in_plane(), self.across], axis=1)
+        # A difference quotient errs by both of its answers over the step; along the segment the joint fit says how
+        # much.
         along = self.sigma * np.array([base.slope_error for base in self.bases])
         one_step = self.sigma * np.hypot(1.0, [base.value_error for base in self.bases])
         measured = np.isfinite(self.steps[:, 0])
@@ -251,11 +261,12 @@ def measure_again(
     """
     jumps = np.diff(gradients.values, axis=0)
     lengths = np.linalg.norm(jumps, axis=1)
+    # Shortest of both jumps beside each cell: their errors are what an error of its gradient becomes.
     beside = np.minimum(np.append(lengths, np.inf), np.insert(lengths, 0, np.inf))
     errors = gradients.sizes
     precise, most = (CELL.precise, CELL.most) if grain.is_exact else (GRAIN.precise, 1.0)
     if grain.is_single and gradients.values.size + len(errors) <= FAR_FIT.most:
-        precise = GRAIN.precise_enough
+        precise = float(np.sqrt(grain.eps))  # half of the digits: the far fit gives the others back
     narrow = np.flatnonzero(errors > precise * beside)
     if not len(narrow) or len(narrow) > max(2, most * len(errors)):
         return gradients
@@ -281,6 +292,7 @@ def _look_again(
         return gradients
     with np.errstate(divide="ignore"):
         steps = np.minimum((CELL.inner * margins[:, None] / np.abs(sides.jumps)).min(axis=0), path.radius)  # (d,)
+    # A difference of two answers errs by sqrt(2) sigma; a little more for the rounding of the step.
     errors = 1.5 * sigma / steps
     if np.linalg.norm(errors) > CELL.better * gradients.sizes[cell]:
         return gradients
@@ -293,6 +305,8 @@ def _inner_point(sides: _Sides, signs: Floats, radius: float, d: int) -> Floats 
     """Return the point of a cell, in the frame's coordinates, that is furthest from all hyperplanes; (d,)."""
     typical = np.linalg.norm(sides.jumps, axis=1) / np.sqrt(d)
     # Unknowns: the point over the radius, and the distance.
+    # Maximise r over (x, r) with s_l (<J_l, x> + q_l) - flat_l >= r |J_l| / sqrt(d) for all units l: the Chebyshev
+    # centre of the cell. The point is scaled by the radius, and rows to size one, for the solver's tolerances.
     matrix = np.concatenate([-signs[:, None] * sides.jumps * radius, typical[:, None] * radius], axis=1)
     limits = signs * sides.q - sides.flats
     box = [(-1 / np.sqrt(d), 1 / np.sqrt(d))] * d

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ...arguments import Floats
 from .kink_network import Shape
-from .segments import Leg, SettledLeg
+from .segments import Segment, SegmentFit
 
 
 @dataclass(frozen=True)
@@ -24,14 +24,14 @@ class Cell:
     value, value_error : float
         Of the function there; errors are in rounding errors of one answer.
     slope, slope_error : float
-        Along the leg.
+        Along the segment.
     aside : float or None
-        Slope in the plane across the leg, where it is known: in the cell of the corner, which has two legs.
+        Slope in the plane across the segment, where it is known: in the cell of the corner, which has two segments.
     room : float
-        Distance to the nearest transition along the leg.
+        Distance to the nearest transition along the segment.
     """
 
-    leg: Leg
+    segment: Segment
     place: Floats
     value: float
     value_error: float
@@ -50,13 +50,13 @@ class Crossing:
     place : (2,) array
         In the plane's coordinates.
     change : float
-        Of the slope along the leg.
+        Of the slope along the segment.
     weight : float
         Of the unit; the sign of the change where it is sharp.
     weight_error : float
     """
 
-    leg: Leg
+    segment: Segment
     place: Floats
     change: float
     weight: float
@@ -64,24 +64,24 @@ class Crossing:
     turn: float
 
 
-def crossings_of(legs: tuple[SettledLeg, ...], shape: Shape, sigma: float) -> list[Crossing]:
+def crossings_of(segments: tuple[SegmentFit, ...], shape: Shape, sigma: float) -> list[Crossing]:
     """Return the crossings in the order of the path."""
     return [
         Crossing(
-            leg.scan.leg,
-            leg.scan.leg.in_plane(kink.place),
+            segment.scan.segment,
+            segment.scan.segment.in_plane(kink.place),
             kink.change,
             weight := float(np.sign(kink.change)) if shape.sharp else kink.change / kink.width,
             abs(weight) * float(error),
             kink.turn,
         )
-        for leg in legs
-        for kink, error in zip(leg.kinks, sigma * leg.width_errors())
+        for segment in segments
+        for kink, error in zip(segment.kinks, sigma * segment.width_errors())
     ]
 
 
 class StraightPart(NamedTuple):
-    """A straight stretch of a leg between two transitions."""
+    """A straight stretch of a segment between two transitions."""
 
     start: float
     end: float
@@ -97,21 +97,24 @@ class StraightPart(NamedTuple):
         return 0.5 * (self.end - self.start)
 
 
-def straight_parts(leg: SettledLeg, shape: Shape, sigma: float) -> list[StraightPart]:
-    """Return the straight stretches of a leg, one more than it has kinks."""
-    reach = [shape.blur if shape.sharp else shape.flat(sigma * k.width / abs(k.change)) / k.width for k in leg.kinks]
-    starts = [0.0, *(k.place + r for k, r in zip(leg.kinks, reach))]
-    ends = [*(k.place - r for k, r in zip(leg.kinks, reach)), leg.scan.leg.length]
+def straight_parts(segment: SegmentFit, shape: Shape, sigma: float) -> list[StraightPart]:
+    """Return the straight stretches of a segment, one more than it has kinks."""
+    # A rest is gone where it is below rounding: its height is change / width times that of the shape.
+    reach = [
+        shape.blur if shape.sharp else shape.flat(sigma * k.width / abs(k.change)) / k.width for k in segment.kinks
+    ]
+    starts = [0.0, *(k.place + r for k, r in zip(segment.kinks, reach))]
+    ends = [*(k.place - r for k, r in zip(segment.kinks, reach)), segment.scan.segment.length]
     return [StraightPart(a, b) for a, b in zip(starts, ends)]
 
 
-def bases_of(legs: tuple[SettledLeg, SettledLeg], shape: Shape, sigma: float) -> list[Cell]:
-    """Return a base in the middle of every cell, in the order of the path; the corner's cell has one of both legs."""
+def bases_of(segments: tuple[SegmentFit, SegmentFit], shape: Shape, sigma: float) -> list[Cell]:
+    """Return a base in the middle of every cell, in the order of the path; the corner's cell has both slopes."""
     found: list[list[Cell]] = []
-    for leg in legs:
-        line, parts = leg.scan.leg, straight_parts(leg, shape, sigma)
-        values, value_errors = leg.at(shape, np.array([part.mean for part in parts]))
-        numbers = zip(parts, values, value_errors, leg.slopes(), leg.slope_errors())
+    for segment in segments:
+        line, parts = segment.scan.segment, straight_parts(segment, shape, sigma)
+        values, value_errors = segment.at(shape, np.array([part.mean for part in parts]))
+        numbers = zip(parts, values, value_errors, segment.slopes(), segment.slope_errors())
         found.append(
             [
                 Cell(line, line.in_plane(part.mean), y, y_error, slope, slope_error, None, part.half)
@@ -123,13 +126,15 @@ def bases_of(legs: tuple[SettledLeg, SettledLeg], shape: Shape, sigma: float) ->
 
 
 def _joined(before: Cell, after: Cell) -> Cell:
-    """Return the roomier of two bases in one cell, with both slopes in the plane, and the worse error of them: the leg
-    with less room may end right behind a kink."""
+    """Return the roomier of two bases in one cell, with both slopes in the plane, and the worse error of them: the
+    segment with less room may end right behind a kink."""
     base, other = (before, after) if before.room >= after.room else (after, before)
-    across = base.leg.aside
-    # slope of the other leg = slope * <way, other way> + aside * <across, other way>
-    slanted = float(across @ other.leg.way)
-    aside = (other.slope - base.slope * float(base.leg.way @ other.leg.way)) / slanted
+    across = base.segment.aside
+    # slope of the other segment = slope * <way, other way> + aside * <across, other way>
+    # The corner's cell has slopes along two directions w, v of the plane: with w and across as basis,
+    # slope_v = slope_w <w, v> + aside <across, v> is solved for the slope across.
+    slanted = float(across @ other.segment.way)
+    aside = (other.slope - base.slope * float(base.segment.way @ other.segment.way)) / slanted
     return replace(base, aside=float(aside), slope_error=max(base.slope_error, other.slope_error / abs(slanted)))
 
 
@@ -137,6 +142,8 @@ def distinct_crossings(jumps: Floats, tolerances: Floats) -> NDArray[np.bool_]:
     """Return which crossings are no second ones of a unit that leaves the path's side again, with the opposite jump."""
     keep = np.ones(len(jumps), dtype=np.bool_)
     for later in range(1, len(jumps)):
+        # A unit that a path crosses twice shows opposite jumps, since it is switched on at one crossing and off at
+        # the other.
         apart = np.linalg.norm(jumps[:later] + jumps[later], axis=1)
         keep[later] = not (keep[:later] & (apart < tolerances[later])).any()
     return keep
@@ -162,5 +169,6 @@ def room_to_kinks(places: Floats, normals: Floats, crossings: list[Crossing], fl
         Size of the arguments, times the weight, beyond which a unit is straight.
     """
     met = np.array([crossing.place for crossing in crossings]).reshape(-1, 2)
+    # The argument of unit l, times its weight, is <J_l, x - x_l> for any point x_l where its hyperplane is met.
     sizes = np.abs(places @ normals.T - (normals * met).sum(axis=1))  # (cells, k)
     return np.asarray(sizes - flats)

@@ -13,8 +13,8 @@ from ...geometry import orthonormal_rows
 from ..ledger import EPS, Ledger
 from ..precision import EXACT_ANSWERS, Precision
 from .kink_network import Shape, growing_names, shape_of
-from .kink_test import Bend, Piece, meeting, try_sharp
-from .segments import Leg, PathFailure, ask_ends, half_square
+from .kink_test import Bend, Piece, bend_between, try_sharp
+from .segments import PathFailure, Segment, ask_ends, half_square
 from .settings import BUMP, GRAIN, PATH, REACH
 
 
@@ -29,7 +29,7 @@ class KinkShape:
     says : str
         What was seen, as part of a sentence.
     n_sharp : int
-        Sharp kinks on the same leg.
+        Sharp kinks on the same segment.
     """
 
     name: str | None
@@ -42,7 +42,7 @@ def identify_activation(
 ) -> KinkShape:
     """Look for an isolated kink far out and compare it with every kinked activation; 20 to 50 queries as a rule.
 
-    ReLU and leaky ReLU have the same kink, and are called relu. With `all_kinks` a leg is followed beyond the first
+    ReLU and leaky ReLU have the same kink, and are called relu. With `all_kinks` a segment is followed beyond the first
     smooth kink, so that sharp ones beside it are counted.
     """
     says = "no isolated kink was found"
@@ -51,10 +51,10 @@ def identify_activation(
         ends = ask_ends(ledger, path)
         if isinstance(ends, PathFailure):
             continue
-        for leg, pieces in zip(path.legs, ends.pieces):
+        for segment, pieces in zip(path.segments, ends.pieces):
             if _has_steps(*pieces, ends.sigma):
                 return KinkShape(None, "it has steps between parallel lines, as sigmoids with a linear term have")
-            sighting = _Look(ledger, leg, ends.sigma).between(*pieces, all_kinks)
+            sighting = _Look(ledger, segment, ends.sigma).between(*pieces, all_kinks)
             if sighting.name is not None:
                 return sighting
             says = sighting.says
@@ -62,21 +62,21 @@ def identify_activation(
 
 
 def _has_steps(left: Piece, right: Piece, sigma: float) -> bool:
-    """Say whether both ends of a leg have the same slope, but not the same level."""
+    """Say whether both ends of a segment have the same slope, but not the same level."""
     error = float(np.hypot(left.slope_error, right.slope_error))
     return not left.same_line(right, sigma) and abs(right.slope - left.slope) <= 8 * sigma * error
 
 
 class _Look:
-    """One leg while it is searched for an isolated bend."""
+    """One segment while it is searched for an isolated bend."""
 
-    def __init__(self, ledger: Ledger, leg: Leg, sigma: float) -> None:
-        self.ledger, self.leg, self.sigma = ledger, leg, sigma
+    def __init__(self, ledger: Ledger, segment: Segment, sigma: float) -> None:
+        self.ledger, self.segment, self.sigma = ledger, segment, sigma
         self.n_asked = 0
 
     def ask(self, t: float) -> float:
         self.n_asked += 1
-        return float(self.ledger.ask(self.leg.points(t)[None], "which activation")[0])
+        return float(self.ledger.ask(self.segment.points(t)[None], "which activation")[0])
 
     def between(self, left: Piece, right: Piece, all_kinks: bool) -> KinkShape:
         gaps, says, n_sharp = [(left, right)], "there is no kink on the path", 0
@@ -85,7 +85,7 @@ class _Look:
             left, right = gaps.pop(0)
             if left.same_line(right, self.sigma):
                 continue
-            place = meeting(left, right)[0]
+            place = bend_between(left, right)[0]
             if not left.high < place < right.low:
                 gaps = self._halves(left, right) + gaps
                 continue
@@ -117,13 +117,15 @@ class _Look:
 
     def _isolated(self, left: Piece, right: Piece) -> float | None:
         """Return the distance from the meeting point within which all of the bend lies; None if it is not isolated."""
-        place = meeting(left, right)[0]
+        place = bend_between(left, right)[0]
         far = BUMP.wide * min(place - left.high, right.low - place)
         for t, piece in ((place - far, left), (place + far, right)):
             if not piece.holds(t, self.ask(t), self.sigma):
                 return None
         near = 1e-9 * far
         while far > BUMP.narrow * near and self.n_asked < BUMP.most_asked:
+            # Bisection of the logarithm of the distance: a bend may be narrower than the gap by many orders of
+            # magnitude.
             between = float(np.sqrt(far * near))
             on_lines = left.holds(place - between, self.ask(place - between), self.sigma)
             on_lines = on_lines and right.holds(place + between, self.ask(place + between), self.sigma)
@@ -132,7 +134,7 @@ class _Look:
 
     def _compare(self, left: Piece, right: Piece, bend: float) -> KinkShape:
         """Compare a profile of the bend with all smooth shapes."""
-        place, change, _ = meeting(left, right)
+        place, change, _ = bend_between(left, right)
         away = bend * np.concatenate([-np.array(BUMP.profile), BUMP.profile])
         heights = np.array([self.ask(place + a) - (left if a < 0 else right).at(place + a) for a in away])
         size = float(np.abs(heights).max())
@@ -157,6 +159,7 @@ def _misfit(shape: Shape, away: Floats, heights: Floats, turn: float) -> float:
         return float(np.abs(shape.rest(turn * width * away) / width - heights).max())
 
     reach = float(np.abs(away).max())
+    # The misfit has several minima in the width: a grid finds the valley, bounded search its bottom.
     grid = np.log(np.geomspace(0.3, 60.0, 40) / reach)
     start = int(np.argmin([worst(g) for g in grid]))
     low, high = grid[max(start - 1, 0)], grid[min(start + 1, len(grid) - 1)]
@@ -223,7 +226,7 @@ def _least(ledger: Ledger, ways: Floats, grain: Precision) -> list[LinearReach]:
     return reaches
 
 
-def farthest_radius(grain: Precision) -> float:
+def largest_radius(grain: Precision) -> float:
     """Return the radius at which the search for a straight ray ends."""
     return float(_ray_sizes(grain)[-1])
 
@@ -242,6 +245,8 @@ def _along(ledger: Ledger, way: Floats, grain: Precision) -> LinearReach | None:
             continue
         first, second = np.diff(values[number - 2 : number + 1])
         largest = float(np.abs(values[number - 2 : number + 1]).max())
+        # On a line radii r, 8 r, 64 r give differences of ratio 8; both are known to the rounding of the largest
+        # answer.
         error = REACH.factor * (REACH.collinear / EPS * grain.eps * largest + COARSE_KINKS.residuals * grain.sd)
         grows = bool(abs(second) > max(REACH.grows * largest, GRAIN.grows * grain.sd))
         if abs(second - REACH.factor * first) <= error and (grows or grain.sd == 0 or number == REACH.most - 1):
@@ -259,5 +264,6 @@ def odd_part_is_linear(ledger: Ledger, reach: LinearReach, rng: np.random.Genera
     x, y = REACH.beyond * reach.radius * orthonormal_rows(2, ledger.n_features, rng)
     ways = np.array([x, y, x + y])
     answers = ledger.ask(np.concatenate([ways, -ways]), "depth")
+    # phi(z) - phi(-z) = z up to a constant: the odd part of one hidden layer is linear, so that x + y adds up.
     odd = answers[:3] - answers[3:]
     return bool(abs(odd[0] + odd[1] - odd[2]) <= REACH.adds_up * np.abs(answers).max())

@@ -13,10 +13,10 @@ from ...certificate import noise_rules as imperfect
 from ...geometry import normalize_rows
 from ..ledger import Ledger
 from .kink_network import KinkNet, shape_of
-from .near_origin import Polished, near_noise, parameter_sizes
+from .near_origin import NearFit, near_noise, parameter_sizes
 from .other_activations import Rivals
 from .path_network import Found
-from .settings import FAR_PAIRS, REACH, VOUCH
+from .settings import FAR_PAIRS, FRESH, NEIGHBOURS, REACH
 
 
 @dataclass(frozen=True)
@@ -46,10 +46,11 @@ class UnitBounds:
         return max(float(self.units.max(initial=0.0)), self.linear)
 
 
-def bounds_of(polished: Polished) -> UnitBounds:
+def bounds_of(polished: NearFit) -> UnitBounds:
     """Return what rounding leaves of every parameter."""
     found, net = polished.found, polished.found.net
     lengths = np.linalg.norm(net.jumps, axis=1)
+    # The last direction of each jump comes from its offset over the radius of the crossing; all others from gradients.
     pulled = polished.errors[: net.k] / np.abs((found.asides * found.far_points).sum(axis=1))
     jumps = np.hypot(np.linalg.norm(found.jump_errors, axis=1), pulled) / lengths
     relative = polished.errors / parameter_sizes(net)
@@ -70,13 +71,13 @@ def near_points(found: Found, rng: np.random.Generator) -> Floats:
     lengths = np.linalg.norm(net.jumps, axis=1)
     sizes = np.abs(net.q) / lengths + (0.0 if net.shape.sharp else np.abs(net.w) / lengths)
     d = len(net.g)
-    n_pairs = VOUCH.pairs_in_noise if net.grain.sd else 1
-    radii = float(np.median(sizes)) * np.sqrt(d) * rng.uniform(*VOUCH.around, n_pairs)
+    n_pairs = FRESH.pairs_in_noise if net.grain.sd else 1
+    radii = float(np.median(sizes)) * np.sqrt(d) * rng.uniform(*FRESH.around, n_pairs)
     ways = radii[:, None] * normalize_rows(rng.standard_normal((n_pairs, d)))
     return np.concatenate([ways, -ways])
 
 
-def worst_residual(polished: Polished, X: Floats, y: Floats) -> float:
+def worst_residual(polished: NearFit, X: Floats, y: Floats) -> float:
     """Return the worst miss of answers over what rounding and the errors of all parameters explain.
 
     Through noise, where no single miss is large, their root mean square counts, too.
@@ -85,14 +86,15 @@ def worst_residual(polished: Polished, X: Floats, y: Floats) -> float:
     if not len(X):
         return 0.0
     derivatives = net.near_derivatives(X)
+    # An answer may miss by its own noise, and by what the errors of q, w and c make of it: both in squares.
     lost = np.linalg.norm(derivatives * polished.errors, axis=1)
     misses = np.abs(y - net.predict(X)) / np.hypot(near_noise(found, X), lost)
     scatter = float(np.sqrt(np.mean(misses**2))) if net.grain.sd else 0.0
-    return max(float(misses.max()), VOUCH.scatter * scatter)
+    return max(float(misses.max()), FRESH.scatter * scatter)
 
 
 def certify_kinks(
-    polished: Polished,
+    polished: NearFit,
     bounds: UnitBounds,
     chi: float,
     fresh: float,
@@ -147,7 +149,7 @@ def _note_on_activation(net: KinkNet, rivals: Rivals) -> str:
     units = normalize_rows(net.jumps)
     closest = float(np.abs(units @ units.T - np.eye(net.k)).max(initial=0.0))
     angle = float(np.degrees(np.arccos(min(1.0, closest))))
-    if angle < VOUCH.beside:
+    if angle < NEIGHBOURS.degrees:
         return (
             f"Average answers inside the oracle: two units are {angle:.2g} degrees apart, and an error in one may look "
             "like another activation."
@@ -164,8 +166,8 @@ def _worst_unit(net: KinkNet, bounds: UnitBounds) -> str:
     cosines = np.abs(net.jumps @ net.jumps[at]) / (lengths * lengths[at])
     angle = float(np.degrees(np.arccos(min(1.0, np.delete(cosines, at).max(initial=0.0)))))
     faint = lengths[at] / lengths.max()
-    reasons = [f"its weight is {faint:.1g} of the largest"] if faint < VOUCH.faint else []
-    reasons += [f"another unit is {angle:.2g} degrees beside it"] if angle < VOUCH.beside else []
+    reasons = [f"its weight is {faint:.1g} of the largest"] if faint < FRESH.faint else []
+    reasons += [f"another unit is {angle:.2g} degrees beside it"] if angle < NEIGHBOURS.degrees else []
     reasons += ["answers are single precision"] if net.grain.is_single else []
     return f"a unit (precision limit{': ' if reasons else ''}{', '.join(reasons)})"
 
@@ -199,7 +201,7 @@ class FarPairs:
     blind: float
 
 
-def look_for_far_pairs(polished: Polished, ledger: Ledger, rng: np.random.Generator) -> FarPairs:
+def look_for_far_pairs(polished: NearFit, ledger: Ledger, rng: np.random.Generator) -> FarPairs:
     """Ask on both sides of each unit and on its hyperplane, far out in random directions along it; 6 queries per unit.
 
     All other units are straight there, so that the second difference is that of the unit alone. A second unit at an
@@ -208,7 +210,7 @@ def look_for_far_pairs(polished: Polished, ledger: Ledger, rng: np.random.Genera
     """
     found, net = polished.found, polished.found.net
     worst, widest, n = 0.0, 0.0, 0
-    ends = np.stack([leg.points(0.0) for leg in found.path.legs])
+    ends = np.stack([segment.points(0.0) for segment in found.path.segments])
     sigma = net.grain.error_of(float(np.abs(net.predict(ends)).max()))  # single precision errs by a share of the answer
     for unit in range(net.k):
         alone = net.only(np.arange(net.k) == unit)
@@ -221,6 +223,7 @@ def look_for_far_pairs(polished: Polished, ledger: Ledger, rng: np.random.Genera
             points = aside - net.q[unit] / length * normal + step * np.array([[-1.0], [0.0], [1.0]]) * normal
             answers = ledger.ask(points, "fresh")
             expected = alone.predict(points)  # and lines, which second differences do not see
+            # The second difference of f at -s, 0, s is that of the one kink between: lines and all other units cancel.
             miss = abs(float(np.array([1.0, -2.0, 1.0]) @ (answers - expected)))
             error = np.hypot(np.sqrt(6) * sigma, 2 * found.argument_errors(aside[None])[0, 1 + unit])
             worst, n = max(worst, miss / float(error)), n + 3
@@ -244,9 +247,10 @@ def _far_along(found: Found, unit: int, step: float, rng: np.random.Generator) -
     net = found.net
     lengths = np.linalg.norm(net.jumps, axis=1)
     normal = net.jumps[unit] / lengths[unit]
-    ways = rng.standard_normal((FAR_PAIRS.candidates, len(normal)))
+    ways = rng.standard_normal((NEIGHBOURS.candidates, len(normal)))
     ways = normalize_rows(ways - np.outer(ways @ normal, normal))
     errors = found.argument_errors(ways)[:, 1 + unit] / lengths[unit]
+    # As far along as the error of the normal moves the hyperplane by a small part of the step only.
     vectors = ways * np.minimum(FAR_PAIRS.moved * step / errors, found.path.radius)[:, None]
     others = np.arange(net.k) != unit
     room = np.abs(vectors @ net.jumps[others].T + net.q[others]) / lengths[others]
@@ -256,5 +260,7 @@ def _far_along(found: Found, unit: int, step: float, rng: np.random.Generator) -
 def _likely_overlap(d: int, n: int) -> float:
     """Return c such that n random directions in d - 1 dimensions all have a cosine below c with a given one, in so
     many of all cases as FAR_PAIRS.missed; their density at zero is taken for all cosines."""
+    # The cosine of a random direction in m = d - 1 dimensions has density 2 Gamma(m/2) / (sqrt(pi) Gamma((m-1)/2)) at
+    # 0; n directions all have a small one, |cos| < c, with chance (density c)^n.
     density = 2 / np.sqrt(np.pi) * np.exp(gammaln((d - 1) / 2) - gammaln((d - 2) / 2))
     return min(1.0, float(FAR_PAIRS.missed ** (1 / n) / density))

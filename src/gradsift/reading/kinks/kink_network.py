@@ -59,6 +59,11 @@ class Shape:
         return self.activation.name
 
     @property
+    def half_width(self) -> float:
+        """Distance from a hyperplane within which a sharp kink may be rounded: the reach, as `blur` is several."""
+        return self.blur / GRAIN.blur
+
+    @property
     def sharp(self) -> bool:
         """Whether there is no rest at all, and so no width: ReLU and leaky ReLU."""
         return self.typical == 0.0
@@ -217,6 +222,7 @@ class KinkNet:
         """
         lengths = np.linalg.norm(self.jumps, axis=1)
         radii = np.linalg.norm(X, axis=1)
+        # Each argument is rounded by the size of its largest term, and the sum by its own; both are random over units.
         terms = np.multiply.outer(radii, lengths) + np.abs(self.q)
         size = np.sqrt((terms**2).sum(axis=1)) + np.linalg.norm(self.g) * radii + abs(self.c)
         if not self.shape.sharp:
@@ -260,12 +266,15 @@ def model_of(net: KinkNet, *, leaky_too: bool = False) -> tuple[SigmoidCombinati
 
 def _model(net: KinkNet) -> tuple[SigmoidCombination, NDArray[np.intp]]:
     shape = net.shape
+    # relu(c t) = c relu(t): a sharp unit has no width, and its row is given length one.
     w = np.sign(net.w) * np.linalg.norm(net.jumps, axis=1) if shape.sharp else net.w
     forward = net.turns > 0
     weights = w / shape.gain
     rows = net.jumps / w[:, None] * net.turns[:, None]
     offsets = net.q / w * net.turns + shape.corner
     # A unit seen from the other side: relu(t) = relu(-t) + t.
+    # relu(t) = relu(-t) + t: a unit that is turned around leaves its jump in the linear term, its offset in the
+    # constant.
     linear = net.g + net.jumps[~forward].sum(axis=0) - shape.slope * (weights[:, None] * rows).sum(axis=0)
     intercept = net.c + net.q[~forward].sum() - float(weights @ (shape.slope * offsets + shape.level))
     nothing = GRAIN.cancel if net.grain.is_single else PATH.nothing

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from .kink_network import Shape
-from .settings import BEND, LEG
+from .settings import BEND, SEGMENT
 
 
 class Piece:
@@ -60,7 +60,7 @@ class Piece:
 
     def holds(self, t: float, y: float, sigma: float) -> bool:
         """Say whether an answer lies on the line."""
-        return abs(y - self.at(t)) <= LEG.on * sigma * float(np.hypot(1.0, self.error(t)))
+        return abs(y - self.at(t)) <= SEGMENT.on * sigma * float(np.hypot(1.0, self.error(t)))
 
     def add(self, t: float, y: float) -> None:
         """Take an answer that lies on the line."""
@@ -85,12 +85,12 @@ class Piece:
     def same_line(self, other: Piece, sigma: float) -> bool:
         """Say whether two pieces lie on one line: each passes through both ends of the gap between them."""
         return all(
-            abs(self.at(t) - other.at(t)) <= LEG.on * sigma * np.hypot(self.error(t), other.error(t))
+            abs(self.at(t) - other.at(t)) <= SEGMENT.on * sigma * np.hypot(self.error(t), other.error(t))
             for t in (self.high, other.low)
         )
 
 
-def meeting(left: Piece, right: Piece) -> tuple[float, float, float]:
+def bend_between(left: Piece, right: Piece) -> tuple[float, float, float]:
     """Return where two lines meet, the change of slope there, and the error of the place (in units of rounding).
 
     Lines whose slopes do not differ meet nowhere: the place is NaN then.
@@ -98,6 +98,7 @@ def meeting(left: Piece, right: Piece) -> tuple[float, float, float]:
     change = right.slope - left.slope
     if change == 0:
         return np.nan, 0.0, np.inf
+    # Heights are compared in the middle of the gap, not at zero, where large terms would cancel.
     near = 0.5 * (left.high + right.low)
     t = near + (left.at(near) - right.at(near)) / change
     return t, change, float(np.hypot(left.error(t), right.error(t))) / abs(change)
@@ -108,12 +109,12 @@ Ask = Callable[[float], float]
 
 @dataclass(frozen=True)
 class Kink:
-    """A unit on a leg: ``change (relu(t) + rest(turn width t) / width)`` from its place on, t measured along the leg.
+    """A unit on a segment: ``change (relu(t) + rest(turn width t) / width)``, with t measured from its place.
 
     Attributes
     ----------
     place : float
-        Along the leg.
+        Along the segment.
     change : float
         Of the slope.
     width : float
@@ -167,7 +168,7 @@ def try_sharp(bend: Bend, left: Piece, right: Piece, ask: Ask, sigma: float) -> 
     the meeting point, and tell it better: through noise it is asked once more beside it, where a second kink hid.
     """
     for number in range(bend.looks):
-        place, change, error = meeting(left, right)
+        place, change, error = bend_between(left, right)
         away = max(BEND.apart * error * sigma, 8 * np.spacing(abs(left.low) + abs(right.high)), bend.shape.blur)
         if number and left.high < place < right.low and away > BEND.closer * min(place - left.high, right.low - place):
             break
@@ -182,14 +183,14 @@ def try_sharp(bend: Bend, left: Piece, right: Piece, ask: Ask, sigma: float) -> 
                 return Seen()
             else:
                 return Seen(strays=((t, y),))
-    place, change, _ = meeting(left, right)
+    place, change, _ = bend_between(left, right)
     return Seen(Kink(place, change, 0.0, 1.0))
 
 
 def try_smooth(bend: Bend, left: Piece, right: Piece, ask: Ask, sigma: float) -> Seen:
     """Ask at equal distances from the meeting point until both answers tell the same width; two queries at best."""
     shape = bend.shape
-    place, change, _ = meeting(left, right)
+    place, change, _ = bend_between(left, right)
     room = min(place - left.high, right.low - place)
     if not room > 0:
         return Seen()
@@ -197,7 +198,7 @@ def try_smooth(bend: Bend, left: Piece, right: Piece, ask: Ask, sigma: float) ->
     for _ in range(BEND.tries):
         if delta >= room:
             return Seen()
-        seen = _both_sides(shape, left, right, ask, sigma, place, change, delta)
+        seen = _at_sides(shape, left, right, ask, sigma, place, change, delta)
         if isinstance(seen, float):
             delta *= seen
             continue
@@ -213,16 +214,18 @@ def try_smooth(bend: Bend, left: Piece, right: Piece, ask: Ask, sigma: float) ->
     return Seen()
 
 
-def _both_sides(
+def _at_sides(
     shape: Shape, left: Piece, right: Piece, ask: Ask, sigma: float, place: float, change: float, delta: float
 ) -> Seen | float:
     """Return a kink, strays, or by how much to change the distance."""
     ratios, noises = np.zeros(2), np.zeros(2)
     for number, (t, near, far) in enumerate(((place - delta, left, right), (place + delta, right, left))):
         y = ask(t)
+        # With t = width delta the answer lies change rest(t) / width above the nearer line: |rest(t)| / t is read off,
+        # which falls with t, and so gives t.
         ratios[number] = (y - near.at(t)) / (change * delta)
         noises[number] = sigma * float(np.hypot(1.0, np.hypot(near.error(t), far.error(t)))) / abs(change * delta)
-        noise = BEND.agree * noises[number]
+        noise = SEGMENT.on * noises[number]
         if far.holds(t, y, sigma) and not near.holds(t, y, sigma):
             far.add(t, y)
             return Seen()
@@ -230,9 +233,10 @@ def _both_sides(
         most = float(shape.rest(np.array(least))) / least
         if abs(ratios[number]) > noise and not 0 < ratios[number] / most < 1.5:
             return Seen(strays=((t, y),))
-    noise = BEND.agree * float(noises.max())
+    noise = SEGMENT.on * float(noises.max())
     if np.abs(ratios).max() < 3 * noise:
         return 1 / BEND.step
+    # The clearer side gives the argument, the other must agree; a rest that is not even is tried in both directions.
     for turn in (1.0,) if shape.even else (1.0, -1.0):
         sides = np.array([-turn, turn])
         chosen = int(np.argmax(np.abs(ratios)))
@@ -256,4 +260,4 @@ def _has_shape(shape: Shape, kink: Kink, left: Piece, right: Piece, ask: Ask, si
     near = left if argument < 0 else right
     expected = near.at(t) + kink.change / kink.width * float(shape.rest(np.array(kink.turn * argument)))
     noise = sigma * float(np.hypot(1.0, np.hypot(left.error(t), right.error(t))))
-    return not abs(ask(t) - expected) > 3 * BEND.agree * noise
+    return not abs(ask(t) - expected) > 3 * SEGMENT.on * noise

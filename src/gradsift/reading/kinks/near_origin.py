@@ -8,16 +8,17 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ...arguments import Floats
+from ...certificate import BOUND, KINKED_UNITS
 from ...fit.design import DesignState
 from ...fit.last_digits import fit_to_rounding, with_prior
 from ..ledger import Ledger
 from .kink_network import KinkNet
-from .path_network import Found, pulled_by_far_kinks
-from .settings import GRAIN, NEAR_ORIGIN
+from .path_network import Found, through_far_points
+from .settings import FAR_FIT, GRAIN, NEAR_ORIGIN
 
 
 @dataclass(frozen=True)
-class Polished:
+class NearFit:
     """The network after the polish.
 
     Attributes
@@ -50,23 +51,23 @@ class Polished:
 
 
 def polish_near_origin(
-    found: Found, ledger: Ledger, rng: np.random.Generator, earlier: Polished | None = None
-) -> Polished:
+    found: Found, ledger: Ledger, rng: np.random.Generator, earlier: NearFit | None = None
+) -> NearFit:
     """Ask near the origin, where each answer does most for the worst-known parameter, and fit (q, w, c) to it.
 
     k + 2 queries for sharp kinks, two to three per unit for others; O(n p^2) flops for p = k + 1 or 2 k + 1 unknowns.
 
     Parameters
     ----------
-    earlier : Polished, optional
+    earlier : NearFit, optional
         A polish whose answers are to be used, too.
     """
     prior = _prior(found)
-    polished = _another_round(found, prior, ledger, rng, earlier)
+    polished = _next_fit(found, prior, ledger, rng, earlier)
     for _ in range(_more_rounds(found.net)):
-        if (polished.errors <= _wanted(polished.found.net)).all():
+        if (polished.errors <= _tolerances(polished.found.net)).all():
             break
-        polished = _another_round(found, prior, ledger, rng, polished)
+        polished = _next_fit(found, prior, ledger, rng, polished)
     return polished
 
 
@@ -76,19 +77,19 @@ def _more_rounds(net: KinkNet) -> int:
     return GRAIN.rounds - 1 if net.grain.sd and not net.shape.blur else int(rough)
 
 
-def _another_round(
-    found: Found, prior: Floats, ledger: Ledger, rng: np.random.Generator, earlier: Polished | None
-) -> Polished:
+def _next_fit(
+    found: Found, prior: Floats, ledger: Ledger, rng: np.random.Generator, earlier: NearFit | None
+) -> NearFit:
     """Design points from what is known by now, ask, and fit all answers."""
-    trust = GRAIN.trust if found.net.grain.sd else NEAR_ORIGIN.prior
+    trust = FAR_FIT.prior if found.net.grain.sd else NEAR_ORIGIN.prior
     net, known = (found.net, prior) if earlier is None else (earlier.found.net, trust * earlier.errors)
     seen = replace(found, net=net)
-    X, y = _asked_before(seen, prior, ledger) if earlier is None else (earlier.X, earlier.y)
+    X, y = _known_answers(seen, prior, ledger) if earlier is None else (earlier.X, earlier.y)
     points = _design(seen, np.minimum(known, prior), rng, X if earlier is None else X[:0])
-    return _polished(found, net, prior, np.concatenate([X, points]), np.concatenate([y, ledger.ask(points, "polish")]))
+    return _fit_near(found, net, prior, np.concatenate([X, points]), np.concatenate([y, ledger.ask(points, "polish")]))
 
 
-def _asked_before(found: Found, prior: Floats, ledger: Ledger) -> tuple[Floats, Floats]:
+def _known_answers(found: Found, prior: Floats, ledger: Ledger) -> tuple[Floats, Floats]:
     """Return exact answers from nearer the origin than the path, on rows where every unit's side is known."""
     net, X = found.net, ledger.X
     near = np.linalg.norm(X, axis=1) < NEAR_ORIGIN.inside * found.path.radius
@@ -99,16 +100,16 @@ def _asked_before(found: Found, prior: Floats, ledger: Ledger) -> tuple[Floats, 
     return X[sure], y[sure]
 
 
-def _polished(found: Found, net: KinkNet, prior: Floats, points: Floats, y: Floats) -> Polished:
+def _fit_near(found: Found, net: KinkNet, prior: Floats, points: Floats, y: Floats) -> NearFit:
     noise = near_noise(found, points)
     errors = prior
     for _ in range(NEAR_ORIGIN.rounds):
         net, errors = _fit(net, prior, points, y, noise)
-        net = pulled_by_far_kinks(found, net)
-    return Polished(replace(found, net=net), points, y, noise, errors)
+        net = through_far_points(found, net)
+    return NearFit(replace(found, net=net), points, y, noise, errors)
 
 
-def refitted(polished: Polished, start: KinkNet) -> KinkNet:
+def refit(polished: NearFit, start: KinkNet) -> KinkNet:
     """Return another network of the same jumps after a fit of (q, w, c) to the answers of a polish, hardly tied."""
     loose, net = NEAR_ORIGIN.loose * parameter_sizes(start), start
     for _ in range(NEAR_ORIGIN.rounds):
@@ -120,6 +121,7 @@ def near_noise(found: Found, X: Floats) -> Floats:
     """Return the errors of predictions at the rows of X, offsets and weights apart; shape (n,)."""
     net = found.net
     errors = found.argument_errors(X)
+    # An error of an argument reaches the answer times the slope of its unit there.
     errors[:, 1:] *= net.unit_slopes(net.arguments(X))
     return np.asarray(np.hypot(net.rounding(X), np.linalg.norm(errors, axis=1)))
 
@@ -134,8 +136,9 @@ def parameter_sizes(net: KinkNet) -> Floats:
     return np.concatenate([offsets, *([] if net.shape.sharp else [np.abs(net.w)]), [level]])
 
 
-def offset_priors(found: Found) -> tuple[Floats, float]:
+def prior_of_offsets(found: Found) -> tuple[Floats, float]:
     """Return standard errors of q and c before the polish."""
+    # q = -<J, x> at a crossing x: the error of the jump in the plane is multiplied by the radius of the path.
     levers = np.linalg.norm(found.far_points, axis=1)
     plane = np.hypot(found.aside_errors[1:], found.jump_errors[:, 0])
     q = NEAR_ORIGIN.prior * np.minimum(levers * plane + found.sigma, found.placed)
@@ -146,22 +149,23 @@ def offset_priors(found: Found) -> tuple[Floats, float]:
 def _prior(found: Found) -> Floats:
     """Return standard errors of q, w and c before the polish."""
     net = found.net
-    q, c = offset_priors(found)
+    q, c = prior_of_offsets(found)
     w = [] if net.shape.sharp else [NEAR_ORIGIN.prior * found.weight_errors]
     return np.concatenate([q, *w, [c]])
 
 
-def _pool(found: Found, rng: np.random.Generator) -> Floats:
+def _candidates(found: Found, rng: np.random.Generator) -> Floats:
     """Return candidates: the feet of the hyperplanes, moved to either side and along them, and points around."""
     net = found.net
     d = len(net.g)
+    # The foot of a hyperplane, -q J / |J|^2, is its nearest point to the origin, where rounding is smallest.
     squares = (net.jumps**2).sum(axis=1)
     feet = -(net.q / squares)[:, None] * net.jumps
     distances = np.linalg.norm(feet, axis=1)
     typical = float(np.median(distances))
     n = NEAR_ORIGIN.pool[0] + NEAR_ORIGIN.pool[1] * net.k
     units = np.arange(n) % net.k  # every unit, from both sides
-    beyond = GRAIN.beyond * GRAIN.near_blur * net.shape.blur
+    beyond = net.shape.half_width
     widths = 0.5 * distances + 0.5 * typical + beyond if net.shape.sharp else np.abs(net.w) / np.sqrt(squares)
     shifts = np.where(np.arange(n) // net.k % 2, 1.0, -1.0) * rng.uniform(0.3, 3.0, n) * widths[units]
     normals = net.jumps[units] / np.sqrt(squares[units])[:, None]
@@ -173,10 +177,12 @@ def _pool(found: Found, rng: np.random.Generator) -> Floats:
 def _design(found: Found, prior: Floats, rng: np.random.Generator, asked: Floats) -> Floats:
     """Choose points one by one for the parameter that is known worst, beside those asked already; shape (n, d)."""
     net = found.net
-    pool = np.concatenate([asked, _pool(found, rng)])
+    pool = np.concatenate([asked, _candidates(found, rng)])
     derivatives = net.near_derivatives(pool)
     noise = np.hypot(near_noise(found, pool), _doubts(net, prior, pool))
-    wanted = _wanted(net)
+    wanted = _tolerances(net)
+    # Greedy design: the next point is the one that lowers the variance of the worst parameter most. In units of priors
+    # and noise the information of a point is the outer product of its row, and a rank-one update gives the new root.
     scaled = derivatives * (prior / noise[:, None])  # unknowns in units of the prior, answers in units of their errors
     state = DesignState(np.eye(len(prior)), scaled.copy())
     chosen: list[int] = []
@@ -189,8 +195,8 @@ def _design(found: Found, prior: Floats, rng: np.random.Generator, asked: Floats
             if errors[worst] * prior[worst] <= wanted[worst]:
                 break
             gains = state.gains(state.root[worst])
-            if net.grain.sd:  # not the same few points over and over: on which side of a kink they lie may be wrong
-                gains[np.bincount(chosen, minlength=len(gains)) >= GRAIN.repeats] = 0.0
+            if net.grain.sd:  # no point twice: on which side of a kink it lies may be wrong
+                gains[chosen] = 0.0
             pick = int(np.argmax(gains))
             if gains[pick] < NEAR_ORIGIN.least_gain * errors[worst] ** 2:
                 break
@@ -206,9 +212,10 @@ def _most(net: KinkNet) -> tuple[int, int]:
     return GRAIN.most if net.shape.sharp else GRAIN.most_smooth
 
 
-def _wanted(net: KinkNet) -> Floats:
+def _tolerances(net: KinkNet) -> Floats:
     """Return the standard errors of q, w and c that are good enough."""
-    digits = max(NEAR_ORIGIN.wanted, GRAIN.digits * net.grain.eps)
+    # What is left to bounds by a certificate, as standard errors.
+    digits = max(FAR_FIT.below * KINKED_UNITS.error_bound / BOUND, GRAIN.digits * net.grain.eps)
     sizes = parameter_sizes(net)
     in_noise = np.maximum(
         GRAIN.offsets * net.grain.sd, np.minimum(GRAIN.enough[0] * net.grain.sd, GRAIN.enough[1] * sizes)
@@ -216,7 +223,9 @@ def _wanted(net: KinkNet) -> Floats:
     wanted = np.hypot(digits * sizes, in_noise)
     if net.shape.blur:
         lengths = np.linalg.norm(net.jumps, axis=1)
-        straight = GRAIN.placed[1] * GRAIN.near_blur * net.shape.blur * np.append(lengths, lengths.max(initial=0.0))
+        # Before widths are known all units must stay straight: offsets need to be known to a share of the rounded
+        # part only.
+        straight = GRAIN.placed[1] * net.shape.half_width * np.append(lengths, lengths.max(initial=0.0))
         wanted = np.hypot(wanted, GRAIN.placed[0] * net.grain.sd) + straight
     return np.asarray(wanted)
 
@@ -226,7 +235,8 @@ def _doubts(net: KinkNet, prior: Floats, X: Floats) -> Floats:
     if not net.shape.sharp:
         return np.zeros(len(X))
     offsets = prior[: net.k] / NEAR_ORIGIN.prior
-    rounded = GRAIN.near_blur * net.shape.blur * np.linalg.norm(net.jumps, axis=1)
+    rounded = net.shape.half_width * np.linalg.norm(net.jumps, axis=1)
+    # On the wrong side of a sharp kink an answer misses by up to the error of the offset: that is counted as noise.
     near = np.abs(net.arguments(X)) < NEAR_ORIGIN.not_sure * offsets + rounded  # t = <jumps, x> + q up to its sign
     lost = np.where(near, offsets + GRAIN.rounded * rounded, 0.0)
     return np.asarray(np.linalg.norm(lost, axis=1))

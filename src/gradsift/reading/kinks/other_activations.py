@@ -13,7 +13,7 @@ from scipy.optimize import minimize
 from ...arguments import Floats
 from ...certificate import COARSE_KINKS
 from .kink_network import KinkNet, Shape, growing_names, shape_of
-from .near_origin import Polished, refitted
+from .near_origin import NearFit, refit
 from .settings import PARALLEL_PAIRS, RIVALS
 
 
@@ -62,7 +62,7 @@ class Rivals:
     alike: tuple[str, ...]
 
 
-def rivals_of(polished: Polished, reach: float) -> Rivals:
+def rivals_of(polished: NearFit, reach: float) -> Rivals:
     """Fit units of every other activation, and parallel pairs, to the answers near the origin; no queries.
 
     O(n k^2) flops each, k times as many where units are not even. A sharp unit has no width, and is preferred where it
@@ -83,25 +83,26 @@ def rivals_of(polished: Polished, reach: float) -> Rivals:
     return _compared(polished, given, fits, reach)
 
 
-def rivals_of_sharp(sharp: Polished, rounded: Polished, reach: float) -> Rivals:
+def rivals_of_sharp(sharp: NearFit, rounded: NearFit, reach: float) -> Rivals:
     """Compare sharp kinks with rounded ones, and with parallel pairs, on answers across each of them; no queries.
 
     Parameters
     ----------
-    sharp, rounded : Polished
+    sharp, rounded : NearFit
         The network found, and the same with widths and with the answers that told them.
     reach : float
         Distance from the origin within which kinks lie.
     """
-    given = refitted(rounded, sharp.found.net)
+    given = refit(rounded, sharp.found.net)
     shapes = [shape for shape in map(shape_of, growing_names()) if shape.even and not shape.sharp]
     fits = {shape.name: _best_fit(rounded, shape) for shape in shapes}
     return _compared(rounded, given, {given.shape.name: given, **fits}, reach)
 
 
-def _compared(polished: Polished, given: KinkNet, fits: dict[str, KinkNet], reach: float) -> Rivals:
+def _compared(polished: NearFit, given: KinkNet, fits: dict[str, KinkNet], reach: float) -> Rivals:
     """Compare the network given with others by BIC: every width is an unknown."""
     price, own = _price(polished), given.shape.name
+    # BIC in nats: half the squared misses, and half the logarithm of the number of answers for each width.
     costs = {name: polished.half_chi(net) + price * _n_widths(net) for name, net in fits.items()}
     gains = {name: costs[own] - cost for name, cost in costs.items() if name != own}
     best = max((name for name in gains if name != "relu"), key=gains.__getitem__)
@@ -111,7 +112,7 @@ def _compared(polished: Polished, given: KinkNet, fits: dict[str, KinkNet], reac
 
 
 def _likely_pairs(
-    polished: Polished, given: Shape, fits: dict[str, KinkNet], costs: dict[str, float], reach: float
+    polished: NearFit, given: Shape, fits: dict[str, KinkNet], costs: dict[str, float], reach: float
 ) -> Pairs | None:
     """Split units of every activation that noise lets find, and return the pairs that are likeliest, if any."""
     if not polished.found.net.grain.has_noise:
@@ -126,12 +127,12 @@ def _likely_pairs(
         if cost > single + RIVALS.apart:  # single units of one activation or another are better for sure
             continue
         special = given.sharp or (not net.shape.sharp and costs[name] < costs[given.name] + RIVALS.apart)
-        limit = COARSE_KINKS.pairs if special else -RIVALS.sharp_pairs if net.shape.sharp else 0.0
+        limit = COARSE_KINKS.pairs if special else -RIVALS.apart if net.shape.sharp else 0.0
         found.append(Pairs(name, costs[given.name] - cost, limit, pair.apart))
     return max(found, key=lambda pairs: pairs.gain - pairs.limit, default=None)
 
 
-def _price(polished: Polished) -> float:
+def _price(polished: NearFit) -> float:
     """Return what BIC asks for one more unknown, in nats."""
     return 0.5 * float(np.log(max(2, len(polished.y))))
 
@@ -140,22 +141,22 @@ def _n_widths(net: KinkNet) -> int:
     return 0 if net.shape.sharp else net.k
 
 
-def _best_fit(polished: Polished, shape: Shape) -> KinkNet:
+def _best_fit(polished: NearFit, shape: Shape) -> KinkNet:
     """Return the best network of another shape, fitted from several widths and, if it is not even, to both sides."""
     net = replace(polished.found.net, shape=shape)
     if shape.sharp:
-        return refitted(polished, replace(net, w=np.sign(net.w)))
+        return refit(polished, replace(net, w=np.sign(net.w)))
     starts = [replace(net, w=factor * net.w) for factor in RIVALS.widths]
     if not shape.even:
         starts = [replace(start, turns=turn * start.turns) for start in starts for turn in (1.0, -1.0)]
-    fits = [refitted(polished, start) for start in starts]
+    fits = [refit(polished, start) for start in starts]
     best = min(fits, key=polished.half_chi)
     if shape.even:
         return best
-    for unit in range(min(net.k, RIVALS.most_turned)):
+    for unit in range(net.k):
         turned = best.turns.copy()
         turned[unit] *= -1
-        best = min(best, refitted(polished, replace(best, turns=turned)), key=polished.half_chi)
+        best = min(best, refit(polished, replace(best, turns=turned)), key=polished.half_chi)
     return best
 
 
@@ -180,7 +181,7 @@ class SplitUnits:
     apart: float
 
 
-def split_units(polished: Polished, net: KinkNet) -> SplitUnits:
+def split_units(polished: NearFit, net: KinkNet) -> SplitUnits:
     """Split units of a network in two parallel ones, those that gain most first, as long as BIC gains; no queries.
 
     The two share the jump of the one, so that nothing changes far out; shares and distances come from a grid, and
@@ -196,7 +197,7 @@ def split_units(polished: Polished, net: KinkNet) -> SplitUnits:
         split = _refined(polished, best.net, place, _best_split(polished, best.net, place))
         if not split.gain > price:
             break
-        halved = refitted(polished, split.of(best.net, place))
+        halved = refit(polished, split.of(best.net, place))
         half_chi = polished.half_chi(halved)
         if best.half_chi - half_chi > price:
             best = SplitUnits(halved, half_chi, best.n_split + 1, best.apart or split.apart(best.net, place))
@@ -229,6 +230,7 @@ class _Split:
     def of(self, net: KinkNet, unit: int) -> KinkNet:
         """Return the network with this unit split; both halves come last."""
         keep = np.arange(net.k) != unit
+        # J_1 + J_2 = J and q_1 + q_2 = q: far out nothing changes.
         w = self.shares * self.narrower * net.w[unit]
         return replace(
             net,
@@ -242,9 +244,11 @@ class _Split:
 class _Projected:
     """Misses of a network, and what splits of one unit change, less what offsets, widths and intercept explain."""
 
-    def __init__(self, polished: Polished, net: KinkNet, unit: int) -> None:
+    def __init__(self, polished: NearFit, net: KinkNet, unit: int) -> None:
         self.net, self.unit, self.noise = net, unit, polished.noise
         self.arguments = polished.X @ net.jumps[unit] + net.q[unit]  # (n,)
+        # Offsets, widths and intercept are fitted along with a split: to first order they take away the part of its
+        # change that lies in the space of their derivatives, so that all splits are compared after projecting it out.
         self.columns = qr(net.near_derivatives(polished.X) / self.noise[:, None], mode="economic")[0]
         misses = (polished.y - net.predict(polished.X)) / self.noise
         self.misses = misses - self.columns @ (self.columns.T @ misses)
@@ -254,10 +258,11 @@ class _Projected:
         """Return by how many nats each split explains the answers better, (m,)."""
         changes = (_halves(self.net, self.unit, self.arguments, shares, distances, narrower) - self.whole) / self.noise
         changes -= (changes @ self.columns) @ self.columns.T
+        # |r|^2 / 2 - |r - c|^2 / 2 = <c, r> - |c|^2 / 2: what a change c of the predictions gains on misses r.
         return np.asarray(changes @ self.misses - 0.5 * (changes**2).sum(axis=1))
 
 
-def _best_split(polished: Polished, net: KinkNet, unit: int) -> _Split:
+def _best_split(polished: NearFit, net: KinkNet, unit: int) -> _Split:
     """Return the best of a grid of splits of one unit."""
     projected = _Projected(polished, net, unit)
     grid = _grid(net, projected.arguments, _least(polished))
@@ -267,7 +272,7 @@ def _best_split(polished: Polished, net: KinkNet, unit: int) -> _Split:
     return _Split(share, distance, narrower, float(gains[at]))
 
 
-def _refined(polished: Polished, net: KinkNet, unit: int, split: _Split) -> _Split:
+def _refined(polished: NearFit, net: KinkNet, unit: int, split: _Split) -> _Split:
     """Return a split between the points of the grid that is better still."""
     projected = _Projected(polished, net, unit)
 
@@ -287,13 +292,13 @@ def _refined(polished: Polished, net: KinkNet, unit: int, split: _Split) -> _Spl
     start[1:] = np.diag(PARALLEL_PAIRS.simplex)
     best = minimize(
         loss, np.zeros(3), method="Nelder-Mead",
-        options={"initial_simplex": start, "maxfev": PARALLEL_PAIRS.most_steps, "fatol": PARALLEL_PAIRS.enough},
+        options={"initial_simplex": start, "maxfev": PARALLEL_PAIRS.most_steps},
     )  # fmt: skip
     share, distance, narrower = split_at(best.x)
     return _Split(share, distance, narrower, -float(best.fun)) if -best.fun > split.gain else split
 
 
-def _least(polished: Polished) -> float:
+def _least(polished: NearFit) -> float:
     """Return the least distance of two kinks, times the jump."""
     return PARALLEL_PAIRS.least * float(polished.noise.min())
 

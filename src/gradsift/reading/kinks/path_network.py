@@ -1,4 +1,4 @@
-"""What one path tells: its legs, the gradients of its cells, and the network that they make, with its errors."""
+"""What one path tells: its segments, the gradients of its cells, and the network that they make, with its errors."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from .cell_gradients import CellGradients, measure_again, measure_gradients
 from .cells import Cell, Crossing, bases_of, crossings_of, distinct_crossings, straight_parts
 from .kink_network import KinkNet, Shape
 from .kink_test import Bend
-from .segments import LegScan, Path, PathFailure, SettledLeg, ask_ends, scan_leg, settle_leg
-from .settings import CELL, GRAIN, LEG, PATH
+from .segments import Path, PathFailure, SegmentFit, SegmentScan, ask_ends, fit_segment, scan_segment
+from .settings import CELL, GRAIN, PATH, SEGMENT
 
 
 @dataclass(frozen=True)
 class FittedPath:
-    """Both legs of a path, each fitted to all answers on it.
+    """Both segments of a path, each fitted to all answers on it.
 
     Attributes
     ----------
@@ -32,26 +32,26 @@ class FittedPath:
 
     path: Path
     shape: Shape
-    legs: tuple[SettledLeg, SettledLeg]
+    segments: tuple[SegmentFit, SegmentFit]
     sigma: float
     largest: float
 
     @property
     def chi(self) -> float:
         """Largest miss of an answer, in rounding errors."""
-        return max(leg.chi for leg in self.legs)
+        return max(segment.chi for segment in self.segments)
 
     @property
     def scatter(self) -> float:
-        """Root of the sum of both legs' mean squared misses."""
-        first, second = self.legs
+        """Root of the sum of both segments' mean squared misses."""
+        first, second = self.segments
         return float(np.hypot(first.scatter, second.scatter))
 
 
 def fit_path(
-    ledger: Ledger, path: Path, bend: Bend, grain: Precision, limit: float, patience: tuple[int, int] = LEG.patience
+    ledger: Ledger, path: Path, bend: Bend, grain: Precision, limit: float, patience: tuple[int, int] = SEGMENT.patience
 ) -> FittedPath | PathFailure:
-    """Find all kinks on a path, and fit both legs; a failure where an answer is missed by more than the limit.
+    """Find all kinks on a path, and fit both segments; a failure where an answer is missed by more than the limit.
 
     4 to 5 queries for each kink, and 9 for the ends.
     """
@@ -59,8 +59,8 @@ def fit_path(
     if isinstance(ends, PathFailure):
         return ends
     scans, fits = [], []
-    for leg, pieces in zip(path.legs, ends.pieces):
-        scan = scan_leg(ledger, leg, pieces, bend, ends.sigma, ends.pair, patience)
+    for segment, pieces in zip(path.segments, ends.pieces):
+        scan = scan_segment(ledger, segment, pieces, bend, ends.sigma, ends.pair, patience)
         if isinstance(scan, PathFailure):
             return scan
         scans.append(scan)
@@ -71,22 +71,22 @@ def fit_path(
         fits.append(fit)
     largest = max(float(np.abs(scan.values).max()) for scan in scans)
     fitted = FittedPath(path, bend.shape, (fits[0], fits[1]), ends.sigma, largest)
-    return fitted if fitted.chi <= limit else PathFailure("single kinks do not explain all answers on a leg")
+    return fitted if fitted.chi <= limit else PathFailure("single kinks do not explain all answers on a segment")
 
 
-def _settled(ledger: Ledger, shape: Shape, scan: LegScan, sigma: float) -> SettledLeg | PathFailure:
-    """Fit all answers on a leg. A smooth kink leaves the lines beside it free to move together with its width: one more
-    answer in the cell ties them."""
-    leg = settle_leg(shape, scan.outside(GRAIN.outside * shape.blur), sigma)
-    if shape.sharp or isinstance(leg, PathFailure):
-        return leg
-    middles = np.array([part.mean for part in straight_parts(leg, shape, sigma)])
-    middles = middles[leg.at(shape, middles)[1] > PATH.loose]
+def _settled(ledger: Ledger, shape: Shape, scan: SegmentScan, sigma: float) -> SegmentFit | PathFailure:
+    """Fit all answers on a segment. A smooth kink leaves the lines beside it free to move together with its width:
+    one more answer in the cell ties them."""
+    segment = fit_segment(shape, scan.outside(GRAIN.outside * shape.blur), sigma)
+    if shape.sharp or isinstance(segment, PathFailure):
+        return segment
+    middles = np.array([part.mean for part in straight_parts(segment, shape, sigma)])
+    middles = middles[segment.at(shape, middles)[1] > PATH.loose]
     if not len(middles):
-        return leg
-    answers = ledger.ask(scan.leg.points(middles), "path")
+        return segment
+    answers = ledger.ask(scan.segment.points(middles), "path")
     times, values = np.append(scan.times, middles), np.append(scan.values, answers)
-    return settle_leg(shape, replace(scan, kinks=leg.kinks, times=times, values=values), sigma)
+    return fit_segment(shape, replace(scan, kinks=segment.kinks, times=times, values=values), sigma)
 
 
 def network_on_path(
@@ -102,13 +102,13 @@ def network_on_path(
         The path ends opposite to its start: the function behind it is foretold, and narrow cells are measured again.
     """
     path, shape = fitted.path, fitted.shape
-    bases, crossings = bases_of(fitted.legs, shape, sigma), crossings_of(fitted.legs, shape, sigma)
+    bases, crossings = bases_of(fitted.segments, shape, sigma), crossings_of(fitted.segments, shape, sigma)
     gradients = measure_gradients(ledger, path, bases, crossings, shape, sigma, grain, behind=turns_back)
     if isinstance(gradients, PathFailure):
         return gradients
     if turns_back:
         gradients = measure_again(ledger, path, gradients, crossings, shape, sigma, grain)
-    return network_of_cells(path, bases, crossings, gradients, shape, sigma, grain)
+    return _network(path, bases, crossings, gradients, shape, sigma, grain)
 
 
 @dataclass(frozen=True)
@@ -119,18 +119,18 @@ class Found:
     ----------
     net : KinkNet
     jump_errors : (k, d) array
-        Standard errors of the jumps, in the frame's coordinates; within the plane only along the leg, since
-        :func:`pulled_by_far_kinks` settles the other direction.
+        Standard errors of the jumps, in the frame's coordinates; within the plane only along the segment, since
+        :func:`through_far_points` settles the other direction.
     linear_errors : (d,) array
         Of the linear term.
     aside_errors : (k + 1,) array
-        Of the linear term and the jumps in the plane across the leg, before they are pulled.
+        Of the linear term and the jumps in the plane across the segment, before they are pulled.
     weight_errors : (k,) array
         Of the weights, as the path tells them.
     far_points : (k, d) array
         Where the path crosses each unit's hyperplane.
     asides : (k, d) array
-        Direction in the plane across the leg on which it is crossed.
+        Direction in the plane across the segment on which it is crossed.
     sigma : float
         Rounding error of an answer on the path.
     placed : (k,) array
@@ -155,12 +155,13 @@ class Found:
 
     def argument_errors(self, X: Floats) -> Floats:
         """Return the errors of ``<g, x>`` and of ``<jumps, x>`` at the rows of X, shape (n, k + 1)."""
+        # Errors of the coordinates of a jump are independent, so that variances add with the squares of those of x.
         squares = self.path.frame.to_frame(X) ** 2
         variances = np.concatenate([self.linear_errors[None], self.jump_errors]) ** 2
         return np.asarray(np.sqrt(squares @ variances.T))
 
 
-def network_of_cells(
+def _network(
     path: Path,
     bases: list[Cell],
     crossings: list[Crossing],
@@ -174,10 +175,13 @@ def network_of_cells(
     jumps = np.diff(gradients.values, axis=0)
     along = np.repeat(gradients.along[:, None], 2, axis=1)
     cells = np.concatenate([along, gradients.across], axis=1)
+    # Jumps are differences of neighbouring cells, so that variances add; all units start inactive, and the first cell's
+    # gradient is the linear term.
     errors = np.hypot(cells[1:], cells[:-1])
     asides = np.concatenate([gradients.aside[:1], np.hypot(gradients.aside[1:], gradients.aside[:-1])])
     linear_errors = np.concatenate([np.repeat(np.hypot(cells[0, 0], asides[0]), 2), cells[0, 2:]])
     places = np.array([crossing.place for crossing in crossings]).reshape(-1, 2)
+    # Hyperplanes pass through the crossings: <J_l, x_l> + q_l = 0.
     q = -(jumps[:, :2] * places).sum(axis=1)
     c = bases[0].value - float(gradients.values[0, :2] @ bases[0].place)
     net = KinkNet(
@@ -190,7 +194,7 @@ def network_of_cells(
         c,
         grain,
     )
-    across = np.array([crossing.leg.aside for crossing in crossings]).reshape(-1, 2) @ frame.plane
+    across = np.array([crossing.segment.aside for crossing in crossings]).reshape(-1, 2) @ frame.plane
     weight_errors = np.array([crossing.weight_error for crossing in crossings])
     found = Found(
         net, path, errors, linear_errors, asides, weight_errors, places @ frame.plane, across, sigma,
@@ -209,11 +213,13 @@ def only(found: Found, keep: NDArray[np.bool_]) -> Found:
     )  # fmt: skip
 
 
-def pulled_by_far_kinks(found: Found, net: KinkNet) -> KinkNet:
+def through_far_points(found: Found, net: KinkNet) -> KinkNet:
     """Return the network with jumps that vanish where the path was crossed: a lever as long as the path is far out.
 
-    The offsets are known from near the origin; only the direction across the leg is corrected.
+    The offsets are known from near the origin; only the direction across the segment is corrected.
     """
+    # Move each jump along its badly known direction a so that <J, x> + q = 0 holds at the crossing x again:
+    # J <- J - (<J, x> + q) / <a, x> a. With |x| large this gives J by the digits of q times the radius.
     misses = (net.jumps * found.far_points).sum(axis=1) + net.q
     levers = (found.asides * found.far_points).sum(axis=1)
     return replace(net, jumps=net.jumps - (misses / levers)[:, None] * found.asides)

@@ -17,13 +17,12 @@ from ..precision import EXACT_ANSWERS
 from ..question import BENT, GROWING_KINDS, SHARP, SMOOTH, Narrowing, Question, all_but, names_of
 from ..result import Reading
 from ..scouts import with_noise
-from .far_fit import fit_far_out
 from .identify_activation import (
     KinkShape,
     LinearReach,
-    farthest_radius,
     find_reach,
     identify_activation,
+    largest_radius,
     odd_part_is_linear,
 )
 from .kink_certificate import (
@@ -38,17 +37,18 @@ from .kink_certificate import (
 )
 from .kink_network import growing_names, model_of, precision_far_out, shape_of, with_repeats
 from .kink_test import Bend
-from .near_origin import Polished, polish_near_origin
+from .linear_fit import fit_far_out
+from .near_origin import NearFit, polish_near_origin
 from .other_activations import Rivals, rivals_of, rivals_of_sharp
 from .path_network import Found, fit_path, network_on_path
 from .segments import PathFailure, half_square
-from .settings import BUMP, GRAIN, LEG, PATH
+from .settings import BUMP, GRAIN, PATH, SEGMENT
 from .single_units import measure_widths, other_widths, place_parallel_units
 
 
 @dataclass(frozen=True)
 class _Attempt:
-    polished: Polished
+    polished: NearFit
     chi: float
     fresh: float
     n_fresh: int
@@ -138,7 +138,7 @@ class _FarReading:
             self.notes.append(f"path {number + 1}: fresh points are missed by {last.fresh:.3g}")
         if last is None:
             if self.grain.is_exact:
-                self._refuse_two_kinds(reach, PATH.sightings)
+                self._refuse_two_kinds(reach, BUMP.most_paths)
             raise NotIdentifiable(
                 f"None of {len(factors)} paths separates into single {self.shape.name} units "
                 f"({self.ledger.n_queries} queries; {self.notes[-1]}): {self._suspects()}."
@@ -148,7 +148,7 @@ class _FarReading:
     def _try_sharp(self, reach: LinearReach) -> _Attempt | None:
         """Find sharp units along one path, before their activation is asked about; None if there are others."""
         radius = PATH.factors[0] * self._path_over_reach() * reach.radius
-        attempt = self._along_a_path(radius, reach, LEG.guess)
+        attempt = self._along_a_path(radius, reach, SEGMENT.guess)
         if isinstance(attempt, PathFailure):
             self.notes.append(f"sharp kinks: {attempt.because}")
             return None
@@ -159,7 +159,7 @@ class _FarReading:
         reach = find_reach(self.ledger, self.rng, both_ways=not self.shape.even, grain=self.grain)
         if reach is None:
             raise NotIdentifiable(
-                f"Along two rays the function is not straight even at radius {farthest_radius(self.grain):.2g} "
+                f"Along two rays the function is not straight even at radius {largest_radius(self.grain):.2g} "
                 f"({self.ledger.n_queries} queries): it is no sum of units that end in straight lines, or its answers "
                 "are rounded or noisy."
             )
@@ -250,7 +250,7 @@ class _FarReading:
         )
 
     def _along_a_path(
-        self, radius: float, reach: LinearReach, patience: tuple[int, int] = LEG.patience
+        self, radius: float, reach: LinearReach, patience: tuple[int, int] = SEGMENT.patience
     ) -> _Attempt | PathFailure:
         """Find a network along one path and test it."""
         found = self._find(radius, reach, patience)
@@ -299,22 +299,20 @@ class _FarReading:
         better = bounds_of(refined.polished).worst < bounds_of(attempt.polished).worst
         return refined if better and max(refined.chi, refined.fresh) < KINKED_UNITS.residuals else attempt
 
-    def _polish(self, found: Found) -> Polished:
+    def _polish(self, found: Found) -> NearFit:
         """Offsets and widths from near the origin; through coarse answers first where all units are straight."""
         if self.grain.has_noise:
             found = place_parallel_units(found, self.ledger, self.rng)
         polished = polish_near_origin(found, self.ledger, self.rng)
         if found.net.shape.blur:
-            rounded = measure_widths(
-                polished, self.shape, GRAIN.near_blur * found.net.shape.blur, self.ledger, self.rng
-            )
+            rounded = measure_widths(polished, self.shape, found.net.shape.half_width, self.ledger, self.rng)
             polished = polish_near_origin(rounded.found, self.ledger, self.rng, rounded)
             again = other_widths(polished)
             if again is not None:
                 polished = polish_near_origin(again.found, self.ledger, self.rng, again)
         return polished
 
-    def _fresh_near(self, polished: Polished) -> tuple[int, float]:
+    def _fresh_near(self, polished: NearFit) -> tuple[int, float]:
         """Return the number of fresh points near the origin, and the worst miss there."""
         points = near_points(polished.found, self.rng)
         return len(points), worst_residual(polished, points, self.ledger.ask(points, "fresh"))
@@ -328,18 +326,19 @@ class _FarReading:
         fitted = fit_path(ledger, path, bend, self.grain, KINKED_UNITS.residuals, patience)
         if isinstance(fitted, PathFailure):
             return fitted
-        if not any(leg.kinks for leg in fitted.legs):
+        if not any(segment.kinks for segment in fitted.segments):
             raise NotIdentifiable(
                 f"No kink on a path of radius {radius:.2g} ({ledger.n_queries} queries): the function looks linear, so "
                 "there is no unit to find."
             )
+        # Rounding is not known to better than a factor: the scatter of all answers on the path says what it was.
         sigma = max(self.grain.error_of(fitted.largest), PATH.scatter * fitted.scatter / float(np.sqrt(2)))
         found = network_on_path(ledger, fitted, sigma, self.grain)
         if isinstance(found, PathFailure) or not self.grain.is_single:
             return found
         return fit_far_out(found, ledger, self.rng, COARSE_KINKS.error_bound)
 
-    def _rivals(self, polished: Polished) -> Rivals | None:
+    def _rivals(self, polished: NearFit) -> Rivals | None:
         """Compare with other activations, where answers are coarse; sharp kinks in noise are looked at again."""
         if self.grain.is_exact:
             return None
@@ -378,10 +377,11 @@ class _FarReading:
 
 
 def _standard_errors(
-    polished: Polished, bounds: UnitBounds, model: SigmoidCombination, order: NDArray[np.intp]
+    polished: NearFit, bounds: UnitBounds, model: SigmoidCombination, order: NDArray[np.intp]
 ) -> dict[str, Floats]:
     """Return one standard error of each parameter of the public model; its units come in the given order."""
     net = polished.found.net
+    # Bounds are a fixed number of standard errors.
     one = replace(bounds, jumps=bounds.jumps / BOUND, weights=bounds.weights / BOUND)
     jumps, weights = one.jumps[order], one.weights[order]
     sizes = np.abs(model.weights)

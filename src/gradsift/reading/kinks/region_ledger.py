@@ -74,6 +74,7 @@ class Region:
 
     def errors_outside(self, errors: Floats) -> Floats:
         """Return standard errors of linear term and jumps in u, the constants last, as those in the inputs."""
+        # x = middle + half u: gradients are divided by half, and constants change by <gradient, middle>.
         lines = errors[:, :-1] / self.half
         moved = np.linalg.norm(lines * self.middle, axis=1)
         return np.concatenate([lines, np.hypot(errors[:, -1], moved)[:, None]], axis=1)

@@ -19,11 +19,11 @@ from ..result import Reading
 from .cells import bases_of
 from .kink_network import KinkNet, joined, model_of, shape_of
 from .kink_test import Bend
+from .linear_fit import RegionFit, fit_region, mirrored, telling_places
 from .path_network import fit_path, network_on_path
-from .region_fit import RegionFit, fit_region, mirrored, telling_places
 from .region_ledger import Region, RegionLedger, region_of
-from .segments import Path, PathFailure, joined_legs
-from .settings import CELL, FAR_FIT, WITHIN
+from .segments import Path, PathFailure, segments_through
+from .settings import CELL, FAR_FIT, SEGMENT, WITHIN
 
 
 def read_region(question: Question, ledger: Ledger, rng: np.random.Generator) -> Reading:
@@ -120,7 +120,8 @@ class _Within:
     def _check_region(self, net: KinkNet) -> bool:
         """Say whether answers all over the region are as foretold; rays to those that are not must cross a kink."""
         heard = self.ledger.ask_all(self._candidates(WITHIN.looked_at), "path")
-        rounding = WITHIN.beyond * (WITHIN.sd * self._size() + heard.errors)
+        # What is left where a nearly right network is taken off errs by its own errors, far more than answers do.
+        rounding = WITHIN.beyond * (SEGMENT.rounding * self._size() + heard.errors)
         with np.errstate(over="ignore"):  # a unit that is none may be endlessly steep
             misses = np.abs(heard.answers - net.predict(heard.rows)) / rounding
         worst = np.argsort(-misses)[:2]
@@ -137,19 +138,19 @@ class _Within:
     def _read(self, path: Path, first: Floats, second: Floats) -> KinkNet | PathFailure:
         """Return what a path over two rays shows; after a failure of the ledger it shows nothing."""
         ledger = self.ledger
-        sd = max(WITHIN.sd * self._size(), ledger.largest_error)
+        sd = max(SEGMENT.rounding * self._size(), ledger.largest_error)
         sd = sd if self.net is None else WITHIN.beyond * sd
         grain = Precision("rounded", sd, relative=sd / self._size())
         fitted = fit_path(ledger, path, Bend(self.shape, 1.0), grain, KINKS_WITHIN.residuals)
         if isinstance(fitted, PathFailure):
             return fitted
         self.rays += [first, second]
-        if self.net is not None and not any(leg.kinks for leg in fitted.legs):
+        if self.net is not None and not any(segment.kinks for segment in fitted.segments):
             return self.net.only(np.zeros(self.net.k, dtype=np.bool_))
         found = network_on_path(ledger, fitted, fitted.sigma, grain, turns_back=False)
         if isinstance(found, PathFailure):
             return found
-        places = np.array([base.place for base in bases_of(fitted.legs, self.shape, fitted.sigma)])
+        places = np.array([base.place for base in bases_of(fitted.segments, self.shape, fitted.sigma)])
         if not self._explained_beside(found.net, places @ path.frame.plane, path.radius):
             return PathFailure("the function beside a ray is not as foretold")
         return replace(found.net.moved(-self.start), grain=EXACT_ANSWERS)
@@ -211,12 +212,14 @@ class _Within:
                 f"No kink on {n_of(len(self.rays), 'ray')} inside {_where(self.ledger.oracle)} "
                 f"({self.ledger.n_queries} queries): the function looks constant or linear: no unit."
             )
+        # Unknowns: linear term and jumps, each with its constant.
         p = (net.k + 1) * (self.ledger.n_features + 1)
         n = p + max(FAR_FIT.spare, int(WITHIN.spare * p))
         candidates = self._candidates(WITHIN.candidates * n)
         candidates = np.concatenate([candidates, mirrored(candidates, net, self.rng)])
         if self.region.closed:
             candidates = candidates[np.abs(candidates).max(axis=1) <= 1]
+        # Beyond the answers that had their digits, a link may leave none: such places are not worth a query.
         (low, high), foretold = self.ledger.range, net.predict(candidates)
         candidates = candidates[(low <= foretold) & (foretold <= high)]
         places = telling_places(candidates, net, min(n, len(candidates)), self.rng)
@@ -232,6 +235,7 @@ class _Within:
         net, errors = self.region.outside(fit.net), self.region.errors_outside(fit.errors)  # (k + 1, d + 1)
         lengths = np.linalg.norm(net.jumps, axis=1)
         jumps = np.linalg.norm(errors[1:, :-1], axis=1) / lengths
+        # Offsets are compared with the distance of the hyperplane, but no less than the half-width of the region.
         offsets = fit.errors[1:, -1] / np.maximum(np.abs(fit.net.q), np.linalg.norm(fit.net.jumps, axis=1))
         bounds = BOUND * np.maximum(jumps, offsets)
         model, order = model_of(net)
@@ -269,10 +273,11 @@ def _evidence(
 def _through(first: Floats, second: Floats) -> Path | None:
     """Return the path from the end of one ray over the middle to the end of another; None where they are parallel."""
     e1 = first / np.linalg.norm(first)
+    # Gram-Schmidt: two rays that are nearly parallel leave a second direction of rounding errors.
     e2 = second - (second @ e1) * e1
     if np.linalg.norm(e2) < WITHIN.parallel * np.linalg.norm(second):
         return None
     e2 = e2 / np.linalg.norm(e2)
     corners = np.array([[first @ e1, 0.0], [0.0, 0.0], [second @ e1, second @ e2]])
-    legs = joined_legs(frame_through(e1, e2), corners)
-    return Path(legs[0].frame, legs, WITHIN.step * min(leg.length for leg in legs))
+    segments = segments_through(frame_through(e1, e2), corners)
+    return Path(segments[0].frame, segments, WITHIN.step * min(segment.length for segment in segments))

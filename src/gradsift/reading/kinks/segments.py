@@ -16,12 +16,12 @@ from ..ledger import EPS, Ledger
 from ..plane_frame import PlaneFrame, frame_through
 from ..precision import EXACT_ANSWERS, Precision
 from .kink_network import Shape
-from .kink_test import Bend, Kink, Piece, meeting, try_sharp, try_smooth
-from .settings import GRAIN, LEG
+from .kink_test import Bend, Kink, Piece, bend_between, try_sharp, try_smooth
+from .settings import GRAIN, SEGMENT
 
 
 @dataclass(frozen=True)
-class Leg:
+class Segment:
     """A straight line from `start` (in the plane's coordinates, as is `way`, of length one) over a length.
 
     Attributes
@@ -36,7 +36,7 @@ class Leg:
 
     @property
     def aside(self) -> Floats:
-        """The direction in the plane across the leg; (2,)."""
+        """The direction in the plane across the segment; (2,)."""
         return np.array([-self.way[1], self.way[0]])
 
     def in_plane(self, t: float | Floats) -> Floats:
@@ -50,10 +50,10 @@ class Leg:
 
 @dataclass(frozen=True)
 class Path:
-    """Two legs that meet in a corner."""
+    """Two segments that meet in a corner."""
 
     frame: PlaneFrame
-    legs: tuple[Leg, Leg]
+    segments: tuple[Segment, Segment]
     radius: float
 
 
@@ -64,17 +64,18 @@ def half_square(radius: float, near: float, n_features: int, rng: np.random.Gene
     path's ends lie on opposite sides of the origin and its last end is moved by `near`. Few cross it twice.
     """
     frame = frame_through(*orthonormal_rows(2, n_features, rng))
+    # P, Q, -P: a line that separates P from -P crosses the path, and all lines near the origin do.
     corners = np.array([[radius, 0.0], [0.0, radius], [-radius, -near]])
-    return Path(frame, joined_legs(frame, corners), radius)
+    return Path(frame, segments_through(frame, corners), radius)
 
 
-def joined_legs(frame: PlaneFrame, corners: Floats) -> tuple[Leg, Leg]:
-    """Return the legs between three places (3, 2) of a plane."""
-    legs = []
+def segments_through(frame: PlaneFrame, corners: Floats) -> tuple[Segment, Segment]:
+    """Return the segments between three places (3, 2) of a plane."""
+    segments = []
     for start, end in pairwise(corners):
         length = float(np.linalg.norm(end - start))
-        legs.append(Leg(frame, start, (end - start) / length, length))
-    return legs[0], legs[1]
+        segments.append(Segment(frame, start, (end - start) / length, length))
+    return segments[0], segments[1]
 
 
 @dataclass(frozen=True)
@@ -98,12 +99,12 @@ class PathFailure:
 
 @dataclass(frozen=True)
 class Ends:
-    """Straight pieces at the ends of both legs, and the rounding error of one answer.
+    """Straight pieces at the ends of both segments, and the rounding error of one answer.
 
     Attributes
     ----------
     pieces : pairs of Piece
-        For each leg.
+        For each segment.
     pair : float
         Spacing of two answers that make a piece, over the gap in which they lie.
     """
@@ -114,20 +115,20 @@ class Ends:
 
 
 @dataclass(frozen=True)
-class LegScan:
-    """Kinks in order, and every answer on the leg.
+class SegmentScan:
+    """Kinks in order, and every answer on the segment.
 
     Attributes
     ----------
     times, values : (n,) arrays
     """
 
-    leg: Leg
+    segment: Segment
     kinks: tuple[Kink, ...]
     times: Floats
     values: Floats
 
-    def outside(self, distance: float) -> LegScan:
+    def outside(self, distance: float) -> SegmentScan:
         """Return the scan without the answers that are nearer to a kink than this."""
         if not distance or not self.kinks:
             return self
@@ -137,49 +138,49 @@ class LegScan:
 
 
 def ask_ends(ledger: Ledger, path: Path, grain: Precision = EXACT_ANSWERS) -> Ends | PathFailure:
-    """Ask for two or three answers near each end of both legs, the corner in common; 9 queries."""
+    """Ask for two or three answers near each end of both segments, the corner in common; 9 queries."""
     pieces: list[tuple[Piece, Piece]] = []
     corner: list[float] = []
     misses, largest = [], 0.0
-    for leg in path.legs:
-        step = (GRAIN.end if grain.is_single else LEG.end) * leg.length
-        times = np.array([0.0, step, leg.length - step, leg.length - 0.4 * step, leg.length])
-        asked = ledger.ask(leg.points(times[len(corner) :]), "path")
+    for segment in path.segments:
+        step = (GRAIN.end if grain.is_single else SEGMENT.end) * segment.length
+        times = np.array([0.0, step, segment.length - step, segment.length - 0.4 * step, segment.length])
+        asked = ledger.ask(segment.points(times[len(corner) :]), "path")
         values = np.concatenate([corner, asked])
         corner = [float(values[-1])]
         largest = max(largest, float(np.abs(values).max()))
         first, last = (Piece(times[part].tolist(), values[part].tolist(), True) for part in (slice(2), slice(2, 5)))
         misses.append(float(np.linalg.norm([last.at(t) - y for t, y in zip(last.times, last.values)])))
         pieces.append((first, last))
-    sigma = max(LEG.rounding / EPS * grain.error_of(largest), 1.5 * min(misses))
-    if max(misses) > LEG.kink_within * sigma:
+    sigma = max(SEGMENT.rounding / EPS * grain.error_of(largest), 1.5 * min(misses))
+    if max(misses) > SEGMENT.on * sigma:
         return PathFailure("a kink lies right at an end of the path")
-    return Ends((pieces[0], pieces[1]), sigma, GRAIN.pair if grain.is_single else LEG.pair)
+    return Ends((pieces[0], pieces[1]), sigma, GRAIN.pair if grain.is_single else SEGMENT.pair)
 
 
-def scan_leg(
-    ledger: Ledger, leg: Leg, ends: tuple[Piece, Piece], bend: Bend, sigma: float, pair: float = LEG.pair,
-    patience: tuple[int, int] = LEG.patience,
-) -> LegScan | PathFailure:  # fmt: skip
-    """Find the kinks on a leg; 4 to 5 queries for each."""
-    return _Scan(ledger, leg, ends, bend, sigma, pair, patience).run()
+def scan_segment(
+    ledger: Ledger, segment: Segment, ends: tuple[Piece, Piece], bend: Bend, sigma: float, pair: float = SEGMENT.pair,
+    patience: tuple[int, int] = SEGMENT.patience,
+) -> SegmentScan | PathFailure:  # fmt: skip
+    """Find the kinks on a segment; 4 to 5 queries for each."""
+    return _Scan(ledger, segment, ends, bend, sigma, pair, patience).run()
 
 
 class _Limits(NamedTuple):
-    """Length of a pair of answers over the gap it stands in; queries on a leg, at least and per kink found."""
+    """Length of a pair of answers over the gap it stands in; queries on a segment, at least and per kink found."""
 
     pair: float
     patience: tuple[int, int]
 
 
 class _Scan:
-    """Pieces in order along the leg; gap number i lies between pieces i and i + 1 and holds a kink, or is open."""
+    """Pieces in order along the segment; gap number i lies between pieces i and i + 1 and holds a kink, or is open."""
 
     def __init__(
-        self, ledger: Ledger, leg: Leg, ends: tuple[Piece, Piece], bend: Bend, sigma: float, pair: float,
+        self, ledger: Ledger, segment: Segment, ends: tuple[Piece, Piece], bend: Bend, sigma: float, pair: float,
         patience: tuple[int, int],
     ) -> None:  # fmt: skip
-        self.ledger, self.leg, self.bend, self.sigma = ledger, leg, bend, sigma
+        self.ledger, self.segment, self.bend, self.sigma = ledger, segment, bend, sigma
         self.limits = _Limits(pair, patience)
         self.pieces = list(ends)
         self.gaps: list[Kink | None] = [None]
@@ -189,12 +190,12 @@ class _Scan:
         self.blind = False  # after a drop, the meeting point was asked already
 
     def ask(self, t: float) -> float:
-        y = float(self.ledger.ask(self.leg.points(t)[None], "path")[0])
+        y = float(self.ledger.ask(self.segment.points(t)[None], "path")[0])
         self.times.append(t)
         self.values.append(y)
         return y
 
-    def run(self) -> LegScan | PathFailure:
+    def run(self) -> SegmentScan | PathFailure:
         attempt = try_sharp if self.bend.shape.sharp else try_smooth
         while None in self.gaps:
             number = self.gaps.index(None)
@@ -223,15 +224,15 @@ class _Scan:
             else:
                 self._split_gap(number, left, right)
         kinks = tuple(kink for kink in self.gaps if kink is not None)
-        return LegScan(self.leg, kinks, np.array(self.times), np.array(self.values))
+        return SegmentScan(self.segment, kinks, np.array(self.times), np.array(self.values))
 
     def _out_of_patience(self, left: Piece, right: Piece) -> PathFailure | None:
         self.tries += 1
         allowed = self.limits.patience[0] + self.limits.patience[1] * sum(kink is not None for kink in self.gaps)
         if len(self.times) > allowed or self.tries > 2 * allowed:
             n_kinks = sum(kink is not None for kink in self.gaps)
-            return PathFailure(f"{len(self.times)} answers on a leg separate only {n_kinks} kinks")
-        if right.low - left.high < LEG.least_gap * self.leg.length:
+            return PathFailure(f"{len(self.times)} answers on a segment separate only {n_kinks} kinks")
+        if right.low - left.high < SEGMENT.least_gap * self.segment.length:
             return PathFailure("a bend within the least distance is not a single kink")
         return None
 
@@ -244,8 +245,9 @@ class _Scan:
 
     def _drop_across(self, number: int, left: Piece, right: Piece) -> bool:
         """Drop a pair of answers between which there is a kink: the lines meet within it."""
-        place = meeting(left, right)[0]
+        place = bend_between(left, right)[0]
         for which, piece in ((number, left), (number + 1, right)):
+            # Two lines can meet within a pair of answers only if these lie on different lines themselves.
             slack = 0.02 * (piece.high - piece.low)  # a pair whose first answer lies on the left piece still straddles
             if len(piece.times) == 2 and not piece.fixed and piece.low - slack <= place <= piece.high + slack:
                 self._drop(which)
@@ -260,15 +262,16 @@ class _Scan:
 
     def _drop_close(self, number: int, left: Piece, right: Piece) -> None:
         """Drop the nearer of two pieces, one of which lies within the transition that they enclose."""
-        place = meeting(left, right)[0]
+        place = bend_between(left, right)[0]
         near = sorted(((place - left.high, number, left), (right.low - place, number + 1, right)), key=lambda n: n[0])
         for distance, which, piece in near:
-            if not piece.fixed and 20 * distance < self.leg.length and distance < 0.3 * (right.low - left.high):
+            if not piece.fixed and 20 * distance < self.segment.length and distance < 0.3 * (right.low - left.high):
                 self._drop(which)
                 return
         self._split_gap(number, left, right)
 
     def _split_gap(self, number: int, left: Piece, right: Piece) -> None:
+        # Shares by the golden ratio never repeat, and fill the middle of the gap evenly.
         share = 0.3 + 0.4 * ((0.5 + 0.618 * self.drops) % 1.0)  # another place after a pair was dropped
         t = left.high + share * (right.low - left.high)
         y = self.ask(t)
@@ -289,8 +292,8 @@ class _Scan:
 
 
 @dataclass(frozen=True)
-class SettledLeg:
-    """The function along a leg: a line from its start, and kinks.
+class SegmentFit:
+    """The function along a segment: a line from its start, and kinks.
 
     Attributes
     ----------
@@ -307,7 +310,7 @@ class SettledLeg:
         Root mean square of the misses.
     """
 
-    scan: LegScan
+    scan: SegmentScan
     level: float
     slope: float
     kinks: tuple[Kink, ...]
@@ -321,6 +324,7 @@ class SettledLeg:
 
     def slope_errors(self) -> Floats:
         """Return the errors of these slopes, in rounding errors of one answer."""
+        # A slope is that of the start and all changes before it: rows of the root add up as these do.
         changes = self.root[3 :: self._per_kink]
         return np.asarray(np.linalg.norm(np.cumsum(np.concatenate([self.root[1:2], changes]), axis=0), axis=1))
 
@@ -340,23 +344,23 @@ class SettledLeg:
         return values, np.asarray(np.linalg.norm(rows @ self.root, axis=1))
 
 
-def settle_leg(shape: Shape, scan: LegScan, sigma: float) -> SettledLeg | PathFailure:
-    """Fit line and kinks jointly to all answers on a leg; O(n k^2) for n answers."""
+def fit_segment(shape: Shape, scan: SegmentScan, sigma: float) -> SegmentFit | PathFailure:
+    """Fit line and kinks jointly to all answers on a segment; O(n k^2) for n answers."""
 
     def problem(theta: Floats) -> tuple[Floats, Callable[[], Floats]]:
         values, derivatives = _model(shape, theta[:2], _with_values(scan.kinks, theta[2:]), scan.times)
         return (values - scan.values) / sigma, lambda: derivatives / sigma
 
-    # A straight line through what the kinks leave; times over the length of the leg, so that both columns are alike.
+    # A straight line through what the kinks leave; times over the segment's length, so that both columns are alike.
     values, _ = _model(shape, np.zeros(2), scan.kinks, scan.times)
-    slope, level = np.polyfit(scan.times / scan.leg.length, scan.values - values, 1)
+    slope, level = np.polyfit(scan.times / scan.segment.length, scan.values - values, 1)
     smooth = bool(scan.kinks and scan.kinks[0].width)
     each = [part for k in scan.kinks for part in ((k.place, k.change, k.width) if smooth else (k.place, k.change))]
-    fit = fit_to_rounding(problem, np.array([level, slope / scan.leg.length, *each]))
+    fit = fit_to_rounding(problem, np.array([level, slope / scan.segment.length, *each]))
     if not np.isfinite(fit.root).all():
-        return PathFailure("a kink leaves the leg when all answers on it are fitted")
+        return PathFailure("a kink leaves the segment when all answers on it are fitted")
     free = max(1, len(fit.residuals) - len(fit.theta))
-    return SettledLeg(
+    return SegmentFit(
         scan, float(fit.theta[0]), float(fit.theta[1]), _with_values(scan.kinks, fit.theta[2:]), fit.root / sigma,
         float(np.abs(fit.residuals).max()), sigma * float(np.linalg.norm(fit.residuals)) / np.sqrt(free),
     )  # fmt: skip

@@ -16,30 +16,24 @@ class GrainPolicy:
     far: float = 1e10  # size of answers on the path over their noise; noise rows
     grows: float = 1e3  # growth along a ray over its noise, from which it is a line; guess
     more_paths: int = 2  # how often PATH.factors are gone through in single precision; trained_kinked
-    end: float = 2e-3  # of a leg, instead of LEG.end, in single precision; guess
-    pair: float = 2e-2  # of a gap, instead of LEG.pair, in single precision; guess
+    end: float = 2e-3  # of a segment, instead of SEGMENT.end, in single precision; guess
+    pair: float = 2e-2  # of a gap, instead of SEGMENT.pair, in single precision; guess
     behind: float = 0.02  # instead of CELL.other and CELL.crossed_twice, in single precision; guess
-    behind_in_noise: float = 2e-4  # instead of CELL.other, through noise; noise rows
     precise: float = 1e-6  # instead of CELL.precise, for coarse answers; guess
-    precise_enough: float = 3e-4  # the same where a far fit follows; float32 rows
     asked_again: int = 20  # answers to one question that measure the noise; noise rows
     first_look: int = 9  # answers that told of noise in the first place, fewer if it was given
     looks: int = 3  # how often a sharp kink is asked beside, each time closer to it; pairs
     across: float = 8.0  # noise over the jump: typical distance from a sharp kink at which its shape is asked; pairs
     offsets: float = 0.07  # standard error of an offset over the noise; noise rows
     enough: tuple[float, float] = (1.0, 4e-5)  # the same where noise is faint: over noise, over the size; decimals rows
-    trust: float = 2.0  # how much worse than thought offsets and widths may be between rounds; noise rows
     most: tuple[int, int] = (10, 6)  # points near the origin through noise in one round: at least, and per unknown
     most_smooth: tuple[int, int] = (10, 4)  # the same where units have widths; noise rows
     rounds: int = 4  # of such points, each from what is known by then; noise rows
-    repeats: int = 2  # most answers at one point in a round; guess
     digits: float = 4.0  # relative errors of answers in the standard error of an offset; float32 rows
     further: float = 16.0  # reach of smooth units over what noise lets a ray show of it; noise rows
     blur: float = 100.0  # length of the path beside a kink, over the reach, in which smooth units may be rounded; guess
-    outside: float = 0.8  # of that length, within which answers are left out of a leg's fit; guess
-    near_blur: float = 0.01  # the same across a hyperplane, over that along the path; guess
+    outside: float = 0.8  # of that length, within which answers are left out of a segment's fit; guess
     rounded: float = 0.1  # of that distance: height of a unit's rest; guess
-    beyond: float = 2.0  # candidates for straight answers near the origin, over that distance; guess
     placed: tuple[float, float] = (0.5, 3e-4)  # error of an offset before widths: over noise, over jump by blur; guess
     smooth: float = 1e6  # radius of the path over the reach, instead of PATH.smooth; guess
     wider: float = 2.0  # most change of a width in one step; guess
@@ -60,18 +54,17 @@ class ReachPolicy:
 
 
 @dataclass(frozen=True)
-class LegPolicy:
-    """Pieces and gaps along a leg."""
+class SegmentPolicy:
+    """Pieces and gaps along a segment."""
 
     on: float = 8.0  # standard deviations within which an answer lies on a piece; guess
     end: float = (
-        2e-5  # length of a piece at an end, over that of the leg: short, so that no kink lies within; 50,64 rows
+        2e-5  # length of a piece at an end, over that of the segment: short, so that no kink lies within; 50,64 rows
     )
     pair: float = 1e-3  # spacing of two answers that make a piece, over the gap in which they lie; guess
-    least_gap: float = 1e-11  # over the leg's length: nothing is told apart below; guess
+    least_gap: float = 1e-11  # over the segment's length: nothing is told apart below; guess
     rounding: float = 3.0 * 2.0**-52  # of one answer, over the largest; guess
-    kink_within: float = 20.0  # rounding errors by which three answers at an end miss a line; guess
-    patience: tuple[int, int] = (32, 14)  # queries on a leg: at least, and per kink found; wrong rows
+    patience: tuple[int, int] = (32, 14)  # queries on a segment: at least, and per kink found; wrong rows
     guess: tuple[int, int] = (22, 8)  # the same while kinks are only guessed to be sharp; guess
 
 
@@ -81,7 +74,6 @@ class BendPolicy:
 
     apart: float = 40.0  # errors of the meeting point between it and the answers that test it; guess
     closer: float = 0.3  # of the distance asked before, below which it is worth asking again; guess
-    agree: float = 10.0  # standard deviations; guess
     tells: float = 0.2  # least argument that tells a width; guess
     widest: float = 1 / 40  # least width of a unit over the typical one; guess
     step: float = 6.0  # factor of a distance that tells nothing, and of a step that leaves its cell; guess
@@ -107,7 +99,7 @@ class CellPolicy:
     )  # margin over the step's typical change of an argument: first batch, and all others; 10,32 and 50,64 rows
     precise: float = 3e-10  # error of a gradient over the shortest jump beside its cell; 10,32 and 50,64 rows
     inner: float = 0.6  # share of a margin that a step from the inner point of a narrow cell may use; guess
-    better: float = 0.7  # error from there over that from the path, above which it is not taken; guess
+    better: float = 0.7  # error from there over that from the path, above which it is not asked; float32 rows
     most: float = 0.5  # share of the cells: where more are narrow, another path is better; guess
 
 
@@ -131,7 +123,6 @@ class FarFitPolicy:
 class NearOriginPolicy:
     """The polish near the origin."""
 
-    wanted: float = 1.2e-9  # standard errors, over the size of a parameter; all rows
     rounds: int = 3  # guess
     prior: float = 10.0  # how much worse than thought the start may be; guess
     loose: float = 100.0  # prior of a fit that is hardly tied, over the size of a parameter; guess
@@ -159,24 +150,20 @@ class BesidePolicy:
     error: float = 2.0  # noise: error of an offset from two answers; guess
     nearest: float = 2.0  # distance along the hyperplane over the error of an offset; guess
     farthest: float = 0.1  # the same, over the radius of the path; guess
-    candidates: int = 40  # guess
+    candidates: int = 200  # directions along a hyperplane, for the one with most room to the others; guess
 
 
 @dataclass(frozen=True)
 class WidthPolicy:
     """Profiles of smooth units through coarse answers."""
 
-    candidates: int = 200  # places on a hyperplane; guess
     along: float = 10.0  # their distance from its foot over the reach; guess
     places: tuple[float, float, float, float] = (0.4, 1.0, 2.0, 4.0)  # over the width; guess
     first: tuple[float, ...] = (0.25, 0.1, 0.04, 0.015, 0.006, 0.0025, 0.001)  # over the reach; guess
     range: tuple[float, float] = (2e-4, 0.3)  # of widths, over the reach; guess
     grid: int = 120  # guess
-    sure: float = 0.5  # relative error of a width that may guide others; guess
-    least_error: float = 0.02  # relative; guess
-    doubted: float = 0.3  # relative error of a width beyond which others are tried; noise rows
+    doubted: float = 0.3  # relative error of a width beyond which others are tried, and which guides none; noise rows
     others: tuple[float, ...] = (0.2, 0.5, 1.0, 2.0, 5.0)  # over the typical one; guess
-    better: float = 2.0  # nats that another width must gain; guess
 
 
 @dataclass(frozen=True)
@@ -184,9 +171,7 @@ class RivalPolicy:
     """Other activations for the same answers."""
 
     widths: tuple[float, ...] = (0.4, 0.6, 1.0, 1.6, 2.5)  # first guesses over those of the units found; guess
-    most_turned: int = 40  # units that are tried both ways round; guess
     apart: float = 6.0  # nats by which a rival must be worse to be told apart; guess
-    sharp_pairs: float = 4.0  # the same of sharp pairs, by BIC; pairs
 
 
 @dataclass(frozen=True)
@@ -203,7 +188,6 @@ class ParallelPairPolicy:
     narrower: tuple[float, ...] = (1.0, 0.5, 0.2)  # widths of both over that of the one; guess
     simplex: tuple[float, float, float] = (0.1, 0.2, 0.3)  # first steps of share and logarithms of the others; guess
     most_steps: int = 80  # guess
-    enough: float = 0.05  # nats; guess
 
 
 @dataclass(frozen=True)
@@ -213,21 +197,19 @@ class FarPairPolicy:
     noise: float = 180.0  # over the jump: least distance of answers from a hyperplane; guess
     widths: float = 4.0  # of a rounded kink: the same; guess
     directions: int = 2  # along each hyperplane; pairs
-    candidates: int = 20  # directions for each of them; guess
     moved: float = 0.01  # of that distance: how far the error of a direction may move a kink; guess
     on_path: float = 2e4  # noise over the jump: distance on a path at which two kinks are told apart, and known; pairs
     missed: float = 2e-3  # of the pairs at the blind angle; what the pairs are held against
 
 
 @dataclass(frozen=True)
-class VouchPolicy:
+class FreshPolicy:
     """Fresh points and bounds."""
 
     around: tuple[float, float] = (1.0, 3.0)  # radii of fresh points over the median distance times sqrt(d); guess
     pairs_in_noise: int = 12  # guess
     scatter: float = 6.0  # limit of single misses over that of their root mean square; guess
     faint: float = 0.5  # of the largest weight, below which a unit is called faint; guess
-    beside: float = 10.0  # degrees within which a unit is called another's neighbour; guess
 
 
 @dataclass(frozen=True)
@@ -235,8 +217,8 @@ class KinkBumpPolicy:
     """Which activation a kink has."""
 
     sharp: int = 2  # sharp kinks that make a ReLU network; guess
-    most_paths: int = 3  # guess
-    most_asked: int = 70  # on one leg; guess
+    most_paths: int = 3  # and looks at further kinks where paths fail; guess
+    most_asked: int = 70  # on one segment; guess
     wide: float = 0.05  # of a gap: within this distance of the meeting point lies an isolated bend; guess
     narrow: float = 4.0  # ratio of two distances between which a bend ends; guess
     profile: tuple[float, float, float, float, float] = (
@@ -266,9 +248,8 @@ class PathPolicy:
         2.0,
     )  # of the radius, one path after the other until one succeeds; guess
     look_again: int = 2  # paths that fail before the reach is measured again; guess
-    sightings: int = 3  # further kinks whose shape is told, where paths fail; guess
     loose: float = 2.5  # error of a base, in rounding errors, above which it is asked for; 10,3 rows
-    scatter: float = 1.3  # rounding error of one answer over the scatter of a leg's answers; guess
+    scatter: float = 1.3  # rounding error of one answer over the scatter of a segment's answers; guess
     nothing: float = 1e-7  # of the longest jump: a linear term below is rounding; guess
 
 
@@ -281,7 +262,6 @@ class WithinPolicy:
     start: float = 0.2  # distance of the rays' common start from the middle, over the bounds or one; guess
     step: float = 1e-3  # longest step across a ray over the ray; guess
     parallel: float = 1e-2  # sine of the angle between two rays below which they span no plane; guess
-    sd: float = 1e-15  # error of an answer on the first rays, over the largest; guess
     beyond: float = 1e3  # the same where a network that is nearly known is taken off, over that; guess
     looked_at: int = 16  # answers that show whether all units are known; guess
     most_paths: int = 40  # pairs of rays; guess
@@ -297,7 +277,7 @@ class WithinPolicy:
 
 GRAIN = GrainPolicy()
 REACH = ReachPolicy()
-LEG = LegPolicy()
+SEGMENT = SegmentPolicy()
 BEND = BendPolicy()
 CELL = CellPolicy()
 FAR_FIT = FarFitPolicy()
@@ -307,7 +287,7 @@ WIDTHS = WidthPolicy()
 RIVALS = RivalPolicy()
 PARALLEL_PAIRS = ParallelPairPolicy()
 FAR_PAIRS = FarPairPolicy()
-VOUCH = VouchPolicy()
+FRESH = FreshPolicy()
 BUMP = KinkBumpPolicy()
 PATH = PathPolicy()
 WITHIN = WithinPolicy()

@@ -13,9 +13,9 @@ from ...fit.last_digits import fit_to_rounding, with_prior
 from ...geometry import normalize_rows
 from ..ledger import Ledger
 from .kink_network import KinkNet, Shape
-from .near_origin import Polished, near_noise, offset_priors, refitted
+from .near_origin import NearFit, near_noise, prior_of_offsets, refit
 from .path_network import Found
-from .settings import GRAIN, NEAR_ORIGIN, NEIGHBOURS, WIDTHS
+from .settings import NEAR_ORIGIN, NEIGHBOURS, WIDTHS
 
 
 class _Width(NamedTuple):
@@ -26,14 +26,14 @@ class _Width(NamedTuple):
 
 
 def measure_widths(
-    sharp: Polished, shape: Shape, reach: float, ledger: Ledger, rng: np.random.Generator, scale: float | None = None
-) -> Polished:
+    sharp: NearFit, shape: Shape, reach: float, ledger: Ledger, rng: np.random.Generator, scale: float | None = None
+) -> NearFit:
     """Return the network with rounded kinks instead of sharp ones; 8 queries per unit, 14 for the first if no scale is
     given.
 
     Parameters
     ----------
-    sharp : Polished
+    sharp : NearFit
         With offsets from answers where all units are straight.
     shape : Shape
         Of the true activation; even.
@@ -46,7 +46,7 @@ def measure_widths(
     rows, answers = [sharp.X], [sharp.y]
     for unit in range(sharp.found.net.k):
         profile = _WidthProfile(sharp, shape, reach, unit, rng)
-        known = np.array([w.value for w in widths if w.error < WIDTHS.sure])
+        known = np.array([w.value for w in widths if w.error < WIDTHS.doubted])
         if scale is not None:
             places = profile.places(scale / profile.length)
         else:
@@ -66,10 +66,10 @@ def measure_widths(
     )
     errors = np.concatenate([sharp.errors[:-1], smooth.weight_errors, sharp.errors[-1:]])
     X, y = np.concatenate(rows), np.concatenate(answers)
-    return Polished(smooth, X, y, near_noise(smooth, X), errors)
+    return NearFit(smooth, X, y, near_noise(smooth, X), errors)
 
 
-def other_widths(polished: Polished) -> Polished | None:
+def other_widths(polished: NearFit) -> NearFit | None:
     """Return the network with other widths of units whose width is hardly known, where they explain the answers
     better; None if none does. No queries; O(n k^2) flops for each of a few widths of such a unit."""
     best = net = polished.found.net
@@ -80,8 +80,8 @@ def other_widths(polished: Polished) -> Polished | None:
         for factor in WIDTHS.others:
             w = best.w.copy()
             w[unit] = np.sign(w[unit]) * lengths[unit] * factor * typical
-            best = min(best, refitted(polished, replace(best, w=w)), key=polished.half_chi)
-    if polished.half_chi(best) > polished.half_chi(net) - WIDTHS.better:
+            best = min(best, refit(polished, replace(best, w=w)), key=polished.half_chi)
+    if polished.half_chi(best) > polished.half_chi(net) - np.log(len(WIDTHS.others)):
         return None
     found = replace(polished.found, net=best, weight_errors=np.maximum(polished.found.weight_errors, np.abs(best.w)))
     return replace(polished, found=found)
@@ -90,7 +90,7 @@ def other_widths(polished: Polished) -> Polished | None:
 class _WidthProfile:
     """The line across one unit's hyperplane, through the point where all other units are furthest away."""
 
-    def __init__(self, sharp: Polished, shape: Shape, reach: float, unit: int, rng: np.random.Generator) -> None:
+    def __init__(self, sharp: NearFit, shape: Shape, reach: float, unit: int, rng: np.random.Generator) -> None:
         self.sharp, self.shape, self.reach, self.unit = sharp, shape, reach, unit
         net = sharp.found.net
         self.length = float(np.linalg.norm(net.jumps[unit]))
@@ -98,7 +98,8 @@ class _WidthProfile:
         self.foot = self._origin(net, rng)
 
     def _origin(self, net: KinkNet, rng: np.random.Generator) -> Floats:
-        along = rng.standard_normal((WIDTHS.candidates, len(self.normal)))
+        along = rng.standard_normal((NEIGHBOURS.candidates, len(self.normal)))
+        # Points of the hyperplane: the foot, and random ways along it; where all other units are far they are straight.
         along -= np.outer(along @ self.normal, self.normal)
         along *= WIDTHS.along * self.reach / np.linalg.norm(along, axis=1, keepdims=True)
         feet = -net.q[self.unit] / self.length * self.normal + along
@@ -126,15 +127,20 @@ class _WidthProfile:
         grid = self.reach * np.geomspace(*WIDTHS.range, WIDTHS.grid)
         chis = np.array([self._chi(width, side, places, misses, noise, prior) for width in grid])
         best = int(np.argmin(chis))
+        # Profile likelihood: one standard error is where the sum of squares is larger by one.
         within = grid[chis <= chis[best] + 1]
         step = float(grid[1] / grid[0])
-        return _Width(float(grid[best]), max(float(np.sqrt(within[-1] / within[0])) * step - 1, WIDTHS.least_error))
+        # No better than the grid: the standard deviation of what is uniform within one of its steps.
+        least = (step - 1) / float(np.sqrt(12))
+        return _Width(float(grid[best]), max(float(np.sqrt(within[-1] / within[0])) * step - 1, least))
 
     def _chi(self, width: float, side: float, places: Floats, misses: Floats, noise: Floats, prior: Floats) -> float:
         """Return the sum of squares at one width, with level and offset fitted."""
         u, heights = side * self.length * width, self.length * places
 
         def problem(shift: Floats) -> tuple[Floats, Callable[[], Floats]]:
+            # The unit that is sharp in the model is replaced by a rounded one; a level and a shift of its hyperplane
+            # are free.
             z = (heights + shift[1]) / u
             bump = u * (np.maximum(z, 0.0) + self.shape.rest(z))
             sharp = side * np.maximum(side * heights, 0.0)
@@ -155,6 +161,7 @@ def place_parallel_units(found: Found, ledger: Ledger, rng: np.random.Generator)
     """
     net = found.net
     normals = normalize_rows(net.jumps)
+    # Sine of the angle between all pairs of normals; one on the diagonal, where a unit meets itself.
     sines = np.sqrt(np.maximum(0.0, 1 - (normals @ normals.T) ** 2)) + np.eye(net.k)
     neighbours = np.flatnonzero((sines < np.sin(np.radians(NEIGHBOURS.degrees))).any(axis=1))
     for _ in range(
@@ -175,7 +182,7 @@ def _placed(found: Found, unit: int, ledger: Ledger, rng: np.random.Generator) -
     normal = net.jumps[unit] / length
     active = (net.arguments(place.foot[None])[0] > 0) & (np.arange(net.k) != unit)
     slope = float((net.g + net.jumps[active].sum(axis=0)) @ normal)  # of all but this unit
-    half = max(NEIGHBOURS.first * net.grain.sd / length, GRAIN.near_blur * net.shape.blur)
+    half = max(NEIGHBOURS.first * net.grain.sd / length, net.shape.half_width)
     while half < place.room:
         low, high = ledger.ask(place.foot + half * np.array([[-1.0], [1.0]]) * normal, "beside")
         # The unit adds its length to the slope on that part of [-half, half] where it is active.
@@ -201,7 +208,8 @@ def _alone(found: Found, unit: int, rng: np.random.Generator) -> _Place | None:
     """Return the place nearest to the origin that is on a known side of all other units; None if there is none."""
     net = found.net
     lengths = np.linalg.norm(net.jumps, axis=1)
-    unsure = NEAR_ORIGIN.not_sure / NEAR_ORIGIN.prior * offset_priors(found)[0] / lengths
+    # Distances by which hyperplanes may lie elsewhere, (k,).
+    unsure = NEAR_ORIGIN.not_sure / NEAR_ORIGIN.prior * prior_of_offsets(found)[0] / lengths
     others = np.arange(net.k) != unit
     normal = net.jumps[unit] / lengths[unit]
     ways = rng.standard_normal((NEIGHBOURS.candidates, len(normal)))
