@@ -193,7 +193,7 @@ def likelihood_ratio(larger: Fit, smaller: Fit) -> LikelihoodRatio:
             f"The smaller fit must have fewer parameters, got {smaller.n_parameters} against {larger.n_parameters}."
         )
     # Uneven noise inflates the ratio by the same factor as the gain of a parameter in BIC.
-    price = 1.0 if larger.choices.covariance == "model" else float(larger.diagnostics.get("inflation", 1.0))
+    price = 1.0 if larger.choices.covariance == "model" else larger.inflation
     statistic = max(0.0, 2 * (larger.log_likelihood - smaller.log_likelihood) / price)
     return LikelihoodRatio(statistic, extra, float(chdtrc(extra, statistic)))
 

@@ -76,6 +76,7 @@ class Fit(Judged):
     choices: TableOptions
     null: ConstantFit
     diagnostics: dict[str, Any] = field(default_factory=dict)
+    inflation: float = 1.0  # of likelihood gains, by noise of uneven size
 
     @property
     def n_units(self) -> int:
@@ -298,6 +299,7 @@ def finish(
         judgement=judgement,
         choices=problem.choices,
         null=_constant_fit(source, problem),
+        inflation=price,
         diagnostics={
             **evidence._asdict(),
             "rounds": settled.rounds,
