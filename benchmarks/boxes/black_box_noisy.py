@@ -28,7 +28,7 @@ from benchmarks import campaign
 from benchmarks.record import commit, machine
 from gradsift.activations import get_activation
 from gradsift.fit import Fitted, Layout, from_model, mirror_of, value_jacobian
-from gradsift.fit.students import study
+from gradsift.fit.students import fit_students
 from gradsift.likelihood import Noise
 
 TANH = get_activation("tanh")
@@ -153,7 +153,7 @@ def passive_error(cell: Cell, model: gs.SigmoidCombination, n: int, seed: int) -
     rng = np.random.default_rng([5, seed])
     X = 2 * rng.standard_normal((n, cell.d))
     y = model.predict(X) + float(cell.answers) * rng.standard_normal(n)
-    lesson = study(X, y, Noise(float(cell.answers)), TANH, cell.k + 3, 2.0, rng)
+    lesson = fit_students(X, y, Noise(float(cell.answers)), TANH, cell.k + 3, 2.0, rng)
     right = len(lesson.fitted.theta.u) == cell.k
     return gs.match_units(lesson.fitted.theta.A, model.units).max_error if right else np.inf
 

@@ -8,7 +8,7 @@ import pytest
 import gradsift as gs
 from gradsift.errors import BudgetSpent, NotIdentifiable
 from gradsift.reading.box import identify_bounded
-from gradsift.reading.noise import identify_imperfect
+from gradsift.reading.noise import identify_noisy
 
 
 def teacher(d, k, seed, weight=0.3):
@@ -33,7 +33,7 @@ def error(model, found):
 @pytest.mark.parametrize(("accuracy", "most"), [(0.1, 450), (0.01, 600)])
 def test_units_are_found_through_noise(accuracy, most):
     model = teacher(10, 3, 0)
-    found = identify_imperfect(noisy(model, 0.1, 0), "tanh", 0, accuracy=accuracy)
+    found = identify_noisy(noisy(model, 0.1, 0), "tanh", 0, accuracy=accuracy)
     assert found.certified, found.verdict
     assert error(model, found) <= accuracy
     assert found.n_queries <= most
@@ -43,7 +43,7 @@ def test_units_are_found_through_noise(accuracy, most):
 
 def test_levers_reach_accuracies_that_averaging_cannot():
     model = teacher(6, 2, 1)
-    found = identify_imperfect(noisy(model, 0.1, 1), "tanh", 1, accuracy=1e-6)
+    found = identify_noisy(noisy(model, 0.1, 1), "tanh", 1, accuracy=1e-6)
     assert found.certified, found.verdict
     assert error(model, found) <= 1e-6
     assert found.n_queries < 1500  # averaging would take about 1e12
@@ -56,7 +56,7 @@ def test_other_activations_are_found_too(activation):
     model = gs.SigmoidCombination(
         model.units, gain * model.weights, gain * model.slopes, gain * model.offsets, model.intercept, activation
     )
-    found = identify_imperfect(noisy(model, 0.05, 2), activation, 2, accuracy=0.1)
+    found = identify_noisy(noisy(model, 0.05, 2), activation, 2, accuracy=0.1)
     assert found.model.activation == activation
     assert error(model, found) <= 0.1
 
@@ -66,7 +66,7 @@ def test_rounded_answers_give_parameters_near_the_rounding(digits):
     model = teacher(8, 3, 3)
     rounded = (lambda r: r.astype(np.float32)) if digits is None else (lambda r: np.round(r, digits))
     oracle = gs.Oracle(lambda X: rounded(model.predict(X)), 8)
-    found = identify_imperfect(oracle, "tanh", 3)
+    found = identify_noisy(oracle, "tanh", 3)
     step = 2.0**-23 if digits is None else 10.0**-digits
     truth = model.canonical()
     assert found.model.n_units == 3
@@ -78,7 +78,7 @@ def test_rounded_answers_give_parameters_near_the_rounding(digits):
 
 def test_two_decimals_are_noise():
     model = teacher(8, 3, 4)
-    found = identify_imperfect(gs.Oracle(lambda X: np.round(model.predict(X), 2), 8), "tanh", 4, accuracy=0.01)
+    found = identify_noisy(gs.Oracle(lambda X: np.round(model.predict(X), 2), 8), "tanh", 4, accuracy=0.01)
     assert found.certified, found.verdict
     assert error(model, found) <= 0.01
 
@@ -88,7 +88,7 @@ def test_labels_are_enough():
     units = np.linalg.qr(rng.standard_normal((5, 2)))[0].T
     model = gs.SigmoidCombination(units, [0.6, -0.4], [2.0, 1.5])
     oracle = gs.Oracle(lambda X: np.where(rng.random(len(X)) < 0.5 * (1 + model.predict(X)), 1.0, -1.0), 5)
-    found = identify_imperfect(oracle, "tanh", 5, accuracy=0.15)
+    found = identify_noisy(oracle, "tanh", 5, accuracy=0.15)
     assert found.certified
     assert found.model.n_units == 2
     assert error(model, found) <= 0.15
@@ -101,7 +101,7 @@ def test_labels_within_a_budget_are_not_vouched_for():
     oracle = gs.Oracle(
         lambda X: np.where(rng.random(len(X)) < 0.5 * (1 + model.predict(X)), 1.0, -1.0), 5, max_queries=1100
     )
-    found = identify_imperfect(oracle, "tanh", 5, accuracy=0.02)
+    found = identify_noisy(oracle, "tanh", 5, accuracy=0.02)
     assert not found.certified
     assert "more queries would reach" in found.verdict
 
@@ -164,7 +164,7 @@ def test_a_budget_returns_what_is_known_and_says_so():
     model = teacher(10, 3, 0)
     oracle = noisy(model, 0.1, 0)
     oracle.max_queries = 320
-    found = identify_imperfect(oracle, "tanh", 0, accuracy=1e-4)
+    found = identify_noisy(oracle, "tanh", 0, accuracy=1e-4)
     assert not found.certified
     assert "320" in found.verdict
     assert oracle.n_queries <= 320
@@ -174,13 +174,13 @@ def test_a_budget_before_any_unit_raises():
     oracle = noisy(teacher(10, 3, 0), 0.1, 0)
     oracle.max_queries = 60
     with pytest.raises(BudgetSpent):
-        identify_imperfect(oracle, "tanh", 0)
+        identify_noisy(oracle, "tanh", 0)
 
 
 def test_pure_noise_has_no_units():
     rng = np.random.default_rng(42)
     with pytest.raises(NotIdentifiable, match="constant"):
-        identify_imperfect(gs.Oracle(lambda X: rng.standard_normal(len(X)), 5), "tanh", 0)
+        identify_noisy(gs.Oracle(lambda X: rng.standard_normal(len(X)), 5), "tanh", 0)
 
 
 @pytest.mark.parametrize(("d", "k"), [(6, 4), (4, 6)])
@@ -205,7 +205,7 @@ def test_noise_inside_a_box():
     model = teacher(6, 2, 8)
     rng = np.random.default_rng(43)
     oracle = gs.Oracle(lambda X: model.predict(X) + 0.1 * rng.standard_normal(len(X)), 6, bounds=(-5, 5))
-    found = identify_imperfect(oracle, "tanh", 8, accuracy=0.08)
+    found = identify_noisy(oracle, "tanh", 8, accuracy=0.08)
     assert found.certified, found.verdict
     assert error(model, found) <= 0.08
     assert found.n_queries < 600
@@ -222,7 +222,7 @@ def test_a_noisy_box_says_what_an_accuracy_would_take_unless_it_is_reached(accur
     oracle = gs.Oracle(
         lambda X: model.predict(X) + 0.1 * rng.standard_normal(len(X)), 6, bounds=(-5, 5), max_queries=most
     )
-    found = identify_imperfect(oracle, "tanh", 8, accuracy=accuracy)
+    found = identify_noisy(oracle, "tanh", 8, accuracy=accuracy)
     assert found.certified == certified
     assert ("more queries would reach an accuracy of 1e-12" in found.verdict) != certified
     assert (oracle.n_queries > 0.85 * most) != certified

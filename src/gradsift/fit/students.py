@@ -45,7 +45,7 @@ STUDENT = StudentTuning()
 
 
 @dataclass(frozen=True)
-class Lesson:
+class TrainedStudent:
     """What the student learned.
 
     Attributes
@@ -64,10 +64,10 @@ class Lesson:
 
 
 @one_thread()
-def study(
+def fit_students(
     X: Floats, y: Floats, noise: Noise, g: Activation, n_spare: int, scale: float, rng: np.random.Generator,
     at_least: int = 0,
-) -> Lesson:  # fmt: skip
+) -> TrainedStudent:  # fmt: skip
     """Fit students with `n_spare` units and thin them out.
 
     Parameters
@@ -103,7 +103,7 @@ def study(
     order = sorted(scores, key=lambda k: (k < at_least, scores[k]))
     chosen = order[0] or order[1]
     gap = np.inf if order[1] < at_least else scores[order[1]] - scores[order[0]] if order[0] else -1.0
-    return Lesson(best[chosen], float(gap), chosen + 1 >= n_spare or chosen == max(best))
+    return TrainedStudent(best[chosen], float(gap), chosen + 1 >= n_spare or chosen == max(best))
 
 
 class _Stage(NamedTuple):

@@ -116,12 +116,12 @@ READERS: list[Reader] = [
     _row("student", "one layer of sigmoids inside bounds, by a student", {PLATEAUS}, {1}, "exact", "bounded",
          lambda d, k: 100 + 12 * _unknowns(d, k), ".box.reader:read_student"),
     _row("stages", "one layer of sigmoids behind imperfect answers", {PLATEAUS, ALGEBRAIC}, {1}, "coarse noisy labels",
-         _UNBOUNDED, lambda d, k: 150 + 20 * _unknowns(d, k), ".noise.reader:read_stages"),
+         _UNBOUNDED, lambda d, k: 150 + 20 * _unknowns(d, k), ".noise.reader:read_noise"),
     _row("stages", "one layer of algebraic tails behind rounded answers", {ALGEBRAIC}, {1}, "fine", _UNBOUNDED,
-         lambda d, k: 150 + 20 * _unknowns(d, k), ".noise.reader:read_stages"),
+         lambda d, k: 150 + 20 * _unknowns(d, k), ".noise.reader:read_noise"),
     _row("stages", "one layer of sigmoids inside bounds, behind imperfect answers", {PLATEAUS, ALGEBRAIC}, {1},
          "fine coarse noisy labels", "bounded",
-         lambda d, k: 150 + 20 * _unknowns(d, k), ".noise.reader:read_stages"),
+         lambda d, k: 150 + 20 * _unknowns(d, k), ".noise.reader:read_noise"),
 ]  # fmt: skip
 
 

@@ -72,7 +72,7 @@ class Box:
 def box_of(oracle: Oracle, ledger: Ledger) -> Box:
     """Return the oracle's box; refuse one without room to move in every coordinate."""
     if oracle.bounds is None:
-        raise ValueError("oracle must have bounds, got none: use identify or identify_imperfect.")
+        raise ValueError("oracle must have bounds, got none: use identify or identify_noisy.")
     low, high = oracle.bounds
     half = 0.5 * (high - low)
     stuck = np.flatnonzero(~((half > 0) & np.isfinite(half)))

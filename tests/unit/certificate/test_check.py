@@ -43,7 +43,7 @@ from gradsift.certificate import row_rules as rows
 from gradsift.cli.console import as_options
 from gradsift.cli.results import finish
 from gradsift.fit import Parameters
-from gradsift.reading.noise.beside_planes import PartnerTest
+from gradsift.reading.noise.beside_planes import SecondUnitTest
 from gradsift.reading.noise.noise_certificate import NoisyEvidence, judge
 from gradsift.reading.noise.noise_tests import Variance
 from gradsift.reading.noise.state import CircleTest
@@ -289,7 +289,7 @@ SOUND = NoisyEvidence(
     misfit=1.0,
     one_more=0.0,
     n_stray=0,
-    partners=PartnerTest(np.zeros(2), 0.1, 0.1, None),
+    partners=SecondUnitTest(np.zeros(2), 0.1, 0.1, None),
 )
 CROSSED = Parameters(np.eye(3)[:2], np.array([0.6, -0.5]), np.zeros(2), 0.0)
 
@@ -303,17 +303,17 @@ def judged(evidence=SOUND, theta=CROSSED, widest=0.05, n=400):
 @pytest.mark.parametrize(
     ("name", "verdict"),
     [
-        ("finished", judged(SOUND._replace(shortage="The budget is spent."))),
+        ("finished", judged(SOUND._replace(stopped_by="The budget is spent."))),
         ("accuracy", judged(widest=0.2)),
         ("another unit", judged(SOUND._replace(test=CircleTest(5.0, 0.2, alarm=True)))),
         ("another unit", judged(SOUND._replace(test=None))),
         ("weight shown", judged(SOUND._replace(test=CircleTest(1.0, 0.41, alarm=False)))),
         ("cancelling pair", judged(SOUND._replace(cancelling=imperfect.Cancelling(3, 0.5, 0.1)))),
-        ("single units", judged(SOUND._replace(partners=PartnerTest(np.array([0.0, 12.0]), 0.1, 0.1, 1)))),
+        ("single units", judged(SOUND._replace(partners=SecondUnitTest(np.array([0.0, 12.0]), 0.1, 0.1, 1)))),
         ("single units", judged(SOUND._replace(partners=None))),
-        ("single units", judged(SOUND._replace(partners=PartnerTest(np.zeros(3), 0.1, 0.1, None)))),
-        ("single units", judged(SOUND._replace(partners=PartnerTest(np.zeros(2), np.inf, 0.1, None)))),
-        ("blind angle", judged(SOUND._replace(partners=PartnerTest(np.zeros(2), 0.1, 1.0, None)))),
+        ("single units", judged(SOUND._replace(partners=SecondUnitTest(np.zeros(3), 0.1, 0.1, None)))),
+        ("single units", judged(SOUND._replace(partners=SecondUnitTest(np.zeros(2), np.inf, 0.1, None)))),
+        ("blind angle", judged(SOUND._replace(partners=SecondUnitTest(np.zeros(2), 0.1, 1.0, None)))),
         ("strays", judged(SOUND._replace(n_stray=1))),
         ("one more unit", judged(SOUND._replace(one_more=20.0))),
         ("misfit", judged(SOUND._replace(misfit=1.5))),
@@ -325,11 +325,16 @@ def test_each_piece_of_evidence_can_speak_against_a_network_by_itself(name, verd
 
 
 def test_only_a_budget_that_ran_out_is_to_be_raised():
-    worse = {"test": CircleTest(1.0, 0.41, alarm=False)}, {"test": None}, {"one_more": 20.0}, {"shortage": "40 rounds."}
+    worse = (
+        {"test": CircleTest(1.0, 0.41, alarm=False)},
+        {"test": None},
+        {"one_more": 20.0},
+        {"stopped_by": "40 rounds."},
+    )
     for evidence in worse:
         assert "max_queries" not in judged(SOUND._replace(**evidence)).sentence
     spent = "225 of 225 queries are spent: raise max_queries."
-    assert "Allow more queries (max_queries)" in judged(SOUND._replace(shortage=spent)).sentence
+    assert "Allow more queries (max_queries)" in judged(SOUND._replace(stopped_by=spent)).sentence
     # A unit of 0.41 would have shown, and one of 0.4 must: directions known to 0.05 are to be known to 0.03.
     assert "(accuracy=0.03)" in judged(SOUND._replace(**worse[0])).sentence
 

@@ -13,10 +13,10 @@ from gradsift.certificate import NOISY
 from gradsift.fit import Parameters, fit_jointly, predict
 from gradsift.fit.moves import merged
 from gradsift.likelihood import Noise
-from gradsift.reading.noise.beside_planes import blind_angle, least_partner, log_ratios, sides_of
+from gradsift.reading.noise.beside_planes import blind_angle, least_second_weight, log_ratios, sides_of
 from gradsift.reading.noise.other_shapes import gain_of_pair
 from gradsift.reading.noise.settings import BESIDE
-from gradsift.reading.noise.split_unit import Suspicion, halved, least_angle_shown
+from gradsift.reading.noise.split_unit import SuspectedPair, halved, least_angle_shown
 
 TANH = get_activation("tanh")
 SD = 0.05
@@ -77,7 +77,7 @@ def test_a_partner_at_the_blind_angle_shows_in_a_direction_asked():
 
 
 def test_a_partner_is_looked_for_down_to_a_share_of_its_unit_and_of_the_smallest():
-    np.testing.assert_allclose(least_partner(np.array([-2.0, 0.4])), [0.5, 0.14])
+    np.testing.assert_allclose(least_second_weight(np.array([-2.0, 0.4])), [0.5, 0.14])
 
 
 @pytest.mark.parametrize("sign", [1.0, -1.0])
@@ -93,7 +93,7 @@ def test_a_unit_that_stands_for_two_is_made_two_and_one_that_does_not_stays(sign
     far = 1000 * np.concatenate([v + 0.03 * a / 2, v - 0.03 * a / 2])
     X = np.concatenate([X, far])
     start = merged(truth, 0, 1)._replace(A=a[None])
-    suspicion = Suspicion(0, np.eye(4)[1], 0.4 * sign, 0.03, 1000.0)
+    suspicion = SuspectedPair(0, np.eye(4)[1], 0.4 * sign, 0.03, 1000.0)
     for theta, n_units in ((truth, 2), (start, 1)):
         y = predict(theta, X, TANH) + SD * rng.standard_normal(len(X))
         one = fit_jointly(start, X, y, Noise(SD), TANH)

@@ -6,8 +6,8 @@ import pytest
 from gradsift.activations import get_activation
 from gradsift.fit import NO_PRIOR, Parameters, fit_jointly, mirror_of, moved_by, predict, value_jacobian
 from gradsift.likelihood import Noise
-from gradsift.reading.noise.bias import Replies, _changes, bending_bias, debiased, placing_bias
-from gradsift.reading.noise.leverage import clear_of, lever_points
+from gradsift.reading.noise.bias import Replies, _changes, curvature_bias, design_bias, without_bias
+from gradsift.reading.noise.leverage import clear_of, leverage_points
 
 TANH = get_activation("tanh")
 SD = 0.1
@@ -40,7 +40,7 @@ def test_the_bias_of_bent_values_is_that_of_simulated_fits():
     X = 2 * rng.standard_normal((70, 3))
     r = predict(theta, X, TANH)
     at_truth = fit(theta, X, r)
-    foretold = bending_bias(at_truth, X, np.full(70, SD**-2), TANH)
+    foretold = curvature_bias(at_truth, X, np.full(70, SD**-2), TANH)
     along = np.where(theta.A[:, 0] < 0, 1.0, -1.0)  # sign of a unit's first local coordinate
     across = np.array([np.trace(at_truth.block(unit)[1:3, 1:3]) for unit in range(2)]) / (2 * slopes(theta))
     expected = np.concatenate([along * foretold[[0, 4]] + across, foretold[[3, 7]], foretold[8:10]])
@@ -75,7 +75,7 @@ def levers():
     for _ in range(250):
         X = 2 * rng.standard_normal((90, d))
         first = fit(theta, X, y := predict(theta, X, TANH) + SD * rng.standard_normal(90))
-        points = lever_points(first, 0, 0.5, rng)
+        points = leverage_points(first, 0, 0.5, rng)
         X = np.concatenate([X, points])
         y = np.concatenate([y, predict(theta, points, TANH) + SD * rng.standard_normal(len(points))])
         placed = np.arange(len(X)) >= 90
@@ -83,8 +83,8 @@ def levers():
         fresh = fit(theta, X, predict(theta, X, TANH) + SD * rng.standard_normal(len(X)))
         ways = {
             "fit": again,
-            "bent": debiased(again, Replies(X, y, np.zeros_like(placed)), Noise(SD), TANH),
-            "settled": debiased(again, Replies(X, y, placed), Noise(SD), TANH),
+            "bent": without_bias(again, Replies(X, y, np.zeros_like(placed)), Noise(SD), TANH),
+            "settled": without_bias(again, Replies(X, y, placed), Noise(SD), TANH),
             "fixed": fresh,
         }
         for name, one in ways.items():
@@ -115,11 +115,11 @@ def test_corrections_are_limited_and_without_levers_there_is_no_bias_from_them()
     noise = Noise(2.0)
     fitted = fit_jointly(theta, X, y, noise, TANH, most=0)
     none = np.zeros(22, dtype=bool)
-    np.testing.assert_array_equal(placing_bias(fitted, X[none], np.empty(0), TANH), 0.0)
-    bias = bending_bias(fitted, X, noise.precision(y), TANH)
+    np.testing.assert_array_equal(design_bias(fitted, X[none], np.empty(0), TANH), 0.0)
+    bias = curvature_bias(fitted, X, noise.precision(y), TANH)
     errors = np.sqrt(np.diag(fitted.covariance))
     assert np.abs(bias / errors).max() > 1.5  # the expansion fails here
-    settled = debiased(fitted, Replies(X, y, none), noise, TANH)
+    settled = without_bias(fitted, Replies(X, y, none), noise, TANH)
     limited = moved_by(fitted.theta, fitted.mirrors, -1.5 * bias / np.abs(bias / errors).max())
     np.testing.assert_allclose(settled.theta.b, limited.b)
     np.testing.assert_allclose(settled.theta.u, limited.u)

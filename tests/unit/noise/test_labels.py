@@ -8,9 +8,14 @@ from gradsift.activations import get_activation
 from gradsift.fit import Parameters, Prior, fit_jointly, predict, slope_prior
 from gradsift.likelihood import Noise
 from gradsift.reading.ledger import Ledger
-from gradsift.reading.noise.leverage import argument_errors, label_levers, lever_points, news
+from gradsift.reading.noise.leverage import (
+    argument_errors,
+    information_of_labels,
+    leverage_points,
+    leverage_points_for_labels,
+)
 from gradsift.reading.noise.missing_unit import look_for_another_by_labels
-from gradsift.reading.noise.settings import LEVERS
+from gradsift.reading.noise.settings import LEVERAGE
 
 TANH = get_activation("tanh")
 
@@ -72,12 +77,12 @@ def test_a_fit_with_drag_ends_where_its_loss_is_level():
 def test_label_levers_lie_next_to_the_units_plane_where_the_others_agree():
     theta = mixture([0.5, -0.3, 0.2])
     fitted = fitted_to(theta, 4000, 3)
-    points = label_levers(fitted, 2, LEVERS.longest, 0.1, TANH, np.random.default_rng(4))
+    points = leverage_points_for_labels(fitted, 2, LEVERAGE.longest, 0.1, TANH, np.random.default_rng(4))
     own = points @ fitted.theta.A[2] + fitted.theta.b[2]
     np.testing.assert_allclose(np.abs(own), 0.6, atol=1e-8)
     assert 0.2 < np.mean(own > 0) < 0.8
     np.testing.assert_allclose(
-        argument_errors(fitted, 2, points), LEVERS.longest, rtol=0.3
+        argument_errors(fitted, 2, points), LEVERAGE.longest, rtol=0.3
     )  # offsets are uncertain, too
     others = TANH.value(points @ fitted.theta.A[:2].T + fitted.theta.b[:2]) * np.sign(fitted.theta.u[:2])
     assert np.mean(others[:, 0] * others[:, 1] > 0.8) > 0.9
@@ -88,16 +93,19 @@ def test_a_label_says_more_where_the_others_agree():
     theta = mixture([0.5, -0.35, 0.15])
     fitted = fitted_to(theta, 6000, 5)
     rng = np.random.default_rng(6)
-    plain = np.concatenate([lever_points(fitted, 2, LEVERS.longest, rng) for _ in range(5)])
-    chosen = label_levers(fitted, 2, LEVERS.longest, 0.1, TANH, rng)
-    assert news(fitted, 2, chosen, TANH).mean() > 1.2 * news(fitted, 2, plain, TANH).mean()
+    plain = np.concatenate([leverage_points(fitted, 2, LEVERAGE.longest, rng) for _ in range(5)])
+    chosen = leverage_points_for_labels(fitted, 2, LEVERAGE.longest, 0.1, TANH, rng)
+    assert (
+        information_of_labels(fitted, 2, chosen, TANH).mean()
+        > 1.2 * information_of_labels(fitted, 2, plain, TANH).mean()
+    )
 
 
 def test_the_news_of_a_label_is_the_mean_over_likely_arguments():
     """Against 200,000 draws of the arguments at one point; 4%, for seven nodes and a variance bounded below."""
     theta = mixture([0.5, -0.3], d=5)
     fitted = fitted_to(theta, 1500, 7)
-    point = label_levers(fitted, 1, LEVERS.longest, 0.01, TANH, np.random.default_rng(8))[:1]
+    point = leverage_points_for_labels(fitted, 1, LEVERAGE.longest, 0.01, TANH, np.random.default_rng(8))[:1]
     rng = np.random.default_rng(9)
     z = fitted.theta.A @ point[0] + fitted.theta.b
     doubts = [argument_errors(fitted, unit, point)[0] for unit in range(2)]
@@ -105,7 +113,7 @@ def test_the_news_of_a_label_is_the_mean_over_likely_arguments():
     u = fitted.theta.u
     r = fitted.theta.c + u[0] * np.tanh(likely[0]).mean() + u[1] * np.tanh(likely[1])
     information = np.mean((u[1] / np.cosh(likely[1]) ** 2) ** 2 / (1 - r**2))
-    assert news(fitted, 1, point, TANH)[0] == pytest.approx(information * doubts[1] ** 2, rel=0.04)
+    assert information_of_labels(fitted, 1, point, TANH)[0] == pytest.approx(information * doubts[1] ** 2, rel=0.04)
 
 
 def asked(truth, fitted, seed, level=0.13):

@@ -9,10 +9,15 @@ from gradsift.fit import Parameters, fit_jointly, mirror_of, mirror_rows, predic
 from gradsift.fit.covariance import cones
 from gradsift.fit.joint import calibration
 from gradsift.fit.moves import drop_or_merge, split_or_add
-from gradsift.fit.students import study
+from gradsift.fit.students import fit_students
 from gradsift.likelihood import Noise
-from gradsift.reading.noise.leverage import argument_errors, informative_points, lever_points, surprise
-from gradsift.reading.noise.noise_tests import Variance, behaviour, relative_spread
+from gradsift.reading.noise.leverage import (
+    argument_errors,
+    informative_points,
+    leverage_points,
+    squared_standardised_residuals,
+)
+from gradsift.reading.noise.noise_tests import Variance, noise_checks, relative_spread
 from gradsift.reading.precision import grid_of
 from gradsift.reading.scouts import measure_precision
 
@@ -153,7 +158,7 @@ def test_a_joint_fit_of_exact_rows_returns_the_network():
 def test_the_student_finds_the_number_of_units():
     theta = network(3, 6)
     X, y = noisy_rows(theta, 220, 0.05)
-    lesson = study(X, y, Noise(0.05), TANH, 6, 2.0, np.random.default_rng(0))
+    lesson = fit_students(X, y, Noise(0.05), TANH, 6, 2.0, np.random.default_rng(0))
     assert len(lesson.fitted.theta.u) == 3
     assert lesson.gap > 10
     found = gs.match_units(lesson.fitted.theta.A, theta.A)
@@ -176,14 +181,14 @@ def test_lever_points_lie_in_the_plane_and_are_as_uncertain_as_asked():
     theta = network(1, 6)
     X, y = noisy_rows(theta, 150, 0.1)
     fitted = fit_jointly(theta, X, y, Noise(0.1), TANH)
-    points = lever_points(fitted, 0, 0.7, np.random.default_rng(0))
+    points = leverage_points(fitted, 0, 0.7, np.random.default_rng(0))
     assert points.shape == (5, 6)
     assert np.abs(points @ fitted.theta.A[0] + fitted.theta.b[0]).max() < 1e-9
     doubt = argument_errors(fitted, 0, points)
     assert np.all((doubt > 0.4) & (doubt < 1.0))  # 0.7 for the direction, and a little for slope and offset
     answers = predict(theta, points, TANH) + 0.1 * np.random.default_rng(5).standard_normal(5)
-    assert np.mean(surprise(fitted, points, answers, Noise(0.1), TANH)) < 4
-    assert np.mean(surprise(fitted, points, -5 * answers, Noise(0.1), TANH)) > 4
+    assert np.mean(squared_standardised_residuals(fitted, points, answers, Noise(0.1), TANH)) < 4
+    assert np.mean(squared_standardised_residuals(fitted, points, -5 * answers, Noise(0.1), TANH)) > 4
 
 
 def test_cones_shrink_like_one_over_the_root_of_the_rows():
@@ -261,7 +266,7 @@ def test_noise_that_misbehaves_is_named(kind, word):
         "neighbours": z + 0.25 * np.roll(z, 1),
         "uneven": z * np.exp(0.4 * level),
     }[kind]
-    found = " ".join(check.says for check in behaviour(residuals, level) if not check.holds)
+    found = " ".join(check.says for check in noise_checks(residuals, level) if not check.holds)
     assert (word in found) if word else (found == "")
 
 

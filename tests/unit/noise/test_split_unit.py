@@ -10,7 +10,7 @@ from gradsift.certificate import noise_rules as imperfect
 from gradsift.fit import Parameters, fit_jointly, predict
 from gradsift.likelihood import Noise
 from gradsift.reading.noise.bias import Replies
-from gradsift.reading.noise.split_unit import cancelling_pairs, weakest_ridge
+from gradsift.reading.noise.split_unit import cancelling_pairs, worst_ridge
 from gradsift.reading.noise.state import JointFit
 
 TANH = get_activation("tanh")
@@ -32,8 +32,8 @@ def test_many_answers_carry_a_ridge_and_few_a_spike():
     rng = np.random.default_rng(4)
     X = 1.5 * rng.standard_normal((300, 3))
     ridge = fitted_to(predict(PAIR, X, TANH) + 0.1 * rng.standard_normal(300), X, PAIR)
-    assert weakest_ridge(ridge, TANH, NOISY).n_carrying > 3 * NOISY.carried
-    assert imperfect.cancelling_pair(weakest_ridge(ridge, TANH, NOISY), NOISY).holds
+    assert worst_ridge(ridge, TANH, NOISY).n_carrying > 3 * NOISY.carried
+    assert imperfect.cancelling_pair(worst_ridge(ridge, TANH, NOISY), NOISY).holds
     stray = np.argsort(np.abs(X[:, 0]))[:3]  # next to each other along the first input
     y = 0.1 * rng.standard_normal(300)
     y[stray] += 1.2
@@ -43,7 +43,7 @@ def test_many_answers_carry_a_ridge_and_few_a_spike():
         np.array([[steep, 0.0, 0.0], [steep, 0.0, 0.0]]), np.array([0.6, -0.6]), np.array([2.0, -2.0]), 0.0
     )
     spike = fitted_to(y, X, start)
-    found = weakest_ridge(spike, TANH, NOISY)
+    found = worst_ridge(spike, TANH, NOISY)
     assert found.n_carrying <= 3
     assert not imperfect.cancelling_pair(found, NOISY).holds
     assert "hang on 3 answers" in imperfect.cancelling_pair(found._replace(n_carrying=3, error=0.0), NOISY).says
@@ -57,7 +57,7 @@ def test_a_pair_of_which_only_the_sum_is_known_is_not_certified():
         A=np.array([[2.0, 0.0, 0.0], [2.0, 0.0, 0.0]]), u=np.array([9.0, -9.0]), b=np.array([0.05, -0.05])
     )
     pair = fitted_to(bump + 0.1 * rng.standard_normal(300), X, start)
-    check = imperfect.cancelling_pair(weakest_ridge(pair, TANH, NOISY), NOISY)
+    check = imperfect.cancelling_pair(worst_ridge(pair, TANH, NOISY), NOISY)
     assert not check.holds
     assert "only their sum is known" in check.says
 

@@ -13,8 +13,8 @@ from gradsift.fit.moves import drop_or_merge, room_for_unit
 from gradsift.likelihood import Noise
 from gradsift.reading.box.derivatives import look_near
 from gradsift.reading.ledger import Ledger
-from gradsift.reading.noise.box_stages import by_averaging, outlook
-from gradsift.reading.noise.reader import by_levers
+from gradsift.reading.noise.box_stages import by_repeats, outlook
+from gradsift.reading.noise.reader import by_leverage
 from gradsift.reading.noise.start import find_by_steps, find_scale
 from gradsift.reading.odd_form import link_of
 from gradsift.reading.precision import Precision
@@ -151,8 +151,8 @@ def test_the_outlook_counts_levers_and_averages():
     X = 2 * rng.standard_normal((200, 6))
     fitted = fit_jointly(truth, X, predict(truth, X, TANH), Noise(0.01), TANH)
     # One set of five levers halves a cone: three halvings for the first unit, none for the second.
-    assert by_levers(fitted, np.array([0.8, 0.05]), 0.1, 0.01) == 15
-    assert by_averaging(100, np.array([0.2, 0.05]), 0.1) == 300
+    assert by_leverage(fitted, np.array([0.8, 0.05]), 0.1, 0.01) == 15
+    assert by_repeats(100, np.array([0.2, 0.05]), 0.1) == 300
     assert outlook("Spent.", 300, 0.1) == "Spent; about 300 more queries would reach an accuracy of 0.1"
     assert outlook("Spent.", 0, 0.1) == "Spent."
 

@@ -15,7 +15,7 @@ from gradsift.reading.noise.box_stages import BOX_STAGES
 from gradsift.reading.noise.noise_tests import Variance
 from gradsift.reading.noise.settings import FOR_A_BOX, FOR_LABELS, FOR_LABELS_IN_A_BOX, FOR_NOISE, FOR_ROUNDING
 from gradsift.reading.noise.stages import ADDITIVE_STAGES, LABEL_STAGES
-from gradsift.reading.noise.state import Asker, Belief, Outcome, Study
+from gradsift.reading.noise.state import FitState, Outcome, Session, TrainState
 from gradsift.reading.odd_form import link_of
 from gradsift.reading.odd_network import empty_net
 from gradsift.reading.plateaus.search_stages import EXACT_STAGES, CircleOutcome, SearchState
@@ -26,19 +26,19 @@ TABLES = {
     "additive": ADDITIVE_STAGES, "labels": LABEL_STAGES, "box": BOX_STAGES, "exact": EXACT_STAGES,
     "layers": STUDENT_STAGES,
 }  # fmt: skip
-STANDS, MISSING, REFUTED, IMPATIENT = Outcome
+STANDS, MISSING, REFUTED, SPENT = Outcome
 DONE, AGAIN, MISSED, EXHAUSTED = CircleOutcome
 TO_THE_FIT = ["scan", "units", "shape", "residuals", "misread units", "leverage", "joint fit"]
 
 
 def nobody():
-    return Asker(
+    return Session(
         SimpleNamespace(ledger=SimpleNamespace(n_units=0)), None, None, None, np.random.default_rng(0), FOR_NOISE
     )
 
 
-def belief():
-    return Belief(Study(8), Variance(1.0, 7.0), Variance(1.0, 7.0))
+def state():
+    return FitState(TrainState(8), Variance(1.0, 7.0), Variance(1.0, 7.0))
 
 
 def path(table, script):
@@ -46,14 +46,14 @@ def path(table, script):
     names, script = [], {name: list(outcomes) for name, outcomes in script.items()}
 
     def scripted(name, stage):
-        def does(known, asker):
+        def does(known, session):
             names.append(name)
             planned = script.get(name)
             return known, planned.pop(0) if planned else STANDS if STANDS in stage.then else next(iter(stage.then))
 
         return does
 
-    walk({name: Stage(scripted(name, stage), stage.then) for name, stage in table.items()}, belief(), nobody())
+    walk({name: Stage(scripted(name, stage), stage.then) for name, stage in table.items()}, state(), nobody())
     return names
 
 
@@ -76,7 +76,7 @@ def test_every_stage_is_reached_and_every_way_ends(table):
 
 def test_noise_that_nothing_speaks_against_goes_straight_through():
     assert path(ADDITIVE_STAGES, {"read steps": [REFUTED]}) == [
-        "read steps", "scale", "learn", "rough levers", "look at replies", "look", "sharpen", "look when sharp",
+        "read steps", "scale", "train", "rough directions", "look at replies", "look", "refine", "look when sharp",
         "beside planes", "profiles", "question noise", "take all in", "last look at replies", "parameters",
         "uneven noise",
     ]  # fmt: skip
@@ -84,7 +84,7 @@ def test_noise_that_nothing_speaks_against_goes_straight_through():
 
 def test_a_unit_made_two_is_sharpened_and_doubted_again():
     names = path(ADDITIVE_STAGES, {"read steps": [REFUTED], "beside planes": [MISSING]})
-    assert names[names.index("beside planes") :][:4] == ["beside planes", "sharpen", "look when sharp", "beside planes"]
+    assert names[names.index("beside planes") :][:4] == ["beside planes", "refine", "look when sharp", "beside planes"]
 
 
 def test_a_unit_that_sharp_ones_do_not_need_is_dropped_and_the_rest_is_looked_at_again():
@@ -94,37 +94,37 @@ def test_a_unit_that_sharp_ones_do_not_need_is_dropped_and_the_rest_is_looked_at
 
 def test_units_that_were_read_need_no_student():
     names = path(ADDITIVE_STAGES, {})
-    assert names[:3] == ["read steps", "sharpen what was read", "look at what was read"]
-    assert "learn" not in names
+    assert names[:3] == ["read steps", "refine what was read", "look at what was read"]
+    assert "train" not in names
 
 
-@pytest.mark.parametrize("where", ["rough levers", "look at replies", "look", "look when sharp"])
+@pytest.mark.parametrize("where", ["rough directions", "look at replies", "look", "look when sharp"])
 def test_whatever_speaks_against_a_student_leads_to_another_lesson(where):
     for table in (ADDITIVE_STAGES, LABEL_STAGES):
-        for outcome in (MISSING, REFUTED, IMPATIENT):
-            names = path(table, {"read steps": [REFUTED], where: [outcome], "learn more": [REFUTED]})
+        for outcome in (MISSING, REFUTED, SPENT):
+            names = path(table, {"read steps": [REFUTED], where: [outcome], "train again": [REFUTED]})
             at = names.index(where)
-            assert names[at + 1 : at + 3] == ["learn more", "learn"]
+            assert names[at + 1 : at + 3] == ["train again", "train"]
 
 
 def test_lessons_end_with_a_last_sharpening():
-    script = {"read steps": [REFUTED], "look": [MISSING, MISSING], "learn more": [REFUTED, IMPATIENT]}
+    script = {"read steps": [REFUTED], "look": [MISSING, MISSING], "train again": [REFUTED, SPENT]}
     names = path(ADDITIVE_STAGES, script)
-    assert names.count("learn") == 2
-    assert "sharpen anyway" in names
+    assert names.count("train") == 2
+    assert "refine anyway" in names
     assert names[-1] == "uneven noise"
 
 
 def test_labels_that_stand_are_not_looked_at_again():
     assert path(LABEL_STAGES, {})[-1] == "look when sharp"
     widened = path(LABEL_STAGES, {"look at replies": [MISSING]})
-    assert widened.count("learn") == 1  # one more unit was taken: no new lesson
+    assert widened.count("train") == 1  # one more unit was taken: no new lesson
     assert widened[-1] == "look when sharp"
 
 
-def test_a_box_learns_again_where_it_is_refuted_and_ends_out_of_patience():
-    assert path(BOX_STAGES, {"telling inputs": [REFUTED], "learn more": [REFUTED]}).count("learn") == 2
-    assert path(BOX_STAGES, {"telling inputs": [IMPATIENT]})[-1] == "telling inputs"
+def test_a_box_learns_again_where_it_is_refuted_and_ends_spent():
+    assert path(BOX_STAGES, {"best inputs": [REFUTED], "train again": [REFUTED]}).count("train") == 2
+    assert path(BOX_STAGES, {"best inputs": [SPENT]})[-1] == "best inputs"
 
 
 def test_a_circle_that_explains_all_answers_is_certified():
@@ -212,30 +212,30 @@ def test_the_work_of_all_students_is_bounded_and_more_so_where_none_comes_near()
 
 
 def test_a_table_without_an_end_is_a_mistake():
-    def again(known, asker):
+    def again(known, session):
         return known, STANDS
 
     with pytest.raises(RuntimeError, match="did not come to an end"):
-        walk({"round": Stage(again, {STANDS: "round"})}, belief(), nobody())
+        walk({"round": Stage(again, {STANDS: "round"})}, state(), nobody())
 
 
 def test_the_latest_belief_is_kept_for_a_budget_that_ends_a_stage():
-    asker, known = nobody(), belief()
+    session, known = nobody(), state()
 
-    def learns(given, asker):
-        return given.with_study(gap=3.0), STANDS
+    def learns(given, session):
+        return given.with_student(gap=3.0), STANDS
 
-    def spends(given, asker):
+    def spends(given, session):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        walk({"a": Stage(learns, {STANDS: "b"}), "b": Stage(spends, {STANDS: END})}, known, asker)
-    assert asker.diary.latest.study.gap == 3.0
+        walk({"a": Stage(learns, {STANDS: "b"}), "b": Stage(spends, {STANDS: END})}, known, session)
+    assert session.kept.latest.student.gap == 3.0
 
 
 def test_policies_differ_only_where_a_kind_of_answers_asks_for_it():
-    assert FOR_ROUNDING.learning == FOR_NOISE.learning
-    assert FOR_LABELS.learning.widens
-    assert not FOR_NOISE.learning.widens
-    assert FOR_A_BOX.learning.arguments is None
-    assert FOR_LABELS_IN_A_BOX.learning.arguments is None
+    assert FOR_ROUNDING.student == FOR_NOISE.student
+    assert FOR_LABELS.student.widens
+    assert not FOR_NOISE.student.widens
+    assert FOR_A_BOX.student.arguments is None
+    assert FOR_LABELS_IN_A_BOX.student.arguments is None

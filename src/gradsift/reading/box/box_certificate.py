@@ -38,6 +38,7 @@ def box_errors(fitted: Fitted, largest: float) -> BoxErrors:
     theta = fitted.theta
     layout = theta.layout
     chi = float(np.abs(fitted.residuals).max() / (16 * EPS * largest))
+    # Residuals larger than rounding explains enlarge all errors alike.
     C = np.diag(fitted.covariance) * max(1.0, chi) ** 2
     lengths = np.linalg.norm(theta.A, axis=1)
     across = np.sqrt(np.array([C[layout.a(unit)].sum() for unit in range(layout.n_units)])) / lengths
@@ -76,6 +77,8 @@ def exact_result(fitted: Fitted, box: Box, link: Link, fresh: Floats, n_queries:
     if theta.linear is not None:
         layout, C, widened = fitted.theta.layout, fitted.covariance, max(1.0, found.chi)
         errors["linear"] = widened * np.sqrt(np.diag(C)[layout.linear_term]) / box.half
+        # The intercept in the oracle's coordinates is c - <l, middle / half>: its variance takes all of their
+        # covariance.
         moved = np.zeros(layout.size)  # the intercept outside, by the parameters inside
         moved[layout.c], moved[layout.linear_term] = 1.0, -box.middle / box.half
         errors["intercept"] = np.array([widened * np.sqrt(max(float(moved @ C @ moved), 0.0))])

@@ -68,6 +68,7 @@ class NearField:
         once = self.box.ask_only(x + step * self.basis, "differences")
         twice = self.box.ask_only(x + step * (self.basis[first] + self.basis[second]), "differences")
         H = np.empty((k, k))
+        # Second differences: f(x + s e_i + s e_j) - f(x + s e_i) - f(x + s e_j) + f(x) = s^2 H_ij + O(s^3).
         H[first, second] = (twice - once[first] - once[second] + at) / step**2
         H[second, first] = H[first, second]
         self.centers.append(x[0])
@@ -78,6 +79,8 @@ class NearField:
         mix = np.eye(2) if len(self.bends) == 2 else rng.standard_normal((2, len(self.bends)))
         one, other = np.einsum("ij,jkl->ikl", mix, np.array(self.bends))
         try:
+            # With H_i = A' D_i A the quotient H_1 H_2^-1 = A' (D_1 D_2^-1) A'^-1 has the units as its eigenvectors, up
+            # to their lengths; two random mixtures of all H keep the eigenvalues apart.
             values, vectors = np.linalg.eig(np.linalg.solve(other.T, one.T).T)
             if np.iscomplex(values).any():  # two units whose ratios rounding cannot tell apart
                 return None
@@ -85,6 +88,7 @@ class NearField:
             inverse = np.linalg.inv(units)
         except np.linalg.LinAlgError:
             return None
+        # Coordinates of gradients and second derivatives in the basis of the units: one coefficient for each unit.
         strengths = self.gradients @ inverse  # (m, k)
         at = self.points @ self.basis.T @ units.T
         bends = np.array([np.diag(inverse.T @ H @ inverse) for H in self.bends])
@@ -108,10 +112,11 @@ def look_near(box: Box, rng: np.random.Generator) -> NearField:
     n_along = len(box.y)
     step = NEAR_FIELD.first_step * share * np.sqrt(d)
     points, rows = np.empty((0, d)), np.empty((0, d))
+    # One gradient after the other until a new one adds nothing to the span: k + 1 of them, k the number of units.
     while len(points) <= d:
         new = box.draw(1 if len(points) else NEAR_FIELD.least_gradients, share, rng)
         points, rows = np.concatenate([points, new]), np.concatenate([rows, _gradients(box, new, step)])
-        span = _span(rows)
+        span = _basis(rows)
         if len(span) < len(points):
             break
     _refuse_steps(box, points[0], np.flatnonzero(~rows.any(axis=0)))
@@ -120,12 +125,14 @@ def look_near(box: Box, rng: np.random.Generator) -> NearField:
             f"All gradients at {len(points)} points inside the box vanish ({box.ledger.n_queries} queries): the "
             "function looks constant there."
         )
-    if len(_span_of_differences(rows)) < len(span):  # a line, or luck: the last of as many differences is often small
+    if len(_basis_of_changes(rows)) < len(span):  # a line, or luck: the last of as many differences is often small
         new = box.draw(NEAR_FIELD.sure_of_line, share, rng)
         points, rows = np.concatenate([points, new]), np.concatenate([rows, _gradients(box, new, step)])
-        span = _span(rows)
-    apart, line = _span_of_differences(rows), None
+        span = _basis(rows)
+    apart, line = _basis_of_changes(rows), None
     if 0 < len(apart) < len(span):
+        # A linear term adds the same vector to all gradients: it drops out of their differences, and what of it is
+        # orthogonal to the units is what their span has beside.
         span, line = apart, rows[0] - rows[0] @ apart.T @ apart
     k = len(span)
     worth = len(points) + min(n_along, k * len(ways) + 2 * k + 1)
@@ -140,7 +147,7 @@ def _gradients(box: Box, points: Floats, step: float) -> Floats:
     return np.asarray((box.ask_only(moved, "differences").reshape(points.shape) - base[:, None]) / inwards)
 
 
-def _span(rows: Floats) -> Floats:
+def _basis(rows: Floats) -> Floats:
     """Return an orthonormal basis of what the gradients span, whatever their lengths."""
     _, values, basis = np.linalg.svd(
         rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-300), full_matrices=False
@@ -148,8 +155,8 @@ def _span(rows: Floats) -> Floats:
     return np.asarray(basis[values > NEAR_FIELD.negligible * values[0]])
 
 
-def _span_of_differences(rows: Floats) -> Floats:
-    """Return the same for their differences."""
+def _basis_of_changes(rows: Floats) -> Floats:
+    """Return an orthonormal basis of what the differences of the gradients span."""
     _, values, basis = np.linalg.svd(rows - rows.mean(axis=0), full_matrices=False)
     return np.asarray(basis[values > NEAR_FIELD.negligible * np.linalg.norm(rows, 2)])
 
@@ -174,7 +181,7 @@ def _bending_share(box: Box, ways: Floats) -> float:
     """Return the largest share of the box, up to halvings, in which differences are nearly proportional."""
     n = len(ways)
 
-    def differences(share: float) -> Floats:
+    def changes(share: float) -> Floats:
         y = box.ask(share * np.concatenate([ways, -ways]), "start").answers.reshape(2, n)
         return np.asarray(y[0] - y[1])
 
@@ -182,19 +189,17 @@ def _bending_share(box: Box, ways: Floats) -> float:
         return bool(np.abs(wide - 2 * narrow).sum() > NEAR_FIELD.bent * np.abs(2 * narrow).sum())
 
     share = NEAR_FIELD.first_share
-    wide, narrow = differences(share), differences(0.5 * share)
+    wide, narrow = changes(share), changes(0.5 * share)
     if not bent(wide, narrow):
         while share < 1:
-            wider = differences(2 * share)
+            wider = changes(2 * share)
             if bent(wider, wide):
                 break
             share, wide = 2 * share, wider
         return share
-    for _ in range(NEAR_FIELD.most_halvings):
+    while share > NEAR_FIELD.first_step and bent(wide, narrow):
         share, wide = 0.5 * share, narrow
-        narrow = differences(0.5 * share)
-        if not bent(wide, narrow):
-            break
+        narrow = changes(0.5 * share)
     return share
 
 
@@ -225,6 +230,8 @@ def _one_unit(along: _Along, g: Activation) -> tuple[float, ...]:
         z, bent = slope[..., None] * (at - center[..., None]), slope[..., None] * (bent_at - center[..., None])
         return np.concatenate([known(g.derivative(z)), spread * slope[..., None] * g.second_derivative(bent)], axis=-1)
 
+    # Fit u, slope and centre of one unit to its coefficients. Linear in u, so that a grid of slopes and centres gives
+    # the best start in closed form; the residuals have several minima.
     slopes = np.geomspace(0.1, 12.0, 40) / spread
     if not g.saturates:  # an odd g may be turned round, others rise one way only
         slopes = np.concatenate([slopes, -slopes])

@@ -13,7 +13,7 @@ from ...certificate import EXACT_IN_A_BOX
 from ...errors import BudgetSpent, NotIdentifiable
 from ...fit import Fitted, Layout, Parameters, fit_jointly, predict
 from ...fit.covariance import cones
-from ...fit.students import Lesson, study
+from ...fit.students import TrainedStudent, fit_students
 from ...forecasting import QueryLimit
 from ...likelihood import Noise
 from ...oracle import Oracle
@@ -25,7 +25,7 @@ from ..result import Reading
 from ..scouts import measure_precision
 from .box_certificate import box_errors, exact_result
 from .derivatives import NearField, look_near
-from .settings import INSIDE
+from .settings import INSIDE, NEAR_FIELD
 
 
 def identify_bounded(
@@ -125,27 +125,27 @@ class _ExactInside:
 
     def _look_near(self) -> bool:
         near = look_near(self.box, self.rng)
-        self.share = min(1.0, INSIDE.wider * near.share)
+        self.share = min(1.0, near.share / NEAR_FIELD.first_share)
         k, d = near.basis.shape
         if k == d:  # as many units as inputs, or more
             return False
         self.n_unknowns = Layout(k, d, linear=near.line is not None).size
         self._draw(int(INSIDE.per_unknown * self.n_unknowns) - near.worth)
         near.bend_again(self.rng)
-        for _ in range(INSIDE.most_bends):
+        for _ in range(INSIDE.rounds):
             near.bend_again(self.rng)
             for link in self.links:
                 self.link = link
                 start = near.start(self.g, self.rng)
                 if start is not None and self._settles(start, near):
-                    self._sharpen()
+                    self._refine()
                     return True
         self.link = self.links[0]
         return False
 
-    def _sharpen(self) -> None:
+    def _refine(self) -> None:
         """Draw more where the answers leave too much open."""
-        for _ in range(INSIDE.most_sharpenings):
+        for _ in range(INSIDE.rounds):
             fitted, largest = self._known(), self.box.ledger.largest
             if float(box_errors(fitted, largest).bounds.max()) < INSIDE.sharp:
                 return
@@ -155,7 +155,8 @@ class _ExactInside:
     def _settles(self, start: Parameters, near: NearField) -> bool:
         """Fit a start first in the units' span, where unknowns are few, and then everywhere."""
         X, y, basis, line = self.box.X, self.box.y, near.basis, near.line
-        rough = Noise(INSIDE.rough * max(self.box.ledger.largest, 1e-300))
+        rough = Noise(INSIDE.missed * self.noise.sd)  # what a span known to four digits leaves
+        # In the span there are k (k + 2) + 1 unknowns in the place of k (d + 2) + 1, and rough starts converge.
         inner, curved = X @ basis.T, y if line is None else y - X @ line
         if line is None:
             start = start._replace(c=float(np.median(y - predict(start, inner, self.g))))
@@ -170,7 +171,7 @@ class _ExactInside:
         if theta.linear is not None and line is not None:
             theta = theta._replace(linear=theta.linear @ basis + line)
         fitted = fit_jointly(theta, X, y, self.noise, self.g, damping=1e-6)
-        return 2 * fitted.loss < len(y) and self._agrees(fitted.theta)
+        return 2 * fitted.loss < len(y) and self._holds_at_fresh(fitted.theta)
 
     def _teach(self) -> None:
         d = len(self.box.half)
@@ -178,11 +179,11 @@ class _ExactInside:
         most = np.inf
         while wanted < most:
             self._draw(wanted - self.n_taught)
-            lesson = self._lesson()
+            lesson = self._trained()
             most = max(INSIDE.most_per_unknown * (self.n_spare + 4) * (d + 2), 2000)
-            if self._accepts(lesson) and self._agrees(lesson.fitted.theta):
+            if self._accepts(lesson) and self._holds_at_fresh(lesson.fitted.theta):
                 return
-            self._adapt(lesson)
+            self._change_share(lesson)
             wanted = int(np.ceil(INSIDE.growth * self.n_taught))
         raise NotIdentifiable(
             f"No number of units up to {self.n_spare} explains {len(self.box.y)} answers inside the box: the "
@@ -210,16 +211,16 @@ class _ExactInside:
         """Answers to the student's own random inputs; lines through the centre would mislead it."""
         return len(self.box.y) - self.n_untaught
 
-    def _lesson(self) -> Lesson:
+    def _trained(self) -> TrainedStudent:
         X, y = self.box.X[self.n_untaught :], self.box.y[self.n_untaught :]
         while True:
-            lesson = study(X, y, self.noise, self.g, self.n_spare, self.share / np.sqrt(3.0), self.rng)
+            lesson = fit_students(X, y, self.noise, self.g, self.n_spare, self.share / np.sqrt(3.0), self.rng)
             room = len(y) >= 1.3 * (self.n_spare + 3) * (X.shape[1] + 2) and self.n_spare < INSIDE.most_spare
             if not lesson.saturated or not room:
                 return lesson
             self.n_spare += 3
 
-    def _accepts(self, lesson: Lesson) -> bool:
+    def _accepts(self, lesson: TrainedStudent) -> bool:
         fitted = lesson.fitted
         n, n_unknowns = len(fitted.residuals), len(fitted.information)
         if lesson.gap < INSIDE.clear_gap or n < max(INSIDE.least_per_unknown * n_unknowns, n_unknowns + 3):
@@ -227,7 +228,7 @@ class _ExactInside:
         explained = fitted.loss < n
         return explained and bool(cones(fitted).max() < 1e-2)
 
-    def _agrees(self, theta: Parameters) -> bool:
+    def _holds_at_fresh(self, theta: Parameters) -> bool:
         """Ask at fresh points, compare, and fit them too."""
         points = self.box.draw(3 + len(theta.u), 1.0, self.rng)
         self.fresh = self.box.ask(points, "check").answers - predict(theta, points, self.g)
@@ -244,7 +245,7 @@ class _ExactInside:
             raise NotIdentifiable("No units were found.")
         return self.fitted
 
-    def _adapt(self, lesson: Lesson) -> None:
+    def _change_share(self, lesson: TrainedStudent) -> None:
         """Draw from a smaller share of a box in which typical units are steps."""
         lengths = np.linalg.norm(lesson.fitted.theta.A, axis=1)
         spread = self.share * float(np.median(lengths)) / np.sqrt(3.0)

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ...fit.moves import MOVES
+
 
 @dataclass(frozen=True)
 class InsidePolicy:
@@ -16,18 +18,15 @@ class InsidePolicy:
     spare: int = 6  # guess
     most_spare: int = 28  # a student with more is not worth its time; guess
     growth: float = 1.2  # guess
-    clear_gap: float = 10.0  # guess
+    clear_gap: float = MOVES.margin  # guess
     least_per_unknown: float = 1.5  # guess
     most_per_unknown: float = 12.0  # guess
     arguments: float = 4.0  # guess
     per_unknown: float = 1.15  # guess
     sharp: float = 6e-9  # error bound of a unit; guess
-    most_sharpenings: int = 3  # guess
     all_per_unknown: float = 3.3  # queries, steps for derivatives among them; guess
-    wider: float = 4.0  # inputs of the joint fit, over those of derivatives; guess
-    most_bends: int = 3  # second derivatives beside the first ones, before a student is asked; guess
+    rounds: int = 3  # of second derivatives beside the first ones, or of more answers; guess
     missed: float = 100.0  # residuals over these errors that a span known to four digits explains; guess
-    rough: float = 1e-5  # standard error given to answers in the span of the units, over the largest; guess
 
 
 @dataclass(frozen=True)
@@ -36,7 +35,6 @@ class NearFieldPolicy:
 
     bent: float = 0.25  # share of a difference that is not linear in the distance: arguments of about one; guess
     first_share: float = 0.25  # guess
-    most_halvings: int = 20  # guess
     first_step: float = 1e-7  # of the inputs' size: halfway between truncation and rounding, in digits; guess
     second_step: float = 1e-4  # guess
     negligible: float = 3e-6  # singular value over the largest; guess

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from .reader import identify_beside_line, identify_imperfect
+from .reader import identify_beside_line, identify_noisy
 
-__all__ = ["identify_beside_line", "identify_imperfect"]
+__all__ = ["identify_beside_line", "identify_noisy"]

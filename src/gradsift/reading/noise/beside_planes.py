@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 from ...activations import Activation
 from ...arguments import Floats
 from ...fit import Fitted, predict
+from ...fit.covariance import LEVELS
 from ...geometry import normalize_rows
 from .leverage import argument_errors
-from .settings import BESIDE
+from .settings import BESIDE, DOUBT
 
 
 class Sides(NamedTuple):
@@ -46,7 +47,7 @@ class Sides(NamedTuple):
         return np.flatnonzero(np.isfinite(self.tilts[:, unit]))
 
 
-class PartnerTest(NamedTuple):
+class SecondUnitTest(NamedTuple):
     """What answers beside all hyperplanes say.
 
     log_ratios : (k,) of a partner of each unit over none; not a number where none could be asked
@@ -95,6 +96,7 @@ def sides_of(
     k, d = theta.A.shape
     lengths = np.linalg.norm(theta.A, axis=1)
     W = theta.A[units] / lengths[units, None]
+    # Points of all these hyperplanes are foot + v with W v = 0; `inverse @ tilts` leaves each by its tilt.
     inverse = np.linalg.pinv(W)  # (d, m)
     foot = -inverse @ (theta.b[units] / lengths[units])  # the point of all these hyperplanes next to the origin
     for _ in range(BESIDE.draws):
@@ -104,13 +106,15 @@ def sides_of(
         v = v - inverse @ (W @ v)
         v /= max(float(np.linalg.norm(v)), 1e-300)
         errors = np.array([_direction_error(fitted, int(unit), v) for unit in units])
-        tilts = wider * np.maximum(BESIDE.least_tilt, BESIDE.sure * widening * errors)
+        # The tilt must exceed the error of the unit's own direction, else it is the known unit's sign that is tested.
+        tilts = wider * np.maximum(BESIDE.least_tilt, DOUBT.sign * widening * errors)
         aside = inverse @ tilts
         if float(np.linalg.norm(aside)) > BESIDE.widest:
             continue
+        # So far out that every unit asked about is saturated on both sides.
         length = float((BESIDE.saturated / (tilts * lengths[units])).max())
         points = foot + length * np.stack([v + aside, v - aside])
-        if _others_sure(fitted, units, points):
+        if _all_saturated(fitted, units, points):
             every = np.full(k, np.nan)
             every[units] = tilts
             return Sides(v[None], every[None], points[None])
@@ -123,12 +127,12 @@ def _direction_error(fitted: Fitted, unit: int, v: Floats) -> float:
     return float(argument_errors(fitted, unit, far)[0] / np.linalg.norm(far) / np.linalg.norm(fitted.theta.A[unit]))
 
 
-def _others_sure(fitted: Fitted, units: NDArray[np.intp], points: Floats) -> bool:
+def _all_saturated(fitted: Fitted, units: NDArray[np.intp], points: Floats) -> bool:
     """Tell whether all other units are saturated at the points, with a sign that is not in doubt."""
     theta = fitted.theta
     for unit in np.setdiff1d(np.arange(len(theta.u)), units):
         z = np.abs(points @ theta.A[unit] + theta.b[unit])
-        if (z < BESIDE.quiet + BESIDE.sure * argument_errors(fitted, int(unit), points)).any():
+        if (z < BESIDE.quiet + DOUBT.sign * argument_errors(fitted, int(unit), points)).any():
             return False
     return True
 
@@ -139,10 +143,12 @@ def residuals_of(fitted: Fitted, sides: Sides, answers: Floats, g: Activation) -
     return np.asarray(answers - predict(fitted.theta, points, g).reshape(answers.shape))
 
 
-def covariances_of(fitted: Fitted, sides: Sides, variances: Floats, g: Activation) -> Floats:
+def pair_covariance(fitted: Fitted, sides: Sides, variances: Floats, g: Activation) -> Floats:
     """Return the covariances of the residuals of each pair, (n, 2, 2): the variances (n,) of the answers, and the
     errors of all plateaus."""
     theta, layout = fitted.theta, fitted.theta.layout
+    # Far out only weights and intercept matter: a value is linear in them, with the plateaus as coefficients. Both
+    # answers of a pair share their errors, hence the full 2 x 2 blocks.
     values = g.value(sides.points @ theta.A.T + theta.b)  # (n, 2, k)
     plateaus = np.concatenate([values, np.ones((*values.shape[:2], 1))], axis=2)
     at = [*range(layout.weights.start, layout.weights.stop), layout.c.start]
@@ -159,6 +165,8 @@ def log_ratios(residuals: Floats, covariances: Floats, weights: Floats) -> Float
     """
     precisions = np.linalg.inv(covariances)  # (n, 2, 2)
     heard = np.einsum("nij,nj->ni", precisions, residuals)  # (n, 2)
+    # With residual r and covariance S, a step s on one side has log-likelihood ratio s (S^-1 r)_i - s^2 (S^-1)_ii / 2.
+    # The mean over two sides and two signs is the ratio where a partner shows; it does so with probability p.
     steps = 2 * weights  # (m,)
     gains = steps * heard[:, :, None] * np.array([1.0, -1.0])[:, None, None, None]  # (sign, n, side, m)
     losses = 0.5 * steps**2 * np.einsum("nii->ni", precisions)[:, :, None]
@@ -166,7 +174,7 @@ def log_ratios(residuals: Floats, covariances: Floats, weights: Floats) -> Float
     return np.asarray(np.log1p(np.array(BESIDE.shows)[:, None] * (shown[:, None] - 1)))
 
 
-def least_partner(u: Floats) -> Floats:
+def least_second_weight(u: Floats) -> Floats:
     """Return the smallest weight that a partner of each unit is supposed to have, (k,).
 
     A share of the unit, which then is their sum; but not far below the smallest weight of all.
@@ -189,5 +197,7 @@ def blind_angle(w: Floats, across: Floats, tilts: Floats, rng: np.random.Generat
         return float(np.pi / 2)
     e = rng.standard_normal((BESIDE.sampled, len(w)))
     e = normalize_rows(e - np.outer(e @ w, w) / (w @ w))
+    # A partner at angle t with direction e shows along v if tan(t) |<v, e>| exceeds the tilt: the least such t over all
+    # directions v that were asked, and its quantile over random e.
     slopes = (tilts / np.maximum(np.abs(e @ across.T), 1e-300)).min(axis=1)
-    return float(min(2 * np.arctan(np.quantile(slopes, BESIDE.certain)), np.pi / 2))
+    return float(min(2 * np.arctan(np.quantile(slopes, LEVELS[0])), np.pi / 2))

@@ -2,11 +2,11 @@
 
 Two things bias a joint fit by a fraction of a standard error, and most of all the slopes, which set the cones. Fitted
 values bend (Box 1971): the bias of least squares is ``-C J^T W m / 2`` with J the derivatives of the fitted values, W
-the precisions, C the covariance, and m the traces of ``C H_i``, H_i the second derivatives of value i. And levers stand
-where the plane of a unit was believed to be, so that the information depends on earlier errors. By the expansion of
-Woodroofe (1989) for designs that learn, the bias is the divergence of ``C(theta)``, design included, minus
-``C l''' C / 2``; for a design that does not learn this is Box's formula, so that levers add the divergence of C through
-their places alone: if a unit moves by ``delta``, its levers follow by ``-(x delta) / |a|`` along it.
+the precisions, C the covariance, and m the traces of ``C H_i``, H_i the second derivatives of value i. And points of
+leverage stand where the plane of a unit was believed to be, so that the information depends on earlier errors. By the
+expansion of Woodroofe (1989) for designs that learn, the bias is the divergence of ``C(theta)``, design included, minus
+``C l''' C / 2``; for a design that does not learn this is Box's formula, so that such points add the divergence of C
+through their places alone: if a unit moves by ``delta``, its points follow by ``-(x delta) / |a|`` along it.
 """
 
 from __future__ import annotations
@@ -31,27 +31,29 @@ class Replies(NamedTuple):
     placed: NDArray[np.bool_]
 
 
-def debiased(fitted: Fitted, replies: Replies, noise: Noise, g: Activation) -> Fitted:
+def without_bias(fitted: Fitted, replies: Replies, noise: Noise, g: Activation) -> Fitted:
     """Return a fit to additive noise with its second-order bias taken off, and the information there.
 
-    Where levers stand says on which side of the truth a direction is, so that directions move, too. A correction is
+    Where they stand says on which side of the truth a direction is, so that directions move, too. A correction is
     shortened until no parameter moves by more than 1.5 standard errors. The length of a vector is too long besides, by
     the trace of the covariance across it over twice the length. O(n P^2) flops for P unknowns.
     """
     X, y, placed = replies
     weights = noise.precision(y)
-    bias = bending_bias(fitted, X, weights, g) + placing_bias(fitted, X[placed], weights[placed], g)
+    bias = curvature_bias(fitted, X, weights, g) + design_bias(fitted, X[placed], weights[placed], g)
+    # One step against the bias, shortened as a whole where any parameter would move farther than the expansion holds.
     variances = np.maximum(np.diag(fitted.covariance), 1e-300)
     largest = float(np.abs(bias / np.sqrt(variances)).max())
     theta = moved_by(fitted.theta, fitted.mirrors, -min(1.0, BIAS.most / max(largest, 1e-300)) * bias)
     layout = theta.layout
+    # E|a + e|^2 = |a|^2 + trace of the covariance: errors across a vector make it too long, to second order.
     across = layout.rows(variances)[:, 1 : layout.n_features].sum(axis=1)
     surplus = across / (2 * (theta.A**2).sum(axis=1))
     shorter = theta._replace(A=theta.A * (1 - np.minimum(surplus, 0.5))[:, None])
     return fit_jointly(shorter, X, y, noise, g, most=0)
 
 
-def bending_bias(fitted: Fitted, X: Floats, weights: Floats, g: Activation) -> Floats:
+def curvature_bias(fitted: Fitted, X: Floats, weights: Floats, g: Activation) -> Floats:
     """Return Box's bias in the local coordinates, (P,), for inputs that do not depend on the answers.
 
     The second derivatives of one value are zero but for each unit's own (a, b, u).
@@ -60,6 +62,8 @@ def bending_bias(fitted: Fitted, X: Floats, weights: Floats, g: Activation) -> F
     layout = theta.layout
     z = X @ theta.A.T + theta.b
     first, second = g.derivative(z), g.second_derivative(z)
+    # Tr(C H_i), with H_i the second derivatives of value i. Those in (a, b) are u g'' x x', those in ((a, b), u) are g'
+    # x; between units they vanish, so that only the units' own blocks of C are needed.
     traces = np.zeros(len(X))
     for unit in range(layout.n_units):
         x, own = _local(X, fitted, unit), layout.own(unit)
@@ -69,13 +73,14 @@ def bending_bias(fitted: Fitted, X: Floats, weights: Floats, g: Activation) -> F
     return np.asarray(-0.5 * C @ (J.T @ (traces * weights)))
 
 
-def placing_bias(fitted: Fitted, X: Floats, weights: Floats, g: Activation) -> Floats:
+def design_bias(fitted: Fitted, X: Floats, weights: Floats, g: Activation) -> Floats:
     """Return the bias in the local coordinates, (P,), from inputs that were placed on the plane of the nearest unit.
 
     With ``v_i = C J_i w_i`` for row i and precision w_i, and ``q_i`` the derivative of J_i along the unit over |a|,
     it is the sum of ``(C q_i) (x v_i) + v_i (x C q_i)``, products with x being over the unit's own (a, b).
     """
     theta, C = fitted.theta, fitted.covariance
+    # Which unit a row was placed for is not stored: it is the one whose hyperplane is next to it.
     nearest = np.argmin(np.abs(X @ theta.A.T + theta.b), axis=1)
     bias = np.zeros(len(C))
     for unit in np.unique(nearest):

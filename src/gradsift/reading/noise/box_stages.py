@@ -12,19 +12,19 @@ from ...fit import Fitted, covariance_factor, predict, value_jacobian
 from ...fit.design import best_rows
 from ...likelihood import Noise
 from ..stage import END, Stage
-from .leverage import surprise
+from .leverage import squared_standardised_residuals
 from .noise_tests import Variance
 from .refine_directions import calibrated
-from .refit import least_noise, look_wider, refit, thin_out, widened
-from .settings import NOISY_BOX, TELLING
+from .refit import least_noise, one_more_unit, refit, take_one_more, thin_out
+from .settings import BOX_DESIGN, DOUBT, NOISY_BOX
 from .stages import Stages
-from .start import learn, learn_more
-from .state import Asker, Belief, Outcome, Reach
+from .start import train, train_again
+from .state import FitState, InputScale, Outcome, Session
 
 _MANY_QUERIES = 10**6  # from here on only the size is told
 
 
-def telling_points(
+def design_points(
     fitted: Fitted, n: int, share: float, noise: Noise, g: Activation, rng: np.random.Generator
 ) -> Floats:
     """Return n rows of [-1, 1]^d that shrink the directions' errors most, by greedy exchange.
@@ -32,7 +32,7 @@ def telling_points(
     Candidates are uniform in the box, and projected towards a random unit's plane, where its argument is small. Each
     is worth the drop of the summed variance of all directions. O(n^2 P^2) flops for P unknowns.
     """
-    pool = _candidates(fitted, TELLING.pool * n, share, rng)
+    pool = _candidates(fitted, BOX_DESIGN.pool * n, share, rng)
     theta = fitted.theta
     layout, d = theta.layout, theta.A.shape[1]
     J = value_jacobian(theta, pool, g, fitted.mirrors) * np.sqrt(noise.precision(predict(theta, pool, g)))[:, None]
@@ -48,6 +48,7 @@ def _candidates(fitted: Fitted, n: int, share: float, rng: np.random.Generator) 
     pool = rng.uniform(-1.0, 1.0, (n, d))
     pool[: n // 4] *= share
     unit = rng.integers(k, size=n)
+    # Move each candidate along a unit to an argument of at most 1.5, where the unit bends and tells most.
     z = np.einsum("nd,nd->n", pool, theta.A[unit]) + theta.b[unit]
     wanted = rng.uniform(-1.5, 1.5, n)
     moved = pool - ((z - wanted) / (theta.A[unit] ** 2).sum(axis=1))[:, None] * theta.A[unit]
@@ -56,67 +57,69 @@ def _candidates(fitted: Fitted, n: int, share: float, rng: np.random.Generator) 
     return np.asarray(pool)
 
 
-def look_first(belief: Belief, asker: Asker) -> tuple[Belief, Outcome]:
+def ask_first(state: FitState, session: Session) -> tuple[FitState, Outcome]:
     """Learn the spread of the answers; where they are noisy ask the first ones twice."""
-    first = asker.ask(asker.draw(NOISY_BOX.first, belief), "student")
+    first = session.ask(session.draw(NOISY_BOX.first, state), "student")
     near = first.rows
-    if asker.noisy:  # residuals are judged by it: a misfit is to be told from noise
-        again = asker.ask(asker.X[first.rows], "noise")
+    if session.noisy:  # residuals are judged by it: a misfit is to be told from noise
+        again = session.ask(session.X[first.rows], "noise")
         gaps = again.answers - first.answers
-        variance = belief.repeats.pooled(0.5 * float((gaps**2).sum()), NOISY_BOX.first)
+        variance = state.repeats.pooled(0.5 * float((gaps**2).sum()), NOISY_BOX.first)
         near = np.concatenate([near, again.rows])
-        belief = replace(belief, variance=variance, repeats=variance)
-    signal = max(float(np.std(first.answers)), belief.variance.sd)  # fainter ones show as such to the student
-    return replace(belief.with_rows(near=near), reach=Reach(signal=signal)), Outcome.STANDS
+        state = replace(state, variance=variance, repeats=variance)
+    signal = max(float(np.std(first.answers)), state.variance.sd)  # fainter ones show as such to the student
+    return replace(state.with_rows(near=near), scale=InputScale(signal=signal)), Outcome.STANDS
 
 
-def ask_what_tells_most(belief: Belief, asker: Asker) -> tuple[Belief, Outcome]:
+def ask_best_rows(state: FitState, session: Session) -> tuple[FitState, Outcome]:
     """Ask the most telling inputs until cones are narrow and fresh answers are as foretold."""
-    for n_done in range(asker.policy.sharpening.most_rounds):
-        belief = thin_out(belief, asker)
-        if float(belief.cones.max()) <= asker.accuracy:
-            belief = calibrated(belief, asker)
-            if float(belief.cones.max()) <= asker.accuracy:
-                belief, outcome = _confirm(belief, asker)
+    for n_done in range(session.policy.refine.most_rounds):
+        state = thin_out(state, session)
+        if float(state.cones.max()) <= session.accuracy:
+            state = calibrated(state, session)
+            if float(state.cones.max()) <= session.accuracy:
+                state, outcome = _check_fresh(state, session)
                 if outcome is not Outcome.MISSING_UNIT:
-                    return belief, outcome
-        growth = 2 ** min(n_done // NOISY_BOX.alike, NOISY_BOX.most_doublings)
-        fitted = belief.known.fitted
-        n = max(len(fitted.information) // 3, asker.n_features) * growth
-        points = telling_points(fitted, n, 1.0, asker.noise(belief), asker.g, asker.rng)
-        belief = refit(_ask(belief, asker, points, "design"), asker)
-        if belief.refuted(NOISY_BOX.refuted):  # what tells most about wrong units tells little: learn anew
-            return belief, Outcome.REFUTED
-    if float(belief.cones.max()) > asker.accuracy:
-        reason = f"{asker.policy.sharpening.most_rounds} rounds of the most telling inputs were not enough"
-        belief = replace(
-            belief, shortage=outlook(reason, by_averaging(len(asker.y), belief.cones, asker.accuracy), asker.accuracy)
+                    return state, outcome
+        growth = 2 ** (n_done // NOISY_BOX.alike)
+        fitted = state.known.fitted
+        n = max(len(fitted.information) // 3, session.n_features) * growth
+        points = design_points(fitted, n, 1.0, session.noise(state), session.g, session.rng)
+        state = refit(_ask(state, session, points, "design"), session)
+        if state.has_excess(DOUBT.level):  # what tells most about wrong units tells little: learn anew
+            return state, Outcome.REFUTED
+    if float(state.cones.max()) > session.accuracy:
+        reason = f"{session.policy.refine.most_rounds} rounds of the most telling inputs were not enough"
+        state = replace(
+            state,
+            stopped_by=outlook(reason, by_repeats(len(session.y), state.cones, session.accuracy), session.accuracy),
         )
-    return belief, Outcome.OUT_OF_PATIENCE
+    return state, Outcome.SPENT
 
 
-def _confirm(belief: Belief, asker: Asker) -> tuple[Belief, Outcome]:
+def _check_fresh(state: FitState, session: Session) -> tuple[FitState, Outcome]:
     """Ask whether fresh random answers are as foretold; either way they join the others.
 
     Most answers were asked where the known units show best, which is where a merged pair hides best.
     """
-    n = NOISY_BOX.fresh * (asker.n_features + 2)
-    points = asker.draw(n, belief)
-    fitted, noise = belief.known.fitted, least_noise(belief, asker)
-    freedom = min(belief.repeats.freedom, belief.variance.freedom)
-    belief = _ask(belief, asker, points, "fresh")
-    squares = surprise(fitted, points, asker.y[-n:], noise, asker.g)
-    belief = refit(belief, asker)
-    foretold = not Variance(1.0, freedom).too_small(float(squares.sum()), n, asker.policy.refuted)
-    wider = look_wider(belief, asker)
+    n = NOISY_BOX.fresh * (session.n_features + 2)
+    points = session.draw(n, state)
+    fitted, noise = state.known.fitted, least_noise(state, session)
+    freedom = min(state.repeats.freedom, state.variance.freedom)
+    state = _ask(state, session, points, "fresh")
+    # Fresh residuals against what was expected, with the smaller of both estimates of the noise.
+    squares = squared_standardised_residuals(fitted, points, session.y[-n:], noise, session.g)
+    state = refit(state, session)
+    foretold = not Variance(1.0, freedom).too_small(float(squares.sum()), n, session.policy.refuted)
+    wider = one_more_unit(state, session)
     if wider is not None:
-        return widened(replace(belief, wider=wider), asker), Outcome.MISSING_UNIT
-    if belief.refuted(asker.policy.refuted):
-        return belief, Outcome.REFUTED
-    return belief, Outcome.STANDS if foretold else Outcome.MISSING_UNIT
+        return take_one_more(replace(state, larger_fit=wider), session), Outcome.MISSING_UNIT
+    if state.has_excess(session.policy.refuted):
+        return state, Outcome.REFUTED
+    return state, Outcome.STANDS if foretold else Outcome.MISSING_UNIT
 
 
-def by_averaging(n_answers: int, cones: Floats, accuracy: float) -> int:
+def by_repeats(n_answers: int, cones: Floats, accuracy: float) -> int:
     """Return the queries after which more of the same, whose errors fall like one over the root, reach it."""
     return int(np.ceil(n_answers * max((float(cones.max()) / accuracy) ** 2 - 1, 0)))
 
@@ -129,18 +132,18 @@ def outlook(reason: str, n_more: int, accuracy: float) -> str:
     return f"{reason.rstrip('.')}; about {number} more queries would reach an accuracy of {accuracy:.2g}"
 
 
-def _ask(belief: Belief, asker: Asker, points: Floats, step: str) -> Belief:
+def _ask(state: FitState, session: Session, points: Floats, step: str) -> FitState:
     """Ask; inside a box no row is far out, so that the student may learn from all of them."""
-    rows, asked = belief.rows, asker.ask(points, step).rows
-    return belief.with_rows(near=np.concatenate([rows.near, asked]), used=np.concatenate([rows.used, asked]))
+    rows, asked = state.rows, session.ask(points, step).rows
+    return state.with_rows(near=np.concatenate([rows.near, asked]), used=np.concatenate([rows.used, asked]))
 
 
 BOX_STAGES: Stages = {
-    "first look": Stage(look_first, {Outcome.STANDS: "learn"}),
-    "learn": Stage(learn, {Outcome.STANDS: "telling inputs"}),
-    "telling inputs": Stage(
-        ask_what_tells_most,
-        {Outcome.STANDS: END, Outcome.OUT_OF_PATIENCE: END, Outcome.REFUTED: "learn more"},
+    "first look": Stage(ask_first, {Outcome.STANDS: "train"}),
+    "train": Stage(train, {Outcome.STANDS: "best inputs"}),
+    "best inputs": Stage(
+        ask_best_rows,
+        {Outcome.STANDS: END, Outcome.SPENT: END, Outcome.REFUTED: "train again"},
     ),
-    "learn more": Stage(learn_more, {Outcome.REFUTED: "learn", Outcome.OUT_OF_PATIENCE: END}),
+    "train again": Stage(train_again, {Outcome.REFUTED: "train", Outcome.SPENT: END}),
 }

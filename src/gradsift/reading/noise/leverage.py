@@ -13,7 +13,7 @@ from ...arguments import Floats
 from ...fit import Fitted, Parameters, mirror_rows, predict
 from ...geometry import orthonormal_rows
 from ...likelihood import Noise
-from .settings import INFORMATIVE, LABEL_LEVERS, LEVERS
+from .settings import INFORMATIVE, LABEL_LEVERAGE, LEVERAGE
 
 
 def informative_points(theta: Parameters, radius: float, n: int, g: Activation, rng: np.random.Generator) -> Floats:
@@ -26,18 +26,22 @@ def informative_points(theta: Parameters, radius: float, n: int, g: Activation, 
     steep = float(g.invert(np.array([INFORMATIVE.steep]))[0])
     inner = rng.random((n, k)) < INFORMATIVE.inner
     z = rng.choice([-1.0, 1.0], (n, k)) * np.where(inner, steep, INFORMATIVE.saturated)
+    # Solve A x + b = z by least squares. Nearly parallel units must not send x far away, hence the cutoff; what is
+    # orthogonal to all units is free and drawn at random.
     inverse = np.linalg.pinv(theta.A, rcond=0.05)
     free = np.eye(d) - np.linalg.pinv(theta.A) @ theta.A
     return np.asarray((z - theta.b) @ inverse.T + radius * rng.standard_normal((n, d)) @ free)
 
 
-def lever_sets(fitted: Fitted, unit: int, sd: float) -> int:
-    """Return how many sets of levers about double what is known about a unit's direction."""
-    gain = 0.6 * LEVERS.longest * abs(float(fitted.theta.u[unit])) / max(sd, 1e-300)
+def leverage_repeats(fitted: Fitted, unit: int, sd: float) -> int:
+    """Return how many sets of such points about double what is known about a unit's direction."""
+    # The argument's error at a point of leverage is `longest`, and an answer there moves by about 0.6 u times that: as
+    # many answers as make this a signal of one standard deviation.
+    gain = 0.6 * LEVERAGE.longest * abs(float(fitted.theta.u[unit])) / max(sd, 1e-300)
     return int(np.clip(np.ceil(gain**-2 if gain > 0.1 else 100.0), 1, 100))
 
 
-def lever_points(fitted: Fitted, unit: int, length: float, rng: np.random.Generator) -> Floats:
+def leverage_points(fitted: Fitted, unit: int, length: float, rng: np.random.Generator) -> Floats:
     """Return up to d - 1 points whose argument of one unit is as uncertain as `length`; shape (n, d).
 
     They are combinations of the eigenvectors of the direction's covariance, each stretched by one over its standard
@@ -46,9 +50,11 @@ def lever_points(fitted: Fitted, unit: int, length: float, rng: np.random.Genera
     a, b = fitted.theta.A[unit], fitted.theta.b[unit]
     d = len(a)
     values, vectors = np.linalg.eigh(fitted.block(unit)[1:d, 1:d])
+    # In the unit's frame the direction's covariance has eigenvalues s_i^2: a point at length / s_i along eigenvector i
+    # has an argument with standard error `length`, whatever the eigenvector.
     reach = length / np.sqrt(np.maximum(values, 1e-30 * max(float(values.max()), 1e-300)))
     best = np.empty((0, d))
-    for _ in range(LEVERS.draws):
+    for _ in range(LEVERAGE.draws):
         across = orthonormal_rows(d - 1, d - 1, rng) * reach @ vectors.T  # (d - 1, d - 1)
         local = np.concatenate([np.zeros((d - 1, 1)), across], axis=1)
         points = mirror_rows(local, fitted.mirrors[unit]) - b * a / (a @ a)
@@ -66,7 +72,7 @@ def clear_of(units: Iterable[int], fitted: Fitted, points: Floats, margin: float
     for unit in units:
         z = np.abs(points @ fitted.theta.A[unit] + fitted.theta.b[unit])
         doubt = argument_errors(fitted, unit, points)
-        clear &= (doubt < LEVERS.longest) | (z > LEVERS.quiet + margin * doubt)
+        clear &= (doubt < LEVERAGE.longest) | (z > LEVERAGE.quiet + margin * doubt)
     return clear
 
 
@@ -76,11 +82,15 @@ def argument_errors(fitted: Fitted, unit: int, points: Floats) -> Floats:
     return np.asarray(np.sqrt(np.maximum(np.einsum("ni,ij,nj->n", local, fitted.block(unit), local), 0)))
 
 
-def surprise(fitted: Fitted, points: Floats, answers: Floats, noise: Noise, g: Activation) -> Floats:
+def squared_standardised_residuals(
+    fitted: Fitted, points: Floats, answers: Floats, noise: Noise, g: Activation
+) -> Floats:
     """Return the squares of new residuals over what the fit foretold, (n,); about 1 if its errors are honest."""
     theta = fitted.theta
     r = predict(theta, points, g)
     slopes = g.derivative(points @ theta.A.T + theta.b) * theta.u  # (n, k)
+    # Expected variance of a residual: noise, and errors of arguments to first order. A unit changes a value by no more
+    # than about its weight, however uncertain its argument is.
     spread = 1 / noise.precision(r)
     for unit, u in enumerate(theta.u):
         spread += np.minimum((slopes[:, unit] * argument_errors(fitted, unit, points)) ** 2, u**2)
@@ -109,10 +119,10 @@ def _frame(fitted: Fitted, unit: int) -> _Frame:
     return _Frame(np.asarray(-b * a / (a @ a)), mirror_rows(local, fitted.mirrors[unit]))
 
 
-def label_levers(
+def leverage_points_for_labels(
     fitted: Fitted, unit: int, length: float, wanted: float, g: Activation, rng: np.random.Generator
 ) -> Floats:
-    """Return lever points of one unit that multiply what is known about its direction by ``1 + wanted``; shape (n, d).
+    """Return points that multiply what is known about a unit's direction by ``1 + wanted``; shape (n, d).
 
     They lie on both sides of its plane, next to it.
 
@@ -121,55 +131,59 @@ def label_levers(
     frame, a = _frame(fitted, unit), fitted.theta.A[unit]
     points: list[Floats] = []
     told = 0.0
-    while told < wanted and len(points) < LABEL_LEVERS.most_sets:
+    while told < wanted and len(points) < LABEL_LEVERAGE.most_sets:
         coordinates = length * orthonormal_rows(len(frame.axes), len(frame.axes), rng)
         labels = rng.choice([-1.0, 1.0], len(coordinates))  # both: on one side a turn looks like an offset
-        choices = [coordinates, _agreeing(fitted, unit, frame, coordinates, labels)]
-        beside = rng.choice([-LABEL_LEVERS.beside, LABEL_LEVERS.beside], len(coordinates))[:, None] * a / (a @ a)
+        choices = [coordinates, _turned_to_labels(fitted, unit, frame, coordinates, labels)]
+        beside = rng.choice([-LABEL_LEVERAGE.beside, LABEL_LEVERAGE.beside], len(coordinates))[:, None] * a / (a @ a)
         rows = np.array([frame.foot + beside + one @ frame.axes for one in choices])  # (2, d - 1, d)
-        said = np.array([news(fitted, unit, part, g) for part in rows])
+        said = np.array([information_of_labels(fitted, unit, part, g) for part in rows])
         best = np.argmax(said, axis=0)
         points.append(rows[best, np.arange(len(best))])
         told += float(said.max(axis=0).mean())
     return np.concatenate(points)
 
 
-def _agreeing(fitted: Fitted, unit: int, frame: _Frame, coordinates: Floats, labels: Floats) -> Floats:
-    """Return levers of the same length, turned so that the other units are saturated on the side of a label each."""
+def _turned_to_labels(fitted: Fitted, unit: int, frame: _Frame, coordinates: Floats, labels: Floats) -> Floats:
+    """Return points as far out, turned so that the other units are saturated on the side of a label each."""
     theta = fitted.theta
     others = np.flatnonzero(np.arange(len(theta.u)) != unit)
     if len(others) == 0:
         return coordinates
+    # Solve (foot + t axes) a_l + b_l = +-size_l for all other units l by least squares, and keep the part of t that
+    # changes none of them, stretched so that the length of t stays the same.
     moves = theta.A[others] @ frame.axes.T  # (k - 1, d - 1)
     rest = theta.A[others] @ frame.foot + theta.b[others]
     points = frame.foot + coordinates @ frame.axes
     doubts = np.column_stack([argument_errors(fitted, int(other), points) for other in others])
     sizes = np.maximum(
-        np.abs(points @ theta.A[others].T + theta.b[others]), LABEL_LEVERS.saturated + LABEL_LEVERS.sure * doubts
+        np.abs(points @ theta.A[others].T + theta.b[others]), LABEL_LEVERAGE.saturated + LABEL_LEVERAGE.sure * doubts
     )
     inverse = np.linalg.pinv(moves)
     aside = (labels[:, None] * np.sign(theta.u[others]) * sizes - rest) @ inverse.T
     along = coordinates - coordinates @ moves.T @ inverse.T
     length = np.linalg.norm(coordinates, axis=1)
     spent = np.linalg.norm(aside, axis=1)
-    aside *= np.minimum(1.0, LABEL_LEVERS.aside * length / np.maximum(spent, 1e-300))[:, None]
+    aside *= np.minimum(1.0, LABEL_LEVERAGE.aside * length / np.maximum(spent, 1e-300))[:, None]
     left = np.sqrt(length**2 - (aside**2).sum(axis=1))
     return np.asarray(aside + along * (left / np.maximum(np.linalg.norm(along, axis=1), 1e-300))[:, None])
 
 
-def news(fitted: Fitted, unit: int, points: Floats, g: Activation) -> Floats:
+def information_of_labels(fitted: Fitted, unit: int, points: Floats, g: Activation) -> Floats:
     """Return what a label at each point is expected to say of one unit's argument, over what is known of it, (n,).
 
     The other units' arguments are integrated out: a label whose mean they leave in doubt is an uncertain one. No
     label is taken to be surer than the unit itself allows, ``1 - |r| >= |u| (1 - |g|)``.
     """
     theta = fitted.theta
+    # Mean of the label with all other arguments integrated out by Gauss and Hermite's rule, unit by unit.
     r = np.full(len(points), theta.c)
     for other in np.flatnonzero(np.arange(len(theta.u)) != unit):
         r += theta.u[other] * (g.value(_arguments(fitted, int(other), points)) @ _SHARES) / _SHARES.sum()
     z, u = _arguments(fitted, unit, points), abs(float(theta.u[unit]))
     value = g.value(z)
     variance = np.maximum(1 - (r[:, None] + theta.u[unit] * value) ** 2, u * (1 - np.abs(value)))
+    # Fisher information of a label on z is (dr/dz)^2 / (1 - r^2), averaged over what is known of z.
     information = (u * g.derivative(z)) ** 2 / np.maximum(variance, 1e-300)
     return np.asarray(information @ _SHARES / _SHARES.sum() * argument_errors(fitted, unit, points) ** 2)
 

@@ -16,9 +16,9 @@ from ...network import Network
 from ..odd_form import Link
 from ..precision import Precision
 from ..result import Reading
-from .beside_planes import PartnerTest
+from .beside_planes import SecondUnitTest
 from .missing_unit import weight_in_question
-from .noise_tests import Variance, behaviour
+from .noise_tests import Variance, noise_checks
 from .other_shapes import ComparedShape
 from .state import CircleTest
 
@@ -45,7 +45,7 @@ class NoisyEvidence(NamedTuple):
     gap: float
     test: CircleTest | None
     accuracy: float | None
-    shortage: str
+    stopped_by: str
     misfit: float
     bounded: bool = False
     one_more: float | None = None
@@ -55,7 +55,7 @@ class NoisyEvidence(NamedTuple):
     mean: imperfect.KnownMean | None = None
     cancelling: imperfect.Cancelling | None = None
     surely: float = np.inf
-    partners: PartnerTest | None = None
+    partners: SecondUnitTest | None = None
     blind: float = 0.0
 
     @property
@@ -68,7 +68,7 @@ def judge(fitted: Fitted, cones: Floats, evidence: NoisyEvidence, predictions: F
     """Weigh the evidence; `predictions` are the fitted values, and `studentised` their residuals over their spread."""
     labels, widest = evidence.precision.is_label, float(cones.max())
     limits: UnitLimits = LABELS if labels else NOISY
-    checks = [any_method.finished(evidence.shortage)]
+    checks = [any_method.finished(evidence.stopped_by)]
     if evidence.accuracy is not None:
         checks.append(imperfect.accuracy(widest, evidence.accuracy))
     if evidence.test is not None or not evidence.bounded:
@@ -87,7 +87,7 @@ def judge(fitted: Fitted, cones: Floats, evidence: NoisyEvidence, predictions: F
     if evidence.precision.has_noise:
         if evidence.precision.n_equal is not None:
             checks.append(imperfect.equal_answers(evidence.precision.n_equal))
-        checks += behaviour(studentised, predictions)
+        checks += noise_checks(studentised, predictions)
     if evidence.mean is not None:
         checks += [imperfect.label_link(evidence.mean, LABELS), imperfect.known_mean(evidence.mean, LABELS, widest)]
     if evidence.shape is not None:
@@ -99,7 +99,7 @@ def judge(fitted: Fitted, cones: Floats, evidence: NoisyEvidence, predictions: F
         tuple(checks),
         found=f"{parts} fitted",
         claim=f"{parts}, directions within {widest:.2g} (99% for all at once) and {evidence.surely:.2g} (99.9%); "
-        f"{_floor(evidence)}; {_unseen(evidence)}{_undecided(evidence)}",
+        f"{_floor(evidence)}; {_hidden_units(evidence)}{_undecided(evidence)}",
     )
 
 
@@ -108,7 +108,7 @@ def _with_shape(checks: list[Check], shape: ComparedShape, more: list[Check]) ->
     name, rival, paired, bend = shape
     pair = imperfect.parallel_pair(paired.name, paired.gain, NOISY)
     instead = pair.advice if paired.gain > rival.gain - NOISY.activation else ""
-    family = imperfect.activation(rival.name, rival.gain, NOISY, rival.beside, rival.offered, instead)
+    family = imperfect.activation(rival.name, rival.gain, NOISY, rival.beside, rival.is_known, instead)
     if more and not family.holds and not instead:
         checks = [checks[0], family, *checks[1:], pair]  # nothing else is worth following before
     else:
@@ -116,7 +116,7 @@ def _with_shape(checks: list[Check], shape: ComparedShape, more: list[Check]) ->
     return [*checks, imperfect.shape(bend, name, NOISY), *more]
 
 
-def _unseen(evidence: NoisyEvidence) -> str:
+def _hidden_units(evidence: NoisyEvidence) -> str:
     """Say which units might be there all the same."""
     unseen = "units that are flat inside the box cannot be seen"
     if evidence.test is not None:
@@ -143,7 +143,7 @@ def _no_other_unit(test: CircleTest | None, fitted: Fitted, limits: UnitLimits, 
     return [shows, imperfect.weight_shown(test.level, weight_in_question(fitted.theta.u), limits, reached)]
 
 
-def _single_units(test: PartnerTest | None, fitted: Fitted) -> list[Check]:
+def _single_units(test: SecondUnitTest | None, fitted: Fitted) -> list[Check]:
     """Return what answers beside all hyperplanes say about units that are two."""
     u = fitted.theta.u
     if fitted.theta.A.shape[1] < 2:

@@ -10,7 +10,7 @@ from scipy.special import chdtrc, chdtri, fdtri, ndtr, ndtri
 from ...arguments import Floats
 from ...certificate import NOISY, Check
 from ...certificate import noise_rules as imperfect
-from .settings import NOISE
+from .settings import DOUBT, NOISE
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Variance:
         total = self.freedom + freedom
         return Variance((self.value * self.freedom + squares) / total, total)
 
-    def too_small(self, squares: float, freedom: float, level: float = NOISE.level) -> bool:
+    def too_small(self, squares: float, freedom: float, level: float = DOUBT.level) -> bool:
         """Tell whether residuals are larger than this noise explains."""
         if freedom <= 0:
             return True
@@ -45,7 +45,7 @@ def excess_kurtosis(residuals: Floats) -> float:
     return float(np.mean(residuals**4) / max(float(np.mean(residuals**2)) ** 2, 1e-300) - 3)
 
 
-def behaviour(residuals: Floats, predictions: Floats) -> list[Check]:
+def noise_checks(residuals: Floats, predictions: Floats) -> list[Check]:
     """Return checks that residuals, in the order of asking, are independent Gaussian noise of one size; none of few.
 
     The tests: the largest residual (Bonferroni) and the fourth moment; the mean over stretches of the campaign and its
@@ -55,6 +55,7 @@ def behaviour(residuals: Floats, predictions: Floats) -> list[Check]:
     if n < NOISY.few:
         return []
     z = residuals / max(float(np.sqrt(np.mean(residuals**2))), 1e-300)
+    # Lag-one correlation is about normal with variance 1 / n; Spearman's with 1 / (n - 1).
     alike = float(np.mean(z[1:] * z[:-1]))
     ranks = np.argsort(np.argsort(np.abs(z))), np.argsort(np.argsort(predictions))
     uneven = float(np.corrcoef(*ranks)[0, 1]) * np.sqrt(n - 1)
@@ -69,6 +70,7 @@ def behaviour(residuals: Floats, predictions: Floats) -> list[Check]:
 def _drift(z: Floats) -> imperfect.Drift:
     """Return what the tests for a drifting mean found in standardised residuals."""
     n = len(z)
+    # Sums over stretches of independent residuals have variance one: chi-square. A linear trend is tested beside them.
     stretches = np.array([part.sum() / np.sqrt(len(part)) for part in np.array_split(z, NOISY.stretches)])
     chi_square = float((stretches**2).sum())
     times = np.arange(n) - 0.5 * (n - 1)
@@ -96,11 +98,14 @@ def relative_spread(residuals: Floats, predictions: Floats) -> Floats | None:
     """
     z = (predictions - predictions.mean()) / max(float(predictions.std()), 1e-300)
     basis = np.linalg.qr(np.column_stack([np.ones_like(z), z, z**2]))[0]  # (n, 3)
+    # Score test of b = c = 0: sums of squares along z and z^2, each of variance 2 in units of the noise.
     squares = residuals**2 / max(float(np.mean(residuals**2)), 1e-300)
     if 0.5 * float(((basis[:, 1:].T @ squares) ** 2).sum()) < chdtri(2, NOISE.uneven_level):
         return None
     logs = np.zeros(len(z))
     for _ in range(NOISE.scorings):
+        # Fisher scoring for log v: with an orthonormal basis the information is I / 2, hence the plain step; its length
+        # is limited so that the first steps do not overshoot.
         step = basis.T @ (squares * np.exp(-logs) - 1)
         logs = np.clip(
             logs + basis @ step * min(1.0, np.sqrt(len(z)) / max(float(np.linalg.norm(step)), 1e-300)), -8, 8

@@ -17,7 +17,7 @@ from ...fit import Fitted, fit_jointly, value_jacobian
 from ...fit.moves import drop_or_merge
 from ...likelihood import Noise
 from ..odd_form import with_plateaus, with_tails
-from .state import Asker, Belief
+from .state import FitState, Session
 
 _HEIGHTS = (
     0.5,
@@ -47,7 +47,7 @@ class Rival(NamedTuple):
     untold: tuple[str, ...] = ()
 
     @property
-    def offered(self) -> bool:
+    def is_known(self) -> bool:
         """Whether it, and all that may as well be meant, can be asked for as `activation`."""
         return all(name in ACTIVATIONS for name in (self.name, *self.beside))
 
@@ -61,27 +61,27 @@ class ComparedShape(NamedTuple):
     bend: OddBend
 
 
-def shape_of(belief: Belief, asker: Asker) -> ComparedShape:
+def shape_of(state: FitState, session: Session) -> ComparedShape:
     """Compare the shape of the units with others; no queries."""
-    joint = belief.known
-    bend = odd_bend(joint.fitted, joint.replies.X, joint.noise, asker.g)
-    rival, paired = best_rivals(belief, asker)
-    return ComparedShape(asker.link.activation.name, rival, paired, bend)
+    joint = state.known
+    bend = odd_bend(joint.fitted, joint.replies.X, joint.noise, session.g)
+    rival, paired = best_rivals(state, session)
+    return ComparedShape(session.link.activation.name, rival, paired, bend)
 
 
-def best_rivals(belief: Belief, asker: Asker) -> tuple[Rival, Rival]:
+def best_rivals(state: FitState, session: Session) -> tuple[Rival, Rival]:
     """Fit all rows in use with every other sigmoid; no queries. O(n P^2) flops for P unknowns each.
 
     Likelihoods are compared as they are where the numbers of unknowns are equal; a rival that needs fewer units, as
     slow tails do, is credited with BIC's price of what it saves. Returns the best other shape, and the best shape of
     all, the one assumed among them, with a parallel pair in the place of one unit.
     """
-    joint = belief.known
-    X, y, noise, own = joint.replies.X, joint.replies.y, joint.noise, asker.g
+    joint = state.known
+    X, y, noise, own = joint.replies.X, joint.replies.y, joint.noise, session.g
     here = noise.loss(y - joint.fitted.residuals, y)
-    gains, pairs = {}, {asker.link.activation.name: gain_of_pair(joint.fitted, X, noise, own)}
-    for name, g in _shapes(own):
-        other = _fitted_alike(joint.fitted, own, g, X, y, noise)
+    gains, pairs = {}, {session.link.activation.name: gain_of_pair(joint.fitted, X, noise, own)}
+    for name, g in _other_activations(own):
+        other = _fitted_from(joint.fitted, own, g, X, y, noise)
         n_unknowns = len(joint.fitted.information) - len(other.information)
         gains[name] = here - noise.loss(y - other.residuals, y) + 0.5 * noise.price(len(y)) * n_unknowns
         if name in {link.activation.name for link in with_plateaus()}:
@@ -105,6 +105,7 @@ def gain_of_pair(fitted: Fitted, X: Floats, noise: Noise, g: Activation) -> floa
     best = 0.0
     for z, u in zip((X @ fitted.theta.A.T + fitted.theta.b).T, fitted.theta.u):
         for share, gap in product(_PAIR_SHARES, _PAIR_GAPS):
+            # Two halves a gap apart have a slope less steep than one unit: to second order by share (1 - share) gap^2.
             steep = 1 + share * (1 - share) * gap**2
             pair = (1 - share) * g.value(steep * z + share * gap) + share * g.value(steep * z - (1 - share) * gap)
             change = u * (pair - g.value(z)) / spread
@@ -115,16 +116,17 @@ def gain_of_pair(fitted: Fitted, X: Floats, noise: Noise, g: Activation) -> floa
     return best
 
 
-def _shapes(own: Activation) -> list[tuple[str, Activation]]:
+def _other_activations(own: Activation) -> list[tuple[str, Activation]]:
     """Return names and odd forms of all other shapes."""
     links = [*with_plateaus(), *(link for link in with_tails() if link.odd.name == link.activation.name)]
     shapes = [*((link.activation.name, link.odd) for link in links), (HARD_TANH.name, HARD_TANH)]
     return [(name, g) for name, g in shapes if np.abs(g.value(POINTS) - own.value(POINTS)).max() > 1e-9]
 
 
-def _fitted_alike(fitted: Fitted, own: Activation, g: Activation, X: Floats, y: Floats, noise: Noise) -> Fitted:
+def _fitted_from(fitted: Fitted, own: Activation, g: Activation, X: Floats, y: Floats, noise: Noise) -> Fitted:
     """Return the fit with units of another shape that begin as those do, less units that it does not need."""
     start = fitted.theta
+    # Shapes are matched where both reach the same share of their limits, at two heights.
     ratios = [_argument_at(share, g) / _argument_at(share, own) for share in _HEIGHTS]
     starts = [start._replace(A=r * start.A, b=r * start.b, u=start.u * own.high / g.high) for r in ratios]
     other = min((fit_jointly(one, X, y, noise, g) for one in starts), key=lambda one: one.loss)
@@ -143,6 +145,7 @@ def _argument_at(share: float, g: Activation) -> float:
 
 def _explained(fitted: Fitted, X: Floats, spread: Floats, g: Activation) -> Floats:
     """Return an orthonormal basis of what the parameters explain of answers in units of their noise, (n, P)."""
+    # Columns of length one and a cutoff: a parameter that the answers hardly determine explains nothing.
     J = value_jacobian(fitted.theta, X, g) / spread[:, None]
     left, singular, _ = np.linalg.svd(J / np.maximum(np.linalg.norm(J, axis=0), 1e-300), full_matrices=False)
     return np.asarray(left[:, singular > 1e-8 * singular[0]])
@@ -166,6 +169,7 @@ def odd_bend(fitted: Fitted, X: Floats, noise: Noise, g: Activation) -> OddBend:
         """F test of columns (n, m) beside the Jacobian's."""
         columns = columns / spread[:, None]
         lengths = np.maximum(np.linalg.norm(columns, axis=0), 1e-300)
+        # F test: variance of the residuals along what the columns add, over that along what is left.
         rest, sizes, _ = np.linalg.svd((columns - explained @ (explained.T @ columns)) / lengths, full_matrices=False)
         rest = rest[:, sizes > _SEEN]
         m, freedom = rest.shape[1], len(X) - explained.shape[1] - rest.shape[1]

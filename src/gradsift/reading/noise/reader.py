@@ -26,20 +26,20 @@ from ..region import box_of
 from ..result import Progress, Reading
 from ..scouts import measure_precision, with_noise
 from ..stage import walk
-from .box_stages import BOX_STAGES, by_averaging, outlook
+from .box_stages import BOX_STAGES, by_repeats, outlook
 from .label_mean import known_mean, measure_mean
-from .leverage import lever_sets
+from .leverage import leverage_repeats
 from .noise_certificate import NoisyEvidence, judge, result
 from .other_shapes import shape_of
-from .refit import worth_of_wider
+from .refit import worth_of_one_more
 from .settings import FOR_A_BOX, FOR_LABELS, FOR_LABELS_IN_A_BOX, FOR_NOISE, FOR_ROUNDING, LINE
-from .split_unit import least_angle_shown, weakest_ridge
+from .split_unit import least_angle_shown, worst_ridge
 from .stages import ADDITIVE_STAGES, LABEL_STAGES, Stages
-from .start import first_belief
-from .state import Anywhere, Asker, Belief
+from .start import first_state
+from .state import Anywhere, FitState, Session
 
 
-def read_stages(question: Question, ledger: Ledger, rng: np.random.Generator) -> Reading:
+def read_noise(question: Question, ledger: Ledger, rng: np.random.Generator) -> Reading:
     """Read units of the first sigmoid that is possible, and a linear term beside them."""
     name = (*question.of_kinds(PLATEAUS), *question.of_kinds(ALGEBRAIC))[0]
     precision = with_noise(question.precision, ledger.oracle, rng)
@@ -54,11 +54,11 @@ def read_stages(question: Question, ledger: Ledger, rng: np.random.Generator) ->
 
 
 def identify_beside_line(oracle: Oracle, activation: str, rng: np.random.Generator, **options: Any) -> Reading:
-    """Find units as :func:`identify_imperfect` does, and the linear term that stands beside them, if there is one.
+    """Find units as :func:`identify_noisy` does, and the linear term that stands beside them, if there is one.
 
     A linear term is noticed by answers that grow far out, at no cost where there is none; it then takes 2 d queries.
     """
-    found = attempted(lambda: identify_imperfect(oracle, activation, rng, **options))
+    found = attempted(lambda: identify_noisy(oracle, activation, rng, **options))
     if not isinstance(found, NotIdentifiable):
         return found
     if found.rules_out is None:  # anything but growth
@@ -70,7 +70,7 @@ def identify_beside_line(oracle: Oracle, activation: str, rng: np.random.Generat
             "activation.",
             rules_out=found.rules_out,
         )
-    found = identify_imperfect(oracle.without_line(linear), activation, rng, **options)
+    found = identify_noisy(oracle.without_line(linear), activation, rng, **options)
     m = found.model
     model = SigmoidCombination(m.units, m.weights, m.slopes, m.offsets, m.intercept, m.activation, linear)
     return replace(found, network=Network.of(model))
@@ -87,7 +87,7 @@ def far_slope(oracle: Oracle) -> Floats | None:
     return np.asarray((ahead - behind) / (2 * LINE.far))
 
 
-def identify_imperfect(
+def identify_noisy(
     oracle: Oracle,
     activation: str = "tanh",
     rng: Any = None,
@@ -122,114 +122,115 @@ def identify_imperfect(
         at_least("accuracy", accuracy, 0, strict=True)
     link, rng, before = link_of(activation), as_generator(rng), oracle.n_answered
     precision = measure_precision(oracle, rng) if precision is None else precision
-    asker = _asker(oracle, link, precision, accuracy, rng, progress)
+    session = _session(oracle, link, precision, accuracy, rng, progress)
     try:
-        belief = attempted(lambda: _walked(asker))
+        state = attempted(lambda: _walk(session))
     except BudgetSpent as spent:
-        belief = _cut_short(asker, spent)
-    if isinstance(belief, NotIdentifiable):
-        latest = asker.diary.latest
-        if belief.partial is None and latest is not None and latest.joint is not None:
-            belief.partial = _result(replace(latest, shortage=str(belief)), asker, oracle.n_answered - before)
-        raise belief
-    return _result(belief, asker, oracle.n_answered - before)
+        state = _cut_short(session, spent)
+    if isinstance(state, NotIdentifiable):
+        latest = session.kept.latest
+        if state.partial is None and latest is not None and latest.joint is not None:
+            state.partial = _result(replace(latest, stopped_by=str(state)), session, oracle.n_answered - before)
+        raise state
+    return _result(state, session, oracle.n_answered - before)
 
 
-def _asker(
+def _session(
     oracle: Oracle, link: Link, precision: Precision, accuracy: float | None, rng: np.random.Generator, progress: Any
-) -> Asker:
+) -> Session:
     """Return who asks: where, and by which policy."""
     if oracle.bounds is not None:
         ledger = Ledger(oracle, None, progress, allotment=QueryLimit("noise", bounded=True))
         policy = FOR_LABELS_IN_A_BOX if precision.is_label else FOR_A_BOX
-        return Asker(box_of(oracle, ledger), link, precision, accuracy, rng, policy)
+        return Session(box_of(oracle, ledger), link, precision, accuracy, rng, policy)
     allotment = QueryLimit("labels" if precision.is_label else "noise")
     ledger = Ledger(oracle, None, progress, Precision("rounded", absolute=precision.step), allotment)
     policy = FOR_LABELS if precision.is_label else FOR_NOISE if precision.has_noise else FOR_ROUNDING
-    return Asker(Anywhere(ledger), link, precision, accuracy, rng, policy)
+    return Session(Anywhere(ledger), link, precision, accuracy, rng, policy)
 
 
-def _walked(asker: Asker) -> Belief:
+def _walk(session: Session) -> FitState:
     """Go through all stages; for labels until their mean is known, too."""
-    stages: Stages = BOX_STAGES if asker.bounded else LABEL_STAGES if asker.labels else ADDITIVE_STAGES
-    belief = walk(stages, first_belief(asker), asker)
-    return measure_mean(belief, asker) if asker.labels and not asker.bounded else belief
+    stages: Stages = BOX_STAGES if session.bounded else LABEL_STAGES if session.labels else ADDITIVE_STAGES
+    state = walk(stages, first_state(session), session)
+    return measure_mean(state, session) if session.labels and not session.bounded else state
 
 
-def _cut_short(asker: Asker, spent: BudgetSpent) -> Belief:
+def _cut_short(session: Session, spent: BudgetSpent) -> FitState:
     """Return what was known when a budget ended, with what it would have taken."""
-    belief = asker.diary.latest
-    if belief is None or belief.joint is None:
+    state = session.kept.latest
+    if state is None or state.joint is None:
         raise spent
-    if asker.bounded:
-        needed = by_averaging(len(asker.y), belief.cones, asker.accuracy)
+    if session.bounded:
+        needed = by_repeats(len(session.y), state.cones, session.accuracy)
     else:
-        needed = by_levers(belief.known.fitted, belief.cones, asker.accuracy, belief.variance.sd)
-    return replace(belief, shortage=outlook(str(spent), needed, asker.accuracy))
+        needed = by_leverage(state.known.fitted, state.cones, session.accuracy, state.variance.sd)
+    return replace(state, stopped_by=outlook(str(spent), needed, session.accuracy))
 
 
-def by_levers(fitted: Fitted, cones: Floats, accuracy: float, sd: float) -> int:
-    """Return the queries after which levers, each round of which about halves a cone, reach the accuracy."""
+def by_leverage(fitted: Fitted, cones: Floats, accuracy: float, sd: float) -> int:
+    """Return the queries that reach the accuracy at points of high leverage: each round about halves a cone."""
     d = fitted.theta.A.shape[1]
     rounds = np.maximum(np.ceil(np.log2(np.maximum(cones / accuracy, 1e-300))), 0)
-    return int(sum(n * lever_sets(fitted, unit, sd) * (d - 1) for unit, n in enumerate(rounds)))
+    return int(sum(n * leverage_repeats(fitted, unit, sd) * (d - 1) for unit, n in enumerate(rounds)))
 
 
-def _result(belief: Belief, asker: Asker, n_queries: int) -> Reading:
-    joint = belief.known
+def _result(state: FitState, session: Session, n_queries: int) -> Reading:
+    joint = state.known
     fitted = joint.fitted
     evidence = NoisyEvidence(
-        asker.precision,
-        belief.variance,
-        belief.study.gap,
-        belief.another,
-        asker.asked_for,
-        belief.shortage,
-        misfit(belief, asker),
-        bounded=asker.bounded,
-        one_more=worth_of_wider(belief, asker),
-        n_stray=len(belief.rows.stray),
+        session.precision,
+        state.variance,
+        state.student.gap,
+        state.another,
+        session.asked_for,
+        state.stopped_by,
+        misfit(state, session),
+        bounded=session.bounded,
+        one_more=worth_of_one_more(state, session),
+        n_stray=len(state.rows.stray),
         uneven=np.ndim(joint.noise.relative) > 0,
-        shape=shape_of(belief, asker) if asker.noisy else None,
-        mean=known_mean(belief, asker) if asker.labels else None,
-        cancelling=weakest_ridge(joint, asker.g, LABELS if asker.labels else NOISY),
-        surely=belief.surely,
-        partners=belief.partners,
-        blind=blind_angle_of(belief, asker),
+        shape=shape_of(state, session) if session.noisy else None,
+        mean=known_mean(state, session) if session.labels else None,
+        cancelling=worst_ridge(joint, session.g, LABELS if session.labels else NOISY),
+        surely=state.bound_999,
+        partners=state.partners,
+        blind=blind_angle_of(state, session),
     )
-    studentised = fitted.standardised_residuals(joint.replies.X, joint.noise, asker.g)
-    judgement = judge(joint.settled, belief.cones, evidence, joint.replies.y - fitted.residuals, studentised)
+    # Verdicts rest on residuals of equal variance: fitting shrinks those of high leverage.
+    studentised = fitted.standardised_residuals(joint.replies.X, joint.noise, session.g)
+    judgement = judge(joint.settled, state.cones, evidence, joint.replies.y - fitted.residuals, studentised)
     facts = {
-        "widening": belief.widening.report,
+        "widening": state.widening.report,
         "bounds_hold": LEVELS[1],
-        "directions_within": belief.surely,
-        "directions_within_99": float(belief.cones.max()),
+        "directions_within": state.bound_999,
+        "directions_within_99": float(state.cones.max()),
     }
-    bounds = belief.widening.report * joint.cones(LEVELS[1])
+    bounds = state.widening.report * joint.cones(LEVELS[1])
     return result(
-        joint.settled, bounds, asker.link, judgement, n_queries, evidence, facts, dict(asker.ledger.spent),
-        asker.place.outside(joint.settled.theta),
+        joint.settled, bounds, session.link, judgement, n_queries, evidence, facts, dict(session.ledger.spent),
+        session.place.outside(joint.settled.theta),
     )  # fmt: skip
 
 
-def blind_angle_of(belief: Belief, asker: Asker) -> float:
+def blind_angle_of(state: FitState, session: Session) -> float:
     """Return the angle in radians up to which a second unit beside a found one would not have shown.
 
     As asked beside the hyperplanes; elsewhere as the information of all answers tells.
     """
-    if asker.n_features < 2:
+    if session.n_features < 2:
         return float(np.pi / 2)  # all units are parallel
-    if belief.partners is not None:
-        return belief.partners.blind
-    joint = belief.known
-    return least_angle_shown(joint.fitted, joint.replies.X, joint.noise, asker.g, asker.rng)
+    if state.partners is not None:
+        return state.partners.blind
+    joint = state.known
+    return least_angle_shown(joint.fitted, joint.replies.X, joint.noise, session.g, session.rng)
 
 
-def misfit(belief: Belief, asker: Asker) -> float:
+def misfit(state: FitState, session: Session) -> float:
     """Return the mean square of the residuals over the noise, and over that of the repeats where these refute it."""
-    if asker.labels:
+    if session.labels:
         return 1.0
-    value = float(np.mean(belief.known.fitted.residuals**2) / belief.variance.value)
-    if asker.noisy and belief.refuted(asker.policy.refuted):
-        value = max(value, belief.variance.value / belief.repeats.value)
+    value = float(np.mean(state.known.fitted.residuals**2) / state.variance.value)
+    if session.noisy and state.has_excess(session.policy.refuted):
+        value = max(value, state.variance.value / state.repeats.value)
     return value

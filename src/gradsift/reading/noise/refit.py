@@ -14,11 +14,11 @@ from ...likelihood import Noise
 from .bias import Replies
 from .leverage import clear_of
 from .noise_tests import Variance
-from .settings import ESCAPE, REFIT
-from .state import Asker, Belief, JointFit
+from .settings import DOUBT, ESCAPE, REFIT
+from .state import FitState, JointFit, Session
 
 
-def mend(fitted: Fitted, X: Floats, y: Floats, noise: Noise, g: Activation) -> Fitted:
+def restart_across_plane(fitted: Fitted, X: Floats, y: Floats, noise: Noise, g: Activation) -> Fitted:
     """Return a better fit if the largest residual is one that a turn of some unit's plane would explain.
 
     Far out in a unit's plane a small turn takes the unit from one plateau to the other, where the answer no longer
@@ -29,6 +29,7 @@ def mend(fitted: Fitted, X: Floats, y: Floats, noise: Noise, g: Activation) -> F
         row = int(np.argmax(np.abs(fitted.residuals)))
         if abs(fitted.residuals[row]) < ESCAPE.impossible * noise.sd:
             break
+        # A Gauss-Newton step cannot cross a plateau, where derivatives vanish: start anew on its other side.
         step = _turn(fitted, X[row], float(fitted.residuals[row]), g)
         again = fit_jointly(moved_by(fitted.theta, fitted.mirrors, step), X, y, noise, g)
         if again.loss > fitted.loss - ESCAPE.worth:
@@ -55,115 +56,116 @@ def _turn(fitted: Fitted, x: Floats, missing: float, g: Activation) -> Floats:
     return np.asarray(gains[unit] * gaps[unit] / doubts[unit])
 
 
-def joined(fitted: Fitted, belief: Belief, asker: Asker, noise: Noise) -> Belief:
-    """Return the belief in a fit of the rows in use."""
-    rows = belief.rows
-    replies = Replies(asker.X[rows.used], asker.y[rows.used], np.isin(rows.used, rows.placed))
-    asker.ledger.n_units = len(fitted.theta.u)
-    return asker.keep(replace(belief, joint=JointFit(fitted, replies, noise, asker.g, biased=asker.noisy)))
+def joined(fitted: Fitted, state: FitState, session: Session, noise: Noise) -> FitState:
+    """Return the state in a fit of the rows in use."""
+    rows = state.rows
+    replies = Replies(session.X[rows.used], session.y[rows.used], np.isin(rows.used, rows.placed))
+    session.ledger.n_units = len(fitted.theta.u)
+    return session.keep(replace(state, joint=JointFit(fitted, replies, noise, session.g, biased=session.noisy)))
 
 
-def refit(belief: Belief, asker: Asker, start: Fitted | None = None) -> Belief:
+def refit(state: FitState, session: Session, start: Fitted | None = None) -> FitState:
     """Fit all rows in use, from `start` or the last fit; take the noise from the residuals and fit once more.
 
     Answers that are isolated and impossible are set aside, and those taken back that have become possible.
     """
-    belief, fitted = _fit_rows(belief, asker, belief.known.fitted if start is None else start)
-    if not asker.labels:
-        sorted_out = _set_aside(belief, fitted, asker)
+    state, fitted = _fit_rows(state, session, state.known.fitted if start is None else start)
+    if not session.labels:
+        sorted_out = _excluded(state, fitted, session)
         if sorted_out is not None:
-            belief, fitted = _fit_rows(sorted_out, asker, fitted)
-    return joined(fitted, belief, asker, asker.noise(belief))
+            state, fitted = _fit_rows(sorted_out, session, fitted)
+    return joined(fitted, state, session, session.noise(state))
 
 
-def _fit_rows(belief: Belief, asker: Asker, start: Fitted) -> tuple[Belief, Fitted]:
-    X, y = asker.X[belief.rows.used], asker.y[belief.rows.used]
-    fitted = fit_jointly(start.theta, X, y, asker.noise(belief), asker.g)
-    if asker.noisy:
+def _fit_rows(state: FitState, session: Session, start: Fitted) -> tuple[FitState, Fitted]:
+    X, y = session.X[state.rows.used], session.y[state.rows.used]
+    fitted = fit_jointly(start.theta, X, y, session.noise(state), session.g)
+    if session.noisy:
         freedom = len(y) - len(fitted.information)
-        first = Variance(asker.precision.sd**2, REFIT.first_freedom)
-        belief = replace(belief, variance=first.pooled(float((fitted.residuals**2).sum()), freedom))
-        fitted = fit_jointly(fitted.theta, X, y, asker.noise(belief), asker.g)
-    return belief, mend(fitted, X, y, asker.noise(belief), asker.g)
+        first = Variance(session.precision.sd**2, REFIT.first_freedom)
+        state = replace(state, variance=first.pooled(float((fitted.residuals**2).sum()), freedom))
+        fitted = fit_jointly(fitted.theta, X, y, session.noise(state), session.g)
+    return state, restart_across_plane(fitted, X, y, session.noise(state), session.g)
 
 
-def _set_aside(belief: Belief, fitted: Fitted, asker: Asker) -> Belief | None:
-    """Return the belief with other rows in use, or None if all may stay."""
-    rows, limit = belief.rows, REFIT.impossible * belief.variance.sd
-    off = np.abs(asker.y[rows.stray] - predict(fitted.theta, asker.X[rows.stray], asker.g)) > limit
+def _excluded(state: FitState, fitted: Fitted, session: Session) -> FitState | None:
+    """Return the state with other rows in use, or None if all may stay."""
+    rows, limit = state.rows, DOUBT.impossible * state.variance.sd
+    off = np.abs(session.y[rows.stray] - predict(fitted.theta, session.X[rows.stray], session.g)) > limit
     back, out = rows.stray[~off], rows.used[np.abs(fitted.residuals) > limit]
     if len(out) > REFIT.most_stray * len(rows.used):
         out = out[:0]  # not isolated: it is the fit that is wrong
     if not len(back) and not len(out):
         return None
     used = np.setdiff1d(np.union1d(rows.used, back), out)
-    return belief.with_rows(used=used, stray=np.concatenate([rows.stray[off], out]))
+    return state.with_rows(used=used, stray=np.concatenate([rows.stray[off], out]))
 
 
-def take_in(belief: Belief, asker: Asker) -> Belief:
+def take_in(state: FitState, session: Session) -> FitState:
     """Fit noisy answers of all other steps, too, but for those that hang on a sign in doubt."""
-    rows = belief.rows
-    others = np.setdiff1d(np.arange(len(asker.y)), np.concatenate([rows.used, rows.stray]))
-    if not asker.noisy or not len(others):
-        return belief
-    settled = belief.known.settled
-    clear = others[clear_of(range(len(settled.theta.u)), settled, asker.X[others], REFIT.sign_sure)]
-    return refit(belief.with_rows(used=np.union1d(rows.used, clear)), asker) if len(clear) else belief
+    rows = state.rows
+    others = np.setdiff1d(np.arange(len(session.y)), np.concatenate([rows.used, rows.stray]))
+    if not session.noisy or not len(others):
+        return state
+    settled = state.known.settled
+    clear = others[clear_of(range(len(settled.theta.u)), settled, session.X[others], DOUBT.sign)]
+    return refit(state.with_rows(used=np.union1d(rows.used, clear)), session) if len(clear) else state
 
 
-def measure_noise(belief: Belief, asker: Asker) -> Belief:
+def measure_noise(state: FitState, session: Session) -> FitState:
     """Repeat some random inputs: a misfit is to be told from noise. Once, or as often as a share of them allows."""
-    if belief.repeats.freedom > max(1.5 * REFIT.repeated, REFIT.repeated_share * len(belief.rows.near)):
-        return belief
-    rows = asker.rng.choice(belief.rows.near, REFIT.repeated, replace=False)
-    again = asker.ask(asker.X[rows], "noise")
-    gaps = again.answers - asker.y[rows]
-    variance = belief.repeats.pooled(0.5 * float((gaps**2).sum()), REFIT.repeated)
-    belief = belief.with_rows(near=np.concatenate([belief.rows.near, again.rows]))
-    return replace(belief, variance=variance, repeats=variance)
+    if state.repeats.freedom > max(1.5 * REFIT.repeated, REFIT.repeated_share * len(state.rows.near)):
+        return state
+    rows = session.rng.choice(state.rows.near, REFIT.repeated, replace=False)
+    again = session.ask(session.X[rows], "noise")
+    # Differences of repeated answers have twice the variance of the noise, whatever the function.
+    gaps = again.answers - session.y[rows]
+    variance = state.repeats.pooled(0.5 * float((gaps**2).sum()), REFIT.repeated)
+    state = state.with_rows(near=np.concatenate([state.rows.near, again.rows]))
+    return replace(state, variance=variance, repeats=variance)
 
 
-def thin_out(belief: Belief, asker: Asker) -> Belief:
+def thin_out(state: FitState, session: Session) -> FitState:
     """Drop units that all replies together do not need, but not those that other evidence has shown."""
-    while belief.known.n_units > belief.study.least:
-        joint = belief.known
-        smaller = drop_or_merge(joint.fitted, joint.replies.X, joint.replies.y, asker.noise(belief), asker.g)
+    while state.known.n_units > state.student.least:
+        joint = state.known
+        smaller = drop_or_merge(joint.fitted, joint.replies.X, joint.replies.y, session.noise(state), session.g)
         if smaller is None:
             break
-        belief = refit(belief, asker, smaller)
-    return belief
+        state = refit(state, session, smaller)
+    return state
 
 
-def look_wider(belief: Belief, asker: Asker) -> Fitted | None:
+def one_more_unit(state: FitState, session: Session) -> Fitted | None:
     """Return the network with one more unit, for instance a split pair, if that explains the replies better.
 
     With the noise of the repeats: that of the residuals would hide what is missing.
     """
-    joint = belief.known
+    joint = state.known
     X, y = joint.replies.X, joint.replies.y
-    if belief.read and not room_for_unit(joint.fitted):
+    if state.from_steps and not room_for_unit(joint.fitted):
         return None
-    noise = least_noise(belief, asker)
-    return split_or_add(fit_jointly(joint.fitted.theta, X, y, noise, asker.g), X, y, noise, asker.g, asker.rng)
+    noise = least_noise(state, session)
+    return split_or_add(fit_jointly(joint.fitted.theta, X, y, noise, session.g), X, y, noise, session.g, session.rng)
 
 
-def worth_of_wider(belief: Belief, asker: Asker) -> float:
+def worth_of_one_more(state: FitState, session: Session) -> float:
     """Return by how many nats the network with one more unit explains the rows in use better; 0 without one."""
-    if belief.wider is None:
+    if state.larger_fit is None:
         return 0.0
-    joint = belief.known
+    joint = state.known
     X, y, noise = joint.replies.X, joint.replies.y, joint.noise
-    wider = fit_jointly(belief.wider.theta, X, y, noise, asker.g)
+    wider = fit_jointly(state.larger_fit.theta, X, y, noise, session.g)
     return max(noise.loss(y - joint.fitted.residuals, y) - noise.loss(y - wider.residuals, y), 1e-9)
 
 
-def least_noise(belief: Belief, asker: Asker) -> Noise:
+def least_noise(state: FitState, session: Session) -> Noise:
     """Return the noise of the repeats, or of the residuals where it is less: what is missing enlarges residuals."""
-    return replace(asker.noise(belief), sd=min(belief.repeats.sd, belief.variance.sd))
+    return replace(session.noise(state), sd=min(state.repeats.sd, state.variance.sd))
 
 
-def widened(belief: Belief, asker: Asker) -> Belief:
+def take_one_more(state: FitState, session: Session) -> FitState:
     """Go on with the wider network; what was tested before it says nothing of it."""
-    if belief.wider is None:
-        return belief
-    return refit(replace(belief.untested(), wider=None, another=None), asker, belief.wider)
+    if state.larger_fit is None:
+        return state
+    return refit(replace(state.without_test(), larger_fit=None, another=None), session, state.larger_fit)

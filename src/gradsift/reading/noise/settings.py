@@ -9,6 +9,22 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from ...fit.joint import Calibration
+from ...fit.moves import MOVES
+
+
+@dataclass(frozen=True)
+class DoubtTuning:
+    """What counts as certain, as refuted, or as worth a question, wherever it is asked."""
+
+    impossible: float = 6.0  # standard errors that neither noise nor chance explains; guess
+    sign: float = 4.0  # standard errors by which a sign is sure: one wrong sign far out would turn a unit; guess
+    level: float = 1e-3  # at which residuals refute their noise; box 5 k3d10 sd .1
+    misfit: float = 4.0  # mean square of residuals over what was expected, from which units are wrong; guess
+    nats: float = 3.0  # that speak for one of two explanations: odds of 20 to 1; guess
+    rounds: int = 3  # of more answers for the sake of one test; guess
+
+
+DOUBT = DoubtTuning()
 
 
 @dataclass(frozen=True)
@@ -42,11 +58,10 @@ class StepTuning:
 
 
 @dataclass(frozen=True)
-class LessonTuning:
+class TrainTuning:
     """What a lesson must show."""
 
     per_unknown: int = 2  # answers beside those from which units were read; guess
-    plausible: float = 4.0  # mean square of residuals over the noise, beyond which slopes say nothing; guess
     many_per_unknown: float = 4.0  # guess
     tailed: float = 3.0  # excess kurtosis; guess
     doubtful: float = 1.3  # residual variance over the noise, from which that is worth measuring; guess
@@ -60,40 +75,35 @@ class RefitTuning:
     first_freedom: float = 7.0  # of the first look at the noise, in degrees; guess
     repeated: int = 20  # rows that are asked again; guess
     repeated_share: float = 0.2  # of random inputs: few repeats may be lucky, and refute the truth for ever; guess
-    impossible: float = 6.0  # standard deviations of the noise; guess
     most_stray: float = 0.05  # share of the answers; guess
-    sign_sure: float = 4.0  # standard errors: one wrong sign far out would turn a unit; guess
 
 
 @dataclass(frozen=True)
-class LeverTuning:
+class LeverageTuning:
     """Queries far out in a unit's own plane."""
 
-    longest: float = 0.7  # standard deviation of the argument at the end of a lever; guess
+    longest: float = 0.7  # standard deviation of the argument at such a point; guess
     draws: int = 6  # guess
     quiet: float = 3.0  # beyond this argument a unit hardly moves; guess
 
 
 @dataclass(frozen=True)
-class LabelLeverTuning:
-    """The same where a label says most."""
+class LabelLeverageTuning:
+    """Queries beside a unit's plane where a label says most."""
 
     saturated: float = 2.0  # arguments wanted of the other units, beside `sure` standard errors; guess
     sure: float = 2.0  # guess
-    aside: float = 0.7  # share of a lever that may go into making the other units agree; guess
+    aside: float = 0.7  # share of a point's distance that may go into making the other units agree; guess
     beside: float = 0.6  # argument of the unit itself: zeros would say nothing of slopes; guess
     most_sets: int = 100  # guess
 
 
 @dataclass(frozen=True)
-class SharpeningTuning:
-    """Rounds of levers."""
+class RefineTuning:
+    """Rounds of points of high leverage."""
 
-    refuted: float = 4.0  # mean square of the first lever answers over what the student foretold; guess
-    impossible: float = 6.0  # standard deviations of the noise; guess
-    surprised: float = 2.5  # mean square of lever answers over what was foretold: shorter levers; guess
+    surprised: float = 2.5  # mean square of answers over what was expected: nearer points; guess
     linear: float = 1e-2  # radians: with noise known, cones this narrow need no calibration; guess
-    most_looks: int = 3  # at the number of units, while labels sharpen them; guess
     uneven_widening: float = 1.25  # a variance function is a model, too; guess
 
 
@@ -111,7 +121,6 @@ class FarCircleTuning:
 class BesideTuning:
     """One unit or two nearly parallel ones, on both sides of a hyperplane far out."""
 
-    sure: float = 4.0  # standard errors by which a known unit's sign must be sure; guess
     least_tilt: float = 0.001  # radians; guess
     widest: float = 1.0  # tangent of the angle between an input and the hyperplanes that it lies beside; guess
     saturated: float = 60.0  # argument of the units asked about: what offsets and slopes do not matter for; guess
@@ -120,7 +129,6 @@ class BesideTuning:
     wider: float = 20.0  # largest tilt over the least one, where a partner is to be located; guess
     toward: float = 1.0  # length of a preferred direction over that of a random one; guess
     shows: tuple[float, ...] = (0.7, 0.2)  # probabilities that a partner shows in a direction; guess
-    accepted: float = -3.0  # the same where no partner is left to look for; guess
     doubtful: float = 0.5  # of one direction, from which it is asked again; black_box_noisy, row k8d10
     ladder: tuple[float, ...] = (1.0, 1.5, 2.25, 3.4, 5.0)  # weights of a partner over the least one; guess
     share: float = 0.25  # least weight of a partner over the unit's; guess
@@ -130,9 +138,7 @@ class BesideTuning:
     n_pairs: tuple[int, int, int] = (4, 8, 12)  # at least, for up to 5 and 10 inputs and for more; guess
     most_rounds: int = 12  # of further directions, and of directions in doubt that are asked again; guess
     most_alarms: int = 6  # guess
-    most_sharpenings: int = 3  # rounds of levers for the sake of this test; guess
     sharper: float = 0.3  # least cone that one of them aims at, over the one before; guess
-    certain: float = 0.99  # share of the partners at the blind angle that show
     sampled: int = 2000  # of their directions; guess
 
 
@@ -142,7 +148,6 @@ class HalvesTuning:
 
     angles: tuple[float, ...] = (0.15, 0.3, 0.6)  # between them, in radians, beside multiples of the tilt; guess
     over_tilt: tuple[float, ...] = (2.0, 6.0)  # guess
-    n_random: int = 3  # directions of the partner beside the one that answers point to; guess
     steeper: float = 1.1  # slopes of halves over those of what they were taken for; guess
     near: float = 3.0  # argument of the partner at which far inputs begin; guess
     farther: float = 4.0  # distance of far inputs over the one before; guess
@@ -154,9 +159,7 @@ class HalvesTuning:
 class ProfileTuning:
     """Parallel units on the slopes of what they are taken for."""
 
-    doubt: float = 3.0  # nats that a pair in the place of any unit gains, from which answers are asked there; guess
     n_points: int = 32  # in one round; black_box_pairs, "parallel tanh"
-    most_rounds: int = 3  # guess
 
 
 @dataclass(frozen=True)
@@ -164,19 +167,17 @@ class SplitPowerTuning:
     """Which pairs the answers at hand would show."""
 
     share: float = 0.35  # weight of the smaller half over that of the unit; guess
-    surely: float = 2.3  # standard deviations of the deviance's root beyond the price: 99%
     angles: tuple[float, float] = (0.01, 1.5707)  # radians, the first and the last tried
     n_angles: int = 24  # guess
     n_directions: int = 8  # of the partner across each unit; guess
 
 
 @dataclass(frozen=True)
-class AgreementTuning:
+class FarLabelTuning:
     """Another unit behind labels."""
 
     merger: float = 0.25  # share of contradictions that halves of orthogonal units cause, over their weight; guess
     excess: float = 0.1  # the same for pairs at smaller angles that are to be seen; guess
-    sign_wanted: float = 4.0  # standard errors, which are themselves rough: aimed at, and enough; guess
     sign_sure: float = 3.2  # guess
     few: int = 12  # labels; guess
     room: float = 0.5  # of the level: what weights may leave unexplained; guess
@@ -207,7 +208,6 @@ class InformativeTuning:
 class NoiseTuning:
     """Does the noise behave?"""
 
-    level: float = 1e-3  # guess
     uneven_level: float = 1e-4  # from which a variance function replaces one variance; guess
     scorings: int = 20  # guess
     least_spread: float = 0.4  # relative: a parabola of logarithms must not make a few answers all-important; guess
@@ -221,7 +221,7 @@ class BiasTuning:
 
 
 @dataclass(frozen=True)
-class TellingPolicy:
+class BoxDesignTuning:
     """The most telling inputs."""
 
     pool: int = 12  # candidates per point; guess
@@ -233,35 +233,33 @@ class NoisyBoxPolicy:
 
     first: int = 24  # random inputs, asked twice where answers are noisy; guess
     alike: int = 10  # rounds of one size, and how often it then doubles; guess
-    most_doublings: int = 4  # guess
-    refuted: float = 1e-3  # level at which telling answers refute their units, round by round; box 5 k3d10 sd .1
     fresh: int = 4  # random answers per input, to confirm what was found; guess
 
 
 SCALE = ScaleTuning()
 LINE = LineTuning()
 STEPS = StepTuning()
-LESSON = LessonTuning()
+TRAIN = TrainTuning()
 REFIT = RefitTuning()
-LEVERS = LeverTuning()
-LABEL_LEVERS = LabelLeverTuning()
-SHARPENING = SharpeningTuning()
+LEVERAGE = LeverageTuning()
+LABEL_LEVERAGE = LabelLeverageTuning()
+REFINE = RefineTuning()
 FAR_CIRCLES = FarCircleTuning()
 BESIDE = BesideTuning()
 HALVES = HalvesTuning()
 PROFILES = ProfileTuning()
 SPLIT_POWER = SplitPowerTuning()
-AGREEMENT = AgreementTuning()
+FAR_LABELS = FarLabelTuning()
 ESCAPE = EscapeTuning()
 INFORMATIVE = InformativeTuning()
 NOISE = NoiseTuning()
 BIAS = BiasTuning()
-TELLING = TellingPolicy()
+BOX_DESIGN = BoxDesignTuning()
 NOISY_BOX = NoisyBoxPolicy()
 
 
 @dataclass(frozen=True)
-class Learning:
+class StudentPolicy:
     """How the student learns.
 
     Attributes
@@ -297,7 +295,7 @@ class Learning:
     rows_per_spare: float = 1.9  # guess
     least_per_unknown: float = 2.2  # guess
     most_per_unknown: float = 25.0  # guess
-    clear_gap: float = 10.0  # guess
+    clear_gap: float = MOVES.margin  # guess
     rough: float = 0.35  # guess
     arguments: float | None = 3.5  # guess
     narrow: float = 1.2  # guess
@@ -317,8 +315,6 @@ class LookForAnother:
         Of the queries so far, for the first look, and for one at sharp units.
     farther : float
         Radius of random inputs over the last one, after a unit showed that they did not.
-    beyond_doubt : float
-        Standard errors from which the next student must have that unit.
     blind : tuple of float
         A partner of a unit at a wider angle is to show: radians, over the noise per weight, at least and at most.
     """
@@ -327,12 +323,11 @@ class LookForAnother:
     share: float = 0.12  # guess
     share_when_sharp: float = 0.3  # guess
     farther: float = 1.5  # guess
-    beyond_doubt: float = 6.0  # guess
     blind: tuple[float, float, float] = (1.6, 0.05, 0.45)  # black_box_noisy, rows k5d10 and k8d10
 
 
 @dataclass(frozen=True)
-class Sharpening:
+class RefinePolicy:
     """How directions become sharp.
 
     Attributes
@@ -372,25 +367,27 @@ class Policy:
         Level at which residuals refute a fit.
     """
 
-    learning: Learning
+    student: StudentPolicy
     another: LookForAnother
-    sharpening: Sharpening
+    refine: RefinePolicy
     accuracy: float = 0.1  # guess
-    refuted: float = 1e-3  # guess
+    refuted: float = DOUBT.level
 
 
-FOR_ROUNDING = Policy(Learning(), LookForAnother(), Sharpening(), accuracy=float("inf"))  # rounded, single precision
+FOR_ROUNDING = Policy(
+    StudentPolicy(), LookForAnother(), RefinePolicy(), accuracy=float("inf")
+)  # rounded, single precision
 FOR_NOISE = replace(
     FOR_ROUNDING,
     # Bias is taken off instead; stopping still favours narrow cones a little. All rows with sd .1.
-    sharpening=Sharpening(least_widening=Calibration(1.0, 1.05, 1.0)),
+    refine=RefinePolicy(least_widening=Calibration(1.0, 1.05, 1.0)),
     accuracy=0.1,
 )
 FOR_LABELS = Policy(
     # Labels show units one by one, and none of them can surprise: a better start, more lessons, any gap of BIC.
-    Learning(per_feature=75.0, clear_gap=0.0, rough=0.3, most_lessons=8, widens=True),  # labels, k3d20
+    StudentPolicy(per_feature=75.0, clear_gap=0.0, rough=0.3, most_lessons=8, widens=True),  # labels, k3d20
     LookForAnother(share=0.5, share_when_sharp=0.5),  # labels, k3d20
-    Sharpening(
+    RefinePolicy(
         patience_when_rough=0.5,  # labels, k3d20
         patience=1.0,  # labels, k3d20
         # What labels say far from the fit is less than next to it. Labels, k2d10 and k3d20.
@@ -398,7 +395,7 @@ FOR_LABELS = Policy(
         spare=0.05,  # guess
     ),
 )
-_IN_A_BOX = Learning(
+_IN_A_BOX = StudentPolicy(
     growth=1.25,  # guess
     grows=3,  # guess
     rows_per_spare=0.8,  # box 5 k3d10 sd .1, and (6,3) with 3 decimals
@@ -406,5 +403,5 @@ _IN_A_BOX = Learning(
     narrow=0.0,
     most_lessons=3,  # guess
 )
-FOR_A_BOX = Policy(_IN_A_BOX, LookForAnother(), Sharpening(), refuted=0.02)
-FOR_LABELS_IN_A_BOX = replace(FOR_A_BOX, learning=replace(_IN_A_BOX, per_feature=75.0))  # guess
+FOR_A_BOX = Policy(_IN_A_BOX, LookForAnother(), RefinePolicy(), refuted=0.02)
+FOR_LABELS_IN_A_BOX = replace(FOR_A_BOX, student=replace(_IN_A_BOX, per_feature=75.0))  # guess

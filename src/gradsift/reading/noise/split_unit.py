@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import ndtri
 
 from ...activations import Activation
 from ...arguments import Floats
 from ...certificate.limits import UnitLimits
 from ...certificate.noise_rules import Cancelling
 from ...fit import Fitted, Parameters, fit_jointly, predict, value_jacobian
+from ...fit.covariance import LEVELS
 from ...fit.moves import MOVES, merged, unit_price, with_units, without
 from ...geometry import normalize_rows
 from ...likelihood import Noise
@@ -28,7 +30,7 @@ def cancelling_pairs(theta: Parameters, limits: UnitLimits) -> list[tuple[int, i
     return [(int(i), int(j)) for i, j in np.argwhere(pairs)]
 
 
-def weakest_ridge(joint: JointFit, g: Activation, limits: UnitLimits) -> Cancelling | None:
+def worst_ridge(joint: JointFit, g: Activation, limits: UnitLimits) -> Cancelling | None:
     """Return the cancelling pair that the fewest answers carry; None without such pairs.
 
     All answers are fitted again with one unit of the pair, which alone makes neither a ridge nor a spike. A spike
@@ -42,6 +44,7 @@ def weakest_ridge(joint: JointFit, g: Activation, limits: UnitLimits) -> Cancell
     for pair in cancelling_pairs(joint.settled.theta, limits):
         rest = min((fit_jointly(without(fitted.theta, i), X, y, noise, g) for i in pair), key=lambda one: one.loss)
         gains = _losses(rest.theta, joint, g) - _losses(fitted.theta, joint, g)
+        # Take away the answers that gain most, one after the other, until the second unit is not worth its price.
         left = gains.sum() - np.cumsum([0.0, *np.sort(gains)[::-1]])  # without the largest gains, one after the other
         worst = max(pair, key=lambda i: errors[i] / abs(fitted.theta.u[i]))
         found.append(Cancelling(int(np.argmax(left <= price)), abs(float(fitted.theta.u[worst])), float(errors[worst])))
@@ -52,7 +55,7 @@ def _losses(theta: Parameters, joint: JointFit, g: Activation) -> Floats:
     return joint.noise.likelihood.losses(predict(theta, joint.replies.X, g), joint.replies.y)
 
 
-class Suspicion(NamedTuple):
+class SuspectedPair(NamedTuple):
     """What answers beside a hyperplane say of a unit's partner.
 
     unit : number of the unit
@@ -76,7 +79,13 @@ class _Start(NamedTuple):
 
 
 def halved(
-    fitted: Fitted, suspicion: Suspicion, X: Floats, y: Floats, noise: Noise, g: Activation, rng: np.random.Generator
+    fitted: Fitted,
+    suspected: SuspectedPair,
+    X: Floats,
+    y: Floats,
+    noise: Noise,
+    g: Activation,
+    rng: np.random.Generator,
 ) -> Fitted:
     """Return the best network for all answers: with as many units as before, or with one unit made two.
 
@@ -89,25 +98,25 @@ def halved(
     Parameters
     ----------
     fitted : Fitted
-        To all rows, before there was a suspicion.
-    suspicion : Suspicion
+        To all rows, before there was a suspected.
+    suspected : SuspectedPair
     X, y : (n, d) and (n,) arrays
     """
-    theta, unit = fitted.theta, suspicion.unit
+    theta, unit = fitted.theta, suspected.unit
     e = [
-        suspicion.across,
-        *(_across(theta.A[unit], v) for v in rng.standard_normal((HALVES.n_random, theta.A.shape[1]))),
+        suspected.across,
+        *(_across(theta.A[unit], v) for v in rng.standard_normal((MOVES.n_random, theta.A.shape[1]))),
     ]
-    one, neighbour = fitted, _neighbour(theta, unit)
+    one, neighbour = fitted, _nearest(theta, unit)
     if neighbour is not None:
         both, at = merged(theta, unit, neighbour), unit - (neighbour < unit)
         last = with_units(without(theta, neighbour), theta.A[neighbour], theta.u[neighbour], theta.b[neighbour])
-        starts = [_Start(last, HALVES.angles[0]), *_starts(both, at, e, suspicion)]
-        again = _best(starts, at, suspicion, X, y, noise, g)
+        starts = [_Start(last, HALVES.angles[0]), *_starts(both, at, e, suspected)]
+        again = _best(starts, at, suspected, X, y, noise, g)
         one = min(one, again, key=lambda fit: fit.loss)
-    two = _best(_starts(theta, unit, e, suspicion), unit, suspicion, X, y, noise, g)
+    two = _best(_starts(theta, unit, e, suspected), unit, suspected, X, y, noise, g)
     worth = 2 * (one.loss - two.loss) > unit_price(theta, noise, len(y))
-    return two if worth and _plausible(two.theta, theta, unit) else one
+    return two if worth and _likely_halves(two.theta, theta, unit) else one
 
 
 def _across(a: Floats, v: Floats) -> Floats:
@@ -116,7 +125,7 @@ def _across(a: Floats, v: Floats) -> Floats:
     return np.asarray(v / max(float(np.linalg.norm(v)), 1e-300))
 
 
-def _neighbour(theta: Parameters, unit: int) -> int | None:
+def _nearest(theta: Parameters, unit: int) -> int | None:
     """Return the unit that is nearest in direction, if it is near."""
     units = normalize_rows(theta.A)
     cosines = np.abs(units @ units[unit])
@@ -125,15 +134,15 @@ def _neighbour(theta: Parameters, unit: int) -> int | None:
     return nearest if cosines[nearest] > np.cos(HALVES.angles[-1]) else None
 
 
-def _starts(theta: Parameters, unit: int, directions: list[Floats], suspicion: Suspicion) -> list[_Start]:
+def _starts(theta: Parameters, unit: int, directions: list[Floats], suspected: SuspectedPair) -> list[_Start]:
     """Return networks with two units in the place of one, at several angles in some directions across it.
 
     The unit stands for the first half, or for both in proportion to their weights.
     """
     a, u, b = theta.A[unit], float(theta.u[unit]), float(theta.b[unit])
-    weight = suspicion.weight
+    weight = suspected.weight
     starts = []
-    for angle in (*(factor * suspicion.tilt for factor in HALVES.over_tilt), *HALVES.angles):
+    for angle in (*(factor * suspected.tilt for factor in HALVES.over_tilt), *HALVES.angles):
         for e in directions:
             for share in (0.0, abs(weight) / (abs(u - weight) + abs(weight))):
                 first, second = (
@@ -147,22 +156,22 @@ def _starts(theta: Parameters, unit: int, directions: list[Floats], suspicion: S
 
 
 def _best(
-    starts: list[_Start], unit: int, suspicion: Suspicion, X: Floats, y: Floats, noise: Noise, g: Activation
+    starts: list[_Start], unit: int, suspected: SuspectedPair, X: Floats, y: Floats, noise: Noise, g: Activation
 ) -> Fitted:
     """Return the best fit: a few steps from every start, and on from the best of each angle."""
     heats: dict[float, Fitted] = {}
     for start in starts:
-        drawn = _drawn_in(X, y, start.theta, unit, _length(start, unit), g)
+        drawn = _pulled_in(X, y, start.theta, unit, _length(start, unit), g)
         fitted = fit_jointly(start.theta, *drawn, noise, g, most=MOVES.heat)
         if start.angle not in heats or fitted.loss < heats[start.angle].loss:
             heats[start.angle] = fitted
     ends = []
     for angle, fitted in heats.items():
         length = _length(_Start(fitted.theta, angle), unit)
-        while length < suspicion.length:
+        while length < suspected.length:
             length *= HALVES.farther
             fitted = fit_jointly(
-                fitted.theta, *_drawn_in(X, y, fitted.theta, unit, length, g), noise, g, most=MOVES.heat
+                fitted.theta, *_pulled_in(X, y, fitted.theta, unit, length, g), noise, g, most=MOVES.heat
             )
         ends.append(fit_jointly(fitted.theta, X, y, noise, g, most=MOVES.heat))
     best = min(ends, key=lambda end: end.loss)
@@ -174,7 +183,7 @@ def _length(start: _Start, unit: int) -> float:
     return HALVES.near / (start.angle * float(np.linalg.norm(start.theta.A[unit])))
 
 
-def _drawn_in(
+def _pulled_in(
     X: Floats, y: Floats, theta: Parameters, unit: int, length: float, g: Activation
 ) -> tuple[Floats, Floats]:
     """Return the rows, none of them farther than this from the unit's point next to the origin, and the answers.
@@ -183,6 +192,8 @@ def _drawn_in(
     """
     a = theta.A[unit]
     foot = -theta.b[unit] * a / (a @ a)
+    # Along a ray from the unit's own point only the unit and its partner are asked about: distances beyond `length` are
+    # cut, and the change of all other units on the way is added to the answers.
     rays = X - foot
     drawn = foot + rays * np.minimum(1.0, length / np.maximum(np.linalg.norm(rays, axis=1), 1e-300))[:, None]
     others = np.setdiff1d(np.arange(len(theta.u) - 1), unit)
@@ -190,7 +201,7 @@ def _drawn_in(
     return drawn, y + there - here
 
 
-def _plausible(theta: Parameters, before: Parameters, unit: int) -> bool:
+def _likely_halves(theta: Parameters, before: Parameters, unit: int) -> bool:
     """Tell whether neither half is faint, and neither much steeper or flatter than the unit was."""
     halves = [unit, len(theta.u) - 1]
     slopes = np.linalg.norm(theta.A[halves], axis=1) / np.linalg.norm(before.A[unit])
@@ -208,9 +219,11 @@ def least_angle_shown(fitted: Fitted, X: Floats, noise: Noise, g: Activation, rn
     """
     theta = fitted.theta
     weights = np.sqrt(noise.precision(theta.c + g.value(X @ theta.A.T + theta.b) @ theta.u))
+    # Whitened columns of the Jacobian: what is orthogonal to all of them no other parameter can make up for.
     J = value_jacobian(theta, X, g) * weights[:, None]
     basis = np.linalg.qr(J / np.maximum(np.linalg.norm(J, axis=0), 1e-300))[0]  # (n, P)
-    needed = (np.sqrt(unit_price(theta, noise, len(X))) + SPLIT_POWER.surely) ** 2
+    # The root of the deviance is about normal with variance one: 99% of it lies beyond the price.
+    needed = (np.sqrt(unit_price(theta, noise, len(X))) + ndtri(LEVELS[0])) ** 2
     angles = np.geomspace(*SPLIT_POWER.angles, SPLIT_POWER.n_angles)
     widest = 0.0
     for a, b, u in zip(theta.A, theta.b, theta.u):
@@ -225,6 +238,7 @@ def least_angle_shown(fitted: Fitted, X: Floats, noise: Noise, g: Activation, rn
             change = (1 - SPLIT_POWER.share) * first + SPLIT_POWER.share * second - g.value(along + b)[:, None]
             change *= u * weights[:, None]
             left = change - basis @ (basis.T @ change)
+            # Not monotonic in the angle: the last angle that would be missed counts.
             hidden = np.flatnonzero((left**2).sum(axis=0) <= needed)
             from_there = int(hidden[-1]) + 1 if len(hidden) else 0  # on, all are shown
             widest = max(widest, float(angles[min(from_there, len(angles) - 1)]))

@@ -5,62 +5,70 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ..stage import END, Stage
-from .missing_unit import look, look_at_full_weight, look_at_replies, look_if_changed, look_when_sharp
-from .partner_stages import look_at_profiles, look_beside_planes
-from .refine_directions import (
-    allow_for_uneven_noise,
-    measure_parameters,
-    pull_rough_levers,
-    question_noise,
-    sharpen,
-    sharpen_by_labels,
-    take_all_in,
+from .missing_unit import (
+    compare_model_sizes,
+    look_for_strong_unit,
+    look_for_unit,
+    look_for_unit_again,
+    look_for_unit_at_end,
 )
-from .start import learn, learn_more, look_at_scale, read_steps
-from .state import Asker, Belief, Outcome
+from .partner_stages import look_beside_planes, look_for_parallel_pairs
+from .refine_directions import (
+    measure_parameters,
+    question_noise,
+    refine,
+    refine_by_labels,
+    refine_rough_directions,
+    take_all_in,
+    weigh_uneven_noise,
+)
+from .start import find_input_scale, read_steps, train, train_again
+from .state import FitState, Outcome, Session
 
-Stages = Mapping[str, Stage[Belief, Asker]]
+Stages = Mapping[str, Stage[FitState, Session]]
 
-_STANDS, _MISSING, _REFUTED, _IMPATIENT = Outcome
-_LEARN_MORE = dict.fromkeys((_MISSING, _REFUTED, _IMPATIENT), "learn more")
+_STANDS, _MISSING, _REFUTED, _SPENT = Outcome
+_TRAIN_AGAIN = dict.fromkeys((_MISSING, _REFUTED, _SPENT), "train again")
 
 
-def _any(name: str) -> dict[Outcome, str]:
+def _all(name: str) -> dict[Outcome, str]:
     return dict.fromkeys(Outcome, name)
 
 
 ADDITIVE_STAGES: Stages = {  # noise, rounding, single precision
-    "read steps": Stage(read_steps, {_STANDS: "sharpen what was read", _MISSING: "scale", _REFUTED: "scale"}),
-    "sharpen what was read": Stage(sharpen, _any("look at what was read")),
-    "look at what was read": Stage(look_when_sharp, _any("beside planes")),
-    "scale": Stage(look_at_scale, {_STANDS: "learn"}),
-    "learn": Stage(learn, {_STANDS: "rough levers"}),
-    "rough levers": Stage(pull_rough_levers, {_STANDS: "look at replies", **_LEARN_MORE}),
-    "look at replies": Stage(look_at_replies, {_STANDS: "look", **_LEARN_MORE}),
-    "look": Stage(look, {_STANDS: "sharpen", **_LEARN_MORE}),
-    "sharpen": Stage(sharpen, _any("look when sharp")),
-    "look when sharp": Stage(look_when_sharp, {_STANDS: "beside planes", **_LEARN_MORE}),
-    "beside planes": Stage(look_beside_planes, {_STANDS: "profiles", _MISSING: "sharpen", _REFUTED: "look when sharp"}),
-    "profiles": Stage(look_at_profiles, {_STANDS: "question noise", _MISSING: "sharpen"}),
-    "learn more": Stage(learn_more, {_REFUTED: "learn", _IMPATIENT: "sharpen anyway"}),
-    "sharpen anyway": Stage(sharpen, _any("question noise")),
+    "read steps": Stage(read_steps, {_STANDS: "refine what was read", _MISSING: "scale", _REFUTED: "scale"}),
+    "refine what was read": Stage(refine, _all("look at what was read")),
+    "look at what was read": Stage(look_for_unit_at_end, _all("beside planes")),
+    "scale": Stage(find_input_scale, {_STANDS: "train"}),
+    "train": Stage(train, {_STANDS: "rough directions"}),
+    "rough directions": Stage(refine_rough_directions, {_STANDS: "look at replies", **_TRAIN_AGAIN}),
+    "look at replies": Stage(compare_model_sizes, {_STANDS: "look", **_TRAIN_AGAIN}),
+    "look": Stage(look_for_unit, {_STANDS: "refine", **_TRAIN_AGAIN}),
+    "refine": Stage(refine, _all("look when sharp")),
+    "look when sharp": Stage(look_for_unit_at_end, {_STANDS: "beside planes", **_TRAIN_AGAIN}),
+    "beside planes": Stage(look_beside_planes, {_STANDS: "profiles", _MISSING: "refine", _REFUTED: "look when sharp"}),
+    "profiles": Stage(look_for_parallel_pairs, {_STANDS: "question noise", _MISSING: "refine"}),
+    "train again": Stage(train_again, {_REFUTED: "train", _SPENT: "refine anyway"}),
+    "refine anyway": Stage(refine, _all("question noise")),
     "question noise": Stage(question_noise, {_STANDS: "take all in"}),
     "take all in": Stage(take_all_in, {_STANDS: "last look at replies"}),
-    "last look at replies": Stage(look_at_replies, _any("parameters")),
+    "last look at replies": Stage(compare_model_sizes, _all("parameters")),
     "parameters": Stage(measure_parameters, {_STANDS: "uneven noise"}),
-    "uneven noise": Stage(allow_for_uneven_noise, {_STANDS: END}),
+    "uneven noise": Stage(weigh_uneven_noise, {_STANDS: END}),
 }
 
 LABEL_STAGES: Stages = {
-    "scale": Stage(look_at_scale, {_STANDS: "learn"}),
-    "learn": Stage(learn, {_STANDS: "look"}),
-    "look": Stage(look_at_full_weight, {_STANDS: "rough levers", **_LEARN_MORE}),
-    "rough levers": Stage(pull_rough_levers, {_STANDS: "look at replies", **_LEARN_MORE}),
-    "look at replies": Stage(look_at_replies, {_STANDS: "look again", **_LEARN_MORE}),
-    "look again": Stage(look_if_changed, {_STANDS: "sharpen", **_LEARN_MORE}),
-    "sharpen": Stage(sharpen_by_labels, {_STANDS: "look when sharp", **_LEARN_MORE}),
-    "look when sharp": Stage(look, {_STANDS: END, **_LEARN_MORE}),  # a merged pair hides while units are rough
-    "learn more": Stage(learn_more, {_STANDS: "look", _REFUTED: "learn", _IMPATIENT: "sharpen anyway"}),
-    "sharpen anyway": Stage(sharpen, _any("last look at replies")),
-    "last look at replies": Stage(look_at_replies, _any(END)),
+    "scale": Stage(find_input_scale, {_STANDS: "train"}),
+    "train": Stage(train, {_STANDS: "look"}),
+    "look": Stage(look_for_strong_unit, {_STANDS: "rough directions", **_TRAIN_AGAIN}),
+    "rough directions": Stage(refine_rough_directions, {_STANDS: "look at replies", **_TRAIN_AGAIN}),
+    "look at replies": Stage(compare_model_sizes, {_STANDS: "look again", **_TRAIN_AGAIN}),
+    "look again": Stage(look_for_unit_again, {_STANDS: "refine", **_TRAIN_AGAIN}),
+    "refine": Stage(refine_by_labels, {_STANDS: "look when sharp", **_TRAIN_AGAIN}),
+    "look when sharp": Stage(
+        look_for_unit, {_STANDS: END, **_TRAIN_AGAIN}
+    ),  # a merged pair hides while units are rough
+    "train again": Stage(train_again, {_STANDS: "look", _REFUTED: "train", _SPENT: "refine anyway"}),
+    "refine anyway": Stage(refine, _all("last look at replies")),
+    "last look at replies": Stage(compare_model_sizes, _all(END)),
 }

@@ -9,7 +9,7 @@ import numpy as np
 from ...arguments import Floats
 from ...errors import NotIdentifiable
 from ...fit import Fitted, Layout, Parameters, fit_jointly
-from ...fit.students import Lesson, study
+from ...fit.students import TrainedStudent, fit_students
 from ...likelihood import Noise
 from ...model import SigmoidCombination
 from ..circle import CircleScan, scan_circle
@@ -23,11 +23,11 @@ from ..probe import probe_units
 from ..question import SATURATING_KINDS, Narrowing, attempted, names_of
 from ..rays import Rays, ask_rays
 from .leverage import informative_points
-from .missing_unit import look
+from .missing_unit import look_for_unit
 from .noise_tests import Variance, excess_kurtosis
-from .refit import joined, measure_noise, refit, thin_out, widened
-from .settings import LESSON, REFIT, SCALE, STEPS
-from .state import Asker, Belief, Outcome, Reach, RowNumbers, Study
+from .refit import joined, measure_noise, refit, take_one_more, thin_out
+from .settings import DOUBT, REFIT, SCALE, STEPS, TRAIN
+from .state import FitState, InputScale, Outcome, RowNumbers, Session, TrainState
 
 
 @dataclass(frozen=True)
@@ -70,6 +70,7 @@ def find_scale(ledger: Ledger, noise: Noise, rng: np.random.Generator, guess: fl
         sd = _at_least(noise.sd, even)
     square = float(np.mean(odd**2))
     # Labels have variance 1 - r^2: less noise where the signal is strong.
+    # Far out odd parts have mean square signal^2 + sd^2 / 2.
     signal = float(np.sqrt(max(2 * square - 1 if noise.labels else square - 0.5 * sd**2, 0.02 * square)))
     intercept = float(even.mean())
     if odd @ odd < (8 + 0.5 * n) * sd**2 or not odd.any():
@@ -77,7 +78,7 @@ def find_scale(ledger: Ledger, noise: Noise, rng: np.random.Generator, guess: fl
             f"Opposite answers far out agree within the noise of {sd:.2g} in {n} directions ({ledger.n_queries} "
             "queries): the function looks constant, or does not settle far out."
         )
-    return Scale(_bracket(ledger, directions, odd, n * signal**2, guess, sd), intercept, signal, even)
+    return Scale(_search_radius(ledger, directions, odd, n * signal**2, guess, sd), intercept, signal, even)
 
 
 def _at_least(sd: float, even: Floats) -> float:
@@ -85,11 +86,12 @@ def _at_least(sd: float, even: Floats) -> float:
     return max(sd, float(np.sqrt(2 * np.var(even, ddof=1))))
 
 
-def _bracket(ledger: Ledger, directions: Floats, odd: Floats, strength: float, radius: float, sd: float) -> float:
+def _search_radius(ledger: Ledger, directions: Floats, odd: Floats, strength: float, radius: float, sd: float) -> float:
     doubt = 1.5 * sd * float(np.linalg.norm(odd)) / strength  # about two standard errors of a share
     low, high = 0.0, np.inf  # radii that are too small and too large
     for _ in range(SCALE.most_steps):
         near = ledger.ask(radius * np.concatenate([directions, -directions]), "scale").reshape(2, -1)
+        # Regression of near odd parts on far ones: their share grows from 0 to 1 with the radius.
         share = float(0.5 * (near[0] - near[1]) @ odd / strength)
         if share < SCALE.grows and low == 0:
             _raise_if_growing(ledger, directions[0], odd[0])
@@ -121,7 +123,7 @@ def _spread_of(share: float) -> float:
     return float(np.interp(share, (0.2, 0.36, 0.56, 0.74, 0.82, 0.89, 0.94), (0.25, 0.5, 1.0, 2.0, 3.0, 5.0, 10.0)))
 
 
-_SINGLE = 2.0**-24
+_SINGLE = 0.5 * float(np.finfo(np.float32).eps)
 
 
 def find_by_steps(ledger: Ledger, link: Link, precision: Precision, rng: np.random.Generator) -> Parameters | None:
@@ -172,169 +174,176 @@ def _scan(ledger: Ledger, frame: PlaneFrame, rays: Rays, radius: float, nothing:
     return scan_circle(ledger, frame, radius, nothing, angles[:n_flat], answers[:n_flat], STEPS.intervals * 2**attempt)
 
 
-def first_belief(asker: Asker) -> Belief:
+def first_state(session: Session) -> FitState:
     """Return what the first look at the answers says."""
-    variance = Variance(max(asker.precision.sd, 1e-300) ** 2, REFIT.first_freedom if asker.noisy else np.inf)
-    return Belief(Study(asker.policy.learning.n_spare), variance, variance)
+    variance = Variance(max(session.precision.sd, 1e-300) ** 2, REFIT.first_freedom if session.noisy else np.inf)
+    return FitState(TrainState(session.policy.student.n_spare), variance, variance)
 
 
-def read_steps(belief: Belief, asker: Asker) -> tuple[Belief, Outcome]:
+def read_steps(state: FitState, session: Session) -> tuple[FitState, Outcome]:
     """Start from units read off a circle, where rounding is fine enough for that."""
-    start = find_by_steps(asker.ledger, asker.link, asker.precision, asker.rng) if asker.precision.step else None
-    aim = asker.policy.learning.arguments
+    start = (
+        find_by_steps(session.ledger, session.link, session.precision, session.rng) if session.precision.step else None
+    )
+    aim = session.policy.student.arguments
     if start is None or aim is None:
-        return belief, Outcome.REFUTED
-    belief = replace(belief, reach=Reach(aim / float(np.median(np.linalg.norm(start.A, axis=1)))))
-    n = LESSON.per_unknown * Layout(*start.A.shape).size
-    asked = asker.ask(informative_points(start, belief.radius, n, asker.g, asker.rng), "parameters")
-    noise = asker.noise(belief)
-    fitted = fit_jointly(start, asker.X[asked.rows], asked.answers, noise, asker.g)
-    belief = joined(fitted, belief.with_rows(used=asked.rows), asker, noise)
-    if asker.precision.is_float32:
-        belief = _allow_for_arithmetic(belief, asker)
-    if belief.refuted(asker.policy.refuted):
-        return belief, Outcome.REFUTED
-    belief, outcome = look(thin_out(belief, asker), asker)
-    return replace(belief, read=outcome is Outcome.STANDS), outcome
+        return state, Outcome.REFUTED
+    state = replace(state, scale=InputScale(aim / float(np.median(np.linalg.norm(start.A, axis=1)))))
+    n = TRAIN.per_unknown * Layout(*start.A.shape).size
+    asked = session.ask(informative_points(start, state.radius, n, session.g, session.rng), "parameters")
+    noise = session.noise(state)
+    fitted = fit_jointly(start, session.X[asked.rows], asked.answers, noise, session.g)
+    state = joined(fitted, state.with_rows(used=asked.rows), session, noise)
+    if session.precision.is_float32:
+        state = _add_rounding(state, session)
+    if state.has_excess(session.policy.refuted):
+        return state, Outcome.REFUTED
+    state, outcome = look_for_unit(thin_out(state, session), session)
+    return replace(state, from_steps=outcome is Outcome.STANDS), outcome
 
 
-def _allow_for_arithmetic(belief: Belief, asker: Asker) -> Belief:
+def _add_rounding(state: FitState, session: Session) -> FitState:
     """Take the noise from residuals as far as sums in single precision explain them."""
-    fitted, X = belief.known.fitted, belief.known.replies.X
+    fitted, X = state.known.fitted, state.known.replies.X
     theta = fitted.theta
-    active = np.abs(theta.u) * asker.g.derivative(X @ theta.A.T + theta.b)
+    # A sum a.x + b in single precision errs by its terms' sizes times 2^-24, and the answer by that times its slope.
+    active = np.abs(theta.u) * session.g.derivative(X @ theta.A.T + theta.b)
     terms = np.linalg.norm(X, axis=1)[:, None] * np.linalg.norm(theta.A, axis=1) + np.abs(theta.b)
-    explained = 2.0**-24 * (4 * asker.ledger.largest + (active * terms).sum(axis=1))
+    explained = _SINGLE * (4 * session.ledger.largest + (active * terms).sum(axis=1))
     freedom = len(X) - len(fitted.information)
     observed = float((fitted.residuals**2).sum()) / freedom
-    value = min(max(belief.variance.value, observed), float(np.mean(explained**2)))
-    variance = Variance(max(value, belief.variance.value), np.inf)
-    return refit(replace(belief, variance=variance, repeats=variance), asker)
+    value = min(max(state.variance.value, observed), float(np.mean(explained**2)))
+    variance = Variance(max(value, state.variance.value), np.inf)
+    return refit(replace(state, variance=variance, repeats=variance), session)
 
 
-def look_at_scale(belief: Belief, asker: Asker) -> tuple[Belief, Outcome]:
+def find_input_scale(state: FitState, session: Session) -> tuple[FitState, Outcome]:
     """Find out how far from the origin units bend."""
-    first = len(asker.y)
-    scale = find_scale(asker.ledger, asker.noise(belief), asker.rng)
+    first = len(session.y)
+    scale = find_scale(session.ledger, session.noise(state), session.rng)
     even = scale.even
-    variance = belief.variance.pooled(2 * float(((even - even.mean()) ** 2).sum()), len(even) - 1)
-    near = np.arange(first + 2 * len(even), len(asker.y))  # the others are far out
-    reach = Reach(scale.radius, scale.signal, SCALE.spread / scale.radius)
-    return replace(belief.with_rows(near=near), variance=variance, repeats=variance, reach=reach), Outcome.STANDS
+    variance = state.variance.pooled(2 * float(((even - even.mean()) ** 2).sum()), len(even) - 1)
+    near = np.arange(first + 2 * len(even), len(session.y))  # the others are far out
+    reach = InputScale(scale.radius, scale.signal, SCALE.spread / scale.radius)
+    return replace(state.with_rows(near=near), variance=variance, repeats=variance, scale=reach), Outcome.STANDS
 
 
-def draw(belief: Belief, asker: Asker, n: int) -> Belief:
+def draw(state: FitState, session: Session, n: int) -> FitState:
     """Ask n random inputs for the student."""
-    asked = asker.ask(asker.draw(n, belief), "student")
-    return belief.with_rows(near=np.concatenate([belief.rows.near, asked.rows]))
+    asked = session.ask(session.draw(n, state), "student")
+    return state.with_rows(near=np.concatenate([state.rows.near, asked.rows]))
 
 
-def learn(belief: Belief, asker: Asker) -> tuple[Belief, Outcome]:
+def train(state: FitState, session: Session) -> tuple[FitState, Outcome]:
     """Draw random inputs until a student explains them."""
-    d, policy = asker.n_features, asker.policy.learning
-    faintness = belief.variance.sd / max(belief.reach.signal, 1e-300)
+    d, policy = session.n_features, session.policy.student
+    faintness = state.variance.sd / max(state.scale.signal, 1e-300)
+    # The number of answers that a direction takes grows with the inputs and with the squared ratio of noise and signal.
     wanted = max(7 * (d + 2), int(policy.per_feature * d * faintness**2))
-    most = policy.most_per_unknown * (belief.study.n_spare + 4) * (d + 2) * max(1.0, (2 * faintness) ** 2)
+    most = policy.most_per_unknown * (state.student.n_spare + 4) * (d + 2) * max(1.0, (2 * faintness) ** 2)
     in_vain = 0
     while wanted < most:
-        if len(belief.rows.near) < wanted:
-            belief = draw(belief, asker, wanted - len(belief.rows.near))
-        belief, lesson = _lesson(belief, asker)
+        if len(state.rows.near) < wanted:
+            state = draw(state, session, wanted - len(state.rows.near))
+        state, lesson = _trained(state, session)
         in_vain = in_vain + 1 if lesson.gap < 0 else 0
-        if in_vain == LESSON.most_in_vain:
+        if in_vain == TRAIN.most_in_vain:
             raise NotIdentifiable(
-                f"A constant explains {len(belief.rows.near)} answers to random inputs as well as any units would: the "
+                f"A constant explains {len(state.rows.near)} answers to random inputs as well as any units would: the "
                 "function looks constant under this noise."
             )
-        if lesson.saturated and belief.study.n_spare >= policy.most_spare:
+        if lesson.saturated and state.student.n_spare >= policy.most_spare:
             break
-        belief, accepted = _judged(belief, asker, lesson)
+        state, accepted = _judged(state, session, lesson)
         if accepted:
-            return _taken(belief, asker, lesson), Outcome.STANDS
-        if asker.labels and len(lesson.fitted.theta.u) == belief.study.least:
+            return _kept_fit(state, session, lesson), Outcome.STANDS
+        if session.labels and len(lesson.fitted.theta.u) == state.student.least:
             # Why ever it was refused: if a unit is missing, the next test says so again.
-            belief = belief.with_study(least=belief.study.least - 1)
-        if policy.arguments is not None and 2 * lesson.fitted.loss < LESSON.plausible * len(belief.rows.near):
-            factor = float(np.clip(np.sqrt(policy.arguments / _spread(belief, asker, lesson)), 0.6, 1.8))
-            belief = replace(belief, reach=belief.reach._replace(radius=belief.radius * factor))
-        wanted = int(np.ceil(policy.growth * len(belief.rows.near)))
+            state = state.with_student(least=state.student.least - 1)
+        if policy.arguments is not None and 2 * lesson.fitted.loss < DOUBT.misfit * len(state.rows.near):
+            # Move half way, in logarithms, towards inputs at which typical arguments spread as wanted.
+            factor = float(np.clip(np.sqrt(policy.arguments / _spread(state, session, lesson)), 0.6, 1.8))
+            state = replace(state, scale=state.scale._replace(radius=state.radius * factor))
+        wanted = int(np.ceil(policy.growth * len(state.rows.near)))
     raise NotIdentifiable(
-        f"No number of units up to {belief.study.n_spare} explains {len(belief.rows.near)} answers to random inputs: "
-        f"the function is no sum of such sigmoids, or {_other_cause(asker)}.",
-        _model(lesson, asker),
+        f"No number of units up to {state.student.n_spare} explains {len(state.rows.near)} answers to random inputs: "
+        f"the function is no sum of such sigmoids, or {_other_cause(session)}.",
+        _model(lesson, session),
     )
 
 
-def _other_cause(asker: Asker) -> str:
-    if asker.precision.step and not asker.noisy:
-        return f"answers rounded to {asker.precision.step:.2g} hide them"
+def _other_cause(session: Session) -> str:
+    if session.precision.step and not session.noisy:
+        return f"answers rounded to {session.precision.step:.2g} hide them"
     return "the noise is not what its repeats show"
 
 
-def learn_more(belief: Belief, asker: Asker) -> tuple[Belief, Outcome]:
+def train_again(state: FitState, session: Session) -> tuple[FitState, Outcome]:
     """Prepare another lesson: more inputs and a larger student, or one more unit where that is known to be missing."""
-    policy = asker.policy.learning
-    n_lessons = belief.study.n_lessons + 1
+    policy = session.policy.student
+    n_lessons = state.student.n_lessons + 1
     over = n_lessons >= policy.most_lessons
-    if policy.widens and belief.wider is not None:  # learning would drop the levers
-        belief = widened(belief.with_study(n_lessons=n_lessons), asker)
-        return belief, Outcome.OUT_OF_PATIENCE if over else Outcome.STANDS
-    belief = belief.with_study(n_lessons=n_lessons, n_spare=belief.study.n_spare + 2)
-    belief = replace(belief, variance=belief.repeats)
-    belief = draw(belief, asker, max(2 * asker.n_features, len(belief.rows.near) // 4))
-    return belief, Outcome.OUT_OF_PATIENCE if over else Outcome.REFUTED
+    if policy.widens and state.larger_fit is not None:  # a new student would drop the answers of high leverage
+        state = take_one_more(state.with_student(n_lessons=n_lessons), session)
+        return state, Outcome.SPENT if over else Outcome.STANDS
+    state = state.with_student(n_lessons=n_lessons, n_spare=state.student.n_spare + 2)
+    state = replace(state, variance=state.repeats)
+    state = draw(state, session, max(2 * session.n_features, len(state.rows.near) // 4))
+    return state, Outcome.SPENT if over else Outcome.REFUTED
 
 
-def _lesson(belief: Belief, asker: Asker) -> tuple[Belief, Lesson]:
-    policy, near = asker.policy.learning, belief.rows.near
-    X, y = asker.X[near], asker.y[near]
+def _trained(state: FitState, session: Session) -> tuple[FitState, TrainedStudent]:
+    policy, near = session.policy.student, state.rows.near
+    X, y = session.X[near], session.y[near]
     most = min(policy.most_spare, int(len(y) / (policy.rows_per_spare * (X.shape[1] + 2))))
-    noise, spread = asker.noise(belief), asker.spread(belief)
+    noise, spread = session.noise(state), session.spread(state)
     while True:
-        n_spare = max(3, min(belief.study.n_spare, most))
-        lesson = study(X, y, noise, asker.g, n_spare, spread, asker.rng, belief.study.least)
-        if not lesson.saturated or belief.study.n_spare >= most:
-            return belief, lesson
-        belief = belief.with_study(n_spare=belief.study.n_spare + policy.grows)
+        n_spare = max(3, min(state.student.n_spare, most))
+        lesson = fit_students(X, y, noise, session.g, n_spare, spread, session.rng, state.student.least)
+        if not lesson.saturated or state.student.n_spare >= most:
+            return state, lesson
+        state = state.with_student(n_spare=state.student.n_spare + policy.grows)
 
 
-def _judged(belief: Belief, asker: Asker, lesson: Lesson) -> tuple[Belief, bool]:
+def _judged(state: FitState, session: Session, lesson: TrainedStudent) -> tuple[FitState, bool]:
     """Tell whether to accept a lesson; where it misfits the noise is looked at first."""
-    fitted, policy = lesson.fitted, asker.policy.learning
+    fitted, policy = lesson.fitted, session.policy.student
     n, n_unknowns = len(fitted.residuals), len(fitted.information)
     if lesson.saturated or lesson.gap < policy.clear_gap or n < policy.least_per_unknown * n_unknowns:
-        return belief, False
-    if _spread(belief, asker, lesson) < policy.narrow:
-        return belief, False
+        return state, False
+    if _spread(state, session, lesson) < policy.narrow:
+        return state, False
     freedom = n - n_unknowns
     squares = float((fitted.residuals**2).sum())
-    if not asker.labels:
-        if squares / freedom > LESSON.doubtful * belief.variance.value:
-            belief = measure_noise(belief, asker)
-        if belief.variance.too_small(squares, freedom):
-            if not _blames_tails(fitted):
-                return belief, False
+    if not session.labels:
+        if squares / freedom > TRAIN.doubtful * state.variance.value:
+            state = measure_noise(state, session)
+        if state.variance.too_small(squares, freedom):
+            if not _has_tails(fitted):
+                return state, False
             variance = Variance(squares / freedom, float(freedom))
-            belief = replace(belief, variance=variance, repeats=variance)
-    return belief, bool(fitted.angles.max() < policy.rough)
+            state = replace(state, variance=variance, repeats=variance)
+    return state, bool(fitted.angles.max() < policy.rough)
 
 
-def _blames_tails(fitted: Fitted) -> bool:
+def _has_tails(fitted: Fitted) -> bool:
     """Tell whether rare large errors explain a misfit that many answers confirm."""
-    many = len(fitted.residuals) >= LESSON.many_per_unknown * len(fitted.information)
-    return many and excess_kurtosis(fitted.residuals) >= LESSON.tailed
+    many = len(fitted.residuals) >= TRAIN.many_per_unknown * len(fitted.information)
+    return many and excess_kurtosis(fitted.residuals) >= TRAIN.tailed
 
 
-def _spread(belief: Belief, asker: Asker, lesson: Lesson) -> float:
+def _spread(state: FitState, session: Session, lesson: TrainedStudent) -> float:
     """Return the spread of a typical unit's arguments over random inputs."""
-    return asker.spread(belief) * float(np.median(np.linalg.norm(lesson.fitted.theta.A, axis=1)))
+    return session.spread(state) * float(np.median(np.linalg.norm(lesson.fitted.theta.A, axis=1)))
 
 
-def _taken(belief: Belief, asker: Asker, lesson: Lesson) -> Belief:
-    belief = belief.with_rows(used=belief.rows.near, stray=RowNumbers().stray).with_study(gap=lesson.gap)
-    return thin_out(refit(replace(belief.untested(), wider=None, read=False), asker, lesson.fitted), asker)
+def _kept_fit(state: FitState, session: Session, lesson: TrainedStudent) -> FitState:
+    state = state.with_rows(used=state.rows.near, stray=RowNumbers().stray).with_student(gap=lesson.gap)
+    return thin_out(
+        refit(replace(state.without_test(), larger_fit=None, from_steps=False), session, lesson.fitted), session
+    )
 
 
-def _model(lesson: Lesson, asker: Asker) -> SigmoidCombination:
+def _model(lesson: TrainedStudent, session: Session) -> SigmoidCombination:
     theta = lesson.fitted.theta
-    return asker.link.to_model(theta.A, theta.b, theta.u, theta.c)
+    return session.link.to_model(theta.A, theta.b, theta.u, theta.c)

@@ -20,8 +20,8 @@ from ...likelihood import Noise
 from ..ledger import Asked, Ledger
 from ..odd_form import Link
 from ..precision import Precision
-from .beside_planes import PartnerTest
-from .bias import Replies, debiased
+from .beside_planes import SecondUnitTest
+from .bias import Replies, without_bias
 from .noise_tests import Variance
 from .settings import Policy
 
@@ -34,7 +34,7 @@ class Outcome(Enum):
     STANDS = "stands"
     MISSING_UNIT = "missing unit"
     REFUTED = "refuted"
-    OUT_OF_PATIENCE = "out of patience"
+    SPENT = "spent"
 
 
 class CircleTest(NamedTuple):
@@ -56,7 +56,7 @@ class RowNumbers(NamedTuple):
     stray: Numbers = np.empty(0, dtype=np.intp)
 
 
-class Study(NamedTuple):
+class TrainState(NamedTuple):
     """Where the student stands: its units, those that other evidence has shown, BIC's gap, lessons in vain."""
 
     n_spare: int
@@ -65,7 +65,7 @@ class Study(NamedTuple):
     n_lessons: int = 0
 
 
-class Reach(NamedTuple):
+class InputScale(NamedTuple):
     """Where units bend: radius of random inputs, what units add to the answers, and a typical slope for labels."""
 
     radius: float = 1.0
@@ -85,7 +85,7 @@ class JointFit:
     noise : Noise
         With a spread for each answer where noise proved uneven.
     biased : bool
-        Noise is additive, so that the second-order bias of fit and levers can be taken off.
+        Noise is additive, so that the second-order bias of fit and design can be taken off.
     """
 
     fitted: Fitted
@@ -97,7 +97,7 @@ class JointFit:
     @cached_property
     def settled(self) -> Fitted:
         """The fit without its bias. O(n P^2) flops for P unknowns, once."""
-        return debiased(self.fitted, self.replies, self.noise, self.g) if self.biased else self.fitted
+        return without_bias(self.fitted, self.replies, self.noise, self.g) if self.biased else self.fitted
 
     def cones(self, level: float = LEVELS[0]) -> Floats:
         """(k,) cones before they are widened, with the bias or without, whichever are wider."""
@@ -110,44 +110,44 @@ class JointFit:
 
 
 @dataclass(frozen=True)
-class Belief:
+class FitState:
     """All that a stage knows; it returns another one.
 
     Attributes
     ----------
-    study : Study
+    student : TrainState
     variance, repeats : Variance
         Of the noise: as the residuals show it, and as repeats or the first look do.
     rows : RowNumbers
     joint : JointFit or None
         None before the first lesson.
-    reach : Reach
+    scale : InputScale
     widening : Calibration
         Of the cones.
     another : CircleTest or None
         The last look for a further unit.
-    partners : PartnerTest or None
+    partners : SecondUnitTest or None
         The last look for units that are two.
-    wider : Fitted or None
+    larger_fit : Fitted or None
         With one more unit, if the last look at all replies showed one.
-    read : bool
+    from_steps : bool
         Units come from steps on a circle.
-    shortage : str
+    stopped_by : str
         What ran out.
     """
 
-    study: Study
+    student: TrainState
     variance: Variance
     repeats: Variance
     rows: RowNumbers = field(default_factory=RowNumbers)
     joint: JointFit | None = None
-    reach: Reach = field(default_factory=Reach)
+    scale: InputScale = field(default_factory=InputScale)
     widening: Calibration = field(default=Calibration(1.5, 1.5, 1.5))  # before it is calibrated
     another: CircleTest | None = None
-    partners: PartnerTest | None = None
-    wider: Fitted | None = None
-    read: bool = False
-    shortage: str = ""
+    partners: SecondUnitTest | None = None
+    larger_fit: Fitted | None = None
+    from_steps: bool = False
+    stopped_by: str = ""
 
     @property
     def known(self) -> JointFit:
@@ -162,42 +162,43 @@ class Belief:
         return np.asarray(self.widening.stop * self.known.cones())
 
     @property
-    def surely(self) -> float:
+    def bound_999(self) -> float:
         """Widest calibrated cone of 99.9%."""
         return float(self.widening.surely * self.known.cones(LEVELS[2]).max())
 
     @property
     def radius(self) -> float:
         """Of random inputs."""
-        return self.reach.radius
+        return self.scale.radius
 
-    def with_rows(self, **changes: Numbers) -> Belief:
-        """Return the belief with other row numbers."""
+    def with_rows(self, **changes: Numbers) -> FitState:
+        """Return the state with other row numbers."""
         return replace(self, rows=self.rows._replace(**changes))
 
-    def with_study(self, **changes: float) -> Belief:
-        """Return the belief with another state of the student."""
-        return replace(self, study=self.study._replace(**changes))  # type: ignore[arg-type]
+    def with_student(self, **changes: float) -> FitState:
+        """Return the state with another state of the student."""
+        return replace(self, student=self.student._replace(**changes))  # type: ignore[arg-type]
 
-    def untested(self) -> Belief:
-        """Return the belief without what was asked beside the hyperplanes of other units; alarms are counted on."""
+    def without_test(self) -> FitState:
+        """Return the state without what was asked beside the hyperplanes of other units; alarms are counted on."""
         if self.partners is None:
             return self
         return replace(self, partners=self.partners._replace(log_ratios=np.empty(0)))
 
-    def refuted(self, level: float) -> bool:
+    def has_excess(self, level: float) -> bool:
         """Tell whether the residuals have outgrown the noise of the repeats."""
         joint = self.known
+        # F test of the residual variance against that of the repeats.
         residuals = joint.fitted.residuals
         freedom = len(residuals) - len(joint.fitted.information)
         return not joint.noise.labels and self.repeats.too_small(float((residuals**2).sum()), freedom, level)
 
 
 @dataclass
-class _Diary:
-    """The latest belief, kept for the case that a budget ends a stage halfway."""
+class _Kept:
+    """The latest state, kept for the case that a budget ends a stage halfway."""
 
-    latest: Belief | None = None
+    latest: FitState | None = None
 
 
 class Place(Protocol):
@@ -255,7 +256,7 @@ class Anywhere:
 
 
 @dataclass(frozen=True)
-class Asker:
+class Session:
     """Who asks.
 
     Attributes
@@ -276,7 +277,7 @@ class Asker:
     asked_for: float | None
     rng: np.random.Generator
     policy: Policy
-    diary: _Diary = field(default_factory=_Diary)
+    kept: _Kept = field(default_factory=_Kept)
 
     @property
     def ledger(self) -> Ledger:
@@ -327,22 +328,22 @@ class Asker:
         """Ask at rows in the coordinates of the fit."""
         return self.place.ask(rows, step)
 
-    def draw(self, n: int, belief: Belief) -> Floats:
+    def draw(self, n: int, state: FitState) -> Floats:
         """Return n random inputs, (n, d)."""
-        return self.place.draw(n, belief.radius, self.rng)
+        return self.place.draw(n, state.radius, self.rng)
 
-    def spread(self, belief: Belief) -> float:
+    def spread(self, state: FitState) -> float:
         """Return the standard deviation of the entries of random inputs."""
-        return self.place.spread(belief.radius)
+        return self.place.spread(state.radius)
 
-    def noise(self, belief: Belief) -> Noise:
+    def noise(self, state: FitState) -> Noise:
         """Return the noise of one size that is believed in."""
         if self.labels:
-            return Noise(1.0, labels=True, typical_slope=belief.reach.typical_slope)
-        return Noise(belief.variance.sd)
+            return Noise(1.0, labels=True, typical_slope=state.scale.typical_slope)
+        return Noise(state.variance.sd)
 
-    def keep(self, belief: Belief) -> Belief:
-        """Note a belief, so that a spent budget costs no more than the round it ends in."""
-        self.diary.latest = belief
-        self.ledger.n_units = 0 if belief.joint is None else belief.joint.n_units
-        return belief
+    def keep(self, state: FitState) -> FitState:
+        """Note a state, so that a spent budget costs no more than the round it ends in."""
+        self.kept.latest = state
+        self.ledger.n_units = 0 if state.joint is None else state.joint.n_units
+        return state
