@@ -263,12 +263,7 @@ def _line(angles: list[float], arguments: list[float], slack: list[float], link:
         return None
     good = [i for i, z in enumerate(arguments) if abs(z) < usable]
     if len(good) <= 1:
-        nearest = min(range(len(at)), key=lambda i: abs(arguments[i]))
-        move = -arguments[nearest] - math.copysign(0.1 * usable, arguments[nearest])
-        if not math.isfinite(move):  # nothing leads to the centre
-            return None
-        margin = 0.02 * (right - left)
-        return _Line(next_angle=min(max(at[nearest] + move / (1.6 * least_rate), left + margin), right - margin))
+        return _towards_centre(at, arguments, usable, least_rate, (left, right))
     at, arguments, slack = ([values[i] for i in good] for values in (at, arguments, slack))
     found = _through_two(at, arguments, usable)
     if found is None or not found.rate > 0.7 * least_rate or not left < found.center < right:
@@ -284,20 +279,36 @@ def _line(angles: list[float], arguments: list[float], slack: list[float], link:
         much / max(slope, 1e-300) + bend + 1e-6 * abs(z) + blur for much, slope, z in zip(slack, slopes, arguments)
     ]
     excess = max(abs(z - rate * math.sin(x - center)) - most for x, z, most in zip(at, arguments, allowed))
+    if excess > 0.05:
+        return None
     if excess > 0:
-        if excess > 0.05:
-            return None
         bent = _bent_line(np.array(at), np.array(arguments), center, rate, np.array(allowed))
-        if bent is not None or len(at) > 3:
-            return bent
-        return replace(found, next_angle=center - 0.2 * usable / rate)
+        return bent if bent is not None or len(at) > 3 else replace(found, next_angle=center - 0.2 * usable / rate)
+    return _settled(found, arguments, usable)
+
+
+def _towards_centre(
+    at: list[float], arguments: list[float], usable: float, least_rate: float, ends: tuple[float, float]
+) -> _Line | None:
+    """Return only where to ask next: from the sample nearest the centre, across it at the least rate."""
+    nearest = min(range(len(at)), key=lambda i: abs(arguments[i]))
+    move = -arguments[nearest] - math.copysign(0.1 * usable, arguments[nearest])
+    if not math.isfinite(move):  # nothing leads to the centre
+        return None
+    left, right = ends
+    margin = 0.02 * (right - left)
+    return _Line(next_angle=min(max(at[nearest] + move / (1.6 * least_rate), left + margin), right - margin))
+
+
+def _settled(found: _Line, arguments: list[float], usable: float) -> _Line:
+    """Return the line, and where to ask next unless three samples or more pin it on both sides of the centre."""
     precise = [z for z in arguments if abs(z) < 0.5 * usable]
-    if len(at) > 2 and len(precise) > 1 and max(precise) - min(precise) > 0.05 * usable:
+    if len(arguments) > 2 and len(precise) > 1 and max(precise) - min(precise) > 0.05 * usable:
         return found
     # Ask at the centre, or beside it if there is a sample near the centre already.
     closest = min(arguments, key=abs)
     target = -math.copysign(0.1 * usable, closest) if abs(closest) < 0.2 * usable else 0.0
-    return replace(found, next_angle=center + _angle_of(target / rate))
+    return replace(found, next_angle=found.center + _angle_of(target / found.rate))
 
 
 def _through_two(at: list[float], arguments: list[float], usable: float) -> _Line | None:
