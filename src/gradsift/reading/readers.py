@@ -172,14 +172,9 @@ def _look_once_more(
 
     Raises NotIdentifiable with the cause that the look shows.
     """
-    precision, oracle = question.precision, ledger.oracle
-    last = refusals[-1] if refusals else None
-    left = frozenset() if last is None else all_but(last.rules_out.families)
-    another = last is None or (not question.families and bool(left))  # of a family that was not asked for
-    silent = bool(precision.outputs) and not any(r.grid for r in precision.outputs)  # neither noise nor decimals
-    if another or not silent or n_affordable(oracle, LOOK_COST) < LOOK_COST:
+    if not refusals or not _may_be_random(question, refusals[-1], ledger):
         return None
-    seen = detect_noise(oracle, precision, rng)
+    seen = detect_noise(ledger.oracle, question.precision, rng)
     if seen.cause:
         raise NotIdentifiable(seen.cause, _best_partial(refusals))
     if seen.link:
@@ -193,6 +188,14 @@ def _look_once_more(
     if seen.is_noise:
         refusals.clear()
     return replace(question, families=family, depths=frozenset({1}), precision=seen.precision)
+
+
+def _may_be_random(question: Question, last: Refusal, ledger: Ledger) -> bool:
+    """Say whether a box may have noise that its first answers did not show, and a look at that is affordable."""
+    another = not question.families and bool(all_but(last.rules_out.families))  # of a family that was not asked for
+    outputs = question.precision.outputs
+    silent = bool(outputs) and not any(r.grid for r in outputs)  # neither noise nor decimals
+    return silent and not another and n_affordable(ledger.oracle, LOOK_COST) >= LOOK_COST
 
 
 def _n_units(refusals: list[Refusal]) -> int:
