@@ -13,6 +13,7 @@ from gradsift.reading import readers
 from gradsift.reading.precision import Precision
 from gradsift.reading.question import EVERY_DEPTH, GROWING_KINDS, PLATEAUS, Goal, Question, kind_of, names_of
 from gradsift.reading.readers import READERS, Reader, best_reader, refused
+from gradsift.reading.region import Region
 from gradsift.reading.result import Reading
 
 EXACT, DECIMALS = (Precision(size=1.0),), (Precision("rounded", grid=1e-2, size=1.0),)
@@ -24,13 +25,15 @@ PRECISIONS = {
     "labels": Precision("labels", 1.0),
     "decisions": Precision("decisions", values=(0.0, 1.0)),
 }
+WHERE = {"open": {}, "linked": {"link": "logit"}, "bounded": {"bounds": (-1, 1)}}
+REGIONS = {name: Region.of(gs.Oracle(len, 5, **where)) for name, where in WHERE.items()}
 DEPTHS = [EVERY_DEPTH, *(frozenset({n}) for n in (1, 2, 3, 4))]
 
 
 def questions():
-    for name, level, region, depths in product((None, *ACTIVATIONS), PRECISIONS, ("open", "linked", "bounded"), DEPTHS):
+    for name, level, region, depths in product((None, *ACTIVATIONS), PRECISIONS, REGIONS, DEPTHS):
         families = frozenset(ACTIVATIONS) if name is None else frozenset({name})
-        yield Question(families, depths, PRECISIONS[level], region, 5, Goal(), name is not None)
+        yield Question(families, depths, PRECISIONS[level], REGIONS[region], Goal(), name is not None)
 
 
 def test_every_question_has_a_reader_or_a_refusal_that_names_what_is_missing():
@@ -76,7 +79,7 @@ def test_every_question_has_a_reader_or_a_refusal_that_names_what_is_missing():
     ],
 )
 def test_the_cheapest_reader_that_accepts_a_question_is_chosen(activation, level, region, depth, reader):
-    question = Question(frozenset({activation}), frozenset({depth}), PRECISIONS[level], region, 5, Goal(), True)
+    question = Question(frozenset({activation}), frozenset({depth}), PRECISIONS[level], REGIONS[region], Goal(), True)
     chosen = best_reader(question, 5, [], READERS)
     assert (None if chosen is None else chosen.name) == reader
 

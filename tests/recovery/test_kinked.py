@@ -15,8 +15,8 @@ from gradsift.fit import Parameters
 from gradsift.fit.jacobian import predict
 from gradsift.fit.moves import turned
 from gradsift.reading.kinks.region_ledger import RegionLedger, region_of
-from gradsift.reading.ledger import Ledger
-from gradsift.reading.region import box_of
+from gradsift.reading.ledger import Ledger, Place
+from gradsift.reading.region import Region
 
 KINKED = ("relu", "leaky_relu", "softplus", "silu", "gelu", "gelu_tanh", "elu", "mish")
 
@@ -496,6 +496,6 @@ def test_the_corners_of_bounds_are_inside_however_their_middle_rounds(ends):
     low = rng.standard_normal(50) + ends[0]
     oracle = gs.Oracle(lambda X: X.sum(axis=1), 50, bounds=(low, low + ends[1] - ends[0]))
     corners = np.stack([np.ones(50), -np.ones(50)])
-    box_of(oracle, Ledger(oracle)).ask(corners, "check")
+    Place(Ledger(oracle), Region.of(oracle)).ask(corners, "check")
     RegionLedger(oracle, region_of(oracle), ()).ask_all(corners, "check")
     assert oracle.n_queries == 4

@@ -11,11 +11,13 @@ from numpy.typing import NDArray
 
 from ..arguments import Floats
 from ..errors import BudgetSpent
+from ..fit import Parameters
 from ..forecasting import QueryLimit
 from ..oracle import Oracle
 from ..runtime import all_threads
 from .device_arrays import IN_MEMORY, Array, Arrays, arrays_beside
 from .precision import EXACT_ANSWERS, Precision, no_more
+from .region import Region
 from .result import Progress
 
 EPS = float(np.finfo(np.float64).eps)
@@ -295,6 +297,48 @@ class Ledger:
         if self.linear is not None:
             answers = answers - self.arrays.get(self.arrays.put(rows) @ self.arrays.put(self.linear))
         self.largest = max(self.largest, float(np.abs(answers).max(initial=0.0)))
+
+
+@dataclass(frozen=True)
+class Place:
+    """Asks a ledger in the coordinates of a region.
+
+    Attributes
+    ----------
+    ledger : Ledger
+        In the oracle's coordinates.
+    region : Region
+    """
+
+    ledger: Ledger
+    region: Region
+
+    @property
+    def X(self) -> Floats:
+        """All stored rows, (n, d), in the region's coordinates."""
+        return self.region.rows(self.ledger.X)
+
+    @property
+    def y(self) -> Floats:
+        """Answers to these rows."""
+        return self.ledger.y
+
+    def ask(self, rows: Floats, step: str) -> Asked:
+        """Ask at rows of the region."""
+        return self.ledger.ask_rows(self.region.inputs(rows), step)
+
+    def ask_only(self, rows: Floats, step: str) -> Floats:
+        """Ask at rows without keeping them: equations that differ from kept ones by a tiny step."""
+        return self.ledger.ask_blocks(len(rows), lambda part: self.region.inputs(rows[part]), step)
+
+    def outside(self, theta: Parameters) -> Parameters:
+        """Return parameters in the oracle's coordinates."""
+        A, b = self.region.outside(theta.A, theta.b)
+        theta = theta._replace(A=A, b=b)
+        if theta.linear is None:
+            return theta
+        linear, c = self.region.outside(theta.linear, np.array(theta.c))
+        return theta._replace(c=float(c), linear=linear)
 
 
 def n_affordable(oracle: Oracle, n: int, ledger: Ledger | None = None) -> int:

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple, TypeVar
 
 from ..activations import ACTIVATIONS, Activation, get_activation
 from ..errors import NotIdentifiable
-from ..oracle import Oracle
 from .precision import Precision
+from .region import Region
 
 Value = TypeVar("Value")
 
@@ -88,10 +88,9 @@ class Question:
         Numbers of hidden layers still possible.
     precision : Precision
         How an answer errs.
-    region : {"open", "linked", "bounded"}
+    region : Region
         Where it may be asked.
     goal : Goal
-    n_features : int
     named : bool
         Whether the user gave the activation.
     """
@@ -99,8 +98,7 @@ class Question:
     families: frozenset[str]
     depths: frozenset[int]
     precision: Precision
-    region: str
-    n_features: int = 2
+    region: Region
     goal: Goal = NO_GOAL
     named: bool = False
 
@@ -112,7 +110,7 @@ class Question:
     @property
     def is_fine(self) -> bool:
         """Whether answers are rounded so finely that sigmoids can be inverted; of one input they show too little."""
-        return self.precision.is_fine and self.n_features > 1
+        return self.precision.is_fine and self.region.n_features > 1
 
     def narrowed(self, by: Narrowing) -> Question:
         """Return the question without what is ruled out."""
@@ -131,20 +129,19 @@ class Question:
             "sigmoid" if all(get_activation(n).saturates for n in self.families)
             else "growing" if not any(get_activation(n).saturates for n in self.families) else "any"
         )  # fmt: skip
-        where = {"open": "", "linked": " behind an output link", "bounded": " inside bounds"}[self.region]
+        where = {"open": "", "linked": " behind an output link", "bounded": " inside bounds"}[self.region.name]
         return f"{layers} of {units} units{where}, where {self.precision}"
 
 
-def ask_of(oracle: Oracle, activation: str | None, layers: int | str, precision: Precision, goal: Goal) -> Question:
+def ask_of(region: Region, activation: str | None, layers: int | str, precision: Precision, goal: Goal) -> Question:
     """Return the question that a call means; no activation and "auto" mean all that answers can tell apart."""
-    region = "bounded" if oracle.bounds is not None else "linked" if oracle.link is not None else "open"
     named = activation is not None and activation != "auto"
     families = frozenset(name for name, f in ACTIVATIONS.items() if f.odd_form is None or f.odd_form.g.name == name)
     if activation is not None and named:
         families = frozenset({get_activation(activation).name})
     depths = EVERY_DEPTH if layers == "auto" else frozenset({int(layers)})
-    question = Question(families, depths, precision, region, oracle.n_features, goal, named)
-    if named or question.precision.is_exact or (question.is_fine and region != "bounded"):
+    question = Question(families, depths, precision, region, goal, named)
+    if named or question.precision.is_exact or (question.is_fine and not region.is_bounded):
         return question
     # Imperfect answers do not tell families apart: sigmoids with plateaus are the first to look for.
     return replace(question, families=families & names_of(PLATEAUS))

@@ -68,7 +68,7 @@ class Reader(NamedTuple):
             bool(question.of_kinds(*self.kinds))
             and bool(question.depths & self.depths)
             and {question.level} <= self.precisions
-            and question.region in self.regions
+            and question.region.name in self.regions
         )
 
     def part_of(self, question: Question) -> tuple[Any, ...]:
@@ -181,7 +181,7 @@ def _look_once_more(
         first = refused(refusals, question)
         raise NotIdentifiable(f"{seen.link[0].upper()}{seen.link[1:]}. {first}", first.partial)
     beyond = len({r.reader for r in refusals}) > 1 or _n_units(refusals) > _MOST_TAUGHT
-    plain = question.precision.is_exact and question.region == "open"
+    plain = question.precision.is_exact and question.region.is_open
     family = names_of(PLATEAUS) if not question.named else question.families & names_of(PLATEAUS, ALGEBRAIC)
     if seen.precision is None or not plain or not family or (beyond and not seen.is_noise):
         return None
@@ -233,7 +233,7 @@ def _no_reader(question: Question) -> str:
     if min(question.depths, default=1) > max(EVERY_DEPTH):
         return f"Up to {max(EVERY_DEPTH)} hidden layers are read, got layers={min(question.depths)}."
     if 1 not in question.depths and question.of_kinds(PLATEAUS):
-        where = "inside bounds" if question.region == "bounded" else f"where {question.precision}"
+        where = "inside bounds" if question.region.is_bounded else f"where {question.precision}"
         return (
             "Several hidden layers are read from precise answers far out, where all units of the first stand still: "
             f"{where} that is not possible."

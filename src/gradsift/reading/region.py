@@ -1,84 +1,94 @@
-"""The box in coordinates of its own: centre zero, half-widths one."""
+"""Where a black box may be asked, and in which coordinates."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 
 from ..arguments import Floats
-from ..fit import Parameters
 from ..oracle import Oracle
 from ..oracle.inputs import Bounds
-from .ledger import Asked, Ledger
 
 
-@dataclass(frozen=True)
-class Box:
-    """Asks inside the bounds only.
+@dataclass(frozen=True, eq=False)
+class Region:
+    """Inputs ``x = middle + half * u``: all of them, or those inside bounds, where entries of u lie within -1 and 1.
 
     Attributes
     ----------
-    ledger : Ledger
-        In the oracle's coordinates.
-    bounds : Bounds
     middle, half : (d,) arrays
+        Zeros and ones without bounds.
+    bounds : Bounds or None
+    link : str
+        What the box applies at its end, which leaves answers far out no digits; "" where that is nothing.
     """
 
-    ledger: Ledger
-    bounds: Bounds
     middle: Floats
     half: Floats
+    bounds: Bounds | None = None
+    link: str = ""
+
+    @classmethod
+    def of(cls, oracle: Oracle) -> Self:
+        """Return the region of a box; refuse bounds without room to move in every coordinate."""
+        d, link = oracle.n_features, "" if oracle.link is None else oracle.link.name
+        if oracle.bounds is None:
+            return cls(np.zeros(d), np.ones(d), None, link)
+        low, high = oracle.bounds
+        half = 0.5 * (high - low)
+        if not ((half > 0) & np.isfinite(half)).all():
+            raise ValueError("bounds must all be finite to find units inside them: name a range for every input.")
+        return cls(0.5 * (low + high), half, oracle.bounds, link)
 
     @property
-    def X(self) -> Floats:
-        """All rows asked so far, in the box's coordinates."""
-        return np.asarray((self.ledger.X - self.middle) / self.half)
+    def n_features(self) -> int:
+        """Number of inputs."""
+        return len(self.middle)
 
     @property
-    def y(self) -> Floats:
-        """Answers to these rows."""
-        return self.ledger.y
+    def is_bounded(self) -> bool:
+        """Whether inputs must stay inside bounds."""
+        return self.bounds is not None
 
-    def ask(self, rows: Floats, step: str) -> Asked:
-        """Ask at rows of [-1, 1]^d; rounding never leaves the bounds."""
-        return self.ledger.ask_rows(self._inputs(rows), step)
+    @property
+    def has_link(self) -> bool:
+        """Whether a link leaves answers far out no digits."""
+        return bool(self.link)
 
-    def ask_only(self, rows: Floats, step: str) -> Floats:
-        """Ask at rows of [-1, 1]^d without keeping them: equations that differ from kept ones by a tiny step."""
-        return self.ledger.ask_blocks(len(rows), lambda part: self._inputs(rows[part]), step)
+    @property
+    def is_open(self) -> bool:
+        """Whether all inputs may be asked, and all answers have their digits."""
+        return not (self.is_bounded or self.has_link)
 
-    def _inputs(self, rows: Floats) -> Floats:
-        return self.bounds.nearest(self.middle + self.half * np.clip(rows, -1.0, 1.0))
+    @property
+    def name(self) -> str:
+        """The word for it in the table of readers: "open", "linked" or "bounded"."""
+        return "bounded" if self.is_bounded else "linked" if self.has_link else "open"
+
+    def __str__(self) -> str:
+        return "bounds" if self.is_bounded else f"the range of link='{self.link}'" if self.has_link else "all inputs"
+
+    def inputs(self, rows: Floats) -> Floats:
+        """Return the inputs at these u, (n, d); rounding never leaves the bounds."""
+        return rows if self.bounds is None else self.bounds.nearest(self.middle + self.half * rows)
+
+    def rows(self, inputs: Floats) -> Floats:
+        """Return u at these inputs, (n, d)."""
+        return np.asarray((inputs - self.middle) / self.half) if self.is_bounded else inputs
 
     def draw(self, n: int, radius: float, rng: np.random.Generator) -> Floats:
-        """Return n random rows, uniform in the given share of the box."""
-        return np.asarray(radius * rng.uniform(-1.0, 1.0, (n, len(self.half))))
+        """Return n random u, (n, d): uniform in this share of the bounds, or normal with this standard deviation."""
+        draw = (lambda size: rng.uniform(-1.0, 1.0, size)) if self.is_bounded else rng.standard_normal
+        return np.asarray(radius * draw((n, self.n_features)))
 
     def spread(self, radius: float) -> float:
-        """Return the standard deviation of their entries."""
-        return radius / float(np.sqrt(3.0))
+        """Return the standard deviation of the entries of random u."""
+        return radius / float(np.sqrt(3.0)) if self.is_bounded else radius
 
-    def outside(self, theta: Parameters) -> Parameters:
-        """Return parameters in the oracle's coordinates."""
-        A = theta.A / self.half
-        theta = theta._replace(A=A, b=theta.b - A @ self.middle)
-        if theta.linear is None:
-            return theta
-        linear = theta.linear / self.half
-        return theta._replace(c=theta.c - float(linear @ self.middle), linear=linear)
-
-
-def box_of(oracle: Oracle, ledger: Ledger) -> Box:
-    """Return the oracle's box; refuse one without room to move in every coordinate."""
-    if oracle.bounds is None:
-        raise ValueError("oracle must have bounds, got none: use identify or identify_noisy.")
-    low, high = oracle.bounds
-    half = 0.5 * (high - low)
-    stuck = np.flatnonzero(~((half > 0) & np.isfinite(half)))
-    if stuck.size:
-        raise ValueError(
-            f"bounds must leave every coordinate free to vary between two finite numbers, but coordinate {stuck[0]} "
-            f"has [{low[stuck[0]]:g}, {high[stuck[0]]:g}]: drop it from the inputs, or give it a finite range."
-        )
-    return Box(ledger, oracle.bounds, 0.5 * (low + high), half)
+    def outside(self, A: Floats, b: Floats) -> tuple[Floats, Floats]:
+        """Return slopes and constants of ``A u + b`` as those of a function of the inputs, (m, d) and (m,)."""
+        # u = (x - middle) / half, so that A u + b = (A / half) x + (b - (A / half) middle).
+        A = A / self.half
+        return A, b - A @ self.middle

@@ -14,6 +14,7 @@ from .ledger import Ledger
 from .precision import Precision
 from .question import GROWING_KINDS, Goal, Narrowing, Question, all_but, ask_of, names_of
 from .readers import read
+from .region import Region
 from .result import Progress, Reading
 from .scouts import constant_in_pieces, measure_precision
 from .verify import verified
@@ -44,8 +45,6 @@ def identify_box(
     n_verify : int
         Fresh inputs to ask at the end, for nothing but to see whether the network foretells their answers.
     """
-    if oracle.bounds is not None and not np.isfinite([oracle.bounds.low, oracle.bounds.high]).all():
-        raise ValueError("bounds must all be finite to find units inside them: name a range for every input.")
     try:
         question = first_question(oracle, activation, layers, Goal(accuracy, n_verify), rng)
         ledger = Ledger(oracle, None, progress, question.precision)
@@ -63,14 +62,14 @@ def first_question(
     oracle: Oracle, activation: str | None, layers: int | str, goal: Goal, rng: np.random.Generator
 ) -> Question:
     """Return the question as first answers narrow it: what grows behind a link leaves its range far out."""
-    nearby = activation in names_of(*GROWING_KINDS) and oracle.link is not None
+    region, nearby = Region.of(oracle), activation in names_of(*GROWING_KINDS) and oracle.link is not None
     try:
-        return ask_of(oracle, activation, layers, measure_precision(oracle, rng, far=not nearby), goal)
+        return ask_of(region, activation, layers, measure_precision(oracle, rng, far=not nearby), goal)
     except OracleFailure:
         if oracle.link is None or activation not in (None, "auto"):
             raise
     precision: Precision = measure_precision(oracle, rng, far=False)
-    return ask_of(oracle, activation, layers, precision, goal).narrowed(Narrowing(all_but(names_of(*GROWING_KINDS))))
+    return ask_of(region, activation, layers, precision, goal).narrowed(Narrowing(all_but(names_of(*GROWING_KINDS))))
 
 
 def _check_accuracy(found: Reading, question: Question) -> Reading:

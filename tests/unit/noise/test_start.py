@@ -12,13 +12,13 @@ from gradsift.fit import Parameters, fit_jointly, predict
 from gradsift.fit.moves import drop_or_merge, room_for_unit
 from gradsift.likelihood import Noise
 from gradsift.reading.box.derivatives import look_near
-from gradsift.reading.ledger import Ledger
+from gradsift.reading.ledger import Ledger, Place
 from gradsift.reading.noise.box_stages import by_repeats, outlook
 from gradsift.reading.noise.reader import by_leverage
 from gradsift.reading.noise.start import find_by_steps, find_scale
 from gradsift.reading.odd_form import link_of
 from gradsift.reading.precision import Precision
-from gradsift.reading.region import box_of
+from gradsift.reading.region import Region
 from gradsift.reading.scouts import measure_precision
 
 TANH = get_activation("tanh")
@@ -84,7 +84,7 @@ def test_the_scale_is_bisected_where_leaps_miss_it():
 def test_derivatives_inside_a_box_span_and_separate_the_units(k, d):
     truth = network(k, d, 2)
     oracle = gs.Oracle(lambda X: predict(truth, X, TANH), d, bounds=(-3, 3))
-    box = box_of(oracle, Ledger(oracle))
+    box = Place(Ledger(oracle), Region.of(oracle))
     rng = np.random.default_rng(4)
     near = look_near(box, rng)
     assert near.k == k
@@ -106,7 +106,7 @@ def test_derivatives_inside_a_box_span_and_separate_the_units(k, d):
 def test_a_unit_for_every_input_leaves_no_smaller_span():
     truth = network(5, 3, 3)
     oracle = gs.Oracle(lambda X: predict(truth, X, TANH), 3, bounds=(-3, 3))
-    assert look_near(box_of(oracle, Ledger(oracle)), np.random.default_rng(0)).k == 3
+    assert look_near(Place(Ledger(oracle), Region.of(oracle)), np.random.default_rng(0)).k == 3
 
 
 @pytest.mark.parametrize(("see", "word"), [(np.round, "integer"), (lambda x: 0 * x, None), (lambda x: x, None)])

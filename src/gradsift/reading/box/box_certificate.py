@@ -11,9 +11,8 @@ from ...arguments import Floats
 from ...certificate import BOUND, EXACT_IN_A_BOX, Evidence, Fresh, certify, n_of
 from ...fit import Fitted
 from ...network import Network
-from ..ledger import EPS
+from ..ledger import EPS, Place
 from ..odd_form import Link
-from ..region import Box
 from ..result import Reading
 
 
@@ -52,7 +51,7 @@ def box_errors(fitted: Fitted, largest: float) -> BoxErrors:
     )
 
 
-def exact_result(fitted: Fitted, box: Box, link: Link, fresh: Floats, n_queries: int) -> Reading:
+def exact_result(fitted: Fitted, box: Place, link: Link, fresh: Floats, n_queries: int) -> Reading:
     """Check a joint fit against its own conditioning and fresh points, and return the public record.
 
     Parameters
@@ -76,11 +75,11 @@ def exact_result(fitted: Fitted, box: Box, link: Link, fresh: Floats, n_queries:
     }
     if theta.linear is not None:
         layout, C, widened = fitted.theta.layout, fitted.covariance, max(1.0, found.chi)
-        errors["linear"] = widened * np.sqrt(np.diag(C)[layout.linear_term]) / box.half
+        errors["linear"] = widened * np.sqrt(np.diag(C)[layout.linear_term]) / box.region.half
         # The intercept in the oracle's coordinates is c - <l, middle / half>: its variance takes all of their
         # covariance.
         moved = np.zeros(layout.size)  # the intercept outside, by the parameters inside
-        moved[layout.c], moved[layout.linear_term] = 1.0, -box.middle / box.half
+        moved[layout.c], moved[layout.linear_term] = 1.0, -box.region.middle / box.region.half
         errors["intercept"] = np.array([widened * np.sqrt(max(float(moved @ C @ moved), 0.0))])
     model = link.to_model(theta.A, theta.b, theta.u, theta.c, 0.0 if theta.linear is None else theta.linear)
     unseen = "flat" if link.activation.saturates else "flat or straight"

@@ -19,7 +19,7 @@ from ...activations import Activation
 from ...arguments import Floats
 from ...errors import NotIdentifiable
 from ...fit import Parameters
-from ..region import Box
+from ..ledger import Place
 from .settings import NEAR_FIELD
 
 
@@ -44,7 +44,7 @@ class NearField:
         Second derivatives at the centers in these coordinates.
     """
 
-    box: Box
+    box: Place
     share: float
     basis: Floats
     points: Floats
@@ -62,7 +62,7 @@ class NearField:
     def bend_again(self, rng: np.random.Generator) -> None:
         """Take second derivatives at one more point; 1 + k (k + 3) / 2 queries."""
         k, step = self.k, NEAR_FIELD.second_step * self.share
-        x = self.box.draw(1, NEAR_FIELD.inner * self.share, rng)
+        x = self.box.region.draw(1, NEAR_FIELD.inner * self.share, rng)
         first, second = np.triu_indices(k)
         at = self.box.ask(x, "start").answers
         once = self.box.ask_only(x + step * self.basis, "differences")
@@ -101,20 +101,20 @@ class NearField:
         return Parameters(A, u, b, 0.0, None if self.line is None else np.zeros(self.k))
 
 
-def look_near(box: Box, rng: np.random.Generator) -> NearField:
+def look_near(box: Place, rng: np.random.Generator) -> NearField:
     """Find the span of the units, about ``(k + 1) (d + 1)`` queries.
 
     Every gradient is a batch of forward differences, whose steps stay inside the box.
     """
-    d = len(box.half)
-    ways = box.draw(int(np.clip(d // 3, 3, 8)), 1.0, rng)
+    d = box.region.n_features
+    ways = box.region.draw(int(np.clip(d // 3, 3, 8)), 1.0, rng)
     share = _bending_share(box, ways)
     n_along = len(box.y)
     step = NEAR_FIELD.first_step * share * np.sqrt(d)
     points, rows = np.empty((0, d)), np.empty((0, d))
     # One gradient after the other until a new one adds nothing to the span: k + 1 of them, k the number of units.
     while len(points) <= d:
-        new = box.draw(1 if len(points) else NEAR_FIELD.least_gradients, share, rng)
+        new = box.region.draw(1 if len(points) else NEAR_FIELD.least_gradients, share, rng)
         points, rows = np.concatenate([points, new]), np.concatenate([rows, _gradients(box, new, step)])
         span = _basis(rows)
         if len(span) < len(points):
@@ -126,7 +126,7 @@ def look_near(box: Box, rng: np.random.Generator) -> NearField:
             "function looks constant there."
         )
     if len(_basis_of_changes(rows)) < len(span):  # a line, or luck: the last of as many differences is often small
-        new = box.draw(NEAR_FIELD.sure_of_line, share, rng)
+        new = box.region.draw(NEAR_FIELD.sure_of_line, share, rng)
         points, rows = np.concatenate([points, new]), np.concatenate([rows, _gradients(box, new, step)])
         span = _basis(rows)
     apart, line = _basis_of_changes(rows), None
@@ -139,7 +139,7 @@ def look_near(box: Box, rng: np.random.Generator) -> NearField:
     return NearField(box, share, span, points, rows @ span.T, line, worth, [], [])
 
 
-def _gradients(box: Box, points: Floats, step: float) -> Floats:
+def _gradients(box: Place, points: Floats, step: float) -> Floats:
     """Return the gradients at some points, (n, d), by forward differences; n (d + 1) queries."""
     inwards = np.where(points > 0, -step, step)
     base = box.ask(points, "start").answers
@@ -161,7 +161,7 @@ def _basis_of_changes(rows: Floats) -> Floats:
     return np.asarray(basis[values > NEAR_FIELD.negligible * np.linalg.norm(rows, 2)])
 
 
-def _refuse_steps(box: Box, point: Floats, still: NDArray[np.intp]) -> None:
+def _refuse_steps(box: Place, point: Floats, still: NDArray[np.intp]) -> None:
     """Raise if some coordinate that small steps do not show is shown by a large one; one query for each."""
     if not len(still):
         return
@@ -177,7 +177,7 @@ def _refuse_steps(box: Box, point: Floats, still: NDArray[np.intp]) -> None:
         )
 
 
-def _bending_share(box: Box, ways: Floats) -> float:
+def _bending_share(box: Place, ways: Floats) -> float:
     """Return the largest share of the box, up to halvings, in which differences are nearly proportional."""
     n = len(ways)
 

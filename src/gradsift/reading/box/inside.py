@@ -17,10 +17,10 @@ from ...fit.students import TrainedStudent, fit_students
 from ...forecasting import QueryLimit
 from ...likelihood import Noise
 from ...oracle import Oracle
-from ..ledger import EPS, Ledger
+from ..ledger import EPS, Ledger, Place
 from ..odd_form import Link, identity_form, link_of
 from ..precision import Precision
-from ..region import Box, box_of
+from ..region import Region
 from ..result import Reading
 from ..scouts import measure_precision
 from .box_certificate import box_errors, exact_result
@@ -35,6 +35,7 @@ def identify_bounded(
     *,
     others: tuple[str, ...] = (),
     precision: Precision | None = None,
+    region: Region | None = None,
     ledger: Ledger | None = None,
     straight: Callable[[], bool] | None = None,
 ) -> Reading:
@@ -52,6 +53,8 @@ def identify_bounded(
         that fits.
     precision : Precision, optional
         As found by :func:`measure_precision`; found now if it is not given.
+    region : Region, optional
+        Where the oracle may be asked; found now if it is not given.
     ledger : Ledger, optional
         Whose rows stay equations; a new one if it is not given.
     straight : callable, optional
@@ -69,7 +72,9 @@ def identify_bounded(
     before = oracle.n_answered
     ledger = ledger or Ledger(oracle)
     ledger.limit(QueryLimit("noise", bounded=True))
-    box = box_of(oracle, ledger)
+    box = Place(ledger, Region.of(oracle) if region is None else region)
+    if not box.region.is_bounded:
+        raise ValueError("oracle must have bounds, got none: use identify or identify_noisy.")
     precision = measure_precision(oracle, rng) if precision is None else precision
     if not precision.is_exact:
         raise NotIdentifiable(
@@ -90,7 +95,7 @@ class _ExactInside:
     """One identification with exact answers while it runs; all parameters are those of the box's coordinates."""
 
     def __init__(
-        self, box: Box, links: list[Link], straight: Callable[[], bool] | None, rng: np.random.Generator
+        self, box: Place, links: list[Link], straight: Callable[[], bool] | None, rng: np.random.Generator
     ) -> None:
         self.box, self.rng, self.links, self.straight = box, rng, links, straight
         self.link = links[0]
@@ -174,7 +179,7 @@ class _ExactInside:
         return 2 * fitted.loss < len(y) and self._holds_at_fresh(fitted.theta)
 
     def _teach(self) -> None:
-        d = len(self.box.half)
+        d = self.box.region.n_features
         wanted = 5 * (d + 2)
         most = np.inf
         while wanted < most:
@@ -204,7 +209,7 @@ class _ExactInside:
 
     def _draw(self, n: int) -> None:
         if n > 0:
-            self.box.ask(self.box.draw(n, self.share, self.rng), "student")
+            self.box.ask(self.box.region.draw(n, self.share, self.rng), "student")
 
     @property
     def n_taught(self) -> int:
@@ -230,7 +235,7 @@ class _ExactInside:
 
     def _holds_at_fresh(self, theta: Parameters) -> bool:
         """Ask at fresh points, compare, and fit them too."""
-        points = self.box.draw(3 + len(theta.u), 1.0, self.rng)
+        points = self.box.region.draw(3 + len(theta.u), 1.0, self.rng)
         self.fresh = self.box.ask(points, "check").answers - predict(theta, points, self.g)
         largest = self.box.ledger.largest
         if np.abs(self.fresh).max() > EXACT_IN_A_BOX.fresh_points * largest:

@@ -40,6 +40,6 @@ def read_student(question: Question, ledger: Ledger, rng: np.random.Generator) -
 def _read(question: Question, ledger: Ledger, rng: np.random.Generator, straight: Callable[[], bool]) -> Reading:
     name, *others = (*question.of_kinds(PLATEAUS), *question.of_kinds(SMOOTH))
     return identify_bounded(
-        ledger.oracle, name, rng, others=tuple(others), precision=question.precision, ledger=ledger,
-        straight=straight,
+        ledger.oracle, name, rng, others=tuple(others), precision=question.precision, region=question.region,
+        ledger=ledger, straight=straight,
     )  # fmt: skip

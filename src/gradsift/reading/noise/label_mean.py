@@ -105,7 +105,7 @@ def _points(state: FitState, session: Session) -> Floats:
     """
     oracle, fitted = session.ledger.oracle, state.known.fitted
     theta = fitted.theta
-    if oracle.bounds is not None:
-        return session.place.draw(_N_POINTS, state.radius, np.random.default_rng(0))
+    if session.bounded:
+        return session.place.region.draw(_N_POINTS, state.radius, np.random.default_rng(0))
     model = session.link.to_model(theta.A, theta.b, theta.u, theta.c)
     return fresh_inputs(model, oracle, _N_POINTS, np.random.default_rng(0), float(fitted.angles.max()))

@@ -18,11 +18,11 @@ from ...forecasting import QueryLimit
 from ...model import SigmoidCombination
 from ...network import Network
 from ...oracle import Oracle
-from ..ledger import Ledger
-from ..odd_form import Link, link_of
-from ..precision import Precision
+from ..ledger import Ledger, Place
+from ..odd_form import link_of
+from ..precision import EXACT_ANSWERS, Precision
 from ..question import ALGEBRAIC, PLATEAUS, Question, attempted
-from ..region import box_of
+from ..region import Region
 from ..result import Progress, Reading
 from ..scouts import measure_precision, with_noise
 from ..stage import walk
@@ -32,11 +32,11 @@ from .leverage import leverage_repeats
 from .noise_certificate import NoisyEvidence, judge, result
 from .other_shapes import shape_of
 from .refit import worth_of_one_more
-from .settings import FOR_A_BOX, FOR_LABELS, FOR_LABELS_IN_A_BOX, FOR_NOISE, FOR_ROUNDING, LINE
+from .settings import FOR_A_BOX, FOR_LABELS, FOR_LABELS_IN_A_BOX, FOR_NOISE, FOR_ROUNDING, LINE, Policy
 from .split_unit import least_angle_shown, worst_ridge
 from .stages import ADDITIVE_STAGES, LABEL_STAGES, Stages
 from .start import first_state
-from .state import Anywhere, FitState, Session
+from .state import FitState, Session
 
 
 def read_noise(question: Question, ledger: Ledger, rng: np.random.Generator) -> Reading:
@@ -44,8 +44,9 @@ def read_noise(question: Question, ledger: Ledger, rng: np.random.Generator) -> 
     name = (*question.of_kinds(PLATEAUS), *question.of_kinds(ALGEBRAIC))[0]
     precision = with_noise(question.precision, ledger.oracle, rng)
     found = identify_beside_line(
-        ledger.oracle, name, rng, accuracy=question.goal.accuracy, precision=precision, progress=ledger.progress
-    )
+        ledger.oracle, name, rng, accuracy=question.goal.accuracy, precision=precision, region=question.region,
+        progress=ledger.progress,
+    )  # fmt: skip
     found = replace(found, precision=precision)
     if not precision.remainder:
         return found
@@ -94,6 +95,7 @@ def identify_noisy(
     *,
     accuracy: float | None = None,
     precision: Precision | None = None,
+    region: Region | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> Reading:
     """Find all units of a sum of sigmoids whose values come rounded, with noise or as labels.
@@ -110,6 +112,8 @@ def identify_noisy(
         0.1 for noise, and for rounded answers as far as the grid allows.
     precision : Precision, optional
         As found by :func:`measure_precision`; found now if it is not given.
+    region : Region, optional
+        Where the oracle may be asked; found now if it is not given.
 
     Raises
     ------
@@ -122,7 +126,10 @@ def identify_noisy(
         at_least("accuracy", accuracy, 0, strict=True)
     link, rng, before = link_of(activation), as_generator(rng), oracle.n_answered
     precision = measure_precision(oracle, rng) if precision is None else precision
-    session = _session(oracle, link, precision, accuracy, rng, progress)
+    region = Region.of(oracle) if region is None else region
+    session = Session(
+        _place(oracle, region, precision, progress), link, precision, accuracy, rng, _policy(region, precision)
+    )
     try:
         state = attempted(lambda: _walk(session))
     except BudgetSpent as spent:
@@ -135,18 +142,17 @@ def identify_noisy(
     return _result(state, session, oracle.n_answered - before)
 
 
-def _session(
-    oracle: Oracle, link: Link, precision: Precision, accuracy: float | None, rng: np.random.Generator, progress: Any
-) -> Session:
-    """Return who asks: where, and by which policy."""
-    if oracle.bounds is not None:
-        ledger = Ledger(oracle, None, progress, allotment=QueryLimit("noise", bounded=True))
-        policy = FOR_LABELS_IN_A_BOX if precision.is_label else FOR_A_BOX
-        return Session(box_of(oracle, ledger), link, precision, accuracy, rng, policy)
-    allotment = QueryLimit("labels" if precision.is_label else "noise")
-    ledger = Ledger(oracle, None, progress, Precision("rounded", absolute=precision.step), allotment)
-    policy = FOR_LABELS if precision.is_label else FOR_NOISE if precision.has_noise else FOR_ROUNDING
-    return Session(Anywhere(ledger), link, precision, accuracy, rng, policy)
+def _place(oracle: Oracle, region: Region, precision: Precision, progress: Any) -> Place:
+    """Return who asks."""
+    rounding = EXACT_ANSWERS if region.is_bounded else Precision("rounded", absolute=precision.step)
+    kind = "labels" if precision.is_label and not region.is_bounded else "noise"
+    return Place(Ledger(oracle, None, progress, rounding, QueryLimit(kind, bounded=region.is_bounded)), region)
+
+
+def _policy(region: Region, precision: Precision) -> Policy:
+    if region.is_bounded:
+        return FOR_LABELS_IN_A_BOX if precision.is_label else FOR_A_BOX
+    return FOR_LABELS if precision.is_label else FOR_NOISE if precision.has_noise else FOR_ROUNDING
 
 
 def _walk(session: Session) -> FitState:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from ...activations import Activation
 from ...arguments import Floats
 from ...errors import NotIdentifiable
-from ...fit import Fitted, Parameters
+from ...fit import Fitted
 from ...fit.covariance import LEVELS, cones
 from ...fit.joint import Calibration
 from ...likelihood import Noise
-from ..ledger import Asked, Ledger
+from ..ledger import Asked, Ledger, Place
 from ..odd_form import Link
 from ..precision import Precision
 from .beside_planes import SecondUnitTest
@@ -201,60 +201,6 @@ class _Kept:
     latest: FitState | None = None
 
 
-class Place(Protocol):
-    """Where inputs may lie, in the coordinates of the fit; keeps all rows and answers."""
-
-    @property
-    def ledger(self) -> Ledger: ...
-
-    @property
-    def X(self) -> Floats: ...
-
-    @property
-    def y(self) -> Floats: ...
-
-    def ask(self, rows: Floats, step: str) -> Asked: ...
-
-    def draw(self, n: int, radius: float, rng: np.random.Generator) -> Floats: ...
-
-    def spread(self, radius: float) -> float: ...
-
-    def outside(self, theta: Parameters) -> Parameters: ...
-
-
-@dataclass(frozen=True)
-class Anywhere:
-    """All inputs are allowed."""
-
-    ledger: Ledger
-
-    @property
-    def X(self) -> Floats:
-        """All stored rows, (n, d)."""
-        return self.ledger.X
-
-    @property
-    def y(self) -> Floats:
-        """Answers to these rows."""
-        return self.ledger.y
-
-    def ask(self, rows: Floats, step: str) -> Asked:
-        """Ask at some rows."""
-        return self.ledger.ask_rows(rows, step)
-
-    def draw(self, n: int, radius: float, rng: np.random.Generator) -> Floats:
-        """Return n random rows, (n, d)."""
-        return np.asarray(radius * rng.standard_normal((n, self.ledger.n_features)))
-
-    def spread(self, radius: float) -> float:
-        """Return the standard deviation of their entries."""
-        return radius
-
-    def outside(self, theta: Parameters) -> Parameters:
-        """Return parameters in the oracle's coordinates."""
-        return theta
-
-
 @dataclass(frozen=True)
 class Session:
     """Who asks.
@@ -292,7 +238,7 @@ class Session:
     @property
     def bounded(self) -> bool:
         """Whether inputs must stay inside bounds."""
-        return self.ledger.oracle.bounds is not None
+        return self.place.region.is_bounded
 
     @property
     def labels(self) -> bool:
@@ -330,11 +276,11 @@ class Session:
 
     def draw(self, n: int, state: FitState) -> Floats:
         """Return n random inputs, (n, d)."""
-        return self.place.draw(n, state.radius, self.rng)
+        return self.place.region.draw(n, state.radius, self.rng)
 
     def spread(self, state: FitState) -> float:
         """Return the standard deviation of the entries of random inputs."""
-        return self.place.spread(state.radius)
+        return self.place.region.spread(state.radius)
 
     def noise(self, state: FitState) -> Noise:
         """Return the noise of one size that is believed in."""
