@@ -14,7 +14,7 @@ from gradsift.activations import get_activation
 from gradsift.fit import Parameters
 from gradsift.fit.jacobian import predict
 from gradsift.fit.moves import turned
-from gradsift.reading.kinks.region_ledger import RegionLedger, region_of
+from gradsift.reading.kinks.region_ledger import RegionLedger
 from gradsift.reading.ledger import Ledger, Place
 from gradsift.reading.region import Region
 
@@ -497,5 +497,5 @@ def test_the_corners_of_bounds_are_inside_however_their_middle_rounds(ends):
     oracle = gs.Oracle(lambda X: X.sum(axis=1), 50, bounds=(low, low + ends[1] - ends[0]))
     corners = np.stack([np.ones(50), -np.ones(50)])
     Place(Ledger(oracle), Region.of(oracle)).ask(corners, "check")
-    RegionLedger(oracle, region_of(oracle), ()).ask_all(corners, "check")
+    RegionLedger(oracle, Region.of(oracle), ()).ask_all(corners, "check")
     assert oracle.n_queries == 4

@@ -129,7 +129,8 @@ class Question:
             "sigmoid" if all(get_activation(n).saturates for n in self.families)
             else "growing" if not any(get_activation(n).saturates for n in self.families) else "any"
         )  # fmt: skip
-        where = {"open": "", "linked": " behind an output link", "bounded": " inside bounds"}[self.region.name]
+        link = " behind an output link" if self.region.has_link else ""
+        where = " inside bounds" if self.region.is_bounded else link
         return f"{layers} of {units} units{where}, where {self.precision}"
 
 

@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..arguments import Floats
 from ..oracle import Oracle
 from ..oracle.inputs import Bounds
+from .precision import DOUBLE
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,6 +80,10 @@ class Region:
         """Return u at these inputs, (n, d)."""
         return np.asarray((inputs - self.middle) / self.half) if self.is_bounded else inputs
 
+    def holds(self, rows: Floats) -> NDArray[np.bool_]:
+        """Say which of these u, (n, d), lie in the region, up to rounding."""
+        return np.asarray((np.abs(rows).max(axis=1) <= 1 + 8 * DOUBLE) | (not self.is_bounded))
+
     def draw(self, n: int, radius: float, rng: np.random.Generator) -> Floats:
         """Return n random u, (n, d): uniform in this share of the bounds, or normal with this standard deviation."""
         draw = (lambda size: rng.uniform(-1.0, 1.0, size)) if self.is_bounded else rng.standard_normal
@@ -92,3 +98,9 @@ class Region:
         # u = (x - middle) / half, so that A u + b = (A / half) x + (b - (A / half) middle).
         A = A / self.half
         return A, b - A @ self.middle
+
+    def errors_outside(self, errors: Floats) -> Floats:
+        """Return standard errors of slopes of functions of u, their constants' last, as of functions of the inputs."""
+        slopes = errors[:, :-1] / self.half
+        moved = np.linalg.norm(slopes * self.middle, axis=1)
+        return np.concatenate([slopes, np.hypot(errors[:, -1], moved)[:, None]], axis=1)

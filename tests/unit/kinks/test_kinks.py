@@ -13,9 +13,10 @@ from gradsift.reading.kinks.identify_activation import find_reach
 from gradsift.reading.kinks.kink_network import KinkNet, growing_names, shape_of
 from gradsift.reading.kinks.kink_test import Kink, Piece, bend_between
 from gradsift.reading.kinks.linear_fit import fit_region, mirrored, telling_places
-from gradsift.reading.kinks.region_ledger import Heard, RegionLedger, region_of
+from gradsift.reading.kinks.region_ledger import Heard, RegionLedger
 from gradsift.reading.kinks.segments import SegmentScan, fit_segment, half_square
 from gradsift.reading.ledger import Ledger
+from gradsift.reading.region import Region
 
 
 @pytest.mark.parametrize("name", growing_names())
@@ -154,7 +155,7 @@ def test_the_corner_is_known_no_better_than_the_leg_that_ends_right_behind_a_kin
 
 def test_after_a_row_that_must_not_be_asked_nothing_is_asked_until_the_next_start():
     oracle = gs.Oracle(lambda X: X.sum(axis=1), 3, bounds=(np.zeros(3), np.ones(3)))
-    ledger = RegionLedger(oracle, region_of(oracle), ())
+    ledger = RegionLedger(oracle, Region.of(oracle), ())
     rows = np.array([[0.5, 0.0, 0.0], [2.0, 0.0, 0.0]])
     np.testing.assert_allclose(ledger.ask(rows[:1], "check"), 1.75)
     for part in (rows, rows[:1]):

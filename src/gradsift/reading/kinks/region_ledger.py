@@ -1,91 +1,22 @@
-"""Where a box may be asked: within bounds, or as far out as its link leaves the answers their digits."""
+"""Answers less a network that is known, within bounds or as far out as a link leaves them their digits."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from ...arguments import Floats
-from ...geometry import normalize_rows
 from ...oracle import Oracle
-from ...oracle.inputs import Bounds
 from ..device_arrays import Array
-from ..ledger import EPS, Ledger
+from ..ledger import Ledger
 from ..precision import Precision
+from ..region import Region
 from ..result import Progress
 from .kink_network import KinkNet
 from .segments import PathFailure
 from .settings import WITHIN
-
-
-@dataclass(frozen=True)
-class Region:
-    """Inputs ``middle + half * u``.
-
-    Attributes
-    ----------
-    middle, half : (d,) arrays
-    bounds : Bounds or None
-        Where all u lie within -1 and 1; None where answers tell how far out they may be asked.
-    """
-
-    middle: Floats
-    half: Floats
-    bounds: Bounds | None = None
-
-    @property
-    def closed(self) -> bool:
-        """Whether it has bounds."""
-        return self.bounds is not None
-
-    def outwards(self, rng: np.random.Generator) -> Floats:
-        """Return a random way from the middle, as long as the region where it is closed, else of length one; (d,)."""
-        d = len(self.middle)
-        if not self.closed:
-            return np.asarray(normalize_rows(rng.standard_normal((1, d)))[0])
-        corner = np.sign(rng.standard_normal(d))
-        return np.asarray(WITHIN.inside * (corner if rng.random() < 0.5 else rng.uniform(-1, 1, d)))
-
-    def holds(self, places: Floats) -> bool:
-        """Say whether all u, (n, d), lie in the region, up to rounding."""
-        return not self.closed or bool(np.abs(places).max(initial=0.0) <= 1 + 8 * EPS)
-
-    def inputs(self, places: Floats) -> Floats:
-        """Return the inputs at these u, (n, d); rounding never leaves a closed region."""
-        X = self.middle + self.half * places
-        return X if self.bounds is None else self.bounds.nearest(X)
-
-    def outside(self, net: KinkNet) -> KinkNet:
-        """Return a network in u as one in the inputs."""
-        jumps, g = net.jumps / self.half, net.g / self.half
-        return KinkNet(
-            net.shape,
-            jumps,
-            net.q - jumps @ self.middle,
-            net.w,
-            net.turns,
-            g,
-            net.c - float(g @ self.middle),
-            net.grain,
-        )
-
-    def errors_outside(self, errors: Floats) -> Floats:
-        """Return standard errors of linear term and jumps in u, the constants last, as those in the inputs."""
-        # x = middle + half u: gradients are divided by half, and constants change by <gradient, middle>.
-        lines = errors[:, :-1] / self.half
-        moved = np.linalg.norm(lines * self.middle, axis=1)
-        return np.concatenate([lines, np.hypot(errors[:, -1], moved)[:, None]], axis=1)
-
-
-def region_of(oracle: Oracle) -> Region:
-    """Return the region of a box with bounds, or with a link."""
-    if oracle.bounds is None:
-        return Region(np.zeros(oracle.n_features), np.ones(oracle.n_features))
-    low, high = oracle.bounds
-    return Region((low + high) / 2, (high - low) / 2, oracle.bounds)
 
 
 class Heard(NamedTuple):
@@ -142,15 +73,15 @@ class RegionLedger(Ledger):
         """Return the answers to n rows, (n,); NaN after a failure."""
         self._keep_to_budget(n, step)
         places = self.stand + rows_of(slice(None))
-        if self.failure is None and not self.region.holds(places):
+        if self.failure is None and not self.region.holds(places).all():
             self.failure = PathFailure("a step across a ray leaves the bounds")
         if self.failure is not None:
             return np.full(n, np.nan)
         heard = self._heard(places)
         self.largest_error = max(self.largest_error, float(heard.errors.max(initial=0.0)))
         if self.largest_error > WITHIN.digits:
-            link = "" if self.oracle.link is None else self.oracle.link.name
-            self.failure, self.largest_error = PathFailure(f"link='{link}' leaves an answer no digits"), 0.0
+            self.failure = PathFailure(f"link='{self.region.link}' leaves an answer no digits")
+            self.largest_error = 0.0
             return np.full(n, np.nan)
         self.range = min(self.range[0], float(heard.answers.min())), max(self.range[1], float(heard.answers.max()))
         answers = heard.answers if self.known is None else heard.answers - self.known.predict(places)

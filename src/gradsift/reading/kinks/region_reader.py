@@ -9,19 +9,20 @@ import numpy as np
 from ...arguments import Floats
 from ...certificate import BOUND, KINKS_WITHIN, Evidence, Fresh, certify, n_of
 from ...errors import NotIdentifiable
+from ...geometry import normalize_rows
 from ...network import Network
-from ...oracle import Oracle
 from ..ledger import Ledger
 from ..plane_frame import frame_through
 from ..precision import EXACT_ANSWERS, Precision
 from ..question import BENT, SHARP, SMOOTH, Question, names_of
+from ..region import Region
 from ..result import Reading
 from .cells import bases_of
 from .kink_network import KinkNet, joined, model_of, shape_of
 from .kink_test import Bend
 from .linear_fit import RegionFit, fit_region, mirrored, telling_places
 from .path_network import fit_path, network_on_path
-from .region_ledger import Region, RegionLedger, region_of
+from .region_ledger import RegionLedger
 from .segments import Path, PathFailure, segments_through
 from .settings import CELL, FAR_FIT, SEGMENT, WITHIN
 
@@ -37,24 +38,16 @@ def read_region(question: Question, ledger: Ledger, rng: np.random.Generator) ->
         The function is no such sum, or answers have too few digits.
     """
     activation = (question.of_kinds(SHARP) or question.of_kinds(SMOOTH, BENT))[0]
-    oracle, precision = ledger.oracle, question.precision
+    oracle, region, precision = ledger.oracle, question.region, question.precision
     if not shape_of(activation).sharp:
         inside = f"relu, leaky_relu, {', '.join(sorted(names_of(SMOOTH)))}"
-        names = "relu and leaky_relu" if oracle.bounds is None else inside
-        raise NotIdentifiable(f"Inside {_where(oracle)} only {names} units are found, got {activation!r}.")
+        names = "relu and leaky_relu" if not region.is_bounded else inside
+        raise NotIdentifiable(f"Inside {region} only {names} units are found, got {activation!r}.")
     if oracle.n_features < 3:
         raise NotIdentifiable(f"Units with kinks are found in three dimensions and more, got {oracle.n_features}.")
     if any(not r.is_exact for r in precision.outputs) or not precision.outputs:
-        raise NotIdentifiable(
-            f"Inside {_where(oracle)} kinks are found through answers of double precision, and {precision}."
-        )
-    return _Within(
-        RegionLedger(oracle, region_of(oracle), precision.outputs, None, ledger.progress), activation, rng
-    ).run()
-
-
-def _where(oracle: Oracle) -> str:
-    return "bounds" if oracle.bounds is not None else f"the range of link='{oracle.link.name if oracle.link else None}'"
+        raise NotIdentifiable(f"Inside {region} kinks are found through answers of double precision, and {precision}.")
+    return _Within(RegionLedger(oracle, region, precision.outputs, None, ledger.progress), activation, rng).run()
 
 
 class _Within:
@@ -87,7 +80,7 @@ class _Within:
 
     def _refusal(self) -> NotIdentifiable:
         return NotIdentifiable(
-            f"The function inside {_where(self.ledger.oracle)} is no sum of {self.shape.name} units as far as rays "
+            f"The function inside {self.region} is no sum of {self.shape.name} units as far as rays "
             f"from its middle show ({self.ledger.n_queries} queries; {self.notes[-1] if self.notes else 'no ray'}): "
             "another activation, a deeper network, units in nearly parallel pairs, or one too faint for these answers."
         )
@@ -177,11 +170,19 @@ class _Within:
         return PathFailure("answers right beside the middle have no digits")
 
     def _next_ray(self) -> Floats | None:
-        return self.targets.pop() if self.targets else self._reach(self.region.outwards(self.rng))
+        return self.targets.pop() if self.targets else self._reach(self._outwards())
+
+    def _outwards(self) -> Floats:
+        """Return a random way from the middle, as long as the region inside bounds, else of length one; (d,)."""
+        d = self.region.n_features
+        if not self.region.is_bounded:
+            return np.asarray(normalize_rows(self.rng.standard_normal((1, d)))[0])
+        corner = np.sign(self.rng.standard_normal(d))
+        return np.asarray(WITHIN.inside * (corner if self.rng.random() < 0.5 else self.rng.uniform(-1, 1, d)))
 
     def _reach(self, way: Floats) -> Floats | None:
         """Return the way as far as answers have digits, (d,); None if not even the first does."""
-        if self.region.closed:
+        if self.region.is_bounded:
             return np.asarray(way - self.start)
         length = 0.0
         for number in range(*WITHIN.lengths):
@@ -199,17 +200,17 @@ class _Within:
     def _candidates(self, n: int) -> Floats:
         """Return places all over the region, (n, d)."""
         d = self.ledger.n_features
-        if self.region.closed:
-            ways = np.stack([self.region.outwards(self.rng) for _ in range(n)]) / WITHIN.inside
+        if self.region.is_bounded:
+            ways = np.stack([self._outwards() for _ in range(n)]) / WITHIN.inside
             return np.asarray(ways * self.rng.uniform(0.0, 1.0, (n, 1)) ** (1 / d))
         lengths = self.rng.choice(np.linalg.norm(self.rays, axis=1), n) * self.rng.uniform(0.0, 1.0, n)
-        return np.asarray(self.start + lengths[:, None] * np.stack([self.region.outwards(self.rng) for _ in range(n)]))
+        return np.asarray(self.start + lengths[:, None] * np.stack([self._outwards() for _ in range(n)]))
 
     def _fit(self, net: KinkNet) -> RegionFit:
         """Ask all over the region and fit all parameters at once."""
         if not net.k:
             raise NotIdentifiable(
-                f"No kink on {n_of(len(self.rays), 'ray')} inside {_where(self.ledger.oracle)} "
+                f"No kink on {n_of(len(self.rays), 'ray')} inside {self.region} "
                 f"({self.ledger.n_queries} queries): the function looks constant or linear: no unit."
             )
         # Unknowns: linear term and jumps, each with its constant.
@@ -217,8 +218,7 @@ class _Within:
         n = p + max(FAR_FIT.spare, int(WITHIN.spare * p))
         candidates = self._candidates(WITHIN.candidates * n)
         candidates = np.concatenate([candidates, mirrored(candidates, net, self.rng)])
-        if self.region.closed:
-            candidates = candidates[np.abs(candidates).max(axis=1) <= 1]
+        candidates = candidates[self.region.holds(candidates)]
         # Beyond the answers that had their digits, a link may leave none: such places are not worth a query.
         (low, high), foretold = self.ledger.range, net.predict(candidates)
         candidates = candidates[(low <= foretold) & (foretold <= high)]
@@ -232,9 +232,11 @@ class _Within:
         ledger = self.ledger
         fresh = ledger.ask_all(self._candidates(WITHIN.fresh), "fresh")
         missed = float(fit.missed(fresh).max()) if len(fresh.answers) else np.inf
-        net, errors = self.region.outside(fit.net), self.region.errors_outside(fit.errors)  # (k + 1, d + 1)
-        lengths = np.linalg.norm(net.jumps, axis=1)
-        jumps = np.linalg.norm(errors[1:, :-1], axis=1) / lengths
+        A, q = self.region.outside(fit.net.jumps, fit.net.q)
+        g, c = self.region.outside(fit.net.g, np.array(fit.net.c))
+        net = replace(fit.net, jumps=A, q=q, g=g, c=float(c))
+        errors = self.region.errors_outside(fit.errors)  # (k + 1, d + 1)
+        jumps = np.linalg.norm(errors[1:, :-1], axis=1) / np.linalg.norm(net.jumps, axis=1)
         # Offsets are compared with the distance of the hyperplane, but no less than the half-width of the region.
         offsets = fit.errors[1:, -1] / np.maximum(np.abs(fit.net.q), np.linalg.norm(fit.net.jumps, axis=1))
         bounds = BOUND * np.maximum(jumps, offsets)
@@ -266,7 +268,7 @@ def _evidence(
     return Evidence(
         n_of(net.k, f"{net.shape.name} unit"), ledger.n_queries, fit.chi, Fresh(n_fresh, missed),
         float(bounds.max()), linear=linear, faintest=float(lengths.min() / lengths.max()),
-        where=f" inside {_where(ledger.oracle)}", rest="; the last rays show no other",
+        where=f" inside {ledger.region}", rest="; the last rays show no other",
     )  # fmt: skip
 
 
