@@ -28,6 +28,7 @@ from .precision import (
     rounding_of,
     rounding_of_share,
 )
+from .region import Region
 
 _REPEATED = 8  # inputs asked twice
 _SMALL = 0.05  # of the answers' spread: a remainder up to this size is worth a network beside it; guess
@@ -325,12 +326,9 @@ def _halved(oracle: Oracle, points: Floats, answers: Floats) -> tuple[Floats, Fl
 
 def straight_in_parts(oracle: Oracle, rng: np.random.Generator) -> bool:
     """Say whether a function is a line on most short lines inside its bounds, as between sharp kinks; 12 queries."""
-    if oracle.bounds is None:
-        raise ValueError("oracle must have bounds.")
-    low, high = oracle.bounds
-    middle, half, d = (low + high) / 2, (high - low) / 2, oracle.n_features
+    d = oracle.n_features
     ways = _SHORT_LINE * normalize_rows(rng.standard_normal((4, d)))
     middles = 0.5 * rng.uniform(-1, 1, (4, d))
-    y = oracle(middle + half * np.concatenate([middles - ways, middles, middles + ways])).reshape(3, 4)
+    y = oracle(Region.of(oracle).inputs(np.concatenate([middles - ways, middles, middles + ways]))).reshape(3, 4)
     bends = np.abs(y[0] - 2 * y[1] + y[2])
     return bool((bends <= _BITS * EPS * np.abs(y).max(axis=0)).sum() >= 3)
