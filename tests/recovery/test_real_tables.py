@@ -201,7 +201,7 @@ def test_small_things_are_named():
     with pytest.raises(ValueError, match=r"n_units must be a whole number, got 2\.5"):
         gs.recover((X, y), 2.5)
     assert "max_units" in rows.most_units(30).says
-    assert "n_starts" in rows.converged(False).advice
+    assert "n_starts" in rows.finished_polish(False).advice
     draws = bootstrap(found.model, (X, y), n_resamples=20, rng=0)
     spread = np.std([model.weights[0] for model in draws.models])
     assert spread == pytest.approx(found.standard_errors["weights"][0], rel=0.6)

@@ -164,7 +164,7 @@ class _CellSteps:
         signs = np.sign([crossing.weight for crossing in self.crossings])
         # Beyond the path f(x) = f(x0) + <g, x - x0> + sum of the heights of those units that are active there.
         heights = places @ normals.T - (normals * met).sum(axis=1)  # (points, k)
-        twice, other = CELL.crossed_twice, CELL.crossed_twice if grain.sd else CELL.other
+        twice, other = CELL.crossed_twice, GRAIN.behind_in_noise if grain.sd else CELL.other
         if grain.is_single:
             twice, other = GRAIN.behind, GRAIN.behind
         once = distinct_crossings(normals, twice * np.linalg.norm(normals, axis=1))

@@ -81,7 +81,7 @@ def _next_fit(
     found: Found, prior: Floats, ledger: Ledger, rng: np.random.Generator, earlier: NearFit | None
 ) -> NearFit:
     """Design points from what is known by now, ask, and fit all answers."""
-    trust = FAR_FIT.prior if found.net.grain.sd else NEAR_ORIGIN.prior
+    trust = GRAIN.trust if found.net.grain.sd else NEAR_ORIGIN.prior
     net, known = (found.net, prior) if earlier is None else (earlier.found.net, trust * earlier.errors)
     seen = replace(found, net=net)
     X, y = _known_answers(seen, prior, ledger) if earlier is None else (earlier.X, earlier.y)
@@ -195,8 +195,8 @@ def _design(found: Found, prior: Floats, rng: np.random.Generator, asked: Floats
             if errors[worst] * prior[worst] <= wanted[worst]:
                 break
             gains = state.gains(state.root[worst])
-            if net.grain.sd:  # no point twice: on which side of a kink it lies may be wrong
-                gains[chosen] = 0.0
+            if net.grain.sd:  # not the same few points over and over: on which side of a kink they lie may be wrong
+                gains[np.bincount(chosen, minlength=len(gains)) >= GRAIN.repeats] = 0.0
             pick = int(np.argmax(gains))
             if gains[pick] < NEAR_ORIGIN.least_gain * errors[worst] ** 2:
                 break

@@ -32,6 +32,9 @@ class GrainPolicy:
     digits: float = 4.0  # relative errors of answers in the standard error of an offset; float32 rows
     further: float = 16.0  # reach of smooth units over what noise lets a ray show of it; noise rows
     blur: float = 100.0  # length of the path beside a kink, over the reach, in which smooth units may be rounded; guess
+    behind_in_noise: float = 2e-4  # instead of CELL.other, through noise; noise rows
+    trust: float = 2.0  # how much worse than thought offsets and widths may be between rounds; noise rows
+    repeats: int = 2  # most answers at one point in a round; guess
     outside: float = 0.8  # of that length, within which answers are left out of a segment's fit; guess
     rounded: float = 0.1  # of that distance: height of a unit's rest; guess
     placed: tuple[float, float] = (0.5, 3e-4)  # error of an offset before widths: over noise, over jump by blur; guess

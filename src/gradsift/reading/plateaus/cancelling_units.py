@@ -20,7 +20,7 @@ from ..odd_network import Net
 from ..plane_frame import PlaneFrame, frame_through
 from ..scan_settings import UNITS
 from .parallel_units import levenberg_marquardt
-from .settings import BUMPS, SEARCH
+from .settings import BUMPS
 
 
 def read_bump(ledger: Ledger, known: Net, point: Floats, rng: np.random.Generator) -> Net | None:
@@ -33,7 +33,7 @@ def read_bump(ledger: Ledger, known: Net, point: Floats, rng: np.random.Generato
     point : (d,) array
         An input whose answer differs from theirs.
     """
-    for _ in range(SEARCH.most_rounds):
+    for _ in range(BUMPS.lines):
         line = _BumpLine(ledger, known, point, frame_through(*orthonormal_rows(2, ledger.n_features, rng)))
         samples = _sample_bump(line)
         if samples is None:

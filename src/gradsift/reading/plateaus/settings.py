@@ -56,6 +56,7 @@ class BumpPolicy:
     samples: int = 24  # guess
     most_zooms: int = 5  # guess
     apart: float = 1e-6  # of the bump's width, between samples that tell a slope; guess
+    lines: int = 3  # through one input, before a function is refused; guess
     negligible: float = 1e-4  # of the largest remainder or weight: what is smaller counts for nothing; guess
     n_units: tuple[int, ...] = (2, 3)  # on one line; guess
     starts: int = 8  # guess
