@@ -262,7 +262,7 @@ def _ask(handle: Handler, good: bool) -> None:
     import gradsift as gs
     from gradsift.oracle import Retry, from_url
 
-    logging.basicConfig(level=logging.DEBUG, force=True)  # to stderr as it is now, which is looked at
+    logging.basicConfig(level=logging.DEBUG)  # to stderr, which is looked at
     user, password, token, key = SECRETS[3], SECRETS[0], SECRETS[1], SECRETS[2]
     with served(handle) as port:
         url = f"http://{user}:{password}@127.0.0.1:{port}/predict?token={token}"

@@ -153,12 +153,17 @@ _BAD_INPUT = 2
 _GAVE_UP = (BudgetSpent, CandidateShortage, NotIdentifiable)  # the input was fine, the evidence was not
 
 
+class _RequestLog(logging.Handler):
+    """Prints which requests are made again, on stderr as it is by then."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        typer.echo(f"gradsift: {record.getMessage()}", err=True)
+
+
 def main() -> None:
     """Run the command line; a bad input is one line on stderr and exit code 2."""
     prepare_output()
-    told = logging.StreamHandler()  # of requests that are made again; the stream is the one that was just prepared
-    told.setFormatter(logging.Formatter("gradsift: %(message)s"))
-    logging.getLogger("gradsift.http").handlers[:] = [told]
+    logging.getLogger("gradsift.http").handlers[:] = [_RequestLog()]
     try:
         app()
     except (GradsiftError, ValueError, TypeError, OSError, OverflowError, MemoryError) as problem:
