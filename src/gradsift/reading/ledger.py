@@ -253,9 +253,11 @@ class Ledger:
                 return self.oracle(rows)
             return np.asarray(self.arrays.get(self.oracle.ask_on_device(self.arrays.put(rows))))
 
-    def limit(self, allotment: QueryLimit | None) -> None:
-        """Stop, where nobody set a budget, far beyond what this says that units cost; None: go on."""
-        self._allotment = allotment
+    def limit(self, allotment: QueryLimit | None) -> QueryLimit | None:
+        """Stop, where nobody set a budget, far beyond what this says that units cost; None: go on. Return what was
+        said before."""
+        before, self._allotment = self._allotment, allotment
+        return before
 
     def clear_rows(self) -> None:
         """Go on without the rows that were asked so far; how large answers are stays known."""

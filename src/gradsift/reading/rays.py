@@ -23,6 +23,8 @@ _SIDEWAYS = _RADII[2]  # crosses few hyperplanes, and crossing one adds 1e-10 of
 _GAP = _RADII[0] - _RADII[1]
 _SAME_SLOPE = 1e-6
 _IDLE = 1e-12  # of the largest step: a ray on which all units that grow are idle
+_OPPOSITE_PAIRS = 8  # with 2, small networks show equal signs on both in every tenth case
+_WAYS_SEEN = _OPPOSITE_PAIRS // 2  # where answers differ; "trained logistic" (8,4): at random, all signs turn at once
 
 
 def linear_term(ledger: Ledger, directions: Floats, far: Floats, near: Floats) -> Floats | None:
@@ -87,8 +89,8 @@ class Rays:
         `first` has the smaller scale.
     scale, second_scale : float
         Radius beyond which the ray is flat.
-    plateaus : (3,) array
-        Values far out along first, second and -first, without the linear term if there is one.
+    plateaus : (3,) or (4,) array
+        Values far out along first, second, -first and perhaps -second, without the linear term if there is one.
     """
 
     first: Floats
@@ -101,6 +103,11 @@ class Rays:
     def intercept(self) -> float:
         """Far out along a line every odd unit takes opposite values, so that only the constant is left."""
         return 0.5 * float(self.plateaus[0] + self.plateaus[2])
+
+    def may_cancel(self, tolerance: float) -> bool:
+        """Say whether both lines leave the same of opposite plateaus, as one layer does."""
+        middles = self.plateaus[:2] + self.plateaus[2:] if len(self.plateaus) == 4 else np.zeros(2)
+        return bool(np.ptp(middles) <= 2 * tolerance)
 
 
 @dataclass
@@ -166,9 +173,9 @@ class _Ray:
         return float(self.radii[last] * link.flat / argument)
 
 
-def ask_rays(ledger: Ledger, link: Link, rng: np.random.Generator) -> Rays:
+def ask_rays(ledger: Ledger, link: Link, rng: np.random.Generator, both_ways: bool = False) -> Rays:
     """Ask far out and at growing radii along two random directions; about 10 queries, d + 7 more for a linear term,
-    which the ledger knows then.
+    which the ledger knows then; one more for both opposite ends (`both_ways`), not one.
 
     Raises
     ------
@@ -202,14 +209,15 @@ def ask_rays(ledger: Ledger, link: Link, rng: np.random.Generator) -> Rays:
             f"All {ledger.n_queries} answers along two lines agree: the function looks {beside}, so there is no unit "
             "to find."
         )
-    back = _ask(ledger, -ledger.far * first.direction[None])
+    opposite = np.stack([first.direction, second.direction][: 2 if both_ways else 1])
+    back = _ask(ledger, -ledger.far * opposite)
     if abs(back[0] - first.far) > RAYS.escapes * np.ptp([first.far, second.far, *first.values, *second.values]):
         halfway = _ask(ledger, -ledger.far / RAYS.factor * first.direction[None])
         if abs(back[0] - RAYS.factor * halfway[0]) < 0.05 * abs(back[0]):
             raise _growing_refusal(ledger.n_queries)
     return Rays(
         first.direction, second.direction, first.scale(ledger.largest, link), second.scale(ledger.largest, link),
-        np.array([first.far, second.far, back[0]]),
+        np.array([first.far, second.far, *back]),
     )  # fmt: skip
 
 
@@ -274,3 +282,21 @@ def _refusal(ray: _Ray, n_queries: int) -> NotIdentifiable:
         f"Along a ray the function settles neither to a constant nor to a line {evidence}: it is not a sum of "
         "sigmoids, or its answers are noisy."
     )
+
+
+def opposites_cancel(ledger: Ledger, rng: np.random.Generator) -> bool:
+    """Say whether opposite points far out cancel: with one layer of odd units only its constant is left of them.
+
+    Sixteen queries, which no forecast of one layer limits; none, and true, where the function grows far out.
+    """
+    if ledger.linear is not None:
+        return True
+    ledger.limit(None)
+    ways = rng.standard_normal((_OPPOSITE_PAIRS, ledger.n_features))
+    seen = ledger.X[np.unique(ledger.y, return_index=True)[1]]  # by their answers
+    seen = seen[np.linalg.norm(seen, axis=1) > 0]
+    ways[:_WAYS_SEEN] = seen[np.linspace(0, len(seen) - 1, _WAYS_SEEN + 2)[1:-1].astype(int)]
+    ways *= ledger.far / np.linalg.norm(ways, axis=1)[:, None]
+    answers = ledger.ask(np.concatenate([ways, -ways]), "depth")
+    sums = answers[:_OPPOSITE_PAIRS] + answers[_OPPOSITE_PAIRS:]
+    return bool(np.ptp(sums) <= 2 * ledger.tolerance(0.0))

@@ -85,8 +85,8 @@ def _by_parameters(found: Reading, model: SigmoidCombination | Network, X: Float
         bounds = bounds[np.isfinite(bounds)]  # of a unit at rest only its output is known
     elif found.precision is not None and not found.precision.is_exact:
         return VERIFY.errors * _standard_error(model, found.evidence.errors, X)
-    known = max(float(np.max(bounds, initial=0.0)), VERIFY.rounding * EPS)
-    return VERIFY.errors * known * _sensitivity(model, X)
+    known = max(float(np.max(bounds, initial=0.0)), VERIFY.errors * VERIFY.rounding * EPS)
+    return known * _sensitivity(model, X)
 
 
 def differs(

@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import gradsift as gs
 from gradsift import Oracle
 from gradsift.errors import NotIdentifiable
 from gradsift.reading.ledger import Ledger
 from gradsift.reading.odd_form import link_of
 from gradsift.reading.question import ALGEBRAIC, SATURATING_KINDS, all_but, names_of
-from gradsift.reading.rays import ask_rays
+from gradsift.reading.rays import ask_rays, opposites_cancel
 
 
 def cast(f, d=4, seed=0):
@@ -83,3 +84,37 @@ def test_a_ray_whose_answers_stop_changing_too_late_is_not_refused_with_ratios_t
     with pytest.raises(NotIdentifiable) as refusal:
         cast(lambda X: np.where(np.abs(X).max(axis=1) < 1e15, 0.0, 1.0))
     assert "nan" not in str(refusal.value)
+
+
+def test_opposite_points_cancel_with_one_layer_and_not_with_two():
+    rng = np.random.default_rng(7)
+    A, b, B = rng.standard_normal((6, 4)), rng.standard_normal(6), rng.standard_normal((3, 6))
+
+    def one(X):
+        return np.tanh(X @ A.T + b) @ np.arange(1.0, 7) - 0.3
+
+    def two(X):
+        return np.tanh(np.tanh(X @ A.T + b) @ B.T + 0.4) @ np.array([1.0, -0.7, 0.5])
+
+    for f, cancel in ((one, True), (two, False)):
+        ledger = Ledger(Oracle(f, 4))
+        rays = ask_rays(ledger, link_of("tanh"), rng, both_ways=True)
+        assert opposites_cancel(ledger, rng) is cancel
+        assert rays.may_cancel(ledger.tolerance(0.0)) or not cancel
+        assert ledger.spent["depth"] == 16
+
+
+def test_a_deep_box_is_sent_on_before_any_circle():
+    ratios = []
+    for seed in range(5):
+        rng = np.random.default_rng([9, seed])
+        A, b, B = rng.standard_normal((5, 6)), rng.standard_normal(5), rng.standard_normal((3, 5))
+
+        def f(X, A=A, b=b, B=B):
+            return np.tanh(np.tanh(X @ A.T + b) @ B.T + 0.4) @ np.array([1.0, -0.7, 0.5])
+
+        given = gs.recover(Oracle(f, 6), layers=2, random_state=seed)
+        found = gs.recover(Oracle(f, 6), random_state=seed)
+        assert found.certified and tuple(found.network.widths) == (5, 3)
+        ratios.append(found.n_queries / given.n_queries)
+    assert np.median(ratios) < 1.25

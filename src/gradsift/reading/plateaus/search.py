@@ -24,8 +24,8 @@ from ..circle import check_linear_term, search_refusal
 from ..ledger import Ledger, n_affordable
 from ..odd_form import Link, link_of
 from ..odd_network import Net, empty_net
-from ..question import attempted
-from ..rays import ask_rays
+from ..question import Narrowing, attempted
+from ..rays import ask_rays, opposites_cancel
 from ..result import Progress, Reading
 from ..scan_settings import UNITS
 from ..stage import walk
@@ -48,6 +48,7 @@ def identify(
     progress: Callable[[Progress], None] | None = None,
     n_verify: int = 0,
     ledger: Ledger | None = None,
+    several: bool = False,
 ) -> Reading:
     """Find all units of a sum of sigmoids by asking for about as many values as it has unknowns.
 
@@ -67,6 +68,8 @@ def identify(
         elsewhere are looked for.
     ledger : Ledger, optional
         Where to keep the answers, for whoever goes on with them; `max_queries` and `progress` are then its own.
+    several : bool
+        Whether the function may have several layers, so that opposite points are looked at before any circle.
 
     Raises
     ------
@@ -89,7 +92,7 @@ def identify(
     ledger = ledger or Ledger(oracle, max_queries, progress, allotment=QueryLimit("exact"))
     search = Search(ledger, as_generator(rng))
     keep_memory()
-    return search.finished(lambda: search.family(activation), n_verify)
+    return search.finished(lambda: search.family(activation, several), n_verify)
 
 
 class Search:
@@ -144,12 +147,14 @@ class Search:
         self.link, self.known = net.link, net
         return self.finish(solve_jointly(net, self.ledger))
 
-    def family(self, name: str) -> Reading:
-        """Find the units of one activation."""
+    def family(self, name: str, several: bool = False) -> Reading:
+        """Find the units of one activation; refuse at once what may have `several` layers and shows them far out."""
         self.link = link_of(name)
         if np.isinf(self.link.flat):
             return self.student(self.link)
-        rays = ask_rays(self.ledger, self.link, self.rng)
+        rays = ask_rays(self.ledger, self.link, self.rng, both_ways=several)
+        if not rays.may_cancel(self.ledger.tolerance(0.0)):
+            self._refuse_several()
         self.link = self.seen(self.link)
         self.known = empty_net(self.link, self.ledger.n_features, rays.intercept, self.ledger.linear)
         radius = self.policy.circle * rays.scale
@@ -162,6 +167,17 @@ class Search:
             return self._finish_partial(ended.close)
         note = ended.notes[-1] if ended.notes else ""
         raise search_refusal(ended.known, ended.scans, self.link, self.ledger.n_queries, self.partial(), note)
+
+    def _refuse_several(self) -> None:
+        """Raise if more opposite points do not cancel either: a slow unit alone would not be two layers."""
+        limit = self.ledger.limit(None)
+        if not opposites_cancel(self.ledger, self.rng):
+            raise NotIdentifiable(
+                f"Opposite points far out do not cancel, as they do with one hidden layer ({self.ledger.n_queries} "
+                "queries): several layers, or no odd units.",
+                rules_out=Narrowing(depths=frozenset({1})),
+            )
+        self.ledger.limit(limit)
 
     def seen(self, link: Link) -> Link:
         """Return the sigmoid as the answers show it."""
@@ -234,7 +250,7 @@ class Search:
         for _ in range(SEARCH.most_rounds):
             n = n_affordable(self.ledger.oracle, n_verify, self.ledger)
             if not n:
-                return with_verification(self._counted(found), None, None)
+                return self._counted(found)
             points = fresh_inputs(found.model, self.ledger.oracle, n, self.rng)
             answers = self.ledger.ask(points, "verify")
             checked = compare(found, points, answers)
