@@ -1,8 +1,9 @@
 """How answers scatter about the function: additive Gaussian noise, or labels -1 and +1 with the function as their mean
 or their log-odds.
 
-Everything that depends on which of these it is stands here: loss, score, weight of an answer in a step, precision,
-draws, the price of an unknown, and how certain a label may be called.
+Loss, score, weight of an answer in a step, precision, draws, the price of an unknown, and how certain a label may be
+called. Two passes over rows repeat the score in their own arithmetic: starts in single precision (`table/lbfgs.py`) and
+sums on a device (`fit/normal_equations.py`).
 """
 
 from __future__ import annotations

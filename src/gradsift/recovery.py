@@ -16,7 +16,7 @@ from .activations import get_activation
 from .arguments import Floats, as_generator, whole
 from .certificate import Evidence, lines
 from .certificate import exact_rules as exact
-from .certificate import method_rules as any_method
+from .certificate import shared_rules as shared
 from .defaults import ANY_DEPTH, METHODS, N_VERIFY
 from .errors import NotIdentifiable, UncertifiedWarning
 from .model import SigmoidCombination
@@ -384,7 +384,7 @@ def _with_outputs(found: Recovery, source: Oracle) -> Recovery:
 
 def _from_reading(found: Reading, box: Oracle, n_units: int | None) -> Recovery:
     network = found.network if box.frame is None else box.frame.outside(found.model)
-    given = () if n_units is None else (any_method.number_of_units(found.model.n_units, n_units),)
+    given = () if n_units is None else (shared.number_of_units(found.model.n_units, n_units),)
     recovery = Recovery(
         Network.of(network), found.judgement.add(*given), found.evidence, found.precision, box.frame,
         found.verification,

@@ -3,10 +3,9 @@
 import numpy as np
 
 import gradsift as gs
-from gradsift.certificate import EXACT, Check, Evidence, Verdict
+from gradsift.certificate import EXACT, Check, Evidence, Verdict, table_rules
 from gradsift.certificate import exact_rules as exact
-from gradsift.certificate import method_rules as any_method
-from gradsift.certificate import row_rules as rows
+from gradsift.certificate import shared_rules as shared
 from gradsift.recovery import Recovery
 
 UNCHECKED = Verdict((), "some units", "")
@@ -68,12 +67,12 @@ def paper(d=3):
         gs.Network.of(model.canonical()),
         Verdict(
             (
-                any_method.not_certified(),
-                any_method.support(12.0),
-                any_method.scatter(0.82),
-                any_method.weight_signs(1),
-                any_method.slope_in_range(False, 3.0),
-                any_method.gaussian_rows(0.1, 0.3),
+                shared.not_certified(),
+                shared.support(12.0),
+                shared.scatter(0.82),
+                shared.weight_signs(1),
+                shared.slope_in_range(False, 3.0),
+                shared.gaussian_rows(0.1, 0.3),
             ),
             "the paper's method returns 3 units from few candidates",
             "",
@@ -103,9 +102,9 @@ def table(d=4, hostile=False):
         gs.Network.of(model),
         Verdict(
             (
-                rows.simpler_models(812.0, 90.0, 60.0, 60.0),
-                rows.further_unit(0.4),
-                rows.rival_optimum(55.0, 3),
+                table_rules.simpler_models(812.0, 90.0, 60.0, 60.0),
+                table_rules.further_unit(0.4),
+                table_rules.rival_optimum(55.0, 3),
                 *hostile_check,
             ),
             "2 units fitted",

@@ -10,7 +10,7 @@ from sklearn.metrics import log_loss
 from sklearn.preprocessing import StandardScaler
 
 import gradsift as gs
-from gradsift.certificate import row_rules as rows
+from gradsift.certificate import table_rules
 from gradsift.fit.covariance import bootstrap
 from gradsift.sources import ArraySource
 from gradsift.table import coefficients, search
@@ -200,8 +200,8 @@ def test_small_things_are_named():
     assert "(column 5)" in flat.verdict
     with pytest.raises(ValueError, match=r"n_units must be a whole number, got 2\.5"):
         gs.recover((X, y), 2.5)
-    assert "max_units" in rows.most_units(30).says
-    assert "n_starts" in rows.finished_polish(False).advice
+    assert "max_units" in table_rules.most_units(30).says
+    assert "n_starts" in table_rules.finished_polish(False).advice
     draws = bootstrap(found.model, (X, y), n_resamples=20, rng=0)
     spread = np.std([model.weights[0] for model in draws.models])
     assert spread == pytest.approx(found.standard_errors["weights"][0], rel=0.6)

@@ -8,7 +8,8 @@ import numpy as np
 
 from ..arguments import Floats
 from ..likelihood import Noise
-from .parameters import Family, Layout, Parameters
+from .family import Family
+from .parameters import Layout, Parameters
 
 
 class Coordinates:

@@ -18,9 +18,10 @@ from ..likelihood import Noise
 from ..model import SigmoidCombination
 from ..sources import ArraySource, Rows, as_source
 from .constraints import NO_PRIOR, Coordinates
+from .family import Family
 from .jacobian import value_jacobian
 from .normal_equations import NormalEquations, polish
-from .parameters import Family, Layout, Parameters, from_model
+from .parameters import Layout, Parameters, from_model
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,9 @@ from ..geometry import normalize_rows
 from ..likelihood import Noise
 from ..sources import Rows
 from .covariance import Fitted
+from .family import Family
 from .joint import fit_jointly
-from .parameters import Family, Parameters
+from .parameters import Parameters
 
 
 @dataclass(frozen=True)

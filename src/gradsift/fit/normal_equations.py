@@ -13,9 +13,10 @@ from ..likelihood import CERTAINTY, LogOdds
 from ..sources import Rows, Summary
 from ..sources.torch_tensors import DEVICE_ENTRIES
 from .constraints import Coordinates, Prior
+from .family import Family
 from .gauss_newton import Limits, LocalModel, curvature_along, minimise
 from .jacobian import jacobian_on_device, layer_jacobian
-from .parameters import Family, Parameters
+from .parameters import Parameters
 
 
 class Equations(NamedTuple):

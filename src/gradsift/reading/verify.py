@@ -13,8 +13,8 @@ from scipy.special import betaincinv, ndtri
 from ..activations import get_activation
 from ..arguments import Floats, as_generator, finite_matrix, whole
 from ..certificate import VERIFY, Verdict
-from ..certificate import method_rules as any_method
 from ..certificate import noise_rules as imperfect
+from ..certificate import shared_rules as shared
 from ..model import SigmoidCombination
 from ..network import Network
 from ..oracle import InputFrame, Oracle
@@ -221,7 +221,7 @@ def with_verification(found: Reading, checked: Verification | None, frame: Input
     if frame is not None:
         checked = replace(checked, where=frame.center + frame.scale * checked.where)
     labels = found.precision is not None and found.precision.is_label
-    check = any_method.fresh_inputs(checked.n, checked.n_different, checked.worst, checked.share, checked.where, labels)
+    check = shared.fresh_inputs(checked.n, checked.n_different, checked.worst, checked.share, checked.where, labels)
     hidden = f"unless by less than {checked.unseen:.2g}, which noise hides, " if checked.unseen else ""
     known = f"{hidden}and the function is known to {checked.known:.1g} there"
     if labels:

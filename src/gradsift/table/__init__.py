@@ -12,9 +12,9 @@ from .coefficients import (
     prediction_bounds,
     summary,
 )
-from .finish import Fit
 from .fit_table import search
 from .several_targets import Joint, fit_outputs
+from .table_certificate import Fit
 
 __all__ = [
     "Coefficients",

@@ -13,7 +13,7 @@ from ..arguments import Floats
 from ..certificate import lines
 from ..fit import NormalEquations, from_model
 from ..runtime import load_extra
-from .finish import Fit
+from .table_certificate import Fit
 
 
 @dataclass(frozen=True)

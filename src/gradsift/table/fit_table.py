@@ -15,12 +15,12 @@ from ..runtime import one_thread
 from ..sources import Source
 from ..sources.source import LabelSummary
 from .cross_validation import CrossValidation, cross_validation
-from .finish import Fit, finish
 from .nested_models import offsets_needed
 from .number_of_units import choose_units, price_of, score_of
 from .optimum import Progress, SearchLimits, Settled, settle
 from .options import TableOptions
 from .problem import TableProblem, prepare
+from .table_certificate import Fit, fit_with_certificate
 
 
 @one_thread()  # its products are small
@@ -112,7 +112,7 @@ def search(
         family = _first_family(source, activation, labels_taken, slopes, offsets, intercept, one)
         found.append(walk.best(family, _wider_family(family, offsets, intercept)))
     best = found[0] if len(found) == 1 or found[0].better(found[1]) else found[1]
-    return finish(source, best.problem, best.settled, _notes(best.problem, labels), best.validation, rng)
+    return fit_with_certificate(source, best.problem, best.settled, _notes(best.problem, labels), best.validation, rng)
 
 
 class _Found(NamedTuple):

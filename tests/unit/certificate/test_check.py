@@ -35,11 +35,11 @@ from gradsift.certificate import (
     Check,
     Evidence,
     Verdict,
+    table_rules,
 )
 from gradsift.certificate import exact_rules as exact
-from gradsift.certificate import method_rules as any_method
 from gradsift.certificate import noise_rules as imperfect
-from gradsift.certificate import row_rules as rows
+from gradsift.certificate import shared_rules as shared
 from gradsift.cli.console import as_options
 from gradsift.cli.results import finish
 from gradsift.fit import Parameters
@@ -53,7 +53,7 @@ from gradsift.show.report import make_report
 
 PACKAGE = Path(gs.__file__).parent
 MODEL = gs.SigmoidCombination(np.eye(3)[:2], [1.0, 0.5])
-PAIR = rows.Overlap(0, 1, 0.3, 0.1)
+PAIR = table_rules.Overlap(0, 1, 0.3, 0.1)
 
 
 def tails(p):
@@ -62,11 +62,11 @@ def tails(p):
 
 # One line per check and kind of answers: what makes it, a number that it takes, and one just beyond its limit.
 SIDES = [
-    (lambda n: any_method.number_of_units(n, 3), 3, 4),
-    (lambda n: any_method.number_of_units(n, 3), 3, 2),
-    (any_method.finished, "", "the budget is spent"),
-    (lambda n: any_method.fresh_inputs(30, n, 0.5, 0.1, np.zeros(3)), 0, 1),
-    (any_method.nothing_left, 0.0, 1e-4),
+    (lambda n: shared.number_of_units(n, 3), 3, 4),
+    (lambda n: shared.number_of_units(n, 3), 3, 2),
+    (shared.finished, "", "the budget is spent"),
+    (lambda n: shared.fresh_inputs(30, n, 0.5, 0.1, np.zeros(3)), 0, 1),
+    (shared.nothing_left, 0.0, 1e-4),
     (lambda n: exact.close_to(n, 80, 1e-4), 0, 1),
     (lambda x: imperfect.activation("erf", x, NOISY), 3.0, 3.1),
     (lambda p: imperfect.shape(imperfect.OddBend(p, 0), "tanh", NOISY), 1e-3, 9e-4),
@@ -111,36 +111,36 @@ SIDES = [
     (lambda p: imperfect.alike_errors(0.2, p, NOISY), 1e-3, 9e-4),
     (lambda p: imperfect.uneven_noise(p, True, NOISY), 0.001, 0.00099),
     (lambda x: imperfect.misfit(x, NOISY), 1.4, 1.41),
-    (lambda x: rows.simpler_models(x, 5.0, 5.0, math.inf), 0.1, 0.0),
-    (lambda x: rows.simpler_models(5.0, x, 5.0, math.inf), 0.1, -0.1),
-    (lambda x: rows.simpler_models(5.0, 5.0, x, math.inf), 0.1, -0.1),
-    (lambda x: rows.simpler_models(5.0, 5.0, math.inf, x), 0.1, -0.1),
-    (lambda x: rows.directions(np.array([0.01, x])), 0.4, 0.41),
-    (lambda x: rows.faint_weights(np.array([9.0, x])), 2.5, 2.49),
-    (lambda x: rows.overlap([PAIR, PAIR._replace(angle=x)]), 0.1, 0.099),
-    (rows.flat_inputs, 0, 2),
-    (rows.further_unit, 0.01, 0.0099),
-    (lambda x: rows.rival_optimum(x, 2), 3.0, 2.9),
-    (lambda n: rows.rival_optimum(0.1, n), 3, 2),
-    (rows.finished_polish, True, False),
-    (rows.enough_rows, 3.0, 2.9),
-    (rows.split_by_plane, 0.0, 0.01),
-    (rows.finite_slopes, 2.0, 1.9),
-    (rows.finite_slopes, 2.0, -math.inf),
-    (lambda x: rows.more_units(x, math.inf), 0.1, 0.0),
-    (lambda x: rows.more_units(9.0, x), 0.1, 0.0),
-    (rows.most_units, 0, 30),
-    (rows.single_units, 0.1, 0.09),
-    (rows.half_weight, 2.3, 2.1),
-    (rows.log_odds, False, True),
-    (rows.lines, False, True),
-    (rows.shrinkage, 0.5, 0.51),
-    (any_method.support, 30.0, 29.9),
-    (any_method.scatter, 0.9, 0.89),
-    (any_method.weight_signs, 0, 1),
-    (lambda x: any_method.gaussian_rows(x, 0.1), 0.2, 0.21),
-    (lambda x: any_method.gaussian_rows(0.1, x), 0.2, 0.21),
-    (lambda edge: any_method.slope_in_range(edge, 3.0), False, True),
+    (lambda x: table_rules.simpler_models(x, 5.0, 5.0, math.inf), 0.1, 0.0),
+    (lambda x: table_rules.simpler_models(5.0, x, 5.0, math.inf), 0.1, -0.1),
+    (lambda x: table_rules.simpler_models(5.0, 5.0, x, math.inf), 0.1, -0.1),
+    (lambda x: table_rules.simpler_models(5.0, 5.0, math.inf, x), 0.1, -0.1),
+    (lambda x: table_rules.directions(np.array([0.01, x])), 0.4, 0.41),
+    (lambda x: table_rules.faint_weights(np.array([9.0, x])), 2.5, 2.49),
+    (lambda x: table_rules.overlap([PAIR, PAIR._replace(angle=x)]), 0.1, 0.099),
+    (table_rules.flat_inputs, 0, 2),
+    (table_rules.further_unit, 0.01, 0.0099),
+    (lambda x: table_rules.rival_optimum(x, 2), 3.0, 2.9),
+    (lambda n: table_rules.rival_optimum(0.1, n), 3, 2),
+    (table_rules.finished_polish, True, False),
+    (table_rules.enough_rows, 3.0, 2.9),
+    (table_rules.split_by_plane, 0.0, 0.01),
+    (table_rules.finite_slopes, 2.0, 1.9),
+    (table_rules.finite_slopes, 2.0, -math.inf),
+    (lambda x: table_rules.more_units(x, math.inf), 0.1, 0.0),
+    (lambda x: table_rules.more_units(9.0, x), 0.1, 0.0),
+    (table_rules.most_units, 0, 30),
+    (table_rules.single_units, 0.1, 0.09),
+    (table_rules.half_weight, 2.3, 2.1),
+    (table_rules.log_odds, False, True),
+    (table_rules.lines, False, True),
+    (table_rules.shrinkage, 0.5, 0.51),
+    (shared.support, 30.0, 29.9),
+    (shared.scatter, 0.9, 0.89),
+    (shared.weight_signs, 0, 1),
+    (lambda x: shared.gaussian_rows(x, 0.1), 0.2, 0.21),
+    (lambda x: shared.gaussian_rows(0.1, x), 0.2, 0.21),
+    (lambda edge: shared.slope_in_range(edge, 3.0), False, True),
 ]
 
 
@@ -159,7 +159,7 @@ def test_a_check_holds_on_one_side_of_its_limit_only_and_says_so(make, right, wr
 
 
 def test_every_check_has_a_line_above():
-    modules = {"any_method": any_method, "exact": exact, "imperfect": imperfect, "rows": rows}
+    modules = {"shared": shared, "exact": exact, "imperfect": imperfect, "table_rules": table_rules}
     makers = {
         f"{alias}.{name}"
         for alias, module in modules.items()
@@ -170,7 +170,7 @@ def test_every_check_has_a_line_above():
     source = inspect.getsource(inspect.getmodule(tails))
     listed = {name for name in makers if name in source}
     assert listed == makers
-    assert not any_method.not_certified().holds  # the one that never does
+    assert not shared.not_certified().holds  # the one that never does
 
 
 @pytest.mark.parametrize(
@@ -181,11 +181,11 @@ def test_every_check_has_a_line_above():
         exact.error_bound(math.nan, EXACT),
         imperfect.another_unit(math.nan, NOISY),
         imperfect.misfit(math.nan, NOISY),
-        rows.simpler_models(math.nan, 1.0, 1.0, 1.0),
-        rows.directions(np.array([math.nan, 0.1])),
-        rows.faint_weights(np.array([math.nan, 9.0])),
-        rows.overlap([rows.Overlap(0, 1, math.nan, 0.1)]),
-        rows.further_unit(math.nan),
+        table_rules.simpler_models(math.nan, 1.0, 1.0, 1.0),
+        table_rules.directions(np.array([math.nan, 0.1])),
+        table_rules.faint_weights(np.array([math.nan, 9.0])),
+        table_rules.overlap([table_rules.Overlap(0, 1, math.nan, 0.1)]),
+        table_rules.further_unit(math.nan),
     ],
 )
 def test_a_number_that_could_not_be_had_fails(check):
@@ -194,15 +194,15 @@ def test_a_number_that_could_not_be_had_fails(check):
 
 def test_what_was_not_tested_is_told_from_what_was_found():
     assert "not tested" in imperfect.another_unit(math.nan, NOISY).says
-    assert "too few rows" in rows.further_unit(math.nan).says
-    assert rows.further_unit(math.nan).advice != rows.further_unit(1e-5).advice
+    assert "too few rows" in table_rules.further_unit(math.nan).says
+    assert table_rules.further_unit(math.nan).advice != table_rules.further_unit(1e-5).advice
 
 
 def test_the_first_simpler_model_that_does_as_well_is_named():
-    assert "constant" in rows.simpler_models(-2.0, -5.0, -9.0, -9.0).says
-    assert "linear" in rows.simpler_models(2.0, -5.0, -9.0, -9.0).says
-    assert rows.simpler_models(2.0, -5.0, -9.0, -9.0).number == -5.0
-    assert rows.simpler_models(8.0, 7.0, math.inf, 6.0).number == 6.0
+    assert "constant" in table_rules.simpler_models(-2.0, -5.0, -9.0, -9.0).says
+    assert "linear" in table_rules.simpler_models(2.0, -5.0, -9.0, -9.0).says
+    assert table_rules.simpler_models(2.0, -5.0, -9.0, -9.0).number == -5.0
+    assert table_rules.simpler_models(8.0, 7.0, math.inf, 6.0).number == 6.0
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -227,13 +227,13 @@ def test_a_verdict_says_what_is_claimed_or_what_speaks_against_it_and_what_to_do
 
 def test_a_check_that_is_added_later_can_take_a_certificate_away():
     verdict = Verdict((GOOD,), "2 units found", "2 units")
-    assert verdict.add(any_method.number_of_units(2, 2)).certified
-    assert not verdict.add(any_method.number_of_units(2, 5)).certified
+    assert verdict.add(shared.number_of_units(2, 2)).certified
+    assert not verdict.add(shared.number_of_units(2, 5)).certified
     assert verdict.certified
 
 
 def test_checks_are_json_even_where_numbers_are_not_finite():
-    made = Verdict((GOOD, imperfect.another_unit(math.nan, NOISY), rows.rival_optimum(math.inf, 5)), "units", "")
+    made = Verdict((GOOD, imperfect.another_unit(math.nan, NOISY), table_rules.rival_optimum(math.inf, 5)), "units", "")
     told = json.loads(json.dumps(made.as_dict(), allow_nan=False))
     assert [check["holds"] for check in told["checks"]] == [True, False, True]
     assert told["checks"][1]["number"] is None

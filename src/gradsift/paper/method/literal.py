@@ -12,7 +12,7 @@ from scipy.special import erf
 from ...activations import get_activation
 from ...arguments import Floats, as_generator, at_least, whole
 from ...certificate import Verdict, n_of
-from ...certificate import method_rules as any_method
+from ...certificate import shared_rules as shared
 from ...model import SigmoidCombination
 from ...oracle import Oracle
 from ...sources import ArraySource, Source, as_source
@@ -240,13 +240,13 @@ def judge_paper(run: PaperRun) -> Verdict:
     """Weigh the numbers of a run; it is never certified."""
     facts, model = run.diagnostics, run.model
     checks = [
-        any_method.not_certified(),
-        any_method.support(facts["median_support"]),
-        any_method.scatter(facts["mean_cosine"]),
-        any_method.weight_signs(facts["n_contradicted"]),
-        any_method.slope_in_range(facts["slope_at_edge"], float(model.slopes[0])),
+        shared.not_certified(),
+        shared.support(facts["median_support"]),
+        shared.scatter(facts["mean_cosine"]),
+        shared.weight_signs(facts["n_contradicted"]),
+        shared.slope_in_range(facts["slope_at_edge"], float(model.slopes[0])),
     ]
     if "covariance_off" in facts:  # rows, not an oracle
-        checks.append(any_method.gaussian_rows(facts["covariance_off"], facts["largest_mean"]))
+        checks.append(shared.gaussian_rows(facts["covariance_off"], facts["largest_mean"]))
     parts = f"{n_of(model.n_units, 'unit')} from {n_of(facts['n_candidates'], 'candidate')}"
     return Verdict(tuple(checks), f"the paper's method ({facts['access']} access) returns {parts}", claim="")

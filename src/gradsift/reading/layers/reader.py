@@ -11,7 +11,7 @@ import numpy as np
 from ...activations import Activation
 from ...arguments import Floats
 from ...certificate import BOUND, DEEP, DEEP_COARSE, DeepLimits, Evidence, Verdict
-from ...certificate import method_rules as any_method
+from ...certificate import shared_rules as shared
 from ...errors import BudgetSpent, NotIdentifiable
 from ...fit.jacobian import Layers
 from ..ledger import EPS, Ledger
@@ -306,7 +306,7 @@ def _partial(ledger: Ledger, link: Link, state: _State, reason: str) -> Reading 
         return None
     network = to_network(layers, link)
     unknown = [np.full(len(b), np.nan) for _, b in layers]
-    verdict = Verdict((any_method.finished(reason),), f"{len(state.first)} units of the first layer found", "")
+    verdict = Verdict((shared.finished(reason),), f"{len(state.first)} units of the first layer found", "")
     left = None if state.lesson is None else state.lesson.left
     own = Evidence(
         errors={f"layer {i + 1}": e for i, e in enumerate(unknown)}, bounds=np.concatenate(unknown),

@@ -8,8 +8,8 @@ import numpy as np
 
 from ...arguments import Floats
 from ...certificate import LABELS, NOISY, Check, Evidence, Verdict, n_of
-from ...certificate import method_rules as any_method
 from ...certificate import noise_rules as imperfect
+from ...certificate import shared_rules as shared
 from ...certificate.limits import UnitLimits
 from ...fit import Fitted, Parameters
 from ...network import Network
@@ -68,7 +68,7 @@ def judge(fitted: Fitted, cones: Floats, evidence: NoisyEvidence, predictions: F
     """Weigh the evidence; `predictions` are the fitted values, and `studentised` their residuals over their spread."""
     labels, widest = evidence.precision.is_label, float(cones.max())
     limits: UnitLimits = LABELS if labels else NOISY
-    checks = [any_method.finished(evidence.stopped_by)]
+    checks = [shared.finished(evidence.stopped_by)]
     if evidence.accuracy is not None:
         checks.append(imperfect.accuracy(widest, evidence.accuracy))
     if evidence.test is not None or not evidence.bounded:

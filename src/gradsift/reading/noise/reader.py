@@ -10,7 +10,7 @@ import numpy as np
 
 from ...arguments import Floats, as_generator, at_least
 from ...certificate import LABELS, NOISY
-from ...certificate import method_rules as any_method
+from ...certificate import shared_rules as shared
 from ...errors import BudgetSpent, NotIdentifiable
 from ...fit import Fitted
 from ...fit.covariance import LEVELS
@@ -50,7 +50,7 @@ def read_noise(question: Question, ledger: Ledger, rng: np.random.Generator) -> 
     found = replace(found, precision=precision)
     if not precision.remainder:
         return found
-    checks = (any_method.nothing_left(precision.sd), *found.checks)
+    checks = (shared.nothing_left(precision.sd), *found.checks)
     return replace(found, judgement=replace(found.judgement, checks=checks))
 
 

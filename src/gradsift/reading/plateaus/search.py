@@ -13,7 +13,7 @@ from ...activations import get_activation
 from ...arguments import Floats, as_generator, at_least
 from ...certificate import EXACT, Evidence, ExactLimits, Verdict, certify, n_of
 from ...certificate import exact_rules as exact
-from ...certificate import method_rules as any_method
+from ...certificate import shared_rules as shared
 from ...errors import BudgetSpent, NotIdentifiable
 from ...forecasting import QueryLimit
 from ...network import Network
@@ -307,6 +307,6 @@ class Search:
             nothing, nothing, nothing, nothing, np.nan, nothing, nothing, np.full(self.known.a.shape[1], np.nan)
         )
         fit = NetFit(self.known, np.nan, nothing, nothing)
-        cut_short = any_method.finished("the search did not come to its end")
+        cut_short = shared.finished("the search did not come to its end")
         so_far = Verdict((cut_short,), f"{n_of(self.known.k, 'unit')} so far", claim="")
         return self.result(fit, errors, Evidence(own=(cut_short,)), so_far)

@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arguments import Floats
-from ..certificate import TABLE, Check, Judged, Verdict, n_of
-from ..certificate import row_rules as rows
+from ..certificate import TABLE, Check, Judged, Verdict, n_of, table_rules
 from ..fit import Family, Parameters, Refined, covariance_of, polish
 from ..fit.covariance import StandardErrors, confidence_cones
 from ..model import SigmoidCombination
@@ -192,24 +191,26 @@ def judge_fit(errors: StandardErrors, evidence: FitEvidence) -> Verdict:
     noun = n_of(errors.model.n_units, "unit")
     return Verdict(
         (
-            rows.enough_rows(evidence.rows_per_parameter),
-            *_asked(rows.split_by_plane, evidence.separated),
-            *_asked(rows.finite_slopes, evidence.least_cost if evidence.bounded else -np.inf),
-            rows.simpler_models(evidence.over_constant, evidence.over_linear, evidence.over_one, evidence.over_fewer),
-            rows.directions(errors.angles),
-            rows.faint_weights(np.abs(errors.model.weights) / np.maximum(errors.weights, 1e-300)),
-            *([rows.overlap(_at_the_same_place(errors))] if errors.model.n_units > 1 else []),
-            rows.flat_inputs(evidence.n_flat, evidence.flat),
-            rows.further_unit(evidence.p_better),
-            *([rows.more_units(*over_more)] if min(over_more) < np.inf else []),
-            *_asked(rows.single_units, evidence.p_single),
-            *_asked(rows.half_weight, evidence.half_as_strong),
-            *_asked(rows.most_units, evidence.most_units),
-            *([rows.lines(True)] if evidence.lines else []),
-            *([rows.log_odds(True)] if evidence.log_odds else []),
-            *_asked(rows.shrinkage, evidence.pull),
-            rows.rival_optimum(evidence.gap, evidence.hits),
-            rows.finished_polish(evidence.converged),
+            table_rules.enough_rows(evidence.rows_per_parameter),
+            *_asked(table_rules.split_by_plane, evidence.separated),
+            *_asked(table_rules.finite_slopes, evidence.least_cost if evidence.bounded else -np.inf),
+            table_rules.simpler_models(
+                evidence.over_constant, evidence.over_linear, evidence.over_one, evidence.over_fewer
+            ),
+            table_rules.directions(errors.angles),
+            table_rules.faint_weights(np.abs(errors.model.weights) / np.maximum(errors.weights, 1e-300)),
+            *([table_rules.overlap(_at_the_same_place(errors))] if errors.model.n_units > 1 else []),
+            table_rules.flat_inputs(evidence.n_flat, evidence.flat),
+            table_rules.further_unit(evidence.p_better),
+            *([table_rules.more_units(*over_more)] if min(over_more) < np.inf else []),
+            *_asked(table_rules.single_units, evidence.p_single),
+            *_asked(table_rules.half_weight, evidence.half_as_strong),
+            *_asked(table_rules.most_units, evidence.most_units),
+            *([table_rules.lines(True)] if evidence.lines else []),
+            *([table_rules.log_odds(True)] if evidence.log_odds else []),
+            *_asked(table_rules.shrinkage, evidence.pull),
+            table_rules.rival_optimum(evidence.gap, evidence.hits),
+            table_rules.finished_polish(evidence.converged),
         ),
         found=f"{noun} fitted",
         claim=f"{noun}, standard error of the directions (columns in standard deviations) at most "
@@ -223,7 +224,7 @@ def _asked(rule: Callable[..., Check], number: float | None) -> list[Check]:
     return [] if number is None else [rule(number)]
 
 
-def _at_the_same_place(errors: StandardErrors) -> list[rows.Overlap]:
+def _at_the_same_place(errors: StandardErrors) -> list[table_rules.Overlap]:
     """Return the pairs of units whose offsets, turned to one side, may be the same."""
     units, offsets = errors.model.units, errors.model.offsets
     # Two units compete for the same rows only if their offsets, turned to one side, may be the same.
@@ -235,11 +236,11 @@ def _at_the_same_place(errors: StandardErrors) -> list[rows.Overlap]:
             apart = abs(offsets[i] - np.sign(cosine) * offsets[j])
             if apart <= TABLE.same_place * np.hypot(errors.offsets[i], errors.offsets[j]) + 1e-12:
                 angle = float(np.arccos(np.clip(abs(cosine), -1, 1)))
-                pairs.append(rows.Overlap(i, j, angle, float(max(cones[i], cones[j]))))
+                pairs.append(table_rules.Overlap(i, j, angle, float(max(cones[i], cones[j]))))
     return pairs
 
 
-def finish(
+def fit_with_certificate(
     source: Source,
     problem: TableProblem,
     settled: Settled,
