@@ -144,6 +144,52 @@ def test_a_refusal_is_not_tried_again_and_says_what_the_server_said(serve):
     assert len(service.bodies) == 1
 
 
+@pytest.mark.parametrize(
+    ("status", "said", "advice"),
+    [
+        (413, "Request Entity Too Large", "lower batch_size"),
+        (400, "feature 2 is out of range", r"bounds=\(low, high\)"),
+        (422, "x must be between 0 and 1", r"bounds=\(low, high\)"),
+    ],
+)
+def test_a_refusal_names_the_option_that_it_asks_for(serve, status, said, advice):
+    with (
+        from_url(serve(Service(failures=[Response(said, status)])), 3) as oracle,
+        pytest.raises(gs.errors.OracleFailure, match=f"status {status}: {said}.*{advice}"),
+    ):
+        oracle(X)
+
+
+def test_other_refusals_get_no_advice(serve):
+    with (
+        from_url(serve(Service(failures=[Response("unknown model", 400)])), 3) as oracle,
+        pytest.raises(gs.errors.OracleFailure, match=r"status 400: unknown model\.$"),
+    ):
+        oracle(X)
+
+
+def test_a_page_in_place_of_json_may_pass(serve):
+    service = Service(failures=[Response("<html>please wait</html>")])
+    with from_url(serve(service), 3, retry=AT_ONCE) as oracle:
+        np.testing.assert_array_equal(oracle(X), smooth(X))
+    assert len(service.bodies) == 2
+
+
+def test_numbers_are_taken_out_of_an_object_for_each_row(httpserver):
+    def answer(request):
+        values = smooth(np.array(request.get_json()["instances"]))
+        return Response(json.dumps({"predictions": [{"score": {"value": v}} for v in values]}))
+
+    httpserver.expect_request("/predict", method="POST").respond_with_handler(answer)
+    with from_url(httpserver.url_for("/predict"), 3, answer="predictions[].score.value") as oracle:
+        np.testing.assert_array_equal(oracle(X), smooth(X))
+    with (
+        from_url(httpserver.url_for("/predict"), 3, answer="predictions[].label") as oracle,
+        pytest.raises(gs.errors.OracleFailure, match=r"has no 'label' on the way .* but \['score'\]"),
+    ):
+        oracle(X)
+
+
 def test_a_server_that_never_replies_runs_into_the_timeout():
     with socket.create_server(("127.0.0.1", 0)) as silent:  # takes connections, reads nothing
         url = f"http://127.0.0.1:{silent.getsockname()[1]}/predict"
@@ -166,17 +212,17 @@ def test_nobody_listening_is_a_failure_in_one_sentence():
 
 
 @pytest.mark.parametrize(
-    ("reply", "message"),
+    ("reply", "message", "n_asked"),
     [
-        (Response("<html>"), "did not answer with JSON but with '<html>'"),
-        (Response('{"result": [1]}'), r"has no 'predictions' on the way to answer='predictions', but \['result'\]"),
+        (Response("<html>"), "did not answer with JSON but with '<html>'", 4),
+        (Response('{"result": [1]}'), r"has no 'predictions' on the way to answer='predictions', but \['result'\]", 1),
     ],
 )
-def test_replies_of_another_form_are_failures_at_once(serve, reply, message):
-    service = Service(failures=[reply])
-    with from_url(serve(service), 3) as oracle, pytest.raises(gs.errors.OracleFailure, match=message):
+def test_replies_of_another_form_are_failures(serve, reply, message, n_asked):
+    service = Service(failures=[reply] * 9)
+    with from_url(serve(service), 3, retry=AT_ONCE) as oracle, pytest.raises(gs.errors.OracleFailure, match=message):
         oracle(X)
-    assert len(service.bodies) == 1
+    assert len(service.bodies) == n_asked
 
 
 class Clock:

@@ -7,6 +7,7 @@ import hashlib
 import json
 import logging
 import math
+import re
 import threading
 import time
 import weakref
@@ -25,6 +26,8 @@ from ..retry import Retry
 from .http_line import Failed, Line, LineAnswer
 
 _PASSING = (408, 425, 429, 500, 502, 503, 504)  # states that may be gone at the next attempt
+_TOO_LARGE, _BAD_INPUT = 413, (400, 422)  # states
+_A_RANGE = re.compile(r"\b(range|bounds?|between|outside|(less|greater|at (least|most)) .*\d)", re.IGNORECASE)
 _LONGEST_PAUSE = 120.0  # seconds of Retry-After that are obeyed
 
 # The command line shows what is logged here; a library that nobody has set up logs for stays silent.
@@ -58,17 +61,10 @@ class Post:
 
     def __call__(self, body: Any, row: Floats, limit: int) -> Any:
         """Return what the JSON in the reply says; `row` is the input that a failure names."""
-        reply = self._ask(json.dumps(body).encode(), row, limit)
-        try:
-            return json.loads(reply.body)
-        except RecursionError:
-            raise OracleFailure(f"{self.place} answered with JSON in too many levels.", row) from None
-        except ValueError:  # neither JSON nor, perhaps, text
-            words = self.shown(reply.body[:60].decode(errors="replace"))
-            raise OracleFailure(f"{self.place} did not answer with JSON but with {words!r}.", row) from None
+        return self._ask(json.dumps(body).encode(), row, limit)
 
-    def _ask(self, text: bytes, row: Floats, limit: int) -> LineAnswer:
-        """Return the reply to one request, made again where a failure may pass."""
+    def _ask(self, text: bytes, row: Floats, limit: int) -> Any:
+        """Return the JSON in the reply to one request, made again where a failure may pass."""
         failed: Failed | None = None
         for wait in self._retry.waits():
             if failed is not None:
@@ -88,7 +84,7 @@ class Post:
             said = f"did not answer in {self._retry.attempts} attempts: {said}"
         raise OracleFailure(f"{self.place} {said}.", row) from None
 
-    def _attempt(self, text: bytes, limit: int) -> LineAnswer:
+    def _attempt(self, text: bytes, limit: int) -> Any:
         try:
             with self._lines.one() as line:
                 reply = line.post(text, limit)
@@ -97,15 +93,27 @@ class Post:
             passing = isinstance(problem, self._httpx.TransportError)
             raise Failed(f"{name} ({self.shown(str(problem))})", name, passing) from None
         if 200 <= reply.status < 300:
-            return reply
+            return self._read(reply)
         said = " ".join(self.shown(reply.body.decode(errors="replace"))[:200].split())
         raise Failed(
-            f"refused with status {reply.status}: {said or 'no text'}",
+            f"refused with status {reply.status}: {said or 'no text'}{_advice(reply.status, said)}",
             f"status {reply.status}",
             reply.status in _PASSING,
             answered=True,
             pause=_retry_after(reply.retry_after),
         )
+
+    def _read(self, reply: LineAnswer) -> Any:
+        """Return what the JSON says; a page of a gateway in its place may be gone at the next attempt."""
+        try:
+            return json.loads(reply.body)
+        except RecursionError:
+            raise Failed("answered with JSON in too many levels", answered=True) from None
+        except ValueError:  # neither JSON nor, perhaps, text
+            words = self.shown(reply.body[:60].decode(errors="replace"))
+            raise Failed(
+                f"did not answer with JSON but with {words!r}", "no JSON in the reply", passing=True, answered=True
+            ) from None
 
     def _take_turn(self) -> None:
         """Sleep until the next request may be made: they are kept apart in time, over all threads."""
@@ -146,6 +154,15 @@ class _Lines:
     def close(self) -> None:
         while self._free:
             self._free.pop().close()
+
+
+def _advice(status: int, said: str) -> str:
+    """Return which option a refusal asks for, by its status or by what it says."""
+    if status == _TOO_LARGE:
+        return ". Ask for fewer rows at a time: lower batch_size"
+    if status in _BAD_INPUT and _A_RANGE.search(said):
+        return ". If it only answers in a range, say so with bounds=(low, high)"
+    return ""
 
 
 def _checked_place(url: str) -> str:
@@ -204,8 +221,9 @@ def from_url(
         number and their length; ``"{row}"`` for a single row, and then each row is a request of its own. By default
         ``{"instances": "{rows}"}``, which TensorFlow Serving, KServe, Vertex AI and MLflow understand.
     answer : str, optional
-        Where the numbers are in the reply: keys and list positions with dots between, like "outputs.0.data". By
-        default the reply itself if it is a list or a number, else its "predictions".
+        Where the numbers are in the reply: keys and list positions with dots between, like "outputs.0.data"; "[]" goes
+        into every entry of a list, like "predictions[].score". By default the reply itself if it is a list or a number,
+        else its "predictions".
     headers : dict, optional
         For instance an authorization; neither stored nor shown, as little as user, password and query of the address.
     timeout : float
@@ -282,16 +300,16 @@ class _RowsByPost:
         path = self._answer
         if path is None:
             path = "predictions" if isinstance(reply, dict) else ""
-        for key in filter(None, path.split(".")):
-            try:
-                reply = reply[int(key)] if isinstance(reply, list) else reply[key]
-            except (KeyError, IndexError, TypeError, ValueError):
-                has = str(list(reply)[:8]) if isinstance(reply, dict) else f"a {type(reply).__name__}"
-                raise OracleFailure(
-                    f"The reply of {self._post.place} has no {key!r} on the way to answer={path!r}, but "
-                    f"{self._post.shown(has[:200])}.",
-                    rows[0],
-                ) from None
+        try:
+            reply = _at(reply, path)
+        except LookupError as missing:
+            key, at = missing.args
+            has = str(list(at)[:8]) if isinstance(at, dict) else f"a {type(at).__name__}"
+            raise OracleFailure(
+                f"The reply of {self._post.place} has no {key!r} on the way to answer={path!r}, but "
+                f"{self._post.shown(has[:200])}.",
+                rows[0],
+            ) from None
         if isinstance(reply, list) and len(reply) == len(rows):
             self._n_outputs = len(reply[0]) if isinstance(reply[0], list) else 1
         return reply
@@ -303,6 +321,26 @@ class _RowsByPost:
         if self._n_outputs is None:
             return max(_UNKNOWN, _FRAME + _PER_NUMBER * n_rows)
         return _FRAME + _PER_NUMBER * n_rows * self._n_outputs
+
+
+def _at(reply: Any, path: str) -> Any:
+    """Return what stands at a path of keys and positions; ``[]`` behind a key takes the rest of it in each entry.
+
+    Raises a LookupError of the key that is missing and what stands in its place.
+    """
+    key, _, rest = path.partition(".")
+    if not path:
+        return reply
+    if key.endswith("[]"):
+        entries = _at(reply, key[:-2])
+        if not isinstance(entries, list):
+            raise LookupError(key, entries)
+        return [_at(entry, rest) for entry in entries]
+    try:
+        found = reply[int(key)] if isinstance(reply, list) else reply[key]
+    except (KeyError, IndexError, TypeError, ValueError):
+        raise LookupError(key, reply) from None
+    return _at(found, rest)
 
 
 def _filled(template: Any, marks: dict[str, Any]) -> Any:
