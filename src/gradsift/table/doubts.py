@@ -13,7 +13,7 @@ from ..fit import Coordinates, Family, NormalEquations, Parameters, Refined
 from ..sources import Rows
 from .nested_models import SCORE_LEVEL
 from .number_of_units import over_more, score_of
-from .optimum import SearchLimits, settle
+from .optimum import SearchLimits, Settled, settle
 from .problem import AllRows, TableProblem
 
 _DRAWS = 199  # of residuals with other signs and sizes
@@ -88,6 +88,7 @@ def _largest_values(X: Floats, bends: Floats, drawn: Floats) -> Floats:
 
 
 _LEAST_SQUARE = 1e-3  # share of the mean square that is added to every squared residual: its logarithm must not decide
+_QUICK = SearchLimits(4, 2)
 _HEAVIEST = 20.0  # times its mean: no row weighs more
 
 
@@ -107,10 +108,15 @@ def gain_over_more(problem: TableProblem, theta: Parameters, rng: np.random.Gene
         return np.inf
     rows, observed = (_weighted(problem, theta, some, slopes) for some in (problem.rows, problem.observed.rows))
     even = replace(problem, rows=rows, observed=AllRows(observed, problem.observed.groups))
-    fits = [settle(even, k, SearchLimits(4, 2), rng)]
-    fits.append(settle(even, k + 1, SearchLimits(4, 2), rng, smaller=fits[0].optima.best.theta))
-    own, more = (score_of(even, fit) for fit in fits)
-    return over_more(even, own, [more])
+    return gain_over_next(even, settle(even, k, _QUICK, rng), rng)
+
+
+def gain_over_next(problem: TableProblem, own: Settled, rng: np.random.Generator) -> float:
+    """Return by how much a mild criterion prefers a fit to one of a further unit: what a given number has not been
+    compared with. One search."""
+    theta = own.optima.best.theta
+    more = settle(problem, len(theta.u) + 1, _QUICK, rng, smaller=theta)
+    return over_more(problem, score_of(problem, own), [score_of(problem, more)])
 
 
 def _design(problem: TableProblem, theta: Parameters, rows: Rows) -> tuple[Floats, Floats]:

@@ -15,7 +15,7 @@ from ..fit.covariance import StandardErrors, confidence_cones
 from ..model import SigmoidCombination
 from ..sources import Source
 from .cross_validation import CrossValidation
-from .doubts import gain_over_more, pair_p_value, price_of_steepness, split_by_plane
+from .doubts import gain_over_more, gain_over_next, pair_p_value, price_of_steepness, split_by_plane
 from .frame import Frame, FrameGradient
 from .nested_models import gains
 from .optimum import LOOSE, Settled
@@ -250,8 +250,8 @@ def fit_with_certificate(
 ) -> Fit:
     """Return the fit: polished on all rows, with the covariance of the rows of the search, scaled to all.
 
-    What would be certified is looked at once more: with rows weighted by the size of their noise, and for units that
-    are two.
+    What would be certified is looked at once more: with rows weighted by the size of their noise, for units that
+    are two, and, where the number of units was given, beside one unit more.
     """
     family, frame = problem.family, problem.frame
     best = _on_all_rows(source, problem, settled)
@@ -285,6 +285,8 @@ def fit_with_certificate(
         closer = evidence._replace(over_more_weighted=gain_over_more(problem, best.theta, rng))
         if counted:
             closer = closer._replace(p_single=pair_p_value(problem, best.theta, rng))
+        if not settled.path and problem.choices.alpha == 0:
+            closer = closer._replace(over_more=gain_over_next(problem, settled, rng))
         if closer != evidence:
             evidence, judgement = closer, judge_fit(standardised, closer)
     return Fit(
