@@ -113,7 +113,13 @@ def _least_squares(design: Floats, answers: Floats, weights: Floats) -> Floats:
     """Return the coefficients (p, m) for rows with these weights (n,)."""
     weighted = design * weights[:, None]
     scale = np.linalg.norm(weighted, axis=0)
-    return np.asarray(lstsq(weighted / scale, answers * weights[:, None])[0] / scale[:, None])
+
+    def solved(right: Floats) -> Floats:
+        return np.asarray(lstsq(weighted / scale, right * weights[:, None])[0] / scale[:, None])
+
+    # A solver leaves some ten roundings, as much as an answer may miss: its residuals are solved for once more.
+    found = solved(answers)
+    return found + solved(answers - design @ found)
 
 
 def solve_output_layer(network: Network, X: ArrayLike, Y: ArrayLike) -> tuple[Network, float]:

@@ -26,7 +26,7 @@ from ..retry import Retry
 from .http_line import Failed, Line, LineAnswer
 
 _PASSING = (408, 425, 429, 500, 502, 503, 504)  # states that may be gone at the next attempt
-_TOO_LARGE, _BAD_INPUT = 413, (400, 422)  # states
+_TOO_LARGE, _BAD_REQUEST = 413, (400, 422)  # states
 _A_RANGE = re.compile(r"\b(range|bounds?|between|outside|(less|greater|at (least|most)) .*\d)", re.IGNORECASE)
 _LONGEST_PAUSE = 120.0  # seconds of Retry-After that are obeyed
 
@@ -160,7 +160,7 @@ def _advice(status: int, said: str) -> str:
     """Return which option a refusal asks for, by its status or by what it says."""
     if status == _TOO_LARGE:
         return ". Ask for fewer rows at a time: lower batch_size"
-    if status in _BAD_INPUT and _A_RANGE.search(said):
+    if status in _BAD_REQUEST and _A_RANGE.search(said):
         return ". If it only answers in a range, say so with bounds=(low, high)"
     return ""
 
