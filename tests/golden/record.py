@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 import scipy
-from threadpoolctl import threadpool_info
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from .cases import CASES
 from .commands import COMMANDS
@@ -44,8 +44,8 @@ def machine() -> dict[str, str]:
 
 
 def run(name: str) -> dict[str, Any]:
-    """Run a case anew and return what must stay the same."""
-    with warnings.catch_warnings():
+    """Run a case anew, on one thread, and return what must stay the same."""
+    with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return ALL[name]()
 
