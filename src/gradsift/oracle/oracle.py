@@ -127,6 +127,7 @@ class Oracle:
     """
 
     line: Floats | None = None  # what views made by `without_line` take off
+    n_idle = 0  # the last inputs of views made by `with_idle_inputs`
 
     def __init__(
         self,
@@ -314,6 +315,16 @@ class Oracle:
         view.line = slope
         return view
 
+    def with_idle_inputs(self, n: int) -> Oracle:
+        """Return a view with n further inputs that count for nothing. Shared as with :meth:`projected`."""
+        view = copy.copy(self)
+        view.n_features, view.n_idle = self.n_features + n, self.n_idle + n
+        if self.bounds is not None:
+            view.bounds = Bounds(*(np.append(b, np.full(n, side)) for b, side in zip(self.bounds, (-1.0, 1.0))))
+        if self.inputs is not None:
+            view.inputs = np.hstack([self.inputs, np.zeros((len(self.inputs), n))])
+        return view
+
     def _view(self, direction: Callable[[int], Floats]) -> Oracle:
         view = copy.copy(self)
         view._direction = direction
@@ -328,13 +339,18 @@ class Oracle:
         return values if self.line is None else values - np.asarray(X) @ self.line
 
     @property
+    def one_way(self) -> bool:
+        """Whether only one input counts, so that all hyperplanes are parallel."""
+        return self.n_features - self.n_idle == 1
+
+    @property
     def device(self) -> Any:
         """The accelerator on which questions and answers may stay; None: they go through memory.
 
         Only a box with one plain output that computes there in double precision has one.
         """
         calls, plain = self._calls, self.journal is None and self.link is None and self.frame is None
-        plain = plain and self.line is None
+        plain = plain and self.line is None and not self.n_idle
         plain = plain and self.bounds is None and not calls.remember and calls.batch_size is None and calls.n_jobs == 1
         return getattr(self.function, "device", None) if plain and self._ledger.n_outputs == 1 else None
 
@@ -372,6 +388,7 @@ class Oracle:
     def _asked(self, X: ArrayLike) -> tuple[Floats, Floats]:
         rows = finite_matrix("X", X, self.n_features) + 0.0  # a copy, with 0.0 for -0.0: equal points, equal bits
         self._check_bounds(rows)
+        rows = rows[:, : self.n_features - self.n_idle]
         if self.frame is not None:
             rows = self.frame.center + self.frame.scale * rows
         ledger = self._ledger

@@ -12,6 +12,7 @@ from ...certificate import BOUND, COARSE_KINKS, KINKED_UNITS, Evidence
 from ...errors import NotIdentifiable
 from ...model import SigmoidCombination
 from ...network import Network
+from ..idle_inputs import with_room
 from ..ledger import Ledger
 from ..precision import EXACT_ANSWERS
 from ..question import BENT, GROWING_KINDS, SHARP, SMOOTH, Narrowing, Question, all_but, names_of
@@ -55,6 +56,7 @@ class _Attempt:
     blind: float = 0.0  # degrees
 
 
+@with_room
 def read_kinks(question: Question, ledger: Ledger, rng: np.random.Generator) -> Reading:
     """Find all units of a sum of units that grow, far out, where the network is linear in cells.
 
@@ -76,8 +78,6 @@ def read_kinks(question: Question, ledger: Ledger, rng: np.random.Generator) -> 
         )
     oracle, activation = ledger.oracle, names[0] if len(names) == 1 else "auto"
     grain = precision_far_out(with_noise(precision, oracle, rng))
-    if oracle.n_features < 3:
-        raise NotIdentifiable(f"Units with kinks are found in three dimensions and more, got {oracle.n_features}.")
     reading = _FarReading(Ledger(oracle, None, ledger.progress).after(ledger), activation, rng)
     reading.grain = with_repeats(grain, reading.ledger, rng)
     if not grain.is_exact and not (reading.told and reading.shape.even):
@@ -183,7 +183,8 @@ class _FarReading:
 
     def _path_over_reach(self) -> float:
         if self.shape.sharp:
-            return PATH.sharp
+            # Kinks of one input are all parallel: they stand no further apart on a path than on a ray.
+            return float(np.cbrt(PATH.sharp)) if self.ledger.oracle.one_way else PATH.sharp
         return PATH.smooth if self.grain.is_exact else GRAIN.smooth
 
     def _identify_activation(self, reach: LinearReach) -> None:

@@ -11,6 +11,7 @@ from ...certificate import BOUND, KINKS_WITHIN, Evidence, Fresh, certify, n_of
 from ...errors import NotIdentifiable
 from ...geometry import normalize_rows
 from ...network import Network
+from ..idle_inputs import with_room
 from ..ledger import Ledger
 from ..plane_frame import frame_through
 from ..precision import EXACT_ANSWERS, Precision
@@ -27,6 +28,7 @@ from .segments import Path, PathFailure, segments_through
 from .settings import CELL, FAR_FIT, SEGMENT, WITHIN
 
 
+@with_room
 def read_region(question: Question, ledger: Ledger, rng: np.random.Generator) -> Reading:
     """Find all sharp units that bend inside bounds, or no further out than a link leaves the answers their digits.
 
@@ -43,8 +45,6 @@ def read_region(question: Question, ledger: Ledger, rng: np.random.Generator) ->
         inside = f"relu, leaky_relu, {', '.join(sorted(names_of(SMOOTH)))}"
         names = "relu and leaky_relu" if not region.is_bounded else inside
         raise NotIdentifiable(f"Inside {region} only {names} units are found, got {activation!r}.")
-    if oracle.n_features < 3:
-        raise NotIdentifiable(f"Units with kinks are found in three dimensions and more, got {oracle.n_features}.")
     if any(not r.is_exact for r in precision.outputs) or not precision.outputs:
         raise NotIdentifiable(f"Inside {region} kinks are found through answers of double precision, and {precision}.")
     return _Within(RegionLedger(oracle, region, precision.outputs, None, ledger.progress), activation, rng).run()

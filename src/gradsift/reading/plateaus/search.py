@@ -21,10 +21,11 @@ from ...oracle import Oracle
 from ...runtime import keep_memory, one_thread
 from ..check_inputs import fresh_inputs
 from ..circle import check_linear_term, search_refusal
+from ..idle_inputs import PARALLEL
 from ..ledger import Ledger, n_affordable
 from ..odd_form import Link, link_of
 from ..odd_network import Net, empty_net
-from ..question import Narrowing, attempted
+from ..question import SATURATING_KINDS, Narrowing, attempted, names_of
 from ..rays import ask_rays, opposites_cancel
 from ..result import Progress, Reading
 from ..scan_settings import UNITS
@@ -88,7 +89,7 @@ def identify(
         at_least("max_queries", max_queries, 1)
     get_activation(activation)
     if oracle.n_features < 2:
-        raise NotIdentifiable("In one dimension all units are parallel and cannot be separated; fit samples instead.")
+        raise NotIdentifiable(PARALLEL, rules_out=Narrowing(names_of(*SATURATING_KINDS)))
     ledger = ledger or Ledger(oracle, max_queries, progress, allotment=QueryLimit("exact"))
     search = Search(ledger, as_generator(rng))
     keep_memory()
