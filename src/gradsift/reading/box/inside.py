@@ -74,7 +74,7 @@ def identify_bounded(
     ledger.limit(QueryLimit("noise", bounded=True))
     box = Place(ledger, Region.of(oracle) if region is None else region)
     if not box.region.is_bounded:
-        raise ValueError("oracle must have bounds, got none: use identify or identify_noisy.")
+        raise ValueError("oracle must have bounds, got none: leave it to gradsift.recover to choose a reader.")
     precision = measure_precision(oracle, rng) if precision is None else precision
     if not precision.is_exact:
         raise NotIdentifiable(

@@ -30,8 +30,8 @@ class Piece:
 
     def _fit(self) -> None:
         t, y = np.array(self.times), np.array(self.values)
-        self._random_start, self._level = float(t.mean()), float(y.mean())
-        away = t - self._random_start
+        self._middle, self._level = float(t.mean()), float(y.mean())
+        away = t - self._middle
         self._spread = float(away @ away)
         self.slope = float(away @ (y - self._level)) / self._spread
 
@@ -52,11 +52,11 @@ class Piece:
 
     def at(self, t: float) -> float:
         """Return the height of the line at t."""
-        return self._level + self.slope * (t - self._random_start)
+        return self._level + self.slope * (t - self._middle)
 
     def error(self, t: float) -> float:
         """Return the error of that height."""
-        return float(np.sqrt(1 / len(self.times) + (t - self._random_start) ** 2 / self._spread))
+        return float(np.sqrt(1 / len(self.times) + (t - self._middle) ** 2 / self._spread))
 
     def holds(self, t: float, y: float, sigma: float) -> bool:
         """Say whether an answer lies on the line."""

@@ -385,12 +385,20 @@ def _standard_errors(
     # Bounds are a fixed number of standard errors.
     one = replace(bounds, jumps=bounds.jumps / BOUND, weights=bounds.weights / BOUND)
     jumps, weights = one.jumps[order], one.weights[order]
-    sizes = np.abs(model.weights)
+    lengths, gain = np.linalg.norm(net.jumps, axis=1)[order], net.shape.gain
+    scales = jumps if net.shape.sharp else weights
+    # With all units at rest the gradient is g. A unit that the model shows from its other side grows there: the linear
+    # term makes up for it by a share of the jump.
+    turned = (model.units * (np.sign(net.w)[:, None] * net.jumps)[order]).sum(axis=1) < 0
+    shares = (net.shape.slope + gain * turned) / gain
+    linear = np.hypot(np.linalg.norm(polished.found.linear_errors), np.linalg.norm(shares * jumps * lengths))
+    # An offset is q / w, but for the corner: it errs as both do.
+    offsets = np.hypot(polished.errors[: net.k], np.abs(net.q) * scales[np.argsort(order)])[order]
     return {
         "units": jumps,
         "slopes": np.zeros(net.k) if net.shape.sharp else model.slopes * np.hypot(jumps, weights),
-        "offsets": polished.errors[: net.k][order] / sizes,
-        "weights": sizes * (jumps if net.shape.sharp else weights),
+        "offsets": offsets / (gain * np.abs(model.weights)),
+        "weights": np.abs(model.weights) * scales,
         "intercept": polished.errors[-1:],
-        "linear": np.full(len(net.g), float(np.linalg.norm(polished.found.linear_errors)) / np.sqrt(len(net.g))),
+        "linear": np.full(len(net.g), linear / np.sqrt(len(net.g))),
     }
