@@ -24,7 +24,6 @@ _PLACES = np.array([-15.0, -6.0, -3.0, -1.8, -1.0, -0.5, 0.0, 0.5, 1.0, 1.8, 3.0
 _REACHES = (1.0, 1.0, 4.0, 10.0)  # radii at which edges of a unit are asked for, over that given; guess
 _SLOPES_ALLOWED = (0.02, 50.0)  # over what the width of the step suggests
 _PLACES_SEEN = 200  # from which the best edge is taken
-_LEAST_HEIGHTS = 8
 _FITS = 1e-4  # of the spread of the answers
 _SHOWN = 1e-3  # the same, that slope and offset each change in the mean square where the rows determine both
 
@@ -65,7 +64,8 @@ def read_slopes(
     log_slopes, offsets = np.zeros(len(first)), np.zeros(len(first))
     for unit in range(len(first)):
         edge = _known_edge(ledger, first, unit)
-        found = _fit(edge, upper, g, first.planes[unit].width) if len(edge.heights) >= _LEAST_HEIGHTS else None
+        # Fewer rows than were asked across one hyperplane may lie on plateaus alone.
+        found = _fit(edge, upper, g, first.planes[unit].width) if len(edge.heights) >= len(_PLACES) else None
         for reach in _REACHES:
             if found is not None and found.good:
                 break

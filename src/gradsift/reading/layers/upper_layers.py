@@ -61,9 +61,9 @@ def train(
     if scale is not None:
         return _descend(layers, X, y, g, most_steps, target, scale, patience)
     x32, y32 = np.asarray(X, dtype="f4"), np.asarray(y, dtype="f4")
-    begun = _descend(_in(np.float32, layers), x32, y32, g, most_steps, max(POLICY.single, target), None, patience)
+    begun = _descend(_in(np.float32, layers), x32, y32, g, most_steps, max(POLICY.promising, target), None, patience)
     begun = replace(begun, layers=_in(np.float64, begun.layers), work=0.5 * begun.work)
-    if not target < begun.rms <= POLICY.single:
+    if not target < begun.rms <= POLICY.promising:
         return begun
     found = _descend(begun.layers, X, y, g, most_steps, target, None, patience)
     return replace(found, work=found.work + begun.work)
@@ -175,7 +175,7 @@ def thin_out(student: StudentNet, X: Floats, y: Floats, g: Activation, target: f
     """
     for _ in range(sum(student.widths)):
         limit = max(target, loose * student.rms)
-        fewer = _without_one(student, X, y, g, target, limit, POLICY.hopes if loose else sum(student.widths))
+        fewer = _without_one(student, X, y, g, target, limit, POLICY.tries if loose else sum(student.widths))
         if fewer.widths == student.widths:
             return fewer
         student = fewer
@@ -195,7 +195,7 @@ def _without_one(
             active = passed.inputs[number + 1]
             effect = np.linalg.norm(student.layers[number + 1][0], axis=0) * active.std(axis=0)
             order += [(float(e), number, unit) for unit, e in enumerate(effect)]
-    work, steps, patience = student.work, POLICY.thin_steps, POLICY.patience
+    work, steps, patience = student.work, POLICY.first_steps, POLICY.patience
     if len(student.widths) > 1 and student.rms <= target:
         steps, patience = POLICY.thin_steps_deep, POLICY.patience_deep
     for _, number, unit in sorted(order)[:most]:
