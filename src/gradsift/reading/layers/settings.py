@@ -51,21 +51,17 @@ class DeepPolicy:
     few: float = 1.4  # sign patterns per unknown below which near points stand in for vertices (guess)
     deepest: tuple[int, ...] = (12, 8)  # by which that is judged for more than one layer above the first
     first_steps: int = 60  # of a student that is not fully grown, or that has just lost a unit (guess)
-    last_steps: int = 250  # "20; 20,8": many students finish only after 100
-    thin_steps_deep: int = 400  # of several layers from a good start: a student that explains all, "10; 8,6,4" of
-    # logistic units, or the whole network where Gauss-Newton stops on the way
-    patience_deep: float = 3e-3  # the same there
-    candidates: int = 16  # random units for each one that is added (guess)
+    last_steps: int = 400  # "20; 20,8": many students finish only after 100, those of several layers still later
+    patience_deep: float = 3e-3  # of several layers from a good start; "10; 8,6,4" of logistic units
+    candidates: int = 48  # random units for each one that is added; CANYON-B "AT18"
     lengths: tuple[float, float] = (0.8, 2.0)  # of the rows of random units (guess)
     stalled: float = 1e-9  # of the spread: the same, left where steps are too ill conditioned to go on (guess)
-    surer: float = 0.1  # of what the best before leaves: left by a stalled one that all layers at once judge (guess)
     faint_left: float = 1e-6  # of the spread, or of the largest answer: what only faint units or tails explain (guess)
     nearly: float = 3e-4  # of the spread: left by an unfinished student that thinning may finish (guess)
     runs: int = 7  # of each size without a gain, before the next one; "20; 20,20": at 4 some stop too soon
     gain: float = 0.8  # of what the best one leaves, that counts as a gain (guess)
     alike: float = 0.9  # correlation of two units from which they agree (guess)
     kept: tuple[float, float] = (0.35, 0.85)  # of the units, drawn anew each time; "20; 20,20": 1 breeds copies
-    candidates_raised: int = 48  # random units for each one beside the agreed ones; CANYON-B "AT18"
     longest_raised: float = 6.0  # of their rows in small students; CANYON-B "AT18"; "20; 20,20": too long in large ones
     step_work: float = 5e7  # multiplications in the time that a step costs anyway (guess)
     # Multiplications of all students together, in single precision half: a minute; twice that where the best is

@@ -277,7 +277,7 @@ def _fit_each(state: StudentState, training: StudentContext, rows: _StudentRows,
             state = replace(state, work=state.work + (thinned.work - student.work))
             if training.judges.passes(thinned):
                 return replace(state, best=thinned, explained=True)
-        elif rows.scale is None and student.rms < min(POLICY.stalled, POLICY.surer * before):
+        elif rows.scale is None and student.rms < min(POLICY.stalled, before):
             stalled = rows.to_answers(student)
             if training.judges.fits_answers(stalled):
                 return replace(state, best=stalled, explained=True)
@@ -290,7 +290,7 @@ def _finished(student: StudentNet, g: Activation, rows: _StudentRows) -> Student
     """Go on with a student that leaves little, by more steps if it has several layers, then with fewer units."""
     X, y, target = rows.X, rows.y, rows.target
     if len(student.widths) > 1 and target < student.rms < POLICY.nearly:
-        more = train(student.layers, X, y, g, POLICY.thin_steps_deep, target, student.scale, POLICY.patience_deep)
+        more = train(student.layers, X, y, g, POLICY.last_steps, target, student.scale, POLICY.patience_deep)
         student = replace(more, work=more.work + student.work)
     return thin_out(student, X, y, g, target, loose=3.0) if target < student.rms < POLICY.nearly else student
 
