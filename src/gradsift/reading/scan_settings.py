@@ -30,6 +30,14 @@ def negligible_at(resolution: float) -> Negligible:
 
 
 @dataclass(frozen=True)
+class CirclePolicy:
+    """The first circle."""
+
+    circle: float  # its radius over the radius at which a ray is flat
+    intervals: int  # of the half circle; twice as many each time
+
+
+@dataclass(frozen=True)
 class RayPolicy:
     """Rays outwards until the answers stop changing, and circles further out."""
 
@@ -71,6 +79,8 @@ class RefusalPolicy:
     uneven: float = 1e3  # largest over least size of an input, from which that is named; "columns 1e4 to 1e-3"; guess
 
 
+EXACT_CIRCLE = CirclePolicy(20.0, 8)  # all rows
+COARSE_CIRCLE = CirclePolicy(12.0, 12)  # guess; real_boxes, torch rows
 RAYS = RayPolicy()
 SCAN = ScanPolicy()
 UNITS = UnitPolicy()

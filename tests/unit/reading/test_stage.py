@@ -13,7 +13,7 @@ from gradsift.reading.layers.student_search import STUDENT_STAGES, StudentContex
 from gradsift.reading.layers.upper_layers import StudentNet
 from gradsift.reading.noise.box_stages import BOX_STAGES
 from gradsift.reading.noise.noise_tests import Variance
-from gradsift.reading.noise.settings import FOR_A_BOX, FOR_LABELS, FOR_LABELS_IN_A_BOX, FOR_NOISE, FOR_ROUNDING
+from gradsift.reading.noise.settings import FOR_A_BOX, FOR_LABELS, FOR_NOISE, FOR_ROUNDING
 from gradsift.reading.noise.stages import ADDITIVE_STAGES, LABEL_STAGES
 from gradsift.reading.noise.state import FitState, Outcome, Session, TrainState
 from gradsift.reading.odd_form import link_of
@@ -238,4 +238,3 @@ def test_policies_differ_only_where_a_kind_of_answers_asks_for_it():
     assert FOR_LABELS.student.widens
     assert not FOR_NOISE.student.widens
     assert FOR_A_BOX.student.arguments is None
-    assert FOR_LABELS_IN_A_BOX.student.arguments is None

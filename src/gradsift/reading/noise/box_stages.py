@@ -59,12 +59,12 @@ def _candidates(fitted: Fitted, n: int, share: float, rng: np.random.Generator) 
 
 def ask_first(state: FitState, session: Session) -> tuple[FitState, Outcome]:
     """Learn the spread of the answers; where they are noisy ask the first ones twice."""
-    first = session.ask(session.draw(NOISY_BOX.first, state), "student")
+    first = session.ask(session.draw(DOUBT.few, state), "student")
     near = first.rows
     if session.noisy:  # residuals are judged by it: a misfit is to be told from noise
         again = session.ask(session.X[first.rows], "noise")
         gaps = again.answers - first.answers
-        variance = state.repeats.pooled(0.5 * float((gaps**2).sum()), NOISY_BOX.first)
+        variance = state.repeats.pooled(0.5 * float((gaps**2).sum()), DOUBT.few)
         near = np.concatenate([near, again.rows])
         state = replace(state, variance=variance, repeats=variance)
     signal = max(float(np.std(first.answers)), state.variance.sd)  # fainter ones show as such to the student
@@ -73,7 +73,7 @@ def ask_first(state: FitState, session: Session) -> tuple[FitState, Outcome]:
 
 def ask_best_rows(state: FitState, session: Session) -> tuple[FitState, Outcome]:
     """Ask the most telling inputs until cones are narrow and fresh answers are as foretold."""
-    for n_done in range(session.policy.refine.most_rounds):
+    for n_done in range(DOUBT.most):
         state = thin_out(state, session)
         if float(state.cones.max()) <= session.accuracy:
             state = calibrated(state, session)
@@ -89,7 +89,7 @@ def ask_best_rows(state: FitState, session: Session) -> tuple[FitState, Outcome]
         if state.has_excess(DOUBT.level):  # what tells most about wrong units tells little: learn anew
             return state, Outcome.REFUTED
     if float(state.cones.max()) > session.accuracy:
-        reason = f"{session.policy.refine.most_rounds} rounds of the most telling inputs were not enough"
+        reason = f"{DOUBT.most} rounds of the most telling inputs were not enough"
         state = replace(
             state,
             stopped_by=outlook(reason, by_repeats(len(session.y), state.cones, session.accuracy), session.accuracy),

@@ -84,7 +84,7 @@ def look_beside_planes(state: FitState, session: Session) -> tuple[FitState, Out
     test = _weighed(state, session, heard)
     n_alarms = (0 if state.partners is None else state.partners.n_alarms) + (test.suspect is not None)
     state = replace(state, partners=test._replace(n_alarms=n_alarms))
-    if test.suspect is None or n_alarms >= BESIDE.most_alarms:
+    if test.suspect is None or n_alarms >= DOUBT.alarms:
         return state, Outcome.STANDS
     return _refit_suspected(state, session, heard.joined(_find_step(state, session, heard, test.suspect)), test.suspect)
 
@@ -139,7 +139,7 @@ def _n_pairs(session: Session, n_groups: int) -> int:
     """Return in how many directions each unit is asked about at least: no more than a share of all queries allows."""
     few, some, many = BESIDE.n_pairs
     wanted = few if session.n_features <= 5 else some if session.n_features <= 10 else many
-    return max(few, min(wanted, int(BESIDE.of_queries * session.ledger.n_queries / (2 * n_groups))))
+    return max(few, min(wanted, int(session.policy.another.share * session.ledger.n_queries / (2 * n_groups))))
 
 
 def _noise(state: FitState, session: Session) -> Noise:

@@ -24,7 +24,7 @@ from .leverage import (
 )
 from .noise_tests import relative_spread
 from .refit import joined, measure_noise, one_more_unit, refit, take_in, thin_out
-from .settings import DOUBT, LEVERAGE, REFINE
+from .settings import DOUBT, REFINE, SCALE
 from .state import FitState, Outcome, Session
 
 
@@ -54,7 +54,7 @@ def refined(state: FitState, session: Session, accuracy: float) -> FitState:
     """Ask at points of high leverage until the calibrated cones are narrow enough."""
     policy = session.policy.refine
     most = policy.patience * max(1, len(state.rows.near))  # none are near where units were read off a circle
-    for _ in range(policy.most_calibrations):
+    for _ in range(DOUBT.alarms):
         state = take_in(state, session)
         state, outcome = ask_leverage_points(state, session, accuracy / state.widening.stop, most)
         state = calibrated(state, session)
@@ -92,9 +92,9 @@ def ask_leverage_points(
     Labels refute no student, but the answers about a wrong one do not narrow its cones: spent after `most`
     answers.
     """
-    length, n_before = LEVERAGE.longest, len(state.rows.used)
+    length, n_before = SCALE.steep, len(state.rows.used)
     n_looked = n_before
-    for _ in range(session.policy.refine.most_rounds):
+    for _ in range(DOUBT.most):
         wide = np.flatnonzero(state.known.cones() > accuracy)
         if len(wide) == 0 or session.n_features < 2:
             return state, Outcome.STANDS
@@ -106,7 +106,7 @@ def ask_leverage_points(
             return state, Outcome.REFUTED
         state = state.with_rows(used=np.concatenate([state.rows.used, rows]))
         # As in a trust region: shorter where answers were not as foretold, longer where they were.
-        length = max(0.5 * length, 0.1) if amazed > REFINE.surprised else min(1.3 * length, LEVERAGE.longest)
+        length = max(0.5 * length, 0.1) if amazed > DOUBT.misfit else min(1.3 * length, SCALE.steep)
         state = refit(state, session)
         if state.has_excess(session.policy.refuted):
             return state, Outcome.REFUTED
@@ -152,12 +152,9 @@ def _points_of_units(
     ])  # fmt: skip
 
 
-_DOUBT = 0.02  # level at which residuals make the noise worth measuring
-
-
 def question_noise(state: FitState, session: Session) -> tuple[FitState, Outcome]:
     """Measure the noise where residuals are large for it."""
-    if session.noisy and state.has_excess(_DOUBT):
+    if session.noisy and state.has_excess(DOUBT.worth_asking):
         state = refit(measure_noise(state, session), session)
     return state, Outcome.STANDS
 

@@ -16,7 +16,7 @@ from ...fit.covariance import LEVELS
 from ...fit.moves import MOVES, merged, unit_price, with_units, without
 from ...geometry import normalize_rows
 from ...likelihood import Noise
-from .settings import HALVES, SPLIT_POWER
+from .settings import DOUBT, HALVES, SCALE, SPLIT_POWER
 from .state import JointFit
 
 
@@ -169,7 +169,7 @@ def _best(
     for angle, fitted in heats.items():
         length = _length(_Start(fitted.theta, angle), unit)
         while length < suspected.length:
-            length *= HALVES.farther
+            length *= SCALE.factor
             fitted = fit_jointly(
                 fitted.theta, *_pulled_in(X, y, fitted.theta, unit, length, g), noise, g, most=MOVES.heat
             )
@@ -180,7 +180,7 @@ def _best(
 
 def _length(start: _Start, unit: int) -> float:
     """Return how far out the partner begins to bend."""
-    return HALVES.near / (start.angle * float(np.linalg.norm(start.theta.A[unit])))
+    return SCALE.spread / (start.angle * float(np.linalg.norm(start.theta.A[unit])))
 
 
 def _pulled_in(
@@ -233,9 +233,9 @@ def least_angle_shown(fitted: Fitted, X: Floats, noise: Noise, g: Activation, rn
         for e in range(SPLIT_POWER.n_directions):
             first, second = (
                 g.value(np.cos(t) * along[:, None] + np.sin(t) * aside[:, e, None] + b)
-                for t in (-SPLIT_POWER.share * angles, (1 - SPLIT_POWER.share) * angles)
+                for t in (-DOUBT.half * angles, (1 - DOUBT.half) * angles)
             )
-            change = (1 - SPLIT_POWER.share) * first + SPLIT_POWER.share * second - g.value(along + b)[:, None]
+            change = (1 - DOUBT.half) * first + DOUBT.half * second - g.value(along + b)[:, None]
             change *= u * weights[:, None]
             left = change - basis @ (basis.T @ change)
             # Not monotonic in the angle: the last angle that would be missed counts.
