@@ -36,7 +36,7 @@ class DeepPolicy:
     resized: int = 4  # times that a window, a step or a margin is made smaller or larger (guess)
     margin: float = 0.3  # from a hyperplane, where its unit stands still; doubled where it does not (guess)
     intervals: int = 32  # of the first half circle (guess)
-    most_rounds: int = 30  # of circles, of a circle, of places with equal signs: more is another function (guess)
+    most_rounds: int = 12  # of circles, of a circle, of places with equal signs: more is another function (guess)
     asked_again: int = 3  # known signs elsewhere, per unit; CANYON-B: with 1, a unit is missed in 7 of 64
     first_layer_queries: tuple[int, int] = (6000, 150)  # at most, and for each unit beside two per input (guess)
 
