@@ -38,7 +38,7 @@ def nobody():
 
 
 def state():
-    return FitState(TrainState(8), Variance(1.0, 7.0), Variance(1.0, 7.0))
+    return FitState(TrainState(8, 0, 0.0, 0), Variance(1.0, 7.0), Variance(1.0, 7.0))
 
 
 def path(table, script):

@@ -21,8 +21,6 @@ from .stages import Stages
 from .start import train, train_again
 from .state import FitState, InputScale, Outcome, Session
 
-_MANY_QUERIES = 10**6  # from here on only the size is told
-
 
 def design_points(
     fitted: Fitted, n: int, share: float, noise: Noise, g: Activation, rng: np.random.Generator
@@ -128,8 +126,7 @@ def outlook(reason: str, n_more: int, accuracy: float) -> str:
     """Return why a campaign ended, and what it would have taken."""
     if not n_more:
         return reason
-    number = f"{n_more}" if n_more < _MANY_QUERIES else f"{n_more:.1e}"
-    return f"{reason.rstrip('.')}; about {number} more queries would reach an accuracy of {accuracy:.2g}"
+    return f"{reason.rstrip('.')}; about {n_more:.6g} more queries would reach an accuracy of {accuracy:.2g}"
 
 
 def _ask(state: FitState, session: Session, points: Floats, step: str) -> FitState:

@@ -156,7 +156,7 @@ def _turned_to_labels(fitted: Fitted, unit: int, frame: _Frame, coordinates: Flo
     points = frame.foot + coordinates @ frame.axes
     doubts = np.column_stack([argument_errors(fitted, int(other), points) for other in others])
     sizes = np.maximum(
-        np.abs(points @ theta.A[others].T + theta.b[others]), LABEL_LEVERAGE.saturated + LABEL_LEVERAGE.sure * doubts
+        np.abs(points @ theta.A[others].T + theta.b[others]), LABEL_LEVERAGE.clear + LABEL_LEVERAGE.clear * doubts
     )
     inverse = np.linalg.pinv(moves)
     aside = (labels[:, None] * np.sign(theta.u[others]) * sizes - rest) @ inverse.T

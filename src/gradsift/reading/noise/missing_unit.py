@@ -169,9 +169,9 @@ def look_for_another_by_labels(
     room = (
         1 - float(np.abs(theta.u).sum()) - abs(theta.c) + LABELS.another_unit * np.sqrt(_shared_variance(fitted, signs))
     )
-    if merged.alarm or room < FAR_LABELS.room * level:
+    if merged.alarm or room < level:
         return CircleTest(merged.statistic, max(merged.level, room), merged.alarm)
-    other = _arcs(fitted, ledger, SCALE.far * radius, min(level, room), most // 2, g, rng)
+    other = _arcs(fitted, ledger, SCALE.far * radius, level, most // 2, g, rng)
     return CircleTest(max(merged.statistic, other.statistic), max(merged.level, other.level), other.alarm)
 
 
@@ -268,7 +268,7 @@ def _best_points(fitted: Fitted, radius: float, g: Activation, rng: np.random.Ge
     """Return points of a random far circle at which labels are nearly as sure as anywhere on it, in the order of
     their angles, (n, d), and the standard deviations of the odd parts of pairs of labels, (n,)."""
     plane = _plane_of_one_sign(fitted.theta, rng)
-    angles = np.pi * ((np.arange(FAR_LABELS.grid) + rng.random(FAR_LABELS.grid)) / FAR_LABELS.grid - 0.5)
+    angles = np.pi * ((np.arange(DOUBT.sampled) + rng.random(DOUBT.sampled)) / DOUBT.sampled - 0.5)
     points = radius * (np.cos(angles)[:, None] * plane[0] + np.sin(angles)[:, None] * plane[1])
     means = np.stack([predict(fitted.theta, side, g) for side in (points, -points)])
     variance = np.maximum(1 - means**2, CERTAINTY.far).mean(axis=0)

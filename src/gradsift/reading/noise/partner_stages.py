@@ -103,7 +103,7 @@ def look_for_parallel_pairs(state: FitState, session: Session) -> tuple[FitState
         state = refit(state.with_rows(used=np.concatenate([state.rows.used, asked.rows])), session)
         wider = one_more_unit(state, session)
         n_lessons = state.student.n_lessons + 1
-        if wider is not None and n_lessons <= session.policy.student.most_lessons:
+        if wider is not None and n_lessons <= DOUBT.alarms:
             return take_one_more(
                 replace(state.with_student(n_lessons=n_lessons), larger_fit=wider), session
             ), Outcome.MISSING_UNIT
@@ -185,7 +185,7 @@ def _ask(state: FitState, session: Session) -> _Heard:
     k, d = fitted.theta.A.shape
     n = _n_pairs(session, len(_groups(k, d, session.rng)))
     heard = _ask_beside(fitted, [group for _ in range(n) for group in _groups(k, d, session.rng)], state, session)
-    for number in range(BESIDE.most_rounds):
+    for number in range(DOUBT.alarms):
         found = [_ratios(fitted, heard, unit, state, session) for unit in range(k)]
         if not len(heard.rows) or np.nanmax([_mean_ratio(ratios) for ratios in found]) > NOISY.single_units:
             break

@@ -139,7 +139,7 @@ def _points_of_units(
     fitted, rng = state.known.fitted, session.rng
     if session.labels:
         # Errors fall like one over the root of the information: (cone / accuracy)^2 - 1 times what there is.
-        missing = np.minimum((cones(fitted) / accuracy) ** 2 - 1, 1.0) + session.policy.refine.spare
+        missing = np.minimum((cones(fitted) / accuracy) ** 2 - 1, 1.0)
         return np.concatenate([
             leverage_points_for_labels(fitted, int(unit), length, float(missing[unit]), session.g, rng)
             for unit in units

@@ -116,7 +116,7 @@ def take_in(state: FitState, session: Session) -> FitState:
 
 def measure_noise(state: FitState, session: Session) -> FitState:
     """Repeat some random inputs: a misfit is to be told from noise. Once, or as often as a share of them allows."""
-    if state.repeats.freedom > max(1.5 * DOUBT.few, REFIT.repeated_share * len(state.rows.near)):
+    if state.repeats.freedom > max(1.5 * DOUBT.few, session.policy.another.share * len(state.rows.near)):
         return state
     rows = session.rng.choice(state.rows.near, DOUBT.few, replace=False)
     again = session.ask(session.X[rows], "noise")

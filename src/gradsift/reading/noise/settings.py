@@ -23,7 +23,7 @@ class DoubtTuning:
     misfit: float = 4.0  # mean square of residuals over what was expected, from which units are wrong; guess
     nats: float = 3.0  # that speak for one of two explanations: odds of 20 to 1; guess
     rounds: int = 3  # of more answers for the sake of one test, circles of it, and what is tried in vain; guess
-    alarms: int = 6  # of one kind, after which a test stands as it is; guess
+    alarms: int = 6  # of one kind, or lessons after these, after which a test stands as it is; guess
     most: int = 40  # steps of what ends by itself; hostile_boxes, two layers with noise and heavy tails: all there are
     few: int = 24  # answers, with which a look begins: random inputs, rows asked again, labels of one test; guess
     sampled: int = 2000  # inputs or directions over which averages are taken; these ask nobody; guess
@@ -66,7 +66,6 @@ class RefitTuning:
     """Rows that are asked again, set aside or taken in."""
 
     first_freedom: float = 7.0  # of the first look at the noise, in degrees; guess
-    repeated_share: float = 0.2  # of random inputs: few repeats may be lucky, and refute the truth for ever; guess
     most_stray: float = 0.05  # share of the answers; guess
 
 
@@ -74,8 +73,7 @@ class RefitTuning:
 class LabelLeverageTuning:
     """Queries beside a unit's plane where a label says most."""
 
-    saturated: float = 2.0  # arguments wanted of the other units, beside `sure` standard errors; guess
-    sure: float = 2.0  # guess
+    clear: float = 2.0  # arguments wanted of the other units, beside so many standard errors; guess
 
 
 @dataclass(frozen=True)
@@ -105,7 +103,6 @@ class BesideTuning:
     share_of_least: float = 0.35  # the same over the smallest weight of all; guess
     per_unit: int = 3  # inputs for each unit, if all are asked about in the same pair; guess
     n_pairs: tuple[int, int, int] = (4, 8, 12)  # at least, for up to 5 and 10 inputs and for more; guess
-    most_rounds: int = 12  # of further directions, and of directions in doubt that are asked again; guess
     sharper: float = 0.3  # least cone that one of them aims at, over the one before; guess
 
 
@@ -117,7 +114,6 @@ class HalvesTuning:
     over_tilt: tuple[float, ...] = (2.0, 6.0)  # guess
     steeper: float = 1.1  # slopes of halves over those of what they were taken for; guess
     least_weight: float = 0.15  # of the smaller half over the unit; guess
-    slopes: float = 4.0  # of a half over the unit's, at most, and its inverse at least; guess
 
 
 @dataclass(frozen=True)
@@ -132,8 +128,7 @@ class SplitPowerTuning:
     """Which pairs the answers at hand would show."""
 
     angles: tuple[float, float] = (0.01, 1.5707)  # radians, the first and the last tried
-    n_angles: int = 24  # guess
-    n_directions: int = 8  # of the partner across each unit; guess
+    n_tried: int = 16  # of these, and directions of the partner across each unit; guess
 
 
 @dataclass(frozen=True)
@@ -141,8 +136,6 @@ class FarLabelTuning:
     """Another unit behind labels."""
 
     excess: float = 0.1  # the same for pairs at smaller angles that are to be seen; guess
-    room: float = 0.5  # of the level: what weights may leave unexplained; guess
-    grid: int = 720  # angles looked at on a half circle; guess
     almost_best: float = 2.0  # variance over the smallest, up to which an angle is worth asking; guess
 
 
@@ -224,8 +217,6 @@ class StudentPolicy:
         Spread of a typical unit's arguments that the inputs aim at; None: inputs keep their scale.
     narrow : float
         Spread below which units can hide behind each other.
-    most_lessons : int
-        Lessons in all, each after something spoke against the one before.
     widens : bool
         Take one more unit where it was shown, instead of learning anew.
     """
@@ -242,7 +233,6 @@ class StudentPolicy:
     rough: float = 0.35  # guess
     arguments: float | None = SCALE.spread
     narrow: float = 1.2  # guess
-    most_lessons: int = 4  # guess
     widens: bool = False
 
 
@@ -255,7 +245,7 @@ class LookForAnother:
     shows : float
         Share of the smallest weight that the test is to see.
     share : float
-        Of the queries so far, for one look at most.
+        Of the queries so far, for one look at most; of random inputs, that are asked again where noise is doubted.
     farther : float
         Radius of random inputs over the last one, after a unit showed that they did not.
     blind : tuple of float
@@ -281,8 +271,6 @@ class RefinePolicy:
         at the number of sharp ones.
     least_widening : Calibration
         Factors of cones, however well calibration finds them.
-    spare : float
-        Information asked for beyond what the accuracy needs.
     """
 
     sure: float = 0.15  # guess
@@ -291,7 +279,6 @@ class RefinePolicy:
     least_widening: Calibration = field(
         default=Calibration(1.3, 1.3, 1.3)
     )  # rounded: stopping favours cones that are too narrow
-    spare: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -324,14 +311,13 @@ FOR_NOISE = replace(
 )
 FOR_LABELS = Policy(
     # Labels show units one by one, and none of them can surprise: a better start, more lessons, any gap of BIC.
-    StudentPolicy(per_feature=75.0, clear_gap=0.0, rough=0.3, most_lessons=8, widens=True),  # labels, k3d20
+    StudentPolicy(per_feature=75.0, clear_gap=0.0, rough=0.3, widens=True),  # labels, k3d20
     LookForAnother(share=0.5),  # labels, k3d20
     RefinePolicy(
         patience_when_rough=0.5,  # labels, k3d20
         patience=1.0,  # labels, k3d20
         # What labels say far from the fit is less than next to it. Labels, k2d10 and k3d20.
         least_widening=Calibration(1.8, 1.4, 1.8),
-        spare=0.05,  # guess
     ),
 )
 _IN_A_BOX = StudentPolicy(

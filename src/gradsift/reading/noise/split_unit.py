@@ -206,7 +206,7 @@ def _likely_halves(theta: Parameters, before: Parameters, unit: int) -> bool:
     halves = [unit, len(theta.u) - 1]
     slopes = np.linalg.norm(theta.A[halves], axis=1) / np.linalg.norm(before.A[unit])
     faint = np.abs(theta.u[halves]).min() < HALVES.least_weight * abs(before.u[unit])
-    return not faint and bool((slopes < HALVES.slopes).all() and (slopes > 1 / HALVES.slopes).all())
+    return not faint and bool((slopes < SCALE.factor).all() and (slopes > 1 / SCALE.factor).all())
 
 
 def least_angle_shown(fitted: Fitted, X: Floats, noise: Noise, g: Activation, rng: np.random.Generator) -> float:
@@ -215,7 +215,7 @@ def least_angle_shown(fitted: Fitted, X: Floats, noise: Noise, g: Activation, rn
     A unit made two at an angle t changes the values by D(t). What the other parameters cannot make up for, the part of
     D beside the Jacobian, raises the deviance by its squared length over the noise; `split_or_add` finds the pair
     where that is more than its price. The largest over all units and some directions across each. O(n P) flops for
-    each of about 150 k splits of n rows and P unknowns.
+    each of about 250 k splits of n rows and P unknowns.
     """
     theta = fitted.theta
     weights = np.sqrt(noise.precision(theta.c + g.value(X @ theta.A.T + theta.b) @ theta.u))
@@ -224,13 +224,13 @@ def least_angle_shown(fitted: Fitted, X: Floats, noise: Noise, g: Activation, rn
     basis = np.linalg.qr(J / np.maximum(np.linalg.norm(J, axis=0), 1e-300))[0]  # (n, P)
     # The root of the deviance is about normal with variance one: 99% of it lies beyond the price.
     needed = (np.sqrt(unit_price(theta, noise, len(X))) + ndtri(LEVELS[0])) ** 2
-    angles = np.geomspace(*SPLIT_POWER.angles, SPLIT_POWER.n_angles)
+    angles = np.geomspace(*SPLIT_POWER.angles, SPLIT_POWER.n_tried)
     widest = 0.0
     for a, b, u in zip(theta.A, theta.b, theta.u):
-        across = rng.standard_normal((SPLIT_POWER.n_directions, len(a)))
+        across = rng.standard_normal((SPLIT_POWER.n_tried, len(a)))
         across = normalize_rows(across - np.outer(across @ a, a) / (a @ a)) * np.linalg.norm(a)
         along, aside = X @ a, X @ across.T  # (n,), (n, directions)
-        for e in range(SPLIT_POWER.n_directions):
+        for e in range(SPLIT_POWER.n_tried):
             first, second = (
                 g.value(np.cos(t) * along[:, None] + np.sin(t) * aside[:, e, None] + b)
                 for t in (-DOUBT.half * angles, (1 - DOUBT.half) * angles)

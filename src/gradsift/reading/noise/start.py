@@ -183,7 +183,7 @@ def _scan(ledger: Ledger, frame: PlaneFrame, rays: Rays, radius: float, nothing:
 def first_state(session: Session) -> FitState:
     """Return what the first look at the answers says."""
     variance = Variance(max(session.precision.sd, 1e-300) ** 2, REFIT.first_freedom if session.noisy else np.inf)
-    return FitState(TrainState(session.policy.student.n_spare), variance, variance)
+    return FitState(TrainState(session.policy.student.n_spare, least=0, gap=0.0, n_lessons=0), variance, variance)
 
 
 def read_steps(state: FitState, session: Session) -> tuple[FitState, Outcome]:
@@ -288,7 +288,7 @@ def train_again(state: FitState, session: Session) -> tuple[FitState, Outcome]:
     """Prepare another lesson: more inputs and a larger student, or one more unit where that is known to be missing."""
     policy = session.policy.student
     n_lessons = state.student.n_lessons + 1
-    over = n_lessons >= policy.most_lessons
+    over = n_lessons >= DOUBT.alarms
     if policy.widens and state.larger_fit is not None:  # a new student would drop the answers of high leverage
         state = take_one_more(state.with_student(n_lessons=n_lessons), session)
         return state, Outcome.SPENT if over else Outcome.STANDS
