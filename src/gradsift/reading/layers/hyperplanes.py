@@ -18,7 +18,6 @@ from .settings import POLICY, ReadingPolicy
 
 _ON_TANGENT = 11
 _SAME_PLANE = 5e-3  # sine of the angle up to which two planes at the same place are one
-_PARALLEL = 1e-5  # the same where they are as good as parallel
 
 
 @dataclass(frozen=True)
@@ -83,8 +82,7 @@ class FirstLayer:
             return False
         sines = np.sqrt(np.maximum(0.0, 1 - (self.normals @ plane.normal) ** 2))
         apart = np.abs(self.distance(plane.point[None])[0])
-        room = np.where(sines < _PARALLEL, 5.0, 1.0) * self.margin  # a slow unit has steps far from its middle, too
-        return bool(((sines < _SAME_PLANE) & (apart < room)).any())
+        return bool(((sines < _SAME_PLANE) & (apart < self.margin)).any())
 
     def wider(self) -> FirstLayer:
         """Return the first layer of units that stand still only at twice the distance; some planes become one."""

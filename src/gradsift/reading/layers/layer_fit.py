@@ -167,7 +167,7 @@ def fit_by_descent(layers: Layers, X: Floats, y: Floats, g: Activation, eps: flo
         passed = layer_values(with_vector(layers, theta), X, g)
         return (passed.values - y) * weights, lambda: stack_jacobian(passed) * weights[:, None]
 
-    found = descend(problem, to_vector(layers), POLICY.last_steps, 1.0, POLICY.valley_patience)
+    found = descend(problem, to_vector(layers), POLICY.last_steps, 1.0, POLICY.patience_deep)
     return with_vector(layers, found.parameters)
 
 

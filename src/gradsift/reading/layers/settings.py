@@ -45,6 +45,7 @@ class DeepPolicy:
     # 1.5, in 17 of 47 at 2.5; CANYON-B "CT8" with 12 units: in 2 of 28 at 4, in 4 of 20 at 7.
     rows_per_unknown: tuple[float, ...] = (2.0, 5.0)
     patience: float = 3e-2  # least gain of 15 steps together; "20; 20,8": at 1e-3 none more finishes, in twice the time
+    patience_deep: float = 1e-4  # the same from a good start; "trained logistic" 8,6,4 on wine: 3e-3 stops on the way
     promising: float = 0.01  # of the spread: left by one that goes on in double precision, and may work on (guess)
     near_rows: float = 4.0  # the same near the origin, where slopes and offsets are unknowns, too; "10; 8,6,4"
     near_floor: float = 1e-7  # of the spread: what the planes' own errors leave there; "10; 8,6,4": 4e-8
@@ -52,8 +53,7 @@ class DeepPolicy:
     deepest: tuple[int, ...] = (12, 8)  # by which that is judged for more than one layer above the first
     first_steps: int = 60  # of a student that is not fully grown, or that has just lost a unit (guess)
     last_steps: int = 400  # "20; 20,8": many students finish only after 100, those of several layers still later
-    patience_deep: float = 3e-3  # of several layers from a good start; "10; 8,6,4" of logistic units
-    candidates: int = 48  # random units for each one that is added; CANYON-B "AT18"
+    candidates: int = 48  # random units for each one that is added, and places for each edge; CANYON-B "AT18"
     lengths: tuple[float, float] = (0.8, 2.0)  # of the rows of random units (guess)
     stalled: float = 1e-9  # of the spread: the same, left where steps are too ill conditioned to go on (guess)
     faint_left: float = 1e-6  # of the spread, or of the largest answer: what only faint units or tails explain (guess)
@@ -77,7 +77,6 @@ class DeepPolicy:
     # All layers at once.
     faint: float = 1e-3  # of the spread: what a unit adds that may be at rest with a larger weight (guess)
     raised_weights: tuple[float, ...] = (10.0, 1000.0)  # factors of that weight; CANYON-B "AT12"
-    valley_patience: float = 1e-4  # "trained logistic" 8,6,4 on wine, seed 880: 3e-3 stops on the way, too
     near_per_unknown: float = 0.06  # near points at least in each round; "100; 20,10": at 0.03, three of ten are left
     # to doubt
     spreads: tuple[float, ...] = (

@@ -66,8 +66,6 @@ def refined(state: FitState, session: Session, accuracy: float) -> FitState:
 def calibrated(state: FitState, session: Session) -> FitState:
     """Find by how much cones must widen to hold what they promise."""
     joint = state.known
-    if state.from_steps and float(cones(joint.settled).max()) < REFINE.linear:
-        return replace(state, widening=Calibration(1.3, 1.3, 1.3))
     n_draws = 16 if len(joint.fitted.information) < 200 else 8
     X, noise, g = joint.replies.X, joint.noise, session.g
     if session.noisy:

@@ -80,7 +80,6 @@ class LabelLeverageTuning:
 class RefineTuning:
     """Rounds of points of high leverage."""
 
-    linear: float = 1e-2  # radians: with noise known, cones this narrow need no calibration; guess
     uneven_widening: float = 1.25  # a variance function is a model, too; guess
 
 
@@ -112,7 +111,6 @@ class HalvesTuning:
 
     angles: tuple[float, ...] = (0.15, 0.3, 0.6)  # between them, in radians, beside multiples of the tilt; guess
     over_tilt: tuple[float, ...] = (2.0, 6.0)  # guess
-    steeper: float = 1.1  # slopes of halves over those of what they were taken for; guess
     least_weight: float = 0.15  # of the smaller half over the unit; guess
 
 

@@ -149,8 +149,8 @@ def _starts(theta: Parameters, unit: int, directions: list[Floats], suspected: S
                     np.cos(t) * a + np.sin(t) * np.linalg.norm(a) * e for t in (-share * angle, (1 - share) * angle)
                 )
                 A, weights = theta.A.copy(), theta.u.copy()
-                A[unit], weights[unit] = HALVES.steeper * first, u - weight
-                theta_two = with_units(theta._replace(A=A, u=weights), HALVES.steeper * second, weight, b)
+                A[unit], weights[unit] = MOVES.steeper * first, u - weight
+                theta_two = with_units(theta._replace(A=A, u=weights), MOVES.steeper * second, weight, b)
                 starts.append(_Start(theta_two, angle))
     return starts
 
