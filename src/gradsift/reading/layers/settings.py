@@ -57,9 +57,7 @@ class DeepPolicy:
     lengths: tuple[float, float] = (0.8, 2.0)  # of the rows of random units (guess)
     stalled: float = 1e-9  # of the spread: the same, left where steps are too ill conditioned to go on (guess)
     faint_left: float = 1e-6  # of the spread, or of the largest answer: what only faint units or tails explain (guess)
-    nearly: float = 3e-4  # of the spread: left by an unfinished student that thinning may finish (guess)
     runs: int = 7  # of each size without a gain, before the next one; "20; 20,20": at 4 some stop too soon
-    gain: float = 0.8  # of what the best one leaves, that counts as a gain (guess)
     alike: float = 0.9  # correlation of two units from which they agree (guess)
     kept: tuple[float, float] = (0.35, 0.85)  # of the units, drawn anew each time; "20; 20,20": 1 breeds copies
     longest_raised: float = 6.0  # of their rows in small students; CANYON-B "AT18"; "20; 20,20": too long in large ones
@@ -75,7 +73,9 @@ class DeepPolicy:
     )  # fmt: skip
 
     # All layers at once.
-    faint: float = 1e-3  # of the spread: what a unit adds that may be at rest with a larger weight (guess)
+    # Of the spread: what a unit adds that may be at rest with a larger weight, and what an unfinished student leaves
+    # that thinning may finish (guess).
+    faint: float = 1e-3
     raised_weights: tuple[float, ...] = (10.0, 1000.0)  # factors of that weight; CANYON-B "AT12"
     near_per_unknown: float = 0.06  # near points at least in each round; "100; 20,10": at 0.03, three of ten are left
     # to doubt

@@ -289,10 +289,10 @@ def _fit_each(state: StudentState, training: StudentContext, rows: _StudentRows,
 def _finished(student: StudentNet, g: Activation, rows: _StudentRows) -> StudentNet:
     """Go on with a student that leaves little, by more steps if it has several layers, then with fewer units."""
     X, y, target = rows.X, rows.y, rows.target
-    if len(student.widths) > 1 and target < student.rms < POLICY.nearly:
+    if len(student.widths) > 1 and target < student.rms < POLICY.faint:
         more = train(student.layers, X, y, g, POLICY.last_steps, target, student.scale, POLICY.patience_deep)
         student = replace(more, work=more.work + student.work)
-    return thin_out(student, X, y, g, target, loose=3.0) if target < student.rms < POLICY.nearly else student
+    return thin_out(student, X, y, g, target, loose=3.0) if target < student.rms < POLICY.faint else student
 
 
 _Pool = tuple[StudentNet, ...]
@@ -316,7 +316,7 @@ def _each_student(
     idle, best = 0, min(p.rms for p in pool)
     while idle < POLICY.runs:
         student = raise_student(pool, X, y, widths[0], g, target, rng)
-        idle = 0 if student.rms < POLICY.gain * best else idle + 1
+        idle = 0 if student.rms < best else idle + 1
         best = min(best, student.rms)
         pool = _with(pool, student)
         yield student, pool

@@ -34,11 +34,10 @@ class PairPolicy:
 
     starts: int = 40  # guess
     most_evaluations: int = 200  # of one fit from a start; guess
-    settled: float = EPS**0.5  # misfit over the pair's height, at all radii together
+    settled: float = EPS**0.5  # of the pair's height: misfit at all radii together, and what counts as off a plateau
     more: int = 12  # samples asked for on the circle, a third as many at each radius further out; guess
     further: tuple[float, ...] = (0.125, 1.0)  # of the circle's radius: for large offsets, and small ones; guess
     negligible: float = 1e-4  # share of the larger partner, or of the largest remainder, that counts for nothing; guess
-    heard: float = 1e-9  # of the pair's height, off a plateau: seen, and worth more samples; guess
 
     @property
     def on_circle(self) -> float:
