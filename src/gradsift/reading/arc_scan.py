@@ -236,7 +236,7 @@ def _between_units(angles: Floats, values: Floats) -> float | None:
     Halving the widest gap finds the plateaus between units; those already suspected are confirmed first.
     """
     jumps, gaps = np.abs(np.diff(values)), np.diff(angles)
-    quiet = jumps < SCAN.quiet * jumps.max()
+    quiet = jumps < SCAN.little * jumps.max()
     # Among very many units apart, two samples agree by chance.
     overlapping = quiet[1:-1].sum() > SCAN.by_chance * len(quiet[1:-1]) or quiet[[0, -1]].all()
     if len(gaps) > (SCAN.most_inner if overlapping else SCAN.most_units_apart):

@@ -14,7 +14,9 @@ from ..oracle import Oracle
 _OWN_SCALE = (0.3, 1.0)  # shares of the inputs: up to here at the units' own scale, up to there on one unit's slope
 _SPREADS = (0.5, 4.0)  # of the arguments at the units' own scale
 _STANDARD = (0.1, 30.0)  # spread of the arguments over standard inputs, for which these are worth asking
-_SILENT = 1e-9  # of the largest entry: a column this small beside the others is rounding
+_SILENT = (
+    float(np.finfo(np.float64).eps) ** 0.5
+)  # of the largest entry: a column this small beside the others is rounding
 
 
 def scale_of_inputs(model: SigmoidCombination, unsure: float = 0.0) -> Floats:

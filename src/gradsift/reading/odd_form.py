@@ -35,7 +35,7 @@ class Link:
     form: OddForm
     flat: float
     usable: float
-    eps: float = 2.0**-52
+    eps: float = float(np.finfo(np.float64).eps)
 
     @property
     def odd(self) -> Activation:

@@ -16,7 +16,7 @@ from .ledger import Ledger
 from .odd_form import Link
 from .plane_frame import PlaneFrame, circle_points
 
-GRID = 0.3  # of the step: its standard deviation
+GRID = float(np.sqrt(1 / 12))  # standard deviation of rounding over its step
 
 
 @dataclass(frozen=True)

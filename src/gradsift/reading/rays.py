@@ -9,7 +9,7 @@ import numpy as np
 from ..arguments import Floats
 from ..errors import NotIdentifiable
 from ..geometry import orthonormal_rows
-from .ledger import FAR, NEAR, Ledger
+from .ledger import EPS, FAR, NEAR, Ledger
 from .odd_form import Link, with_tails
 from .plane_frame import frame_through
 from .question import ALGEBRAIC, EVERY_DEPTH, GROWING_KINDS, Narrowing, all_but, names_of
@@ -22,7 +22,7 @@ _MOST_RADII = int(np.log(_RADII[2]) / np.log(RAYS.factor))
 _SIDEWAYS = _RADII[2]  # crosses few hyperplanes, and crossing one adds 1e-10 of its weight to the term's coordinate
 _GAP = _RADII[0] - _RADII[1]
 _SAME_SLOPE = 1e-6
-_IDLE = 1e-12  # of the largest step: a ray on which all units that grow are idle
+_IDLE = EPS**0.75  # of the largest step: a ray on which all units that grow are idle
 _OPPOSITE_PAIRS = 8  # with 2, small networks show equal signs on both in every tenth case
 _WAYS_SEEN = _OPPOSITE_PAIRS // 2  # where answers differ; "trained logistic" (8,4): at random, all signs turn at once
 

@@ -31,7 +31,6 @@ from .result import Reading
 from .scouts import LOOK_COST, detect_noise
 
 _MOST_TAUGHT = 64  # units beyond which no student is trained to come close to the box; guess
-_MOST_READERS = 12  # refusals after which a box is given up
 
 
 class Reader(NamedTuple):
@@ -136,7 +135,7 @@ def read(question: Question, ledger: Ledger, rng: np.random.Generator) -> Readin
     tried: list[tuple[str, Any]] = []
     refusals: list[Refusal] = []
     reconsidered = False
-    for _ in range(_MOST_READERS):
+    while True:  # every reader is tried at most once on each part of the question
         reader = best_reader(question, ledger.n_features, tried, READERS)
         if reader is None:
             narrower = None if reconsidered else _look_once_more(question, refusals, ledger, rng)

@@ -30,6 +30,14 @@ def negligible_at(resolution: float) -> Negligible:
 
 
 @dataclass(frozen=True)
+class CirclePolicy:
+    """The first circle."""
+
+    circle: float  # its radius over the radius at which a ray is flat
+    intervals: int  # of the half circle; twice as many each time
+
+
+@dataclass(frozen=True)
 class RayPolicy:
     """Rays outwards until the answers stop changing, and circles further out."""
 
@@ -44,17 +52,17 @@ class ScanPolicy:
     most_zooms: int = 4  # circles further out, on which units that overlap move apart; guess
     most_inner: int = 9  # samples between two plateaus before units there are said to overlap; guess
     most_units_apart: int = 400  # the same if every sample seems to lie on a plateau of its own; guess
-    quiet: float = 1e-3  # jumps below this share of the largest one are tails; guess
-    by_chance: float = 0.1  # share of such jumps between units that are apart; (2000, 1000)
+    little: float = 1e-3  # share of the largest jump, weight or miss that is next to nothing beside it; guess
+    by_chance: float = 0.1  # share of such jumps, or of wrong units, that chance explains; (2000, 1000)
     pilots: int = 2  # intervals refined at once until one shows a unit: wrong functions cost little; guess
-    fits: float = 1e-4  # of a step's height; a wrong family misses by more than 1e-3; guess
+    fits: float = 1e-4  # of a step's height or a unit's weight; a wrong family misses by more than 1e-3; guess
 
 
 @dataclass(frozen=True)
 class UnitPolicy:
     """A unit in the plane of the circle, and across it."""
 
-    most_tries: int = 12  # samples at other radii, or steps of shrinking length; guess
+    most_tries: int = 12  # samples at other radii, steps of shrinking length, or steps of a joint fit; guess
     many: int = 100  # units, from which on a few bad ones spoil a joint fit, and the next three count; guess
     vague: float = 3e-11  # of the usable range: error of an argument worth a query; (784, 256), (2000, 500)
     coarse: float = 1.5e-10  # the same beyond which probes say too little; (784, 256), (2000, 500)
@@ -71,6 +79,8 @@ class RefusalPolicy:
     uneven: float = 1e3  # largest over least size of an input, from which that is named; "columns 1e4 to 1e-3"; guess
 
 
+EXACT_CIRCLE = CirclePolicy(20.0, 8)  # all rows
+COARSE_CIRCLE = CirclePolicy(12.0, 12)  # guess; real_boxes, torch rows
 RAYS = RayPolicy()
 SCAN = ScanPolicy()
 UNITS = UnitPolicy()

@@ -15,7 +15,7 @@ from gradsift.fit.moves import merged
 from gradsift.likelihood import Noise
 from gradsift.reading.noise.beside_planes import blind_angle, least_second_weight, log_ratios, sides_of
 from gradsift.reading.noise.other_shapes import gain_of_pair
-from gradsift.reading.noise.settings import BESIDE
+from gradsift.reading.noise.settings import SCALE
 from gradsift.reading.noise.split_unit import SuspectedPair, halved, least_angle_shown
 
 TANH = get_activation("tanh")
@@ -40,9 +40,9 @@ def test_inputs_lie_on_both_sides_of_the_hyperplanes_asked_about_and_far_from_al
         sides = sides_of(fitted, np.array(units), 1.0, np.random.default_rng(2))
         z = sides.points[0] @ fitted.theta.A.T + fitted.theta.b  # (2, k)
         others = np.setdiff1d(np.arange(3), units)
-        assert (z[0, units] >= 0.99 * BESIDE.saturated).all()
-        assert (z[1, units] <= -0.99 * BESIDE.saturated).all()
-        assert (np.abs(z[:, others]) > BESIDE.quiet).all()
+        assert (z[0, units] >= 0.99 * SCALE.saturated).all()
+        assert (z[1, units] <= -0.99 * SCALE.saturated).all()
+        assert (np.abs(z[:, others]) > SCALE.quiet).all()
         assert (z[0, others] * z[1, others] > 0).all()
         assert list(np.flatnonzero(np.isfinite(sides.tilts[0]))) == units
         np.testing.assert_allclose(fitted.theta.A[units] @ sides.across[0], 0, atol=1e-12)
@@ -148,7 +148,7 @@ def test_more_answers_and_less_noise_show_pairs_at_smaller_angles():
     theta = network(2, 4)
     angles = [
         least_angle_shown(fitted_to(theta, n)[0], fitted_to(theta, n)[1], Noise(sd), TANH, np.random.default_rng(0))
-        for n, sd in ((150, 0.2), (600, 0.2), (600, 0.02))
+        for n, sd in ((150, 0.2), (2000, 0.2), (2000, 0.02))
     ]
     assert angles[0] > angles[1] > angles[2] > 0
 

@@ -15,7 +15,7 @@ from gradsift.reading.noise.leverage import (
     leverage_points_for_labels,
 )
 from gradsift.reading.noise.missing_unit import look_for_another_by_labels
-from gradsift.reading.noise.settings import LEVERAGE
+from gradsift.reading.noise.settings import SCALE
 
 TANH = get_activation("tanh")
 
@@ -77,13 +77,11 @@ def test_a_fit_with_drag_ends_where_its_loss_is_level():
 def test_label_levers_lie_next_to_the_units_plane_where_the_others_agree():
     theta = mixture([0.5, -0.3, 0.2])
     fitted = fitted_to(theta, 4000, 3)
-    points = leverage_points_for_labels(fitted, 2, LEVERAGE.longest, 0.1, TANH, np.random.default_rng(4))
+    points = leverage_points_for_labels(fitted, 2, SCALE.steep, 0.1, TANH, np.random.default_rng(4))
     own = points @ fitted.theta.A[2] + fitted.theta.b[2]
-    np.testing.assert_allclose(np.abs(own), 0.6, atol=1e-8)
+    np.testing.assert_allclose(np.abs(own), SCALE.steep, atol=1e-8)
     assert 0.2 < np.mean(own > 0) < 0.8
-    np.testing.assert_allclose(
-        argument_errors(fitted, 2, points), LEVERAGE.longest, rtol=0.3
-    )  # offsets are uncertain, too
+    np.testing.assert_allclose(argument_errors(fitted, 2, points), SCALE.steep, rtol=0.3)  # offsets are uncertain, too
     others = TANH.value(points @ fitted.theta.A[:2].T + fitted.theta.b[:2]) * np.sign(fitted.theta.u[:2])
     assert np.mean(others[:, 0] * others[:, 1] > 0.8) > 0.9
     assert 0.2 < np.mean(others[:, 0] > 0) < 0.8  # on both sides
@@ -93,8 +91,8 @@ def test_a_label_says_more_where_the_others_agree():
     theta = mixture([0.5, -0.35, 0.15])
     fitted = fitted_to(theta, 6000, 5)
     rng = np.random.default_rng(6)
-    plain = np.concatenate([leverage_points(fitted, 2, LEVERAGE.longest, rng) for _ in range(5)])
-    chosen = leverage_points_for_labels(fitted, 2, LEVERAGE.longest, 0.1, TANH, rng)
+    plain = np.concatenate([leverage_points(fitted, 2, SCALE.steep, rng) for _ in range(5)])
+    chosen = leverage_points_for_labels(fitted, 2, SCALE.steep, 0.1, TANH, rng)
     assert (
         information_of_labels(fitted, 2, chosen, TANH).mean()
         > 1.2 * information_of_labels(fitted, 2, plain, TANH).mean()
@@ -105,7 +103,7 @@ def test_the_news_of_a_label_is_the_mean_over_likely_arguments():
     """Against 200,000 draws of the arguments at one point; 4%, for seven nodes and a variance bounded below."""
     theta = mixture([0.5, -0.3], d=5)
     fitted = fitted_to(theta, 1500, 7)
-    point = leverage_points_for_labels(fitted, 1, LEVERAGE.longest, 0.01, TANH, np.random.default_rng(8))[:1]
+    point = leverage_points_for_labels(fitted, 1, SCALE.steep, 0.01, TANH, np.random.default_rng(8))[:1]
     rng = np.random.default_rng(9)
     z = fitted.theta.A @ point[0] + fitted.theta.b
     doubts = [argument_errors(fitted, unit, point)[0] for unit in range(2)]

@@ -18,6 +18,7 @@ from gradsift.reading.noise.leverage import (
     squared_standardised_residuals,
 )
 from gradsift.reading.noise.noise_tests import Variance, noise_checks, relative_spread
+from gradsift.reading.noise.settings import SCALE
 from gradsift.reading.precision import grid_of
 from gradsift.reading.scouts import measure_precision
 
@@ -216,9 +217,8 @@ def test_informative_points_put_every_unit_where_it_shows():
     theta = network(3, 6)
     points = informative_points(theta, 2.0, 200, TANH, np.random.default_rng(0))
     z = np.abs(points @ theta.A.T + theta.b)
-    steep = np.arctanh(0.54)
-    assert np.all(np.isclose(z, steep) | np.isclose(z, 6.0))
-    assert 0.5 < np.isclose(z, steep).mean() < 0.66  # 0.58, 600 draws: 4 standard errors
+    assert np.all(np.isclose(z, SCALE.steep) | np.isclose(z, SCALE.quiet))
+    assert 0.5 < np.isclose(z, SCALE.steep).mean() < 0.66  # 0.58, 600 draws: 4 standard errors
 
 
 def test_variances_pool_by_their_degrees_of_freedom():

@@ -13,7 +13,7 @@ from gradsift.reading.layers.student_search import STUDENT_STAGES, StudentContex
 from gradsift.reading.layers.upper_layers import StudentNet
 from gradsift.reading.noise.box_stages import BOX_STAGES
 from gradsift.reading.noise.noise_tests import Variance
-from gradsift.reading.noise.settings import FOR_A_BOX, FOR_LABELS, FOR_LABELS_IN_A_BOX, FOR_NOISE, FOR_ROUNDING
+from gradsift.reading.noise.settings import FOR_A_BOX, FOR_LABELS, FOR_NOISE, FOR_ROUNDING
 from gradsift.reading.noise.stages import ADDITIVE_STAGES, LABEL_STAGES
 from gradsift.reading.noise.state import FitState, Outcome, Session, TrainState
 from gradsift.reading.odd_form import link_of
@@ -38,7 +38,7 @@ def nobody():
 
 
 def state():
-    return FitState(TrainState(8), Variance(1.0, 7.0), Variance(1.0, 7.0))
+    return FitState(TrainState(8, 0, 0.0, 0), Variance(1.0, 7.0), Variance(1.0, 7.0))
 
 
 def path(table, script):
@@ -189,7 +189,7 @@ def test_students_of_all_widths_have_their_turn_in_the_order_of_the_policy():
 def test_students_with_one_layer_are_left_out_where_large_ones_leave_much():
     much, little = (StudentNet([], rms) for rms in (2 * POLICY.hopeless, POLICY.hopeless / 2))
     state = StudentState((), None, POLICY.students)
-    assert [w for w, _ in students(state, training(), {"best": much})][-2:] == [(12, 8), (16, 12)]
+    assert [w for w, _ in students(state, training(n_first=10), {"best": much})][-2:] == [(12, 8), (16, 12)]
     assert len(students(state, training(), {"best": little})) == len(POLICY.students)
 
 
@@ -205,9 +205,9 @@ def test_only_large_students_of_several_layers_are_tried_near_the_origin_after_v
 
 def test_the_work_of_all_students_is_bounded_and_more_so_where_none_comes_near():
     stage = STUDENT_STAGES["progress"]
-    state = StudentState((), None, (), (9,), work=0.5 * (POLICY.most_work + POLICY.most_work_near))
+    state = StudentState((), None, (), (9,), work=1.5 * POLICY.most_work)
     assert stage.then[stage.does(state, training())[1]] == END
-    near = replace(state, best=StudentNet([], POLICY.near_end / 2))
+    near = replace(state, best=StudentNet([], POLICY.promising / 2))
     assert stage.then[stage.does(near, training())[1]] == "widths"
 
 
@@ -238,4 +238,3 @@ def test_policies_differ_only_where_a_kind_of_answers_asks_for_it():
     assert FOR_LABELS.student.widens
     assert not FOR_NOISE.student.widens
     assert FOR_A_BOX.student.arguments is None
-    assert FOR_LABELS_IN_A_BOX.student.arguments is None

@@ -14,11 +14,6 @@ from ..searches import Search, search_all
 from .hyperplanes import FirstLayer, Plane, read_plane
 from .settings import COARSE_READING, EXACT_READING, POLICY, ReadingPolicy
 
-_MOST_ROUNDS = 12
-_FAINT = 1e-6  # jump over the largest answer from which a step is more than the tail of one
-_LEAST_SINE = 0.05  # angle between circle and hyperplane below which a crossing is not kept clear of
-_TRIES = 2  # readings of an interval that give nothing, before it is left to another circle
-
 
 @dataclass
 class _Circle:
@@ -49,7 +44,7 @@ class _Circle:
             size = float(np.hypot(*flat)) * self.radius
             if abs(level) < size:
                 both = np.arctan2(flat[1], flat[0]) + np.array([-1, 1]) * np.arccos(level / size)
-                turn = 2 * known.margin / max(size, _LEAST_SINE * self.radius)
+                turn = 2 * known.margin / size
                 found += [(a % (2 * np.pi), turn) for a in both if a % (2 * np.pi) < np.pi]
         return np.array(sorted(found)).reshape(-1, 2)
 
@@ -80,12 +75,12 @@ def find_planes(ledger: Ledger, known: FirstLayer, radius: float, rng: np.random
     About 45 + d queries per unit: 15 to find it, d + 13 to read it, the rest to see that there are no more.
     """
     quiet = 0
-    for _ in range(POLICY.most_circles):
+    for _ in range(POLICY.most_rounds):
         circle = _Circle(orthonormal_rows(2, ledger.n_features, rng), radius, np.empty(0), np.empty(0))
         looked = _look(ledger, circle, known, rng)
         quiet = quiet + 1 if looked.complete and len(looked.known) == len(known) and len(known) else 0
         known = looked.known
-        if quiet >= POLICY.quiet_circles or _spent(ledger, known):
+        if quiet >= POLICY.tries or _spent(ledger, known):
             break
     return known
 
@@ -131,10 +126,10 @@ def _look(ledger: Ledger, circle: _Circle, known: FirstLayer, rng: np.random.Gen
     n_wider = 0
     if not len(known):
         _ask(ledger, circle, np.linspace(0, np.pi, POLICY.intervals + 1))
-    for _ in range(_MOST_ROUNDS):
+    for _ in range(POLICY.most_rounds):
         _ask(ledger, circle, _missing_ends(circle, known))
         unexplained = _unexplained(ledger, circle, known)
-        gaps = _apart([g for g in unexplained if failed.get(g.low, 0) < _TRIES])
+        gaps = _apart([g for g in unexplained if failed.get(g.low, 0) < POLICY.tries])
         if not gaps or _spent(ledger, known):
             return _Looked(known, not unexplained)
         planes = search_all(ledger, [_search(circle, gap, reading_of(ledger), rng) for gap in gaps], "first layer")
@@ -142,8 +137,8 @@ def _look(ledger: Ledger, circle: _Circle, known: FirstLayer, rng: np.random.Gen
             if plane is None or known.has(plane):
                 failed[gap.low] = failed.get(gap.low, 0) + 1
         known = known.joined([p for p in planes if p is not None])
-        tails = [p is None and g.jump < _FAINT * ledger.largest for g, p in zip(gaps, planes)]
-        if any(tails) and n_wider < POLICY.most_margins:  # a slow unit still moves where it was to stand still
+        tails = [p is None and g.jump < POLICY.faint_left * ledger.largest for g, p in zip(gaps, planes)]
+        if any(tails) and n_wider < POLICY.resized:  # a slow unit still moves where it was to stand still
             known, n_wider = known.wider(), n_wider + 1
         ledger.n_units = len(known)
     return _Looked(known, False)

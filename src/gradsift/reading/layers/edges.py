@@ -23,8 +23,6 @@ _OFFSET_STARTS = np.array([-2.5, -1.5, -0.5, 0.5, 1.5, 2.5])
 _PLACES = np.array([-15.0, -6.0, -3.0, -1.8, -1.0, -0.5, 0.0, 0.5, 1.0, 1.8, 3.0, 6.0, 15.0])  # over half its width
 _REACHES = (1.0, 1.0, 4.0, 10.0)  # radii at which edges of a unit are asked for, over that given; guess
 _SLOPES_ALLOWED = (0.02, 50.0)  # over what the width of the step suggests
-_PLACES_SEEN = 200  # from which the best edge is taken
-_LEAST_HEIGHTS = 8
 _FITS = 1e-4  # of the spread of the answers
 _SHOWN = 1e-3  # the same, that slope and offset each change in the mean square where the rows determine both
 
@@ -65,7 +63,8 @@ def read_slopes(
     log_slopes, offsets = np.zeros(len(first)), np.zeros(len(first))
     for unit in range(len(first)):
         edge = _known_edge(ledger, first, unit)
-        found = _fit(edge, upper, g, first.planes[unit].width) if len(edge.heights) >= _LEAST_HEIGHTS else None
+        # Fewer rows than were asked across one hyperplane may lie on plateaus alone.
+        found = _fit(edge, upper, g, first.planes[unit].width) if len(edge.heights) >= len(_PLACES) else None
         for reach in _REACHES:
             if found is not None and found.good:
                 break
@@ -100,7 +99,7 @@ def _asked_edge(
     """Ask across the hyperplane where all other units stand still and the layers above let this one show most; None if
     there is no such place nearby."""
     plane = first.planes[unit]
-    ways = rng.standard_normal((_PLACES_SEEN, ledger.n_features))
+    ways = rng.standard_normal((POLICY.candidates, ledger.n_features))
     ways -= np.outer(ways @ plane.normal, plane.normal)
     bases = plane.level * plane.normal + radius * normalize_rows(ways)
     heights = first.distance(bases)

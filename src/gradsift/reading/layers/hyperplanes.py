@@ -14,13 +14,10 @@ from ...arguments import Floats
 from ...geometry import normalize_rows
 from ..ledger import Ledger
 from ..searches import Search
-from .settings import ReadingPolicy
+from .settings import POLICY, ReadingPolicy
 
 _ON_TANGENT = 11
-_MOST_WINDOWS = 4
-_MOST_SHORTER = 6
 _SAME_PLANE = 5e-3  # sine of the angle up to which two planes at the same place are one
-_PARALLEL = 1e-5  # the same where they are as good as parallel
 
 
 @dataclass(frozen=True)
@@ -85,8 +82,7 @@ class FirstLayer:
             return False
         sines = np.sqrt(np.maximum(0.0, 1 - (self.normals @ plane.normal) ** 2))
         apart = np.abs(self.distance(plane.point[None])[0])
-        room = np.where(sines < _PARALLEL, 5.0, 1.0) * self.margin  # a slow unit has steps far from its middle, too
-        return bool(((sines < _SAME_PLANE) & (apart < room)).any())
+        return bool(((sines < _SAME_PLANE) & (apart < self.margin)).any())
 
     def wider(self) -> FirstLayer:
         """Return the first layer of units that stand still only at twice the distance; some planes become one."""
@@ -156,7 +152,7 @@ def read_plane(
     """
     rows, window = [], how.steep * width
     # Chebyshev nodes: the polynomial through them is near the best one, and its last coefficients show its error.
-    for _ in range(_MOST_WINDOWS):
+    for _ in range(POLICY.resized):
         nodes = window * np.cos(np.pi * (2 * np.arange(_ON_TANGENT) + 1) / (2 * _ON_TANGENT))
         numbers, answers = yield point + nodes[:, None] * tangent
         line = _Tangent(nodes, answers, window, how.smooth)
@@ -196,7 +192,7 @@ def _turned(normal: Floats, length: float, line: _Tangent, point: Floats, tangen
     """Step from the point in all directions across a normal, shorter where that leads too far, and turn it."""
     across, rows = _rows_across(normal), []
     steps, shifts = np.full(len(across), length), np.full(len(across), np.nan)
-    for _ in range(_MOST_SHORTER):
+    for _ in range(POLICY.resized):
         todo = np.flatnonzero(np.isnan(shifts))
         if not len(todo):
             break

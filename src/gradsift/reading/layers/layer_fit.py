@@ -167,7 +167,7 @@ def fit_by_descent(layers: Layers, X: Floats, y: Floats, g: Activation, eps: flo
         passed = layer_values(with_vector(layers, theta), X, g)
         return (passed.values - y) * weights, lambda: stack_jacobian(passed) * weights[:, None]
 
-    found = descend(problem, to_vector(layers), POLICY.thin_steps_deep, 1.0, POLICY.valley_patience)
+    found = descend(problem, to_vector(layers), POLICY.last_steps, 1.0, POLICY.patience_deep)
     return with_vector(layers, found.parameters)
 
 
@@ -251,11 +251,11 @@ def merge_units(fit: LayerFit, X: Floats, y: Floats, g: Activation, eps: float, 
     """Return a network with one unit fewer above the first layer that meets all answers within `limit` roundings, and
     as well as before: a faint unit is not one too many.
 
-    None if there is none among those that change least. At most `POLICY.mergers` fits.
+    None if there is none among those that change least. At most `POLICY.choices` fits.
     """
-    for merger in sorted(_merge_candidates(fit.layers, X, g))[: POLICY.mergers]:
+    for merger in sorted(_merge_candidates(fit.layers, X, g))[: POLICY.choices]:
         fewer = fit_layers(_merged(fit.layers, merger), X, y, g, eps)
-        if fewer.worst < limit and fewer.chi < POLICY.as_well * max(fit.chi, POLICY.rounding):
+        if fewer.worst < limit and fewer.chi < POLICY.as_well * fit.chi:
             return fewer
     return None
 

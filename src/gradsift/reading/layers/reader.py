@@ -92,7 +92,7 @@ def _identify(ledger: Ledger, link: Link, rng: np.random.Generator, n_layers: in
         )
     radius = reading_of(ledger).far * rays.scale
     state.first = no_planes(ledger.n_features, POLICY.margin * rays.scale)
-    for attempt in range(POLICY.attempts):
+    for attempt in range(POLICY.tries):
         state.first = find_planes(ledger, state.first, radius, rng)
         ask_again(ledger, state.first, radius, POLICY.asked_again * len(state.first), rng)
         apart = _at_rest(ledger, radius, state, rng)
@@ -141,10 +141,10 @@ def _at_rest(ledger: Ledger, radius: float, state: _State, rng: np.random.Genera
     slow unit that no ray showed needs more room than the others to stand still.
     """
     apart, n_wider = np.inf, 0
-    for _ in range(POLICY.most_missing):
+    for _ in range(POLICY.most_rounds):
         vertices = known_signs(ledger, state.first, 0.5 * radius)
         apart = vertices.apart
-        if apart <= ledger.tolerance(radius) or n_wider > POLICY.most_margins:
+        if apart <= ledger.tolerance(radius) or n_wider > POLICY.resized:
             break
         found = find_between(ledger, state.first, vertices.between, radius, rng)
         if len(found) == len(state.first):
@@ -233,11 +233,12 @@ def _finish(ledger: Ledger, link: Link, rng: np.random.Generator, radius: float,
     """Fit all layers to all answers, ask near the origin, fit again, and judge by fresh points."""
     g, eps, limits = link.odd, ledger.eps, DEEP if ledger.eps == EPS else DEEP_COARSE
     layers = _all_layers(ledger, link, rng, radius, state)
-    n_near = int(POLICY.near_per_unit * len(state.first)) + POLICY.near_points
+    # Near points tell slopes and offsets of the first layer, and must leave answers to spare.
+    n_near = 2 * len(state.first) + limits.spare_answers
     n_near = max(n_near, int(POLICY.near_per_unknown * sum(W.size + b.size for W, b in layers)))
     fit: LayerFit | None = None
     for spread in POLICY.spreads:
-        n_offered = n_near if fit is None else POLICY.offered * n_near
+        n_offered = n_near if fit is None else POLICY.choices * n_near
         offered = near_points(layers, n_offered, spread, rng)
         ledger.ask(offered if fit is None else most_informative(fit, offered, n_near, g, eps), "all layers")
         if fit is None:
@@ -246,7 +247,7 @@ def _finish(ledger: Ledger, link: Link, rng: np.random.Generator, radius: float,
         layers = state.layers = fit.layers
         aside = fit.unknown_units(limits.error_bound / BOUND)
         worst = BOUND * max(float(e.max()) for e in fit.errors_beside(aside))
-        if worst < POLICY.known_well * limits.error_bound or not fit.worst < limits.promising:
+        if worst < limits.error_bound or not fit.worst < limits.promising:
             break
     if fit is None:
         raise ValueError("no round of points near the origin is asked for")

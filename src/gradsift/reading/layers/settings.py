@@ -32,73 +32,53 @@ class DeepPolicy:
     """Looked at on the seeds 900 and 901 of the rows of boxes/black_box_deep.py that are named, or guesses."""
 
     # Far circles. Distances are over the radius at which a ray is flat.
+    tries: int = 3  # of one thing in vain, before something else is tried (guess)
+    resized: int = 4  # times that a window, a step or a margin is made smaller or larger (guess)
     margin: float = 0.3  # from a hyperplane, where its unit stands still; doubled where it does not (guess)
     intervals: int = 32  # of the first half circle (guess)
-    quiet_circles: int = 3  # without a new unit, before the vertices are trusted (guess)
-    most_circles: int = 12  # guess
-    attempts: int = 3  # guess
+    most_rounds: int = 12  # of circles, of a circle, of places with equal signs: more is another function (guess)
     asked_again: int = 3  # known signs elsewhere, per unit; CANYON-B: with 1, a unit is missed in 7 of 64
-    most_missing: int = 30  # rounds of looking between equal signs with different answers (guess)
-    most_margins: int = 5  # guess
     first_layer_queries: tuple[int, int] = (6000, 150)  # at most, and for each unit beside two per input (guess)
 
     # Students.
     # Signs, then more where that does not suffice; "20; 20,8": a student of 10 units finishes in 0 of 65 runs at
     # 1.5, in 17 of 47 at 2.5; CANYON-B "CT8" with 12 units: in 2 of 28 at 4, in 4 of 20 at 7.
     rows_per_unknown: tuple[float, ...] = (2.0, 5.0)
-    promising: float = 0.05  # of the spread: left by the best, for which more vertices are worth asking (guess)
     patience: float = 3e-2  # least gain of 15 steps together; "20; 20,8": at 1e-3 none more finishes, in twice the time
-    single: float = 5e-3  # of the spread: left by a student that goes on in double precision (guess)
+    patience_deep: float = 1e-4  # the same from a good start; "trained logistic" 8,6,4 on wine: 3e-3 stops on the way
+    promising: float = 0.01  # of the spread: left by one that goes on in double precision, and may work on (guess)
     near_rows: float = 4.0  # the same near the origin, where slopes and offsets are unknowns, too; "10; 8,6,4"
     near_floor: float = 1e-7  # of the spread: what the planes' own errors leave there; "10; 8,6,4": 4e-8
     few: float = 1.4  # sign patterns per unknown below which near points stand in for vertices (guess)
-    few_deep: float = 2.0  # the same for more than one layer above the first, by the size `deepest` (guess)
-    deepest: tuple[int, ...] = (12, 8)
-    first_steps: int = 40  # of a student that is not fully grown (guess)
-    last_steps: int = 250  # "20; 20,8": many students finish only after 100
-    thin_steps: int = 60  # guess
-    thin_steps_deep: int = 400  # of several layers from a good start: a student that explains all, "10; 8,6,4" of
-    # logistic units, or the whole network where Gauss-Newton stops on the way
-    patience_deep: float = 3e-3  # the same there
-    candidates: int = 16  # random units for each one that is added (guess)
+    deepest: tuple[int, ...] = (12, 8)  # by which that is judged for more than one layer above the first
+    first_steps: int = 60  # of a student that is not fully grown, or that has just lost a unit (guess)
+    last_steps: int = 400  # "20; 20,8": many students finish only after 100, those of several layers still later
+    candidates: int = 48  # random units for each one that is added, and places for each edge; CANYON-B "AT18"
     lengths: tuple[float, float] = (0.8, 2.0)  # of the rows of random units (guess)
     stalled: float = 1e-9  # of the spread: the same, left where steps are too ill conditioned to go on (guess)
-    surer: float = 0.1  # of what the best before leaves: left by a stalled one that all layers at once judge (guess)
-    faint_left: float = 1e-6  # the same, left by the best of all, that only faint units explain (guess)
-    nearly: float = 3e-4  # of the spread: left by an unfinished student that thinning may finish (guess)
-    runs: int = 6  # of each size with several layers (guess)
-    fresh_runs: int = 3  # of each size with one layer, before students are raised on what these agree on (guess)
-    raised: int = 7  # students without a gain, before the next size; "20; 20,20": at 4 some stop too soon
-    most_raised: int = 16  # guess
-    gain: float = 0.8  # of what the best one leaves, that counts as a gain (guess)
-    pool: int = 6  # best students that are asked (guess)
+    faint_left: float = 1e-6  # of the spread, or of the largest answer: what only faint units or tails explain (guess)
+    runs: int = 7  # of each size without a gain, before the next one; "20; 20,20": at 4 some stop too soon
     alike: float = 0.9  # correlation of two units from which they agree (guess)
     kept: tuple[float, float] = (0.35, 0.85)  # of the units, drawn anew each time; "20; 20,20": 1 breeds copies
-    candidates_raised: int = 48  # random units for each one beside the agreed ones; CANYON-B "AT18"
     longest_raised: float = 6.0  # of their rows in small students; CANYON-B "AT18"; "20; 20,20": too long in large ones
-    hopes: int = 3  # units that an unfinished student may do without, tried at a time (guess)
     step_work: float = 5e7  # multiplications in the time that a step costs anyway (guess)
-    most_work: float = 1.2e12  # multiplications of all students together, in single precision half: a minute (guess)
-    most_work_near: float = 2.4e12  # the same, where the best leaves less than `near_end`; CANYON-B "NO325"
-    near_end: float = 0.01  # guess
-    runs_small: int = 8  # of sizes below `small` in sum
-    small: int = 9
-    runs_unlikely: int = 2  # of several layers above the first, as long as one may do (guess)
-    hopeless: float = 0.12  # of the spread, left by the best of all students up to `large` units; CANYON-B "NO313"
-    large: int = 18  # and at least `beyond` more than the first layer has
-    beyond: int = 6  # guess
+    # Multiplications of all students together, in single precision half: a minute; twice that where the best is
+    # promising. CANYON-B "NO325".
+    most_work: float = 1.2e12
+    small: int = 9  # units of a small student; a large one has twice as many, and so many more than the first layer
+    hopeless: float = 0.12  # of the spread: left by the best of all up to a large one; CANYON-B "NO313"
     widest: tuple[float, float] = (4.0, 2.5)  # units above: so many, and so many for each of the first layer (guess)
     students: tuple[tuple[int, ...], ...] = (
         (3,), (4,), (6,), (6, 4), (9,), (9, 6), (13,), (18,), (12, 8), (25,), (34,), (16, 12),
     )  # fmt: skip
 
     # All layers at once.
-    faint: float = 1e-3  # of the spread: what a unit adds that may be at rest with a larger weight (guess)
+    # Of the spread: what a unit adds that may be at rest with a larger weight, and what an unfinished student leaves
+    # that thinning may finish (guess).
+    faint: float = 1e-3
     raised_weights: tuple[float, ...] = (10.0, 1000.0)  # factors of that weight; CANYON-B "AT12"
-    valley_patience: float = 1e-4  # "trained logistic" 8,6,4 on wine, seed 880: 3e-3 stops on the way, too
-    near_per_unit: float = 2.0  # near points for each unit of the first layer, in each round (guess)
-    near_points: int = 16  # and beside these (guess)
-    near_per_unknown: float = 0.06  # and at least so many; "100; 20,10": at 0.03, three of ten are left to doubt
+    near_per_unknown: float = 0.06  # near points at least in each round; "100; 20,10": at 0.03, three of ten are left
+    # to doubt
     spreads: tuple[float, ...] = (
         1.5,
         3.0,
@@ -109,12 +89,9 @@ class DeepPolicy:
         1.0,
         6.0,
     )  # arguments of the first layer, in the rounds (guess)
-    offered: int = 6  # places for each point of a later round, of which those that tell most are asked (guess)
-    known_well: float = 0.5  # share of the certificate's error bound that ends these rounds (guess)
+    choices: int = 6  # places for each point of a later round, best students asked, units that may be one (guess)
     undetermined: float = 1e-2  # relative error from which a unit may be one too many (guess)
-    mergers: int = 6  # ways to do without one unit, tried at a time (guess)
     as_well: float = 2.0  # misfit without a unit over that with it, up to which it is one too many (guess)
-    rounding: float = 0.05  # misfit that rounding leaves of right networks (guess)
     fresh: int = 6  # points of each of five kinds (guess)
 
 

@@ -108,7 +108,7 @@ class StudentContext(NamedTuple):
         """Say whether there are so many sign patterns that no near points have to stand in for them."""
         k = len(self.first)
         if len(widths) > 1:
-            return self.n_signs >= POLICY.few_deep * n_unknowns(k, POLICY.deepest)
+            return self.n_signs >= POLICY.few * n_unknowns(k, POLICY.deepest)
         return self.n_signs >= POLICY.few * n_unknowns(k, widths)
 
     def keep(self, state: StudentState) -> None:
@@ -166,7 +166,7 @@ class StudentState:
     @property
     def is_spent(self) -> bool:
         """Whether all students together have worked enough."""
-        return self.work > (POLICY.most_work_near if self.rms < POLICY.near_end else POLICY.most_work)
+        return self.work > POLICY.most_work * (1 + (self.rms < POLICY.promising))
 
 
 _Stepped = tuple[StudentState, StudentOutcome]
@@ -187,13 +187,13 @@ def train_on_signs(state: StudentState, training: StudentContext) -> _Stepped:
     first, several = training.first, len(state.widths) > 1
     wanted = int(shares[state.n_shares] * n_unknowns(len(first), state.widths) + 20)
     missing = min(wanted, training.n_signs) - len(state.vertices)
-    promising = missing > 0 and (state.best is None or state.rms <= POLICY.promising)
+    promising = missing > 0 and (state.best is None or state.rms <= POLICY.hopeless)
     if promising or not state.n_shares:
         vertices = state.vertices
         if missing > 0:
             vertices = ask_signs(training.ledger, first, training.radius, missing, vertices, training.rng)
         state = replace(state, vertices=vertices, n_shares=state.n_shares + 1)
-        n_runs = POLICY.runs_unlikely if several and training.n_layers is None else _n_runs(state)
+        n_runs = POLICY.tries if several and training.n_layers is None else POLICY.runs
         state = _fit_each(state, training, _rows(vertices.signs, vertices.answers, training.ledger), n_runs)
         if state.explained:
             return state, _EXPLAINED
@@ -218,7 +218,7 @@ def train_near_origin(state: StudentState, training: StudentContext) -> _Stepped
     heights = np.concatenate([first.distance(near.X), far * state.vertices.signs])
     answers = np.append(near.y, state.vertices.answers)
     rows = _rows(heights, answers, training.ledger, FirstLayerScale(np.log(slopes), np.zeros(k)))
-    state = _fit_each(replace(state, near=near), training, rows, _n_runs(state))
+    state = _fit_each(replace(state, near=near), training, rows, POLICY.runs)
     return state, _EXPLAINED if state.explained else _UNEXPLAINED
 
 
@@ -226,7 +226,7 @@ def weigh_progress(state: StudentState, training: StudentContext) -> _Stepped:
     """Go on with other widths unless the work is done; with several layers where large students leave much."""
     if state.is_spent:
         return state, _NONE_LEFT
-    large = state.n_units >= max(POLICY.large, len(training.first) + POLICY.beyond)
+    large = state.n_units >= POLICY.small + max(POLICY.small, len(training.first))
     return replace(state, hopeless=large and state.best is not None and state.rms > POLICY.hopeless), _UNEXPLAINED
 
 
@@ -239,10 +239,6 @@ STUDENT_STAGES: Mapping[str, Stage[StudentState, StudentContext]] = {
     "near points": Stage(train_near_origin, {_EXPLAINED: END, _UNEXPLAINED: "progress"}),
     "progress": Stage(weigh_progress, {_UNEXPLAINED: "widths", _NONE_LEFT: END}),
 }
-
-
-def _n_runs(state: StudentState) -> int:
-    return POLICY.runs_small if state.n_units < POLICY.small else POLICY.runs
 
 
 class _StudentRows(NamedTuple):
@@ -281,7 +277,7 @@ def _fit_each(state: StudentState, training: StudentContext, rows: _StudentRows,
             state = replace(state, work=state.work + (thinned.work - student.work))
             if training.judges.passes(thinned):
                 return replace(state, best=thinned, explained=True)
-        elif rows.scale is None and student.rms < min(POLICY.stalled, POLICY.surer * before):
+        elif rows.scale is None and student.rms < min(POLICY.stalled, before):
             stalled = rows.to_answers(student)
             if training.judges.fits_answers(stalled):
                 return replace(state, best=stalled, explained=True)
@@ -293,10 +289,10 @@ def _fit_each(state: StudentState, training: StudentContext, rows: _StudentRows,
 def _finished(student: StudentNet, g: Activation, rows: _StudentRows) -> StudentNet:
     """Go on with a student that leaves little, by more steps if it has several layers, then with fewer units."""
     X, y, target = rows.X, rows.y, rows.target
-    if len(student.widths) > 1 and target < student.rms < POLICY.nearly:
-        more = train(student.layers, X, y, g, POLICY.thin_steps_deep, target, student.scale, POLICY.patience_deep)
+    if len(student.widths) > 1 and target < student.rms < POLICY.faint:
+        more = train(student.layers, X, y, g, POLICY.last_steps, target, student.scale, POLICY.patience_deep)
         student = replace(more, work=more.work + student.work)
-    return thin_out(student, X, y, g, target, loose=3.0) if target < student.rms < POLICY.nearly else student
+    return thin_out(student, X, y, g, target, loose=3.0) if target < student.rms < POLICY.faint else student
 
 
 _Pool = tuple[StudentNet, ...]
@@ -312,24 +308,22 @@ def _each_student(
         yield from ((start_from_half(X, y, widths, g, target, rng, rows.scale), state.pool) for _ in range(n_runs))
         return
     pool = tuple(sorted((judged_by(p, X, y, g) for p in state.pool), key=_rms))
-    for number in range(POLICY.fresh_runs):
+    for number in range(POLICY.tries):
         start = start_student if number % 2 else start_from_half  # nearly linear units are found by those started whole
         student = start(X, y, widths, g, target, rng)
         pool = _with(pool, student)
         yield student, pool
     idle, best = 0, min(p.rms for p in pool)
-    for _ in range(POLICY.most_raised):
-        if idle >= POLICY.raised:
-            break
+    while idle < POLICY.runs:
         student = raise_student(pool, X, y, widths[0], g, target, rng)
-        idle = 0 if student.rms < POLICY.gain * best else idle + 1
+        idle = 0 if student.rms < best else idle + 1
         best = min(best, student.rms)
         pool = _with(pool, student)
         yield student, pool
 
 
 def _with(pool: _Pool, student: StudentNet) -> _Pool:
-    return tuple(sorted([*pool, student], key=_rms)[: POLICY.pool])
+    return tuple(sorted([*pool, student], key=_rms)[: POLICY.choices])
 
 
 def _rms(student: StudentNet) -> float:

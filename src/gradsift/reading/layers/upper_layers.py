@@ -61,9 +61,9 @@ def train(
     if scale is not None:
         return _descend(layers, X, y, g, most_steps, target, scale, patience)
     x32, y32 = np.asarray(X, dtype="f4"), np.asarray(y, dtype="f4")
-    begun = _descend(_in(np.float32, layers), x32, y32, g, most_steps, max(POLICY.single, target), None, patience)
+    begun = _descend(_in(np.float32, layers), x32, y32, g, most_steps, max(POLICY.promising, target), None, patience)
     begun = replace(begun, layers=_in(np.float64, begun.layers), work=0.5 * begun.work)
-    if not target < begun.rms <= POLICY.single:
+    if not target < begun.rms <= POLICY.promising:
         return begun
     found = _descend(begun.layers, X, y, g, most_steps, target, None, patience)
     return replace(found, work=found.work + begun.work)
@@ -175,7 +175,7 @@ def thin_out(student: StudentNet, X: Floats, y: Floats, g: Activation, target: f
     """
     for _ in range(sum(student.widths)):
         limit = max(target, loose * student.rms)
-        fewer = _without_one(student, X, y, g, target, limit, POLICY.hopes if loose else sum(student.widths))
+        fewer = _without_one(student, X, y, g, target, limit, POLICY.tries if loose else sum(student.widths))
         if fewer.widths == student.widths:
             return fewer
         student = fewer
@@ -195,9 +195,9 @@ def _without_one(
             active = passed.inputs[number + 1]
             effect = np.linalg.norm(student.layers[number + 1][0], axis=0) * active.std(axis=0)
             order += [(float(e), number, unit) for unit, e in enumerate(effect)]
-    work, steps, patience = student.work, POLICY.thin_steps, POLICY.patience
+    work, steps, patience = student.work, POLICY.first_steps, POLICY.patience
     if len(student.widths) > 1 and student.rms <= target:
-        steps, patience = POLICY.thin_steps_deep, POLICY.patience_deep
+        steps, patience = POLICY.last_steps, POLICY.patience_deep
     for _, number, unit in sorted(order)[:most]:
         layers = _without(student.layers, number, unit, passed.inputs[number + 1][:, unit].mean())
         fewer = train(with_output(layers[:-1], inside, y, g), X, y, g, steps, target, student.scale, patience)
@@ -235,7 +235,7 @@ def _random_units(
 
 def widened(
     layers: Layers, number: int, n: int, X: Floats, y: Floats, g: Activation, rng: np.random.Generator,
-    candidates: int = POLICY.candidates, longest: float = POLICY.lengths[1],
+    longest: float = POLICY.lengths[1],
 ) -> Layers:  # fmt: skip
     """Add units to a hidden layer; to the last one those of several random ones that explain most of what is left."""
     if n < 1:
@@ -251,7 +251,7 @@ def widened(
     left, inputs = y - passed.values, passed.inputs[number]
     # Greedy: of several random units the one whose correlation with what is left is largest, which it then explains.
     for _ in range(n):
-        more, offsets = _random_units(candidates, W.shape[1], rng, longest)
+        more, offsets = _random_units(POLICY.candidates, W.shape[1], rng, longest)
         active = g.value(inputs @ more.T + offsets)
         active = active - active.mean(axis=0)
         sizes = np.linalg.norm(active, axis=0) + 1e-12
@@ -315,7 +315,7 @@ def raise_student(
     layers, work = with_output([layer], X, y, g), 0.0
     for part, steps in ((0.5, POLICY.first_steps), (1.0, POLICY.last_steps)):
         n_more = int(np.ceil(part * (size - len(layers[0][1]))))
-        wider = widened(layers, 0, n_more, X, y, g, rng, POLICY.candidates_raised, longest)
+        wider = widened(layers, 0, n_more, X, y, g, rng, longest)
         student = train(wider, X, y, g, steps, target)
         layers, work = student.layers, work + student.work
         if student.rms <= target:

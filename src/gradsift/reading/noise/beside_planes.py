@@ -15,11 +15,12 @@ from numpy.typing import NDArray
 
 from ...activations import Activation
 from ...arguments import Floats
+from ...certificate import NOISY
 from ...fit import Fitted, predict
 from ...fit.covariance import LEVELS
 from ...geometry import normalize_rows
 from .leverage import argument_errors
-from .settings import BESIDE, DOUBT
+from .settings import BESIDE, DOUBT, SCALE
 
 
 class Sides(NamedTuple):
@@ -99,20 +100,20 @@ def sides_of(
     # Points of all these hyperplanes are foot + v with W v = 0; `inverse @ tilts` leaves each by its tilt.
     inverse = np.linalg.pinv(W)  # (d, m)
     foot = -inverse @ (theta.b[units] / lengths[units])  # the point of all these hyperplanes next to the origin
-    for _ in range(BESIDE.draws):
+    for _ in range(DOUBT.most):
         v = rng.standard_normal(d)
         if toward is not None:
-            v = toward * np.sqrt(d) * BESIDE.toward + v
+            v = toward * np.sqrt(d) + v
         v = v - inverse @ (W @ v)
         v /= max(float(np.linalg.norm(v)), 1e-300)
         errors = np.array([_direction_error(fitted, int(unit), v) for unit in units])
         # The tilt must exceed the error of the unit's own direction, else it is the known unit's sign that is tested.
         tilts = wider * np.maximum(BESIDE.least_tilt, DOUBT.sign * widening * errors)
         aside = inverse @ tilts
-        if float(np.linalg.norm(aside)) > BESIDE.widest:
+        if float(np.linalg.norm(aside)) > np.tan(np.radians(NOISY.blind_angle)):
             continue
         # So far out that every unit asked about is saturated on both sides.
-        length = float((BESIDE.saturated / (tilts * lengths[units])).max())
+        length = float((SCALE.saturated / (tilts * lengths[units])).max())
         points = foot + length * np.stack([v + aside, v - aside])
         if _all_saturated(fitted, units, points):
             every = np.full(k, np.nan)
@@ -123,7 +124,7 @@ def sides_of(
 
 def _direction_error(fitted: Fitted, unit: int, v: Floats) -> float:
     """Return the standard error of a unit's direction along v, in radians: offsets do not matter far out."""
-    far = BESIDE.saturated / BESIDE.least_tilt * v[None]
+    far = SCALE.saturated / BESIDE.least_tilt * v[None]
     return float(argument_errors(fitted, unit, far)[0] / np.linalg.norm(far) / np.linalg.norm(fitted.theta.A[unit]))
 
 
@@ -132,7 +133,7 @@ def _all_saturated(fitted: Fitted, units: NDArray[np.intp], points: Floats) -> b
     theta = fitted.theta
     for unit in np.setdiff1d(np.arange(len(theta.u)), units):
         z = np.abs(points @ theta.A[unit] + theta.b[unit])
-        if (z < BESIDE.quiet + DOUBT.sign * argument_errors(fitted, int(unit), points)).any():
+        if (z < SCALE.quiet + DOUBT.sign * argument_errors(fitted, int(unit), points)).any():
             return False
     return True
 
@@ -180,7 +181,7 @@ def least_second_weight(u: Floats) -> Floats:
     A share of the unit, which then is their sum; but not far below the smallest weight of all.
     """
     sizes = np.abs(u)
-    return np.asarray(np.maximum(BESIDE.share * sizes, BESIDE.share_of_least * sizes.min()))
+    return np.asarray(np.maximum(DOUBT.half * sizes, BESIDE.share_of_least * sizes.min()))
 
 
 def blind_angle(w: Floats, across: Floats, tilts: Floats, rng: np.random.Generator) -> float:
@@ -195,7 +196,7 @@ def blind_angle(w: Floats, across: Floats, tilts: Floats, rng: np.random.Generat
     """
     if not len(across):
         return float(np.pi / 2)
-    e = rng.standard_normal((BESIDE.sampled, len(w)))
+    e = rng.standard_normal((DOUBT.sampled, len(w)))
     e = normalize_rows(e - np.outer(e @ w, w) / (w @ w))
     # A partner at angle t with direction e shows along v if tan(t) |<v, e>| exceeds the tilt: the least such t over all
     # directions v that were asked, and its quantile over random e.

@@ -21,8 +21,6 @@ from .stages import Stages
 from .start import train, train_again
 from .state import FitState, InputScale, Outcome, Session
 
-_MANY_QUERIES = 10**6  # from here on only the size is told
-
 
 def design_points(
     fitted: Fitted, n: int, share: float, noise: Noise, g: Activation, rng: np.random.Generator
@@ -59,12 +57,12 @@ def _candidates(fitted: Fitted, n: int, share: float, rng: np.random.Generator) 
 
 def ask_first(state: FitState, session: Session) -> tuple[FitState, Outcome]:
     """Learn the spread of the answers; where they are noisy ask the first ones twice."""
-    first = session.ask(session.draw(NOISY_BOX.first, state), "student")
+    first = session.ask(session.draw(DOUBT.few, state), "student")
     near = first.rows
     if session.noisy:  # residuals are judged by it: a misfit is to be told from noise
         again = session.ask(session.X[first.rows], "noise")
         gaps = again.answers - first.answers
-        variance = state.repeats.pooled(0.5 * float((gaps**2).sum()), NOISY_BOX.first)
+        variance = state.repeats.pooled(0.5 * float((gaps**2).sum()), DOUBT.few)
         near = np.concatenate([near, again.rows])
         state = replace(state, variance=variance, repeats=variance)
     signal = max(float(np.std(first.answers)), state.variance.sd)  # fainter ones show as such to the student
@@ -73,7 +71,7 @@ def ask_first(state: FitState, session: Session) -> tuple[FitState, Outcome]:
 
 def ask_best_rows(state: FitState, session: Session) -> tuple[FitState, Outcome]:
     """Ask the most telling inputs until cones are narrow and fresh answers are as foretold."""
-    for n_done in range(session.policy.refine.most_rounds):
+    for n_done in range(DOUBT.most):
         state = thin_out(state, session)
         if float(state.cones.max()) <= session.accuracy:
             state = calibrated(state, session)
@@ -89,7 +87,7 @@ def ask_best_rows(state: FitState, session: Session) -> tuple[FitState, Outcome]
         if state.has_excess(DOUBT.level):  # what tells most about wrong units tells little: learn anew
             return state, Outcome.REFUTED
     if float(state.cones.max()) > session.accuracy:
-        reason = f"{session.policy.refine.most_rounds} rounds of the most telling inputs were not enough"
+        reason = f"{DOUBT.most} rounds of the most telling inputs were not enough"
         state = replace(
             state,
             stopped_by=outlook(reason, by_repeats(len(session.y), state.cones, session.accuracy), session.accuracy),
@@ -128,8 +126,7 @@ def outlook(reason: str, n_more: int, accuracy: float) -> str:
     """Return why a campaign ended, and what it would have taken."""
     if not n_more:
         return reason
-    number = f"{n_more}" if n_more < _MANY_QUERIES else f"{n_more:.1e}"
-    return f"{reason.rstrip('.')}; about {number} more queries would reach an accuracy of {accuracy:.2g}"
+    return f"{reason.rstrip('.')}; about {n_more:.6g} more queries would reach an accuracy of {accuracy:.2g}"
 
 
 def _ask(state: FitState, session: Session, points: Floats, step: str) -> FitState:

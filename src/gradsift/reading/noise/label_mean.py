@@ -21,10 +21,9 @@ from .leverage import informative_points
 from .missing_unit import look_for_unit, weight_in_question
 from .refine_directions import refined
 from .refit import refit
+from .settings import DOUBT
 from .state import FitState, JointFit, Session
 
-_MEASURING_ROUNDS = 4  # guess
-_N_POINTS = 1000  # inputs at which errors are averaged; asks nobody
 _ROUND = (0.25, 0.5)  # of the labels in use, least and most; guess
 _ODDS = 3.0  # log-odds over the mean, for a start: 2 about zero and more beyond; guess
 
@@ -34,7 +33,7 @@ def measure_mean(state: FitState, session: Session) -> FitState:
 
     Directions become sharp by few labels far out, which tell little else.
     """
-    for _ in range(_MEASURING_ROUNDS):
+    for _ in range(DOUBT.rounds):
         error, test, fitted = known_mean(state, session).error, state.another, state.known.fitted
         if test is None or test.alarm:  # no labels mend that
             break
@@ -106,6 +105,6 @@ def _points(state: FitState, session: Session) -> Floats:
     oracle, fitted = session.ledger.oracle, state.known.fitted
     theta = fitted.theta
     if session.bounded:
-        return session.place.region.draw(_N_POINTS, state.radius, np.random.default_rng(0))
+        return session.place.region.draw(DOUBT.sampled, state.radius, np.random.default_rng(0))
     model = session.link.to_model(theta.A, theta.b, theta.u, theta.c)
-    return fresh_inputs(model, oracle, _N_POINTS, np.random.default_rng(0), float(fitted.angles.max()))
+    return fresh_inputs(model, oracle, DOUBT.sampled, np.random.default_rng(0), float(fitted.angles.max()))

@@ -13,7 +13,7 @@ from ...arguments import Floats
 from ...fit import Fitted, Parameters, mirror_rows, predict
 from ...geometry import orthonormal_rows
 from ...likelihood import Noise
-from .settings import INFORMATIVE, LABEL_LEVERAGE, LEVERAGE
+from .settings import DOUBT, INFORMATIVE, LABEL_LEVERAGE, SCALE
 
 
 def informative_points(theta: Parameters, radius: float, n: int, g: Activation, rng: np.random.Generator) -> Floats:
@@ -23,9 +23,8 @@ def informative_points(theta: Parameters, radius: float, n: int, g: Activation, 
     units; for more units the point is the best compromise.
     """
     k, d = theta.A.shape
-    steep = float(g.invert(np.array([INFORMATIVE.steep]))[0])
     inner = rng.random((n, k)) < INFORMATIVE.inner
-    z = rng.choice([-1.0, 1.0], (n, k)) * np.where(inner, steep, INFORMATIVE.saturated)
+    z = rng.choice([-1.0, 1.0], (n, k)) * np.where(inner, SCALE.steep, SCALE.quiet)
     # Solve A x + b = z by least squares. Nearly parallel units must not send x far away, hence the cutoff; what is
     # orthogonal to all units is free and drawn at random.
     inverse = np.linalg.pinv(theta.A, rcond=0.05)
@@ -35,9 +34,9 @@ def informative_points(theta: Parameters, radius: float, n: int, g: Activation, 
 
 def leverage_repeats(fitted: Fitted, unit: int, sd: float) -> int:
     """Return how many sets of such points about double what is known about a unit's direction."""
-    # The argument's error at a point of leverage is `longest`, and an answer there moves by about 0.6 u times that: as
+    # The argument's error at a point of leverage is `steep`, and an answer there moves by about 0.6 u times that: as
     # many answers as make this a signal of one standard deviation.
-    gain = 0.6 * LEVERAGE.longest * abs(float(fitted.theta.u[unit])) / max(sd, 1e-300)
+    gain = 0.6 * SCALE.steep * abs(float(fitted.theta.u[unit])) / max(sd, 1e-300)
     return int(np.clip(np.ceil(gain**-2 if gain > 0.1 else 100.0), 1, 100))
 
 
@@ -54,7 +53,7 @@ def leverage_points(fitted: Fitted, unit: int, length: float, rng: np.random.Gen
     # has an argument with standard error `length`, whatever the eigenvector.
     reach = length / np.sqrt(np.maximum(values, 1e-30 * max(float(values.max()), 1e-300)))
     best = np.empty((0, d))
-    for _ in range(LEVERAGE.draws):
+    for _ in range(DOUBT.most):
         across = orthonormal_rows(d - 1, d - 1, rng) * reach @ vectors.T  # (d - 1, d - 1)
         local = np.concatenate([np.zeros((d - 1, 1)), across], axis=1)
         points = mirror_rows(local, fitted.mirrors[unit]) - b * a / (a @ a)
@@ -72,7 +71,7 @@ def clear_of(units: Iterable[int], fitted: Fitted, points: Floats, margin: float
     for unit in units:
         z = np.abs(points @ fitted.theta.A[unit] + fitted.theta.b[unit])
         doubt = argument_errors(fitted, unit, points)
-        clear &= (doubt < LEVERAGE.longest) | (z > LEVERAGE.quiet + margin * doubt)
+        clear &= (doubt < SCALE.steep) | (z > SCALE.spread + margin * doubt)
     return clear
 
 
@@ -131,11 +130,11 @@ def leverage_points_for_labels(
     frame, a = _frame(fitted, unit), fitted.theta.A[unit]
     points: list[Floats] = []
     told = 0.0
-    while told < wanted and len(points) < LABEL_LEVERAGE.most_sets:
+    while told < wanted and len(points) < DOUBT.most:
         coordinates = length * orthonormal_rows(len(frame.axes), len(frame.axes), rng)
         labels = rng.choice([-1.0, 1.0], len(coordinates))  # both: on one side a turn looks like an offset
         choices = [coordinates, _turned_to_labels(fitted, unit, frame, coordinates, labels)]
-        beside = rng.choice([-LABEL_LEVERAGE.beside, LABEL_LEVERAGE.beside], len(coordinates))[:, None] * a / (a @ a)
+        beside = rng.choice([-SCALE.steep, SCALE.steep], len(coordinates))[:, None] * a / (a @ a)
         rows = np.array([frame.foot + beside + one @ frame.axes for one in choices])  # (2, d - 1, d)
         said = np.array([information_of_labels(fitted, unit, part, g) for part in rows])
         best = np.argmax(said, axis=0)
@@ -157,14 +156,15 @@ def _turned_to_labels(fitted: Fitted, unit: int, frame: _Frame, coordinates: Flo
     points = frame.foot + coordinates @ frame.axes
     doubts = np.column_stack([argument_errors(fitted, int(other), points) for other in others])
     sizes = np.maximum(
-        np.abs(points @ theta.A[others].T + theta.b[others]), LABEL_LEVERAGE.saturated + LABEL_LEVERAGE.sure * doubts
+        np.abs(points @ theta.A[others].T + theta.b[others]), LABEL_LEVERAGE.clear + LABEL_LEVERAGE.clear * doubts
     )
     inverse = np.linalg.pinv(moves)
     aside = (labels[:, None] * np.sign(theta.u[others]) * sizes - rest) @ inverse.T
     along = coordinates - coordinates @ moves.T @ inverse.T
     length = np.linalg.norm(coordinates, axis=1)
     spent = np.linalg.norm(aside, axis=1)
-    aside *= np.minimum(1.0, LABEL_LEVERAGE.aside * length / np.maximum(spent, 1e-300))[:, None]
+    # No more than half of the squared distance goes into making the other units agree.
+    aside *= np.minimum(1.0, np.sqrt(0.5) * length / np.maximum(spent, 1e-300))[:, None]
     left = np.sqrt(length**2 - (aside**2).sum(axis=1))
     return np.asarray(aside + along * (left / np.maximum(np.linalg.norm(along, axis=1), 1e-300))[:, None])
 

@@ -5,17 +5,20 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+from scipy.special import ndtri
 
 from ...activations import Activation
 from ...arguments import Floats
 from ...certificate import LABELS, NOISY
+from ...certificate.limits import UnitLimits
 from ...fit import Fitted, Parameters, predict
+from ...fit.covariance import LEVELS
 from ...geometry import orthonormal_rows
 from ...likelihood import CERTAINTY, Noise
 from ..ledger import Ledger
 from .leverage import argument_errors
 from .refit import one_more_unit, thin_out
-from .settings import DOUBT, FAR_CIRCLES, FAR_LABELS, NOISY_BOX
+from .settings import DOUBT, FAR_CIRCLES, FAR_LABELS, SCALE
 from .state import CircleTest, FitState, Outcome, Session
 
 
@@ -23,6 +26,11 @@ def weight_in_question(u: Floats) -> float:
     """Return the weight another unit is supposed to have: the smallest, or a share of what may be a merger."""
     sizes = np.abs(u)
     return float(min(sizes.min(), FAR_CIRCLES.share * sizes.sum()))
+
+
+def _needed(limits: UnitLimits) -> float:
+    """Return by how many standard errors a unit stands out that shows with the probability of the error bounds."""
+    return float(limits.another_unit + ndtri(LEVELS[1]))
 
 
 def look_for_another(
@@ -40,15 +48,13 @@ def look_for_another(
     far = fitted.theta.c + np.array([1.0, -1.0]) * np.sqrt(float(fitted.theta.u @ fitted.theta.u))
     variance = _noise_variance(noise, far).mean()
     n_pairs = int(
-        np.clip(
-            np.ceil(0.5 * variance * (FAR_CIRCLES.needed / level) ** 2), 4, max(4, most // (2 * FAR_CIRCLES.n_circles))
-        )
+        np.clip(np.ceil(0.5 * variance * (_needed(NOISY) / level) ** 2), 4, max(4, most // (2 * DOUBT.rounds)))
     )
     statistic, weakest = 0.0, np.inf
-    for _ in range(FAR_CIRCLES.n_circles if d > 1 else 1):
+    for _ in range(DOUBT.rounds if d > 1 else 1):
         plane = orthonormal_rows(min(2, d), d, rng)
-        angles = _clear_angles(fitted, plane, n_pairs, FAR_CIRCLES.far * radius, rng)
-        points = FAR_CIRCLES.far * radius * (np.cos(angles)[:, None] * plane[0] + np.sin(angles)[:, None] * plane[-1])
+        angles = _clear_angles(fitted, plane, n_pairs, SCALE.far * radius, rng)
+        points = SCALE.far * radius * (np.cos(angles)[:, None] * plane[0] + np.sin(angles)[:, None] * plane[-1])
         both = np.concatenate([points, -points])
         expected = predict(fitted.theta, both, g)
         residuals = (ledger.ask(both, "another unit") - expected).reshape(2, -1)
@@ -58,7 +64,7 @@ def look_for_another(
         )
         statistic = max(statistic, largest_arc(odd, spread))
         weakest = min(weakest, float((1 / spread**2).sum()))
-    return CircleTest(statistic, FAR_CIRCLES.needed / np.sqrt(weakest), statistic > NOISY.another_unit)
+    return CircleTest(statistic, _needed(NOISY) / np.sqrt(weakest), statistic > NOISY.another_unit)
 
 
 def _noise_variance(noise: Noise, r: Floats) -> Floats:
@@ -118,7 +124,7 @@ def look_for_unit_at_end(state: FitState, session: Session) -> tuple[FitState, O
     test, u = state.another, state.known.fitted.theta.u
     if test is not None and test.level <= NOISY.weight_shown * weight_in_question(u):
         return state, Outcome.STANDS
-    return _look(state, session, session.policy.another.share_when_sharp, session.policy.another.shows)
+    return _look(state, session, session.policy.another.share, session.policy.another.shows)
 
 
 def compare_model_sizes(state: FitState, session: Session) -> tuple[FitState, Outcome]:
@@ -132,7 +138,7 @@ def _look(state: FitState, session: Session, share: float, shows: float) -> tupl
     """Look for a unit with at most this share of the queries so far."""
     settled, policy = state.known.settled, session.policy.another
     level = shows * weight_in_question(settled.theta.u)
-    most = max(NOISY_BOX.first, int(share * session.ledger.n_queries))
+    most = max(DOUBT.few, int(share * session.ledger.n_queries))
     if session.labels:
         test = look_for_another_by_labels(settled, session.ledger, state.radius, level, most, session.g, session.rng)
     else:
@@ -157,15 +163,15 @@ def look_for_another_by_labels(
     A mean of labels is at most one, so that weights that add up to almost one leave no room for another unit; else
     it would show on the arcs of three far circles.
     """
-    merged = _test_merged(fitted, ledger, FAR_CIRCLES.far * radius, level, most // 2, g, rng)
+    merged = _test_merged(fitted, ledger, SCALE.far * radius, level, most // 2, g, rng)
     theta = fitted.theta
     signs = np.sign(theta.u)
     room = (
         1 - float(np.abs(theta.u).sum()) - abs(theta.c) + LABELS.another_unit * np.sqrt(_shared_variance(fitted, signs))
     )
-    if merged.alarm or room < FAR_LABELS.room * level:
+    if merged.alarm or room < level:
         return CircleTest(merged.statistic, max(merged.level, room), merged.alarm)
-    other = _arcs(fitted, ledger, FAR_CIRCLES.far * radius, min(level, room), most // 2, g, rng)
+    other = _arcs(fitted, ledger, SCALE.far * radius, level, most // 2, g, rng)
     return CircleTest(max(merged.statistic, other.statistic), max(merged.level, other.level), other.alarm)
 
 
@@ -182,16 +188,16 @@ def _test_merged(
     chance = max(0.5 * (1 - float(np.abs(theta.u).sum())), CERTAINTY.contradiction)
     shared = _shared_variance(fitted, np.sign(theta.u))
     wanted = min(
-        chance * (FAR_CIRCLES.needed / (FAR_LABELS.excess * level)) ** 2, 20 * chance / max(shared, 1e-300)
+        chance * (_needed(LABELS) / (FAR_LABELS.excess * level)) ** 2, 20 * chance / max(shared, 1e-300)
     )  # more would not help
-    n = int(np.clip(np.ceil(wanted), 2 * FAR_LABELS.few, max(2 * FAR_LABELS.few, most)))
+    n = int(np.clip(np.ceil(wanted), DOUBT.few, max(DOUBT.few, most)))
     labels = np.where(np.arange(n) % 2, 1.0, -1.0)
     points, agree = _points_of_one_sign(fitted, labels, radius, rng)
     points, labels = points[agree], labels[agree]
     chances = np.maximum(0.5 * (1 - labels * predict(theta, points, g)), CERTAINTY.contradiction)
     surplus, variance, test = 0.0, 0.0, CircleTest(0.0, 0.0, alarm=False)
     for half in np.array_split(np.arange(len(points)), 2):
-        if len(half) < FAR_LABELS.few or test.alarm:  # more units than inputs need not agree anywhere
+        if len(half) < DOUBT.few // 2 or test.alarm:  # more units than inputs need not agree anywhere
             break
         surplus += float(np.sum(ledger.ask(points[half], "another unit") != labels[half]) - chances[half].sum())
         variance += float((chances[half] * (1 - chances[half])).sum())
@@ -199,9 +205,9 @@ def _test_merged(
         # Binomial variance of the count, and what the errors of all weights add to its expectation.
         spread = np.sqrt(variance + 0.25 * n_asked**2 * shared)
         statistic = max(surplus / spread, 0.0)
-        test = CircleTest(
-            statistic, FAR_CIRCLES.needed * spread / (n_asked * FAR_LABELS.merger), statistic > LABELS.another_unit
-        )
+        # Halves of orthogonal units differ at half of all inputs, and half of the labels there contradict.
+        level = _needed(LABELS) * spread / (0.5 * 0.5 * n_asked)
+        test = CircleTest(statistic, level, statistic > LABELS.another_unit)
     return test
 
 
@@ -214,9 +220,9 @@ def _points_of_one_sign(
     wanted = labels[:, None] * np.sign(theta.u)
     doubts = _doubts(fitted, points)
     arguments = points @ theta.A.T
-    sizes = np.maximum(np.abs(arguments), DOUBT.sign * doubts)
+    sizes = np.maximum(np.abs(arguments), DOUBT.impossible * doubts)
     points = points + (wanted * sizes - arguments) @ np.linalg.pinv(theta.A).T
-    sure = wanted * (points @ theta.A.T) > FAR_LABELS.sign_sure * _doubts(fitted, points)
+    sure = wanted * (points @ theta.A.T) > DOUBT.sign * _doubts(fitted, points)
     return points, np.asarray(sure.all(axis=1))
 
 
@@ -234,13 +240,13 @@ def _arcs(
     known weights, which all points of an arc share, are allowed for. An alarm ends the test.
     """
     statistic, weakest = 0.0, np.inf
-    for _ in range(FAR_CIRCLES.n_circles if ledger.n_features > 1 else 1):
+    for _ in range(DOUBT.rounds if ledger.n_features > 1 else 1):
         points, spread = _best_points(fitted, radius, g, rng)
         n_pairs = int(
             np.clip(
-                np.ceil(np.mean(spread**2) * (FAR_CIRCLES.needed / level) ** 2),
+                np.ceil(np.mean(spread**2) * (_needed(LABELS) / level) ** 2),
                 4,
-                max(4, most // (2 * FAR_CIRCLES.n_circles)),
+                max(4, most // (2 * DOUBT.rounds)),
             )
         )
         chosen = np.linspace(0, len(points), n_pairs, endpoint=False).astype(int)  # in the order of angles
@@ -255,14 +261,14 @@ def _arcs(
         weakest = min(weakest, float((1 / spread**2).sum()) / shared)
         if statistic > LABELS.another_unit:
             break
-    return CircleTest(statistic, FAR_CIRCLES.needed / np.sqrt(weakest), statistic > LABELS.another_unit)
+    return CircleTest(statistic, _needed(LABELS) / np.sqrt(weakest), statistic > LABELS.another_unit)
 
 
 def _best_points(fitted: Fitted, radius: float, g: Activation, rng: np.random.Generator) -> tuple[Floats, Floats]:
     """Return points of a random far circle at which labels are nearly as sure as anywhere on it, in the order of
     their angles, (n, d), and the standard deviations of the odd parts of pairs of labels, (n,)."""
     plane = _plane_of_one_sign(fitted.theta, rng)
-    angles = np.pi * ((np.arange(FAR_LABELS.grid) + rng.random(FAR_LABELS.grid)) / FAR_LABELS.grid - 0.5)
+    angles = np.pi * ((np.arange(DOUBT.sampled) + rng.random(DOUBT.sampled)) / DOUBT.sampled - 0.5)
     points = radius * (np.cos(angles)[:, None] * plane[0] + np.sin(angles)[:, None] * plane[1])
     means = np.stack([predict(fitted.theta, side, g) for side in (points, -points)])
     variance = np.maximum(1 - means**2, CERTAINTY.far).mean(axis=0)

@@ -100,10 +100,10 @@ def relative_spread(residuals: Floats, predictions: Floats) -> Floats | None:
     basis = np.linalg.qr(np.column_stack([np.ones_like(z), z, z**2]))[0]  # (n, 3)
     # Score test of b = c = 0: sums of squares along z and z^2, each of variance 2 in units of the noise.
     squares = residuals**2 / max(float(np.mean(residuals**2)), 1e-300)
-    if 0.5 * float(((basis[:, 1:].T @ squares) ** 2).sum()) < chdtri(2, NOISE.uneven_level):
+    if 0.5 * float(((basis[:, 1:].T @ squares) ** 2).sum()) < chdtri(2, DOUBT.level):
         return None
     logs = np.zeros(len(z))
-    for _ in range(NOISE.scorings):
+    for _ in range(DOUBT.most):
         # Fisher scoring for log v: with an orthonormal basis the information is I / 2, hence the plain step; its length
         # is limited so that the first steps do not overshoot.
         step = basis.T @ (squares * np.exp(-logs) - 1)

@@ -84,7 +84,7 @@ def look_beside_planes(state: FitState, session: Session) -> tuple[FitState, Out
     test = _weighed(state, session, heard)
     n_alarms = (0 if state.partners is None else state.partners.n_alarms) + (test.suspect is not None)
     state = replace(state, partners=test._replace(n_alarms=n_alarms))
-    if test.suspect is None or n_alarms >= BESIDE.most_alarms:
+    if test.suspect is None or n_alarms >= DOUBT.alarms:
         return state, Outcome.STANDS
     return _refit_suspected(state, session, heard.joined(_find_step(state, session, heard, test.suspect)), test.suspect)
 
@@ -103,7 +103,7 @@ def look_for_parallel_pairs(state: FitState, session: Session) -> tuple[FitState
         state = refit(state.with_rows(used=np.concatenate([state.rows.used, asked.rows])), session)
         wider = one_more_unit(state, session)
         n_lessons = state.student.n_lessons + 1
-        if wider is not None and n_lessons <= session.policy.student.most_lessons:
+        if wider is not None and n_lessons <= DOUBT.alarms:
             return take_one_more(
                 replace(state.with_student(n_lessons=n_lessons), larger_fit=wider), session
             ), Outcome.MISSING_UNIT
@@ -139,7 +139,7 @@ def _n_pairs(session: Session, n_groups: int) -> int:
     """Return in how many directions each unit is asked about at least: no more than a share of all queries allows."""
     few, some, many = BESIDE.n_pairs
     wanted = few if session.n_features <= 5 else some if session.n_features <= 10 else many
-    return max(few, min(wanted, int(BESIDE.of_queries * session.ledger.n_queries / (2 * n_groups))))
+    return max(few, min(wanted, int(session.policy.another.share * session.ledger.n_queries / (2 * n_groups))))
 
 
 def _noise(state: FitState, session: Session) -> Noise:
@@ -185,7 +185,7 @@ def _ask(state: FitState, session: Session) -> _Heard:
     k, d = fitted.theta.A.shape
     n = _n_pairs(session, len(_groups(k, d, session.rng)))
     heard = _ask_beside(fitted, [group for _ in range(n) for group in _groups(k, d, session.rng)], state, session)
-    for number in range(BESIDE.most_rounds):
+    for number in range(DOUBT.alarms):
         found = [_ratios(fitted, heard, unit, state, session) for unit in range(k)]
         if not len(heard.rows) or np.nanmax([_mean_ratio(ratios) for ratios in found]) > NOISY.single_units:
             break

@@ -18,7 +18,7 @@ from ...forecasting import QueryLimit
 from ...model import SigmoidCombination
 from ...network import Network
 from ...oracle import Oracle
-from ..ledger import Ledger, Place
+from ..ledger import FAR, Ledger, Place
 from ..odd_form import link_of
 from ..precision import EXACT_ANSWERS, Precision
 from ..question import ALGEBRAIC, PLATEAUS, Question, attempted
@@ -32,7 +32,7 @@ from .leverage import leverage_repeats
 from .noise_certificate import NoisyEvidence, judge, result
 from .other_shapes import shape_of
 from .refit import worth_of_one_more
-from .settings import FOR_A_BOX, FOR_LABELS, FOR_LABELS_IN_A_BOX, FOR_NOISE, FOR_ROUNDING, LINE, Policy
+from .settings import FOR_A_BOX, FOR_LABELS, FOR_NOISE, FOR_ROUNDING, SCALE, Policy
 from .split_unit import least_angle_shown, worst_ridge
 from .stages import ADDITIVE_STAGES, LABEL_STAGES, Stages
 from .start import first_state
@@ -81,11 +81,11 @@ def far_slope(oracle: Oracle) -> Floats | None:
     """Return the slope of a function that grows linearly, (d,); None if it grows otherwise. 2 d queries."""
     # So far out that noise and sigmoids are rounding errors of the slope: at the distances where units are looked
     # for, nothing is left of the term.
-    rows = LINE.far * np.eye(oracle.n_features)
+    rows = FAR * np.eye(oracle.n_features)
     ahead, behind = np.split(oracle(np.concatenate([rows, -rows])), 2)
-    if np.abs(ahead + behind).max() > LINE.even * np.abs(ahead - behind).max():
+    if np.abs(ahead + behind).max() > SCALE.faint * np.abs(ahead - behind).max():
         return None
-    return np.asarray((ahead - behind) / (2 * LINE.far))
+    return np.asarray((ahead - behind) / (2 * FAR))
 
 
 def identify_noisy(
@@ -151,7 +151,7 @@ def _place(oracle: Oracle, region: Region, precision: Precision, progress: Any) 
 
 def _policy(region: Region, precision: Precision) -> Policy:
     if region.is_bounded:
-        return FOR_LABELS_IN_A_BOX if precision.is_label else FOR_A_BOX
+        return FOR_A_BOX
     return FOR_LABELS if precision.is_label else FOR_NOISE if precision.has_noise else FOR_ROUNDING
 
 

@@ -24,7 +24,7 @@ from .leverage import (
 )
 from .noise_tests import relative_spread
 from .refit import joined, measure_noise, one_more_unit, refit, take_in, thin_out
-from .settings import DOUBT, LEVERAGE, REFINE
+from .settings import DOUBT, REFINE, SCALE
 from .state import FitState, Outcome, Session
 
 
@@ -54,7 +54,7 @@ def refined(state: FitState, session: Session, accuracy: float) -> FitState:
     """Ask at points of high leverage until the calibrated cones are narrow enough."""
     policy = session.policy.refine
     most = policy.patience * max(1, len(state.rows.near))  # none are near where units were read off a circle
-    for _ in range(policy.most_calibrations):
+    for _ in range(DOUBT.alarms):
         state = take_in(state, session)
         state, outcome = ask_leverage_points(state, session, accuracy / state.widening.stop, most)
         state = calibrated(state, session)
@@ -66,8 +66,6 @@ def refined(state: FitState, session: Session, accuracy: float) -> FitState:
 def calibrated(state: FitState, session: Session) -> FitState:
     """Find by how much cones must widen to hold what they promise."""
     joint = state.known
-    if state.from_steps and float(cones(joint.settled).max()) < REFINE.linear:
-        return replace(state, widening=Calibration(1.3, 1.3, 1.3))
     n_draws = 16 if len(joint.fitted.information) < 200 else 8
     X, noise, g = joint.replies.X, joint.noise, session.g
     if session.noisy:
@@ -92,9 +90,9 @@ def ask_leverage_points(
     Labels refute no student, but the answers about a wrong one do not narrow its cones: spent after `most`
     answers.
     """
-    length, n_before = LEVERAGE.longest, len(state.rows.used)
+    length, n_before = SCALE.steep, len(state.rows.used)
     n_looked = n_before
-    for _ in range(session.policy.refine.most_rounds):
+    for _ in range(DOUBT.most):
         wide = np.flatnonzero(state.known.cones() > accuracy)
         if len(wide) == 0 or session.n_features < 2:
             return state, Outcome.STANDS
@@ -106,7 +104,7 @@ def ask_leverage_points(
             return state, Outcome.REFUTED
         state = state.with_rows(used=np.concatenate([state.rows.used, rows]))
         # As in a trust region: shorter where answers were not as foretold, longer where they were.
-        length = max(0.5 * length, 0.1) if amazed > REFINE.surprised else min(1.3 * length, LEVERAGE.longest)
+        length = max(0.5 * length, 0.1) if amazed > DOUBT.misfit else min(1.3 * length, SCALE.steep)
         state = refit(state, session)
         if state.has_excess(session.policy.refuted):
             return state, Outcome.REFUTED
@@ -139,7 +137,7 @@ def _points_of_units(
     fitted, rng = state.known.fitted, session.rng
     if session.labels:
         # Errors fall like one over the root of the information: (cone / accuracy)^2 - 1 times what there is.
-        missing = np.minimum((cones(fitted) / accuracy) ** 2 - 1, 1.0) + session.policy.refine.spare
+        missing = np.minimum((cones(fitted) / accuracy) ** 2 - 1, 1.0)
         return np.concatenate([
             leverage_points_for_labels(fitted, int(unit), length, float(missing[unit]), session.g, rng)
             for unit in units
@@ -152,12 +150,9 @@ def _points_of_units(
     ])  # fmt: skip
 
 
-_DOUBT = 0.02  # level at which residuals make the noise worth measuring
-
-
 def question_noise(state: FitState, session: Session) -> tuple[FitState, Outcome]:
     """Measure the noise where residuals are large for it."""
-    if session.noisy and state.has_excess(_DOUBT):
+    if session.noisy and state.has_excess(DOUBT.worth_asking):
         state = refit(measure_noise(state, session), session)
     return state, Outcome.STANDS
 

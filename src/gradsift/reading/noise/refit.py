@@ -14,7 +14,7 @@ from ...likelihood import Noise
 from .bias import Replies
 from .leverage import clear_of
 from .noise_tests import Variance
-from .settings import DOUBT, ESCAPE, REFIT
+from .settings import DOUBT, REFIT, SCALE
 from .state import FitState, JointFit, Session
 
 
@@ -23,16 +23,16 @@ def restart_across_plane(fitted: Fitted, X: Floats, y: Floats, noise: Noise, g: 
 
     Far out in a unit's plane a small turn takes the unit from one plateau to the other, where the answer no longer
     depends on the turn and a descent stays. The turn that the answer asks for is the mean of the posterior given
-    that the unit's argument there is the one at which the model answers so. No more than four joint fits.
+    that the unit's argument there is the one at which the model answers so. No more than three joint fits.
     """
-    for _ in range(0 if noise.labels else ESCAPE.most_tries):
+    for _ in range(0 if noise.labels else DOUBT.rounds):
         row = int(np.argmax(np.abs(fitted.residuals)))
-        if abs(fitted.residuals[row]) < ESCAPE.impossible * noise.sd:
+        if abs(fitted.residuals[row]) < DOUBT.sign * noise.sd:
             break
         # A Gauss-Newton step cannot cross a plateau, where derivatives vanish: start anew on its other side.
         step = _turn(fitted, X[row], float(fitted.residuals[row]), g)
         again = fit_jointly(moved_by(fitted.theta, fitted.mirrors, step), X, y, noise, g)
-        if again.loss > fitted.loss - ESCAPE.worth:
+        if again.loss > fitted.loss - DOUBT.nats:
             break
         fitted = again
     return fitted
@@ -43,7 +43,9 @@ def _turn(fitted: Fitted, x: Floats, missing: float, g: Activation) -> Floats:
     theta = fitted.theta
     layout = theta.layout
     z = theta.A @ x + theta.b
-    wanted = np.clip(g.value(z) + missing / theta.u, -ESCAPE.slope, ESCAPE.slope)  # (k,)
+    # Half way to where units stand still, an argument still follows from the value.
+    bend = g.value(np.array(0.5 * SCALE.spread))
+    wanted = np.clip(g.value(z) + missing / theta.u, -bend, bend)  # (k,)
     gaps = g.invert(wanted) - z
     rows = np.zeros((layout.n_units, len(fitted.information)))
     for unit in range(layout.n_units):
@@ -114,13 +116,13 @@ def take_in(state: FitState, session: Session) -> FitState:
 
 def measure_noise(state: FitState, session: Session) -> FitState:
     """Repeat some random inputs: a misfit is to be told from noise. Once, or as often as a share of them allows."""
-    if state.repeats.freedom > max(1.5 * REFIT.repeated, REFIT.repeated_share * len(state.rows.near)):
+    if state.repeats.freedom > max(1.5 * DOUBT.few, session.policy.another.share * len(state.rows.near)):
         return state
-    rows = session.rng.choice(state.rows.near, REFIT.repeated, replace=False)
+    rows = session.rng.choice(state.rows.near, DOUBT.few, replace=False)
     again = session.ask(session.X[rows], "noise")
     # Differences of repeated answers have twice the variance of the noise, whatever the function.
     gaps = again.answers - session.y[rows]
-    variance = state.repeats.pooled(0.5 * float((gaps**2).sum()), REFIT.repeated)
+    variance = state.repeats.pooled(0.5 * float((gaps**2).sum()), DOUBT.few)
     state = state.with_rows(near=np.concatenate([state.rows.near, again.rows]))
     return replace(state, variance=variance, repeats=variance)
 

@@ -14,14 +14,20 @@ from ...fit.moves import MOVES
 
 @dataclass(frozen=True)
 class DoubtTuning:
-    """What counts as certain, as refuted, or as worth a question, wherever it is asked."""
+    """What counts as certain, as refuted, or as worth a question, and how often it is asked, wherever that is."""
 
     impossible: float = 6.0  # standard errors that neither noise nor chance explains; guess
     sign: float = 4.0  # standard errors by which a sign is sure: one wrong sign far out would turn a unit; guess
     level: float = 1e-3  # at which residuals refute their noise; box 5 k3d10 sd .1
+    worth_asking: float = 0.02  # level at which residuals make the noise worth measuring; guess
     misfit: float = 4.0  # mean square of residuals over what was expected, from which units are wrong; guess
     nats: float = 3.0  # that speak for one of two explanations: odds of 20 to 1; guess
-    rounds: int = 3  # of more answers for the sake of one test; guess
+    rounds: int = 3  # of more answers for the sake of one test, circles of it, and what is tried in vain; guess
+    alarms: int = 6  # of one kind, or lessons after these, after which a test stands as it is; guess
+    most: int = 40  # steps of what ends by itself; hostile_boxes, two layers with noise and heavy tails: all there are
+    few: int = 24  # answers, with which a look begins: random inputs, rows asked again, labels of one test; guess
+    sampled: int = 2000  # inputs or directions over which averages are taken; these ask nobody; guess
+    half: float = 0.25  # least weight of the smaller half of a unit that is two, over the unit's; guess
 
 
 DOUBT = DoubtTuning()
@@ -29,22 +35,15 @@ DOUBT = DoubtTuning()
 
 @dataclass(frozen=True)
 class ScaleTuning:
-    """How far from the origin units bend."""
+    """How far from the origin units bend, tell most, and stand still; arguments of units but for the first three."""
 
-    far: float = 2.0**30  # guess
-    grows: float = 1e-5  # share of the far answers at the first radius, below which growth is looked for; guess
-    low: float = 0.35  # share of the far answers: arguments spread by about 0.5 to 20; guess
-    high: float = 0.97  # guess
-    spread: float = 3.0  # of the arguments, wanted; guess
-    most_steps: int = 16  # guess
-
-
-@dataclass(frozen=True)
-class LineTuning:
-    """A linear term beside the units."""
-
-    far: float = 2.0**42  # 4000 times as far as the scale is looked for, so that nothing is left there; guess
-    even: float = 1e-3  # means of opposite answers over their difference, beyond which units grow; guess
+    far: float = 2.0**30  # radius, over that of the inputs, at which only signs are left; guess
+    factor: float = 6.0  # from one radius to the next, and of arguments over those wanted; guess
+    faint: float = 1e-5  # share of the far answers that only growth with the distance leaves; guess
+    spread: float = 3.0  # wanted of random inputs; beyond it a unit hardly bends; guess
+    steep: float = 0.7  # where an answer tells most of a unit, and how uncertain an argument may be at first; guess
+    quiet: float = 8.0  # where a unit stands still; guess
+    saturated: float = 60.0  # where offsets and slopes do not matter either; guess
 
 
 @dataclass(frozen=True)
@@ -52,20 +51,14 @@ class StepTuning:
     """Steps on a circle seen through rounding."""
 
     coarsest: float = 2e-4  # step of the answers over the largest, beyond which too little can be inverted; guess
-    circle: float = 12.0  # radius of the circle over the radius at which a ray is flat; guess
-    intervals: int = 12  # guess
-    most_attempts: int = 4  # guess
 
 
 @dataclass(frozen=True)
 class TrainTuning:
     """What a lesson must show."""
 
-    per_unknown: int = 2  # answers beside those from which units were read; guess
     many_per_unknown: float = 4.0  # guess
     tailed: float = 3.0  # excess kurtosis; guess
-    doubtful: float = 1.3  # residual variance over the noise, from which that is worth measuring; guess
-    most_in_vain: int = 3  # lessons that prefer a constant; guess
 
 
 @dataclass(frozen=True)
@@ -73,37 +66,20 @@ class RefitTuning:
     """Rows that are asked again, set aside or taken in."""
 
     first_freedom: float = 7.0  # of the first look at the noise, in degrees; guess
-    repeated: int = 20  # rows that are asked again; guess
-    repeated_share: float = 0.2  # of random inputs: few repeats may be lucky, and refute the truth for ever; guess
     most_stray: float = 0.05  # share of the answers; guess
-
-
-@dataclass(frozen=True)
-class LeverageTuning:
-    """Queries far out in a unit's own plane."""
-
-    longest: float = 0.7  # standard deviation of the argument at such a point; guess
-    draws: int = 6  # guess
-    quiet: float = 3.0  # beyond this argument a unit hardly moves; guess
 
 
 @dataclass(frozen=True)
 class LabelLeverageTuning:
     """Queries beside a unit's plane where a label says most."""
 
-    saturated: float = 2.0  # arguments wanted of the other units, beside `sure` standard errors; guess
-    sure: float = 2.0  # guess
-    aside: float = 0.7  # share of a point's distance that may go into making the other units agree; guess
-    beside: float = 0.6  # argument of the unit itself: zeros would say nothing of slopes; guess
-    most_sets: int = 100  # guess
+    clear: float = 2.0  # arguments wanted of the other units, beside so many standard errors; guess
 
 
 @dataclass(frozen=True)
 class RefineTuning:
     """Rounds of points of high leverage."""
 
-    surprised: float = 2.5  # mean square of answers over what was expected: nearer points; guess
-    linear: float = 1e-2  # radians: with noise known, cones this narrow need no calibration; guess
     uneven_widening: float = 1.25  # a variance function is a model, too; guess
 
 
@@ -111,10 +87,7 @@ class RefineTuning:
 class FarCircleTuning:
     """Another unit on far circles."""
 
-    n_circles: int = 3  # guess
-    needed: float = 5.5  # standard errors by which a unit of the level stands out on each circle; guess
     share: float = 0.4  # of all weights; guess
-    far: float = 2.0**20  # radius over the scale of the inputs; guess
 
 
 @dataclass(frozen=True)
@@ -122,24 +95,14 @@ class BesideTuning:
     """One unit or two nearly parallel ones, on both sides of a hyperplane far out."""
 
     least_tilt: float = 0.001  # radians; guess
-    widest: float = 1.0  # tangent of the angle between an input and the hyperplanes that it lies beside; guess
-    saturated: float = 60.0  # argument of the units asked about: what offsets and slopes do not matter for; guess
-    quiet: float = 8.0  # argument of all others, beside `sure` standard errors; guess
-    draws: int = 40  # guess
     wider: float = 20.0  # largest tilt over the least one, where a partner is to be located; guess
-    toward: float = 1.0  # length of a preferred direction over that of a random one; guess
     shows: tuple[float, ...] = (0.7, 0.2)  # probabilities that a partner shows in a direction; guess
     doubtful: float = 0.5  # of one direction, from which it is asked again; black_box_noisy, row k8d10
     ladder: tuple[float, ...] = (1.0, 1.5, 2.25, 3.4, 5.0)  # weights of a partner over the least one; guess
-    share: float = 0.25  # least weight of a partner over the unit's; guess
     share_of_least: float = 0.35  # the same over the smallest weight of all; guess
     per_unit: int = 3  # inputs for each unit, if all are asked about in the same pair; guess
-    of_queries: float = 0.1  # share of all queries, for the first pairs; guess
     n_pairs: tuple[int, int, int] = (4, 8, 12)  # at least, for up to 5 and 10 inputs and for more; guess
-    most_rounds: int = 12  # of further directions, and of directions in doubt that are asked again; guess
-    most_alarms: int = 6  # guess
     sharper: float = 0.3  # least cone that one of them aims at, over the one before; guess
-    sampled: int = 2000  # of their directions; guess
 
 
 @dataclass(frozen=True)
@@ -148,11 +111,7 @@ class HalvesTuning:
 
     angles: tuple[float, ...] = (0.15, 0.3, 0.6)  # between them, in radians, beside multiples of the tilt; guess
     over_tilt: tuple[float, ...] = (2.0, 6.0)  # guess
-    steeper: float = 1.1  # slopes of halves over those of what they were taken for; guess
-    near: float = 3.0  # argument of the partner at which far inputs begin; guess
-    farther: float = 4.0  # distance of far inputs over the one before; guess
     least_weight: float = 0.15  # of the smaller half over the unit; guess
-    slopes: float = 4.0  # of a half over the unit's, at most, and its inverse at least; guess
 
 
 @dataclass(frozen=True)
@@ -166,33 +125,16 @@ class ProfileTuning:
 class SplitPowerTuning:
     """Which pairs the answers at hand would show."""
 
-    share: float = 0.35  # weight of the smaller half over that of the unit; guess
     angles: tuple[float, float] = (0.01, 1.5707)  # radians, the first and the last tried
-    n_angles: int = 24  # guess
-    n_directions: int = 8  # of the partner across each unit; guess
+    n_tried: int = 16  # of these, and directions of the partner across each unit; guess
 
 
 @dataclass(frozen=True)
 class FarLabelTuning:
     """Another unit behind labels."""
 
-    merger: float = 0.25  # share of contradictions that halves of orthogonal units cause, over their weight; guess
     excess: float = 0.1  # the same for pairs at smaller angles that are to be seen; guess
-    sign_sure: float = 3.2  # guess
-    few: int = 12  # labels; guess
-    room: float = 0.5  # of the level: what weights may leave unexplained; guess
-    grid: int = 720  # angles looked at on a half circle; guess
     almost_best: float = 2.0  # variance over the smallest, up to which an angle is worth asking; guess
-
-
-@dataclass(frozen=True)
-class EscapeTuning:
-    """Answers on the wrong side of a plane."""
-
-    impossible: float = 4.5  # standard deviations of the noise; guess
-    most_tries: int = 4  # guess
-    worth: float = 2.0  # nats; guess
-    slope: float = 0.9  # of the values of g, where its argument still says something; guess
 
 
 @dataclass(frozen=True)
@@ -200,16 +142,12 @@ class InformativeTuning:
     """Where slopes, weights and offsets show best."""
 
     inner: float = 0.58  # share of arguments on the slope; the others are saturated; guess
-    steep: float = 0.54  # values of g on the slope, and an argument beyond it; guess
-    saturated: float = 6.0  # guess
 
 
 @dataclass(frozen=True)
 class NoiseTuning:
     """Does the noise behave?"""
 
-    uneven_level: float = 1e-4  # from which a variance function replaces one variance; guess
-    scorings: int = 20  # guess
     least_spread: float = 0.4  # relative: a parabola of logarithms must not make a few answers all-important; guess
 
 
@@ -231,17 +169,14 @@ class BoxDesignTuning:
 class NoisyBoxPolicy:
     """Stages of imperfect answers that only a box has."""
 
-    first: int = 24  # random inputs, asked twice where answers are noisy; guess
     alike: int = 10  # rounds of one size, and how often it then doubles; guess
     fresh: int = 4  # random answers per input, to confirm what was found; guess
 
 
 SCALE = ScaleTuning()
-LINE = LineTuning()
 STEPS = StepTuning()
 TRAIN = TrainTuning()
 REFIT = RefitTuning()
-LEVERAGE = LeverageTuning()
 LABEL_LEVERAGE = LabelLeverageTuning()
 REFINE = RefineTuning()
 FAR_CIRCLES = FarCircleTuning()
@@ -250,7 +185,6 @@ HALVES = HalvesTuning()
 PROFILES = ProfileTuning()
 SPLIT_POWER = SplitPowerTuning()
 FAR_LABELS = FarLabelTuning()
-ESCAPE = EscapeTuning()
 INFORMATIVE = InformativeTuning()
 NOISE = NoiseTuning()
 BIAS = BiasTuning()
@@ -281,8 +215,6 @@ class StudentPolicy:
         Spread of a typical unit's arguments that the inputs aim at; None: inputs keep their scale.
     narrow : float
         Spread below which units can hide behind each other.
-    most_lessons : int
-        Lessons in all, each after something spoke against the one before.
     widens : bool
         Take one more unit where it was shown, instead of learning anew.
     """
@@ -297,9 +229,8 @@ class StudentPolicy:
     most_per_unknown: float = 25.0  # guess
     clear_gap: float = MOVES.margin  # guess
     rough: float = 0.35  # guess
-    arguments: float | None = 3.5  # guess
+    arguments: float | None = SCALE.spread
     narrow: float = 1.2  # guess
-    most_lessons: int = 4  # guess
     widens: bool = False
 
 
@@ -311,8 +242,8 @@ class LookForAnother:
     ----------
     shows : float
         Share of the smallest weight that the test is to see.
-    share, share_when_sharp : float
-        Of the queries so far, for the first look, and for one at sharp units.
+    share : float
+        Of the queries so far, for one look at most; of random inputs, that are asked again where noise is doubted.
     farther : float
         Radius of random inputs over the last one, after a unit showed that they did not.
     blind : tuple of float
@@ -320,8 +251,7 @@ class LookForAnother:
     """
 
     shows: float = 0.65  # guess
-    share: float = 0.12  # guess
-    share_when_sharp: float = 0.3  # guess
+    share: float = 0.3  # guess
     farther: float = 1.5  # guess
     blind: tuple[float, float, float] = (1.6, 0.05, 0.45)  # black_box_noisy, rows k5d10 and k8d10
 
@@ -339,9 +269,6 @@ class RefinePolicy:
         at the number of sharp ones.
     least_widening : Calibration
         Factors of cones, however well calibration finds them.
-    spare : float
-        Information asked for beyond what the accuracy needs.
-    most_calibrations, most_rounds : int
     """
 
     sure: float = 0.15  # guess
@@ -350,9 +277,6 @@ class RefinePolicy:
     least_widening: Calibration = field(
         default=Calibration(1.3, 1.3, 1.3)
     )  # rounded: stopping favours cones that are too narrow
-    spare: float = 0.0
-    most_calibrations: int = 6  # guess
-    most_rounds: int = 40  # guess; hostile_boxes, two layers with noise and heavy tails: these take all there are
 
 
 @dataclass(frozen=True)
@@ -385,23 +309,18 @@ FOR_NOISE = replace(
 )
 FOR_LABELS = Policy(
     # Labels show units one by one, and none of them can surprise: a better start, more lessons, any gap of BIC.
-    StudentPolicy(per_feature=75.0, clear_gap=0.0, rough=0.3, most_lessons=8, widens=True),  # labels, k3d20
-    LookForAnother(share=0.5, share_when_sharp=0.5),  # labels, k3d20
+    StudentPolicy(per_feature=75.0, clear_gap=0.0, rough=0.3, widens=True),  # labels, k3d20
+    LookForAnother(share=0.5),  # labels, k3d20
     RefinePolicy(
         patience_when_rough=0.5,  # labels, k3d20
         patience=1.0,  # labels, k3d20
         # What labels say far from the fit is less than next to it. Labels, k2d10 and k3d20.
         least_widening=Calibration(1.8, 1.4, 1.8),
-        spare=0.05,  # guess
     ),
 )
 _IN_A_BOX = StudentPolicy(
-    growth=1.25,  # guess
-    grows=3,  # guess
     rows_per_spare=0.8,  # box 5 k3d10 sd .1, and (6,3) with 3 decimals
     arguments=None,
     narrow=0.0,
-    most_lessons=3,  # guess
 )
-FOR_A_BOX = Policy(_IN_A_BOX, LookForAnother(), RefinePolicy(), refuted=0.02)
-FOR_LABELS_IN_A_BOX = replace(FOR_A_BOX, student=replace(_IN_A_BOX, per_feature=75.0))  # guess
+FOR_A_BOX = Policy(_IN_A_BOX, LookForAnother(), RefinePolicy(), refuted=DOUBT.worth_asking)

@@ -16,7 +16,7 @@ from ...fit.covariance import LEVELS
 from ...fit.moves import MOVES, merged, unit_price, with_units, without
 from ...geometry import normalize_rows
 from ...likelihood import Noise
-from .settings import HALVES, SPLIT_POWER
+from .settings import DOUBT, HALVES, SCALE, SPLIT_POWER
 from .state import JointFit
 
 
@@ -149,8 +149,8 @@ def _starts(theta: Parameters, unit: int, directions: list[Floats], suspected: S
                     np.cos(t) * a + np.sin(t) * np.linalg.norm(a) * e for t in (-share * angle, (1 - share) * angle)
                 )
                 A, weights = theta.A.copy(), theta.u.copy()
-                A[unit], weights[unit] = HALVES.steeper * first, u - weight
-                theta_two = with_units(theta._replace(A=A, u=weights), HALVES.steeper * second, weight, b)
+                A[unit], weights[unit] = MOVES.steeper * first, u - weight
+                theta_two = with_units(theta._replace(A=A, u=weights), MOVES.steeper * second, weight, b)
                 starts.append(_Start(theta_two, angle))
     return starts
 
@@ -169,7 +169,7 @@ def _best(
     for angle, fitted in heats.items():
         length = _length(_Start(fitted.theta, angle), unit)
         while length < suspected.length:
-            length *= HALVES.farther
+            length *= SCALE.factor
             fitted = fit_jointly(
                 fitted.theta, *_pulled_in(X, y, fitted.theta, unit, length, g), noise, g, most=MOVES.heat
             )
@@ -180,7 +180,7 @@ def _best(
 
 def _length(start: _Start, unit: int) -> float:
     """Return how far out the partner begins to bend."""
-    return HALVES.near / (start.angle * float(np.linalg.norm(start.theta.A[unit])))
+    return SCALE.spread / (start.angle * float(np.linalg.norm(start.theta.A[unit])))
 
 
 def _pulled_in(
@@ -206,7 +206,7 @@ def _likely_halves(theta: Parameters, before: Parameters, unit: int) -> bool:
     halves = [unit, len(theta.u) - 1]
     slopes = np.linalg.norm(theta.A[halves], axis=1) / np.linalg.norm(before.A[unit])
     faint = np.abs(theta.u[halves]).min() < HALVES.least_weight * abs(before.u[unit])
-    return not faint and bool((slopes < HALVES.slopes).all() and (slopes > 1 / HALVES.slopes).all())
+    return not faint and bool((slopes < SCALE.factor).all() and (slopes > 1 / SCALE.factor).all())
 
 
 def least_angle_shown(fitted: Fitted, X: Floats, noise: Noise, g: Activation, rng: np.random.Generator) -> float:
@@ -215,7 +215,7 @@ def least_angle_shown(fitted: Fitted, X: Floats, noise: Noise, g: Activation, rn
     A unit made two at an angle t changes the values by D(t). What the other parameters cannot make up for, the part of
     D beside the Jacobian, raises the deviance by its squared length over the noise; `split_or_add` finds the pair
     where that is more than its price. The largest over all units and some directions across each. O(n P) flops for
-    each of about 150 k splits of n rows and P unknowns.
+    each of about 250 k splits of n rows and P unknowns.
     """
     theta = fitted.theta
     weights = np.sqrt(noise.precision(theta.c + g.value(X @ theta.A.T + theta.b) @ theta.u))
@@ -224,18 +224,18 @@ def least_angle_shown(fitted: Fitted, X: Floats, noise: Noise, g: Activation, rn
     basis = np.linalg.qr(J / np.maximum(np.linalg.norm(J, axis=0), 1e-300))[0]  # (n, P)
     # The root of the deviance is about normal with variance one: 99% of it lies beyond the price.
     needed = (np.sqrt(unit_price(theta, noise, len(X))) + ndtri(LEVELS[0])) ** 2
-    angles = np.geomspace(*SPLIT_POWER.angles, SPLIT_POWER.n_angles)
+    angles = np.geomspace(*SPLIT_POWER.angles, SPLIT_POWER.n_tried)
     widest = 0.0
     for a, b, u in zip(theta.A, theta.b, theta.u):
-        across = rng.standard_normal((SPLIT_POWER.n_directions, len(a)))
+        across = rng.standard_normal((SPLIT_POWER.n_tried, len(a)))
         across = normalize_rows(across - np.outer(across @ a, a) / (a @ a)) * np.linalg.norm(a)
         along, aside = X @ a, X @ across.T  # (n,), (n, directions)
-        for e in range(SPLIT_POWER.n_directions):
+        for e in range(SPLIT_POWER.n_tried):
             first, second = (
                 g.value(np.cos(t) * along[:, None] + np.sin(t) * aside[:, e, None] + b)
-                for t in (-SPLIT_POWER.share * angles, (1 - SPLIT_POWER.share) * angles)
+                for t in (-DOUBT.half * angles, (1 - DOUBT.half) * angles)
             )
-            change = (1 - SPLIT_POWER.share) * first + SPLIT_POWER.share * second - g.value(along + b)[:, None]
+            change = (1 - DOUBT.half) * first + DOUBT.half * second - g.value(along + b)[:, None]
             change *= u * weights[:, None]
             left = change - basis @ (basis.T @ change)
             # Not monotonic in the angle: the last angle that would be missed counts.

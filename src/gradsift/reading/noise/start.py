@@ -22,6 +22,7 @@ from ..precision import Precision
 from ..probe import probe_units
 from ..question import SATURATING_KINDS, Narrowing, attempted, names_of
 from ..rays import Rays, ask_rays
+from ..scan_settings import COARSE_CIRCLE
 from .leverage import informative_points
 from .missing_unit import look_for_unit
 from .noise_tests import Variance, excess_kurtosis
@@ -89,18 +90,19 @@ def _at_least(sd: float, even: Floats) -> float:
 def _search_radius(ledger: Ledger, directions: Floats, odd: Floats, strength: float, radius: float, sd: float) -> float:
     doubt = 1.5 * sd * float(np.linalg.norm(odd)) / strength  # about two standard errors of a share
     low, high = 0.0, np.inf  # radii that are too small and too large
-    for _ in range(SCALE.most_steps):
+    while 1 / SCALE.far < radius < SCALE.far:
         near = ledger.ask(radius * np.concatenate([directions, -directions]), "scale").reshape(2, -1)
         # Regression of near odd parts on far ones: their share grows from 0 to 1 with the radius.
         share = float(0.5 * (near[0] - near[1]) @ odd / strength)
-        if share < SCALE.grows and low == 0:
+        if share < SCALE.faint and low == 0:
             _raise_if_growing(ledger, directions[0], odd[0])
-        if SCALE.low <= share <= SCALE.high + doubt:
+        small = _spread_of(share) * SCALE.factor < SCALE.spread
+        if not small and _spread_of(share - doubt) <= SCALE.factor * SCALE.spread:
             return radius * float(np.clip(np.sqrt(SCALE.spread / _spread_of(share)), 0.6, 1.6))
-        low, high = (radius, high) if share < SCALE.low else (low, radius)
+        low, high = (radius, high) if small else (low, radius)
         if low > 0 and np.isfinite(high):  # faint answers make shares uncertain: the range will do
             return float(np.sqrt(low * high))
-        radius = 6 * radius if share < SCALE.low else radius / 6
+        radius = radius * SCALE.factor if small else radius / SCALE.factor
     raise NotIdentifiable(
         f"No radius was found at which the function bends ({ledger.n_queries} queries): it is not a sum of sigmoids, "
         "or its inputs need another scale."
@@ -120,7 +122,9 @@ def _raise_if_growing(ledger: Ledger, direction: Floats, odd: float) -> None:
 
 def _spread_of(share: float) -> float:
     """Return the spread of arguments at which random answers are this share of the far ones (for tanh)."""
-    return float(np.interp(share, (0.2, 0.36, 0.56, 0.74, 0.82, 0.89, 0.94), (0.25, 0.5, 1.0, 2.0, 3.0, 5.0, 10.0)))
+    return float(
+        np.interp(share, (0.2, 0.36, 0.56, 0.74, 0.82, 0.89, 0.94, 0.97), (0.25, 0.5, 1.0, 2.0, 3.0, 5.0, 10.0, 20.0))
+    )
 
 
 _SINGLE = 0.5 * float(np.finfo(np.float32).eps)
@@ -139,14 +143,14 @@ def find_by_steps(ledger: Ledger, link: Link, precision: Precision, rng: np.rand
     if np.isinf(link.flat) or ledger.n_features < 2:
         return None
     radius = 0.0
-    for attempt in range(STEPS.most_attempts):
+    for attempt in range(DOUBT.rounds):
         rays = attempted(lambda: ask_rays(ledger, link, rng))
         if isinstance(rays, NotIdentifiable):
             return None
         if ledger.step > STEPS.coarsest * ledger.largest:
             return None
         coarse = link.with_precision(ledger.step / ledger.largest, _SINGLE if precision.is_float32 else link.eps)
-        radius = max(2 * radius, STEPS.circle * rays.scale)
+        radius = max(2 * radius, COARSE_CIRCLE.circle * rays.scale)
         net = _read(ledger, rays, radius, empty_net(coarse, ledger.n_features, rays.intercept), attempt)
         if net is not None:
             return Parameters(net.a, net.u, net.b, rays.intercept)
@@ -171,13 +175,15 @@ def _scan(ledger: Ledger, frame: PlaneFrame, rays: Rays, radius: float, nothing:
     back = ledger.ask(-radius * rays.first[None], "scan")
     answers = np.array([rays.plateaus[0], back[0], rays.plateaus[1]])
     n_flat = 3 if radius > 1.5 * rays.second_scale else 2
-    return scan_circle(ledger, frame, radius, nothing, angles[:n_flat], answers[:n_flat], STEPS.intervals * 2**attempt)
+    return scan_circle(
+        ledger, frame, radius, nothing, angles[:n_flat], answers[:n_flat], COARSE_CIRCLE.intervals * 2**attempt
+    )
 
 
 def first_state(session: Session) -> FitState:
     """Return what the first look at the answers says."""
     variance = Variance(max(session.precision.sd, 1e-300) ** 2, REFIT.first_freedom if session.noisy else np.inf)
-    return FitState(TrainState(session.policy.student.n_spare), variance, variance)
+    return FitState(TrainState(session.policy.student.n_spare, least=0, gap=0.0, n_lessons=0), variance, variance)
 
 
 def read_steps(state: FitState, session: Session) -> tuple[FitState, Outcome]:
@@ -189,7 +195,7 @@ def read_steps(state: FitState, session: Session) -> tuple[FitState, Outcome]:
     if start is None or aim is None:
         return state, Outcome.REFUTED
     state = replace(state, scale=InputScale(aim / float(np.median(np.linalg.norm(start.A, axis=1)))))
-    n = TRAIN.per_unknown * Layout(*start.A.shape).size
+    n = int(session.policy.student.least_per_unknown * Layout(*start.A.shape).size)
     asked = session.ask(informative_points(start, state.radius, n, session.g, session.rng), "parameters")
     noise = session.noise(state)
     fitted = fit_jointly(start, session.X[asked.rows], asked.answers, noise, session.g)
@@ -247,7 +253,7 @@ def train(state: FitState, session: Session) -> tuple[FitState, Outcome]:
             state = draw(state, session, wanted - len(state.rows.near))
         state, lesson = _trained(state, session)
         in_vain = in_vain + 1 if lesson.gap < 0 else 0
-        if in_vain == TRAIN.most_in_vain:
+        if in_vain == DOUBT.rounds:
             raise NotIdentifiable(
                 f"A constant explains {len(state.rows.near)} answers to random inputs as well as any units would: the "
                 "function looks constant under this noise."
@@ -282,7 +288,7 @@ def train_again(state: FitState, session: Session) -> tuple[FitState, Outcome]:
     """Prepare another lesson: more inputs and a larger student, or one more unit where that is known to be missing."""
     policy = session.policy.student
     n_lessons = state.student.n_lessons + 1
-    over = n_lessons >= policy.most_lessons
+    over = n_lessons >= DOUBT.alarms
     if policy.widens and state.larger_fit is not None:  # a new student would drop the answers of high leverage
         state = take_one_more(state.with_student(n_lessons=n_lessons), session)
         return state, Outcome.SPENT if over else Outcome.STANDS
@@ -316,7 +322,7 @@ def _judged(state: FitState, session: Session, lesson: TrainedStudent) -> tuple[
     freedom = n - n_unknowns
     squares = float((fitted.residuals**2).sum())
     if not session.labels:
-        if squares / freedom > TRAIN.doubtful * state.variance.value:
+        if state.variance.too_small(squares, freedom, DOUBT.worth_asking):
             state = measure_noise(state, session)
         if state.variance.too_small(squares, freedom):
             if not _has_tails(fitted):

@@ -60,9 +60,9 @@ class TrainState(NamedTuple):
     """Where the student stands: its units, those that other evidence has shown, BIC's gap, lessons in vain."""
 
     n_spare: int
-    least: int = 0
-    gap: float = 0.0
-    n_lessons: int = 0
+    least: int
+    gap: float
+    n_lessons: int
 
 
 class InputScale(NamedTuple):

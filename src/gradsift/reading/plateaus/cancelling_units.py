@@ -20,7 +20,7 @@ from ..odd_network import Net
 from ..plane_frame import PlaneFrame, frame_through
 from ..scan_settings import UNITS
 from .parallel_units import levenberg_marquardt
-from .settings import BUMPS
+from .settings import BUMPS, PAIRS, SEARCH
 
 
 def read_bump(ledger: Ledger, known: Net, point: Floats, rng: np.random.Generator) -> Net | None:
@@ -33,7 +33,7 @@ def read_bump(ledger: Ledger, known: Net, point: Floats, rng: np.random.Generato
     point : (d,) array
         An input whose answer differs from theirs.
     """
-    for _ in range(BUMPS.lines):
+    for _ in range(SEARCH.most_in_vain):
         line = _BumpLine(ledger, known, point, frame_through(*orthonormal_rows(2, ledger.n_features, rng)))
         samples = _sample_bump(line)
         if samples is None:
@@ -96,10 +96,10 @@ def _sample_bump(line: _BumpLine) -> _Samples | None:
         ends = quiet >= 2
         samples = samples.joined(new)
         step *= 2
-    for _ in range(BUMPS.most_zooms):
-        low, high = _support(samples, BUMPS.negligible)
+    for _ in range(SEARCH.most_rounds):
+        low, high = _support(samples, PAIRS.negligible)
         samples = samples.joined(line.ask(np.linspace(low, high, BUMPS.samples + 2)[1:-1]))
-        low, high = _support(samples, BUMPS.negligible)
+        low, high = _support(samples, PAIRS.negligible)
         inside = (samples.at > low) & (samples.at < high)
         if inside.sum() >= 0.6 * BUMPS.samples:
             return samples
@@ -128,7 +128,7 @@ class _Profile:
 
 def _fit(link: Link, samples: _Samples, n_units: int, rng: np.random.Generator) -> _Profile | None:
     """Fit parallel units of weights that add up to zero, from random starts; None if they do not settle."""
-    low, high = _support(samples, BUMPS.negligible)
+    low, high = _support(samples, PAIRS.negligible)
     middle, width, scale = 0.5 * (low + high), high - low, float(np.abs(samples.left).max())
     use = (samples.at > low - width) & (samples.at < high + width)
     at, values = (samples.at[use] - middle) / width, samples.left[use] / scale
@@ -145,12 +145,12 @@ def _fit(link: Link, samples: _Samples, n_units: int, rng: np.random.Generator) 
     if len(at) < 3 * n_units:
         return None
     rough = _steps(at, values, n_units)
-    for number in range(BUMPS.starts):
+    for number in range(PAIRS.starts):
         stray = 0.0 if number == 0 else 0.3 * rng.standard_normal(len(rough))
         fit = levenberg_marquardt(residuals, rough + stray)
         if np.abs(fit.fun).max() < BUMPS.fits:
             weights, rates, places = unpacked(fit.x)
-            if np.abs(weights).min() < BUMPS.negligible * np.abs(weights).max():
+            if np.abs(weights).min() < PAIRS.negligible * np.abs(weights).max():
                 continue
             return _Profile(link, scale * weights, rates / width, -rates * (places + middle / width))
     return None
@@ -159,7 +159,7 @@ def _fit(link: Link, samples: _Samples, n_units: int, rng: np.random.Generator) 
 def _steps(at: Floats, values: Floats, n_units: int) -> Floats:
     """Return a rough profile (log rates, places, weights but one): the steepest parts of the samples, one per unit."""
     # A unit w g(r (t - p)) rises by 2 w, steepest at its place p, where the slope is w r.
-    slopes = np.diff(values) / np.maximum(np.diff(at), BUMPS.apart)  # of samples that fall together, none
+    slopes = np.diff(values) / np.maximum(np.diff(at), BUMPS.fits)  # of samples that fall together, none
     middles = 0.5 * (at[1:] + at[:-1])
     places, weights = [], []
     left = np.abs(slopes)

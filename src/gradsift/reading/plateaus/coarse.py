@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ...arguments import Floats, as_generator
-from ...certificate import COARSE, ExactLimits
+from ...certificate import BOUND, COARSE, ExactLimits
 from ...errors import NotIdentifiable
 from ..circle import tolerances
 from ..ledger import Ledger
@@ -108,7 +108,7 @@ class CoarseSearch(Search):
         misses = [float(np.abs(answers - net.predict(there)).max()) for net in (known, near)]
         if not misses[1] < NEARBY.better * misses[0]:
             return known
-        far_off = NEARBY.misread * negligible_at(self.ledger.resolution).known * np.linalg.norm(near.a, axis=1)
+        far_off = BOUND * negligible_at(self.ledger.resolution).known * np.linalg.norm(near.a, axis=1)
         misread = np.linalg.norm(near.a - known.a, axis=1) > far_off
         a, b = known.a.copy(), known.b.copy()
         a[misread], b[misread] = near.a[misread], near.b[misread]
@@ -132,7 +132,7 @@ class CoarseSearch(Search):
         errors = prediction_errors(fit, self.ledger, held, self.rng)
         noise = fit.net.noise(held, self.ledger)
         # Independent errors add in squares; what a bad fit would foretell badly may not excuse a miss of any size.
-        expected = np.hypot(noise, np.minimum(errors, NEARBY.most_foretold * noise))
+        expected = np.hypot(noise, np.minimum(errors, BOUND * noise))
         fresh = (self.ledger.ask(held, "fresh") - fit.net.predict(held)) / expected
         fit = self._weighed(solve_jointly(fit.net, self.ledger))
         known = parameter_errors(fit, self.ledger, self.rng)

@@ -19,10 +19,10 @@ from ...fit import layer_jacobian
 from ...runtime import all_threads
 from ..ledger import EPS, Ledger
 from ..odd_network import Net
-from ..scan_settings import UNITS
+from ..scan_settings import SCAN, UNITS
 from .large.blocks import BlockEquations
 from .large.equations import AllReplies, Changes, Errors, NetSeen, compare, errors_of, noise_level, replies_to
-from .settings import JOINT, PRUNE
+from .settings import JOINT
 
 
 class _Factored(NamedTuple):
@@ -62,7 +62,7 @@ class NetFit:
     def few_out_of_reach(self) -> bool:
         """Whether the last step was too long for some units, and so few of them that the others can be trusted."""
         missed = self.chi > EXACT.residuals
-        return missed and self.out_of_reach is not None and bool(0 < self.out_of_reach.mean() < PRUNE.most)
+        return missed and self.out_of_reach is not None and bool(0 < self.out_of_reach.mean() < SCAN.by_chance)
 
 
 def solve_jointly(net: Net, ledger: Ledger) -> NetFit:
@@ -70,7 +70,7 @@ def solve_jointly(net: Net, ledger: Ledger) -> NetFit:
     replies = replies_to(net, ledger)
     best, seen = _measured(net, replies)
     system: BlockEquations | None = None
-    for _ in range(JOINT.most_iterations):
+    for _ in range(UNITS.most_tries):
         try:
             if _is_small(best.net, ledger):
                 change = DenseEquations(best.net, ledger).step()
@@ -147,7 +147,7 @@ def _factored_at(fit: NetFit, ledger: Ledger) -> _Factored:
 
 def _is_small(net: Net, ledger: Ledger) -> bool:
     """Say whether all equations are to be factored as one, which units without a probe need."""
-    few = JOINT.dense if ledger.resolution <= EPS else JOINT.dense_if_coarse
+    few = JOINT.dense if ledger.resolution <= EPS else JOINT.largest
     return net.n_unknowns <= few or None in net.probes
 
 

@@ -231,7 +231,7 @@ def _fit_in_plane(link: Link, arc: Arc, samples: ArcSamples, rng: np.random.Gene
     radii = np.unique(np.round(samples.grown[samples.grown > PAIRS.on_circle], 2))
     scale = _scale(samples, arc)
     if (
-        not len(radii) or _on_slope(samples, arc, PAIRS.heard).sum() < 7 + EXACT.spare_answers
+        not len(radii) or _on_slope(samples, arc, PAIRS.settled).sum() < 7 + EXACT.spare_answers
     ):  # seven numbers are fitted
         return None
     for profile in _profiles(link, arc, samples, rng):
@@ -310,7 +310,7 @@ def _profiles(link: Link, arc: Arc, samples: ArcSamples, rng: np.random.Generato
     """Yield fits of two units to the samples on the circle itself, from random starts; few samples allow several."""
     here = np.abs(samples.grown) < PAIRS.on_circle
     along, values, scale = samples.along[here], samples.values[here], _scale(samples, arc)
-    active = _on_slope(samples, arc, PAIRS.heard)[here]
+    active = _on_slope(samples, arc, PAIRS.settled)[here]
     if active.sum() < 6 or np.ptp(along[active]) == 0:  # a box that changed has many answers at one place
         return
     middle, width = along[active].mean(), np.ptp(along[active])

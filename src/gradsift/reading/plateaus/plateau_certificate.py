@@ -11,10 +11,10 @@ from ...certificate import BOUND, EXACT, Evidence, ExactLimits, Fresh, n_of
 from ...geometry import normalize_rows
 from ..ledger import Ledger
 from ..odd_network import Net, Probe
-from ..scan_settings import RAYS
+from ..scan_settings import RAYS, SCAN
 from .joint_fit import NetFit, parameter_errors, solve_jointly
 from .large.equations import Errors
-from .settings import FAR_LOOK, OWN_ROWS, POLISH, SEARCH
+from .settings import OWN_ROWS, POLISH, SEARCH
 
 
 def evidence_of(fit: NetFit, errors: Errors, ledger: Ledger, fresh: Floats, limits: ExactLimits = EXACT) -> Evidence:
@@ -69,7 +69,7 @@ def far_points(net: Net, ledger: Ledger, rng: np.random.Generator) -> Floats:
     if net.linear is None or not net.k:
         return np.empty((0, d))
     # Rounding is eps (largest + |linear| r): the radius at which it hides the smallest step bounds the number of radii.
-    shows = FAR_LOOK.shows * float(np.abs(net.u).min())
+    shows = SCAN.fits * float(np.abs(net.u).min())
     furthest = max(shows / ledger.eps - ledger.largest, 0.0) / float(np.linalg.norm(net.linear))
     n_radii = 1 + int(np.log(max(furthest / ledger.far, 1.0)) / np.log(RAYS.factor))
     radii = ledger.far * RAYS.factor ** np.arange(n_radii)

@@ -28,7 +28,7 @@ from ..odd_network import Net, empty_net
 from ..question import SATURATING_KINDS, Narrowing, attempted, names_of
 from ..rays import ask_rays, opposites_cancel
 from ..result import Progress, Reading
-from ..scan_settings import UNITS
+from ..scan_settings import SCAN, UNITS
 from ..stage import walk
 from ..verify import compare, with_verification
 from .cancelling_units import read_bump
@@ -158,7 +158,7 @@ class Search:
             self._refuse_several()
         self.link = self.seen(self.link)
         self.known = empty_net(self.link, self.ledger.n_features, rays.intercept, self.ledger.linear)
-        radius = self.policy.circle * rays.scale
+        radius = self.policy.first.circle * rays.scale
         check_linear_term(self.ledger, radius)
         begun = replace(self.state, rays=rays, radius=radius)
         ended = walk(EXACT_STAGES, begun, self)
@@ -210,7 +210,7 @@ class Search:
     def off(self, known: Net, rows: AtRows) -> NDArray[np.bool_]:
         """Say which answers speak of a unit that is missing: off by more than the units' own errors, and not for
         the last digits of one, (n,)."""
-        most = self.policy.complete * np.abs(known.u).min() + self.tolerance(known, rows)
+        most = SCAN.little * np.abs(known.u).min() + self.tolerance(known, rows)
         off = np.asarray(np.abs(rows.residuals) > most)
         return off & ~within_unit_errors(known, self.ledger, off) if off.any() and known.k >= UNITS.many else off
 

@@ -21,14 +21,14 @@ from ..plane_frame import PlaneFrame, frame_through
 from ..probe import probe_units
 from ..rays import Rays
 from ..result import Reading
-from ..scan_settings import UNITS
+from ..scan_settings import SCAN, UNITS
 from ..stage import END, Stage
 from .cancelling_units import read_bump
 from .joint_fit import NetFit, solve_jointly
 from .large.equations import AtRows, at_rows
 from .large.suspects import unit_errors, with_own_rows, without_cancelling, without_missed_probes
 from .parallel_units import pair_arcs, read_pairs
-from .settings import BUMPS, PRUNE
+from .settings import BUMPS, JOINT, PRUNE
 
 if TYPE_CHECKING:
     from .search import Search
@@ -119,7 +119,7 @@ class SearchState:
         """Whether the last circle showed a few steps that could not be read there: among many units, the next one may
         let them stand alone."""
         n_shown = len(self.scans[-1].steps) + len(self.scans[-1].unresolved)
-        return self.known.k >= UNITS.many and 0 < n_shown < PRUNE.most * self.known.k
+        return self.known.k >= UNITS.many and 0 < n_shown < SCAN.by_chance * self.known.k
 
     @property
     def fitted(self) -> NetFit:
@@ -141,7 +141,7 @@ def scan(state: SearchState, search: Search) -> _Stepped:
         return state, _EXHAUSTED
     n_stored = ledger.n_stored
     plane = _plane(state, search)
-    n_intervals = policy.intervals * 2 ** min(n_circles, policy.most_doublings)
+    n_intervals = policy.first.intervals * 2 ** min(n_circles, policy.most_doublings)
     seen = scan_circle(ledger, plane.frame, state.radius, state.known, plane.angles, plane.answers, n_intervals)
     return replace(
         state,
@@ -184,7 +184,7 @@ def read_units(state: SearchState, search: Search) -> _Stepped:
     known = before.with_units(probe_units(ledger, seen.frame, units, before))
     # On the first circle single units overlap by chance; what is no unit on the next one is suspected of being two.
     arcs = pair_arcs(seen, impure, known, before, state.n_stored) if len(state.scans) > 1 else []
-    if len(arcs) <= (policy.most_pairs if known.k else 1) and known.a.size < policy.most_for_pairs:
+    if len(arcs) <= (policy.most_pairs if known.k else 1) and known.a.size < JOINT.largest:
         known = known.with_units(read_pairs(ledger, arcs, known, search.rng))
     known = without_missed_probes(without_cancelling(known, ledger), ledger)
     ledger.n_units = known.k
@@ -223,7 +223,7 @@ def _only_far_rows_missed(state: SearchState, rows: AtRows, search: Search) -> b
     ledger = search.ledger
     residuals = rows.residuals * (np.abs(rows.residuals) > search.tolerance(state.known, rows))
     near = np.linalg.norm(ledger.X, axis=1) < 1.5 * state.radius
-    wrong = search.policy.complete * max(ledger.largest, 1e-300)
+    wrong = SCAN.little * max(ledger.largest, 1e-300)
     spread = np.abs(residuals[near] - np.median(residuals[near])).max()
     return bool(spread < wrong < np.abs(residuals).max())
 
@@ -240,7 +240,7 @@ def drop_suspects(state: SearchState, search: Search) -> _Stepped:
     if not off.any():
         return state, _DONE
     wrong = unit_errors(known, ledger, off) > PRUNE.misread
-    if not 0 < wrong.mean() < PRUNE.most:
+    if not 0 < wrong.mean() < SCAN.by_chance:
         return state, _DONE
     known = known.only(~wrong)
     ledger.n_units = known.k

@@ -16,7 +16,7 @@ from ...model import SigmoidCombination
 from ..ledger import Ledger
 from ..odd_form import Link
 from ..odd_network import Net
-from .settings import JOINT, TAIL_STUDENT, TAILS
+from .settings import JOINT, TAILS
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ def train_student(
 def _polish(problem: _LeastSquares, p: Floats) -> Floats:
     """Descend to the last digits: dense Levenberg-Marquardt, by LSMR when large, not at all beyond memory."""
     n, unknowns = len(problem.y), len(p)
-    if n * unknowns > TAIL_STUDENT.largest_jacobian:
+    if n * unknowns > JOINT.largest**2:
         return p
     dense = unknowns <= JOINT.dense
     polished = least_squares(

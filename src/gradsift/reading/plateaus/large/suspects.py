@@ -17,9 +17,9 @@ from ....arguments import Floats
 from ...ledger import Ledger
 from ...odd_network import Net, Probe
 from ...probe import placed, probe_rows, stack_probes
-from ...scan_settings import UNITS, negligible_at
+from ...scan_settings import SCAN, UNITS, negligible_at
 from ..joint_fit import NetFit, solve_jointly
-from ..settings import OUTWARDS, OWN_ROWS, PRUNE
+from ..settings import OUTWARDS, OWN_ROWS
 from .equations import RowUnitPairs
 
 Ints = NDArray[np.intp]
@@ -138,8 +138,8 @@ def suspects(fit: NetFit, ledger: Ledger, most: float) -> NDArray[np.bool_]:
     if fit.out_of_reach is not None and fit.few_out_of_reach:
         return fit.out_of_reach
     found = _most_active(fit, ledger, most)
-    if fit.net.k >= UNITS.many and found.mean() > PRUNE.most:
-        found = _most_active(fit, ledger, max(most, PRUNE.share * fit.chi))
+    if fit.net.k >= UNITS.many and found.mean() > SCAN.by_chance:
+        found = _most_active(fit, ledger, max(most, SCAN.little * fit.chi))
     return found
 
 
