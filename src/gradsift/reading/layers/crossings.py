@@ -14,6 +14,10 @@ from ..searches import Search, search_all
 from .hyperplanes import FirstLayer, Plane, read_plane
 from .settings import COARSE_READING, EXACT_READING, POLICY, ReadingPolicy
 
+# Of the angle between circle and hyperplane, below which a crossing is not kept clear of; 30 known crossings leave no
+# room to a unit between them otherwise.
+_LEAST_SINE = 0.05
+
 
 @dataclass
 class _Circle:
@@ -44,7 +48,7 @@ class _Circle:
             size = float(np.hypot(*flat)) * self.radius
             if abs(level) < size:
                 both = np.arctan2(flat[1], flat[0]) + np.array([-1, 1]) * np.arccos(level / size)
-                turn = 2 * known.margin / size
+                turn = 2 * known.margin / max(size, _LEAST_SINE * self.radius)
                 found += [(a % (2 * np.pi), turn) for a in both if a % (2 * np.pi) < np.pi]
         return np.array(sorted(found)).reshape(-1, 2)
 
