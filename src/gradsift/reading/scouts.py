@@ -30,7 +30,7 @@ from .precision import (
 )
 from .region import Region
 
-_REPEATED = 8  # inputs asked twice
+REPEATED = 8  # inputs asked twice
 _SMALL = 0.05  # of the answers' spread: a remainder up to this size is worth a network beside it; guess
 _BITS = 64.0  # rounding errors by which equal questions may be answered differently
 _BESIDE = 1e-4  # inputs this near lie in one piece of a function that is constant in pieces; "random forest"; guess
@@ -47,7 +47,7 @@ _ULPS = 8.0  # between answers to the same question in double precision
 _TINY = 1e-10  # noise over the answer, below which it may be rounding after all
 _FAR = 1e3  # inputs this far out see sigmoids stand still, and large answers; guess
 _GROWING = 3.0  # errors of single-precision arithmetic grow with the inputs
-LOOK_COST = 3 * _REPEATED + _FEW_POINTS + 1
+LOOK_COST = 3 * REPEATED + _FEW_POINTS + 1
 
 
 class _Asked(NamedTuple):
@@ -112,7 +112,7 @@ def _limits(oracle: Oracle, look: _Asked, rng: np.random.Generator, far: bool) -
         if np.isin(look.beside, (-1.0, 1.0)).all():
             return Precision("labels", 1.0)
     if look.repeats or look.short:  # on a grid, unless a round answer was luck
-        look = look.further(oracle, usual_points(oracle, _FEW_POINTS if far else 2 * _REPEATED, rng))
+        look = look.further(oracle, usual_points(oracle, _FEW_POINTS if far else 2 * REPEATED, rng))
         if (
             (look.short or oracle.link is not None) and oracle.bounds is None and far
         ):  # rounding is worst at large answers
@@ -120,7 +120,7 @@ def _limits(oracle: Oracle, look: _Asked, rng: np.random.Generator, far: bool) -
         if look.repeats:
             return _decisions(oracle, look, rng) or _rounded(oracle, look)
         y = oracle.seen(look.outputs, look.rows)
-    repeated = np.append(y[:2], oracle(np.repeat(first, _REPEATED - 1, axis=0)))
+    repeated = np.append(y[:2], oracle(np.repeat(first, REPEATED - 1, axis=0)))
     apart = float(np.sqrt(0.5 * np.mean((y[::2] - y[1::2]) ** 2)))  # where the first point is quiet, others are not
     sd = float(repeated.std(ddof=1)) or apart
     if sd < _TINY * np.abs(repeated).max():  # large terms may cancel in the first answer
@@ -188,7 +188,7 @@ def _noise_on_line(oracle: Oracle, point: Floats, rng: np.random.Generator) -> f
     """Return the standard deviation of these errors: third differences on a short line leave nothing of a smooth
     function."""
     way = rng.standard_normal(point.shape[1])
-    steps = _SHORT_LINE * np.arange(2 * _REPEATED)[:, None] * way / np.linalg.norm(way)
+    steps = _SHORT_LINE * np.arange(2 * REPEATED)[:, None] * way / np.linalg.norm(way)
     bends = np.diff(oracle(point + steps), 3)
     return float(np.sqrt(np.mean(bends**2) / 20))  # 1 + 9 + 9 + 1
 
@@ -225,7 +225,7 @@ class RandomOrRemainder(NamedTuple):
 
 def detect_noise(oracle: Oracle, precision: Precision, rng: np.random.Generator) -> RandomOrRemainder:
     """Ask some inputs twice, the very first one again, and some far out; 16 to 29 queries, up to 64 more for pieces."""
-    points = usual_points(oracle, _REPEATED, rng)
+    points = usual_points(oracle, REPEATED, rng)
     first, again = oracle.outputs(points), oracle.outputs(points[::-1])[::-1]  # (8, m)
     rounding = _BITS * precision.eps * np.abs(first).max(axis=0) + 2 * precision.grid
     if (np.abs(first - again) > rounding).any():
@@ -244,7 +244,7 @@ def detect_noise(oracle: Oracle, precision: Precision, rng: np.random.Generator)
         return RandomOrRemainder(pieces)
     if precision.is_exact and oracle.bounds is None and _rounds_inputs(oracle, points, first, rounding):
         return RandomOrRemainder(
-            f"Inputs {_TENTH_DIGIT:g} apart have equal answers ({_REPEATED - 1} of {_REPEATED} pairs or more), and "
+            f"Inputs {_TENTH_DIGIT:g} apart have equal answers ({REPEATED - 1} of {REPEATED} pairs or more), and "
             f"those {_BESIDE:g} apart have not: the box rounds its inputs, to single precision for instance, while its "
             "answers are doubles. Let it calculate in double precision, or return answers of the precision of its "
             "inputs (numpy.float32)."
@@ -252,7 +252,7 @@ def detect_noise(oracle: Oracle, precision: Precision, rng: np.random.Generator)
     if oracle.bounds is not None:
         return RandomOrRemainder(link="" if oracle.link else likely_link(first))
     way = rng.standard_normal(oracle.n_features)
-    rows = _FAR * (1 + rng.random(_REPEATED))[:, None] * way / np.linalg.norm(way)
+    rows = _FAR * (1 + rng.random(REPEATED))[:, None] * way / np.linalg.norm(way)
     far = oracle.outputs(rows)
     if oracle.link is not None:
         return RandomOrRemainder()
@@ -274,23 +274,23 @@ def constant_in_pieces(oracle: Oracle, rng: np.random.Generator) -> str:
 
     16 queries; 40 more to halve the way between two answers, which tells a jump from a steep slope.
     """
-    cost = 2 * _REPEATED + HALVINGS
+    cost = 2 * REPEATED + HALVINGS
     if n_affordable(oracle, cost) < cost:
         return ""
-    points = usual_points(oracle, _REPEATED, rng)
+    points = usual_points(oracle, REPEATED, rng)
     scale = _BESIDE if oracle.bounds is None else _BESIDE * (oracle.bounds.high - oracle.bounds.low)
     middle = 0.0 if oracle.bounds is None else 0.5 * (oracle.bounds.high + oracle.bounds.low)
     beside = points + scale * np.sign(middle - points)  # towards the middle, which no bounds forbid
     here, there = np.split(oracle.outputs(np.concatenate([points, beside])), 2)
     n_alike = int((here == there).all(axis=1).sum())
-    if n_alike < _REPEATED - 1 or len(np.unique(here, axis=0)) < _FEW_VALUES:
+    if n_alike < REPEATED - 1 or len(np.unique(here, axis=0)) < _FEW_VALUES:
         return ""
     ends, answers = _halved(oracle, points, here)
     jump = float(np.abs(answers[0] - answers[1]).max())
     if jump <= _JUMP * float(np.ptp(here, axis=0).max()):
         return ""
     return (
-        f"The function is constant in pieces: of {_REPEATED} pairs of inputs {_BESIDE:g} apart {n_alike} have equal "
+        f"The function is constant in pieces: of {REPEATED} pairs of inputs {_BESIDE:g} apart {n_alike} have equal "
         f"answers to the last digit, and it jumps by {jump:.3g} within {np.linalg.norm(ends[1] - ends[0]):.1g}. A "
         "forest, boosted trees, a rule, or a network that rounds its inputs or units to few bits: it has no units "
         "that answers could tell."
@@ -308,7 +308,7 @@ def _rounds_inputs(oracle: Oracle, points: Floats, answers: Floats, rounding: Fl
     beside = np.concatenate([points + way * np.sign(points) for way in (_TENTH_DIGIT, _BESIDE)])
     tiny, small = np.split(oracle.outputs(beside), 2)
     same, other = np.abs(tiny - answers) <= rounding, np.abs(small - answers) > rounding
-    return bool(same.all(axis=1).sum() >= _REPEATED - 1 and other.any(axis=1).sum() >= _REPEATED - 1)
+    return bool(same.all(axis=1).sum() >= REPEATED - 1 and other.any(axis=1).sum() >= REPEATED - 1)
 
 
 def _halved(oracle: Oracle, points: Floats, answers: Floats) -> tuple[Floats, Floats]:
