@@ -15,9 +15,11 @@ from ..arguments import Floats
 from ..geometry import normalize_rows
 from ..oracle import Oracle
 from ..oracle.output_links import likely_link
+from ..tuned import ROUNDINGS, TRIES
 from .ledger import EPS, n_affordable
 from .precision import (
     DOUBLE,
+    FEW_ULPS,
     SPACING,
     FirstAnswer,
     Precision,
@@ -32,22 +34,19 @@ from .region import Region
 
 REPEATED = 8  # inputs asked twice
 _SMALL = 0.05  # of the answers' spread: a remainder up to this size is worth a network beside it; guess
-_BITS = 64.0  # rounding errors by which equal questions may be answered differently
 _BESIDE = 1e-4  # inputs this near lie in one piece of a function that is constant in pieces; "random forest"; guess
 HALVINGS = 40  # from two inputs to a jump between them: to a width of 1e-12
 _TENTH_DIGIT = 1e-10  # inputs this near are one to a box that rounds them to single precision, and two to others; guess
 _OUTMOST = 1e8  # inputs so far out that whatever grows leaves the range of a link; guess
 _JUMP = 1e-6  # of the answers' spread: least jump at that width, where slopes of up to 1e5 rise by 1e-7; guess
 _SHORT_LINE = 1e-3  # a short line, in units of usual inputs; guess
-_LABELS_ASKED = 18  # equal repeats of +-1 may be luck: this many more points settle it
+_LABELS_ASKED = 18  # equal repeats of few values may be luck: so many more points must show no other one
 _FEW_VALUES = 3  # that a box which only decides has at most; guess
-_DECISIONS_ASKED = 12  # further inputs, beside ten answers, that must show no other value; guess
-_FEW_POINTS = 4  # a round answer may be luck too
-_ULPS = 8.0  # between answers to the same question in double precision
+_ULPS = 2 * FEW_ULPS  # between two answers to the same question
 _TINY = 1e-10  # noise over the answer, below which it may be rounding after all
 _FAR = 1e3  # inputs this far out see sigmoids stand still, and large answers; guess
 _GROWING = 3.0  # errors of single-precision arithmetic grow with the inputs
-LOOK_COST = 3 * REPEATED + _FEW_POINTS + 1
+LOOK_COST = 3 * REPEATED + TRIES + 1
 
 
 class _Asked(NamedTuple):
@@ -112,11 +111,11 @@ def _limits(oracle: Oracle, look: _Asked, rng: np.random.Generator, far: bool) -
         if np.isin(look.beside, (-1.0, 1.0)).all():
             return Precision("labels", 1.0)
     if look.repeats or look.short:  # on a grid, unless a round answer was luck
-        look = look.further(oracle, usual_points(oracle, _FEW_POINTS if far else 2 * REPEATED, rng))
+        look = look.further(oracle, usual_points(oracle, TRIES if far else 2 * REPEATED, rng))
         if (
             (look.short or oracle.link is not None) and oracle.bounds is None and far
         ):  # rounding is worst at large answers
-            look = look.further(oracle, _FAR * usual_points(oracle, _FEW_POINTS, rng))
+            look = look.further(oracle, _FAR * usual_points(oracle, TRIES, rng))
         if look.repeats:
             return _decisions(oracle, look, rng) or _rounded(oracle, look)
         y = oracle.seen(look.outputs, look.rows)
@@ -124,7 +123,7 @@ def _limits(oracle: Oracle, look: _Asked, rng: np.random.Generator, far: bool) -
     apart = float(np.sqrt(0.5 * np.mean((y[::2] - y[1::2]) ** 2)))  # where the first point is quiet, others are not
     sd = float(repeated.std(ddof=1)) or apart
     if sd < _TINY * np.abs(repeated).max():  # large terms may cancel in the first answer
-        elsewhere = oracle(usual_points(oracle, _FEW_POINTS, rng))
+        elsewhere = oracle(usual_points(oracle, TRIES, rng))
         if sd <= _ULPS * DOUBLE * np.abs(elsewhere).max():
             return Precision(outputs=look.roundings)
     return Precision("noisy", sd, n_equal=_n_equal(repeated))
@@ -134,7 +133,7 @@ def _decisions(oracle: Oracle, look: _Asked, rng: np.random.Generator) -> Precis
     """Return the precision of a box that only decides: few values at all inputs, which never change; else None."""
     if oracle.link is not None or len(np.unique(look.outputs)) > _FEW_VALUES:
         return None
-    beside = oracle.outputs(usual_points(oracle, _DECISIONS_ASKED, rng))
+    beside = oracle.outputs(usual_points(oracle, _LABELS_ASKED, rng))
     values = np.unique(np.concatenate([look.outputs, beside]))
     if not 1 < len(values) <= _FEW_VALUES:
         return None
@@ -227,7 +226,7 @@ def detect_noise(oracle: Oracle, precision: Precision, rng: np.random.Generator)
     """Ask some inputs twice, the very first one again, and some far out; 16 to 29 queries, up to 64 more for pieces."""
     points = usual_points(oracle, REPEATED, rng)
     first, again = oracle.outputs(points), oracle.outputs(points[::-1])[::-1]  # (8, m)
-    rounding = _BITS * precision.eps * np.abs(first).max(axis=0) + 2 * precision.grid
+    rounding = ROUNDINGS * precision.eps * np.abs(first).max(axis=0) + 2 * precision.grid
     if (np.abs(first - again) > rounding).any():
         sd = float(np.sqrt(0.5 * np.mean((oracle.seen(first, points) - oracle.seen(again, points)) ** 2)))
         return RandomOrRemainder(precision=Precision("noisy", sd), is_noise=True)
@@ -258,10 +257,10 @@ def detect_noise(oracle: Oracle, precision: Precision, rng: np.random.Generator)
         return RandomOrRemainder()
     link = likely_link(first, far)
     if link:
-        outmost = oracle.outputs(_OUTMOST * usual_points(oracle, _FEW_POINTS, rng))
+        outmost = oracle.outputs(_OUTMOST * usual_points(oracle, TRIES, rng))
         link = likely_link(first, outmost)
     size, spread = float(np.std(oracle.seen(far, rows))), float(np.std(oracle.seen(first, points)))
-    if _BITS * precision.eps * float(np.abs(far).max()) < size < _SMALL * spread:
+    if ROUNDINGS * precision.eps * float(np.abs(far).max()) < size < _SMALL * spread:
         remainder = Precision(
             "rounded", size, np.sqrt(12.0) * size, remainder=True
         )  # the same wherever it is asked twice
@@ -331,4 +330,4 @@ def straight_in_parts(oracle: Oracle, rng: np.random.Generator) -> bool:
     middles = 0.5 * rng.uniform(-1, 1, (4, d))
     y = oracle(Region.of(oracle).inputs(np.concatenate([middles - ways, middles, middles + ways]))).reshape(3, 4)
     bends = np.abs(y[0] - 2 * y[1] + y[2])
-    return bool((bends <= _BITS * EPS * np.abs(y).max(axis=0)).sum() >= 3)
+    return bool((bends <= ROUNDINGS * EPS * np.abs(y).max(axis=0)).sum() >= 3)
