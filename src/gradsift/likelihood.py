@@ -43,7 +43,7 @@ class ChanceLimits:
     free: float = 1e-2
     wall: float = 0.05
     statistic: float = 1e-3
-    single: float = 1e-6
+    single: float = 8 * float(np.finfo(np.float32).eps)
     far: float = 0.1
     contradiction: float = 0.006
 
@@ -183,7 +183,7 @@ class LogOdds:
         The information of a label about r is not taken to be smaller.
     """
 
-    least: float = 1e-12
+    least: float = CERTAINTY.simplex
 
     def loss(self, r: Floats, y: Floats, weight: Floats | None = None) -> float:
         losses = self.losses(r, y)

@@ -79,7 +79,7 @@ def all_threads(products: float = np.inf) -> Iterator[None]:
         yield
 
 
-_ROWS_SEARCHED = 20_000  # most rows of a table that the search works with
+MAX_ROWS = 20_000  # of a table in a search; the rest of the rows only polish what it found
 _SECONDS_PER_GIGAFLOP = 1.5  # of one Gauss-Newton step; a search takes ten to twenty (measured, one core, 10 GF/s)
 _MATRICES = 3  # of the unknowns by the unknowns, at the same time
 _NOTEWORTHY, _LONG = 20.0, 600.0  # seconds
@@ -112,7 +112,7 @@ class FitSize:
 def estimate(n_rows: int, n_features: int, n_units: int) -> FitSize:
     """Return the work of a fit of so many units to so many rows."""
     unknowns = n_units * (n_features + 2) + 1
-    flops = 2.0 * min(n_rows, _ROWS_SEARCHED) * unknowns**2 + unknowns**3 / 3
+    flops = 2.0 * min(n_rows, MAX_ROWS) * unknowns**2 + unknowns**3 / 3
     return FitSize(unknowns, flops / 1e9 * _SECONDS_PER_GIGAFLOP, 8.0 * _MATRICES * unknowns**2)
 
 

@@ -106,7 +106,9 @@ class Coordinates:
         return G
 
 
-_LEAST = 1e-30  # square of a slope
+_LEAST = 1e-30  # square of a slope, or of the noise of a fit that is exact: nothing
+
+_WIDE = 1 / 64  # one over the variance of entries and offsets, which have standard deviations of 8
 
 
 @dataclass(frozen=True)
@@ -138,14 +140,14 @@ class Prior:
     The defaults are for rows and target of unit scale: standard deviations of 8, 8, 3 and, for log-slopes, 1/2.
     """
 
-    arguments: float | Floats = 1 / 64
-    offsets: float = 1 / 64
+    arguments: float | Floats = _WIDE
+    offsets: float = _WIDE
     weights: float = 1 / 9
     slopes: float = 4.0
     typical: float | None = None
     drag: float = 0.0
     products: float | Floats = 0.0
-    least_variance: float = 1e-28  # of a target of unit scale
+    least_variance: float = _LEAST  # of a target of unit scale
 
     def within(self, family: Family) -> Prior:
         """Return what is left of it in a family: weights on the simplex and common slopes need no prior, and where

@@ -15,6 +15,7 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from ..arguments import Floats
+from ..tuned import FACTOR, LEAST_GAIN, SHARE, TRIES
 from .parameters import Parameters
 
 # Parameters (p,) -> residuals (n,), and a function that returns their Jacobian (n, p).
@@ -27,37 +28,21 @@ class StepLimits:
 
     Attributes
     ----------
-    least_gain : float
-        Less, and a step is not taken.
-    good, poor : float
-        From the one on damping falls, below the other it grows.
     true : tuple of float
         In this range the old curvature still describes the new place.
     near : float
         Nats: from here on the curvature hardly changes, and the gradient alone is worth a look.
-    shrink, grow, rejected : float
-        Divides the damping after a good step; factors of it after a poor and a rejected one.
-    most, least : float
-        Damping.
-    slow, slow_steps : float and int
-        Decrease over the objective, and how many steps in a row of no more.
+    slow : float
+        Decrease over the objective: a few steps in a row of no more lead nowhere.
     """
 
-    least_gain: float = 1e-3  # guess
-    good: float = 0.75  # guess
-    poor: float = 0.25  # guess
     true: tuple[float, float] = (0.6, 1.4)  # guess
     near: float = 0.3  # guess
-    shrink: float = 10.0  # guess
-    grow: float = 4.0  # guess
-    rejected: float = 8.0  # guess
-    most: float = 1e8  # guess
-    least: float = 1e-12  # guess
     slow: float = 0.01  # guess
-    slow_steps: int = 6  # guess
 
 
 LOOP = StepLimits()
+NUMBER_SPACING = float(np.finfo(np.float64).eps)
 _SECOND_AT = 0.1  # share of a step over which the second derivative is seen
 _MOST_BEND = 1.5  # bend over step from which it is not believed
 
@@ -121,7 +106,7 @@ class Limits:
     floor : float
         An objective below which there is nothing left to gain.
     hopeless : float
-        An objective above which six steps in a row of less than a percent end in a wrong place.
+        An objective above which a few steps in a row of less than a percent end in a wrong place.
     """
 
     tolerance: float
@@ -157,7 +142,7 @@ def minimise(
         there = problem.look(problem.moved(here, model, step))
         # The share of the promised decrease that was kept tells how far the quadratic model reaches.
         gain = (here.objective - there.objective) / promised
-        if gain > LOOP.least_gain:
+        if gain > LEAST_GAIN:
             damping = _next_factor(damping, gain)
             slow = here.objective > limits.hopeless and here.objective - there.objective < LOOP.slow * here.objective
             n_slow = n_slow + 1 if slow else 0
@@ -165,22 +150,22 @@ def minimise(
             reusable = LOOP.true[0] < gain < LOOP.true[1] or promised < LOOP.near
             carried = problem.model_at(model, here, there) if reusable else None
             here, model = there, problem.model(there) if carried is None else carried
-            if n_slow == LOOP.slow_steps or here.objective < limits.floor:
+            if n_slow == TRIES or here.objective < limits.floor:
                 return Result(here, model, n_steps, False)
         elif model.stale:
             # Blame an old curvature before the length: without it shorter steps would only creep.
             model = problem.model(here)
         else:
-            damping *= LOOP.rejected
-            if damping > LOOP.most:
+            damping *= FACTOR
+            if damping > NUMBER_SPACING**-0.5:  # such a step is lost in the rounding of the objective
                 return Result(here, model, n_steps, False)
     return Result(here, model, limits.most, False)
 
 
 def _next_factor(damping: float, gain: float) -> float:
-    if gain > LOOP.good:
-        return max(damping / LOOP.shrink, LOOP.least)
-    return damping if gain > LOOP.poor else LOOP.grow * damping
+    if gain > SHARE:
+        return max(damping / FACTOR, NUMBER_SPACING)
+    return damping if gain > 1 - SHARE else FACTOR * damping
 
 
 def solve_step(H: Floats, g: Floats, damping: float) -> tuple[Floats, float]:

@@ -12,6 +12,7 @@ from scipy.special import ndtri, stdtrit
 from ..activations import Activation
 from ..arguments import Floats
 from ..likelihood import Noise
+from ..tuned import MOST_STEPS, NATS
 from .constraints import Prior, slope_prior
 from .covariance import LEVELS, Fitted, cones
 from .gauss_newton import Limits, LocalModel, minimise
@@ -46,21 +47,15 @@ class JointTuning:
 
     Attributes
     ----------
-    most : int
-        Steps.
-    enough, enough_for_labels : float
-        Nats that a step must promise; with labels steps shrink slowly where certain ones meet the wall.
+    enough : float
+        Nats that a step must promise; with labels, where steps shrink slowly once certain ones meet the wall, more.
     futile : float
-        Nats per answer: residuals this far below the noise are rounding, and so are further steps.
-    hopeless : float
-        Nats per answer: a fit this bad that hardly improves is in a wrong place.
+        Nats per answer: residuals this far below the noise are rounding, and so are further steps; as many times one
+        nat are a wrong place if the fit hardly improves.
     """
 
-    most: int = 40  # guess
     enough: float = 1e-4  # guess
-    enough_for_labels: float = 1e-2  # guess
     futile: float = 1e-2  # guess
-    hopeless: float = 100.0  # guess
 
 
 TUNING = JointTuning()
@@ -120,19 +115,19 @@ class _Rows:
 
 def fit_jointly(
     theta: Parameters, X: Floats, y: Floats, noise: Noise, g: Activation, *, prior: Prior | None = None,
-    most: int = TUNING.most, enough: float | None = None, damping: float = 1e-3,
+    most: int = MOST_STEPS, enough: float | None = None, damping: float = 1e-3,
 ) -> Fitted:  # fmt: skip
     """Maximise the likelihood with a weak prior on the slopes. O(n P^2) flops per step, n P numbers in memory.
 
-    Ends after `most` steps, or once a step promises less than `enough` nats (1e-4; labels: 0.01). `damping` is that of
+    Ends after `most` steps, or once a step promises less than `enough` nats (1e-4; labels: 0.02). `damping` is that of
     the first step, over the diagonal: less suits a start that is nearly right.
     """
     problem = _Rows(X, y, noise, g, slope_prior(noise) if prior is None else prior)
     if enough is None:
-        enough = TUNING.enough_for_labels if noise.labels else TUNING.enough
+        enough = NATS if noise.labels else TUNING.enough
     first = problem.look(theta)
     # An objective is in nats per answer here: far below one is rounding, far above one a wrong place.
-    limits = Limits(enough, most, TUNING.futile * len(y), TUNING.hopeless * len(y))
+    limits = Limits(enough, most, TUNING.futile * len(y), len(y) / TUNING.futile)
     end = minimise(problem, first, problem.model(first), limits, damping)
     here, mirrors = end.here, end.model.memory
     # For labels steps use the observed curvature, which surprises inflate; errors need the expected one (Fisher).

@@ -13,15 +13,12 @@ import numpy as np
 from scipy.linalg import LinAlgError, cholesky, qr_multiply, solve_triangular
 
 from ..arguments import Floats
-from .gauss_newton import Problem
+from ..tuned import LEAST_GAIN, MOST_STEPS, TRIES
+from .gauss_newton import NUMBER_SPACING, Problem
 
-_MOST_STEPS = 40  # a few suffice where the start is nearly right; damped ones come on top
-_LEAST_GAIN = 1e-3  # of the sum of squares, below which another step is not worth a factorisation
-_UPHILL = 3  # steps in a row that may lead no lower
 _LEAST_STEP = 0.2  # of the parameters' standard errors, in the root mean square: shorter ones that fail end the fit
 _SOLVES = 3  # with a Cholesky factor: each gains a factor of `_LEAST_PIVOT`, all of them machine precision
-_EPS = float(np.finfo(np.float64).eps)
-_LEAST_PIVOT = _EPS ** (1 / _SOLVES)
+_LEAST_PIVOT = NUMBER_SPACING ** (1 / _SOLVES)
 
 
 class Factor(NamedTuple):
@@ -92,7 +89,7 @@ def solve(J: Floats, residuals: Floats, damping: float = 0.0) -> Solved:
         if damping > 0 or len(J) < p:
             rows, right = np.concatenate([J, np.sqrt(damping) * np.eye(p)]), np.append(residuals, np.zeros(p))
         projected, R = (np.asarray(part, dtype=np.float64) for part in qr_multiply(rows, right, mode="right"))
-        weak = np.abs(np.diag(R)) < p * _EPS
+        weak = np.abs(np.diag(R)) < p * NUMBER_SPACING
         R[weak, weak] = np.inf
         step = -np.asarray(solve_triangular(R, projected, check_finite=False))
     left = residuals + J @ step
@@ -125,30 +122,30 @@ def fit_to_rounding(problem: Problem, theta: Floats, move: Callable[[Floats, Flo
 
     Notes
     -----
-    O(n p^2) flops a step. Steps are undamped until three in a row lead no lower than the best place before: a right
+    O(n p^2) flops a step. Steps are undamped until four in a row lead no lower than the best place before: a right
     start needs one to three.
     """
     best = here = _at(problem, theta)
     damping, n_worse, settled = 0.0, 0, False
-    for _ in range(_MOST_STEPS):
+    for _ in range(MOST_STEPS):
         step, factor, promised = solve(here.jacobian(), here.residuals, damping)
         there = _at(problem, move(here.theta, step))
         if there.loss < best.loss:
             # Where the sum of squares is what the tangent promised, the next step could gain no more than the rest.
-            as_promised = abs(there.loss - promised) < _LEAST_GAIN * there.loss
-            settled = damping == 0 and (as_promised or there.loss > (1 - _LEAST_GAIN) * best.loss)
+            as_promised = abs(there.loss - promised) < LEAST_GAIN * there.loss
+            settled = damping == 0 and (as_promised or there.loss > (1 - LEAST_GAIN) * best.loss)
             best = here = there
-            damping, n_worse = damping / 10 if damping > _LEAST_GAIN else 0.0, 0
+            damping, n_worse = damping / 10 if damping > LEAST_GAIN else 0.0, 0
         else:
             # The promised gain is the squared length of the step in standard errors: a short step that fails is one
             # whose gain is drowned by rounding.
-            least = max(_LEAST_STEP**2 * len(step), _LEAST_GAIN * here.loss)
-            settled = here.loss - promised < least or there.loss < (1 + _LEAST_GAIN) * best.loss
+            least = max(_LEAST_STEP**2 * len(step), LEAST_GAIN * here.loss)
+            settled = here.loss - promised < least or there.loss < (1 + LEAST_GAIN) * best.loss
             # Where a step changes which kinked units are active, the way to the right ones often leads uphill first.
             n_worse += 1
-            uphill = damping == 0 and n_worse <= _UPHILL and np.isfinite(there.loss)
+            uphill = damping == 0 and n_worse <= TRIES and np.isfinite(there.loss)
             here = there if uphill else best
-            damping = 0.0 if uphill else max(10 * damping, _LEAST_GAIN)
+            damping = 0.0 if uphill else max(10 * damping, LEAST_GAIN)
         if settled:
             break
     if damping > 0 or here is not best or not settled:

@@ -13,6 +13,7 @@ from ..arguments import Floats
 from ..geometry import normalize_rows
 from ..likelihood import Noise
 from ..sources import Rows
+from ..tuned import NATS
 from .covariance import Fitted
 from .family import Family
 from .joint import fit_jointly
@@ -27,11 +28,9 @@ class MoveTuning:
     clear: float = 4.0  # Wald's statistic over the price, from which a unit is not tried; guess
     heat: int = 6  # steps of the first fits, and how many of those go on; guess
     finalists: int = 2  # guess
-    enough: float = 0.02  # nats that their steps must promise; guess
     implausible: float = 1e-4  # probability with which noise leaves residuals as small; guess
     apart: float = 0.3  # of a unit's length, by which its halves begin; guess
-    shift: float = 1.0  # half the gap between the offsets of parallel halves; black_box_pairs, "parallel tanh"
-    steeper: float = 1.4  # their slopes over that of the unit; the same row
+    steeper: float = 1.4  # slopes of parallel halves over that of the unit; black_box_pairs, "parallel tanh"
     shares: tuple[float, ...] = (0.35, 0.65)  # weights of the second over that of the unit; the same row
     n_random: int = 3  # new units beside the halves, with this share of the largest weight; guess
     share: float = 0.2  # guess
@@ -183,7 +182,7 @@ def _best_of(starts: list[Parameters], X: Floats, y: Floats, noise: Noise, g: Ac
     """Return the best fit from several starts: a few steps from each, more from the better ones."""
     heats = [fit_jointly(start, X, y, noise, g, most=MOVES.heat) for start in starts]
     best = sorted(heats, key=lambda one: one.loss)[: MOVES.finalists]
-    finals = [fit_jointly(one.theta, X, y, noise, g, enough=MOVES.enough) for one in best]
+    finals = [fit_jointly(one.theta, X, y, noise, g, enough=NATS) for one in best]
     return min(finals, key=lambda one: one.loss, default=None)
 
 
@@ -246,10 +245,11 @@ def _missing_direction(fitted: Fitted, X: Floats) -> Floats:
 def _parallel_halves(theta: Parameters, unit: int, share: float) -> Parameters:
     """Return the network with one unit made two parallel ones, of which the second has this share of the weight."""
     A, u, b = theta.A.copy(), theta.u.copy(), theta.b.copy()
+    # The kinks of the halves, weighted by their shares, stay where that of the unit was; they are two units apart.
     A[unit] *= MOVES.steeper
-    b[unit] = MOVES.steeper * b[unit] + 2 * share * MOVES.shift
+    b[unit] = MOVES.steeper * b[unit] + 2 * share
     u[unit] *= 1 - share
-    second = MOVES.steeper * float(theta.b[unit]) - 2 * (1 - share) * MOVES.shift
+    second = MOVES.steeper * float(theta.b[unit]) - 2 * (1 - share)
     return with_units(theta._replace(A=A, u=u, b=b), A[unit], share * float(theta.u[unit]), second)
 
 

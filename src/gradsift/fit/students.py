@@ -12,11 +12,12 @@ from ..activations import Activation
 from ..arguments import Floats
 from ..likelihood import Noise
 from ..runtime import one_thread
+from ..tuned import NATS, TRIES
 from .constraints import Prior
 from .covariance import Fitted
 from .jacobian import predict
 from .joint import fit_jointly
-from .moves import price_without, without
+from .moves import MOVES, price_without, without
 from .parameters import Layout, Parameters
 
 
@@ -27,18 +28,14 @@ class StudentTuning:
     ridges: tuple[float, float] = (0.25, 1.0)  # weight decay of two starts, over the squares of noisy answers; guess
     least_ridges: tuple[float, float] = (1e-4, 4e-4)  # and over their mean square, for exact ones; guess
     weight_ridge: float = 1e-3  # guess
-    least_rows: float = 1.4  # per unknown: with fewer a joint fit only finds noise; guess
+    least_rows: float = 1.5  # per unknown: with fewer a joint fit only finds noise; guess
     jump: float = 1.5  # of the error when a unit is removed that was needed; guess
     hopeless: float = 3.0  # the error over the first one's, from which fewer units are not worth a try; guess
-    below: int = 2  # numbers of units below and above the jump that are fitted to the last digit; guess
-    window: int = 4  # guess
+    below: int = 2  # numbers of units below the jump that are fitted to the last digit; guess
     first: int = 600  # iterations of L-BFGS from random units; guess
     fewer: int = 400  # by how many fewer if there is noise; guess
     noisy: float = 100.0  # share of noise in the answers' variance, times this: from one on all of the above; guess
-    again: int = 6  # steps of the joint fit after each removal, and in the end; guess
-    last: int = 12  # guess
-    enough_again: float = 0.2  # nats that such a step must promise; guess
-    enough: float = 0.02  # guess
+    last: int = 12  # steps of the joint fit in the end; guess
 
 
 STUDENT = StudentTuning()
@@ -95,7 +92,7 @@ def fit_students(
         for k in _worth_fitting(path, n, d, noise.price(n)):
             theta = path[k].theta
             start = theta._replace(A=theta.A / scale)
-            fitted = fit_jointly(start, X, y, noise, g, most=STUDENT.last, enough=STUDENT.enough)
+            fitted = fit_jointly(start, X, y, noise, g, most=STUDENT.last, enough=NATS)
             if k not in best or fitted.loss < best[k].loss:
                 best[k] = fitted
     scores = {k: 2 * f.loss + Layout(k, d).size * noise.price(n) for k, f in best.items()}
@@ -123,7 +120,7 @@ def _worth_fitting(path: dict[int, _Stage], n: int, d: int, price: float) -> lis
     low = max(jumps, default=0)
     if not jumps:
         low = min(path, key=lambda k: n * np.log(max(path[k].error, 1e-300)) + k * Layout(k, d).per_unit * price) - 1
-    around = [k for k in path if low - STUDENT.below <= k <= low + STUDENT.window]
+    around = [k for k in path if low - STUDENT.below <= k <= low + TRIES]
     return [k for k in around if STUDENT.least_rows * Layout(k, d).size < n] or [min(path)]
 
 
@@ -159,8 +156,8 @@ class _RidgeFit:
                 self.noise,
                 self.g,
                 prior=self.prior,
-                most=STUDENT.again,
-                enough=STUDENT.enough_again,
+                most=MOVES.heat,
+                enough=NATS,
             )
             k, theta = k - 1, fitted.theta
             path[k] = _Stage(theta, float(np.mean(fitted.residuals**2)))

@@ -18,7 +18,7 @@ _BELOW_ONE = float(np.finfo(np.float64).epsneg)  # spacing of numbers just below
 _LEAST_RESULT = float(np.finfo(np.float64).smallest_subnormal)
 _STEPS = (50, 25, 20, 5, 2)  # of the last decimal: quarters, halves, twentieths
 _LUCK = 1e-5  # chance that so many numbers are multiples of such a step
-_FEW_ULPS = 4.0  # of an output: it is the sum of some terms
+FEW_ULPS = 4.0  # of an output: it is the sum of some terms
 _LEAST_SINGLE = 1e-12  # relative error from which answers count as single precision; guess
 _FINEST = 3e-6  # resolution beyond which too little of a sigmoid can be inverted; guess
 
@@ -134,6 +134,11 @@ class Precision:
         return max(SPACING.get(self.kind, DOUBLE), self.relative)
 
     @property
+    def few_digits(self) -> float:
+        """A quarter of the digits: what differs by more is neither rounding nor its consequences."""
+        return float(self.eps**0.25)
+
+    @property
     def rounding(self) -> float:
         """Spacing of these numbers at the largest answer."""
         return self.eps * self.size
@@ -159,7 +164,7 @@ class Precision:
 
     def errors(self, outputs: Floats) -> Floats:
         """Return the size of rounding in such outputs of a box, (n,)."""
-        return np.asarray(_FEW_ULPS * self.eps * np.abs(outputs) + 0.5 * self.grid + _LEAST_RESULT)
+        return np.asarray(FEW_ULPS * self.eps * np.abs(outputs) + 0.5 * self.grid + _LEAST_RESULT)
 
     def __str__(self) -> str:
         if self.is_decision:

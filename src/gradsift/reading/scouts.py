@@ -15,9 +15,11 @@ from ..arguments import Floats
 from ..geometry import normalize_rows
 from ..oracle import Oracle
 from ..oracle.output_links import likely_link
+from ..tuned import ROUNDINGS, TRIES
 from .ledger import EPS, n_affordable
 from .precision import (
     DOUBLE,
+    FEW_ULPS,
     SPACING,
     FirstAnswer,
     Precision,
@@ -30,24 +32,21 @@ from .precision import (
 )
 from .region import Region
 
-_REPEATED = 8  # inputs asked twice
+REPEATED = 8  # inputs asked twice
 _SMALL = 0.05  # of the answers' spread: a remainder up to this size is worth a network beside it; guess
-_BITS = 64.0  # rounding errors by which equal questions may be answered differently
 _BESIDE = 1e-4  # inputs this near lie in one piece of a function that is constant in pieces; "random forest"; guess
 HALVINGS = 40  # from two inputs to a jump between them: to a width of 1e-12
 _TENTH_DIGIT = 1e-10  # inputs this near are one to a box that rounds them to single precision, and two to others; guess
 _OUTMOST = 1e8  # inputs so far out that whatever grows leaves the range of a link; guess
 _JUMP = 1e-6  # of the answers' spread: least jump at that width, where slopes of up to 1e5 rise by 1e-7; guess
 _SHORT_LINE = 1e-3  # a short line, in units of usual inputs; guess
-_LABELS_ASKED = 18  # equal repeats of +-1 may be luck: this many more points settle it
+_LABELS_ASKED = 18  # equal repeats of few values may be luck: so many more points must show no other one
 _FEW_VALUES = 3  # that a box which only decides has at most; guess
-_DECISIONS_ASKED = 12  # further inputs, beside ten answers, that must show no other value; guess
-_FEW_POINTS = 4  # a round answer may be luck too
-_ULPS = 8.0  # between answers to the same question in double precision
+_ULPS = 2 * FEW_ULPS  # between two answers to the same question
 _TINY = 1e-10  # noise over the answer, below which it may be rounding after all
 _FAR = 1e3  # inputs this far out see sigmoids stand still, and large answers; guess
 _GROWING = 3.0  # errors of single-precision arithmetic grow with the inputs
-LOOK_COST = 3 * _REPEATED + _FEW_POINTS + 1
+LOOK_COST = 3 * REPEATED + TRIES + 1
 
 
 class _Asked(NamedTuple):
@@ -112,19 +111,19 @@ def _limits(oracle: Oracle, look: _Asked, rng: np.random.Generator, far: bool) -
         if np.isin(look.beside, (-1.0, 1.0)).all():
             return Precision("labels", 1.0)
     if look.repeats or look.short:  # on a grid, unless a round answer was luck
-        look = look.further(oracle, usual_points(oracle, _FEW_POINTS if far else 2 * _REPEATED, rng))
+        look = look.further(oracle, usual_points(oracle, TRIES if far else 2 * REPEATED, rng))
         if (
             (look.short or oracle.link is not None) and oracle.bounds is None and far
         ):  # rounding is worst at large answers
-            look = look.further(oracle, _FAR * usual_points(oracle, _FEW_POINTS, rng))
+            look = look.further(oracle, _FAR * usual_points(oracle, TRIES, rng))
         if look.repeats:
             return _decisions(oracle, look, rng) or _rounded(oracle, look)
         y = oracle.seen(look.outputs, look.rows)
-    repeated = np.append(y[:2], oracle(np.repeat(first, _REPEATED - 1, axis=0)))
+    repeated = np.append(y[:2], oracle(np.repeat(first, REPEATED - 1, axis=0)))
     apart = float(np.sqrt(0.5 * np.mean((y[::2] - y[1::2]) ** 2)))  # where the first point is quiet, others are not
     sd = float(repeated.std(ddof=1)) or apart
     if sd < _TINY * np.abs(repeated).max():  # large terms may cancel in the first answer
-        elsewhere = oracle(usual_points(oracle, _FEW_POINTS, rng))
+        elsewhere = oracle(usual_points(oracle, TRIES, rng))
         if sd <= _ULPS * DOUBLE * np.abs(elsewhere).max():
             return Precision(outputs=look.roundings)
     return Precision("noisy", sd, n_equal=_n_equal(repeated))
@@ -134,7 +133,7 @@ def _decisions(oracle: Oracle, look: _Asked, rng: np.random.Generator) -> Precis
     """Return the precision of a box that only decides: few values at all inputs, which never change; else None."""
     if oracle.link is not None or len(np.unique(look.outputs)) > _FEW_VALUES:
         return None
-    beside = oracle.outputs(usual_points(oracle, _DECISIONS_ASKED, rng))
+    beside = oracle.outputs(usual_points(oracle, _LABELS_ASKED, rng))
     values = np.unique(np.concatenate([look.outputs, beside]))
     if not 1 < len(values) <= _FEW_VALUES:
         return None
@@ -188,7 +187,7 @@ def _noise_on_line(oracle: Oracle, point: Floats, rng: np.random.Generator) -> f
     """Return the standard deviation of these errors: third differences on a short line leave nothing of a smooth
     function."""
     way = rng.standard_normal(point.shape[1])
-    steps = _SHORT_LINE * np.arange(2 * _REPEATED)[:, None] * way / np.linalg.norm(way)
+    steps = _SHORT_LINE * np.arange(2 * REPEATED)[:, None] * way / np.linalg.norm(way)
     bends = np.diff(oracle(point + steps), 3)
     return float(np.sqrt(np.mean(bends**2) / 20))  # 1 + 9 + 9 + 1
 
@@ -225,9 +224,9 @@ class RandomOrRemainder(NamedTuple):
 
 def detect_noise(oracle: Oracle, precision: Precision, rng: np.random.Generator) -> RandomOrRemainder:
     """Ask some inputs twice, the very first one again, and some far out; 16 to 29 queries, up to 64 more for pieces."""
-    points = usual_points(oracle, _REPEATED, rng)
+    points = usual_points(oracle, REPEATED, rng)
     first, again = oracle.outputs(points), oracle.outputs(points[::-1])[::-1]  # (8, m)
-    rounding = _BITS * precision.eps * np.abs(first).max(axis=0) + 2 * precision.grid
+    rounding = ROUNDINGS * precision.eps * np.abs(first).max(axis=0) + 2 * precision.grid
     if (np.abs(first - again) > rounding).any():
         sd = float(np.sqrt(0.5 * np.mean((oracle.seen(first, points) - oracle.seen(again, points)) ** 2)))
         return RandomOrRemainder(precision=Precision("noisy", sd), is_noise=True)
@@ -244,7 +243,7 @@ def detect_noise(oracle: Oracle, precision: Precision, rng: np.random.Generator)
         return RandomOrRemainder(pieces)
     if precision.is_exact and oracle.bounds is None and _rounds_inputs(oracle, points, first, rounding):
         return RandomOrRemainder(
-            f"Inputs {_TENTH_DIGIT:g} apart have equal answers ({_REPEATED - 1} of {_REPEATED} pairs or more), and "
+            f"Inputs {_TENTH_DIGIT:g} apart have equal answers ({REPEATED - 1} of {REPEATED} pairs or more), and "
             f"those {_BESIDE:g} apart have not: the box rounds its inputs, to single precision for instance, while its "
             "answers are doubles. Let it calculate in double precision, or return answers of the precision of its "
             "inputs (numpy.float32)."
@@ -252,16 +251,16 @@ def detect_noise(oracle: Oracle, precision: Precision, rng: np.random.Generator)
     if oracle.bounds is not None:
         return RandomOrRemainder(link="" if oracle.link else likely_link(first))
     way = rng.standard_normal(oracle.n_features)
-    rows = _FAR * (1 + rng.random(_REPEATED))[:, None] * way / np.linalg.norm(way)
+    rows = _FAR * (1 + rng.random(REPEATED))[:, None] * way / np.linalg.norm(way)
     far = oracle.outputs(rows)
     if oracle.link is not None:
         return RandomOrRemainder()
     link = likely_link(first, far)
     if link:
-        outmost = oracle.outputs(_OUTMOST * usual_points(oracle, _FEW_POINTS, rng))
+        outmost = oracle.outputs(_OUTMOST * usual_points(oracle, TRIES, rng))
         link = likely_link(first, outmost)
     size, spread = float(np.std(oracle.seen(far, rows))), float(np.std(oracle.seen(first, points)))
-    if _BITS * precision.eps * float(np.abs(far).max()) < size < _SMALL * spread:
+    if ROUNDINGS * precision.eps * float(np.abs(far).max()) < size < _SMALL * spread:
         remainder = Precision(
             "rounded", size, np.sqrt(12.0) * size, remainder=True
         )  # the same wherever it is asked twice
@@ -274,23 +273,23 @@ def constant_in_pieces(oracle: Oracle, rng: np.random.Generator) -> str:
 
     16 queries; 40 more to halve the way between two answers, which tells a jump from a steep slope.
     """
-    cost = 2 * _REPEATED + HALVINGS
+    cost = 2 * REPEATED + HALVINGS
     if n_affordable(oracle, cost) < cost:
         return ""
-    points = usual_points(oracle, _REPEATED, rng)
+    points = usual_points(oracle, REPEATED, rng)
     scale = _BESIDE if oracle.bounds is None else _BESIDE * (oracle.bounds.high - oracle.bounds.low)
     middle = 0.0 if oracle.bounds is None else 0.5 * (oracle.bounds.high + oracle.bounds.low)
     beside = points + scale * np.sign(middle - points)  # towards the middle, which no bounds forbid
     here, there = np.split(oracle.outputs(np.concatenate([points, beside])), 2)
     n_alike = int((here == there).all(axis=1).sum())
-    if n_alike < _REPEATED - 1 or len(np.unique(here, axis=0)) < _FEW_VALUES:
+    if n_alike < REPEATED - 1 or len(np.unique(here, axis=0)) < _FEW_VALUES:
         return ""
     ends, answers = _halved(oracle, points, here)
     jump = float(np.abs(answers[0] - answers[1]).max())
     if jump <= _JUMP * float(np.ptp(here, axis=0).max()):
         return ""
     return (
-        f"The function is constant in pieces: of {_REPEATED} pairs of inputs {_BESIDE:g} apart {n_alike} have equal "
+        f"The function is constant in pieces: of {REPEATED} pairs of inputs {_BESIDE:g} apart {n_alike} have equal "
         f"answers to the last digit, and it jumps by {jump:.3g} within {np.linalg.norm(ends[1] - ends[0]):.1g}. A "
         "forest, boosted trees, a rule, or a network that rounds its inputs or units to few bits: it has no units "
         "that answers could tell."
@@ -308,7 +307,7 @@ def _rounds_inputs(oracle: Oracle, points: Floats, answers: Floats, rounding: Fl
     beside = np.concatenate([points + way * np.sign(points) for way in (_TENTH_DIGIT, _BESIDE)])
     tiny, small = np.split(oracle.outputs(beside), 2)
     same, other = np.abs(tiny - answers) <= rounding, np.abs(small - answers) > rounding
-    return bool(same.all(axis=1).sum() >= _REPEATED - 1 and other.any(axis=1).sum() >= _REPEATED - 1)
+    return bool(same.all(axis=1).sum() >= REPEATED - 1 and other.any(axis=1).sum() >= REPEATED - 1)
 
 
 def _halved(oracle: Oracle, points: Floats, answers: Floats) -> tuple[Floats, Floats]:
@@ -331,4 +330,4 @@ def straight_in_parts(oracle: Oracle, rng: np.random.Generator) -> bool:
     middles = 0.5 * rng.uniform(-1, 1, (4, d))
     y = oracle(Region.of(oracle).inputs(np.concatenate([middles - ways, middles, middles + ways]))).reshape(3, 4)
     bends = np.abs(y[0] - 2 * y[1] + y[2])
-    return bool((bends <= _BITS * EPS * np.abs(y).max(axis=0)).sum() >= 3)
+    return bool((bends <= ROUNDINGS * EPS * np.abs(y).max(axis=0)).sum() >= 3)

@@ -19,7 +19,7 @@ from ..fit import Family, Layout, Parameters
 from ..likelihood import CERTAINTY
 from ..sources import Rows
 
-_ROUNDING = 2e-7  # a mean over float32 terms is no better than this
+_ROUNDING = 2 * float(np.finfo(np.float32).eps)  # a mean over float32 terms is no better than this
 _PAIRS = 10  # M
 Objective = Callable[[Any], tuple[Any, Any]]  # (R, P) -> values (R,), gradients (R, P)
 

@@ -12,7 +12,7 @@ from scipy.special import chdtrc
 from ..arguments import Floats
 from ..fit import Family, NormalEquations, Parameters, Prior, Refined
 from ..fit.covariance import p_value
-from ..fit.moves import bending_direction, prune, random_starts
+from ..fit.moves import MOVES, bending_direction, prune, random_starts
 from ..sources import ArraySource, Rows
 from .lbfgs import BatchLoss, descend_batch, start_batch
 from .problem import TableProblem
@@ -185,9 +185,6 @@ def wider_places(family: Family, wider: Family, n_units: int, n_features: int) -
     return np.concatenate(positions)
 
 
-_NEW = 6  # directions sought per half
-
-
 class Better(NamedTuple):
     """What the test found.
 
@@ -251,7 +248,7 @@ def _candidates(family: Family, half: _Fitted, rng: np.random.Generator) -> Bett
     scale = float(np.sqrt(np.average(residual**2, weights=information)))
     loss = BatchLoss(Rows(rows.X, residual / max(scale, 1e-300), information), additive, 1)
     d = rows.X.shape[1]
-    starts = [s._replace(u=s.u * 0.3) for s in random_starts(additive, 1, d, _NEW, 1.5, rng)]
+    starts = [s._replace(u=s.u * 0.3) for s in random_starts(additive, 1, d, MOVES.heat, 1.5, rng)]
     found = descend_batch(loss, start_batch(loss, loss.pack(starts)), 15, tolerance=1e-6)
     students = [loss.unpack(point) for point in found.points]
     weighted = (bend * (residual * information)[:, None]).astype(np.float32)

@@ -9,12 +9,12 @@ import numpy as np
 
 from ..certificate import TABLE
 from ..fit import Family
+from ..tuned import TRIES
 from .nested_models import criterion, offsets_needed
 from .optimum import Progress, SearchLimits, Settled, settle
 from .problem import TableProblem
 from .sandwich import price_factor
 
-_PATIENCE = 4  # numbers of units in a row that the criterion may dislike before the search ends
 _BEYOND_BEST = 3  # times max_units: where the search ends though the criterion still falls
 
 
@@ -91,7 +91,7 @@ def choose_units(
             waited += 1
         if wider is not None and offsets_needed(problem, wider, settled.optima.best):
             return best._replace(wider=True)
-        if waited and (waited >= _PATIENCE or not settled.p_better < TABLE.further_unit):
+        if waited and (waited >= TRIES or not settled.p_better < TABLE.further_unit):
             break
     assert best is not None  # one unit is always tried
     capped = waited == 0 and k >= min(room, _BEYOND_BEST * max_units)

@@ -11,11 +11,11 @@ from ..certificate import TABLE
 from ..fit import Coordinates, Parameters, Prior, Refined, from_model
 from ..fit.moves import prune, random_starts, split, turned, with_units
 from ..model import SigmoidCombination
+from ..tuned import NATS, TRIES
 from .nested_models import Better, better_unit, fit_single, has_single_optimum, split_largest
-from .problem import TableProblem
-from .race import ROUGH, PolishedStarts, descend, descend_from_random, descend_on_many, same_optimum
+from .problem import SMALL_TABLE, TableProblem
+from .race import CLEARLY_WORSE, PolishedStarts, descend, descend_from_random, descend_on_many, same_optimum
 
-_TRADES = 3
 _SAMPLE, _MOSTLY = 2000, 0.8  # rows that tell which units are mostly active, and from which share on they are (guess)
 _SPIKE = 1.6  # slope of the steepest unit over that of the others: wrong optima for labels have one such unit
 
@@ -35,7 +35,7 @@ def escape(problem: TableProblem, optima: PolishedStarts, better: Better, rng: n
         pair = picks[i : i + 2]
         typical = np.full(len(pair), np.abs(theta.u).mean())
         starts.append(with_units(theta, better.units[pair], typical, better.offsets[pair]))
-    for unit in np.argsort(-np.abs(theta.u))[:_TRADES]:
+    for unit in np.argsort(-np.abs(theta.u))[:TRIES]:
         # A split moves the halves apart along the direction in which the residuals bend across the unit.
         step = 0.5 * (1 + float(np.linalg.norm(theta.A[unit]))) * better.splits[unit]
         starts.append(split(theta, int(unit), step))
@@ -94,19 +94,14 @@ def _steepness(theta: Parameters) -> tuple[int, float]:
 
 Progress = Callable[[str, float, float | None], None]  # (stage, done, total)
 
-_CONTESTED = 60.0  # nats: another optimum this close might be the right one
-_CLEAR = 15.0  # nats: a rival this far behind does not contest an optimum that two starts found
+_CLEAR = 15.0  # nats: a rival this far behind contests no optimum that two starts found, nor pays looking harder
 _LEVEL = 0.05
 _UNDISPUTED = 5  # hits of the best optimum against which the test for a better unit is not believed
 _NEAR = 14  # steps: a maximum that takes more is at the end of a valley (data_fit.py, seeds from 1000: at most 10)
 _RUNAWAY = 3.0  # times: a unit that grows as much once the weak prior is lifted has no end (guess)
-_COMPARED = 5  # optima for labels that are compared without the prior of the search
 LOOSE = Prior(32.0**-2, 32.0**-2, 30.0**-2, 0.0)  # of a fit whose likelihood has no maximum (guess)
-_PAYS = 9.0  # nats: looking harder seldom pays where the next optimum is further behind (240 tables like data_fit.py's)
-_CHEAP = 100_000  # numbers: so small a table is looked at harder whatever was found
 _EXTRA = 24  # random starts more for labels whose best optimum is contested; half of them for tables that cost more
 _LOOKS = 2  # times that so many more are tried (24 of 28 fits to two codings of Ecdat's Train end best; with 1, 21)
-_TURNED = 4  # times that all units which grow are turned round (guess)
 _SCALES = (1.0, 0.5, 2.0, 1.0)  # of the starts, round by round
 
 
@@ -159,7 +154,7 @@ def settle(
         p = better_unit(problem, optima.best.theta, rng).p
         return _sharpened(problem, Settled(optima, p, 1))
     alone = smaller is None and problem.family.simplex and n_units > 1
-    one = fit_single(problem, tolerance=ROUGH) if alone else None
+    one = fit_single(problem, tolerance=NATS) if alone else None
     optima = _first_polished(problem, n_units, effort, rng)
     better = better_unit(problem, optima.best.theta, rng)
     rounds = 1
@@ -202,7 +197,7 @@ def _first_polished(
 
 def _turned(problem: TableProblem, optima: PolishedStarts) -> PolishedStarts:
     """Turn units that grow round as long as that helps."""
-    for _ in range(_TURNED):
+    for _ in range(TRIES):
         before = optima.best
         optima = _pooled(optima, turn_units(problem, optima), bonus=0)
         if same_optimum(before, optima.best):
@@ -212,10 +207,10 @@ def _turned(problem: TableProblem, optima: PolishedStarts) -> PolishedStarts:
 
 def _search_again(problem: TableProblem, optima: PolishedStarts, rng: np.random.Generator) -> PolishedStarts:
     """Look harder where rivals are close or that is cheap; once more where it paid, or both."""
-    cheap = problem.rows.X.size * len(optima.best.theta.u) < _CHEAP
+    cheap = problem.rows.X.size * len(optima.best.theta.u) < SMALL_TABLE
     paid = False
     for look in range(_LOOKS):
-        contested = optima.gap < _PAYS
+        contested = optima.gap < _CLEAR
         if not (paid or (contested and cheap) or (look == 0 and (contested or cheap))):
             break
         before = optima.best
@@ -264,7 +259,7 @@ def _sharpened(problem: TableProblem, settled: Settled) -> Settled:
     chosen, end = 0, _without_prior(problem, optima.best)
     # The prior of the search may rank close optima wrongly: those are compared without it.
     close = TABLE.rival_gap if end.bounded else _CLEAR
-    for i, rival in enumerate(optima.found[1:_COMPARED] if problem.family.labels else (), 1):
+    for i, rival in enumerate(optima.found[1 : 1 + TRIES] if problem.family.labels else (), 1):
         if rival.objective - optima.best.objective < close:
             other = _without_prior(problem, rival, end.cost)
             chosen, end = (i, other) if other.cost < end.cost else (chosen, end)
@@ -298,8 +293,8 @@ def _without_prior(problem: TableProblem, found: Refined, least: float = np.inf)
     if end.bounded or end.cost > least:  # a prior makes it no likelier
         return end
     if same_size:
-        return _End(problem.polish(last.theta, prior=LOOSE, tolerance=ROUGH, max_iterations=60), False)
-    return _End(problem.polish(_short(last.theta), prior=LOOSE, tolerance=0.3 * ROUGH, max_iterations=60), False)
+        return _End(problem.polish(last.theta, prior=LOOSE, tolerance=NATS, max_iterations=60), False)
+    return _End(problem.polish(_short(last.theta), prior=LOOSE, tolerance=0.3 * NATS, max_iterations=60), False)
 
 
 def _short(theta: Parameters) -> Parameters:
@@ -319,7 +314,7 @@ def _same_size(first: Parameters, last: Parameters) -> bool:
 
 def _is_settled(optima: PolishedStarts, p: float) -> bool:
     agreed = optima.hits >= 3 or (optima.hits == 2 and optima.gap > _CLEAR)
-    return (not p < _LEVEL and (optima.gap > _CONTESTED or agreed)) or optima.hits >= _UNDISPUTED
+    return (not p < _LEVEL and (optima.gap > CLEARLY_WORSE or agreed)) or optima.hits >= _UNDISPUTED
 
 
 def _pooled(optima: PolishedStarts, moved: PolishedStarts, bonus: int) -> PolishedStarts:

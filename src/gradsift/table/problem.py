@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 from ..arguments import Floats
 from ..certificate import TABLE
 from ..fit import Family, NormalEquations, Parameters, Prior, Refined, polish
+from ..runtime import MAX_ROWS
 from ..sources import ArraySource, Rows, Source
 from ..sources.source import MomentSummary
 from .frame import Frame, frame_of
 from .lbfgs import BatchLoss
 from .options import TableOptions, final_prior, search_prior, weight_scale
 
-MAX_ROWS = 20_000  # a search looks at no more; the rest of the rows only polish what it found
-_CANONICAL = 50_000  # numbers: tables up to this size are sorted first
+SMALL_TABLE = 100_000  # numbers: tables up to this size are sorted first, and looked at harder
 
 
 class AllRows(NamedTuple):
@@ -134,14 +134,14 @@ class TableProblem:
 def prepare(
     source: Source, family: Family, rng: np.random.Generator, choices: TableOptions | None = None
 ) -> TableProblem:
-    """Draw at most :data:`MAX_ROWS` rows and put them in the frame of the source's moments."""
+    """Draw at most :data:`~gradsift.runtime.MAX_ROWS` rows and put them in the frame of the source's moments."""
     choices = choices or TableOptions()
     n = source.n_rows
     drawn = np.arange(n) if n <= MAX_ROWS else np.sort(rng.choice(n, MAX_ROWS, replace=False))
     rows = source.take(drawn)
     groups = None if choices.groups is None else choices.groups[drawn]
     scale = weight_scale(source, choices.weights)
-    raw = rows if rows.X.size <= _CANONICAL else None
+    raw = rows if rows.X.size <= SMALL_TABLE else None
     if raw is not None:
         # Sorted and with equal rows merged: then order, repetition and integer weights give the same bits.
         rows = _canonical(rows)

@@ -10,26 +10,22 @@ from numpy.typing import NDArray
 
 from ..arguments import Floats
 from ..fit import Coordinates, Parameters, Refined
-from ..fit.moves import prune, random_starts
+from ..fit.moves import MOVES, prune, random_starts
 from ..geometry import match_units
+from ..tuned import NATS, SHARE
 from .lbfgs import BatchLoss, BatchState, descend_batch, start_batch
 from .problem import TableProblem
 
 SPARE_UNITS = 5
 _TURNS = (1.0, 3.0)  # scales of the starts in turn: for labels one scale alone often leads to one optimum alone
 ROWS_PER = 30
-_SAME_BASIN = 0.2  # distance of a start from an optimum below which a polish is not worth its cost
-_TWINS = 0.1  # the same between two starts that are still on their way
-_SURVIVING = 0.75  # share of the starts of a race on few rows
+_TWINS = 0.1  # distance of two optima, or of starts on their way, below which they are one
 _MANY = 10_000  # rows of their last descent: forty float32 evaluations cost less than two Gauss-Newton matrices
-_GLANCE = 6  # iterations of a polish after which it may prove to be on its way to a known optimum
-ROUGH = 0.03  # nats: enough to compare optima; only the one that is kept is polished further
 _HOPELESS = 150.0  # nats behind the leader on few rows
-_CLEARLY_WORSE = 30.0  # nats behind the leader on many: not worth a polish
+CLEARLY_WORSE = 30.0  # nats behind the leader on many: not worth a polish, nor likely to be the right one
 # the same where an optimum is known, to which others are rivals; data_fit, labels
 _HOPELESS_RIVAL, _WORSE_RIVAL = 30.0, 15.0
 _STILL, _STILL_RIVAL = 0.05, 0.5  # nats on many rows: what gains less stops; the same row, seeds from 20,000
-_AHEAD = 0.1  # nats: what is this far ahead of an optimum is on its way to another
 _SOON = 5.0  # nats: what is this far behind may have other slopes or offsets, whatever its directions (guess)
 
 
@@ -130,7 +126,7 @@ def descend(
     state = start_batch(loss, loss.pack(starts))
     nat = _loss_unit(problem, state.values)
     state = descend_batch(loss, state, max_evaluations, tolerance=nats * nat)
-    state = state.keep(np.argsort(state.values)[: max(1, round(_SURVIVING * len(starts)))])
+    state = state.keep(np.argsort(state.values)[: max(1, round(SHARE * len(starts)))])
     if sample >= min(n, _MANY):
         return _polish_ends(problem, loss, state, np.ones(len(state.values), dtype=np.intp), known)
     # Few rows rank starts only roughly: what is far behind the leader stops, the rest go on with many rows.
@@ -211,7 +207,7 @@ class _Basins:
         number = self._beside_known(one)
         if number is None:
             number = self._around(one.theta)
-        if number is None and one.behind < (_WORSE_RIVAL if self.known else _CLEARLY_WORSE):
+        if number is None and one.behind < (_WORSE_RIVAL if self.known else CLEARLY_WORSE):
             number = self._polished(one.theta)
         if number is not None:
             self.starts[number].append(one.theta)
@@ -219,7 +215,7 @@ class _Basins:
 
     def _beside_known(self, one: Candidate) -> int | None:
         """Return the known optimum that is about as likely and as good as the same."""
-        alike = (i for i, known in enumerate(self.known) if -_AHEAD < one.behind - known.behind < _SOON)
+        alike = (i for i, known in enumerate(self.known) if -NATS < one.behind - known.behind < _SOON)
         return next((i for i in alike if _distance(one.theta, self.found[i].theta) < _TWINS), None)
 
     def _around(self, theta: Parameters) -> int | None:
@@ -227,19 +223,19 @@ class _Basins:
         for i, (optimum, starts) in enumerate(zip(self.found, self.starts)):
             # An optimum that was known before has rivals close by, which differ in slopes.
             places = starts if i < len(self.known) else [optimum.theta, *starts]
-            if any(_distance(theta, place) < _SAME_BASIN for place in places):
+            if any(_distance(theta, place) < 2 * _TWINS for place in places):
                 return i
         return None
 
     def _polished(self, theta: Parameters) -> int:
         """Return the optimum in which a polish ends, a new one if need be."""
         # A few steps tell whether it is on its way to a known optimum; the rest of the polish is then spared.
-        refined = self.problem.polish(theta, tolerance=ROUGH, max_iterations=_GLANCE)
+        refined = self.problem.polish(theta, tolerance=NATS, max_iterations=MOVES.heat)
         if not refined.converged:
             number = self._around(refined.theta)
             if number is not None:
                 return number
-            refined = self.problem.polish(refined.theta, tolerance=ROUGH, curvature=refined.equations.curvature)
+            refined = self.problem.polish(refined.theta, tolerance=NATS, curvature=refined.equations.curvature)
         for i, optimum in enumerate(self.found):
             if same_optimum(refined, optimum):
                 self.found[i] = min(optimum, refined, key=lambda each: each.objective)
@@ -252,7 +248,7 @@ class _Basins:
 
 def same_optimum(left: Refined, right: Refined) -> bool:
     """Tell whether two polished fits are one optimum, up to the order and sign of the units."""
-    return abs(left.objective - right.objective) < 0.5 and _distance(left.theta, right.theta) < 0.1
+    return abs(left.objective - right.objective) < 0.5 and _distance(left.theta, right.theta) < _TWINS
 
 
 def _distance(left: Parameters, right: Parameters) -> float:

@@ -11,10 +11,10 @@ from ..activations import get_activation
 from ..arguments import Floats
 from ..fit import Family, Parameters, from_model, layer_jacobian, predict
 from ..model import SigmoidCombination
+from ..runtime import MAX_ROWS
 from ..sources import ArraySource
 from ..sources.arrays import MOST_DENSE
 from .fit_table import search
-from .problem import MAX_ROWS
 from .table_certificate import Fit
 
 _LARGEST_JACOBIAN = MOST_DENSE  # numbers; beyond, the units stay as the mixture of targets has them

@@ -9,14 +9,15 @@ import numpy as np
 
 from ...activations import Activation, get_activation
 from ...arguments import as_generator
-from ...certificate import EXACT_IN_A_BOX
+from ...certificate import EXACT, EXACT_IN_A_BOX
 from ...errors import BudgetSpent, NotIdentifiable
 from ...fit import Fitted, Layout, Parameters, fit_jointly, predict
 from ...fit.covariance import cones
-from ...fit.students import TrainedStudent, fit_students
+from ...fit.students import STUDENT, TrainedStudent, fit_students
 from ...forecasting import QueryLimit
 from ...likelihood import Noise
 from ...oracle import Oracle
+from ...tuned import SHARE, TRIES
 from ..ledger import EPS, Ledger, Place
 from ..odd_form import Link, identity_form, link_of
 from ..precision import Precision
@@ -137,7 +138,7 @@ class _ExactInside:
         self.n_unknowns = Layout(k, d, linear=near.line is not None).size
         self._draw(int(INSIDE.per_unknown * self.n_unknowns) - near.worth)
         near.bend_again(self.rng)
-        for _ in range(INSIDE.rounds):
+        for _ in range(TRIES):
             near.bend_again(self.rng)
             for link in self.links:
                 self.link = link
@@ -150,9 +151,9 @@ class _ExactInside:
 
     def _refine(self) -> None:
         """Draw more where the answers leave too much open."""
-        for _ in range(INSIDE.rounds):
+        for _ in range(TRIES):
             fitted, largest = self._known(), self.box.ledger.largest
-            if float(box_errors(fitted, largest).bounds.max()) < INSIDE.sharp:
+            if float(box_errors(fitted, largest).bounds.max()) < SHARE * EXACT.error_bound:
                 return
             self._draw(len(fitted.information) // 6)
             self.fitted = fit_jointly(fitted.theta, self.box.X, self.box.y, Noise(16 * EPS * largest), self.g)
@@ -189,7 +190,7 @@ class _ExactInside:
             if self._accepts(lesson) and self._holds_at_fresh(lesson.fitted.theta):
                 return
             self._change_share(lesson)
-            wanted = int(np.ceil(INSIDE.growth * self.n_taught))
+            wanted = int(np.ceil(INSIDE.per_unknown * self.n_taught))
         raise NotIdentifiable(
             f"No number of units up to {self.n_spare} explains {len(self.box.y)} answers inside the box: the "
             "function is not a sum of such sigmoids, it has a linear term beside as many units as inputs, or the box "
@@ -228,7 +229,7 @@ class _ExactInside:
     def _accepts(self, lesson: TrainedStudent) -> bool:
         fitted = lesson.fitted
         n, n_unknowns = len(fitted.residuals), len(fitted.information)
-        if lesson.gap < INSIDE.clear_gap or n < max(INSIDE.least_per_unknown * n_unknowns, n_unknowns + 3):
+        if lesson.gap < INSIDE.clear_gap or n < max(STUDENT.least_rows * n_unknowns, n_unknowns + 3):
             return False
         explained = fitted.loss < n
         return explained and bool(cones(fitted).max() < 1e-2)

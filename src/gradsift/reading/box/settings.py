@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ...fit.moves import MOVES
+from ..ledger import EPS
 
 
 @dataclass(frozen=True)
@@ -17,15 +18,11 @@ class InsidePolicy:
     exact: float = 1e-7  # standard error of exact answers over their largest that a student can reach; guess
     spare: int = 6  # guess
     most_spare: int = 28  # a student with more is not worth its time; guess
-    growth: float = 1.2  # guess
     clear_gap: float = MOVES.margin  # guess
-    least_per_unknown: float = 1.5  # guess
     most_per_unknown: float = 12.0  # guess
     arguments: float = 4.0  # guess
-    per_unknown: float = 1.15  # guess
-    sharp: float = 6e-9  # error bound of a unit; guess
+    per_unknown: float = 1.15  # answers at first, and how many times more each time they are too few; guess
     all_per_unknown: float = 3.3  # queries, steps for derivatives among them; guess
-    rounds: int = 3  # of second derivatives beside the first ones, or of more answers; guess
     missed: float = 100.0  # residuals over these errors that a span known to four digits explains; guess
 
 
@@ -35,9 +32,10 @@ class NearFieldPolicy:
 
     bent: float = 0.25  # share of a difference that is not linear in the distance: arguments of about one; guess
     first_share: float = 0.25  # guess
-    first_step: float = 1e-7  # of the inputs' size: halfway between truncation and rounding, in digits; guess
-    second_step: float = 1e-4  # guess
-    negligible: float = 3e-6  # singular value over the largest; guess
+    # A difference of order m over a step h errs by h and by EPS / h^m: both are least where they are about the same.
+    first_step: float = EPS ** (1 / 2)  # of the inputs' size
+    second_step: float = EPS ** (1 / 4)  # loses less to rounding than EPS^(1/3), and is corrected by the fit
+    negligible: float = EPS ** (1 / 3)  # singular value over the largest: gradients are good to half of the digits
     least_gradients: int = 3  # guess
     sure_of_line: int = 2  # gradients more where their differences span less; box 5 k32d100
     inner: float = 0.5  # of the gradients' distances, for second derivatives: units bend there; guess

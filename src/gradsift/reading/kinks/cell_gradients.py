@@ -9,12 +9,14 @@ from numpy.typing import NDArray
 from scipy.optimize import linprog
 
 from ...arguments import Floats
+from ...certificate import BOUND, COARSE_KINKS, KINKED_UNITS, ExactLimits
+from ...tuned import FACTOR, SHARE, TRIES
 from ..ledger import Ledger
 from ..precision import EXACT_ANSWERS, Precision
 from .cells import Cell, Crossing, distinct_crossings, flat_sizes, room_to_kinks
 from .kink_network import Shape
 from .segments import Path, PathFailure
-from .settings import BEND, CELL, FAR_FIT, GRAIN
+from .settings import CELL, FAR_FIT
 
 _TOO_CLOSE = "two kinks lie within each other's transition"
 
@@ -135,7 +137,7 @@ class _CellSteps:
         for number, base in enumerate(self.bases):
             if base.aside is not None:
                 self.aside[number] = base.aside
-        for _ in range(BEND.tries):
+        for _ in range(TRIES):
             cells = np.flatnonzero(todo)
             if len(cells):
                 ways = np.array([self.bases[i].segment.aside for i in cells])
@@ -149,10 +151,10 @@ class _CellSteps:
             # A step h along e changes the argument of unit l by <jump_l, e> h; where that uses up a margin, it may
             # have crossed the hyperplane, and read the gradient of the neighbour in part.
             change = np.abs(asides @ self._normals().T) * np.where(np.isfinite(self.steps[:, :1]), steps[:, None], 0.0)
-            todo = (change > CELL.safe * self._room()).any(axis=1) & np.isfinite(self.steps[:, 0])
+            todo = (change > SHARE * self._room()).any(axis=1) & np.isfinite(self.steps[:, 0])
             if not todo.any():
                 return True
-            steps = np.where(todo, steps / BEND.step, steps)
+            steps = np.where(todo, steps / FACTOR, steps)
         return False
 
     def _explained_behind(self, grain: Precision) -> bool:
@@ -164,19 +166,16 @@ class _CellSteps:
         signs = np.sign([crossing.weight for crossing in self.crossings])
         # Beyond the path f(x) = f(x0) + <g, x - x0> + sum of the heights of those units that are active there.
         heights = places @ normals.T - (normals * met).sum(axis=1)  # (points, k)
-        twice, other = CELL.crossed_twice, GRAIN.behind_in_noise if grain.sd else CELL.other
-        if grain.is_single:
-            twice, other = GRAIN.behind, GRAIN.behind
-        once = distinct_crossings(normals, twice * np.linalg.norm(normals, axis=1))
+        once = distinct_crossings(normals, grain.few_digits * np.linalg.norm(normals, axis=1))
         active = np.where((heights * signs > 0) & once, heights, 0.0).sum(axis=1)
         foretold = self.values[0] + (places - self.places[0]) @ planar[0] + active
-        return bool(np.abs(answers - foretold).max() <= other * np.abs(self.values).max())
+        return bool(np.abs(answers - foretold).max() <= grain.few_digits * np.abs(self.values).max())
 
     def _measure_first_again(self) -> None:
         """Measure the first cell's slope aside with the longest step that its margins allow: it is the linear term."""
         if not len(self.crossings) or not np.isfinite(self.steps[0, 0]):
             return
-        if self.sigma / self.steps[0, 0] < CELL.first_precise * np.median(np.linalg.norm(self._normals(), axis=1)):
+        if self.sigma / self.steps[0, 0] < _precise(KINKED_UNITS) * np.median(np.linalg.norm(self._normals(), axis=1)):
             return
         way = self.bases[0].segment.aside
         with np.errstate(divide="ignore"):
@@ -199,17 +198,17 @@ class _CellSteps:
             longest = (room / (share * np.maximum(typical, 1e-300))).min(axis=1, initial=self.path.radius)
         steps = np.repeat(longest[:, None], len(directions), axis=1)  # (cells, n)
         todo = np.ones(steps.shape, dtype=np.bool_)
-        for _ in range(BEND.tries):
+        for _ in range(TRIES):
             self._ask_across(directions, steps, todo)
             # Neighbouring cells differ by one jump, which tells afterwards whether a step was short enough.
             jumps = np.abs(np.diff(self.across[:, directions], axis=0))  # (k, n)
             todo = np.stack(
-                [(jumps * h > CELL.safe * r[:, None]).any(axis=0) for h, r in zip(steps, room)]
+                [(jumps * h > SHARE * r[:, None]).any(axis=0) for h, r in zip(steps, room)]
             ) if len(jumps) else np.zeros_like(todo)  # fmt: skip
             if not todo.any():
                 self.steps[:, 1 + directions] = steps
                 return None
-            steps = np.where(todo, steps / BEND.step, steps)
+            steps = np.where(todo, steps / FACTOR, steps)
         return PathFailure("no step across the plane stays within its cell")
 
     def _ask_across(self, directions: NDArray[np.intp], steps: Floats, todo: NDArray[np.bool_]) -> None:
@@ -245,6 +244,11 @@ class _Sides:
     along: Floats  # +1 or -1: sign of the argument's growth along the path
 
 
+def _precise(limits: ExactLimits) -> float:
+    """Return the error of a gradient, over the jumps beside its cell, that is good enough for a certificate."""
+    return CELL.precise * limits.error_bound / BOUND
+
+
 def measure_again(
     ledger: Ledger,
     path: Path,
@@ -264,11 +268,11 @@ def measure_again(
     # Shortest of both jumps beside each cell: their errors are what an error of its gradient becomes.
     beside = np.minimum(np.append(lengths, np.inf), np.insert(lengths, 0, np.inf))
     errors = gradients.sizes
-    precise, most = (CELL.precise, CELL.most) if grain.is_exact else (GRAIN.precise, 1.0)
+    precise = _precise(KINKED_UNITS if grain.is_exact else COARSE_KINKS)
     if grain.is_single and gradients.values.size + len(errors) <= FAR_FIT.most:
         precise = float(np.sqrt(grain.eps))  # half of the digits: the far fit gives the others back
     narrow = np.flatnonzero(errors > precise * beside)
-    if not len(narrow) or len(narrow) > max(2, most * len(errors)):
+    if grain.is_exact and len(narrow) > max(2, SHARE * len(errors)):  # another path has fewer
         return gradients
     places = np.array([crossing.place for crossing in crossings])
     weights = np.array([crossing.weight for crossing in crossings])
@@ -291,10 +295,10 @@ def _look_again(
     if (margins <= 0).any():
         return gradients
     with np.errstate(divide="ignore"):
-        steps = np.minimum((CELL.inner * margins[:, None] / np.abs(sides.jumps)).min(axis=0), path.radius)  # (d,)
+        steps = np.minimum((SHARE * margins[:, None] / np.abs(sides.jumps)).min(axis=0), path.radius)  # (d,)
     # A difference of two answers errs by sqrt(2) sigma; a little more for the rounding of the step.
     errors = 1.5 * sigma / steps
-    if np.linalg.norm(errors) > CELL.better * gradients.sizes[cell]:
+    if np.linalg.norm(errors) > SHARE * gradients.sizes[cell]:
         return gradients
     rows = np.concatenate([stand[None], stand + np.diag(steps)])
     answers = ledger.ask_blocks(d + 1, lambda part: path.frame.from_frame(rows[part]), "roomier")

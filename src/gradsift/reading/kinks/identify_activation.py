@@ -10,12 +10,13 @@ from scipy.optimize import minimize_scalar
 from ...arguments import Floats
 from ...certificate import COARSE_KINKS
 from ...geometry import orthonormal_rows
+from ...tuned import FACTOR, ROUNDINGS, TRIES
 from ..ledger import EPS, Ledger
 from ..precision import EXACT_ANSWERS, Precision
 from .kink_network import Shape, growing_names, shape_of
 from .kink_test import Bend, Piece, bend_between, try_sharp
 from .segments import PathFailure, Segment, ask_ends, half_square
-from .settings import BUMP, GRAIN, PATH, REACH
+from .settings import BUMP, PATH, REACH
 
 
 @dataclass(frozen=True)
@@ -46,8 +47,8 @@ def identify_activation(
     smooth kink, so that sharp ones beside it are counted.
     """
     says = "no isolated kink was found"
-    for number in range(BUMP.most_paths):
-        path = half_square(PATH.smooth * 8.0**number * reach.radius, 0.0, ledger.n_features, rng)
+    for number in range(TRIES):
+        path = half_square(PATH.smooth * FACTOR**number * reach.radius, 0.0, ledger.n_features, rng)
         ends = ask_ends(ledger, path)
         if isinstance(ends, PathFailure):
             continue
@@ -92,7 +93,7 @@ class _Look:
             seen = try_sharp(Bend(shape_of("relu"), 1.0), left, right, self.ask, self.sigma)
             if seen.kink is not None:  # one alone may be a smooth unit that is too steep or too faint to show its shape
                 n_sharp += 1
-                if n_sharp >= BUMP.sharp and (smooth is not None or not all_kinks):
+                if n_sharp >= BUMP.kinks and (smooth is not None or not all_kinks):
                     break
                 continue
             bend = self._isolated(left, right)
@@ -102,7 +103,7 @@ class _Look:
             sighting = self._compare(left, right, bend)
             if sighting.name is not None:
                 smooth = sighting
-                if not all_kinks or n_sharp >= BUMP.sharp:
+                if not all_kinks or n_sharp >= BUMP.kinks:
                     break
             says = sighting.says
         if smooth is not None:
@@ -123,7 +124,7 @@ class _Look:
             if not piece.holds(t, self.ask(t), self.sigma):
                 return None
         near = 1e-9 * far
-        while far > BUMP.narrow * near and self.n_asked < BUMP.most_asked:
+        while far > FACTOR * near and self.n_asked < BUMP.most_asked:
             # Bisection of the logarithm of the distance: a bend may be narrower than the gap by many orders of
             # magnitude.
             between = float(np.sqrt(far * near))
@@ -232,8 +233,8 @@ def largest_radius(grain: Precision) -> float:
 
 
 def _ray_sizes(grain: Precision) -> Floats:
-    nearest = REACH.factor if grain.is_exact else 1.0  # a larger reach would leave less of what noise lets show
-    return np.asarray(nearest * REACH.factor ** np.arange(REACH.most))
+    nearest = FACTOR if grain.is_exact else 1.0  # a larger reach would leave less of what noise lets show
+    return np.asarray(nearest * FACTOR ** np.arange(REACH.most))
 
 
 def _along(ledger: Ledger, way: Floats, grain: Precision) -> LinearReach | None:
@@ -247,9 +248,9 @@ def _along(ledger: Ledger, way: Floats, grain: Precision) -> LinearReach | None:
         largest = float(np.abs(values[number - 2 : number + 1]).max())
         # On a line radii r, 8 r, 64 r give differences of ratio 8; both are known to the rounding of the largest
         # answer.
-        error = REACH.factor * (REACH.collinear / EPS * grain.eps * largest + COARSE_KINKS.residuals * grain.sd)
-        grows = bool(abs(second) > max(REACH.grows * largest, GRAIN.grows * grain.sd))
-        if abs(second - REACH.factor * first) <= error and (grows or grain.sd == 0 or number == REACH.most - 1):
+        error = FACTOR * (ROUNDINGS * grain.eps * largest + COARSE_KINKS.residuals * grain.sd)
+        grows = bool(abs(second) > max(np.sqrt(EPS) * largest, FACTOR * error))
+        if abs(second - FACTOR * first) <= error and (grows or grain.sd == 0 or number == REACH.most - 1):
             slope = abs(float(second)) / float(radius - radii[number - 1])
             return LinearReach(float(radii[number - 2]), grows, slope)
     return None

@@ -71,7 +71,7 @@ def near_points(found: Found, rng: np.random.Generator) -> Floats:
     lengths = np.linalg.norm(net.jumps, axis=1)
     sizes = np.abs(net.q) / lengths + (0.0 if net.shape.sharp else np.abs(net.w) / lengths)
     d = len(net.g)
-    n_pairs = FRESH.pairs_in_noise if net.grain.sd else 1
+    n_pairs = FRESH.points // 2 if net.grain.sd else 1
     radii = float(np.median(sizes)) * np.sqrt(d) * rng.uniform(*FRESH.around, n_pairs)
     ways = radii[:, None] * normalize_rows(rng.standard_normal((n_pairs, d)))
     return np.concatenate([ways, -ways])
@@ -90,7 +90,7 @@ def worst_residual(polished: NearFit, X: Floats, y: Floats) -> float:
     lost = np.linalg.norm(derivatives * polished.errors, axis=1)
     misses = np.abs(y - net.predict(X)) / np.hypot(near_noise(found, X), lost)
     scatter = float(np.sqrt(np.mean(misses**2))) if net.grain.sd else 0.0
-    return max(float(misses.max()), FRESH.scatter * scatter)
+    return max(float(misses.max()), BOUND * scatter)
 
 
 def certify_kinks(

@@ -13,9 +13,11 @@ from ...activations import ACTIVATIONS, Activation, get_activation
 from ...activations.record import POINTS
 from ...arguments import Floats
 from ...model import SigmoidCombination
+from ...tuned import SCATTER
 from ..ledger import Ledger
 from ..precision import EXACT_ANSWERS, Precision
-from .settings import GRAIN, PATH
+from ..scouts import REPEATED
+from .settings import GRAIN
 
 _TYPICAL = {"gelu": 1.2, "gelu_tanh": 1.2, "elu": 0.7}  # 2 for the others; guess
 
@@ -144,8 +146,8 @@ def with_repeats(grain: Precision, ledger: Ledger, rng: np.random.Generator) -> 
     if not grain.has_noise:
         return grain
     point = rng.standard_normal((1, ledger.n_features))
-    answers = ledger.ask(np.repeat(point, GRAIN.asked_again, axis=0), "noise")
-    first, more = GRAIN.first_look - 1, GRAIN.asked_again - 1
+    answers = ledger.ask(np.repeat(point, SCATTER, axis=0), "noise")
+    first, more = REPEATED, SCATTER - 1
     return replace(grain, sd=float(np.sqrt((first * grain.sd**2 + more * answers.var(ddof=1)) / (first + more))))
 
 
@@ -277,10 +279,10 @@ def _model(net: KinkNet) -> tuple[SigmoidCombination, NDArray[np.intp]]:
     # constant.
     linear = net.g + net.jumps[~forward].sum(axis=0) - shape.slope * (weights[:, None] * rows).sum(axis=0)
     intercept = net.c + net.q[~forward].sum() - float(weights @ (shape.slope * offsets + shape.level))
-    nothing = GRAIN.cancel if net.grain.is_single else PATH.nothing
-    if np.linalg.norm(linear) < nothing * np.linalg.norm(net.jumps, axis=1).max(initial=0.0):
+    # A sum that keeps only half of its digits or less is what rounding leaves of terms that cancel.
+    if np.linalg.norm(linear) < np.sqrt(net.grain.eps) * np.linalg.norm(net.jumps, axis=1).max(initial=0.0):
         linear = np.zeros_like(linear)
     model = SigmoidCombination(rows, weights, 1.0, offsets, float(intercept), shape.activation, linear)
     order = np.argsort(-np.abs(weights), kind="stable")
-    plain = model.plain(GRAIN.cancel) if net.grain.is_single else model.plain()
+    plain = model.plain(float(np.sqrt(net.grain.eps)))
     return plain or model.canonical(), order

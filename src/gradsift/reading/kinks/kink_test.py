@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from ...tuned import FACTOR, SHARE, TRIES
 from .kink_network import Shape
-from .settings import BEND, SEGMENT
+from .settings import BEND, BUMP, SEGMENT
 
 
 class Piece:
@@ -170,7 +171,7 @@ def try_sharp(bend: Bend, left: Piece, right: Piece, ask: Ask, sigma: float) -> 
     for number in range(bend.looks):
         place, change, error = bend_between(left, right)
         away = max(BEND.apart * error * sigma, 8 * np.spacing(abs(left.low) + abs(right.high)), bend.shape.blur)
-        if number and left.high < place < right.low and away > BEND.closer * min(place - left.high, right.low - place):
+        if number and left.high < place < right.low and away > SHARE * min(place - left.high, right.low - place):
             break
         if not left.high < place - away < place + away < right.low:
             return Seen()
@@ -195,7 +196,7 @@ def try_smooth(bend: Bend, left: Piece, right: Piece, ask: Ask, sigma: float) ->
     if not room > 0:
         return Seen()
     delta = shape.typical / bend.typical_width()
-    for _ in range(BEND.tries):
+    for _ in range(TRIES):
         if delta >= room:
             return Seen()
         seen = _at_sides(shape, left, right, ask, sigma, place, change, delta)
@@ -207,7 +208,7 @@ def try_smooth(bend: Bend, left: Piece, right: Piece, ask: Ask, sigma: float) ->
         flat = shape.flat(sigma * seen.kink.width / abs(change))
         if seen.kink.width * room < flat:
             return Seen(crowded=True)
-        if len(bend.widths) < BEND.look_twice and not _has_shape(shape, seen.kink, left, right, ask, sigma):
+        if len(bend.widths) < BUMP.kinks and not _has_shape(shape, seen.kink, left, right, ask, sigma):
             return Seen(other_shape=True)
         bend.widths.append(seen.kink.width)
         return seen
@@ -235,21 +236,19 @@ def _at_sides(
             return Seen(strays=((t, y),))
     noise = SEGMENT.on * float(noises.max())
     if np.abs(ratios).max() < 3 * noise:
-        return 1 / BEND.step
+        return 1 / FACTOR
     # The clearer side gives the argument, the other must agree; a rest that is not even is tried in both directions.
     for turn in (1.0,) if shape.even else (1.0, -1.0):
         sides = np.array([-turn, turn])
         chosen = int(np.argmax(np.abs(ratios)))
         argument = shape.argument(abs(ratios[chosen]), float(sides[chosen]))
         if argument == 0:
-            return BEND.step
+            return FACTOR
         if argument == np.inf:
             continue
         expected = shape.rest(sides * argument) / argument
         if np.abs(expected - ratios).max() <= noise * (1 + argument):
-            return (
-                Seen(Kink(place, change, argument / delta, turn)) if argument > BEND.tells else shape.typical / argument
-            )
+            return Seen(Kink(place, change, argument / delta, turn))
     return Seen(crowded=True)
 
 

@@ -12,6 +12,7 @@ from ...arguments import Floats
 from ...certificate import BOUND
 from ...fit.last_digits import fit_to_rounding, with_prior
 from ...geometry import normalize_rows
+from ...tuned import PRIOR, SCATTER, SHARE
 from ..ledger import Ledger
 from .kink_network import KinkNet
 from .near_origin import prior_of_offsets
@@ -32,7 +33,7 @@ def fit_far_out(found: Found, ledger: Ledger, rng: np.random.Generator, limit: f
     p = (found.net.k + 1) * (found.net.jumps.shape[1] + 1)
     if p > FAR_FIT.most:
         return found
-    n = p + max(FAR_FIT.spare, int((FAR_FIT.rows - 1) * p))
+    n = p + max(SCATTER, int((FAR_FIT.rows - 1) * p))
     X = _clear_points(found, n, rng)
     y = ledger.ask(X, "far")
     better = _fitted(found, X, y)
@@ -42,7 +43,7 @@ def fit_far_out(found: Found, ledger: Ledger, rng: np.random.Generator, limit: f
     worst = max(float(better.jump_sizes.max()), float(np.linalg.norm(better.linear_errors) / lengths.max()))
     # errors shrink as one over the root of the answers to spare
     # n answers leave n - p to spare; the number that brings the worst bound below the limit follows from that.
-    enough = p + (n - p) * (BOUND * worst / (FAR_FIT.below * limit)) ** 2
+    enough = p + (n - p) * (BOUND * worst / (SHARE * limit)) ** 2
     if n < enough <= FAR_FIT.most_rows * p:
         more = _clear_points(better, int(enough) - n, rng)
         X, y = np.concatenate([X, more]), np.concatenate([y, ledger.ask(more, "far")])
@@ -100,7 +101,7 @@ def _clear_points(found: Found, n: int, rng: np.random.Generator) -> Floats:
     straight = net.shape.half_width * np.linalg.norm(net.jumps, axis=1)
     if not net.shape.sharp:
         straight = net.shape.flat(0.0) * np.abs(net.w)
-    sure = FAR_FIT.sure * found.argument_errors(X)[:, 1:] + straight
+    sure = BOUND * found.argument_errors(X)[:, 1:] + straight
     # A point helps only if the side of every hyperplane is known: its distance in units of what is uncertain about it.
     room = (np.abs(X @ net.jumps.T + net.q) / sure).min(axis=1)
     return np.asarray(X[np.argsort(-np.minimum(room, 1.0), kind="stable")[:n]])
@@ -111,7 +112,7 @@ def _prior(found: Found) -> Floats:
     errors = np.concatenate([found.linear_errors[None], found.jump_errors])
     errors[:, :2] = np.hypot(errors[:, :2], found.aside_errors[:, None])
     q, c = prior_of_offsets(found)
-    return FAR_FIT.prior * np.concatenate([errors, np.append(c, q)[:, None]], axis=1)
+    return PRIOR * np.concatenate([errors, np.append(c, q)[:, None]], axis=1)
 
 
 def _projected(jumps: Floats, q: Floats, points: Floats) -> Floats:

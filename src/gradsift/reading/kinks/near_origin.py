@@ -11,10 +11,12 @@ from ...arguments import Floats
 from ...certificate import BOUND, KINKED_UNITS
 from ...fit.design import DesignState
 from ...fit.last_digits import fit_to_rounding, with_prior
+from ...tuned import LEAST_GAIN, PRIOR, SHARE, TRIES
 from ..ledger import Ledger
+from ..precision import FEW_ULPS
 from .kink_network import KinkNet
 from .path_network import Found, through_far_points
-from .settings import FAR_FIT, GRAIN, NEAR_ORIGIN
+from .settings import GRAIN, NEAR_ORIGIN
 
 
 @dataclass(frozen=True)
@@ -74,15 +76,14 @@ def polish_near_origin(
 def _more_rounds(net: KinkNet) -> int:
     """Return how often points are designed again: where the start is rough, or noise needs many answers."""
     rough = net.shape.blur > 0 or net.grain.is_single
-    return GRAIN.rounds - 1 if net.grain.sd and not net.shape.blur else int(rough)
+    return TRIES - 1 if net.grain.sd and not net.shape.blur else int(rough)
 
 
 def _next_fit(
     found: Found, prior: Floats, ledger: Ledger, rng: np.random.Generator, earlier: NearFit | None
 ) -> NearFit:
     """Design points from what is known by now, ask, and fit all answers."""
-    trust = GRAIN.trust if found.net.grain.sd else NEAR_ORIGIN.prior
-    net, known = (found.net, prior) if earlier is None else (earlier.found.net, trust * earlier.errors)
+    net, known = (found.net, prior) if earlier is None else (earlier.found.net, PRIOR * earlier.errors)
     seen = replace(found, net=net)
     X, y = _known_answers(seen, prior, ledger) if earlier is None else (earlier.X, earlier.y)
     points = _design(seen, np.minimum(known, prior), rng, X if earlier is None else X[:0])
@@ -103,7 +104,7 @@ def _known_answers(found: Found, prior: Floats, ledger: Ledger) -> tuple[Floats,
 def _fit_near(found: Found, net: KinkNet, prior: Floats, points: Floats, y: Floats) -> NearFit:
     noise = near_noise(found, points)
     errors = prior
-    for _ in range(NEAR_ORIGIN.rounds):
+    for _ in range(TRIES):
         net, errors = _fit(net, prior, points, y, noise)
         net = through_far_points(found, net)
     return NearFit(replace(found, net=net), points, y, noise, errors)
@@ -111,8 +112,8 @@ def _fit_near(found: Found, net: KinkNet, prior: Floats, points: Floats, y: Floa
 
 def refit(polished: NearFit, start: KinkNet) -> KinkNet:
     """Return another network of the same jumps after a fit of (q, w, c) to the answers of a polish, hardly tied."""
-    loose, net = NEAR_ORIGIN.loose * parameter_sizes(start), start
-    for _ in range(NEAR_ORIGIN.rounds):
+    loose, net = PRIOR * parameter_sizes(start), start
+    for _ in range(TRIES):
         net, _ = _fit(net, loose, polished.X, polished.y, polished.noise)
     return net
 
@@ -141,8 +142,8 @@ def prior_of_offsets(found: Found) -> tuple[Floats, float]:
     # q = -<J, x> at a crossing x: the error of the jump in the plane is multiplied by the radius of the path.
     levers = np.linalg.norm(found.far_points, axis=1)
     plane = np.hypot(found.aside_errors[1:], found.jump_errors[:, 0])
-    q = NEAR_ORIGIN.prior * np.minimum(levers * plane + found.sigma, found.placed)
-    c = NEAR_ORIGIN.prior * (found.path.radius * float(np.linalg.norm(found.linear_errors[:2])) + found.sigma)
+    q = PRIOR * np.minimum(levers * plane + found.sigma, found.placed)
+    c = PRIOR * (found.path.radius * float(np.linalg.norm(found.linear_errors[:2])) + found.sigma)
     return q, c
 
 
@@ -150,7 +151,7 @@ def _prior(found: Found) -> Floats:
     """Return standard errors of q, w and c before the polish."""
     net = found.net
     q, c = prior_of_offsets(found)
-    w = [] if net.shape.sharp else [NEAR_ORIGIN.prior * found.weight_errors]
+    w = [] if net.shape.sharp else [PRIOR * found.weight_errors]
     return np.concatenate([q, *w, [c]])
 
 
@@ -195,10 +196,8 @@ def _design(found: Found, prior: Floats, rng: np.random.Generator, asked: Floats
             if errors[worst] * prior[worst] <= wanted[worst]:
                 break
             gains = state.gains(state.root[worst])
-            if net.grain.sd:  # not the same few points over and over: on which side of a kink they lie may be wrong
-                gains[np.bincount(chosen, minlength=len(gains)) >= GRAIN.repeats] = 0.0
             pick = int(np.argmax(gains))
-            if gains[pick] < NEAR_ORIGIN.least_gain * errors[worst] ** 2:
+            if gains[pick] < LEAST_GAIN * errors[worst] ** 2:
                 break
         chosen.append(pick)
         state = state.after(pick)
@@ -215,7 +214,7 @@ def _most(net: KinkNet) -> tuple[int, int]:
 def _tolerances(net: KinkNet) -> Floats:
     """Return the standard errors of q, w and c that are good enough."""
     # What is left to bounds by a certificate, as standard errors.
-    digits = max(FAR_FIT.below * KINKED_UNITS.error_bound / BOUND, GRAIN.digits * net.grain.eps)
+    digits = max(SHARE * KINKED_UNITS.error_bound / BOUND, FEW_ULPS * net.grain.eps)
     sizes = parameter_sizes(net)
     in_noise = np.maximum(
         GRAIN.offsets * net.grain.sd, np.minimum(GRAIN.enough[0] * net.grain.sd, GRAIN.enough[1] * sizes)
@@ -234,11 +233,11 @@ def _doubts(net: KinkNet, prior: Floats, X: Floats) -> Floats:
     """Return what is lost where it is not known on which side of a sharp kink a point lies, shape (n,)."""
     if not net.shape.sharp:
         return np.zeros(len(X))
-    offsets = prior[: net.k] / NEAR_ORIGIN.prior
+    offsets = prior[: net.k] / PRIOR
     rounded = net.shape.half_width * np.linalg.norm(net.jumps, axis=1)
     # On the wrong side of a sharp kink an answer misses by up to the error of the offset: that is counted as noise.
-    near = np.abs(net.arguments(X)) < NEAR_ORIGIN.not_sure * offsets + rounded  # t = <jumps, x> + q up to its sign
-    lost = np.where(near, offsets + GRAIN.rounded * rounded, 0.0)
+    near = np.abs(net.arguments(X)) < BOUND * offsets + rounded  # t = <jumps, x> + q up to its sign
+    lost = np.where(near, offsets + rounded, 0.0)
     return np.asarray(np.linalg.norm(lost, axis=1))
 
 

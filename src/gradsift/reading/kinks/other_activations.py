@@ -11,7 +11,7 @@ from scipy.linalg import qr
 from scipy.optimize import minimize
 
 from ...arguments import Floats
-from ...certificate import COARSE_KINKS
+from ...certificate import COARSE_KINKS, KINKS_IN_NOISE
 from .kink_network import KinkNet, Shape, growing_names, shape_of
 from .near_origin import NearFit, refit
 from .settings import PARALLEL_PAIRS, RIVALS
@@ -106,7 +106,9 @@ def _compared(polished: NearFit, given: KinkNet, fits: dict[str, KinkNet], reach
     costs = {name: polished.half_chi(net) + price * _n_widths(net) for name, net in fits.items()}
     gains = {name: costs[own] - cost for name, cost in costs.items() if name != own}
     best = max((name for name in gains if name != "relu"), key=gains.__getitem__)
-    alike = () if given.shape.sharp else tuple(name for name, gain in gains.items() if gain > -RIVALS.apart)
+    alike = (
+        () if given.shape.sharp else tuple(name for name, gain in gains.items() if gain > -KINKS_IN_NOISE.activation)
+    )
     paired = _likely_pairs(polished, given.shape, fits, costs, reach)
     return Rivals(best, gains[best], gains.get("relu", -np.inf), paired, alike)
 
@@ -124,10 +126,10 @@ def _likely_pairs(
         if pair is None or not 0 < pair.apart < reach:
             continue
         cost = pair.half_chi + _price(polished) * (_n_widths(net) + 2 * pair.n_split)
-        if cost > single + RIVALS.apart:  # single units of one activation or another are better for sure
+        if cost > single + KINKS_IN_NOISE.activation:  # single units of one activation or another are better for sure
             continue
-        special = given.sharp or (not net.shape.sharp and costs[name] < costs[given.name] + RIVALS.apart)
-        limit = COARSE_KINKS.pairs if special else -RIVALS.apart if net.shape.sharp else 0.0
+        special = given.sharp or (not net.shape.sharp and costs[name] < costs[given.name] + KINKS_IN_NOISE.activation)
+        limit = COARSE_KINKS.pairs if special else -KINKS_IN_NOISE.activation if net.shape.sharp else 0.0
         found.append(Pairs(name, costs[given.name] - cost, limit, pair.apart))
     return max(found, key=lambda pairs: pairs.gain - pairs.limit, default=None)
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...arguments import Floats
+from ...tuned import SHARE
 from ..ledger import Ledger
 from ..precision import EXACT_ANSWERS, Precision
 from .cell_gradients import CellGradients, measure_again, measure_gradients
@@ -15,7 +16,7 @@ from .cells import Cell, Crossing, bases_of, crossings_of, distinct_crossings, s
 from .kink_network import KinkNet, Shape
 from .kink_test import Bend
 from .segments import Path, PathFailure, SegmentFit, SegmentScan, ask_ends, fit_segment, scan_segment
-from .settings import CELL, GRAIN, PATH, SEGMENT
+from .settings import PATH, SEGMENT
 
 
 @dataclass(frozen=True)
@@ -77,7 +78,7 @@ def fit_path(
 def _settled(ledger: Ledger, shape: Shape, scan: SegmentScan, sigma: float) -> SegmentFit | PathFailure:
     """Fit all answers on a segment. A smooth kink leaves the lines beside it free to move together with its width:
     one more answer in the cell ties them."""
-    segment = fit_segment(shape, scan.outside(GRAIN.outside * shape.blur), sigma)
+    segment = fit_segment(shape, scan.outside(SHARE * shape.blur), sigma)
     if shape.sharp or isinstance(segment, PathFailure):
         return segment
     middles = np.array([part.mean for part in straight_parts(segment, shape, sigma)])
@@ -201,7 +202,7 @@ def _network(
         np.full(len(q), np.inf),
     )  # fmt: skip
     lengths = np.linalg.norm(jumps, axis=1)
-    return only(found, distinct_crossings(jumps, CELL.same * lengths + 10 * np.linalg.norm(errors, axis=1)))
+    return only(found, distinct_crossings(jumps, grain.few_digits * lengths + 10 * np.linalg.norm(errors, axis=1)))
 
 
 def only(found: Found, keep: NDArray[np.bool_]) -> Found:

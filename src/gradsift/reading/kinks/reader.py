@@ -12,6 +12,7 @@ from ...certificate import BOUND, COARSE_KINKS, KINKED_UNITS, Evidence
 from ...errors import NotIdentifiable
 from ...model import SigmoidCombination
 from ...network import Network
+from ...tuned import TRIES
 from ..idle_inputs import with_room
 from ..ledger import Ledger
 from ..precision import EXACT_ANSWERS
@@ -124,7 +125,7 @@ class _FarReading:
         last: _Attempt | None = None
         factors = PATH.factors * (GRAIN.more_paths if self.grain.is_single else 1)
         for number, factor in enumerate(factors):
-            if number == PATH.look_again and self.grain.is_exact:
+            if number and self.grain.is_exact:
                 reach = self._least_reach(reach)
             radius = factor * self._path_over_reach() * reach.radius
             radius = max(radius, factor * GRAIN.far * self.grain.sd / max(reach.slope, 1e-300))
@@ -138,7 +139,7 @@ class _FarReading:
             self.notes.append(f"path {number + 1}: fresh points are missed by {last.fresh:.3g}")
         if last is None:
             if self.grain.is_exact:
-                self._refuse_two_kinds(reach, BUMP.most_paths)
+                self._refuse_two_kinds(reach, TRIES)
             raise NotIdentifiable(
                 f"None of {len(factors)} paths separates into single {self.shape.name} units "
                 f"({self.ledger.n_queries} queries; {self.notes[-1]}): {self._suspects()}."
@@ -233,7 +234,7 @@ class _FarReading:
     def _refuse_two_kinds(self, reach: LinearReach, most: int) -> None:
         """Refuse if kinks are of several kinds, after a look at some more of them; 20 to 50 queries each."""
         for number in range(most + 1):
-            kinds = [*sorted(self.smooth), *(["relu"] if self.n_sharp >= BUMP.sharp else [])]
+            kinds = [*sorted(self.smooth), *(["relu"] if self.n_sharp >= BUMP.kinks else [])]
             if len(kinds) > 1:
                 raise NotIdentifiable(
                     f"There are units of two kinds: some kinks have the shape of {kinds[0]}, others of {kinds[1]} "
@@ -323,7 +324,7 @@ class _FarReading:
         if not self.grain.is_exact and not shape.sharp:  # so far out that kinks look sharp
             shape = replace(shape_of("relu"), blur=GRAIN.blur * reach.radius)
         path = half_square(radius, PATH.near * reach.radius, ledger.n_features, self.rng)
-        bend = Bend(shape, PATH.width / reach.radius, GRAIN.looks if self.grain.has_noise else 1)
+        bend = Bend(shape, PATH.width / reach.radius, TRIES if self.grain.has_noise else 1)
         fitted = fit_path(ledger, path, bend, self.grain, KINKED_UNITS.residuals, patience)
         if isinstance(fitted, PathFailure):
             return fitted
@@ -348,7 +349,7 @@ class _FarReading:
         if not self.grain.has_noise:
             return None  # rounded kinks would show at the fresh points
         reach = GRAIN.further * self.reach
-        scale = GRAIN.across * self.grain.sd
+        scale = SEGMENT.on * self.grain.sd
         rounded = measure_widths(polished, shape_of("softplus"), reach, self.ledger, self.rng, scale)
         return rivals_of_sharp(polished, rounded, reach)
 

@@ -11,8 +11,9 @@ from ...certificate import BOUND, KINKS_WITHIN, Evidence, Fresh, certify, n_of
 from ...errors import NotIdentifiable
 from ...geometry import normalize_rows
 from ...network import Network
+from ...tuned import SCATTER, TRIES
 from ..idle_inputs import with_room
-from ..ledger import Ledger
+from ..ledger import EPS, Ledger
 from ..plane_frame import frame_through
 from ..precision import EXACT_ANSWERS, Precision
 from ..question import BENT, SHARP, SMOOTH, Question, names_of
@@ -25,7 +26,7 @@ from .linear_fit import RegionFit, fit_region, mirrored, telling_places
 from .path_network import fit_path, network_on_path
 from .region_ledger import RegionLedger
 from .segments import Path, PathFailure, segments_through
-from .settings import CELL, FAR_FIT, SEGMENT, WITHIN
+from .settings import FAR_FIT, FRESH, SEGMENT, WITHIN
 
 
 @with_room
@@ -63,12 +64,8 @@ class _Within:
         self.net: KinkNet | None = None
 
     def run(self) -> Reading:
-        stuck = 0
-        for number in range(WITHIN.tries):
+        for number in range(TRIES):
             net = self._collect()
-            stuck += net is None
-            if stuck == WITHIN.stuck:
-                break
             if net is not None:
                 fit = self._fit(net)
                 if fit.scatter <= FAR_FIT.misfit:
@@ -97,9 +94,9 @@ class _Within:
             if isinstance(new, PathFailure):
                 self.notes.append(new.because)
                 failed += 1
-                if failed > WITHIN.most_failed and self.net is not None:
+                if failed > TRIES and self.net is not None:
                     return None
-                if failed > WITHIN.most_failed:
+                if failed > TRIES:
                     raise self._refusal()
                 continue
             if self.net is None or new.k:
@@ -112,9 +109,9 @@ class _Within:
 
     def _check_region(self, net: KinkNet) -> bool:
         """Say whether answers all over the region are as foretold; rays to those that are not must cross a kink."""
-        heard = self.ledger.ask_all(self._candidates(WITHIN.looked_at), "path")
+        heard = self.ledger.ask_all(self._candidates(SCATTER), "path")
         # What is left where a nearly right network is taken off errs by its own errors, far more than answers do.
-        rounding = WITHIN.beyond * (SEGMENT.rounding * self._size() + heard.errors)
+        rounding = WITHIN.beyond * (SEGMENT.rounding * EPS * self._size() + heard.errors)
         with np.errstate(over="ignore"):  # a unit that is none may be endlessly steep
             misses = np.abs(heard.answers - net.predict(heard.rows)) / rounding
         worst = np.argsort(-misses)[:2]
@@ -131,7 +128,7 @@ class _Within:
     def _read(self, path: Path, first: Floats, second: Floats) -> KinkNet | PathFailure:
         """Return what a path over two rays shows; after a failure of the ledger it shows nothing."""
         ledger = self.ledger
-        sd = max(SEGMENT.rounding * self._size(), ledger.largest_error)
+        sd = max(SEGMENT.rounding * EPS * self._size(), ledger.largest_error)
         sd = sd if self.net is None else WITHIN.beyond * sd
         grain = Precision("rounded", sd, relative=sd / self._size())
         fitted = fit_path(ledger, path, Bend(self.shape, 1.0), grain, KINKS_WITHIN.residuals)
@@ -153,7 +150,7 @@ class _Within:
         aside = self.rng.standard_normal(places.shape)
         beside = places + step / np.sqrt(places.shape[1]) * aside
         off = np.abs(self.ledger.ask(beside, "gradients") - net.predict(beside))
-        return bool(off.max() <= CELL.other * self._size())
+        return bool(off.max() <= EXACT_ANSWERS.few_digits * self._size())
 
     def _random_start(self) -> Floats:
         """Return a random place near the middle, (d,)."""
@@ -215,7 +212,7 @@ class _Within:
             )
         # Unknowns: linear term and jumps, each with its constant.
         p = (net.k + 1) * (self.ledger.n_features + 1)
-        n = p + max(FAR_FIT.spare, int(WITHIN.spare * p))
+        n = p + max(SCATTER, int(WITHIN.spare * p))
         candidates = self._candidates(WITHIN.candidates * n)
         candidates = np.concatenate([candidates, mirrored(candidates, net, self.rng)])
         candidates = candidates[self.region.holds(candidates)]
@@ -224,13 +221,13 @@ class _Within:
         candidates = candidates[(low <= foretold) & (foretold <= high)]
         places = telling_places(candidates, net, min(n, len(candidates)), self.rng)
         heard = self.ledger.ask_all(places, "inside")
-        if len(heard.answers) < p + FAR_FIT.spare // 2:
+        if len(heard.answers) < p + SCATTER // 2:
             raise self._refusal()
         return fit_region(net, heard)
 
     def _result(self, fit: RegionFit) -> Reading:
         ledger = self.ledger
-        fresh = ledger.ask_all(self._candidates(WITHIN.fresh), "fresh")
+        fresh = ledger.ask_all(self._candidates(FRESH.points), "fresh")
         missed = float(fit.missed(fresh).max()) if len(fresh.answers) else np.inf
         A, q = self.region.outside(fit.net.jumps, fit.net.q)
         g, c = self.region.outside(fit.net.g, np.array(fit.net.c))

@@ -17,7 +17,7 @@ from ..plane_frame import PlaneFrame, frame_through
 from ..precision import EXACT_ANSWERS, Precision
 from .kink_network import Shape
 from .kink_test import Bend, Kink, Piece, bend_between, try_sharp, try_smooth
-from .settings import GRAIN, SEGMENT
+from .settings import SEGMENT
 
 
 @dataclass(frozen=True)
@@ -143,7 +143,9 @@ def ask_ends(ledger: Ledger, path: Path, grain: Precision = EXACT_ANSWERS) -> En
     corner: list[float] = []
     misses, largest = [], 0.0
     for segment in path.segments:
-        step = (GRAIN.end if grain.is_single else SEGMENT.end) * segment.length
+        # A short piece hides no kink, a long one tells its slope: the digits left to its slope are twice those of its
+        # length.
+        step = float(grain.eps ** (1 / 3)) * segment.length
         times = np.array([0.0, step, segment.length - step, segment.length - 0.4 * step, segment.length])
         asked = ledger.ask(segment.points(times[len(corner) :]), "path")
         values = np.concatenate([corner, asked])
@@ -152,14 +154,14 @@ def ask_ends(ledger: Ledger, path: Path, grain: Precision = EXACT_ANSWERS) -> En
         first, last = (Piece(times[part].tolist(), values[part].tolist(), True) for part in (slice(2), slice(2, 5)))
         misses.append(float(np.linalg.norm([last.at(t) - y for t, y in zip(last.times, last.values)])))
         pieces.append((first, last))
-    sigma = max(SEGMENT.rounding / EPS * grain.error_of(largest), 1.5 * min(misses))
+    sigma = max(SEGMENT.rounding * grain.error_of(largest), 1.5 * min(misses))
     if max(misses) > SEGMENT.on * sigma:
         return PathFailure("a kink lies right at an end of the path")
-    return Ends((pieces[0], pieces[1]), sigma, GRAIN.pair if grain.is_single else SEGMENT.pair)
+    return Ends((pieces[0], pieces[1]), sigma, grain.few_digits)
 
 
 def scan_segment(
-    ledger: Ledger, segment: Segment, ends: tuple[Piece, Piece], bend: Bend, sigma: float, pair: float = SEGMENT.pair,
+    ledger: Ledger, segment: Segment, ends: tuple[Piece, Piece], bend: Bend, sigma: float, pair: float,
     patience: tuple[int, int] = SEGMENT.patience,
 ) -> SegmentScan | PathFailure:  # fmt: skip
     """Find the kinks on a segment; 4 to 5 queries for each."""
@@ -232,7 +234,7 @@ class _Scan:
         if len(self.times) > allowed or self.tries > 2 * allowed:
             n_kinks = sum(kink is not None for kink in self.gaps)
             return PathFailure(f"{len(self.times)} answers on a segment separate only {n_kinks} kinks")
-        if right.low - left.high < SEGMENT.least_gap * self.segment.length:
+        if right.low - left.high < EPS ** (2 / 3) * self.segment.length:
             return PathFailure("a bend within the least distance is not a single kink")
         return None
 

@@ -9,13 +9,15 @@ from typing import NamedTuple
 import numpy as np
 
 from ...arguments import Floats
+from ...certificate import BOUND
 from ...fit.last_digits import fit_to_rounding, with_prior
 from ...geometry import normalize_rows
+from ...tuned import FACTOR, PRIOR, TRIES
 from ..ledger import Ledger
 from .kink_network import KinkNet, Shape
 from .near_origin import NearFit, near_noise, prior_of_offsets, refit
 from .path_network import Found
-from .settings import NEAR_ORIGIN, NEIGHBOURS, WIDTHS
+from .settings import BEND, NEIGHBOURS, WIDTHS
 
 
 class _Width(NamedTuple):
@@ -164,10 +166,8 @@ def place_parallel_units(found: Found, ledger: Ledger, rng: np.random.Generator)
     # Sine of the angle between all pairs of normals; one on the diagonal, where a unit meets itself.
     sines = np.sqrt(np.maximum(0.0, 1 - (normals @ normals.T) ** 2)) + np.eye(net.k)
     neighbours = np.flatnonzero((sines < np.sin(np.radians(NEIGHBOURS.degrees))).any(axis=1))
-    for _ in range(
-        NEIGHBOURS.rounds
-    ):  # the better offsets are known, the nearer to the origin a unit is alone for sure
-        for unit in neighbours[found.placed[neighbours] > NEIGHBOURS.enough * net.grain.sd]:
+    for _ in range(TRIES):  # the better offsets are known, the nearer to the origin a unit is alone for sure
+        for unit in neighbours[found.placed[neighbours] > BOUND * net.grain.sd]:
             found = _placed(found, int(unit), ledger, rng)
     return found
 
@@ -182,7 +182,7 @@ def _placed(found: Found, unit: int, ledger: Ledger, rng: np.random.Generator) -
     normal = net.jumps[unit] / length
     active = (net.arguments(place.foot[None])[0] > 0) & (np.arange(net.k) != unit)
     slope = float((net.g + net.jumps[active].sum(axis=0)) @ normal)  # of all but this unit
-    half = max(NEIGHBOURS.first * net.grain.sd / length, net.shape.half_width)
+    half = max(BEND.apart * net.grain.sd / length, net.shape.half_width)
     while half < place.room:
         low, high = ledger.ask(place.foot + half * np.array([[-1.0], [1.0]]) * normal, "beside")
         # The unit adds its length to the slope on that part of [-half, half] where it is active.
@@ -191,9 +191,9 @@ def _placed(found: Found, unit: int, ledger: Ledger, rng: np.random.Generator) -
             q, placed = net.q.copy(), found.placed.copy()
             q[unit] -= float(np.sign(net.w[unit])) * (half - part) * np.linalg.norm(net.jumps[unit])
             error = np.hypot(net.grain.sd, found.argument_errors(place.foot[None])[0, 1 + unit])
-            placed[unit] = NEIGHBOURS.error * float(error)
+            placed[unit] = np.sqrt(2) * float(error)  # of two answers
             return replace(found, net=replace(net, q=q), placed=placed)
-        half *= NEIGHBOURS.further
+        half *= FACTOR
     return found
 
 
@@ -209,19 +209,19 @@ def _alone(found: Found, unit: int, rng: np.random.Generator) -> _Place | None:
     net = found.net
     lengths = np.linalg.norm(net.jumps, axis=1)
     # Distances by which hyperplanes may lie elsewhere, (k,).
-    unsure = NEAR_ORIGIN.not_sure / NEAR_ORIGIN.prior * prior_of_offsets(found)[0] / lengths
+    unsure = BOUND / PRIOR * prior_of_offsets(found)[0] / lengths
     others = np.arange(net.k) != unit
     normal = net.jumps[unit] / lengths[unit]
     ways = rng.standard_normal((NEIGHBOURS.candidates, len(normal)))
     ways = normalize_rows(ways - np.outer(ways @ normal, normal))
     centre = -net.q[unit] / lengths[unit] * normal
-    far = NEIGHBOURS.nearest * float(unsure.max()) + float(np.linalg.norm(centre))
+    far = float(unsure.max()) + float(np.linalg.norm(centre))
     while far < NEIGHBOURS.farthest * found.path.radius:
         feet = centre + far * ways
         room = np.abs(feet @ net.jumps[others].T + net.q[others]) / lengths[others] - unsure[others]  # (n, k - 1)
         at = int(np.argmax(room.min(axis=1)))
         place = _Place(feet[at], float(room[at].min()))
-        if place.room > NEIGHBOURS.further * (unsure[unit] + NEIGHBOURS.first * net.grain.sd / lengths[unit]):
+        if place.room > FACTOR * (unsure[unit] + BEND.apart * net.grain.sd / lengths[unit]):
             return place
-        far *= NEIGHBOURS.further
+        far *= FACTOR
     return None
