@@ -239,7 +239,7 @@ def _ray_sizes(grain: Precision) -> Floats:
 
 def _along(ledger: Ledger, way: Floats, grain: Precision) -> LinearReach | None:
     """Return the reach of one ray, or None where it never gets straight."""
-    radii, values = _ray_sizes(grain), np.empty(REACH.most)
+    radii, values, outmost = _ray_sizes(grain), np.empty(REACH.most), None
     for number, radius in enumerate(radii):
         values[number] = ledger.ask(radius * way[None], "reach")[0]
         if number < 2:
@@ -250,7 +250,11 @@ def _along(ledger: Ledger, way: Floats, grain: Precision) -> LinearReach | None:
         # answer.
         error = FACTOR * (ROUNDINGS * grain.eps * largest + COARSE_KINKS.residuals * grain.sd)
         grows = bool(abs(second) > max(np.sqrt(EPS) * largest, FACTOR * error))
-        if abs(second - FACTOR * first) <= error and (grows or grain.sd == 0 or number == REACH.most - 1):
+        straight = abs(second - FACTOR * first) <= error
+        if straight and not grows and grain.is_exact:  # all kinks may lie further out
+            outmost = ledger.ask(radii[-1] * way[None], "reach")[0] if outmost is None else outmost
+            straight = abs(outmost - values[number]) <= error
+        if straight and (grows or grain.sd == 0 or number == REACH.most - 1):
             slope = abs(float(second)) / float(radius - radii[number - 1])
             return LinearReach(float(radii[number - 2]), grows, slope)
     return None
@@ -262,7 +266,8 @@ def odd_part_is_linear(ledger: Ledger, reach: LinearReach, rng: np.random.Genera
     Every unit with straight ends has ``f(z) - f(-z) = z`` up to its offset, and all of them together leave a linear
     function. A second layer takes the kinks of the first into its own units, and does not.
     """
-    x, y = REACH.beyond * reach.radius * orthonormal_rows(2, ledger.n_features, rng)
+    radius = REACH.beyond * PATH.sharp * reach.radius  # where offsets are next to nothing, however large
+    x, y = radius * orthonormal_rows(2, ledger.n_features, rng)
     ways = np.array([x, y, x + y])
     answers = ledger.ask(np.concatenate([ways, -ways]), "depth")
     # phi(z) - phi(-z) = z up to a constant: the odd part of one hidden layer is linear, so that x + y adds up.

@@ -12,7 +12,7 @@ from ...certificate import BOUND, COARSE_KINKS, KINKED_UNITS, Evidence
 from ...errors import NotIdentifiable
 from ...model import SigmoidCombination
 from ...network import Network
-from ...tuned import TRIES
+from ...tuned import FACTOR, TRIES
 from ..idle_inputs import with_room
 from ..ledger import Ledger
 from ..precision import EXACT_ANSWERS
@@ -329,6 +329,9 @@ class _FarReading:
         if isinstance(fitted, PathFailure):
             return fitted
         if not any(segment.kinks for segment in fitted.segments):
+            further = FACTOR**TRIES  # a ray that was straight at once has not seen how far out kinks lie
+            if reach.radius < further:
+                return self._find(further * radius, replace(reach, radius=further * reach.radius), patience)
             raise NotIdentifiable(
                 f"No kink on a path of radius {radius:.2g} ({ledger.n_queries} queries): the function looks linear, so "
                 "there is no unit to find."

@@ -154,7 +154,7 @@ def ask_ends(ledger: Ledger, path: Path, grain: Precision = EXACT_ANSWERS) -> En
         first, last = (Piece(times[part].tolist(), values[part].tolist(), True) for part in (slice(2), slice(2, 5)))
         misses.append(float(np.linalg.norm([last.at(t) - y for t, y in zip(last.times, last.values)])))
         pieces.append((first, last))
-    sigma = max(SEGMENT.rounding * grain.error_of(largest), 1.5 * min(misses))
+    sigma = max(SEGMENT.rounding * grain.error_of(largest), 1.5 * min(misses)) or 1.0  # all answers may be zero
     if max(misses) > SEGMENT.on * sigma:
         return PathFailure("a kink lies right at an end of the path")
     return Ends((pieces[0], pieces[1]), sigma, grain.few_digits)
