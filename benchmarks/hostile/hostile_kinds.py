@@ -599,7 +599,10 @@ def _labels(rng):
 @kind("decisions without noise")
 def _decisions(rng):
     inner = net(rng, 3, 2)
-    return plain(lambda X: np.where(inner.predict(X) > 0, 1.0, -1.0), 3, how={"max_queries": 20000})
+    # Called labels; as decisions it is read, and hostile_deciders has such boxes.
+    return plain(
+        lambda X: np.where(inner.predict(X) > 0, 1.0, -1.0), 3, oracle={"noise": "labels"}, how={"max_queries": 20000}
+    )
 
 
 @family({"exact in a box": 0.0, "noise in a box": 0.05})

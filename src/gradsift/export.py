@@ -123,8 +123,8 @@ def _onnx_layers(onnx: Any, network: Network) -> tuple[list[Any], dict[str, Floa
 
 
 def to_sklearn(model: SigmoidCombination | Network) -> Any:
-    """Return a fitted ``MLPRegressor``, if scikit-learn has such units."""
-    from sklearn.neural_network import MLPRegressor
+    """Return a fitted ``MLPRegressor``, or of a network that decides an ``MLPClassifier``, if there are such units."""
+    from sklearn.neural_network import MLPClassifier, MLPRegressor
 
     network = Network.of(model)
     name = get_activation(network.activation).sklearn
@@ -132,11 +132,17 @@ def to_sklearn(model: SigmoidCombination | Network) -> Any:
         known = " and ".join(a.name for a in ACTIVATIONS.values() if a.sklearn is not None)
         raise ValueError(f"scikit-learn has {known} units, not {network.activation}: use to_torch or to_onnx.")
     if network.has_linear_term:
-        raise ValueError("MLPRegressor has no linear term beside its hidden units: use to_torch or to_onnx.")
-    found = MLPRegressor(hidden_layer_sizes=network.widths, activation=name, random_state=0)
-    targets = np.zeros(2) if network.n_outputs == 1 else np.zeros((2, network.n_outputs))
-    # scikit-learn has no constructor from weights: fit two rows of zeros, then put ours in place.
-    found.partial_fit(np.zeros((2, network.n_features)), targets)
+        raise ValueError("scikit-learn has no linear term beside its hidden units: use to_torch or to_onnx.")
+    # scikit-learn has no constructor from weights: fit rows of zeros, then put ours in place.
+    if network.classes is not None:
+        found = MLPClassifier(hidden_layer_sizes=network.widths, activation=name, random_state=0)
+        n_classes = len(network.classes)
+        labels = np.array(network.classes)
+        found.partial_fit(np.zeros((n_classes, network.n_features)), labels, classes=labels)
+    else:
+        found = MLPRegressor(hidden_layer_sizes=network.widths, activation=name, random_state=0)
+        targets = np.zeros(2) if network.n_outputs == 1 else np.zeros((2, network.n_outputs))
+        found.partial_fit(np.zeros((2, network.n_features)), targets)
     found.coefs_ = [np.ascontiguousarray(layer.weights.T) for layer in network.layers]
     found.intercepts_ = [layer.offsets.copy() for layer in network.layers]
     return found

@@ -13,7 +13,7 @@ import numpy as np
 
 from .arguments import at_least, whole
 
-_KINDS = ("exact", "float32", "noise", "labels")
+_KINDS = ("exact", "float32", "noise", "labels", "decisions")
 
 
 class Patience(NamedTuple):
@@ -63,12 +63,12 @@ def forecast(
     ----------
     n_features, n_units : int
         Inputs and hidden units; for the latter a guess will do.
-    answers : {"exact", "float32", "noise", "labels"}
-        Answers rounded to decimals count as "float32".
+    answers : {"exact", "float32", "noise", "labels", "decisions"}
+        Answers rounded to decimals count as "float32"; "decisions" are labels that never change.
     noise : float, optional
         Standard deviation of the answers over the size of a weight; by default 0.1. Implies "noise".
     accuracy : float, optional
-        Direction error wanted under noise; by default 0.1.
+        Direction error wanted under noise, by default 0.1, and behind decisions, by default 1e-6.
     bounds : anything but None
         Inputs must stay in a box.
     n_outputs : int
@@ -93,6 +93,9 @@ def forecast(
             at_least(name, given, 0, strict=True)
     if noise is not None and answers == "exact":
         answers = "noise"
+    if answers == "decisions":
+        told = median_decisions(int(n_features), int(n_units), accuracy or 1e-6)
+        return Forecast(round(told), round(0.75 * told), round(2 * told) + 160)
     queries = _median(int(n_features), int(n_units), answers, noise or 0.1, accuracy or 0.1, bounds is not None)
     spread = 3.5 if answers == "labels" else 2.25
     return Forecast(round(queries), round(0.8 * queries), round(spread * queries) + 40)
@@ -101,6 +104,13 @@ def forecast(
 def median_queries(n_features: int, n_units: int) -> float:
     """Return about how many exact answers one layer of sigmoids takes: all rows of black_box_exact."""
     return _median(n_features, n_units, "exact", 0.1, 0.1, False)
+
+
+def median_decisions(n_features: int, n_units: int, accuracy: float = 1e-6) -> float:
+    """Return about how many decisions one layer takes: all rows of black_box_decisions."""
+    d, k = n_features, n_units
+    digits = max(0.0, float(np.log2(1e-6 / accuracy)))  # every point that is asked in the end costs as many bits more
+    return 300.0 + 28.0 * k * (d - 1) + 270.0 * k + digits * k * (d + 2)
 
 
 def _median(d: int, k: int, answers: str, noise: float, accuracy: float, bounded: bool) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ from .model import SigmoidCombination
 
 _NETWORK_VERSION = 1
 _MOST_LAYERS = 64  # that a file may hold
-_NETWORK_FIELDS = ("format", "version", "activation", "n_layers", "linear", *(
+_NETWORK_FIELDS = ("format", "version", "activation", "n_layers", "linear", "classes", *(
     f"{name}_{i}" for i in range(_MOST_LAYERS) for name in ("weights", "offsets")
 ))  # fmt: skip
 
@@ -41,6 +42,8 @@ class Network:
         A name in :data:`gradsift.activations.ACTIVATIONS`.
     linear : float, (d,) or (m, d) array
         A linear term from the inputs to the outputs, past all hidden layers; zero by default.
+    classes : sequence, optional
+        Of a network that decides: two for one output, the second where it is positive; else one for each output.
 
     Notes
     -----
@@ -61,6 +64,7 @@ class Network:
         layers: Iterable[tuple[ArrayLike, ArrayLike]],
         activation: str | Activation = "tanh",
         linear: ArrayLike = 0.0,
+        classes: Sequence[Any] | None = None,
     ) -> None:
         self._models: tuple[SigmoidCombination, ...] = ()
         self.layers: tuple[Layer, ...] = tuple(_read_layers(layers))
@@ -72,6 +76,10 @@ class Network:
             raise ValueError(f"linear must have the shape {shape} of outputs and inputs, got {rows.shape}.")
         self.linear: Floats = np.broadcast_to(rows, shape).copy()
         self.linear.setflags(write=False)
+        self.classes: tuple[Any, ...] | None = None if classes is None else tuple(classes)
+        n_classes = max(self.n_outputs, 2)
+        if self.classes is not None and len(self.classes) != n_classes:
+            raise ValueError(f"classes must name {n_classes} classes, got {len(self.classes)}.")
 
     @classmethod
     def of(cls, models: SigmoidCombination | Sequence[SigmoidCombination] | Network) -> Network:
@@ -167,6 +175,19 @@ class Network:
             values = values + rows @ self.linear.T
         return np.asarray(values[:, 0] if self.n_outputs == 1 else values)
 
+    def decide(self, X: ArrayLike) -> NDArray[Any]:
+        """Return the class at each row of X, (n,): that of the largest output, or by the sign of a single one."""
+        if self.classes is None:
+            raise ValueError("Only a network that was read from decisions, or that was given classes, decides.")
+        values = self.predict(X)
+        chosen = (values > 0).astype(np.intp) if values.ndim == 1 else values.argmax(axis=1)
+        return np.asarray(np.array(self.classes)[chosen])
+
+    def agreement(self, oracle: Any, X: ArrayLike) -> float:
+        """Return the share of the rows of X that an oracle decides as this network does."""
+        answers = oracle(X)
+        return float(np.mean(self.decide(X) == oracle.names_of(answers)))
+
     # The same function written otherwise
 
     def reordered(self, layer: int, order: ArrayLike, signs: ArrayLike = 1.0) -> Network:
@@ -198,7 +219,7 @@ class Network:
         layers = list(self.layers)
         layers[layer] = Layer(here.weights[order] * sign[:, None], here.offsets[order] * sign)
         layers[layer + 1] = Layer(columns * sign, above.offsets + left_over)
-        return Network(layers, self._activation, self.linear)
+        return Network(layers, self._activation, self.linear, self.classes)
 
     def canonical(self) -> Network:
         """Return the same function in a fixed order and with fixed signs, from the last hidden layer to the first.
@@ -227,7 +248,7 @@ class Network:
         first = weights / size
         linear = self.linear / size
         layers = [(first, offsets - first @ middle), *above, (last, constants - linear @ middle)]
-        return Network(layers, self._activation, linear)
+        return Network(layers, self._activation, linear, self.classes)
 
     def single_outputs(self) -> tuple[Network, ...]:
         """Return one network for each output."""
@@ -307,7 +328,9 @@ class Network:
         arrays = {f"{name}_{i}": a for i, layer in enumerate(self.layers) for name, a in layer._asdict().items()}
         if self.has_linear_term:
             arrays["linear"] = self.linear
-        header = {"activation": self.activation, "n_layers": len(self.layers)}
+        header: dict[str, Any] = {"activation": self.activation, "n_layers": len(self.layers)}
+        if self.classes is not None:
+            header["classes"] = json.dumps(self.classes)
         write_model(path, "Network", _NETWORK_VERSION, header, arrays, notes)
 
     @classmethod
@@ -316,7 +339,8 @@ class Network:
         fields = read_model(path, "Network", _NETWORK_VERSION, _NETWORK_FIELDS)
         try:
             layers = [(fields[f"weights_{i}"], fields[f"offsets_{i}"]) for i in range(int(fields["n_layers"]))]
-            return cls(layers, str(fields["activation"]), fields.get("linear", 0.0))
+            classes = json.loads(str(fields["classes"])) if "classes" in fields else None
+            return cls(layers, str(fields["activation"]), fields.get("linear", 0.0), classes)
         except (KeyError, TypeError, ValueError) as problem:
             raise ValueError(f"{path} holds a damaged Network: {problem}") from None
 

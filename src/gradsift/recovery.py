@@ -120,6 +120,14 @@ class Recovery(Reading):
         return verify(self, oracle, X, n, random_state, models)
 
     @property
+    def up_to_scale(self) -> bool:
+        """Whether the outputs are known up to one positive factor, as behind decisions; the last layer has length one.
+
+        Of several classes they are also known only up to a function that all have in common: they add up to zero.
+        """
+        return self.precision is not None and self.precision.is_decision
+
+    @property
     def n_units(self) -> int:
         """Number of hidden units found, in all layers."""
         return int(self.model.n_units)
@@ -150,7 +158,21 @@ class Recovery(Reading):
             rows.append(f"linear term [{shown}]")
         asked = f", {self.n_queries} queries" if self.n_queries else ""
         rows.append(f"intercept {m.intercept:.6g}, activation {m.activation}{asked}")
+        if self.up_to_scale:
+            rows.append(self._scale_line())
         return "\n".join([*rows, "", *lines(self.checks)])
+
+    def _scale_line(self) -> str:
+        """Say what decisions leave open, and which class is which."""
+        classes = ", ".join(map(str, self.network.classes or ()))
+        if self.network.n_outputs == 1:
+            return (
+                f"decides between {classes} (where positive): known up to one positive factor, last layer of norm one"
+            )
+        return (
+            f"decides between {classes} by the largest of {self.network.n_outputs} outputs (the first one is shown): "
+            "known up to one positive factor and a common function, last layer of norm one, outputs that add up to zero"
+        )
 
     def coefficients(self, feature_names: Sequence[str] | None = None) -> Coefficients:
         """Return every fitted number by name, with errors, z and p; only of a fit to a table."""
@@ -383,7 +405,9 @@ def _with_outputs(found: Recovery, source: Oracle) -> Recovery:
 
 
 def _from_reading(found: Reading, box: Oracle, n_units: int | None) -> Recovery:
-    network = found.network if box.frame is None else box.frame.outside(found.model)
+    decides = found.precision is not None and found.precision.is_decision
+    inside = found.network if decides else found.model
+    network = found.network if box.frame is None else box.frame.outside(inside)
     given = () if n_units is None else (shared.number_of_units(found.model.n_units, n_units),)
     recovery = Recovery(
         Network.of(network), found.judgement.add(*given), found.evidence, found.precision, box.frame,

@@ -19,6 +19,7 @@ SMALL = {
         ["--tuning", "--runs", "1", "--parts", "pairs", "--angles", "20", "--noises", "0.03", "--sizes", "4"],
         "tanh sd 0.03 d 4",
     ),
+    "black_box_decisions": (["--rows", "tanh 5,3", "--runs", "1", "--first", "1"], "1/1 certified and right, 0 wrong"),
     "black_box_deep": (["--rows", "random", "--share", "0.001", "--first", "1"], "exact_and_certified"),
     "black_box_kinked": (["--nets", "0.01", "--largest", "60", "--cells", "exact", "large", "within"], "within 1e-8"),
     "black_box_kinked_coarse": (
@@ -26,6 +27,10 @@ SMALL = {
         "1/1 right",
     ),
     "black_box_large": (["--sizes", "12x3"], "queries per unknown"),
+    "hostile_deciders": (
+        ["--runs", "1", "--first", "1", "--kinds", "ball", "rule"],
+        "2 deciders, 0 certified but wrong",
+    ),
     "hostile_boxes": (["--runs", "1", "--kinds", "thin slab", "slope 20, width .2"], "parallel units found"),
     "cpu_kernel": (["--rows", "2000", "--points", "20", "--repeats", "1"], "(asked 40%)"),
     "dask_workers": (["--rows", "20000", "--points", "5", "--repeats", "1"], "same bits: True"),

@@ -75,7 +75,10 @@ def test_every_question_has_a_reader_or_a_refusal_that_names_what_is_missing():
         ("tanh", "exact", "bounded", 2, None),
         ("tanh", "exact", "open", 4, None),
         ("relu", "labels", "open", 1, None),
-        ("tanh", "decisions", "open", 1, None),
+        ("tanh", "decisions", "open", 1, "decisions"),
+        ("relu", "decisions", "open", 1, "decisions"),
+        ("arctan", "decisions", "open", 1, None),
+        ("tanh", "decisions", "bounded", 1, None),
     ],
 )
 def test_the_cheapest_reader_that_accepts_a_question_is_chosen(activation, level, region, depth, reader):

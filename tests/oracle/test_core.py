@@ -113,7 +113,7 @@ def test_bad_queries_are_refused_before_asking(rows, message):
         (lambda X: np.zeros((len(X), 2, 2)), ValueError, r"got shape \(23, 2, 2\)"),
         (lambda X: np.zeros((len(X), 0)), ValueError, r"got shape \(23, 0\)"),
         (lambda X: np.zeros(len(X), complex), TypeError, "real numbers, got dtype complex128"),
-        (lambda X: ["high"] * len(X), TypeError, "real numbers, got dtype <U4"),
+        (lambda X: ["high", 1.0] * len(X), TypeError, "real numbers, got dtype <U32"),
         (lambda X: ["high", None] * len(X), TypeError, "real numbers, got list"),
         (lambda X: [[1.0], [1.0, 2.0]], TypeError, "real numbers, got list"),
         (lambda X: {"y": 1.0}, TypeError, "real numbers, got dict"),

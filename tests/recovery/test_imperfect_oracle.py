@@ -99,7 +99,7 @@ def test_labels_within_a_budget_are_not_vouched_for():
     units = np.linalg.qr(rng.standard_normal((5, 2)))[0].T
     model = gs.SigmoidCombination(units, [0.6, -0.4], [2.0, 1.5])
     oracle = gs.Oracle(
-        lambda X: np.where(rng.random(len(X)) < 0.5 * (1 + model.predict(X)), 1.0, -1.0), 5, max_queries=1100
+        lambda X: np.where(rng.random(len(X)) < 0.5 * (1 + model.predict(X)), 1.0, -1.0), 5, max_queries=1130
     )
     found = identify_noisy(oracle, "tanh", 5, accuracy=0.02)
     assert not found.certified

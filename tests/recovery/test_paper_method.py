@@ -132,7 +132,7 @@ X, Y = MODEL.sample(300, 0.1, rng=1)
         ((X, Y), dict(access="oracle"), ValueError, "access must be 'gaussian' or 'projected'"),
         (gs.Oracle(MODEL.predict, 6), dict(access="projected"), ValueError, "needs rows"),
         (gs.Oracle(lambda Z: np.zeros(3), 6), {}, ValueError, "The oracle must return"),
-        (gs.Oracle(lambda Z: ["a"] * len(Z), 6), {}, TypeError, "The oracle must return real numbers"),
+        (gs.Oracle(lambda Z: ["a", 1.0] * len(Z), 6), {}, TypeError, "The oracle must return real numbers"),
         ((X, Y), dict(activation="sine"), ValueError, "activation must be one of"),
     ],
 )

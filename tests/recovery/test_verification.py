@@ -266,7 +266,7 @@ def test_a_box_that_answers_nan_far_out_is_told_about_bounds():
 @pytest.mark.parametrize("seed", [1, 2])
 def test_decisions_without_chance_are_not_certified_as_labels_of_a_sum(seed):
     inner = gs.simulate.random_combination(3, 2, slope=2.0, rng=[seed, 1])
-    oracle = gs.Oracle(lambda X: np.where(inner.predict(X) > 0, 1.0, -1.0), 3)
+    oracle = gs.Oracle(lambda X: np.where(inner.predict(X) > 0, 1.0, -1.0), 3, noise="labels")
     with pytest.warns(gs.errors.UncertifiedWarning, match="decisions without chance: of 12 inputs"):
         found = gs.recover(oracle, random_state=3, max_queries=20_000)
     assert not found.certified

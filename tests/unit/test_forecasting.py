@@ -7,6 +7,7 @@ import pytest
 
 import gradsift as gs
 from benchmarks.boxes import forecast_error
+from benchmarks.record import RESULTS, load
 from gradsift.forecasting import QueryLimit
 from gradsift.reading.ledger import Ledger
 
@@ -68,3 +69,17 @@ def test_a_budget_of_ones_own_is_the_only_one():
     ledger = Ledger(oracle, allotment=QueryLimit("exact"))
     ledger.ask(np.zeros((9000, 3)), "scan")
     assert oracle.n_queries == 9000
+
+
+def test_decisions_are_forecast_from_their_own_table():
+    rows = load(RESULTS / "black_box_decisions.json")["rows"]
+    sizes = {row["cell"]: row["per_unknown"][1] for row in rows if row["cell"].startswith("tanh") and row["runs"] >= 10}
+    told = []
+    for cell, per_unknown in sizes.items():
+        if "classes" in cell:
+            continue
+        d, k = map(int, cell.removeprefix("tanh ").split(","))
+        told.append(gs.forecast(d, k, answers="decisions").queries / (per_unknown * k * (d + 2)))
+    assert len(told) >= 4
+    assert 0.8 < min(told) <= max(told) < 1.25
+    assert gs.forecast(10, 3, answers="decisions", accuracy=1e-9).queries > gs.forecast(10, 3, "decisions").queries

@@ -77,6 +77,16 @@ EXACT_IN_A_BOX = ExactLimits(
 )
 
 
+# Behind decisions a crossing is known to the width of its bracket; the accuracy that was asked for is the error bound.
+DECIDED = ExactLimits(
+    residuals=BOUND,  # of 10 million crossings none is off by more; black_box_decisions, all rows
+    fresh_points=BOUND,  # guess; not asked: fresh crossings are counted
+    error_bound=1e-6,  # without accuracy=; what black_box_decisions counts as wrong
+    spare_answers=3,  # beside one for each unit; guess
+    negligible_weight=0.0,  # not asked: the error bound of a faint unit is large
+)
+
+
 @dataclass(frozen=True)
 class OutputLimits:
     """For each of several outputs over units that were found through a projection of them."""

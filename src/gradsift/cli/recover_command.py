@@ -82,6 +82,7 @@ def recover(
     layers: Annotated[str, typer.Option(help="Hidden: auto, 1, 2, ...")] = ANY_DEPTH,
     verify: Annotated[int, typer.Option(help="Fresh inputs to ask last.")] = N_VERIFY,
     link: Annotated[str | None, typer.Option(help="logistic, softmax, log_softmax, tanh.")] = None,
+    output: Annotated[str | None, typer.Option(help="predict: ask a classifier for its class.")] = None,
     header: Headers = None,
     body: Body = None,
     answer: Answer = None,
@@ -116,6 +117,7 @@ def recover(
         "max_queries": max_queries,
         "recheck": recheck,
         "link": link,
+        "output": output,
         "n_jobs": jobs,
         "batch_size": batch,
         **asked_how(oracle, header, body, answer, rate),
@@ -129,6 +131,8 @@ def recover(
     from ..oracle.spec import from_spec
 
     given = {name: value for name, value in given.items() if value is not None}
+    if output is not None and ("://" in oracle or Path(oracle).suffix in (".csv", ".parquet", ".db")):
+        raise ValueError("--output makes no sense there: what an address answers is named with --answer.")
     how: dict[str, Any] = {
         "method": method,
         "activation": activation,
@@ -163,6 +167,7 @@ def recover(
         "layers": layers,
         "verify": verify,
         "link": link,
+        "output": output,
         "method": method,
         "seed": seed,
     }
@@ -232,7 +237,7 @@ def _noise(text: str) -> float | str | None:
 def forecast(
     features: Annotated[int, typer.Option(help="Number of inputs.")],
     units: Annotated[int, typer.Option(help="Number of hidden units; a guess will do.")],
-    answers: Annotated[str, typer.Option(help="exact, float32, noise or labels.")] = "exact",
+    answers: Annotated[str, typer.Option(help="exact, float32, noise, labels or decisions.")] = "exact",
     noise: Annotated[float | None, typer.Option(help="Standard deviation of the answers.")] = None,
     accuracy: Annotated[float | None, typer.Option(help="Direction error wanted under noise.")] = None,
     bounds: Annotated[str | None, typer.Option(help="LO,HI: the box that inputs must stay in.")] = None,

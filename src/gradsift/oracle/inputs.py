@@ -22,6 +22,16 @@ class Bounds(NamedTuple):
         """Return the rows (n, d), moved to the box where they lie outside: by rounding, if they were meant to be in."""
         return np.clip(rows, self.low, self.high)
 
+    def require(self, rows: Floats) -> None:
+        """Raise a ValueError that names the first of the rows, (n, d), outside."""
+        outside = (rows < self.low) | (rows > self.high)
+        if outside.any():
+            i, j = (int(index) for index in np.argwhere(outside)[0])
+            raise ValueError(
+                f"X must stay in the bounds, but row {i} has {rows[i, j]:g} in column {j}, outside "
+                f"[{self.low[j]:g}, {self.high[j]:g}]."
+            )
+
 
 class InputFrame(NamedTuple):
     """Centre and scale of each input, (d,) each: a view in this frame is asked at ``(x - center) / scale``."""

@@ -18,8 +18,9 @@ from ..arguments import Floats, at_least, finite_matrix, finite_vector, whole
 from ..errors import BudgetSpent
 from .inputs import Bounds, InputFrame, read_bounds, read_inputs
 from .journal import AskAgain, Journal
+from .label_names import LabelNames
 from .output_links import read_link
-from .retry import Retry, ask_with_retry, read_answers
+from .retry import Retry, ask_with_retry
 
 Indices = NDArray[np.intp]
 
@@ -63,7 +64,8 @@ class Oracle:
     Parameters
     ----------
     function : callable
-        Takes an (n, d) array and returns n real numbers, or n rows of m. Any reply that NumPy can read will do.
+        Takes an (n, d) array and returns n real numbers, or n rows of m; or n classes, which may be words. Any reply
+        that NumPy can read will do.
     n_features : int
         d.
     noise : float, "labels" or None
@@ -164,6 +166,7 @@ class Oracle:
         if self.journal is not None and not self.journal.is_open:
             self.journal.open(self.n_features, str(getattr(function, "identity", "")))
         self._ledger = _Ledger(max_queries)
+        self.labels = LabelNames(getattr(function, "classes", None))  # by which numbers words are known, in all views
         if self.journal is not None and getattr(function, "recheckable", True):
             self._ledger.recheck = AskAgain(int(recheck), self.journal.n_recorded)
         self._direction: Callable[[int], Floats] | None = None
@@ -376,6 +379,16 @@ class Oracle:
             return np.asarray((Y * self.weights).sum(axis=1))  # row by row: a matrix product rounds with their number
         return Y[:, 0].copy() if Y.shape[1] == 1 else Y.copy()
 
+    def names_of(self, values: ArrayLike, rows: Floats | None = None) -> NDArray[Any]:
+        """Return the names of classes, by the numbers that a box which only decides has answered.
+
+        A journal keeps numbers: a word that nobody has said in this run is asked for again, at the row of it.
+        """
+        lost = self.labels.without_name(numbers := np.asarray(values, dtype=np.float64))
+        if rows is not None and lost.any():
+            self._again(rows[lost] if self.frame is None else self.frame.center + self.frame.scale * rows[lost])
+        return self.labels.names_of(numbers)
+
     @property
     def weights(self) -> Floats:
         """(m,) weights of the outputs in an answer of this view; ones without a projection."""
@@ -387,7 +400,8 @@ class Oracle:
 
     def _asked(self, X: ArrayLike) -> tuple[Floats, Floats]:
         rows = finite_matrix("X", X, self.n_features) + 0.0  # a copy, with 0.0 for -0.0: equal points, equal bits
-        self._check_bounds(rows)
+        if self.bounds is not None:
+            self.bounds.require(rows)
         rows = rows[:, : self.n_features - self.n_idle]
         if self.frame is not None:
             rows = self.frame.center + self.frame.scale * rows
@@ -448,7 +462,7 @@ class Oracle:
             ledger.n_queries += len(piece)
         in_one_piece = piece[-1] - piece[0] < len(piece)
         rows = rows[piece[0] : piece[-1] + 1] if in_one_piece else rows[piece]  # a view saves a copy
-        values = ask_with_retry(self.function, read_answers, rows, self._calls.retry)
+        values = ask_with_retry(self.function, self.labels.read, rows, self._calls.retry)
         with ledger.batch:
             self._check_width(values.shape[1])
             if self.journal is not None:
@@ -460,9 +474,8 @@ class Oracle:
         self._ledger.n_rechecked += len(rows)
         step = self._calls.batch_size or len(rows)
         pieces = [rows[start : start + step] for start in range(0, len(rows), step)]
-        values = np.concatenate(
-            [ask_with_retry(self.function, read_answers, piece, self._calls.retry) for piece in pieces]
-        )
+        retry = self._calls.retry
+        values = np.concatenate([ask_with_retry(self.function, self.labels.read, piece, retry) for piece in pieces])
         self._check_width(values.shape[1])
         return values
 
@@ -474,17 +487,6 @@ class Oracle:
             raise ValueError(
                 f"The oracle must always return the same number of outputs, got {n_outputs} after "
                 f"{self._ledger.n_outputs}."
-            )
-
-    def _check_bounds(self, rows: Floats) -> None:
-        if self.bounds is None:
-            return
-        outside = (rows < self.bounds.low) | (rows > self.bounds.high)
-        if outside.any():
-            i, j = (int(index) for index in np.argwhere(outside)[0])
-            raise ValueError(
-                f"X must stay in the bounds, but row {i} has {rows[i, j]:g} in column {j}, outside "
-                f"[{self.bounds.low[j]:g}, {self.bounds.high[j]:g}]."
             )
 
     def _check_budget(self, n_rows: int) -> None:

@@ -97,6 +97,8 @@ def _oracle_of(found: Any, spec: str, n_features: int | None, options: dict[str,
         return from_torch(found, n_features=n_features, **options)
     if not callable(found):
         raise TypeError(f"{spec} must be a function, got {type(found).__name__}.")
+    if options.pop("output", None) is not None:
+        raise ValueError(f"{spec} is a function, which says itself what it returns: output makes no sense there.")
     return Oracle(_WithSource(found, spec), _needed(n_features, spec), **options)
 
 

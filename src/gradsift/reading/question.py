@@ -144,5 +144,7 @@ def ask_of(region: Region, activation: str | None, layers: int | str, precision:
     question = Question(families, depths, precision, region, goal, named)
     if named or question.precision.is_exact or (question.is_fine and not region.is_bounded):
         return question
+    if question.precision.is_decision:  # a boundary is straight in parts, or bends smoothly
+        return replace(question, families=families & (names_of(PLATEAUS) | frozenset({"relu"})))
     # Imperfect answers do not tell families apart: sigmoids with plateaus are the first to look for.
     return replace(question, families=families & names_of(PLATEAUS))

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import BudgetSpent, NotIdentifiable
-from ..forecasting import median_queries
+from ..forecasting import median_decisions, median_queries
 from .ledger import Ledger, n_affordable
 from .question import (
     ALGEBRAIC,
@@ -121,6 +121,8 @@ READERS: list[Reader] = [
     _row("stages", "one layer of sigmoids inside bounds, behind imperfect answers", {PLATEAUS, ALGEBRAIC}, {1},
          "fine coarse noisy labels", "bounded",
          lambda d, k: 150 + 20 * _unknowns(d, k), ".noise.reader:read_noise"),
+    _row("decisions", "one layer behind decisions", {PLATEAUS, SHARP}, {1}, "decisions", "open",
+         lambda d, k: median_decisions(d, k), ".decisions.reader:read_decisions"),
 ]  # fmt: skip
 
 
@@ -222,9 +224,12 @@ def refused(refusals: list[Refusal], question: Question) -> NotIdentifiable:
 def _no_reader(question: Question) -> str:
     """Say what is missing where no reader accepts a question."""
     if question.precision.is_decision:
+        where = "" if question.region.is_open else f" inside {question.region}"
+        names = " or ".join(sorted(question.families)) if len(question.families) < 4 else "such"
         return (
-            f"All answers are {' or '.join(f'{v:g}' for v in question.precision.values)}, and never change: the box "
-            "only decides. Ask it for scores or probabilities, which tell units; decisions are not read yet."
+            "The box only decides, and never changes its answers: one layer of sigmoids with plateaus or of relu "
+            "units is read from decisions, where all inputs may be asked; got {names} units{where}, "
+            f"{' or '.join(map(str, sorted(question.depths)))} hidden layers."
         )
     if question.precision.is_label and not question.of_kinds(PLATEAUS, ALGEBRAIC):
         names = " or ".join(sorted(question.families))

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..arguments import Floats
+from ..errors import NotIdentifiable
 from ..geometry import normalize_rows
 from ..oracle import Oracle
 from ..oracle.output_links import likely_link
@@ -43,6 +44,8 @@ _SHORT_LINE = 1e-3  # a short line, in units of usual inputs; guess
 _LABELS_ASKED = 18  # equal repeats of few values may be luck: so many more points must show no other one
 _FEW_VALUES = 3  # that a box which only decides has at most; guess
 _ULPS = 2 * FEW_ULPS  # between two answers to the same question
+_MOST_VALUES = 12  # whole numbers that may be classes, and further inputs that must show no other value; guess
+_ASKED_AGAIN = 10  # of them, to see whether labels are decisions: even odds agree once in 1,024 boxes
 _TINY = 1e-10  # noise over the answer, below which it may be rounding after all
 _FAR = 1e3  # inputs this far out see sigmoids stand still, and large answers; guess
 _GROWING = 3.0  # errors of single-precision arithmetic grow with the inputs
@@ -104,12 +107,15 @@ def measure_precision(oracle: Oracle, rng: np.random.Generator, *, far: bool = T
 def _limits(oracle: Oracle, look: _Asked, rng: np.random.Generator, far: bool) -> Precision:
     """Return what limits the answers, from the first one and others that are asked if need be."""
     first, outputs, y = look.rows[:1], look.outputs, oracle.seen(look.outputs, look.rows)
+    if oracle.labels.has_names(outputs):
+        return _labels_of_classes(oracle, look, rng)
     if oracle.link is None and look.repeats and not any(grid_of(column) for column in outputs.T):
         return Precision(outputs=look.roundings)
     if np.isin(y, (-1.0, 1.0)).all():
-        look = look._replace(beside=oracle.outputs(usual_points(oracle, _LABELS_ASKED, rng)))
+        points = usual_points(oracle, _LABELS_ASKED, rng)
+        look = look._replace(beside=oracle.outputs(points))
         if np.isin(look.beside, (-1.0, 1.0)).all():
-            return Precision("labels", 1.0)
+            return _labels_or_decisions(oracle, look, points)
     if look.repeats or look.short:  # on a grid, unless a round answer was luck
         look = look.further(oracle, usual_points(oracle, TRIES if far else 2 * REPEATED, rng))
         if (
@@ -129,15 +135,64 @@ def _limits(oracle: Oracle, look: _Asked, rng: np.random.Generator, far: bool) -
     return Precision("noisy", sd, n_equal=_n_equal(repeated))
 
 
+def _labels_or_decisions(oracle: Oracle, look: _Asked, points: Floats) -> Precision:
+    """Return the precision of answers -1 and +1: decisions where they stay the same, else labels."""
+    same = oracle.link is None and look.repeats and _same_again(oracle, points, look.beside)
+    return Precision("decisions", values=(-1.0, 1.0)) if same else Precision("labels", 1.0)
+
+
+def _same_again(oracle: Oracle, points: Floats, outputs: Floats) -> bool:
+    """Ask ten points again, those with the rarer answer first: a random label seldom comes twice where it is rare."""
+    values, place, counts = np.unique(outputs, return_inverse=True, return_counts=True)
+    if len(values) < 2:
+        return False
+    again = np.argsort(counts[place.ravel()], kind="stable")[:_ASKED_AGAIN]
+    return bool((oracle.outputs(points[again]) == outputs[again]).all())
+
+
+def _labels_of_classes(oracle: Oracle, look: _Asked, rng: np.random.Generator) -> Precision:
+    """Return the precision of a box that answers with words or truth values, which must never change."""
+    points = usual_points(oracle, _LABELS_ASKED, rng)
+    beside = oracle.outputs(points)
+    if look.outputs.shape[1] > 1:
+        raise NotIdentifiable("The box answers each input with several classes: ask for one of them.")
+    values = np.unique(np.concatenate([look.outputs, beside]))
+    if len(values) > 1 and not (look.repeats and _same_again(oracle, points, beside)):
+        raise NotIdentifiable(
+            "The same input gets different classes when it is asked again: the box draws its answers. Only decisions "
+            "that stay the same are read, or labels -1 and +1 whose mean a network is."
+        )
+    return Precision("decisions", values=tuple(values.tolist()))
+
+
 def _decisions(oracle: Oracle, look: _Asked, rng: np.random.Generator) -> Precision | None:
     """Return the precision of a box that only decides: few values at all inputs, which never change; else None."""
-    if oracle.link is not None or len(np.unique(look.outputs)) > _FEW_VALUES:
+    first = np.unique(look.outputs)
+    may_decide = len(first) <= _FEW_VALUES or bool((first == np.round(first)).all())
+    if oracle.link is not None or look.outputs.shape[1] > 1 or not may_decide:
         return None
-    beside = oracle.outputs(usual_points(oracle, _LABELS_ASKED, rng))
+    points = usual_points(oracle, _MOST_VALUES, rng)
+    beside = oracle.outputs(points)
     values = np.unique(np.concatenate([look.outputs, beside]))
-    if not 1 < len(values) <= _FEW_VALUES:
+    few = 1 < len(values) <= _FEW_VALUES
+    whole = few or (len(values) <= _MOST_VALUES and bool((values == np.round(values)).all()))
+    if len(values) < 2 or not whole or not (few or _jump_between(oracle, points, beside[:, 0], values)):
         return None
-    return Precision("decisions", outputs=look.roundings, values=tuple(values.tolist()))
+    return Precision("decisions", values=tuple(values.tolist()))
+
+
+def _jump_between(oracle: Oracle, points: Floats, answers: Floats, values: Floats) -> bool:
+    """Say whether answers jump over a value between them within a short way: classes do, rounded answers do not."""
+    order = np.argsort(answers, kind="stable")
+    first, last = order[:2], order[-2:]
+    ends, seen = np.stack([points[first], points[last]]), np.stack([answers[first], answers[last]])  # two ways
+    for _ in range(TRIES):
+        middle = ends.mean(axis=0)
+        value = oracle.outputs(middle)[:, 0]
+        # The half with the larger difference is kept.
+        keep = np.abs(seen - value).argmin(axis=0)
+        ends[keep, [0, 1]], seen[keep, [0, 1]] = middle, value
+    return bool((np.abs(np.diff(np.searchsorted(values, seen), axis=0)) > 1).any())
 
 
 def _n_equal(repeated: Floats) -> int:

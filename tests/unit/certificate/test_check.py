@@ -21,6 +21,7 @@ from gradsift import certificate as checks
 from gradsift.certificate import (
     COARSE,
     COARSE_KINKS,
+    DECIDED,
     DEEP,
     DEEP_COARSE,
     EXACT,
@@ -244,6 +245,7 @@ def test_checks_are_json_even_where_numbers_are_not_finite():
 RECORDS = (
     COARSE,
     COARSE_KINKS,
+    DECIDED,
     DEEP,
     DEEP_COARSE,
     EXACT,

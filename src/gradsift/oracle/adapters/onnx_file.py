@@ -34,7 +34,8 @@ def from_onnx(
     ----------
     path : path
     output : str, optional
-        Name of the output to read; by default the first one that holds floating-point numbers.
+        Name of the output to read; by default the first one that holds floating-point numbers. That of labels, or
+        "predict" for the first such one, asks for decisions.
     link : {"auto", "identity", None, "logistic", "logit", "softmax", "log_softmax", "tanh"}
         What the model applies at its end, to be undone as by :class:`~gradsift.Oracle`; "identity" or None takes the
         output as it is; "auto" means log-odds (:func:`~gradsift.oracle.output_links.log_odds`) where the model also
@@ -82,7 +83,9 @@ class _Model:
         self._n_rows, self.n_features = (size if isinstance(size, int) else None for size in inputs[0].shape)
         self._output = _choose(outputs, output)
         labels = any(o.type in _LABELS for o in outputs)
-        self._undo = link == "auto" and labels
+        self._undo = (
+            link == "auto" and labels and not any(o.name == self._output and o.type in _LABELS for o in outputs)
+        )
 
     @cached_property
     def identity(self) -> str:
@@ -107,6 +110,9 @@ class _Model:
 
 def _choose(outputs: list[Any], wanted: str | None) -> str:
     names = [o.name for o in outputs if o.type in _DTYPES]
+    decisions = [o.name for o in outputs if o.type in _LABELS]
+    if decisions and (wanted == "predict" or wanted in decisions):
+        return decisions[0] if wanted == "predict" else str(wanted)
     if wanted is not None and wanted not in names:
         raise ValueError(f"output must be one of the model's floating-point outputs {names}, got {wanted!r}.")
     if not names:

@@ -14,7 +14,7 @@ from ...runtime import load_extra
 from ..oracle import Oracle
 
 
-def from_torch(module: Any, *, n_features: int | None = None, **options: Any) -> Oracle:
+def from_torch(module: Any, *, n_features: int | None = None, output: str | None = None, **options: Any) -> Oracle:
     """Return an oracle for a module that maps (n, d) tensors to (n,) or (n, m) tensors.
 
     Parameters
@@ -23,6 +23,8 @@ def from_torch(module: Any, *, n_features: int | None = None, **options: Any) ->
         Copied and put into evaluation mode: training it further changes neither the oracle nor the module's own mode.
     n_features : int, optional
         d; by default ``in_features`` of the first layer that has it.
+    output : {None, "predict"}
+        "predict": nothing but the number of the largest output, or whether a single one is positive.
     **options
         For :class:`~gradsift.Oracle`.
 
@@ -45,11 +47,14 @@ def from_torch(module: Any, *, n_features: int | None = None, **options: Any) ->
     torch = load_extra("torch", "torch")
     if not isinstance(module, torch.nn.Module):
         raise TypeError(f"module must be a torch.nn.Module, got {type(module).__name__}.")
+    if output not in (None, "predict"):
+        raise ValueError(f"output must be None or 'predict', got {output!r}.")
     if n_features is None:
         n_features = next((int(layer.in_features) for layer in module.modules() if hasattr(layer, "in_features")), None)
     if n_features is None:
         raise ValueError("No layer of the module says how many inputs it has: give n_features.")
-    return Oracle(_TorchModel(torch, copy.deepcopy(module).eval()), n_features, **options)
+    reads = _TorchModel if output is None else _TorchClasses
+    return Oracle(reads(torch, copy.deepcopy(module).eval()), n_features, **options)
 
 
 class _TorchModel:
@@ -89,6 +94,24 @@ class _TorchModel:
             what = reply.dtype if isinstance(reply, self.torch.Tensor) else type(reply).__name__
             raise TypeError(f"The module must return a tensor of real numbers, got {what}.")
         return reply
+
+
+class _TorchClasses(_TorchModel):
+    """Asks a module for the class of its largest output only."""
+
+    def __init__(self, torch: Any, module: Any) -> None:
+        super().__init__(torch, module)
+        self.device = None  # classes are told here
+
+    @cached_property
+    def identity(self) -> str:
+        """That of the module, and what it is asked for."""
+        return f"{super().identity} predict"
+
+    def __call__(self, rows: Floats) -> Floats:
+        values = super().__call__(rows)
+        single = values.ndim == 1 or values.shape[1] == 1
+        return np.asarray(values.reshape(-1) > 0 if single else values.argmax(axis=1), dtype=np.float64)
 
 
 def _numbers(torch: Any, tensor: Any) -> Floats:

@@ -9,13 +9,22 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+
 from ...arguments import Floats
 from ...errors import MissingExtra
 from ..oracle import Oracle
 from ..output_links import log_odds
 
 
-def from_sklearn(estimator: Any, *, n_features: int | None = None, link: str | None = None, **options: Any) -> Oracle:
+def from_sklearn(
+    estimator: Any,
+    *,
+    n_features: int | None = None,
+    link: str | None = None,
+    output: str | None = None,
+    **options: Any,
+) -> Oracle:
     """Return an oracle for a fitted estimator, its output link undone.
 
     Parameters
@@ -28,6 +37,8 @@ def from_sklearn(estimator: Any, *, n_features: int | None = None, link: str | N
         Ask a classifier for ``predict_proba`` alone (the second class of two for "logistic"; "log_softmax":
         ``predict_log_proba``) and a regressor for ``predict``, and undo this link, as of a model seen from outside.
         None asks for the values before the output activation where they can be had.
+    output : {None, "predict"}
+        "predict": the class that a classifier decides for, and nothing else.
     **options
         For :class:`~gradsift.Oracle`.
 
@@ -50,13 +61,21 @@ def from_sklearn(estimator: Any, *, n_features: int | None = None, link: str | N
     """
     if not hasattr(estimator, "predict"):
         raise TypeError(f"estimator must have a predict method, got {type(estimator).__name__}.")
+    if output not in (None, "predict"):
+        raise ValueError(f"output must be None or 'predict', got {output!r}.")
+    if output is not None and link is not None:
+        raise ValueError(f"Decisions are behind no link: give output or link, not both, got link={link!r}.")
+    from sklearn.base import is_classifier
     from sklearn.utils.validation import check_is_fitted
 
     check_is_fitted(estimator)
+    if output is not None and not is_classifier(estimator):
+        raise TypeError(f"output='predict' asks a classifier for its class; {type(estimator).__name__} is none.")
     known = getattr(estimator, "n_features_in_", n_features)
     if known is None:
         raise ValueError(f"{type(estimator).__name__} does not know its number of inputs: give n_features.")
-    return Oracle(_Estimator(estimator, link), int(known), link=link, **options)
+    reads = _Estimator(estimator, link) if output is None else _Labels(estimator)
+    return Oracle(reads, int(known), link=link, **options)
 
 
 class _Estimator:
@@ -79,6 +98,23 @@ class _Estimator:
 
     def __call__(self, rows: Floats) -> Any:
         return self._ask(rows if self._names is None else _frame(rows, self._names), rows)
+
+
+class _Labels(_Estimator):
+    """Asks a classifier for its class, by the place of that in ``classes_``."""
+
+    def __init__(self, estimator: Any) -> None:
+        self.estimator = estimator
+        self._names = getattr(estimator, "feature_names_in_", None)
+        self.classes = np.asarray(estimator.classes_)
+        if self.classes.ndim != 1:
+            raise TypeError("The classifier decides several things at once: ask for one of them.")
+        self._ask = lambda frame, rows: np.searchsorted(self.classes, estimator.predict(frame))
+
+    @cached_property
+    def identity(self) -> str:
+        """That of the estimator, and what it is asked for."""
+        return f"{super().identity} predict"
 
 
 def _frame(rows: Floats, names: Any) -> Any:
@@ -106,7 +142,7 @@ def _reader(estimator: Any) -> Callable[[Any, Floats], Any]:
         return lambda frame, rows: estimator.decision_function(frame)
     if hasattr(estimator, "predict_proba"):
         return lambda frame, rows: log_odds(estimator.predict_proba(frame), rows)
-    raise TypeError(f"{type(estimator).__name__} returns only labels, which do not determine a sum of sigmoids.")
+    raise TypeError(f"{type(estimator).__name__} returns only labels: ask for them with output='predict'.")
 
 
 def _from_outside(estimator: Any, link: str) -> Callable[[Any, Floats], Any]:

@@ -1,0 +1,1 @@
+"""One hidden layer behind a box that only decides."""

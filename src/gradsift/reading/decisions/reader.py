@@ -1,0 +1,218 @@
+"""Reader of boxes that only decide: one hidden layer, two classes or several, up to one positive factor."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from ...activations import Activation, get_activation
+from ...arguments import Floats
+from ...errors import NotIdentifiable
+from ...network import Network
+from ..ledger import Ledger
+from ..precision import Precision
+from ..question import PLATEAUS, SHARP, Narrowing, Question, attempted
+from ..result import Reading
+from .boundary import Crossings, Decider, lines_beside, orthogonal_direction
+from .decision_certificate import certificate_of, test_crossings, typical_inputs
+from .decision_fit import DecisionLayer, FittedLayer, joint_fit
+from .kink_boundary import plain_form, read_kinks, with_slope
+from .linear_boundary import as_units, read_linear
+from .settings import DECISIONS
+from .sigmoid_boundary import canonical, read_sigmoids, reordered, usual_crossings
+
+_READINGS = 2  # where fresh lines contradict what was read; guess
+_NEW_CLASSES = 3  # times that a further class may come to light; guess
+_TWO_CLASSES = (1.0, 4.0, 16.0, 64.0)  # of usual inputs, until two classes are seen
+_STRAIGHT = 2.0**-20  # width of a crossing over such a length: sigmoids bend by more; guess
+_SHORT_WAYS = (2e-2, 2e-3)  # lengths along which the boundary between kinks is flat; guess
+_SHORTEST_WAYS = (1e-5, 1e-5)  # along which every boundary is flat but one of rounded inputs; guess
+_COARSE = 2.0**-12  # width of a crossing over such a length; guess
+_LONG_WAY = (30.0,)  # and that of a hyperplane; guess
+_MORE = 4  # typical inputs for each that n_verify asks for: one answer is one bit; guess
+_ASKED_TWICE = 30  # inputs asked twice, where answers change at a boundary; guess
+_REPEATS = 8  # of both sides of a boundary: decisions must not change
+
+
+class Read(NamedTuple):
+    """A layer in canonical form as it was read, with all crossings and its activation; `unit_rows` for kinks."""
+
+    fit: FittedLayer
+    at: Crossings
+    f: Activation
+    unit_rows: bool = False
+
+
+def read_decisions(question: Question, ledger: Ledger, rng: np.random.Generator) -> Reading:
+    """Read one layer behind decisions: units with kinks first where the boundary is flat at a typical point."""
+    decider = Decider(ledger, question.precision.values)
+    goal = question.goal
+    wanted = _Goals(goal.accuracy or DECISIONS.accuracy, goal.n_verify, *_first_crossing(decider, rng))
+    _require_no_chance(decider, wanted.first, wanted.scale, question, rng)
+    for _ in range(_NEW_CLASSES):
+        n_classes, decider.is_complete = len(decider.values), True
+        found = attempted(partial(_read_boundary, question, decider, wanted, rng))
+        if len(decider.values) == n_classes:
+            break
+    if not isinstance(found, NotIdentifiable):
+        return found
+    # Any smooth boundary, and any flat one, is flat along so short a way; where inputs are rounded it is a staircase.
+    if not _is_flat(decider, wanted.first, _SHORTEST_WAYS, rng, _COARSE):
+        raise NotIdentifiable(
+            f"Along ways of {_SHORTEST_WAYS[0]:g} the boundary is neither flat nor smooth: the box rounds inputs or "
+            "units (single precision, few decimals), or its threshold moves. Let it calculate in double precision: "
+            "decisions are read from the 10th digit of the inputs."
+        )
+    raise found
+
+
+def _read_boundary(question: Question, decider: Decider, wanted: _Goals, rng: np.random.Generator) -> Reading:
+    """Read a layer of the kind that the boundary looks like; then of the other kind, if both are possible."""
+    kinds = [kind for kind in (PLATEAUS, SHARP) if question.of_kinds(kind)]
+    refusals: list[str] = []
+    if _is_flat(decider, wanted.first, _SHORT_WAYS, rng):
+        kinds.reverse()
+        # A face of several classes ends where a third one begins, so that its length tells nothing.
+        worth = len(decider.values) > 2 or _is_flat(decider, wanted.first, _LONG_WAY, rng)
+        linear = _linear(decider, wanted, rng) if worth else None
+        if linear is not None:
+            return _finished(question, decider, linear, [get_activation(question.of_kinds(*kinds)[-1])], wanted, rng)
+    for kind in kinds:
+        names = [get_activation(name) for name in question.of_kinds(kind)]
+        best: Reading | None = None
+        for _ in range(_READINGS):
+            found = attempted(partial(_READERS[kind], decider, names, wanted, rng))
+            if isinstance(found, NotIdentifiable):
+                break
+            best = _finished(question, decider, found, names, wanted, rng)
+            if best.certified:
+                break
+        if best is not None:
+            return best
+        refusals.append(str(found))
+    raise NotIdentifiable(" ".join(refusals))
+
+
+class _Goals(NamedTuple):
+    """The accuracy wanted, fresh inputs to ask, a first crossing, and the size of inputs."""
+
+    accuracy: float
+    n_verify: int
+    first: Crossings
+    scale: float
+
+
+def _sigmoids(decider: Decider, names: list[Activation], wanted: _Goals, rng: np.random.Generator) -> Read:
+    odd = tuple(_odd(f) for f in names)
+    fit, at, f = read_sigmoids(decider, odd, DECISIONS, wanted.accuracy, wanted.scale, rng)
+    # Errors are those of the units in their final order.
+    return Read(joint_fit(canonical(fit.layer, f.odd_form is not None), at, f, floors=(0.0,)), at, f)
+
+
+def _kinks(decider: Decider, names: list[Activation], wanted: _Goals, rng: np.random.Generator) -> Read:
+    relu = get_activation("relu")
+    if len(decider.values) > 2:
+        raise NotIdentifiable(
+            f"A boundary between {len(decider.values)} classes that is flat in parts is not read yet: units with kinks "
+            "are read from two classes. Ask the box for scores or probabilities, which tell units."
+        )
+    fit, at = read_kinks(decider, relu, DECISIONS, wanted.accuracy, wanted.scale, rng)
+    return Read(joint_fit(canonical(fit.layer, False), at, relu, unit_rows=True, floors=(0.0,)), at, relu, True)
+
+
+_READERS = {PLATEAUS: _sigmoids, SHARP: _kinks}
+
+
+def _linear(decider: Decider, wanted: _Goals, rng: np.random.Generator) -> Read | None:
+    tanh = get_activation("tanh")
+    found = read_linear(decider, tanh, DECISIONS, wanted.accuracy, wanted.scale, rng)
+    return None if found is None else Read(*found, tanh)
+
+
+def _is_flat(
+    decider: Decider, first: Crossings, steps: tuple[float, ...], rng: np.random.Generator, width: float = _STRAIGHT
+) -> bool:
+    """Say whether the boundary is flat along a random way at a typical point: between kinks it is, of sigmoids not."""
+    decider.step = "boundary"
+    for step in steps:
+        way = orthogonal_direction(first.ways, decider.n_features, rng)
+        if lines_beside(decider, first, way[None], step, width) is not None:
+            return True
+    return False
+
+
+def _odd(f: Activation) -> Activation:
+    return f if f.odd_form is None else f.odd_form.g
+
+
+def _first_crossing(decider: Decider, rng: np.random.Generator) -> tuple[Crossings, float]:
+    """Return one boundary point, and the size of inputs at which two classes are seen."""
+    for scale in _TWO_CLASSES:
+        found = usual_crossings(decider, 1, 1e-9 * scale, rng, scale)
+        if found is not None:
+            return found, scale
+    raise NotIdentifiable(
+        f"All {decider.ledger.n_queries} inputs that were asked are of one class, up to {_TWO_CLASSES[-1]:g} times "
+        "usual ones: there is no boundary to read. Give typical rows of both classes with inputs=."
+    )
+
+
+def _require_no_chance(
+    decider: Decider, first: Crossings, scale: float, question: Question, rng: np.random.Generator
+) -> None:
+    """Ask both sides of a boundary again and again: where labels are drawn, they change there."""
+    beside = 3 * first.widths[:, None] * first.ways
+    rows = np.concatenate([first.points - beside, first.points + beside])
+    seen = decider.ask(np.repeat(rows, _REPEATS, axis=0)).reshape(2, _REPEATS)
+    if (seen == seen[:, :1]).all() and seen[0, 0] != seen[1, 0]:
+        return
+    refused = NotIdentifiable(
+        f"Beside a boundary, {float(first.widths[0]):.1g} away, the same input gets different answers, though others "
+        "keep theirs: the box draws answers near its threshold, or its threshold moves. Only decisions that never "
+        "change are read."
+    )
+    # Where labels are drawn everywhere, with a network as their mean, typical inputs change theirs, too.
+    X = np.repeat(scale * rng.standard_normal((_ASKED_TWICE, decider.n_features)), 2, axis=0)
+    seen = decider.ask(X).reshape(-1, 2)
+    if set(question.precision.values) == {-1.0, 1.0} and (seen[:, 0] != seen[:, 1]).any():
+        refused.rules_out = Narrowing(precision=Precision("labels", 1.0))
+    raise refused
+
+
+def _finished(
+    question: Question, decider: Decider, read: Read, names: list[Activation], wanted: _Goals, rng: np.random.Generator
+) -> Reading:
+    """Certify a layer, and return its network with the classes in their order."""
+    fit, at, f, unit_rows = read
+    tested = test_crossings(fit, f, decider, rng, wanted.scale)
+    checked = typical_inputs(fit, f, decider, _MORE * wanted.n_verify, rng, wanted.scale)
+    oracle = decider.ledger.oracle
+    named = oracle.names_of(np.array(decider.values), decider.seen_at)
+    order = np.argsort(named, kind="stable")
+    layer = as_units(reordered(fit.layer, order))
+    network = _network(layer, f, names, named[order].tolist())
+    evidence, judgement = certificate_of(
+        fit, at, tested, checked, wanted.accuracy, network, dict(decider.ledger.spent), unit_rows
+    )
+    precision = replace(question.precision, values=tuple(np.array(decider.values)[order].tolist()))
+    return Reading(network, judgement, evidence, precision, oracle.frame, checked)
+
+
+def _network(layer: DecisionLayer, f: Activation, names: list[Activation], classes: list[object]) -> Network:
+    """Return the network with the activation that was asked for; the last layer has length one."""
+    asked = next((g for g in names if _odd(g) is f), names[0])
+    if asked.homogeneous and asked is not f:  # relu as leaky relu
+        layer = plain_form(layer, asked.left.slope) or with_slope(layer, asked.left.slope)
+    A, b, U, c, linear = layer
+    if asked is not f and asked.odd_form is not None:
+        # f(z) = center + gain g(stretch z), so that g(y) = (f(y / stretch) - center) / gain.
+        form = asked.odd_form
+        A, b, U = A / form.stretch, b / form.stretch, U / form.gain
+        c = c - form.center * U.sum(axis=1)
+    # Of linear outputs alone the linear term is the last layer.
+    size = float(np.sqrt((U**2).sum() + (c**2).sum() if U.any() else (linear**2).sum() + (c**2).sum()))  # type: ignore[operator]
+    skip: Floats | float = 0.0 if linear is None else linear / size
+    return Network([(A, b), (U / size, c / size)], asked, skip, classes)
