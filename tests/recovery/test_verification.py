@@ -289,7 +289,7 @@ def test_dropout_is_named_by_answers_that_repeat_to_the_last_digit():
 
 
 @pytest.mark.parametrize(
-    ("options", "says"), [({"n_verify": 0}, "decisions without chance"), ({"max_queries": 440}, "too few")]
+    ("options", "says"), [({"n_verify": 0}, "decisions without chance"), ({"max_queries": 400}, "too few")]
 )
 def test_decisions_are_not_certified_without_fresh_inputs_or_queries_either(options, says):
     w = np.array([1.0, 0.5, -0.3])

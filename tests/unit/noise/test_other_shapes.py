@@ -46,7 +46,7 @@ def read(shape, activation, seed, d=4, k=2):
         return gs.recover(oracle, activation=activation, random_state=seed)
 
 
-@pytest.mark.parametrize(("activation", "seed"), [("tanh", 2), ("tanh", 4), ("tanh", 5), ("tanh", 7), ("erf", 7)])
+@pytest.mark.parametrize(("activation", "seed"), [("tanh", 2), ("tanh", 4), ("tanh", 5), ("tanh", 7), ("erf", 5)])
 def test_units_of_straight_pieces_are_certified_neither_as_tanh_nor_as_erf(activation, seed):
     found = read(hard_tanh, activation, seed)
     assert "activation" in [check.name for check in found.judgement.failed]
