@@ -11,10 +11,11 @@ from scipy.special import chdtrc, expit
 from ..arguments import Floats
 from ..fit import Coordinates, Family, NormalEquations, Parameters, Refined
 from ..sources import Rows
-from .nested_models import SCORE_LEVEL
+from .nested_models import SCORE_LEVEL, better_unit
 from .number_of_units import over_more, score_of
-from .optimum import SearchLimits, Settled, settle
+from .optimum import SearchLimits, Settled, one_more, settle
 from .problem import AllRows, TableProblem
+from .race import PolishedStarts, best_end
 
 _DRAWS = 199  # of residuals with other signs and sizes
 _BLOCK = 1024
@@ -108,15 +109,18 @@ def gain_over_more(problem: TableProblem, theta: Parameters, rng: np.random.Gene
         return np.inf
     rows, observed = (_weighted(problem, theta, some, slopes) for some in (problem.rows, problem.observed.rows))
     even = replace(problem, rows=rows, observed=AllRows(observed, problem.observed.groups))
-    return gain_over_next(even, settle(even, k, _QUICK, rng), rng)
+    fits = [settle(even, k, _QUICK, rng)]
+    fits.append(settle(even, k + 1, _QUICK, rng, smaller=fits[0].optima.best.theta))
+    own, more = (score_of(even, fit) for fit in fits)
+    return over_more(even, own, [more])
 
 
 def gain_over_next(problem: TableProblem, own: Settled, rng: np.random.Generator) -> float:
     """Return by how much a mild criterion prefers a fit to one of a further unit: what a given number has not been
-    compared with. One search."""
+    compared with. The unit is one that the residuals want, or half of one in the fit; one optimum is polished."""
     theta = own.optima.best.theta
-    more = settle(problem, len(theta.u) + 1, _QUICK, rng, smaller=theta)
-    return over_more(problem, score_of(problem, own), [score_of(problem, more)])
+    wider = PolishedStarts([best_end(problem, one_more(theta, better_unit(problem, theta, rng)))], hits=1)
+    return over_more(problem, score_of(problem, own), [score_of(problem, own._replace(optima=wider))])
 
 
 def _design(problem: TableProblem, theta: Parameters, rows: Rows) -> tuple[Floats, Floats]:

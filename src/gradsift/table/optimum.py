@@ -35,11 +35,22 @@ def escape(problem: TableProblem, optima: PolishedStarts, better: Better, rng: n
         pair = picks[i : i + 2]
         typical = np.full(len(pair), np.abs(theta.u).mean())
         starts.append(with_units(theta, better.units[pair], typical, better.offsets[pair]))
-    for unit in np.argsort(-np.abs(theta.u))[:TRIES]:
-        # A split moves the halves apart along the direction in which the residuals bend across the unit.
-        step = 0.5 * (1 + float(np.linalg.norm(theta.A[unit]))) * better.splits[unit]
-        starts.append(split(theta, int(unit), step))
+    starts += _splits(theta, better)
     return descend(problem, [prune(start, problem.family, rows, k) for start in starts], optima.found)
+
+
+def _splits(theta: Parameters, better: Better) -> list[Parameters]:
+    """Make each of the strongest units two, apart along the direction in which the residuals bend across it."""
+    units = np.argsort(-np.abs(theta.u))[:TRIES]
+    steps = 0.5 * (1 + np.linalg.norm(theta.A[units], axis=1))[:, None] * better.splits[units]  # (units, d)
+    return [split(theta, int(unit), step) for unit, step in zip(units, steps)]
+
+
+def one_more(theta: Parameters, better: Better) -> list[Parameters]:
+    """Return starts with one unit more: a new one, of typical weight, or a unit made two."""
+    typical = np.full(1, np.abs(theta.u).mean())
+    new = [with_units(theta, units[None], typical, offset[None]) for units, offset in zip(better.units, better.offsets)]
+    return new + _splits(theta, better)
 
 
 def turn_units(problem: TableProblem, optima: PolishedStarts) -> PolishedStarts:

@@ -134,6 +134,19 @@ def descend(
     return descend_on_many(problem, [loss.unpack(point) for point in state.points[near]], known)
 
 
+def best_end(problem: TableProblem, starts: list[Parameters]) -> Refined:
+    """Return the optimum that the best of some starts leads to: all of them on few rows, the better half on many, and
+    one to its end."""
+    k = len(starts[0].u)
+    for sample in (_few(problem, k), min(len(problem.rows.y), _MANY)):
+        loss = problem.batch(k, sample)
+        state = start_batch(loss, loss.pack(starts))
+        state = descend_batch(loss, state, 100, tolerance=_STILL * _loss_unit(problem, state.values))
+        order = np.argsort(state.values)[: (len(starts) + 1) // 2]
+        starts = [loss.unpack(state.points[i]) for i in order]
+    return problem.polish(Coordinates(problem.family, problem.frame.metric).nearest(starts[0]), tolerance=NATS)
+
+
 def descend_on_many(problem: TableProblem, starts: list[Parameters], known: Sequence[Refined] = ()) -> PolishedStarts:
     """Descend on many rows from starts for which few rows say nothing more, from twins once; then polish."""
     chosen, hits = _distinct(starts)
