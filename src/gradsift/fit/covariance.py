@@ -318,6 +318,19 @@ class Bootstrap:
         return low, high
 
 
+def _as_labels(model: SigmoidCombination, y: Floats) -> bool:
+    """Say whether y, (n,), are labels of a mixture; two classes of another model do not say how it was fitted."""
+    classes = np.unique(y)
+    if len(classes) != 2 or classes[1] != 1 or classes[0] not in (-1, 0):
+        return False
+    if (model.weights > 0).all() and abs(float(model.weights.sum()) - 1) < 1e-6:
+        return True
+    raise ValueError(
+        f"y holds only {classes[0]:g} and 1, and the model is no mixture of classes: give family=recovery.fit.family, "
+        "so that they are refitted as they were fitted."
+    )
+
+
 def bootstrap(
     model: SigmoidCombination,
     source: Any,
@@ -335,8 +348,9 @@ def bootstrap(
     ----------
     source : Source, or (X, y), or (X, y, weight)
     family : Family, optional
-        Which parameters are fitted; by default those that the model uses, by least squares (labels where y holds only
-        -1 and +1 and the weights are those of a mixture).
+        Which parameters are fitted, and how; by default those that the model uses, by least squares, or as labels where
+        y holds two classes, -1 or 0 and +1, and the weights are those of a mixture. Required where y holds two classes
+        and the model is no mixture: ``recovery.fit.family`` of the fit.
     groups : (n,) array, optional
         Clusters, which are drawn as wholes.
     """
@@ -344,8 +358,9 @@ def bootstrap(
     rng, source = as_generator(rng), as_source(source)
     rows = source.take(np.arange(source.n_rows))
     if family is None:
-        mixture = bool((model.weights > 0).all()) and abs(float(model.weights.sum()) - 1) < 1e-6
-        family = family_of(model, labels=mixture and bool((np.abs(rows.y) == 1).all()))
+        family = family_of(model, labels=_as_labels(model, rows.y))
+    if family.labels:
+        rows = rows._replace(y=np.where(rows.y > 0, 1.0, -1.0))
     clusters = np.arange(source.n_rows) if groups is None else np.unique(np.asarray(groups), return_inverse=True)[1]
     if len(clusters) != source.n_rows:
         raise ValueError(f"groups must have one entry for each of the {source.n_rows} rows, got {len(clusters)}.")

@@ -72,6 +72,16 @@ def test_the_bootstrap_agrees_with_the_sandwich_and_keeps_units_in_place():
     assert ((low < fit.model.weights) & (fit.model.weights < high)).all()
 
 
+def test_the_bootstrap_of_a_mixture_takes_its_classes_as_zero_and_one_too():
+    mixture = gs.SigmoidCombination([[1.0, 0.0], [0.6, 0.8]], [0.6, 0.4], 2.0)
+    X, y = mixture.sample(2000, noise="labels", rng=3)
+    signs, zeros = (bootstrap(mixture, (X, labels), n_resamples=3, rng=0) for labels in (y, (y + 1) / 2))
+    np.testing.assert_array_equal([m.units for m in signs.models], [m.units for m in zeros.models])
+    assert all(m.weights.sum() == pytest.approx(1) for m in zeros.models)
+    with pytest.raises(ValueError, match="y holds only 0 and 1, and the model is no mixture"):
+        bootstrap(_model(), (X, (y + 1) / 2), n_resamples=3, rng=0)
+
+
 def test_cones_grow_with_the_level_and_hold_the_truth():
     X = np.random.default_rng(0).standard_normal((500, 2))
     bound = cramer_rao(_model(), X, noise=0.5)
