@@ -39,6 +39,7 @@ def fit(
     columns: Annotated[str | None, typer.Option(help="Inputs, as a,b,c; default: all but the target.")] = None,
     na: Annotated[str, typer.Option("--na", help="Missing values: error, drop (the row) or mean.")] = "error",
     alpha: Annotated[str, typer.Option(help="Ridge: a number, or auto (cross-validation).")] = "0",
+    link: Annotated[str | None, typer.Option(help="With --labels: identity (a mixture), logit or auto.")] = None,
     activation: Activation = "tanh",
     seed: Seed = 0,
     as_json: AsJson = False,
@@ -52,6 +53,8 @@ def fit(
     require_place(out, (".json",))
     require_report(report)
     require_distinct({"--out": out, "--report": report}, {"the table": data})
+    if link is not None and not labels:
+        raise ValueError(f"--link {link} is for classes: use it with --labels.")
     if units != "auto" and not (units.isdigit() and int(units) >= 1):
         raise ValueError(f"--units must be auto or a number of at least 1, got {units!r}.")
     n_units = None if units == "auto" else int(units)
@@ -69,16 +72,20 @@ def fit(
     if not inputs:
         raise ValueError(f"{data} has no column beside the target {target!r}.")
     rows, classes, coding, told = _rows(data, inputs, target, labels, na)
-    options: dict[str, Any] = {"alpha": ridge, **({"labels": True} if labels else {})}
+    options: dict[str, Any] = {"alpha": ridge, **({"labels": True, "link": link or "identity"} if labels else {})}
+    if labels and link not in (None, "identity"):
+        options["intercept"] = "auto"  # odds need a constant, a mixture has none
     with no_warning():
         found = recovery.recover(rows, n_units, activation=activation, random_state=seed, progress=True, **options)
     found = found.with_note(notes=[*map(as_options, found.diagnostics["notes"]), *told])
-    notes: dict[str, Any] = {"columns": inputs, "target": target, **({"classes": classes} if classes else {})}
-    if coding is not None and (coding.levels or coding.fill):
+    notes: dict[str, Any] = {"columns": inputs, "target": target, **({"na": na} if na == "drop" else {})}
+    if classes and found.fit is not None:
+        notes |= {"classes": classes, "link": found.fit.family.link}
+    if coding is not None and (coding.levels or coding.fill or na == "drop"):
         notes["coding"] = coding.as_dict()
         inputs = coding.inputs
     settings = {"command": "fit", "data": data.name, "rows": rows.n_rows, "target": target, "units": units}
-    settings |= {"labels": labels, "activation": activation, "seed": seed, "na": na, "alpha": alpha}
+    settings |= {"labels": labels, "activation": activation, "seed": seed, "na": na, "alpha": alpha, "link": link}
     some = None
     if report:
         import numpy as np
@@ -177,7 +184,8 @@ def _inputs(data: Path, notes: dict[str, Any], n_features: int) -> Any:
 
     if "coding" in notes:
         held = notes["coding"]
-        return inputs_of(data, InputColumns(tuple(held["columns"]), held["levels"], held["fill"]))
+        coding = InputColumns(tuple(held["columns"]), held["levels"], held["fill"])
+        return inputs_of(data, coding, gaps=notes.get("na") == "drop")
     names = notes.get("columns")
     if names is None:
         names = column_names(data)
@@ -187,21 +195,29 @@ def _inputs(data: Path, notes: dict[str, Any], n_features: int) -> Any:
 
 
 def _columns(model: _ModelFile, X: Any) -> dict[str, Any]:
-    """Return the columns to write: numbers, one per output where there are several, or classes with probabilities."""
+    """Return the columns to write: numbers, one per output where there are several, or classes with probabilities; None
+    in rows of X, (n, d), that have gaps."""
     import numpy as np
 
+    known = np.isfinite(X).all(axis=1)  # a row with a gap has no prediction
     with np.errstate(over="ignore", invalid="ignore"):  # looked at afterwards
-        values = model.predict(X)
+        values = np.asarray(model.predict(np.where(known[:, None], X, 0.0)))
     if not np.isfinite(values).all():
         row = int(np.argmin(np.isfinite(values.reshape(len(X), -1)).all(axis=1))) + 1
         raise ValueError(f"The model's value leaves double precision at data row {row}: its numbers are too large.")
     if values.ndim > 1:
-        return {f"prediction_{i + 1}": column for i, column in enumerate(values.T)}
+        return {f"prediction_{i + 1}": _blank(column, known) for i, column in enumerate(values.T)}
     if "classes" not in model.notes:
-        return {"prediction": values}
-    second = np.clip(0.5 * (1 + values), 0.0, 1.0)
+        return {"prediction": _blank(values, known)}
+    means = np.tanh(values / 2) if model.notes.get("link") == "logit" else values  # log-odds
+    second = np.clip(0.5 * (1 + means), 0.0, 1.0)
     classes = np.asarray(model.notes["classes"])
-    return {"prediction": classes[(second > 0.5).astype(int)], "probability": second}
+    return {"prediction": _blank(classes[(second > 0.5).astype(int)], known), "probability": _blank(second, known)}
+
+
+def _blank(values: Any, known: Any) -> Any:
+    """Return a column, (n,), as it is, or with None where nothing is known."""
+    return values if known.all() else [value if there else None for value, there in zip(values.tolist(), known)]
 
 
 def _for_output(model: Any, output: dict[str, Any]) -> Any:

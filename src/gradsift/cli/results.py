@@ -181,6 +181,8 @@ _NOTES: dict[str, Callable[[Any], bool]] = {
     "columns": _all_distinct,
     "target": lambda value: isinstance(value, str),
     "classes": lambda value: _all_distinct(value) and len(value) == 2,
+    "link": lambda value: value in ("identity", "logit"),
+    "na": lambda value: value in ("error", "drop", "mean"),
     "coding": _is_columns,
     "outputs": lambda value: isinstance(value, list) and bool(value) and all(isinstance(v, dict) for v in value),
 }

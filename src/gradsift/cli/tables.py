@@ -182,7 +182,8 @@ GAPS = ("error", "drop", "mean")  # what may be done about missing values
 _MISSING_WORDS = frozenset({"", "na", "n/a", "nan", "null", "none", "?", "."})
 _TRUTH = {"true": 1.0, "false": 0.0}
 _DATE = re.compile(r"\d{4}-\d{1,2}-\d{1,2}([ T].*)?|\d{1,2}[./]\d{1,2}[./]\d{2,4}")
-_MOST_LEVELS = 50  # more are names of rows rather than categories
+_MOST_LEVELS = 50  # of a column; rarer words become one
+OTHER = "(other)"  # the level of words too rare to have one of their own
 
 
 class InputColumns(NamedTuple):
@@ -213,6 +214,11 @@ class InputColumns(NamedTuple):
             f"{column!r} is coded against its base level {levels[0]!r}: one input for each of "
             + ", ".join(map(repr, levels[1:]))
             for column, levels in self.levels.items()
+        ]
+        told += [
+            f"{column!r} has more than {_MOST_LEVELS} different words: the rarest, and any other, count as {OTHER!r}"
+            for column, levels in self.levels.items()
+            if OTHER in levels
         ]
         if n_dropped:
             told.append(f"rows with missing values were left out: {n_dropped}")
@@ -261,11 +267,14 @@ def load(path: Path, columns: Sequence[str], target: str, *, words: bool, na: st
     return TableRows(X[kept], np.asarray(y)[kept], coding, int(missing.sum()))
 
 
-def inputs_of(path: Path, coding: InputColumns) -> Any:
-    """Return the inputs (n, d) of a model from a table, coded as when it was fitted."""
+def inputs_of(path: Path, coding: InputColumns, *, gaps: bool = False) -> Any:
+    """Return the inputs (n, d) of a model from a table, coded as when it was fitted; with gaps, NaN in such rows."""
     held = read_columns(path, list(coding.columns))
     X, missing = _as_inputs(path, coding, held, "mean" if coding.fill else "error")
-    _refuse_missing(path, list(coding.columns), held, missing, "predict")
+    if gaps:
+        X[missing] = np.nan
+    else:
+        _refuse_missing(path, list(coding.columns), held, missing, "predict")
     return X
 
 
@@ -280,17 +289,25 @@ def _find_columns(path: Path, columns: Sequence[str], held: Mapping[str, Any], n
                     f"{path} holds dates in column {name!r} ({str(there[0])!r}): make numbers of them, such as days "
                     "since a start, or leave the column out by --columns."
                 )
-            found = sorted(set(there.tolist()))
-            if len(found) > _MOST_LEVELS:
-                raise ValueError(
-                    f"{path} holds {len(found)} different words in column {name!r}, and {_MOST_LEVELS} categories are "
-                    "the most: leave the column out by --columns."
-                )
-            levels[name] = found
+            levels[name] = _levels(path, name, there)
         elif na == "mean":
             numbers, gaps = _numbers(path, name, values)
             fill[name] = float(numbers[~gaps].mean()) if (~gaps).any() else 0.0
     return InputColumns(tuple(columns), levels, fill)
+
+
+def _levels(path: Path, name: str, words: Any) -> list[str]:
+    """Return the levels of a column by the alphabet, the rarest of too many words as one; names of rows are refused."""
+    found, counts = np.unique(words, return_counts=True)
+    if len(found) <= _MOST_LEVELS:
+        return list(found.tolist())
+    if 2 * len(found) > len(words):
+        raise ValueError(
+            f"{path} holds {len(found)} different words in the {len(words)} rows of column {name!r}, which name rows "
+            "rather than groups of them: leave the column out by --columns."
+        )
+    often = np.argsort(-counts, kind="stable")[: _MOST_LEVELS - 1]
+    return [*sorted(found[often].tolist()), OTHER]
 
 
 def _as_inputs(path: Path, coding: InputColumns, held: Mapping[str, Any], na: str) -> tuple[Any, Any]:
@@ -302,7 +319,9 @@ def _as_inputs(path: Path, coding: InputColumns, held: Mapping[str, Any], na: st
         if name in coding.levels:
             gaps = _missing(values)
             strange = ~np.isin(values, coding.levels[name]) & ~gaps
-            if strange.any():
+            if OTHER in coding.levels[name]:
+                values = np.where(strange, OTHER, values)
+            elif strange.any():
                 row = int(np.argmax(strange))
                 raise ValueError(
                     f"{path} holds {str(values[row])!r} in data row {row + 1}, column {name!r}, which the model does "

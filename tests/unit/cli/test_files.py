@@ -196,6 +196,58 @@ def test_categories_keep_their_coding_and_dates_and_strange_levels_are_refused_b
     assert "t.csv holds dates in column 'day' ('2024-01-07')" in err
 
 
+def test_a_row_with_a_gap_has_no_prediction_where_such_rows_were_dropped(run, tmp_path):
+    people(tmp_path / "d.csv", ",")
+    assert run("fit", "d.csv", "--target", "y", "--units", 1, "--na", "drop", "--out", "m.json")[0] in (0, 3)
+    assert run("predict", "m.json", "d.csv", "--out", "p.csv")[0] == 0
+    predicted = tables.read_columns(tmp_path / "p.csv", ["prediction"])["prediction"]
+    assert [row for row, text in enumerate(predicted) if not text] == [7]
+
+
+def test_classes_may_be_fitted_by_their_log_odds(run, rows, tmp_path):
+    how = (
+        "fit",
+        "d.csv",
+        "--target",
+        "word",
+        "--columns",
+        'a,b b,c"',
+        "--units",
+        1,
+        "--out",
+        "m.json",
+        "--link",
+        "logit",
+    )
+    code, _, err = run(*how)
+    assert code == 2
+    assert "--link logit is for classes: use it with --labels" in err
+    assert run(*how, "--labels")[0] in (0, 3)
+    assert run("predict", "m.json", "d.csv", "--out", "p.csv")[0] == 0
+    X, y = np.column_stack([rows[name] for name in ("a", "b b", 'c"')]), rows["word"]
+    with pytest.warns(gs.errors.UncertifiedWarning):
+        fit = gs.SigmoidMixtureClassifier(1, link="logit", random_state=0).fit(X, y)
+    second = tables.read_numbers(tmp_path / "p.csv", ["probability"])[:, 0]
+    np.testing.assert_allclose(second, fit.predict_proba(X)[:, 1], atol=1e-3)  # an optimum to the tolerance of fits
+
+
+def test_rare_words_of_a_column_with_many_become_one_level(tmp_path):
+    words = [*(f"w{i % 49:02}" for i in range(196)), "x", "y"]
+    (tmp_path / "d.csv").write_text("word,y\n" + "".join(f"{word},{len(word)}\n" for word in words))
+    found = tables.load(tmp_path / "d.csv", ["word"], "y", words=False, na="error")
+    assert found.coding.inputs[-1] == "word=(other)"
+    assert found.X.shape == (198, 49)
+    np.testing.assert_array_equal(np.flatnonzero(found.X[:, -1]), [196, 197])
+    assert any("the rarest, and any other, count as '(other)'" in told for told in found.coding.notes(0))
+    (tmp_path / "new.csv").write_text("word\nz\nw03\n")
+    X = tables.inputs_of(tmp_path / "new.csv", found.coding)
+    np.testing.assert_array_equal(X.sum(axis=1), [1, 1])
+    assert X[0, -1] == 1
+    (tmp_path / "id.csv").write_text("word,y\n" + "".join(f"id{i},{i}\n" for i in range(99)))
+    with pytest.raises(ValueError, match="holds 99 different words in the 99 rows of column 'word', which name rows"):
+        tables.load(tmp_path / "id.csv", ["word"], "y", words=False, na="error")
+
+
 def test_what_a_fit_found_is_written_with_its_notes_and_stays_as_it_was(run, tmp_path, monkeypatch):
     people(tmp_path / "d.csv", ",", gaps=False)
     kept, recover = [], recovery.recover
