@@ -14,6 +14,7 @@ from ...activations import Activation
 from ...arguments import Floats
 from ...certificate import EXACT
 from ...fit import Parameters, predict, value_jacobian
+from ...tuned import TRIES
 from ..arc_scan import Step
 from ..circle import CircleScan, Slope
 from ..ledger import Ledger
@@ -21,7 +22,7 @@ from ..odd_form import Link
 from ..odd_network import Net
 from ..plane_frame import PlaneFrame
 from ..scan_settings import SCAN, UNITS
-from .settings import PAIRS, SEARCH
+from .settings import PAIRS
 
 levenberg_marquardt = partial(
     least_squares, method="lm", xtol=1e-15, ftol=1e-15, gtol=1e-15, max_nfev=PAIRS.most_evaluations
@@ -142,10 +143,10 @@ def read_pairs(ledger: Ledger, arcs: list[Arc], known: Net, rng: np.random.Gener
     """
     found = known.only(np.zeros(known.k, dtype=bool))
     for arc in arcs:
-        if _scale(arc.samples(ledger, known), arc) < PAIRS.negligible * ledger.largest:
+        if _scale(arc.samples(ledger, known), arc) < SCAN.little * ledger.largest:
             continue
         pair = _settle(ledger, arc, known, rng)
-        if pair is None or np.abs(pair.weights).min() < PAIRS.negligible * np.abs(pair.weights).max():
+        if pair is None or np.abs(pair.weights).min() < SCAN.little * np.abs(pair.weights).max():
             continue
         across = _read_across(ledger, arc.frame, known, pair)
         if across is None:
@@ -197,7 +198,7 @@ class _PlanePair:
 def _settle(ledger: Ledger, arc: Arc, known: Net, rng: np.random.Generator) -> _PlanePair | None:
     """Fit two units to the samples of an arc; ask for 20 more, a few times, if those at hand do not do."""
     pair = _fit_in_plane(known.link, arc, arc.samples(ledger, known), rng)
-    for _ in range(SEARCH.most_rounds):
+    for _ in range(TRIES):
         if pair is not None:
             break
         samples = arc.samples(ledger, known)

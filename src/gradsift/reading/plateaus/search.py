@@ -19,6 +19,7 @@ from ...forecasting import QueryLimit
 from ...network import Network
 from ...oracle import Oracle
 from ...runtime import keep_memory, one_thread
+from ...tuned import TRIES
 from ..check_inputs import fresh_inputs
 from ..circle import check_linear_term, search_refusal
 from ..idle_inputs import PARALLEL
@@ -248,7 +249,7 @@ class Search:
 
     def verified(self, found: Reading, n_verify: int) -> Reading:
         """Ask fresh inputs; where they differ, read what is there and ask others."""
-        for _ in range(SEARCH.most_rounds):
+        for _ in range(TRIES):
             n = n_affordable(self.ledger.oracle, n_verify, self.ledger)
             if not n:
                 return self._counted(found)
