@@ -25,8 +25,7 @@ class SearchPolicy:
     patience: int = 1  # circles in a row that show nothing new beside known units; guess
     leap: float = FACTOR**2  # growth of the circle when the missing units lie far out; guess
     most_doublings: int = 6  # of the intervals of a circle; guess
-    most_pairs: int = 3  # unresolved arcs beside units that were found; more are another kind of function: at 4 two layers
-    # with answers of float32 are not read after it (tests/golden)
+    most_pairs: int = 3  # unresolved arcs beside known units; more are another function; golden "two layers, float32"
 
 
 @dataclass(frozen=True)
