@@ -9,7 +9,7 @@ import numpy as np
 from ..arguments import Floats
 from ..errors import NotIdentifiable
 from ..geometry import orthonormal_rows
-from ..tuned import FACTOR
+from ..tuned import FACTOR, ROUNDINGS
 from .ledger import EPS, FAR, NEAR, Ledger
 from .odd_form import Link, with_tails
 from .plane_frame import frame_through
@@ -22,7 +22,6 @@ _MOST_RADII = int(np.log(_RADII[2]) / np.log(FACTOR))
 _SIDEWAYS = _RADII[2]  # crosses few hyperplanes, and crossing one adds 1e-10 of its weight to the term's coordinate
 _GAP = _RADII[0] - _RADII[1]
 _ESCAPES = float(np.sqrt(FAR))  # growth from a usual distance to the far end: more like a line than like a plateau
-_SAME_SLOPE = 1e-6
 _IDLE = EPS**0.75  # of the largest step: a ray on which all units that grow are idle
 _OPPOSITE_PAIRS = 8  # with 2, small networks show equal signs on both in every tenth case
 _WAYS_SEEN = _OPPOSITE_PAIRS // 2  # where answers differ; "trained logistic" (8,4): at random, all signs turn at once
@@ -55,7 +54,7 @@ def linear_term(ledger: Ledger, directions: Floats, far: Floats, near: Floats) -
     # Between two far answers on one ray all sigmoids are flat: their difference is the linear term alone.
     growth = float(far[first] - eighth) / _GAP
     back = float(near[first] - opposite) / _RADII[0]
-    same = _SAME_SLOPE * abs(growth) + 8 * float(np.abs(near).max()) / _RADII[0]  # sigmoids differ, too
+    same = ROUNDINGS * ledger.eps * abs(growth) + 8 * float(np.abs(near).max()) / _RADII[0]  # sigmoids differ, too
     if abs(8 * growth * _GAP - 7 * rise) < 0.05 * abs(7 * rise) and abs(back - growth) > same:
         raise NotIdentifiable(
             f"Along a line the function grows linearly, by {growth:.6g} per unit length in one direction and by "
