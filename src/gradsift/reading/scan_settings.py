@@ -58,8 +58,10 @@ class UnitPolicy:
     vague: float = 3e-11  # of the usable range: error of an argument worth a query; (784, 256), (2000, 500)
     coarse: float = 1.5e-10  # the same beyond which probes say too little; (784, 256), (2000, 500)
     spoilt: float = 1e-11  # doubt of a step's plateaus, of the weight, beyond which its unit is misread; (1000, 1000)
+    rounding: float = (
+        20.0  # rounding errors: more is not one unit, or no rounding at all, as float32 called exact; guess
+    )
     worth_another: int = 250  # inputs, from which on finding a unit again costs far less than probing it again; guess
-    rounding: float = 20.0  # rounding errors: what is missed by more is not one unit, or not rounding at all; guess
 
 
 EXACT_CIRCLE = CirclePolicy(20.0, 8)  # all rows

@@ -204,7 +204,7 @@ def _pull_levers(line: _BumpLine, profile: _Profile, along: Floats, rng: np.rand
     """Ask far along each unit's plane, (d - 1, d) directions in it, where the joint fit tells the units apart."""
     for rate, constant in zip(profile.rates, profile.constants):
         places = (rng.uniform(-1.0, 1.0, len(along)) - constant) / rate
-        rows = line.point + places[:, None] * line.frame.plane[0] + BUMPS.lever / rate * along
+        rows = line.point + places[:, None] * line.frame.plane[0] + line.known.link.flat / rate * along
         line.ledger.ask(rows, "bumps")
 
 

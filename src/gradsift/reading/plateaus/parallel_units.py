@@ -24,8 +24,10 @@ from ..plane_frame import PlaneFrame
 from ..scan_settings import SCAN, UNITS
 from .settings import PAIRS
 
+_WANTED = 7 + EXACT.spare_answers  # samples on the slopes: seven numbers are fitted
+
 levenberg_marquardt = partial(
-    least_squares, method="lm", xtol=1e-15, ftol=1e-15, gtol=1e-15, max_nfev=PAIRS.most_evaluations
+    least_squares, method="lm", xtol=1e-15, ftol=1e-15, gtol=1e-15
 )  # fmt: skip
 
 
@@ -210,10 +212,10 @@ def _settle(ledger: Ledger, arc: Arc, known: Net, rng: np.random.Generator) -> _
         middle = float(samples.along[here[marks]].mean())
         first, last = samples.along[here[[max(marks[0] - 1, 0), min(marks[-1] + 1, len(here) - 1)]]] - middle
         arc = arc.moved(middle)  # the circle bends: its centre must be on the slope
-        places = np.linspace(float(first), float(last), PAIRS.more + 2)[1:-1]
+        places = np.linspace(float(first), float(last), _WANTED + 2)[1:-1]
         arc.ask(ledger, places, 0.0)
         for grown in PAIRS.further:
-            arc.ask(ledger, places[:: PAIRS.more // 4], grown)
+            arc.ask(ledger, places[::3], grown)
         pair = _fit_in_plane(known.link, arc, arc.samples(ledger, known), rng)
     return pair
 
@@ -231,9 +233,7 @@ def _fit_in_plane(link: Link, arc: Arc, samples: ArcSamples, rng: np.random.Gene
     """Fit two units to the samples at all radii, beginning with the circle and adding one radius after the other."""
     radii = np.unique(np.round(samples.grown[samples.grown > PAIRS.on_circle], 2))
     scale = _scale(samples, arc)
-    if (
-        not len(radii) or _on_slope(samples, arc, PAIRS.settled).sum() < 7 + EXACT.spare_answers
-    ):  # seven numbers are fitted
+    if not len(radii) or _on_slope(samples, arc, PAIRS.settled).sum() < _WANTED:
         return None
     for profile in _profiles(link, arc, samples, rng):
         # The arguments are rate * along + radial * grown + constant.
@@ -387,9 +387,7 @@ def _solve_two(pair: _PlanePair, at_base: Floats, values: Floats, length: float,
     grid = np.linspace(-0.6, 0.6, 241) * pair.link.usable
     misses = [np.abs(residuals(turn * ratio)).max() for turn in grid]
     start = grid[int(np.argmin(misses))] * ratio
-    fit = least_squares(
-        residuals, start, method="lm", xtol=1e-15, ftol=1e-15, gtol=1e-15, max_nfev=PAIRS.most_evaluations
-    )
+    fit = least_squares(residuals, start, method="lm", xtol=1e-15, ftol=1e-15, gtol=1e-15)
     if np.abs(fit.fun).max() > 1e-9 or np.abs(fit.x).max() > 0.6 * pair.link.usable:
         return None
     return np.asarray(fit.x / length)

@@ -15,7 +15,7 @@ from ..odd_network import Net, Probe
 from ..scan_settings import SCAN
 from .joint_fit import NetFit, parameter_errors, solve_jointly
 from .large.equations import Errors
-from .settings import OWN_ROWS, POLISH
+from .settings import POLISH
 
 
 def evidence_of(fit: NetFit, errors: Errors, ledger: Ledger, fresh: Floats, limits: ExactLimits = EXACT) -> Evidence:
@@ -140,7 +140,7 @@ def _mirror_point(net: Net, unit: int, old: Probe, ledger: Ledger) -> Floats | N
     foot = -net.b[unit] * net.a[unit] / float(net.a[unit] @ net.a[unit])
     point = np.asarray(2 * foot - old.base)
     others = np.delete(np.arange(net.k), unit)
-    clear = np.abs(net.a[others] @ point + net.b[others]).min(initial=np.inf) > OWN_ROWS.clear * net.link.flat
+    clear = np.abs(net.a[others] @ point + net.b[others]).min(initial=np.inf) > net.link.flat
     close = 1e-6 * np.abs(point).max()
     alike = ledger.X[np.abs(ledger.X[:, 0] - point[0]) <= close]  # one input rules out most rows
     asked_before = bool((np.abs(alike - point).max(axis=1, initial=0.0) <= close).any())
@@ -165,7 +165,7 @@ def _isolated_point(net: Net, unit: int, present: float, whole: bool, rng: np.ra
     while radius < 1.5 * present:
         clearance = (np.abs(at_foot + radius * rates) - reach).min(axis=1, initial=np.inf)
         best = int(np.argmax(clearance))
-        if clearance[best] > OWN_ROWS.clear * net.link.flat:
+        if clearance[best] > net.link.flat:
             return np.asarray(foot + radius * across[best])
         radius *= 2
     return None

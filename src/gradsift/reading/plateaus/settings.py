@@ -33,9 +33,7 @@ class PairPolicy:
     """Two parallel units on one arc."""
 
     starts: int = 40  # guess
-    most_evaluations: int = 200  # of one fit from a start; guess
     settled: float = EPS**0.5  # of the pair's height: misfit at all radii together, and what counts as off a plateau
-    more: int = 12  # samples asked for on the circle, a third as many at each radius further out; guess
     further: tuple[float, ...] = (0.125, 1.0)  # of the circle's radius: for large offsets, and small ones; guess
 
     @property
@@ -49,10 +47,8 @@ class BumpPolicy:
     """Parallel units that cancel far out, on a line through an input that differs."""
 
     near: float = 0.3  # of the first circle's radius: rows that may lie on a bump; guess
-    close: float = 1e-2  # relative error of fresh points up to which a network is close to the box; guess
     first_step: float = 1e-3  # of the input's distance from the origin; guess
     n_units: tuple[int, ...] = (2, 3)  # on one line; guess
-    lever: float = 30.0  # steps along a unit's plane over one by its slope; guess
     fits: float = 1e-6  # of the bump's height, and of its width between samples that tell a slope; guess
     grid: int = 4001  # guess
 
@@ -73,7 +69,6 @@ class OwnRowsPolicy:
     further: float = 1.5  # from the nearest of them to the furthest; guess
     wide: float = 0.05  # of the usable range, between their arguments; guess
     distances: tuple[float, ...] = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)  # of others that are tried, over the base's; guess
-    clear: float = 1.2  # arguments of all other units there, over the flat one; guess
 
     @property
     def aside(self) -> float:
@@ -121,7 +116,6 @@ class NearPolicy:
     held_out: float = 0.15  # further ones per unknown, which the fit must foretell; the same rows
     spread: float = 3.0  # of a unit's argument; the same rows
     room: float = 5.0  # the same, orthogonal to all units; black_box_noisy, 6 decimals and float32
-    better: float = 0.3  # largest residual there over that of the units as they were read; guess
 
 
 SEARCH = SearchPolicy()
