@@ -183,7 +183,7 @@ REFUSED = {
     "linear and signs": (lambda X: sum_of(np.sign)(X) + X[:, 0], "discontinuous"),
     "linear and periodic": (lambda X: sum_of(np.sin)(X) + X[:, 0], "neither"),
     "linear and arctan": (lambda X: sum_of(np.arctan)(X) + X[:, 0], r"None of \d steps|algebraic tails"),
-    "mostly linear": (lambda X: TANH(X) + 1e7 * X[:, 0], "linear term is"),
+    "mostly linear": (lambda X: TANH(X) + 1e8 * X[:, 0], "linear term is"),
     "forest": (forest(), "discontinuous"),
     "signs": (sum_of(np.sign), "discontinuous"),
     "constant": (lambda X: np.full(len(X), 0.1), "constant"),

@@ -12,8 +12,7 @@ from .saturating import SIGMOIDS
 ACTIVATIONS: dict[str, Activation] = {a.name: a for a in (*SIGMOIDS, *GROWING)}
 
 _TAILS = ("exponential", "gaussian", "algebraic", "exact")
-_STEP = 1e-5  # of the differences that a derivative is compared with
-_AWAY = 1e-3  # from a kink
+_STEP = float(np.cbrt(np.finfo(np.float64).eps))  # of differences: their bend and their rounding are then alike
 
 
 def get_activation(name: str | Activation) -> Activation:
@@ -77,7 +76,7 @@ def _problem(f: Activation) -> str:
             (f.value, f.derivative, ("derivative", "value")),
             (f.derivative, f.second_derivative, ("second_derivative", "derivative")),
         ):
-            # Central differences with a step h are off by h^2 f''' / 6 + eps / h: below 1e-9 for h = 1e-5.
+            # Central differences with a step h are off by h^2 f''' / 6 + eps / h: below 1e-9 for h = 6e-6.
             off = np.abs(outer(z) - (inner(z + _STEP) - inner(z - _STEP)) / (2 * _STEP))
             if off.max() > 1e-6 * (1 + np.abs(outer(z)).max()):
                 worst = int(np.argmax(off))
@@ -87,7 +86,7 @@ def _problem(f: Activation) -> str:
 
 def _test_points(f: Activation) -> Floats:
     z = np.concatenate([-POINTS[::-1], POINTS])
-    return np.asarray(z[(np.abs(z[:, None] - np.array([0.0, *f.kinks])) > _AWAY).all(axis=1)])
+    return np.asarray(z[(np.abs(z[:, None] - np.array([0.0, *f.kinks])) > _STEP).all(axis=1)])
 
 
 def _end_error(f: Activation) -> str:

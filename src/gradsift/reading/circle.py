@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from ..arguments import Floats
 from ..certificate import n_of
 from ..errors import NotIdentifiable
+from ..tuned import FACTOR, TRIES
 from .arc_scan import Jump, Samples, Scan, Step, scan_steps
 from .ledger import EPS, Ledger
 from .odd_form import Link, with_plateaus
@@ -18,7 +19,7 @@ from .odd_network import Net, ProjectedNet, projected_on
 from .plane_frame import PlaneFrame
 from .question import Narrowing, all_but
 from .result import Reading
-from .scan_settings import RAYS, REFUSAL, SCAN, negligible_at
+from .scan_settings import SCAN, negligible_at
 
 
 class Incomplete(NotIdentifiable):
@@ -132,14 +133,14 @@ def scan_circle(
     first = free.joined(ask_at(radius, grid, 0))
     scan = scan_steps(on_arc(radius, 0), first, radius, known.link)
     steps, jumps, level = list(scan.steps), scan.jumps, scan
-    for zoom in range(SCAN.most_zooms):
+    for zoom in range(TRIES):
         if not len(level.unresolved) or level.jumps or (zoom and not steps):
             break
         if not steps and likely_family(_slopes(scan)):  # single units, but of another family
             break
         # Far out, the angle between two crossings stays while each step gets narrower: units that overlap here part
         # there.
-        further = RAYS.factor * level.radius
+        further = FACTOR * level.radius
         first = _arcs(level).joined(ask_at(further, _likely_places(level), len(steps)))
         level = scan_steps(on_arc(further, len(steps)), first, further, known.link)
         steps, jumps = steps + list(level.steps), jumps + level.jumps
@@ -212,7 +213,7 @@ def _likely_places(scan: Scan) -> Floats:
 
 def check_linear_term(ledger: Ledger, radius: float) -> None:
     """Raise if a linear term leaves too few digits of the sigmoids at the radius of the first circle."""
-    if ledger.linear is None or ledger.tolerance(radius) < REFUSAL.drowned * ledger.largest:
+    if ledger.linear is None or ledger.tolerance(radius) < SCAN.fits * ledger.largest:
         return
     raise NotIdentifiable(
         f"The linear term is {np.linalg.norm(ledger.linear) * radius / ledger.largest:.2g} times as large as the rest "
@@ -262,7 +263,7 @@ def search_refusal(
     mixed = (
         "" if family in (None, link.odd.name) else f"units of different sigmoids (some have the shape of {family}), "
     )
-    furthest = scan.radius * RAYS.factor**SCAN.most_zooms
+    furthest = scan.radius * FACTOR**TRIES
     return NotIdentifiable(
         f"{units} were found, but {n_of(len(scan.unresolved), 'step')} on a circle cannot be separated into single "
         f"units even at radius {furthest:.2g} ({n_queries} queries). {_uneven_columns(net)}Possible "
@@ -293,7 +294,7 @@ def _uneven_columns(net: Net) -> str:
     sizes = np.linalg.norm(net.a, axis=0)
     heard = np.flatnonzero(sizes > negligible_at(net.link.eps).known * sizes.max())
     most, least = heard[np.argmax(sizes[heard])], heard[np.argmin(sizes[heard])]
-    if sizes[most] < REFUSAL.uneven * sizes[least]:
+    if sizes[least] > SCAN.little * sizes[most]:
         return ""
     return (
         f"The units found turn {sizes[most] / sizes[least]:.1g} times as fast along input {most} as along input "

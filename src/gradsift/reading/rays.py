@@ -9,19 +9,19 @@ import numpy as np
 from ..arguments import Floats
 from ..errors import NotIdentifiable
 from ..geometry import orthonormal_rows
+from ..tuned import FACTOR, ROUNDINGS
 from .ledger import EPS, FAR, NEAR, Ledger
 from .odd_form import Link, with_tails
 from .plane_frame import frame_through
 from .question import ALGEBRAIC, EVERY_DEPTH, GROWING_KINDS, Narrowing, all_but, names_of
-from .scan_settings import RAYS
 from .searches import Search, search_all
 
-_RADII = FAR / RAYS.factor ** np.arange(3)
+_RADII = FAR / FACTOR ** np.arange(3)
 # Radii on a ray: the last of them is still nearer than the far end.
-_MOST_RADII = int(np.log(_RADII[2]) / np.log(RAYS.factor))
+_MOST_RADII = int(np.log(_RADII[2]) / np.log(FACTOR))
 _SIDEWAYS = _RADII[2]  # crosses few hyperplanes, and crossing one adds 1e-10 of its weight to the term's coordinate
 _GAP = _RADII[0] - _RADII[1]
-_SAME_SLOPE = 1e-6
+_ESCAPES = float(np.sqrt(FAR))  # growth from a usual distance to the far end: more like a line than like a plateau
 _IDLE = EPS**0.75  # of the largest step: a ray on which all units that grow are idle
 _OPPOSITE_PAIRS = 8  # with 2, small networks show equal signs on both in every tenth case
 _WAYS_SEEN = _OPPOSITE_PAIRS // 2  # where answers differ; "trained logistic" (8,4): at random, all signs turn at once
@@ -54,7 +54,7 @@ def linear_term(ledger: Ledger, directions: Floats, far: Floats, near: Floats) -
     # Between two far answers on one ray all sigmoids are flat: their difference is the linear term alone.
     growth = float(far[first] - eighth) / _GAP
     back = float(near[first] - opposite) / _RADII[0]
-    same = _SAME_SLOPE * abs(growth) + 8 * float(np.abs(near).max()) / _RADII[0]  # sigmoids differ, too
+    same = ROUNDINGS * ledger.eps * abs(growth) + 8 * float(np.abs(near).max()) / _RADII[0]  # sigmoids differ, too
     if abs(8 * growth * _GAP - 7 * rise) < 0.05 * abs(7 * rise) and abs(back - growth) > same:
         raise NotIdentifiable(
             f"Along a line the function grows linearly, by {growth:.6g} per unit length in one direction and by "
@@ -126,7 +126,7 @@ class _Ray:
             return 1.0
         if len(self.radii) > _MOST_RADII or self.changed[-1] != self.changed[0]:
             return None
-        return self.radii[-1] * (RAYS.factor if self.changed[0] else 1 / RAYS.factor)
+        return self.radii[-1] * (FACTOR if self.changed[0] else 1 / FACTOR)
 
     @property
     def settles(self) -> bool:
@@ -136,9 +136,9 @@ class _Ray:
     def is_growing(self) -> bool:
         """Whether a linear term would explain the end of the ray."""
         if len(self.radii) > 3:
-            return not self.settles and bool(np.all(np.abs(self.ratios() - RAYS.factor) < 0.05 * RAYS.factor))
+            return not self.settles and bool(np.all(np.abs(self.ratios() - FACTOR) < 0.05 * FACTOR))
         near = np.array(self.values)
-        return len(near) == 3 and all(self.changed) and bool(np.abs(self.far - near[-1]) > RAYS.escapes * np.ptp(near))
+        return len(near) == 3 and all(self.changed) and bool(np.abs(self.far - near[-1]) > _ESCAPES * np.ptp(near))
 
     def ratios(self) -> Floats:
         """Return the ratios of the last differences."""
@@ -169,7 +169,7 @@ class _Ray:
         # The size of the last change tells how close to saturation the slowest unit was.
         size = float(np.clip(abs(self.values[last] - self.far) / max(largest, 1e-300), 1e-16, 0.5))
         # g(z) = 1 - size at the last radius that changed: the unit is flat at flat / z times that radius.
-        argument = np.clip(link.invert(np.array([1 - size]))[0], link.flat / RAYS.factor, link.flat)
+        argument = np.clip(link.invert(np.array([1 - size]))[0], link.flat / FACTOR, link.flat)
         return float(self.radii[last] * link.flat / argument)
 
 
@@ -211,9 +211,9 @@ def ask_rays(ledger: Ledger, link: Link, rng: np.random.Generator, both_ways: bo
         )
     opposite = np.stack([first.direction, second.direction][: 2 if both_ways else 1])
     back = _ask(ledger, -ledger.far * opposite)
-    if abs(back[0] - first.far) > RAYS.escapes * np.ptp([first.far, second.far, *first.values, *second.values]):
-        halfway = _ask(ledger, -ledger.far / RAYS.factor * first.direction[None])
-        if abs(back[0] - RAYS.factor * halfway[0]) < 0.05 * abs(back[0]):
+    if abs(back[0] - first.far) > _ESCAPES * np.ptp([first.far, second.far, *first.values, *second.values]):
+        halfway = _ask(ledger, -ledger.far / FACTOR * first.direction[None])
+        if abs(back[0] - FACTOR * halfway[0]) < 0.05 * abs(back[0]):
             raise _growing_refusal(ledger.n_queries)
     return Rays(
         first.direction, second.direction, first.scale(ledger.largest, link), second.scale(ledger.largest, link),
@@ -263,9 +263,9 @@ def _refusal(ray: _Ray, n_queries: int) -> NotIdentifiable:
     """Name the growth along a ray by the ratio of its last differences."""
     ratios = ray.ratios()
     values = ", ".join(f"{value:.6g}" for value in ray.values[-4:])
-    evidence = f"({n_queries} queries; the last answers at radii growing by {RAYS.factor:g} are {values})"
+    evidence = f"({n_queries} queries; the last answers at radii growing by {FACTOR:g} are {values})"
     # Differences c (1/r - 1/(factor r)) shrink by the factor: an algebraic tail. Those of r^p grow by factor^p.
-    if np.all(np.abs(ratios * RAYS.factor - 1) < 0.05):
+    if np.all(np.abs(ratios * FACTOR - 1) < 0.05):
         names = " or ".join(f"'{link.activation.name}'" for link in with_tails())
         return NotIdentifiable(
             f"Along a ray the function approaches its limit like one over the radius {evidence}: units with algebraic "
@@ -273,7 +273,7 @@ def _refusal(ray: _Ray, n_queries: int) -> NotIdentifiable:
             rules_out=Narrowing(all_but(names_of(ALGEBRAIC)), EVERY_DEPTH - {1}),
         )
     if np.isfinite(ratios).all() and ratios.min() > 1 and np.ptp(ratios) < 0.05 * ratios.max():
-        power = float(np.log(ratios[-1]) / np.log(RAYS.factor))
+        power = float(np.log(ratios[-1]) / np.log(FACTOR))
         return NotIdentifiable(
             f"Along a ray the function grows like the radius to the power {power:.3g} {evidence}, which no sum of "
             "sigmoids beside a linear term does."

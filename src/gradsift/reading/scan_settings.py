@@ -38,18 +38,9 @@ class CirclePolicy:
 
 
 @dataclass(frozen=True)
-class RayPolicy:
-    """Rays outwards until the answers stop changing, and circles further out."""
-
-    factor: float = 8.0  # from one radius to the next; all rows
-    escapes: float = 1e6  # growth to the far end over that of the first radii, as of a line; guess
-
-
-@dataclass(frozen=True)
 class ScanPolicy:
     """Steps on a circle."""
 
-    most_zooms: int = 4  # circles further out, on which units that overlap move apart; guess
     most_inner: int = 9  # samples between two plateaus before units there are said to overlap; guess
     most_units_apart: int = 400  # the same if every sample seems to lie on a plateau of its own; guess
     little: float = 1e-3  # share of the largest jump, weight or miss that is next to nothing beside it; guess
@@ -67,21 +58,13 @@ class UnitPolicy:
     vague: float = 3e-11  # of the usable range: error of an argument worth a query; (784, 256), (2000, 500)
     coarse: float = 1.5e-10  # the same beyond which probes say too little; (784, 256), (2000, 500)
     spoilt: float = 1e-11  # doubt of a step's plateaus, of the weight, beyond which its unit is misread; (1000, 1000)
+    rounding: float = (
+        20.0  # rounding errors: more is not one unit, or no rounding at all, as float32 called exact; guess
+    )
     worth_another: int = 250  # inputs, from which on finding a unit again costs far less than probing it again; guess
-    rounding: float = 20.0  # rounding errors: what is missed by more is not one unit, or not rounding at all; guess
-
-
-@dataclass(frozen=True)
-class RefusalPolicy:
-    """Functions without a network to return."""
-
-    drowned: float = 1e-6  # of the largest answer: what rounding may hide of a plateau; guess
-    uneven: float = 1e3  # largest over least size of an input, from which that is named; "columns 1e4 to 1e-3"; guess
 
 
 EXACT_CIRCLE = CirclePolicy(20.0, 8)  # all rows
 COARSE_CIRCLE = CirclePolicy(12.0, 12)  # guess; real_boxes, torch rows
-RAYS = RayPolicy()
 SCAN = ScanPolicy()
 UNITS = UnitPolicy()
-REFUSAL = RefusalPolicy()

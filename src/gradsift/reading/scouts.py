@@ -37,7 +37,8 @@ REPEATED = 8  # inputs asked twice
 _SMALL = 0.05  # of the answers' spread: a remainder up to this size is worth a network beside it; guess
 _BESIDE = 1e-4  # inputs this near lie in one piece of a function that is constant in pieces; "random forest"; guess
 HALVINGS = 40  # from two inputs to a jump between them: to a width of 1e-12
-_TENTH_DIGIT = 1e-10  # inputs this near are one to a box that rounds them to single precision, and two to others; guess
+# Inputs this near are one to a box that rounds them to single precision, and two to others, whatever rounding adds.
+_TENTH_DIGIT = float(np.sqrt(ROUNDINGS * DOUBLE * SPACING["float32"]))
 _OUTMOST = 1e8  # inputs so far out that whatever grows leaves the range of a link; guess
 _JUMP = 1e-6  # of the answers' spread: least jump at that width, where slopes of up to 1e5 rise by 1e-7; guess
 _SHORT_LINE = 1e-3  # a short line, in units of usual inputs; guess
@@ -46,7 +47,6 @@ _FEW_VALUES = 3  # that a box which only decides has at most; guess
 _ULPS = 2 * FEW_ULPS  # between two answers to the same question
 _MOST_VALUES = 12  # whole numbers that may be classes, and further inputs that must show no other value; guess
 _ASKED_AGAIN = 10  # of them, to see whether labels are decisions: even odds agree once in 1,024 boxes
-_TINY = 1e-10  # noise over the answer, below which it may be rounding after all
 _FAR = 1e3  # inputs this far out see sigmoids stand still, and large answers; guess
 _GROWING = 3.0  # errors of single-precision arithmetic grow with the inputs
 LOOK_COST = 3 * REPEATED + TRIES + 1
@@ -128,7 +128,7 @@ def _limits(oracle: Oracle, look: _Asked, rng: np.random.Generator, far: bool) -
     repeated = np.append(y[:2], oracle(np.repeat(first, REPEATED - 1, axis=0)))
     apart = float(np.sqrt(0.5 * np.mean((y[::2] - y[1::2]) ** 2)))  # where the first point is quiet, others are not
     sd = float(repeated.std(ddof=1)) or apart
-    if sd < _TINY * np.abs(repeated).max():  # large terms may cancel in the first answer
+    if sd < np.sqrt(EPS) * np.abs(repeated).max():  # large terms may cancel in the first answer
         elsewhere = oracle(usual_points(oracle, TRIES, rng))
         if sd <= _ULPS * DOUBLE * np.abs(elsewhere).max():
             return Precision(outputs=look.roundings)
@@ -298,7 +298,7 @@ def detect_noise(oracle: Oracle, precision: Precision, rng: np.random.Generator)
         return RandomOrRemainder(pieces)
     if precision.is_exact and oracle.bounds is None and _rounds_inputs(oracle, points, first, rounding):
         return RandomOrRemainder(
-            f"Inputs {_TENTH_DIGIT:g} apart have equal answers ({REPEATED - 1} of {REPEATED} pairs or more), and "
+            f"Inputs {_TENTH_DIGIT:.0e} apart have equal answers ({REPEATED - 1} of {REPEATED} pairs or more), and "
             f"those {_BESIDE:g} apart have not: the box rounds its inputs, to single precision for instance, while its "
             "answers are doubles. Let it calculate in double precision, or return answers of the precision of its "
             "inputs (numpy.float32)."

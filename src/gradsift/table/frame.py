@@ -37,7 +37,7 @@ class Frame:
     y_shift: float
     y_scale: float
     spread: Floats
-    weight_scale: float = 1.0
+    weight_scale: float
 
     def rows(self, rows: Rows) -> Rows:
         """Return a block in these coordinates."""

@@ -74,8 +74,8 @@ class Fit(Judged):
     judgement: Verdict
     choices: TableOptions
     null: ConstantFit
+    inflation: float  # of likelihood gains, by noise of uneven size
     diagnostics: dict[str, Any] = field(default_factory=dict)
-    inflation: float = 1.0  # of likelihood gains, by noise of uneven size
 
     @property
     def n_units(self) -> int:

@@ -327,7 +327,7 @@ def test_a_superfluous_unit_has_an_infinite_or_huge_error():
 
 
 def student(units, offsets):
-    return StudentNet([(np.array(units), np.array(offsets)), (np.ones((1, len(offsets))), np.zeros(1))], 0.1)
+    return StudentNet([(np.array(units), np.array(offsets)), (np.ones((1, len(offsets))), np.zeros(1))], 0.1, None, 0.0)
 
 
 def test_units_that_several_students_found_are_agreed_on_whatever_their_signs():

@@ -187,7 +187,7 @@ def test_students_of_all_widths_have_their_turn_in_the_order_of_the_policy():
 
 
 def test_students_with_one_layer_are_left_out_where_large_ones_leave_much():
-    much, little = (StudentNet([], rms) for rms in (2 * POLICY.hopeless, POLICY.hopeless / 2))
+    much, little = (StudentNet([], rms, None, 0.0) for rms in (2 * POLICY.hopeless, POLICY.hopeless / 2))
     state = StudentState((), None, POLICY.students)
     assert [w for w, _ in students(state, training(n_first=10), {"best": much})][-2:] == [(12, 8), (16, 12)]
     assert len(students(state, training(), {"best": little})) == len(POLICY.students)
@@ -207,7 +207,7 @@ def test_the_work_of_all_students_is_bounded_and_more_so_where_none_comes_near()
     stage = STUDENT_STAGES["progress"]
     state = StudentState((), None, (), (9,), work=1.5 * POLICY.most_work)
     assert stage.then[stage.does(state, training())[1]] == END
-    near = replace(state, best=StudentNet([], POLICY.promising / 2))
+    near = replace(state, best=StudentNet([], POLICY.promising / 2, None, 0.0))
     assert stage.then[stage.does(near, training())[1]] == "widths"
 
 

@@ -68,7 +68,8 @@ WORKING_MEMORY = 64.0  # MiB that temporaries may take unless somebody says othe
 _TILE_ROWS = 256  # a tile of 256 rows x 512 points is 1 MB: it stays in a core's L2 between product and exponential
 _TILE_POINTS = 512
 _TREE_DEPTH = 16  # states alive at once while the blocks of a very long table are merged
-_MIN_MASS = 1e-250  # below it the squared weights are near underflow and the shift was too cautious
+# Below it squared weights lose digits to underflow: the shift was too cautious.
+_MIN_MASS = float(np.finfo(np.float64).tiny / np.finfo(np.float64).eps)
 
 
 def points_at_once(n_features: int, working_memory: float) -> int:

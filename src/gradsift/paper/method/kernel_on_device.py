@@ -15,9 +15,9 @@ from typing import Any
 import torch
 
 from ...arguments import Floats
+from ...sources.torch_tensors import DEVICE_ENTRIES
 from .kernel import KernelState
 
-_TILE_ENTRIES = 2**26  # scores held at once: 256 MB in float32
 _DEVICE_TILE_POINTS = 8192
 
 
@@ -94,7 +94,7 @@ def plain_sums(points: Any, x: Any, y: Any, weight: Any) -> PlainSums:
     """Sum weights, x, y, y^2 and y x by blocks of rows; O(m n d) flops, 0.5 GB of temporaries at most."""
     d = x.shape[1]
     total = PlainSums(points, 2 * d + 3)
-    rows_per_block = max(1024, _TILE_ENTRIES // min(len(points), _DEVICE_TILE_POINTS))
+    rows_per_block = max(1024, DEVICE_ENTRIES // min(len(points), _DEVICE_TILE_POINTS))
     with _without_rounding():
         for start in range(0, len(x), rows_per_block):
             here = slice(start, start + rows_per_block)

@@ -51,7 +51,7 @@ class Split:
 
     far: float
     error: float
-    theta: float = 0.0
+    theta: float
 
     @property
     def angle(self) -> float:

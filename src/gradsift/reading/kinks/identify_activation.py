@@ -16,7 +16,7 @@ from ..precision import EXACT_ANSWERS, Precision
 from .kink_network import Shape, growing_names, shape_of
 from .kink_test import Bend, Piece, bend_between, try_sharp
 from .segments import PathFailure, Segment, ask_ends, half_square
-from .settings import BUMP, PATH, REACH
+from .settings import BEYOND, BUMP, PATH
 
 
 @dataclass(frozen=True)
@@ -222,7 +222,7 @@ def _least(ledger: Ledger, ways: Floats, grain: Precision) -> list[LinearReach]:
         reach = _along(ledger, way, grain)
         if reach is not None:
             reaches.append(reach)
-            if reach.radius <= REACH.suspicious:
+            if reach.radius <= FACTOR**TRIES:
                 break
     return reaches
 
@@ -233,13 +233,15 @@ def largest_radius(grain: Precision) -> float:
 
 
 def _ray_sizes(grain: Precision) -> Floats:
-    nearest = FACTOR if grain.is_exact else 1.0  # a larger reach would leave less of what noise lets show
-    return np.asarray(nearest * FACTOR ** np.arange(REACH.most))
+    # Up to where a coordinate has a digit left. A larger nearest reach would leave less of what noise lets show.
+    most = int(np.log(1 / EPS) / np.log(FACTOR)) - 1
+    return np.asarray(FACTOR ** (np.arange(most) + grain.is_exact))
 
 
 def _along(ledger: Ledger, way: Floats, grain: Precision) -> LinearReach | None:
     """Return the reach of one ray, or None where it never gets straight."""
-    radii, values, outmost = _ray_sizes(grain), np.empty(REACH.most), None
+    radii, outmost = _ray_sizes(grain), None
+    values = np.empty(len(radii))
     for number, radius in enumerate(radii):
         values[number] = ledger.ask(radius * way[None], "reach")[0]
         if number < 2:
@@ -254,7 +256,7 @@ def _along(ledger: Ledger, way: Floats, grain: Precision) -> LinearReach | None:
         if straight and not grows and grain.is_exact:  # all kinks may lie further out
             outmost = ledger.ask(radii[-1] * way[None], "reach")[0] if outmost is None else outmost
             straight = abs(outmost - values[number]) <= error
-        if straight and (grows or grain.sd == 0 or number == REACH.most - 1):
+        if straight and (grows or grain.sd == 0 or number == len(radii) - 1):
             slope = abs(float(second)) / float(radius - radii[number - 1])
             return LinearReach(float(radii[number - 2]), grows, slope)
     return None
@@ -266,10 +268,10 @@ def odd_part_is_linear(ledger: Ledger, reach: LinearReach, rng: np.random.Genera
     Every unit with straight ends has ``f(z) - f(-z) = z`` up to its offset, and all of them together leave a linear
     function. A second layer takes the kinks of the first into its own units, and does not.
     """
-    radius = REACH.beyond * PATH.sharp * reach.radius  # where offsets are next to nothing, however large
+    radius = BEYOND * PATH.sharp * reach.radius  # where offsets are next to nothing, however large
     x, y = radius * orthonormal_rows(2, ledger.n_features, rng)
     ways = np.array([x, y, x + y])
     answers = ledger.ask(np.concatenate([ways, -ways]), "depth")
     # phi(z) - phi(-z) = z up to a constant: the odd part of one hidden layer is linear, so that x + y adds up.
     odd = answers[:3] - answers[3:]
-    return bool(abs(odd[0] + odd[1] - odd[2]) <= REACH.adds_up * np.abs(answers).max())
+    return bool(abs(odd[0] + odd[1] - odd[2]) <= ledger.precision.few_digits * np.abs(answers).max())

@@ -11,12 +11,13 @@ from ...arguments import Floats
 from ...certificate import BOUND, COARSE_KINKS, KINKED_UNITS, KINKS_IN_NOISE, Evidence, Fresh, Verdict, certify, n_of
 from ...certificate import noise_rules as imperfect
 from ...geometry import normalize_rows
+from ...tuned import SHARE
 from ..ledger import Ledger
 from .kink_network import KinkNet, shape_of
 from .near_origin import NearFit, near_noise, parameter_sizes
 from .other_activations import Rivals
 from .path_network import Found
-from .settings import FAR_PAIRS, FRESH, NEIGHBOURS, REACH
+from .settings import BEYOND, FAR_PAIRS, NEAR_ORIGIN, NEIGHBOURS
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,7 @@ def bounds_of(polished: NearFit) -> UnitBounds:
 
 def far_pair(found: Found, rng: np.random.Generator) -> Floats:
     """Return two opposite points far beyond the path: a unit that it missed is active at one of them."""
-    way = normalize_rows(rng.standard_normal((1, len(found.net.g)))) * (REACH.beyond * found.path.radius)
+    way = normalize_rows(rng.standard_normal((1, len(found.net.g)))) * (BEYOND * found.path.radius)
     return np.concatenate([way, -way])
 
 
@@ -71,8 +72,8 @@ def near_points(found: Found, rng: np.random.Generator) -> Floats:
     lengths = np.linalg.norm(net.jumps, axis=1)
     sizes = np.abs(net.q) / lengths + (0.0 if net.shape.sharp else np.abs(net.w) / lengths)
     d = len(net.g)
-    n_pairs = FRESH.points // 2 if net.grain.sd else 1
-    radii = float(np.median(sizes)) * np.sqrt(d) * rng.uniform(*FRESH.around, n_pairs)
+    n_pairs = NEAR_ORIGIN.fresh // 2 if net.grain.sd else 1
+    radii = float(np.median(sizes)) * np.sqrt(d) * rng.uniform(*NEAR_ORIGIN.around, n_pairs)
     ways = radii[:, None] * normalize_rows(rng.standard_normal((n_pairs, d)))
     return np.concatenate([ways, -ways])
 
@@ -166,7 +167,7 @@ def _worst_unit(net: KinkNet, bounds: UnitBounds) -> str:
     cosines = np.abs(net.jumps @ net.jumps[at]) / (lengths * lengths[at])
     angle = float(np.degrees(np.arccos(min(1.0, np.delete(cosines, at).max(initial=0.0)))))
     faint = lengths[at] / lengths.max()
-    reasons = [f"its weight is {faint:.1g} of the largest"] if faint < FRESH.faint else []
+    reasons = [f"its weight is {faint:.1g} of the largest"] if faint < SHARE else []
     reasons += [f"another unit is {angle:.2g} degrees beside it"] if angle < NEIGHBOURS.degrees else []
     reasons += ["answers are single precision"] if net.grain.is_single else []
     return f"a unit (precision limit{': ' if reasons else ''}{', '.join(reasons)})"

@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from ...certificate import BOUND
 from ...tuned import FACTOR, SHARE, TRIES
 from .kink_network import Shape
-from .settings import BEND, BUMP, SEGMENT
+from .settings import BEND, BUMP
 
 
 class Piece:
@@ -61,7 +62,7 @@ class Piece:
 
     def holds(self, t: float, y: float, sigma: float) -> bool:
         """Say whether an answer lies on the line."""
-        return abs(y - self.at(t)) <= SEGMENT.on * sigma * float(np.hypot(1.0, self.error(t)))
+        return abs(y - self.at(t)) <= BOUND * sigma * float(np.hypot(1.0, self.error(t)))
 
     def add(self, t: float, y: float) -> None:
         """Take an answer that lies on the line."""
@@ -86,7 +87,7 @@ class Piece:
     def same_line(self, other: Piece, sigma: float) -> bool:
         """Say whether two pieces lie on one line: each passes through both ends of the gap between them."""
         return all(
-            abs(self.at(t) - other.at(t)) <= SEGMENT.on * sigma * np.hypot(self.error(t), other.error(t))
+            abs(self.at(t) - other.at(t)) <= BOUND * sigma * np.hypot(self.error(t), other.error(t))
             for t in (self.high, other.low)
         )
 
@@ -226,7 +227,7 @@ def _at_sides(
         # which falls with t, and so gives t.
         ratios[number] = (y - near.at(t)) / (change * delta)
         noises[number] = sigma * float(np.hypot(1.0, np.hypot(near.error(t), far.error(t)))) / abs(change * delta)
-        noise = SEGMENT.on * noises[number]
+        noise = BOUND * noises[number]
         if far.holds(t, y, sigma) and not near.holds(t, y, sigma):
             far.add(t, y)
             return Seen()
@@ -234,7 +235,7 @@ def _at_sides(
         most = float(shape.rest(np.array(least))) / least
         if abs(ratios[number]) > noise and not 0 < ratios[number] / most < 1.5:
             return Seen(strays=((t, y),))
-    noise = SEGMENT.on * float(noises.max())
+    noise = BOUND * float(noises.max())
     if np.abs(ratios).max() < 3 * noise:
         return 1 / FACTOR
     # The clearer side gives the argument, the other must agree; a rest that is not even is tried in both directions.
@@ -259,4 +260,4 @@ def _has_shape(shape: Shape, kink: Kink, left: Piece, right: Piece, ask: Ask, si
     near = left if argument < 0 else right
     expected = near.at(t) + kink.change / kink.width * float(shape.rest(np.array(kink.turn * argument)))
     noise = sigma * float(np.hypot(1.0, np.hypot(left.error(t), right.error(t))))
-    return not abs(ask(t) - expected) > 3 * SEGMENT.on * noise
+    return not abs(ask(t) - expected) > 3 * BOUND * noise

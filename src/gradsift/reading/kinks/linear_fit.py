@@ -70,7 +70,7 @@ def _fitted(found: Found, X: Floats, y: Floats) -> Found | PathFailure:
     start = np.column_stack([lines, np.append(net.c, net.q)]).ravel()
     residuals = fit_to_rounding(problem, start).residuals
     scatter = float(np.linalg.norm(residuals)) / np.sqrt(len(y) - len(start))
-    if scatter > FAR_FIT.misfit:
+    if scatter > SHARE:
         return PathFailure(f"far answers miss a linear fit by {scatter:.2g} times what rounding explains")
     noise = max(scatter, FAR_FIT.least) * noise  # of the problem, too, from here on
     fit = fit_to_rounding(with_prior(problem, start, _prior(found).ravel()), start)

@@ -12,9 +12,10 @@ from scipy.optimize import minimize
 
 from ...arguments import Floats
 from ...certificate import COARSE_KINKS, KINKS_IN_NOISE
+from ...tuned import MOST_STEPS
 from .kink_network import KinkNet, Shape, growing_names, shape_of
 from .near_origin import NearFit, refit
-from .settings import PARALLEL_PAIRS, RIVALS
+from .settings import PARALLEL_PAIRS, WIDTHS
 
 
 class Pairs(NamedTuple):
@@ -148,7 +149,7 @@ def _best_fit(polished: NearFit, shape: Shape) -> KinkNet:
     net = replace(polished.found.net, shape=shape)
     if shape.sharp:
         return refit(polished, replace(net, w=np.sign(net.w)))
-    starts = [replace(net, w=factor * net.w) for factor in RIVALS.widths]
+    starts = [replace(net, w=factor * net.w) for factor in WIDTHS.others]
     if not shape.even:
         starts = [replace(start, turns=turn * start.turns) for start in starts for turn in (1.0, -1.0)]
     fits = [refit(polished, start) for start in starts]
@@ -294,7 +295,7 @@ def _refined(polished: NearFit, net: KinkNet, unit: int, split: _Split) -> _Spli
     start[1:] = np.diag(PARALLEL_PAIRS.simplex)
     best = minimize(
         loss, np.zeros(3), method="Nelder-Mead",
-        options={"initial_simplex": start, "maxfev": PARALLEL_PAIRS.most_steps},
+        options={"initial_simplex": start, "maxfev": MOST_STEPS},
     )  # fmt: skip
     share, distance, narrower = split_at(best.x)
     return _Split(share, distance, narrower, -float(best.fun)) if -best.fun > split.gain else split

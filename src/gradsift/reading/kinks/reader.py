@@ -337,7 +337,7 @@ class _FarReading:
                 "there is no unit to find."
             )
         # Rounding is not known to better than a factor: the scatter of all answers on the path says what it was.
-        sigma = max(self.grain.error_of(fitted.largest), PATH.scatter * fitted.scatter / float(np.sqrt(2)))
+        sigma = max(self.grain.error_of(fitted.largest), fitted.scatter)
         found = network_on_path(ledger, fitted, sigma, self.grain)
         if isinstance(found, PathFailure) or not self.grain.is_single:
             return found
@@ -352,7 +352,7 @@ class _FarReading:
         if not self.grain.has_noise:
             return None  # rounded kinks would show at the fresh points
         reach = GRAIN.further * self.reach
-        scale = SEGMENT.on * self.grain.sd
+        scale = BOUND * self.grain.sd
         rounded = measure_widths(polished, shape_of("softplus"), reach, self.ledger, self.rng, scale)
         return rivals_of_sharp(polished, rounded, reach)
 

@@ -11,7 +11,7 @@ from ...certificate import BOUND, KINKS_WITHIN, Evidence, Fresh, certify, n_of
 from ...errors import NotIdentifiable
 from ...geometry import normalize_rows
 from ...network import Network
-from ...tuned import SCATTER, TRIES
+from ...tuned import SCATTER, SHARE, TRIES
 from ..idle_inputs import with_room
 from ..ledger import EPS, Ledger
 from ..plane_frame import frame_through
@@ -26,7 +26,7 @@ from .linear_fit import RegionFit, fit_region, mirrored, telling_places
 from .path_network import fit_path, network_on_path
 from .region_ledger import RegionLedger
 from .segments import Path, PathFailure, segments_through
-from .settings import FAR_FIT, FRESH, SEGMENT, WITHIN
+from .settings import FAR_FIT, NEAR_ORIGIN, SEGMENT, WITHIN
 
 
 @with_room
@@ -68,7 +68,7 @@ class _Within:
             net = self._collect()
             if net is not None:
                 fit = self._fit(net)
-                if fit.scatter <= FAR_FIT.misfit:
+                if fit.scatter <= SHARE:
                     return self._result(fit)
                 self.notes.append(f"answers miss the {net.k} units found by {fit.scatter:.2g} times their rounding")
             if net is None or number % 2 or not np.isfinite(fit.scatter):  # some unit is none: from the beginning
@@ -213,7 +213,7 @@ class _Within:
         # Unknowns: linear term and jumps, each with its constant.
         p = (net.k + 1) * (self.ledger.n_features + 1)
         n = p + max(SCATTER, int(WITHIN.spare * p))
-        candidates = self._candidates(WITHIN.candidates * n)
+        candidates = self._candidates(FAR_FIT.candidates * n)
         candidates = np.concatenate([candidates, mirrored(candidates, net, self.rng)])
         candidates = candidates[self.region.holds(candidates)]
         # Beyond the answers that had their digits, a link may leave none: such places are not worth a query.
@@ -227,7 +227,7 @@ class _Within:
 
     def _result(self, fit: RegionFit) -> Reading:
         ledger = self.ledger
-        fresh = ledger.ask_all(self._candidates(FRESH.points), "fresh")
+        fresh = ledger.ask_all(self._candidates(NEAR_ORIGIN.fresh), "fresh")
         missed = float(fit.missed(fresh).max()) if len(fresh.answers) else np.inf
         A, q = self.region.outside(fit.net.jumps, fit.net.q)
         g, c = self.region.outside(fit.net.g, np.array(fit.net.c))

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...arguments import Floats
+from ...certificate import BOUND
 from ...fit.last_digits import fit_to_rounding
 from ...geometry import orthonormal_rows
 from ..ledger import EPS, Ledger
@@ -155,7 +156,7 @@ def ask_ends(ledger: Ledger, path: Path, grain: Precision = EXACT_ANSWERS) -> En
         misses.append(float(np.linalg.norm([last.at(t) - y for t, y in zip(last.times, last.values)])))
         pieces.append((first, last))
     sigma = max(SEGMENT.rounding * grain.error_of(largest), 1.5 * min(misses)) or 1.0  # all answers may be zero
-    if max(misses) > SEGMENT.on * sigma:
+    if max(misses) > BOUND * sigma:
         return PathFailure("a kink lies right at an end of the path")
     return Ends((pieces[0], pieces[1]), sigma, grain.few_digits)
 

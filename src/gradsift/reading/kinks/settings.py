@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...tuned import FACTOR, TRIES
 from ..ledger import EPS
 
 
@@ -31,21 +30,10 @@ class GrainPolicy:
 
 
 @dataclass(frozen=True)
-class ReachPolicy:
-    """Rays outwards until the answers lie on a line."""
-
-    most: int = 16  # radii per ray; guess
-    suspicious: float = FACTOR**TRIES  # a reach beyond this many radii may be the luck of one ray
-    beyond: float = 1e5  # over a radius: offsets, and units that a path missed, then show in opposite answers; guess
-    adds_up: float = 1e-3  # of the largest answer: what one hidden layer leaves of odd parts; rows "deep"
-
-
-@dataclass(frozen=True)
 class SegmentPolicy:
     """Pieces and gaps along a segment."""
 
-    on: float = 8.0  # standard deviations within which an answer lies on a piece; guess
-    rounding: float = 3.0  # spacings of numbers: the rounding of one answer, over the largest; guess
+    rounding: float = 3.0  # spacings of numbers: the rounding of one answer, over the largest; "kinks, rounded"
     patience: tuple[int, int] = (32, 14)  # queries on a segment: at least, and per kink found; wrong rows
     guess: tuple[int, int] = (22, 8)  # the same while kinks are only guessed to be sharp; guess
 
@@ -74,11 +62,10 @@ class FarFitPolicy:
     """The linear fit of all jumps."""
 
     most: int = 1500  # unknowns: the fit is dense; guess
-    misfit: float = 0.6  # misses over rounding, beyond which another path is better; trained_kinked, "torch float32"
-    least: float = 0.03  # the least of these misses that is believed; the same rows
+    least: float = 0.03  # misses over rounding: the least that is believed; trained_kinked, "torch float32"
     rows: float = 1.4  # answers per unknown; float32 rows
     most_rows: float = 10.0  # the same where more answers make a bound small enough; guess
-    candidates: int = 4  # points over those that are asked; guess
+    candidates: int = 20  # points over those that are asked; inside bounds, at 4 one network of ten is missed
 
 
 @dataclass(frozen=True)
@@ -89,6 +76,8 @@ class NearOriginPolicy:
     inside: float = 0.02  # radius over that of the path, within which answers that are there are used; guess
     along: tuple[float, float] = (-1.0, 1.7)  # decimal logarithms of distances along a hyperplane; 10,32 rows
     most: tuple[int, int] = (12, 4)  # points: at least, and per unknown; guess
+    fresh: int = 24  # fresh points through noise, and inside bounds, where one may lie in a corner of its own; guess
+    around: tuple[float, float] = (1.0, 3.0)  # radii of fresh points over the median distance times sqrt(d); guess
 
 
 @dataclass(frozen=True)
@@ -96,8 +85,6 @@ class BesidePolicy:
     """Offsets of nearly parallel units through noise."""
 
     degrees: float = 20.0  # between two units, below which their offsets are told one by one; pairs
-    within: float = 0.1  # of the distance of two answers from the kink: how far from both it must lie; guess
-    farthest: float = 0.1  # distance along the hyperplane over the radius of the path; guess
     candidates: int = 200  # directions along a hyperplane, for the one with most room to the others; guess
 
 
@@ -105,20 +92,12 @@ class BesidePolicy:
 class WidthPolicy:
     """Profiles of smooth units through coarse answers."""
 
-    along: float = 10.0  # their distance from its foot over the reach; guess
     places: tuple[float, float, float, float] = (0.4, 1.0, 2.0, 4.0)  # over the width; guess
     first: tuple[float, ...] = (0.25, 0.1, 0.04, 0.015, 0.006, 0.0025, 0.001)  # over the reach; guess
     range: tuple[float, float] = (2e-4, 0.3)  # of widths, over the reach; guess
     grid: int = 120  # guess
     doubted: float = 0.3  # relative error of a width beyond which others are tried, and which guides none; noise rows
     others: tuple[float, ...] = (0.2, 0.5, 1.0, 2.0, 5.0)  # over the typical one; guess
-
-
-@dataclass(frozen=True)
-class RivalPolicy:
-    """Other activations for the same answers."""
-
-    widths: tuple[float, ...] = (0.4, 0.6, 1.0, 1.6, 2.5)  # first guesses over those of the units found; guess
 
 
 @dataclass(frozen=True)
@@ -134,7 +113,6 @@ class ParallelPairPolicy:
     distances: int = 12  # guess
     narrower: tuple[float, ...] = (1.0, 0.5, 0.2)  # widths of both over that of the one; guess
     simplex: tuple[float, float, float] = (0.1, 0.2, 0.3)  # first steps of share and logarithms of the others; guess
-    most_steps: int = 80  # guess
 
 
 @dataclass(frozen=True)
@@ -147,15 +125,6 @@ class FarPairPolicy:
     moved: float = 0.01  # of that distance: how far the error of a direction may move a kink; guess
     on_path: float = 2e4  # noise over the jump: distance on a path at which two kinks are told apart, and known; pairs
     missed: float = 2e-3  # of the pairs at the blind angle; what the pairs are held against
-
-
-@dataclass(frozen=True)
-class FreshPolicy:
-    """Fresh points and bounds."""
-
-    around: tuple[float, float] = (1.0, 3.0)  # radii of fresh points over the median distance times sqrt(d); guess
-    points: int = 24  # through noise, and inside bounds; guess
-    faint: float = 0.5  # of the largest weight, below which a unit is called faint; guess
 
 
 @dataclass(frozen=True)
@@ -180,7 +149,6 @@ class PathPolicy:
     near: float = 3.0  # how far beyond the opposite point the path ends, over the reach; guess
     factors: tuple[float, float, float, float, float] = (1.0, 5.0, 0.5, 20.0, 2.0)  # of the radius, until one succeeds
     loose: float = 2.5  # error of a base, in rounding errors, above which it is asked for; 10,3 rows
-    scatter: float = 1.3  # rounding error of one answer over the scatter of a segment's answers; guess
 
 
 @dataclass(frozen=True)
@@ -195,13 +163,13 @@ class WithinPolicy:
     beyond: float = 1e3  # the same where a network that is nearly known is taken off, over that; guess
     most_paths: int = 40  # pairs of rays; guess
     lengths: tuple[int, int] = (-4, 20)  # of rays that no bounds end, as powers of two; guess
-    spare: float = 0.6  # answers of the fit beyond one per unknown, over their number; guess
-    candidates: int = 20  # places over those that are asked; guess
+    spare: float = 0.6  # answers of the fit beyond one per unknown, over their number; at 0.4 more boxes begin anew
     mirrored: tuple[float, float] = (0.2, 1.5)  # distance beyond a hyperplane over that on this side; guess
 
 
 GRAIN = GrainPolicy()
-REACH = ReachPolicy()
+# A radius over another: offsets, and units that a path missed, then show in opposite answers.
+BEYOND = EPS ** (-1 / 3)
 SEGMENT = SegmentPolicy()
 BEND = BendPolicy()
 CELL = CellPolicy()
@@ -209,10 +177,8 @@ FAR_FIT = FarFitPolicy()
 NEAR_ORIGIN = NearOriginPolicy()
 NEIGHBOURS = BesidePolicy()
 WIDTHS = WidthPolicy()
-RIVALS = RivalPolicy()
 PARALLEL_PAIRS = ParallelPairPolicy()
 FAR_PAIRS = FarPairPolicy()
-FRESH = FreshPolicy()
 BUMP = KinkBumpPolicy()
 PATH = PathPolicy()
 WITHIN = WithinPolicy()

@@ -12,7 +12,7 @@ from ...arguments import Floats
 from ...certificate import BOUND
 from ...fit.last_digits import fit_to_rounding, with_prior
 from ...geometry import normalize_rows
-from ...tuned import FACTOR, PRIOR, TRIES
+from ...tuned import FACTOR, PRIOR, SHARE, TRIES
 from ..ledger import Ledger
 from .kink_network import KinkNet, Shape
 from .near_origin import NearFit, near_noise, prior_of_offsets, refit
@@ -103,7 +103,7 @@ class _WidthProfile:
         along = rng.standard_normal((NEIGHBOURS.candidates, len(self.normal)))
         # Points of the hyperplane: the foot, and random ways along it; where all other units are far they are straight.
         along -= np.outer(along @ self.normal, self.normal)
-        along *= WIDTHS.along * self.reach / np.linalg.norm(along, axis=1, keepdims=True)
+        along *= FACTOR * self.reach / np.linalg.norm(along, axis=1, keepdims=True)
         feet = -net.q[self.unit] / self.length * self.normal + along
         distances = np.abs(feet @ net.jumps.T + net.q) / np.linalg.norm(net.jumps, axis=1)  # (n, k)
         distances[:, self.unit] = np.inf
@@ -187,7 +187,7 @@ def _placed(found: Found, unit: int, ledger: Ledger, rng: np.random.Generator) -
         low, high = ledger.ask(place.foot + half * np.array([[-1.0], [1.0]]) * normal, "beside")
         # The unit adds its length to the slope on that part of [-half, half] where it is active.
         part = float(high - low - 2 * half * slope) / length
-        if NEIGHBOURS.within * half < part < (2 - NEIGHBOURS.within) * half:
+        if (1 - SHARE) * half < part < (1 + SHARE) * half:
             q, placed = net.q.copy(), found.placed.copy()
             q[unit] -= float(np.sign(net.w[unit])) * (half - part) * np.linalg.norm(net.jumps[unit])
             error = np.hypot(net.grain.sd, found.argument_errors(place.foot[None])[0, 1 + unit])
@@ -216,7 +216,7 @@ def _alone(found: Found, unit: int, rng: np.random.Generator) -> _Place | None:
     ways = normalize_rows(ways - np.outer(ways @ normal, normal))
     centre = -net.q[unit] / lengths[unit] * normal
     far = float(unsure.max()) + float(np.linalg.norm(centre))
-    while far < NEIGHBOURS.farthest * found.path.radius:
+    while FACTOR * far < found.path.radius:
         feet = centre + far * ways
         room = np.abs(feet @ net.jumps[others].T + net.q[others]) / lengths[others] - unsure[others]  # (n, k - 1)
         at = int(np.argmax(room.min(axis=1)))

@@ -9,6 +9,7 @@ import numpy as np
 
 from ...arguments import Floats
 from ...geometry import orthonormal_rows
+from ...tuned import TRIES
 from ..ledger import EPS, Ledger
 from ..searches import Search, search_all
 from .hyperplanes import FirstLayer, Plane, read_plane
@@ -142,7 +143,7 @@ def _look(ledger: Ledger, circle: _Circle, known: FirstLayer, rng: np.random.Gen
                 failed[gap.low] = failed.get(gap.low, 0) + 1
         known = known.joined([p for p in planes if p is not None])
         tails = [p is None and g.jump < POLICY.faint_left * ledger.largest for g, p in zip(gaps, planes)]
-        if any(tails) and n_wider < POLICY.resized:  # a slow unit still moves where it was to stand still
+        if any(tails) and n_wider < TRIES:  # a slow unit still moves where it was to stand still
             known, n_wider = known.wider(), n_wider + 1
         ledger.n_units = len(known)
     return _Looked(known, False)

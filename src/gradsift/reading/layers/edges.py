@@ -24,7 +24,6 @@ _PLACES = np.array([-15.0, -6.0, -3.0, -1.8, -1.0, -0.5, 0.0, 0.5, 1.0, 1.8, 3.0
 _REACHES = (1.0, 1.0, 4.0, 10.0)  # radii at which edges of a unit are asked for, over that given; guess
 _SLOPES_ALLOWED = (0.02, 50.0)  # over what the width of the step suggests
 _FITS = 1e-4  # of the spread of the answers
-_SHOWN = 1e-3  # the same, that slope and offset each change in the mean square where the rows determine both
 
 
 @dataclass(frozen=True)
@@ -146,4 +145,4 @@ def _fit(edge: _Edge, upper: Layers, g: Activation, width: float) -> _EdgeFit:
     # Smallest singular value of the Jacobian: what the least determined combination of slope and offset changes.
     J = problem(best.parameters)[1]()
     least = float(np.linalg.norm(J, ord=-2)) / np.sqrt(len(J)) if np.isfinite(J).all() else 0.0
-    return _EdgeFit(best.parameters, best.rms, least > _SHOWN)
+    return _EdgeFit(best.parameters, best.rms, least > POLICY.faint)

@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 
 from ...arguments import Floats
 from ...geometry import normalize_rows
+from ...tuned import TRIES
 from ..ledger import Ledger
 from ..searches import Search
-from .settings import POLICY, ReadingPolicy
+from .settings import ReadingPolicy
 
 _ON_TANGENT = 11
 _SAME_PLANE = 5e-3  # sine of the angle up to which two planes at the same place are one
@@ -152,7 +153,7 @@ def read_plane(
     """
     rows, window = [], how.steep * width
     # Chebyshev nodes: the polynomial through them is near the best one, and its last coefficients show its error.
-    for _ in range(POLICY.resized):
+    for _ in range(TRIES):
         nodes = window * np.cos(np.pi * (2 * np.arange(_ON_TANGENT) + 1) / (2 * _ON_TANGENT))
         numbers, answers = yield point + nodes[:, None] * tangent
         line = _Tangent(nodes, answers, window, how.smooth)
@@ -192,7 +193,7 @@ def _turned(normal: Floats, length: float, line: _Tangent, point: Floats, tangen
     """Step from the point in all directions across a normal, shorter where that leads too far, and turn it."""
     across, rows = _rows_across(normal), []
     steps, shifts = np.full(len(across), length), np.full(len(across), np.nan)
-    for _ in range(POLICY.resized):
+    for _ in range(TRIES):
         todo = np.flatnonzero(np.isnan(shifts))
         if not len(todo):
             break

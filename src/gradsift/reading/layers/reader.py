@@ -14,6 +14,7 @@ from ...certificate import BOUND, DEEP, DEEP_COARSE, DeepLimits, Evidence, Verdi
 from ...certificate import shared_rules as shared
 from ...errors import BudgetSpent, NotIdentifiable
 from ...fit.jacobian import Layers
+from ...tuned import TRIES
 from ..ledger import EPS, Ledger
 from ..odd_form import Link, link_of
 from ..question import PLATEAUS, Narrowing, Question, attempted
@@ -144,7 +145,7 @@ def _at_rest(ledger: Ledger, radius: float, state: _State, rng: np.random.Genera
     for _ in range(POLICY.most_rounds):
         vertices = known_signs(ledger, state.first, 0.5 * radius)
         apart = vertices.apart
-        if apart <= ledger.tolerance(radius) or n_wider > POLICY.resized:
+        if apart <= ledger.tolerance(radius) or n_wider > TRIES:
             break
         found = find_between(ledger, state.first, vertices.between, radius, rng)
         if len(found) == len(state.first):

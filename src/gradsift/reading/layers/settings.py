@@ -33,7 +33,6 @@ class DeepPolicy:
 
     # Far circles. Distances are over the radius at which a ray is flat.
     tries: int = 3  # of one thing in vain, before something else is tried (guess)
-    resized: int = 4  # times that a window, a step or a margin is made smaller or larger (guess)
     margin: float = 0.3  # from a hyperplane, where its unit stands still; doubled where it does not (guess)
     intervals: int = 32  # of the first half circle (guess)
     most_rounds: int = 12  # of circles, of a circle, of places with equal signs: more is another function (guess)

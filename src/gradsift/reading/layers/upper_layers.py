@@ -35,8 +35,8 @@ class StudentNet:
 
     layers: Layers
     rms: float
-    scale: FirstLayerScale | None = None
-    work: float = 0.0
+    scale: FirstLayerScale | None
+    work: float
 
     @property
     def widths(self) -> tuple[int, ...]:

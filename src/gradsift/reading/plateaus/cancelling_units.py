@@ -14,11 +14,12 @@ from scipy.optimize import brentq
 
 from ...arguments import Floats
 from ...geometry import orthonormal_rows
+from ...tuned import SCATTER, SHARE, TRIES
 from ..ledger import Ledger
 from ..odd_form import Link
 from ..odd_network import Net
 from ..plane_frame import PlaneFrame, frame_through
-from ..scan_settings import UNITS
+from ..scan_settings import SCAN, UNITS
 from .parallel_units import levenberg_marquardt
 from .settings import BUMPS, PAIRS, SEARCH
 
@@ -96,12 +97,12 @@ def _sample_bump(line: _BumpLine) -> _Samples | None:
         ends = quiet >= 2
         samples = samples.joined(new)
         step *= 2
-    for _ in range(SEARCH.most_rounds):
-        low, high = _support(samples, PAIRS.negligible)
-        samples = samples.joined(line.ask(np.linspace(low, high, BUMPS.samples + 2)[1:-1]))
-        low, high = _support(samples, PAIRS.negligible)
+    for _ in range(TRIES):
+        low, high = _support(samples, SCAN.little)
+        samples = samples.joined(line.ask(np.linspace(low, high, SCATTER + 2)[1:-1]))
+        low, high = _support(samples, SCAN.little)
         inside = (samples.at > low) & (samples.at < high)
-        if inside.sum() >= 0.6 * BUMPS.samples:
+        if inside.sum() >= 0.6 * SCATTER:
             return samples
     return None
 
@@ -128,7 +129,7 @@ class _Profile:
 
 def _fit(link: Link, samples: _Samples, n_units: int, rng: np.random.Generator) -> _Profile | None:
     """Fit parallel units of weights that add up to zero, from random starts; None if they do not settle."""
-    low, high = _support(samples, PAIRS.negligible)
+    low, high = _support(samples, SCAN.little)
     middle, width, scale = 0.5 * (low + high), high - low, float(np.abs(samples.left).max())
     use = (samples.at > low - width) & (samples.at < high + width)
     at, values = (samples.at[use] - middle) / width, samples.left[use] / scale
@@ -150,7 +151,7 @@ def _fit(link: Link, samples: _Samples, n_units: int, rng: np.random.Generator) 
         fit = levenberg_marquardt(residuals, rough + stray)
         if np.abs(fit.fun).max() < BUMPS.fits:
             weights, rates, places = unpacked(fit.x)
-            if np.abs(weights).min() < PAIRS.negligible * np.abs(weights).max():
+            if np.abs(weights).min() < SCAN.little * np.abs(weights).max():
                 continue
             return _Profile(link, scale * weights, rates / width, -rates * (places + middle / width))
     return None
@@ -203,7 +204,7 @@ def _pull_levers(line: _BumpLine, profile: _Profile, along: Floats, rng: np.rand
     """Ask far along each unit's plane, (d - 1, d) directions in it, where the joint fit tells the units apart."""
     for rate, constant in zip(profile.rates, profile.constants):
         places = (rng.uniform(-1.0, 1.0, len(along)) - constant) / rate
-        rows = line.point + places[:, None] * line.frame.plane[0] + BUMPS.lever / rate * along
+        rows = line.point + places[:, None] * line.frame.plane[0] + line.known.link.flat / rate * along
         line.ledger.ask(rows, "bumps")
 
 
@@ -215,7 +216,7 @@ def _largest_slope(profile: _Profile) -> tuple[float, float]:
     slopes = np.gradient(profile.value(at), at)
     best = int(np.argmax(np.abs(slopes)))
     # Within this distance the slope keeps its sign and a share of its size: the profile can be inverted there.
-    same: NDArray[np.bool_] = slopes * np.sign(slopes[best]) > BUMPS.steep * abs(slopes[best])
+    same: NDArray[np.bool_] = slopes * np.sign(slopes[best]) > (1 - SHARE) * abs(slopes[best])
     other = np.flatnonzero(~same)
     n = int(np.abs(other - best).min(initial=BUMPS.grid // 2))
     return float(at[best]), float(max(n - 1, 1) * (at[1] - at[0]))

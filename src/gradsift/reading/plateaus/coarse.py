@@ -14,6 +14,7 @@ import numpy as np
 from ...arguments import Floats, as_generator
 from ...certificate import BOUND, COARSE, ExactLimits
 from ...errors import NotIdentifiable
+from ...tuned import SHARE
 from ..circle import tolerances
 from ..ledger import Ledger
 from ..odd_form import Link
@@ -106,7 +107,7 @@ class CoarseSearch(Search):
         """
         there, answers = self.ledger.X[self.near], self.ledger.y[self.near]
         misses = [float(np.abs(answers - net.predict(there)).max()) for net in (known, near)]
-        if not misses[1] < NEARBY.better * misses[0]:
+        if not misses[1] < (1 - SHARE) * misses[0]:
             return known
         far_off = BOUND * negligible_at(self.ledger.resolution).known * np.linalg.norm(near.a, axis=1)
         misread = np.linalg.norm(near.a - known.a, axis=1) > far_off

@@ -14,6 +14,7 @@ from ...activations import Activation
 from ...arguments import Floats
 from ...certificate import EXACT
 from ...fit import Parameters, predict, value_jacobian
+from ...tuned import TRIES
 from ..arc_scan import Step
 from ..circle import CircleScan, Slope
 from ..ledger import Ledger
@@ -21,10 +22,12 @@ from ..odd_form import Link
 from ..odd_network import Net
 from ..plane_frame import PlaneFrame
 from ..scan_settings import SCAN, UNITS
-from .settings import PAIRS, SEARCH
+from .settings import PAIRS
+
+_WANTED = 7 + EXACT.spare_answers  # samples on the slopes: seven numbers are fitted
 
 levenberg_marquardt = partial(
-    least_squares, method="lm", xtol=1e-15, ftol=1e-15, gtol=1e-15, max_nfev=PAIRS.most_evaluations
+    least_squares, method="lm", xtol=1e-15, ftol=1e-15, gtol=1e-15
 )  # fmt: skip
 
 
@@ -142,10 +145,10 @@ def read_pairs(ledger: Ledger, arcs: list[Arc], known: Net, rng: np.random.Gener
     """
     found = known.only(np.zeros(known.k, dtype=bool))
     for arc in arcs:
-        if _scale(arc.samples(ledger, known), arc) < PAIRS.negligible * ledger.largest:
+        if _scale(arc.samples(ledger, known), arc) < SCAN.little * ledger.largest:
             continue
         pair = _settle(ledger, arc, known, rng)
-        if pair is None or np.abs(pair.weights).min() < PAIRS.negligible * np.abs(pair.weights).max():
+        if pair is None or np.abs(pair.weights).min() < SCAN.little * np.abs(pair.weights).max():
             continue
         across = _read_across(ledger, arc.frame, known, pair)
         if across is None:
@@ -197,7 +200,7 @@ class _PlanePair:
 def _settle(ledger: Ledger, arc: Arc, known: Net, rng: np.random.Generator) -> _PlanePair | None:
     """Fit two units to the samples of an arc; ask for 20 more, a few times, if those at hand do not do."""
     pair = _fit_in_plane(known.link, arc, arc.samples(ledger, known), rng)
-    for _ in range(SEARCH.most_rounds):
+    for _ in range(TRIES):
         if pair is not None:
             break
         samples = arc.samples(ledger, known)
@@ -209,10 +212,10 @@ def _settle(ledger: Ledger, arc: Arc, known: Net, rng: np.random.Generator) -> _
         middle = float(samples.along[here[marks]].mean())
         first, last = samples.along[here[[max(marks[0] - 1, 0), min(marks[-1] + 1, len(here) - 1)]]] - middle
         arc = arc.moved(middle)  # the circle bends: its centre must be on the slope
-        places = np.linspace(float(first), float(last), PAIRS.more + 2)[1:-1]
+        places = np.linspace(float(first), float(last), _WANTED + 2)[1:-1]
         arc.ask(ledger, places, 0.0)
         for grown in PAIRS.further:
-            arc.ask(ledger, places[:: PAIRS.more // 4], grown)
+            arc.ask(ledger, places[::3], grown)
         pair = _fit_in_plane(known.link, arc, arc.samples(ledger, known), rng)
     return pair
 
@@ -230,9 +233,7 @@ def _fit_in_plane(link: Link, arc: Arc, samples: ArcSamples, rng: np.random.Gene
     """Fit two units to the samples at all radii, beginning with the circle and adding one radius after the other."""
     radii = np.unique(np.round(samples.grown[samples.grown > PAIRS.on_circle], 2))
     scale = _scale(samples, arc)
-    if (
-        not len(radii) or _on_slope(samples, arc, PAIRS.settled).sum() < 7 + EXACT.spare_answers
-    ):  # seven numbers are fitted
+    if not len(radii) or _on_slope(samples, arc, PAIRS.settled).sum() < _WANTED:
         return None
     for profile in _profiles(link, arc, samples, rng):
         # The arguments are rate * along + radial * grown + constant.
@@ -386,9 +387,7 @@ def _solve_two(pair: _PlanePair, at_base: Floats, values: Floats, length: float,
     grid = np.linspace(-0.6, 0.6, 241) * pair.link.usable
     misses = [np.abs(residuals(turn * ratio)).max() for turn in grid]
     start = grid[int(np.argmin(misses))] * ratio
-    fit = least_squares(
-        residuals, start, method="lm", xtol=1e-15, ftol=1e-15, gtol=1e-15, max_nfev=PAIRS.most_evaluations
-    )
+    fit = least_squares(residuals, start, method="lm", xtol=1e-15, ftol=1e-15, gtol=1e-15)
     if np.abs(fit.fun).max() > 1e-9 or np.abs(fit.x).max() > 0.6 * pair.link.usable:
         return None
     return np.asarray(fit.x / length)

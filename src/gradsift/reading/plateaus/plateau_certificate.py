@@ -9,12 +9,13 @@ import numpy as np
 from ...arguments import Floats
 from ...certificate import BOUND, EXACT, Evidence, ExactLimits, Fresh, n_of
 from ...geometry import normalize_rows
+from ...tuned import FACTOR, TRIES
 from ..ledger import Ledger
 from ..odd_network import Net, Probe
-from ..scan_settings import RAYS, SCAN
+from ..scan_settings import SCAN
 from .joint_fit import NetFit, parameter_errors, solve_jointly
 from .large.equations import Errors
-from .settings import OWN_ROWS, POLISH, SEARCH
+from .settings import POLISH
 
 
 def evidence_of(fit: NetFit, errors: Errors, ledger: Ledger, fresh: Floats, limits: ExactLimits = EXACT) -> Evidence:
@@ -55,7 +56,7 @@ def fresh_points(net: Net, n: int, rng: np.random.Generator) -> Floats:
         # stays.
         along = rng.standard_normal(d)
         along -= (along @ a) / squares[unit] * a
-        points[number] = (rng.standard_normal() - b) / squares[unit] * a + RAYS.factor**number * typical * along
+        points[number] = (rng.standard_normal() - b) / squares[unit] * a + FACTOR**number * typical * along
     return points
 
 
@@ -71,8 +72,8 @@ def far_points(net: Net, ledger: Ledger, rng: np.random.Generator) -> Floats:
     # Rounding is eps (largest + |linear| r): the radius at which it hides the smallest step bounds the number of radii.
     shows = SCAN.fits * float(np.abs(net.u).min())
     furthest = max(shows / ledger.eps - ledger.largest, 0.0) / float(np.linalg.norm(net.linear))
-    n_radii = 1 + int(np.log(max(furthest / ledger.far, 1.0)) / np.log(RAYS.factor))
-    radii = ledger.far * RAYS.factor ** np.arange(n_radii)
+    n_radii = 1 + int(np.log(max(furthest / ledger.far, 1.0)) / np.log(FACTOR))
+    radii = ledger.far * FACTOR ** np.arange(n_radii)
     radii = radii[ledger.rounding(radii) < shows]
     ways = normalize_rows(rng.standard_normal((len(radii), d)))
     return np.concatenate([radii[:, None] * ways, -radii[:, None] * ways])
@@ -99,7 +100,7 @@ def polish(fit: NetFit, ledger: Ledger, rng: np.random.Generator) -> tuple[NetFi
     A unit whose offset alone is uncertain costs one query, any other d + 1.
     """
     errors = parameter_errors(fit, ledger, rng)
-    for _ in range(SEARCH.most_rounds):
+    for _ in range(TRIES):
         asked = ledger.n_queries
         net = fit.net
         for unit in np.flatnonzero(errors.relative > EXACT.error_bound):
@@ -139,7 +140,7 @@ def _mirror_point(net: Net, unit: int, old: Probe, ledger: Ledger) -> Floats | N
     foot = -net.b[unit] * net.a[unit] / float(net.a[unit] @ net.a[unit])
     point = np.asarray(2 * foot - old.base)
     others = np.delete(np.arange(net.k), unit)
-    clear = np.abs(net.a[others] @ point + net.b[others]).min(initial=np.inf) > OWN_ROWS.clear * net.link.flat
+    clear = np.abs(net.a[others] @ point + net.b[others]).min(initial=np.inf) > net.link.flat
     close = 1e-6 * np.abs(point).max()
     alike = ledger.X[np.abs(ledger.X[:, 0] - point[0]) <= close]  # one input rules out most rows
     asked_before = bool((np.abs(alike - point).max(axis=1, initial=0.0) <= close).any())
@@ -164,7 +165,7 @@ def _isolated_point(net: Net, unit: int, present: float, whole: bool, rng: np.ra
     while radius < 1.5 * present:
         clearance = (np.abs(at_foot + radius * rates) - reach).min(axis=1, initial=np.inf)
         best = int(np.argmax(clearance))
-        if clearance[best] > OWN_ROWS.clear * net.link.flat:
+        if clearance[best] > net.link.flat:
             return np.asarray(foot + radius * across[best])
         radius *= 2
     return None

@@ -19,6 +19,7 @@ from ...forecasting import QueryLimit
 from ...network import Network
 from ...oracle import Oracle
 from ...runtime import keep_memory, one_thread
+from ...tuned import TRIES
 from ..check_inputs import fresh_inputs
 from ..circle import check_linear_term, search_refusal
 from ..idle_inputs import PARALLEL
@@ -37,7 +38,7 @@ from .large.equations import AtRows, Errors, at_rows
 from .large.suspects import solve_outwards, suspects, within_unit_errors
 from .plateau_certificate import evidence_of, far_points, fresh_points, polish, smallest_angle
 from .search_stages import EXACT_STAGES, SearchState
-from .settings import BUMPS, PRUNE, SEARCH, SearchPolicy
+from .settings import PRUNE, SEARCH, SearchPolicy
 from .tails import find_by_student
 
 
@@ -241,14 +242,14 @@ class Search:
         self.ledger.aside = frozenset()
         self.known, fresh = fit.net, self._fresh(fit)
         found = self.result(fit, errors, evidence_of(fit, errors, self.ledger, fresh))
-        if np.sum(np.abs(fresh) > BUMPS.close) > 1:  # not one bump, but everywhere
+        if np.sum(np.abs(fresh) > SCAN.little) > 1:  # not one bump, but everywhere
             raise search_refusal(net, self.state.scans, self.link, self.ledger.n_queries, found)
         check = exact.close_to(len(missed), len(y), float(off.max()))
         return replace(found, judgement=found.judgement.add(check, first=True))
 
     def verified(self, found: Reading, n_verify: int) -> Reading:
         """Ask fresh inputs; where they differ, read what is there and ask others."""
-        for _ in range(SEARCH.most_rounds):
+        for _ in range(TRIES):
             n = n_affordable(self.ledger.oracle, n_verify, self.ledger)
             if not n:
                 return self._counted(found)

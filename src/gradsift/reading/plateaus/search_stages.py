@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from ...arguments import Floats
 from ...certificate import EXACT, n_of
 from ...geometry import orthonormal_rows
+from ...tuned import TRIES
 from ..circle import CircleScan, check_steps, scan_circle
 from ..in_plane import settle_in_plane
 from ..ledger import EPS, Ledger
@@ -60,8 +61,10 @@ class SearchState:
     n_deferred, n_reread, n_idle : int
         Circles that left units to the next one, those for misread units, and the last ones in a row that showed nothing
         new.
-    n_stored, n_new, n_left : int
-        Rows before the last circle, units that it added, and units that it left to the next one.
+    n_stored : int
+        Rows before the last circle.
+    shows_new, leaves_some : bool
+        Whether the last circle added units, and whether it left units to the next one.
     further_out : bool
         Whether hyperplanes are seen beyond the first circle.
     rows : AtRows or None
@@ -91,8 +94,8 @@ class SearchState:
     n_reread: int = 0
     n_idle: int = 0
     n_stored: int = 0
-    n_new: int = 0
-    n_left: int = 0
+    shows_new: bool = False
+    leaves_some: bool = False
     further_out: bool = False
     rows: AtRows | None = None
     missing: bool = True
@@ -188,14 +191,14 @@ def read_units(state: SearchState, search: Search) -> _Stepped:
         known = known.with_units(read_pairs(ledger, arcs, known, search.rng))
     known = without_missed_probes(without_cancelling(known, ledger), ledger)
     ledger.n_units = known.k
-    return replace(state, known=known, n_new=known.k - before.k, n_left=n_left, rows=None), _DONE
+    return replace(state, known=known, shows_new=known.k > before.k, leaves_some=n_left > 0, rows=None), _DONE
 
 
 def check_shape(state: SearchState, search: Search) -> _Stepped:
     """Refuse a function whose first steps are no units; units left to another plane come before any fit."""
     if not (state.known.k or state.further_out) and state.last is None:
         check_steps(state.scans[-1], search.link, search.ledger.n_queries)
-    if not state.n_left:
+    if not state.leaves_some:
         return state, _DONE
     return replace(state, n_deferred=state.n_deferred + 1), _AGAIN
 
@@ -203,7 +206,7 @@ def check_shape(state: SearchState, search: Search) -> _Stepped:
 def compare_residuals(state: SearchState, search: Search) -> _Stepped:
     """Say whether the units seem to be all; a circle for those that are missing lies further out."""
     known, rows = state.known, state.at_rows(search.ledger)
-    n_idle = 0 if state.n_new > 0 or state.few_left else state.n_idle + 1
+    n_idle = 0 if state.shows_new or state.few_left else state.n_idle + 1
     missing = not known.k or not search.all_found(known, rows, n_idle)
     far_out = missing and (_only_far_rows_missed(state, rows, search) or (state.further_out and not known.k))
     return replace(
@@ -290,7 +293,7 @@ def compare_far_rows(state: SearchState, search: Search) -> _Stepped:
 def read_cancelling(state: SearchState, search: Search) -> _Stepped:
     """Read units that cancel far out where the largest residual is; done when a joint fit then misses no answer."""
     ledger = search.ledger
-    exhausted = state.n_cancelling == search.policy.most_rounds or state.n_vain == search.policy.most_in_vain
+    exhausted = state.n_cancelling == TRIES or state.n_vain == search.policy.most_in_vain
     fit = None if exhausted or not state.known.k else _fit_without_near_rows(state, ledger)
     if fit is None:
         return state, _MISSED

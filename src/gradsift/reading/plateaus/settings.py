@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ...tuned import FACTOR
 from ..ledger import EPS
-from ..scan_settings import COARSE_CIRCLE, EXACT_CIRCLE, RAYS, CirclePolicy
+from ..scan_settings import COARSE_CIRCLE, EXACT_CIRCLE, CirclePolicy
 
 
 @dataclass(frozen=True)
@@ -20,12 +21,11 @@ class SearchPolicy:
     growth: float = 2.0  # of the circle from one attempt to the next; guess
     most_attempts: int = 6  # circles beside those that left units to the next one; guess
     most_in_vain: int = 2  # times that something is tried in vain: circles, lines, units read again, searches; guess
-    most_rounds: int = 4  # of further answers: for a pair, for a bump, or for units with too large a bound; guess
     mends: bool = True  # looks for what cancels far out where only rows near the origin are missed
     patience: int = 1  # circles in a row that show nothing new beside known units; guess
-    leap: float = RAYS.factor**2  # growth of the circle when the missing units lie far out; guess
+    leap: float = FACTOR**2  # growth of the circle when the missing units lie far out; guess
     most_doublings: int = 6  # of the intervals of a circle; guess
-    most_pairs: int = 3  # unresolved arcs beside units that were found; more are another kind of function; guess
+    most_pairs: int = 3  # unresolved arcs beside known units; more are another function; golden "two layers, float32"
 
 
 @dataclass(frozen=True)
@@ -33,11 +33,8 @@ class PairPolicy:
     """Two parallel units on one arc."""
 
     starts: int = 40  # guess
-    most_evaluations: int = 200  # of one fit from a start; guess
     settled: float = EPS**0.5  # of the pair's height: misfit at all radii together, and what counts as off a plateau
-    more: int = 12  # samples asked for on the circle, a third as many at each radius further out; guess
     further: tuple[float, ...] = (0.125, 1.0)  # of the circle's radius: for large offsets, and small ones; guess
-    negligible: float = 1e-4  # share of the larger partner, or of the largest remainder, that counts for nothing; guess
 
     @property
     def on_circle(self) -> float:
@@ -50,14 +47,10 @@ class BumpPolicy:
     """Parallel units that cancel far out, on a line through an input that differs."""
 
     near: float = 0.3  # of the first circle's radius: rows that may lie on a bump; guess
-    close: float = 1e-2  # relative error of fresh points up to which a network is close to the box; guess
     first_step: float = 1e-3  # of the input's distance from the origin; guess
-    samples: int = 24  # guess
     n_units: tuple[int, ...] = (2, 3)  # on one line; guess
-    lever: float = 30.0  # steps along a unit's plane over one by its slope; guess
     fits: float = 1e-6  # of the bump's height, and of its width between samples that tell a slope; guess
     grid: int = 4001  # guess
-    steep: float = 0.3  # of the largest slope, within which a step may move; guess
 
 
 @dataclass(frozen=True)
@@ -76,7 +69,6 @@ class OwnRowsPolicy:
     further: float = 1.5  # from the nearest of them to the furthest; guess
     wide: float = 0.05  # of the usable range, between their arguments; guess
     distances: tuple[float, ...] = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)  # of others that are tried, over the base's; guess
-    clear: float = 1.2  # arguments of all other units there, over the flat one; guess
 
     @property
     def aside(self) -> float:
@@ -124,12 +116,11 @@ class NearPolicy:
     held_out: float = 0.15  # further ones per unknown, which the fit must foretell; the same rows
     spread: float = 3.0  # of a unit's argument; the same rows
     room: float = 5.0  # the same, orthogonal to all units; black_box_noisy, 6 decimals and float32
-    better: float = 0.3  # largest residual there over that of the units as they were read; guess
 
 
 SEARCH = SearchPolicy()
 COARSE_SEARCH = SearchPolicy(
-    COARSE_CIRCLE, mends=False, growth=1.2, most_doublings=2, most_attempts=8, patience=3, leap=RAYS.factor
+    COARSE_CIRCLE, mends=False, growth=1.2, most_doublings=2, most_attempts=8, patience=3, leap=FACTOR
 )  # guess; real_boxes, torch rows
 NEARBY = NearPolicy()
 PAIRS = PairPolicy()

@@ -426,7 +426,7 @@ def check_split_radius() -> Comparison:
     """Farthest direction of an estimate that is far + error off its own part and at least w0 long: asin, attained."""
     pairs = []
     for far, error in ((0.01, 0.02), (0.1, 0.2), (0.3, 0.6)):
-        split = Split(far, error)
+        split = Split(far, error, 0.0)
         angles = np.linspace(0, np.pi, 20_001)
         around = np.stack([np.cos(angles), np.sin(angles)], axis=1) * (far + error)
         for own in np.linspace(0.05, 3, 60):

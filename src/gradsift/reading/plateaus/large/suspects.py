@@ -212,7 +212,7 @@ def _points_alone(net: Net, unit: int, probe: Probe) -> Floats:
     along *= np.sign(along @ base)
     distances = float(along @ base) * np.array(OWN_ROWS.distances)
     points = (distances[:, None] * along - net.b[unit] / steepness * normal) @ plane
-    flat = np.abs(net.arguments(points)) <= OWN_ROWS.clear * net.link.flat
+    flat = np.abs(net.arguments(points)) <= net.link.flat
     free = points[flat.sum(axis=1) == 1][:2]  # only the unit itself, which is zero there
     beside = free[:1] + OWN_ROWS.aside * net.link.usable / steepness * (normal @ plane)
     return np.concatenate([free, beside]) if len(free) == 2 else points[:0]
