@@ -6,6 +6,7 @@ import numpy as np
 
 from ...activations import Activation
 from ...certificate import DECIDED
+from ...tuned import TRIES
 from .boundary import Crossings, Decider, joined
 from .decision_fit import DecisionLayer, FittedLayer, joint_fit, sharpened
 from .settings import DecisionPolicy
@@ -13,7 +14,6 @@ from .sigmoid_boundary import usual_crossings
 from .small_fit import pair_rows
 
 _TWO_SCALES = (1.0, 8.0)  # of boundary points, in usual inputs; guess
-_SPARE = 6  # boundary points beyond the unknowns; guess
 
 
 def read_linear(
@@ -21,7 +21,7 @@ def read_linear(
 ) -> tuple[FittedLayer, Crossings] | None:
     """Return the linear term that decides as the box does, and all crossings; None where none does."""
     d, m = decider.n_features, 1 if len(decider.values) == 2 else len(decider.values)
-    n = -(-(max(m - 1, 1) * (d + 1) + _SPARE) // len(_TWO_SCALES))
+    n = -(-(max(m - 1, 1) * (d + 1) + TRIES) // len(_TWO_SCALES))
     parts = [usual_crossings(decider, n, policy.first_width, rng, size * scale) for size in _TWO_SCALES]
     at = joined([part for part in parts if part is not None])
     if len(decider.values) != max(m, 2):  # another class came to light

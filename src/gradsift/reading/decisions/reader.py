@@ -10,12 +10,15 @@ import numpy as np
 
 from ...activations import Activation, get_activation
 from ...arguments import Floats
+from ...certificate import DECIDED
 from ...errors import NotIdentifiable
 from ...network import Network
+from ...tuned import SCATTER, TRIES
 from ..ledger import Ledger
 from ..precision import Precision
 from ..question import PLATEAUS, SHARP, Narrowing, Question, attempted
 from ..result import Reading
+from ..scouts import REPEATED
 from .boundary import Crossings, Decider, lines_beside, orthogonal_direction
 from .decision_certificate import certificate_of, test_crossings, typical_inputs
 from .decision_fit import DecisionLayer, FittedLayer, joint_fit
@@ -24,17 +27,10 @@ from .linear_boundary import as_units, read_linear
 from .settings import DECISIONS
 from .sigmoid_boundary import canonical, read_sigmoids, reordered, usual_crossings
 
-_READINGS = 2  # where fresh lines contradict what was read; guess
-_NEW_CLASSES = 3  # times that a further class may come to light; guess
 _TWO_CLASSES = (1.0, 4.0, 16.0, 64.0)  # of usual inputs, until two classes are seen
-_STRAIGHT = 2.0**-20  # width of a crossing over such a length: sigmoids bend by more; guess
 _SHORT_WAYS = (2e-2, 2e-3)  # lengths along which the boundary between kinks is flat; guess
 _SHORTEST_WAYS = (1e-5, 1e-5)  # along which every boundary is flat but one of rounded inputs; guess
-_COARSE = 2.0**-12  # width of a crossing over such a length; guess
 _LONG_WAY = (30.0,)  # and that of a hyperplane; guess
-_MORE = 4  # typical inputs for each that n_verify asks for: one answer is one bit; guess
-_ASKED_TWICE = 30  # inputs asked twice, where answers change at a boundary; guess
-_REPEATS = 8  # of both sides of a boundary: decisions must not change
 
 
 class Read(NamedTuple):
@@ -50,9 +46,9 @@ def read_decisions(question: Question, ledger: Ledger, rng: np.random.Generator)
     """Read one layer behind decisions: units with kinks first where the boundary is flat at a typical point."""
     decider = Decider(ledger, question.precision.values)
     goal = question.goal
-    wanted = _Goals(goal.accuracy or DECISIONS.accuracy, goal.n_verify, *_first_crossing(decider, rng))
+    wanted = _Goals(goal.accuracy or DECIDED.error_bound, goal.n_verify, *_first_crossing(decider, rng))
     _require_no_chance(decider, wanted.first, wanted.scale, question, rng)
-    for _ in range(_NEW_CLASSES):
+    for _ in range(TRIES):
         n_classes, decider.is_complete = len(decider.values), True
         found = attempted(partial(_read_boundary, question, decider, wanted, rng))
         if len(decider.values) == n_classes:
@@ -60,7 +56,7 @@ def read_decisions(question: Question, ledger: Ledger, rng: np.random.Generator)
     if not isinstance(found, NotIdentifiable):
         return found
     # Any smooth boundary, and any flat one, is flat along so short a way; where inputs are rounded it is a staircase.
-    if not _is_flat(decider, wanted.first, _SHORTEST_WAYS, rng, _COARSE):
+    if not _is_flat(decider, wanted.first, _SHORTEST_WAYS, rng, DECISIONS.digits**0.5):
         raise NotIdentifiable(
             f"Along ways of {_SHORTEST_WAYS[0]:g} the boundary is neither flat nor smooth: the box rounds inputs or "
             "units (single precision, few decimals), or its threshold moves. Let it calculate in double precision: "
@@ -83,7 +79,7 @@ def _read_boundary(question: Question, decider: Decider, wanted: _Goals, rng: np
     for kind in kinds:
         names = [get_activation(name) for name in question.of_kinds(kind)]
         best: Reading | None = None
-        for _ in range(_READINGS):
+        for _ in ("first", "once more, where fresh lines contradict what was read"):
             found = attempted(partial(_READERS[kind], decider, names, wanted, rng))
             if isinstance(found, NotIdentifiable):
                 break
@@ -133,8 +129,9 @@ def _linear(decider: Decider, wanted: _Goals, rng: np.random.Generator) -> Read 
 
 
 def _is_flat(
-    decider: Decider, first: Crossings, steps: tuple[float, ...], rng: np.random.Generator, width: float = _STRAIGHT
-) -> bool:
+    decider: Decider, first: Crossings, steps: tuple[float, ...], rng: np.random.Generator,
+    width: float = DECISIONS.digits,
+) -> bool:  # fmt: skip
     """Say whether the boundary is flat along a random way at a typical point: between kinks it is, of sigmoids not."""
     decider.step = "boundary"
     for step in steps:
@@ -166,7 +163,7 @@ def _require_no_chance(
     """Ask both sides of a boundary again and again: where labels are drawn, they change there."""
     beside = 3 * first.widths[:, None] * first.ways
     rows = np.concatenate([first.points - beside, first.points + beside])
-    seen = decider.ask(np.repeat(rows, _REPEATS, axis=0)).reshape(2, _REPEATS)
+    seen = decider.ask(np.repeat(rows, REPEATED, axis=0)).reshape(2, REPEATED)
     if (seen == seen[:, :1]).all() and seen[0, 0] != seen[1, 0]:
         return
     refused = NotIdentifiable(
@@ -175,7 +172,7 @@ def _require_no_chance(
         "change are read."
     )
     # Where labels are drawn everywhere, with a network as their mean, typical inputs change theirs, too.
-    X = np.repeat(scale * rng.standard_normal((_ASKED_TWICE, decider.n_features)), 2, axis=0)
+    X = np.repeat(scale * rng.standard_normal((SCATTER, decider.n_features)), 2, axis=0)
     seen = decider.ask(X).reshape(-1, 2)
     if set(question.precision.values) == {-1.0, 1.0} and (seen[:, 0] != seen[:, 1]).any():
         refused.rules_out = Narrowing(precision=Precision("labels", 1.0))
@@ -188,7 +185,7 @@ def _finished(
     """Certify a layer, and return its network with the classes in their order."""
     fit, at, f, unit_rows = read
     tested = test_crossings(fit, f, decider, rng, wanted.scale)
-    checked = typical_inputs(fit, f, decider, _MORE * wanted.n_verify, rng, wanted.scale)
+    checked = typical_inputs(fit, f, decider, DECISIONS.typical * wanted.n_verify, rng, wanted.scale)
     oracle = decider.ledger.oracle
     named = oracle.names_of(np.array(decider.values), decider.seen_at)
     order = np.argsort(named, kind="stable")

@@ -14,8 +14,6 @@ from .far_units import FarUnits, find_units, more_places
 from .settings import DecisionPolicy
 from .small_fit import FitPoints, small_fit
 
-_LOOK_AGAIN = 3  # round in which far tracks look for a hidden unit again; guess
-
 
 def usual_crossings(
     decider: Decider, n: int, width: float, rng: np.random.Generator, scale: float = 1.0
@@ -66,7 +64,7 @@ def read_sigmoids(
     for number in range(policy.rounds):
         if number == 1:
             more_places(far)
-        elif number == _LOOK_AGAIN:
+        elif number == policy.rounds // 2:
             find_units(far)
         if number % 2 == 0:  # other starts first, more boundary points then
             found = usual_crossings(decider, n_more, policy.first_width, rng, scale)
@@ -104,7 +102,8 @@ def _best_start(
     )  # fmt: skip
     fits = [(small_fit(data, f, n_rows, policy, rng), f) for f in names]
     start, f = min(fits, key=lambda pair: pair[0].error)
-    return (layer_of(start), f) if start.error < policy.fitted else None
+    # Directions are off by so much at the anchors.
+    return (layer_of(start), f) if start.error < far.error * policy.inner else None
 
 
 def canonical(layer: DecisionLayer, is_odd: bool) -> DecisionLayer:
