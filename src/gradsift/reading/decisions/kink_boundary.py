@@ -96,9 +96,8 @@ def _with_missing_unit(
         off = (seen[0] != pool.below) | (seen[1] != pool.above)
         if off.any():
             lines = pool.take(off)
-            found, _ = decider.cross(
-                lines.points, lines.ways, lines.below, lines.above, 4 * within[off], policy.first_width
-            )
+            near = policy.clear * np.maximum(1.0, np.linalg.norm(lines.points, axis=1))
+            found, _ = decider.cross(lines.points, lines.ways, lines.below, lines.above, near, policy.first_width)
             missed.append(found)
         elif not missed and (plain is not None or number == 2):
             return (fit if plain is None else joint_fit(plain, at, relu, unit_rows=True)), at

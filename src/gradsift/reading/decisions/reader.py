@@ -19,6 +19,7 @@ from ..precision import Precision
 from ..question import PLATEAUS, SHARP, Narrowing, Question, attempted
 from ..result import Reading
 from ..scouts import REPEATED
+from .bend_angles import of_length_one
 from .boundary import Crossings, Decider, lines_beside, orthogonal_direction
 from .decision_certificate import certificate_of, test_crossings, typical_inputs
 from .decision_fit import DecisionLayer, FittedLayer, joint_fit
@@ -34,12 +35,11 @@ _LONG_WAY = (30.0,)  # and that of a hyperplane; guess
 
 
 class Read(NamedTuple):
-    """A layer in canonical form as it was read, with all crossings and its activation; `unit_rows` for kinks."""
+    """A layer in canonical form as it was read, with all crossings and its activation."""
 
     fit: FittedLayer
     at: Crossings
     f: Activation
-    unit_rows: bool = False
 
 
 def read_decisions(question: Question, ledger: Ledger, rng: np.random.Generator) -> Reading:
@@ -75,7 +75,7 @@ def _read_boundary(question: Question, decider: Decider, wanted: _Goals, rng: np
         worth = len(decider.values) > 2 or _is_flat(decider, wanted.first, _LONG_WAY, rng)
         linear = _linear(decider, wanted, rng) if worth else None
         if linear is not None:
-            return _finished(question, decider, linear, [get_activation(question.of_kinds(*kinds)[-1])], wanted, rng)
+            return _finished(question, decider, linear, wanted, rng)
     for kind in kinds:
         names = [get_activation(name) for name in question.of_kinds(kind)]
         best: Reading | None = None
@@ -83,7 +83,7 @@ def _read_boundary(question: Question, decider: Decider, wanted: _Goals, rng: np
             found = attempted(partial(_READERS[kind], decider, names, wanted, rng))
             if isinstance(found, NotIdentifiable):
                 break
-            best = _finished(question, decider, found, names, wanted, rng)
+            best = _finished(question, decider, found, wanted, rng)
             if best.certified:
                 break
         if best is not None:
@@ -104,8 +104,7 @@ class _Goals(NamedTuple):
 def _sigmoids(decider: Decider, names: list[Activation], wanted: _Goals, rng: np.random.Generator) -> Read:
     odd = tuple(_odd(f) for f in names)
     fit, at, f = read_sigmoids(decider, odd, DECISIONS, wanted.accuracy, wanted.scale, rng)
-    # Errors are those of the units in their final order.
-    return Read(joint_fit(canonical(fit.layer, f.odd_form is not None), at, f, floors=(0.0,)), at, f)
+    return _in_form(fit.layer, at, f, next(g for g in names if _odd(g) is f))
 
 
 def _kinks(decider: Decider, names: list[Activation], wanted: _Goals, rng: np.random.Generator) -> Read:
@@ -116,7 +115,21 @@ def _kinks(decider: Decider, names: list[Activation], wanted: _Goals, rng: np.ra
             "are read from two classes. Ask the box for scores or probabilities, which tell units."
         )
     fit, at = read_kinks(decider, relu, DECISIONS, wanted.accuracy, wanted.scale, rng)
-    return Read(joint_fit(canonical(fit.layer, False), at, relu, unit_rows=True, floors=(0.0,)), at, relu, True)
+    return _in_form(fit.layer, at, relu, names[0])
+
+
+def _in_form(layer: DecisionLayer, at: Crossings, f: Activation, asked: Activation) -> Read:
+    """Return a layer as one of units with the activation that was asked for, with the errors of their parameters."""
+    if asked.homogeneous:
+        if asked is not f:  # relu as leaky relu
+            layer = plain_form(layer, asked.left.slope) or with_slope(layer, asked.left.slope)
+    elif asked is not f and asked.odd_form is not None:
+        # f(z) = center + gain g(stretch z), so that g(y) = (f(y / stretch) - center) / gain.
+        form, (A, b, U, c, linear) = asked.odd_form, layer
+        U = U / form.gain
+        layer = DecisionLayer(A / form.stretch, b / form.stretch, U, c - form.center * U.sum(axis=1), linear)
+    layer = of_length_one(canonical(layer, asked.odd_form))
+    return Read(joint_fit(layer, at, asked, unit_rows=asked.homogeneous, floors=(0.0,)), at, asked)
 
 
 _READERS = {PLATEAUS: _sigmoids, SHARP: _kinks}
@@ -179,37 +192,27 @@ def _require_no_chance(
     raise refused
 
 
-def _finished(
-    question: Question, decider: Decider, read: Read, names: list[Activation], wanted: _Goals, rng: np.random.Generator
-) -> Reading:
+def _finished(question: Question, decider: Decider, read: Read, wanted: _Goals, rng: np.random.Generator) -> Reading:
     """Certify a layer, and return its network with the classes in their order."""
-    fit, at, f, unit_rows = read
+    fit, at, f = read
     tested = test_crossings(fit, f, decider, rng, wanted.scale)
     checked = typical_inputs(fit, f, decider, DECISIONS.typical * wanted.n_verify, rng, wanted.scale)
     oracle = decider.ledger.oracle
     named = oracle.names_of(np.array(decider.values), decider.seen_at)
     order = np.argsort(named, kind="stable")
     layer = as_units(reordered(fit.layer, order))
-    network = _network(layer, f, names, named[order].tolist())
+    network = _network(layer, f, named[order].tolist())
     evidence, judgement = certificate_of(
-        fit, at, tested, checked, wanted.accuracy, network, dict(decider.ledger.spent), unit_rows
+        fit, at, tested, checked, wanted.accuracy, network, dict(decider.ledger.spent), f.homogeneous
     )
     precision = replace(question.precision, values=tuple(np.array(decider.values)[order].tolist()))
     return Reading(network, judgement, evidence, precision, oracle.frame, checked)
 
 
-def _network(layer: DecisionLayer, f: Activation, names: list[Activation], classes: list[object]) -> Network:
-    """Return the network with the activation that was asked for; the last layer has length one."""
-    asked = next((g for g in names if _odd(g) is f), names[0])
-    if asked.homogeneous and asked is not f:  # relu as leaky relu
-        layer = plain_form(layer, asked.left.slope) or with_slope(layer, asked.left.slope)
+def _network(layer: DecisionLayer, f: Activation, classes: list[object]) -> Network:
+    """Return the network, whose last layer has length one."""
     A, b, U, c, linear = layer
-    if asked is not f and asked.odd_form is not None:
-        # f(z) = center + gain g(stretch z), so that g(y) = (f(y / stretch) - center) / gain.
-        form = asked.odd_form
-        A, b, U = A / form.stretch, b / form.stretch, U / form.gain
-        c = c - form.center * U.sum(axis=1)
     # Of linear outputs alone the linear term is the last layer.
     size = float(np.sqrt((U**2).sum() + (c**2).sum() if U.any() else (linear**2).sum() + (c**2).sum()))  # type: ignore[operator]
     skip: Floats | float = 0.0 if linear is None else linear / size
-    return Network([(A, b), (U / size, c / size)], asked, skip, classes)
+    return Network([(A, b), (U / size, c / size)], f, skip, classes)

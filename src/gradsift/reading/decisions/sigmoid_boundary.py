@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...activations import Activation
+from ...activations import Activation, OddForm
 from ...certificate import DECIDED
 from ...errors import NotIdentifiable
 from ...geometry import normalize_rows
@@ -106,12 +106,14 @@ def _best_start(
     return (layer_of(start), f) if start.error < far.error * policy.inner else None
 
 
-def canonical(layer: DecisionLayer, is_odd: bool) -> DecisionLayer:
-    """Return the layer with positive largest weights, where units are odd, and units by decreasing weight."""
+def canonical(layer: DecisionLayer, form: OddForm | None) -> DecisionLayer:
+    """Return the layer with positive largest weights, where units are odd about a centre, by decreasing weight."""
     A, b, U, c, linear = layer
     largest = U[np.abs(U).argmax(axis=0), np.arange(U.shape[1])]
-    signs = np.where((largest < 0) & is_odd, -1.0, 1.0)
+    turned = (largest < 0) & (form is not None)
+    signs = np.where(turned, -1.0, 1.0)
     order = np.argsort(-np.linalg.norm(U, axis=0), kind="stable")
+    c = c if form is None else c + 2 * form.center * U[:, turned].sum(axis=1)  # f(-z) = 2 center - f(z)
     A, b, U = A * signs[:, None], b * signs, U * signs
     return DecisionLayer(A[order], b[order], U[:, order], c, linear)
 
