@@ -189,6 +189,52 @@ def joint_fit(
     return FittedLayer(layer.with_vector(theta), fitted.residuals[:n], fitted.root)
 
 
+def linear_layer(at: Crossings, A: Floats, b: Floats, m: int) -> DecisionLayer:
+    """Return the m outputs, with a linear term, of relu units A (k, d), b (k,) that explain crossings best."""
+    k, d = A.shape
+    Q = pair_rows(at.below, at.above, m)
+    z = at.points @ A.T + b
+    features = np.concatenate([at.points, np.ones((len(at), 1)), np.maximum(z, 0.0)], axis=1)
+    slopes = np.concatenate([at.ways, np.zeros((len(at), 1)), (z > 0) * (at.ways @ A.T)], axis=1)
+    # Each crossing is a linear equation q (g x + c + U relu(A x + b)) = 0. All are solved by zero, so that the sum of
+    # the slopes, all of which are positive, is set to their number.
+    values, rises = ((Q[:, :, None] * part[:, None]).reshape(len(at), -1) for part in (features, slopes))
+    values = values / np.linalg.norm(features, axis=1, keepdims=True)
+    total = rises.sum(axis=0, keepdims=True)
+    common = np.tile(np.eye(d + 1 + k), m) if m > 1 else values[:0]  # what all classes have in common is none
+    design = np.concatenate([values, common, total])
+    left, sizes, vectors = np.linalg.svd(design, full_matrices=True)
+    known = sizes > np.sqrt(np.finfo(np.float64).eps) * sizes[0]
+    found = len(at) * (left[-1, : len(sizes)][known] / sizes[known]) @ vectors[: len(sizes)][known]
+    null = np.concatenate([vectors[: len(sizes)][~known], vectors[len(sizes) :]])
+    found = found.reshape(m, d + 1 + k)
+    if len(null) and 0 < k <= d:
+        found = _plain(found, null.reshape(-1, m, d + 1 + k), A)
+    size = 1.0 if k else float(np.linalg.norm(found[:, :d]))  # a hyperplane has a normal of length one
+    found = found / size
+    return DecisionLayer(A, b, found[:, d + 1 :], found[:, d], found[:, :d])
+
+
+def _plain(found: Floats, null: Floats, A: Floats) -> Floats:
+    """Return outputs (m, d + 1 + k), to which null vectors (r, m, d + 1 + k) may be added, without a linear term.
+
+    Where a class lies on one side of a unit, crossings do not tell its weight from a linear term.
+    """
+    d = A.shape[1]
+    parts = np.concatenate([found[None], null])
+    g, U = parts[:, :, :d], parts[:, :, d + 1 :]
+    # With g = h A a unit needs no linear term if h = 0, and turned round, as relu(z) = z + relu(-z), if h = -U.
+    h = g @ np.linalg.pinv(A)
+    conditions = (g - h @ A).reshape(len(parts), -1)
+    for unit in range(len(A)):
+        ways = [np.concatenate([conditions, part[:, :, unit]], axis=1) for part in (h, h + U)]
+        shares = [np.linalg.lstsq(way[1:].T, -way[0], rcond=None)[0] for way in ways]
+        left = [np.linalg.norm(way[0] + share @ way[1:]) for way, share in zip(ways, shares)]
+        best = int(np.argmin(left))
+        conditions, share = ways[best], shares[best]
+    return np.asarray(found + np.tensordot(share, null, 1))
+
+
 class Foretold(NamedTuple):
     """Lines with the place at which a layer foretells a crossing, and its standard error there."""
 

@@ -134,8 +134,8 @@ def plain_form(layer: DecisionLayer, share: float) -> DecisionLayer | None:
     if layer.linear is None:
         return layer
     q = share / (1 - share)
-    J = layer.U[0][:, None] * layer.A
-    turned = choose_terms(J, -(layer.linear[0] - q * J.sum(axis=0)) / (1 + 2 * q), 1e-4)
+    J = (layer.U.T[:, :, None] * layer.A[:, None]).reshape(len(layer.A), -1)  # (k, m d)
+    turned = choose_terms(J, -(layer.linear.ravel() - q * J.sum(axis=0)) / (1 + 2 * q), 1e-4)
     if turned is None:
         return None
     signs = np.where(turned, -1.0, 1.0)

@@ -20,6 +20,7 @@ from ..question import PLATEAUS, SHARP, Narrowing, Question, attempted
 from ..result import Reading
 from ..scouts import REPEATED
 from .bend_angles import of_length_one
+from .bend_pairs import read_bends
 from .boundary import Crossings, Decider, lines_beside, orthogonal_direction
 from .decision_certificate import certificate_of, test_crossings, typical_inputs
 from .decision_fit import DecisionLayer, FittedLayer, joint_fit
@@ -109,12 +110,8 @@ def _sigmoids(decider: Decider, names: list[Activation], wanted: _Goals, rng: np
 
 def _kinks(decider: Decider, names: list[Activation], wanted: _Goals, rng: np.random.Generator) -> Read:
     relu = get_activation("relu")
-    if len(decider.values) > 2:
-        raise NotIdentifiable(
-            f"A boundary between {len(decider.values)} classes that is flat in parts is not read yet: units with kinks "
-            "are read from two classes. Ask the box for scores or probabilities, which tell units."
-        )
-    fit, at = read_kinks(decider, relu, DECISIONS, wanted.accuracy, wanted.scale, rng)
+    read = read_kinks if len(decider.values) == 2 else read_bends
+    fit, at = read(decider, relu, DECISIONS, wanted.accuracy, wanted.scale, rng)
     return _in_form(fit.layer, at, relu, names[0])
 
 

@@ -29,11 +29,14 @@ def usual_crossings(
         X, classes = np.concatenate([X, more]), np.concatenate([classes, decider.ask(more)])
     if np.bincount(classes).max() == len(classes):
         return None
-    first = np.empty(n, dtype=np.intp)
-    second = np.empty(n, dtype=np.intp)
-    for i in range(n):
-        first[i] = i % len(X)
-        second[i] = rng.choice(np.flatnonzero(classes != classes[first[i]]))
+    # As many lines start in each class; in one that is rare, where it was seen before.
+    known = decider.seen_at
+    lost = np.setdiff1d(np.flatnonzero(known.any(axis=1)), classes) if len(known) > 2 else classes[:0]
+    X, classes = np.concatenate([X, known[lost]]), np.concatenate([classes, lost])
+    present = np.unique(classes)
+    wanted = present[np.arange(n) % len(present)]
+    first = np.array([rng.choice(np.flatnonzero(classes == c)) for c in wanted], dtype=np.intp)
+    second = np.array([rng.choice(np.flatnonzero(classes != c)) for c in wanted], dtype=np.intp)
     ways = X[second] - X[first]
     lengths = np.linalg.norm(ways, axis=1)
     return decider.halve(

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...arguments import Floats
-from ...tuned import FACTOR
+from ...tuned import FACTOR, TRIES
 from .boundary import Crossings, Decider, FlatFace, joined, orthogonal_direction, plane_at
 from .settings import DecisionPolicy
 
@@ -53,6 +53,15 @@ class Tracks(NamedTuple):
         X = self.piece.place + distances[:, None] * way
         seen = self.decider.ask(np.concatenate([X - beside, X + beside])).reshape(2, -1)
         return [bool(a == plane.below and b == plane.above) for a, b in seen.T]
+
+    def first_departure(self, way: Floats) -> float | None:
+        """Return where the tracks leave the piece along a way; None where they stay."""
+        low, high = 0.0, TRIES * self.policy.clear
+        while self.holds(way, np.array([high]))[0]:
+            low, high = high, TRIES * high
+            if high > _LENGTHS[-1]:
+                return None
+        return self.departure(way, low, high)
 
     def departure(self, way: Floats, low: float, high: float) -> float:
         """Return where the tracks leave the piece, between a distance in order and one that is not."""
@@ -146,7 +155,7 @@ def walk(
 ) -> list[FlatPiece]:
     """Return the pieces of a walk from one crossing, or on from these, until no way that is orthogonal to all of them
     bends; [] where the boundary is not flat at its start."""
-    pieces = pieces or _first_piece(decider, start, policy)
+    pieces = pieces or [*first_piece(decider, start, policy)]
     while pieces and len(pieces) < decider.n_features:
         decider.step = "walk"
         decider.ledger.n_units = len(pieces) - 1
@@ -157,7 +166,8 @@ def walk(
     return pieces
 
 
-def _first_piece(decider: Decider, start: Crossings, policy: DecisionPolicy) -> list[FlatPiece]:
+def first_piece(decider: Decider, start: Crossings, policy: DecisionPolicy) -> list[FlatPiece]:
+    """Return the piece about a crossing, alone in a list; [] where the boundary is not flat there."""
     decider.step = "normals"
     for step in _NORMAL_STEPS:
         fine, met = decider.cross(start.points, start.ways, start.below, start.above, 1e-6, policy.digits * step)
@@ -192,13 +202,9 @@ def _one_bend(
 def crossing_again(decider: Decider, piece: FlatPiece, way: Floats, policy: DecisionPolicy) -> Crossings | None:
     """Return two crossings behind the first bend along a way, in the plane of the way and the piece's normal."""
     decider.step = "angles"
-    tracks = Tracks(decider, piece, policy)
-    low, high = 0.0, 0.05
-    while tracks.holds(way, np.array([high]))[0]:
-        low, high = high, 4 * high
-        if high > _LENGTHS[-1]:
-            return None
-    distance = tracks.departure(way, low, high)
+    distance = Tracks(decider, piece, policy).first_departure(way)
+    if distance is None:
+        return None
     corner = piece.place + distance * way
     radius = min(policy.clear, 0.2 * distance)
     first = bend_at(decider, piece, corner, way, radius)
