@@ -74,16 +74,18 @@ def read_bends(
         waiting += [bend.after for bend in found if not bend.is_of(*units, policy.passes)]
         if waiting or not len(units.b):
             continue
-        # As many more crossings each time: every class must be seen on both sides of every unit.
+        # Twice as many crossings as unknowns, if need be: every class must be seen on both sides of every unit.
         n = max(m - 1, 1) * (1 + d + len(units.b)) + TRIES
-        more = usual_crossings(decider, n, policy.first_width, rng, scale)
-        points += [] if more is None else [more]
+        if sum(map(len, points)) < 2 * n:
+            more = usual_crossings(decider, n, policy.first_width, rng, scale)
+            points += [] if more is None else [more]
         fit, at = _fitted(points, bends, units, m, relu, policy)
         off = at.take(np.abs(fit.residuals) > DECIDED.residuals)
-        if len(off) or not np.isfinite(fit.root).all():
+        off = off if 2 * len(off) < len(at) else None  # a fit to most of them is that of all units but one
+        if not _is_explained(fit):
             continue
         fit, at = sharpened(fit, at, relu, decider, policy, accuracy, rng, unit_rows=True, scale=scale)
-        if fit.worst < DECIDED.residuals and np.isfinite(fit.root).all():
+        if _is_explained(fit):
             return fit, at
     raise NotIdentifiable(
         f"The boundary is flat in parts and bends, {len(units.b)} units are met at two places each, but no weights of "
@@ -98,18 +100,22 @@ def _fitted(
     at = joined([*points, *(piece.plane.at for bend in bends for piece in (bend.before, bend.after))])
     layer = of_length_one(linear_layer(at, *units, m))
     at = without_kinks(layer, at, TRIES * policy.first_width)
-    plain = plain_form(layer, 0.0)
-    fit = joint_fit(layer if plain is None else plain, at, relu, unit_rows=True)
-    if plain is None and fit.worst < DECIDED.residuals and (plain := plain_form(fit.layer, 0.0)) is not None:
-        fit = joint_fit(plain, at, relu, unit_rows=True)
-    return fit, at
+    # Where a class lies on one side of a unit, the crossings determine a layer without a linear term only.
+    plain = plain_form(layer, fits=policy.agrees)
+    fit = None if plain is None else joint_fit(plain, at, relu, unit_rows=True)
+    return fit if fit is not None and _is_explained(fit) else joint_fit(layer, at, relu, unit_rows=True), at
+
+
+def _is_explained(fit: FittedLayer) -> bool:
+    """Say whether a fit explains all its crossings, which determine it."""
+    return fit.worst < DECIDED.residuals and bool(np.isfinite(fit.root).all())
 
 
 def _new_piece(
     decider: Decider, off: Crossings | None, policy: DecisionPolicy, scale: float, rng: np.random.Generator
 ) -> list[FlatPiece]:
     """Return a piece at a crossing that no fit explains, or at a usual one; [] where the boundary is not flat."""
-    start = off.take([int(rng.integers(len(off)))]) if off is not None and len(off) else None
+    start = None if off is None or not len(off) else off.take([int(rng.integers(len(off)))])
     start = start or usual_crossings(decider, 1, policy.kink * scale, rng, scale)
     return [] if start is None else first_piece(decider, start, policy)
 

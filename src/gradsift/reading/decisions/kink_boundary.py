@@ -87,7 +87,7 @@ def _with_missing_unit(
     span = np.linalg.svd(np.concatenate([fit.layer.A, fit.layer.linear]), full_matrices=False)
     basis = span[2][span[1] > policy.kink * span[1][0]]
     missed: list[Crossings] = []
-    plain = plain_form(fit.layer, 0.0)
+    plain = plain_form(fit.layer)
     for number in range(policy.rounds):
         pool = foretold_crossings(fit, relu, 2 * n_lines, rng, scale, _LINE_SCALES).take(slice(n_lines))
         within = BOUND * pool.errors + policy.first_width
@@ -110,7 +110,7 @@ def _with_missing_unit(
         if layer is None:
             continue
         # Without a linear term the other units leave less of the last one open.
-        layer = plain_form(layer, 0.0) or layer
+        layer = plain_form(layer) or layer
         if layer.linear is not None and len(near) < decider.n_features + 3:
             continue
         everything = without_kinks(layer, joined([at, near]), 10 * policy.first_width)
@@ -120,13 +120,15 @@ def _with_missing_unit(
     return None
 
 
-def plain_form(layer: DecisionLayer, share: float) -> DecisionLayer | None:
+def plain_form(layer: DecisionLayer, share: float = 0.0, fits: float = 1e-4) -> DecisionLayer | None:
     """Return the layer without a linear term, by turning some of its units round; None where none are to be turned.
 
     Parameters
     ----------
     share : float
         Slope of the activation left of its kink over that on its right: 0 for relu.
+    fits : float
+        What may be left of the linear term, as a share of a typical unit's.
     """
     # relu(z) = z + relu(-z): turning the units F adds their J = u a to the linear term g. A leaky unit of weight
     # u = U / (1 - share) leaves share u a in it, too. With q = share / (1 - share), the sum over F of J is
@@ -135,7 +137,7 @@ def plain_form(layer: DecisionLayer, share: float) -> DecisionLayer | None:
         return layer
     q = share / (1 - share)
     J = (layer.U.T[:, :, None] * layer.A[:, None]).reshape(len(layer.A), -1)  # (k, m d)
-    turned = choose_terms(J, -(layer.linear.ravel() - q * J.sum(axis=0)) / (1 + 2 * q), 1e-4)
+    turned = choose_terms(J, -(layer.linear.ravel() - q * J.sum(axis=0)) / (1 + 2 * q), fits)
     if turned is None:
         return None
     signs = np.where(turned, -1.0, 1.0)

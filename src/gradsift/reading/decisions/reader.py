@@ -110,8 +110,9 @@ def _sigmoids(decider: Decider, names: list[Activation], wanted: _Goals, rng: np
 
 def _kinks(decider: Decider, names: list[Activation], wanted: _Goals, rng: np.random.Generator) -> Read:
     relu = get_activation("relu")
-    read = read_kinks if len(decider.values) == 2 else read_bends
-    fit, at = read(decider, relu, DECISIONS, wanted.accuracy, wanted.scale, rng)
+    how = (relu, DECISIONS, wanted.accuracy, wanted.scale, rng)
+    found = attempted(partial(read_kinks, decider, *how)) if len(decider.values) == 2 else None
+    fit, at = read_bends(decider, *how) if found is None or isinstance(found, NotIdentifiable) else found
     return _in_form(fit.layer, at, relu, names[0])
 
 

@@ -34,7 +34,7 @@ def usual_crossings(
     lost = np.setdiff1d(np.flatnonzero(known.any(axis=1)), classes) if len(known) > 2 else classes[:0]
     X, classes = np.concatenate([X, known[lost]]), np.concatenate([classes, lost])
     present = np.unique(classes)
-    wanted = present[np.arange(n) % len(present)]
+    wanted = present[(np.arange(n) + rng.integers(len(present))) % len(present)]
     first = np.array([rng.choice(np.flatnonzero(classes == c)) for c in wanted], dtype=np.intp)
     second = np.array([rng.choice(np.flatnonzero(classes != c)) for c in wanted], dtype=np.intp)
     ways = X[second] - X[first]
