@@ -31,6 +31,12 @@ class Bend(NamedTuple):
     after: FlatPiece
     corner: Floats
 
+    @property
+    def sharpness(self) -> float:
+        """Sine of the angle between both pieces: over it counts the error of a normal."""
+        cosine = float(self.before.normal @ self.after.normal)
+        return float(np.linalg.norm(self.after.normal - cosine * self.before.normal))
+
     def holds(self, point: Floats, near: float) -> bool:
         """Say whether both planes pass a point (d,)."""
         return all(abs(float(piece.normal @ point) - piece.value) < near for piece in (self.before, self.after))
@@ -137,21 +143,23 @@ def _bends_about(
         if distance is None:
             continue
         corner = piece.place + distance * way
-        near = policy.passes * policy.clear * (1 + float(np.linalg.norm(corner)))
+        near = policy.passes * (1 + float(np.linalg.norm(corner)))  # tracks leave a faint bend late
         if units.passes(corner, near) or any(bend.holds(corner, near) for bend in (*known, *found)):
             continue
         after = next_piece(decider, piece, way, distance, policy)
         decider.step = "walk"
         if after is not None:
-            found.append(Bend(piece, after, corner))
+            exact = (after.value - after.normal @ piece.place) / (after.normal @ way)
+            found.append(Bend(piece, after, piece.place + exact * way))
     return found
 
 
 def _resolved(bends: list[Bend], d: int, policy: DecisionPolicy) -> HiddenRows:
     """Return the units that two bends have in common, from all bends of each."""
     A, b = np.empty((0, d)), np.empty(0)
-    for place, first in enumerate(bends):
-        for second in bends[:place]:
+    sharpest = sorted(bends, key=lambda bend: -bend.sharpness)
+    for place, first in enumerate(sharpest):
+        for second in sharpest[:place]:
             a = _common(first, second, policy.passes)
             if a is None or any(bend.is_of(A, b, policy.passes) for bend in (first, second)):
                 continue
