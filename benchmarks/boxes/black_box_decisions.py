@@ -24,6 +24,7 @@ from benchmarks import campaign
 SIZES = ((5, 3), (10, 3), (10, 5), (20, 5), (20, 10), (50, 10))
 ROWS = {f"{name} {d},{k}": (name, d, k, 2) for name in ("tanh", "relu") for d, k in SIZES} | {
     "tanh 10,5 3 classes": ("tanh", 10, 5, 3), "tanh 20,10 5 classes": ("tanh", 20, 10, 5),
+    "relu 10,5 3 classes": ("relu", 10, 5, 3), "relu 20,10 5 classes": ("relu", 20, 10, 5),
 }  # fmt: skip
 REAL = {
     f"{table} {name} {k}": (table, name, k)

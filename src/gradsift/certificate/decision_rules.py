@@ -5,8 +5,14 @@ from __future__ import annotations
 from .check import Check, make, n_of
 
 
-def crossings_as_foretold(n_missed: int, n: int, within: float) -> Check:
+def crossings_as_foretold(n_missed: int, n: int, least: int, within: float) -> Check:
     """Whether the decision changes where it was foretold, on lines that were used for nothing else."""
+    if n < least:
+        return make(
+            "fresh crossings", n, ">=", least, "",
+            f"only {n_of(n, 'line')} between usual inputs are foretold to cross the boundary, {least} are needed",
+            "One class is rare: give typical rows of all classes with inputs=.",
+        )  # fmt: skip
     return make(
         "fresh crossings", n_missed, "<=", 0,
         f"on {n_of(n, 'fresh line')} the decision changes within {within:.1g} of where it was foretold",

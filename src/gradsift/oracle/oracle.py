@@ -26,12 +26,14 @@ Indices = NDArray[np.intp]
 
 
 class _HowAsked(NamedTuple):
-    """How the function is called: rows at once, threads, patience; and whether rows are kept beside their answers."""
+    """How the function is called: rows at once, threads, patience; whether rows are kept beside their answers; and how
+    words are read."""
 
     batch_size: int | None
     n_jobs: int
     retry: Retry
     remember: bool | None
+    labels: LabelNames
 
 
 class Answers(NamedTuple):
@@ -160,13 +162,13 @@ class Oracle:
             at_least("noise", noise, 0)
         self.function, self.n_features = function, int(n_features)
         self.noise, self.bounds = noise, read_bounds(bounds, self.n_features)
-        self._calls = _HowAsked(batch_size, int(n_jobs), retry or Retry(), remember)
+        labels = LabelNames(getattr(function, "classes", None))
+        self._calls = _HowAsked(batch_size, int(n_jobs), retry or Retry(), remember, labels)
         self.link = read_link(link)
         self.journal = journal if isinstance(journal, Journal) or journal is None else Journal(journal)
         if self.journal is not None and not self.journal.is_open:
             self.journal.open(self.n_features, str(getattr(function, "identity", "")))
         self._ledger = _Ledger(max_queries)
-        self.labels = LabelNames(getattr(function, "classes", None))  # by which numbers words are known, in all views
         if self.journal is not None and getattr(function, "recheckable", True):
             self._ledger.recheck = AskAgain(int(recheck), self.journal.n_recorded)
         self._direction: Callable[[int], Floats] | None = None
@@ -239,6 +241,11 @@ class Oracle:
     def n_outputs(self) -> int | None:
         """Numbers per answer; None before the first one. A projection has one."""
         return self._ledger.n_outputs if self._direction is None else 1
+
+    @property
+    def labels(self) -> LabelNames:
+        """By which numbers words are known, in all views."""
+        return self._calls.labels
 
     @property
     def journal_seed(self) -> int | None:

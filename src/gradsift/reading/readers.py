@@ -228,7 +228,7 @@ def _no_reader(question: Question) -> str:
         names = " or ".join(sorted(question.families)) if len(question.families) < 4 else "such"
         return (
             "The box only decides, and never changes its answers: one layer of sigmoids with plateaus or of relu "
-            "units is read from decisions, where all inputs may be asked; got {names} units{where}, "
+            f"units is read from decisions, where all inputs may be asked; got {names} units{where}, "
             f"{' or '.join(map(str, sorted(question.depths)))} hidden layers."
         )
     if question.precision.is_label and not question.of_kinds(PLATEAUS, ALGEBRAIC):

@@ -10,12 +10,8 @@ import numpy as np
 from ...arguments import Floats
 from .boundary import Crossings, Decider
 from .decision_fit import DecisionLayer
-from .settings import DecisionPolicy
+from .settings import DECISIONS, DecisionPolicy
 from .straight_walk import FlatPiece, crossing_again
-
-_AGREES = 0.02  # of two lengths of one gradient; guess
-_FLAT_WITHIN = 1e-3  # of a step, within which a boundary is flat; guess
-_LONGEST_GRADIENT = 1e6  # gradient over the first one; guess
 
 
 class Walk(NamedTuple):
@@ -71,9 +67,8 @@ def gradient_lengths(decider: Decider, pieces: list[FlatPiece], policy: Decision
         values = found.at.points[1] @ normals.T - offsets
         told.append((found.place, (lengths[i] * values[i] - lengths[i - 1] * values[i - 1]) / values[found.place]))
     lengths[-1] = np.median([length for place, length in told if place == n - 1])
-    agree = all(abs(length / lengths[place] - 1) < _AGREES for place, length in told)
-    right = agree and bool(((lengths > 1 / _LONGEST_GRADIENT) & (lengths < _LONGEST_GRADIENT)).all())
-    return Walk(pieces, lengths, [found.at for found in seen]) if right else None
+    agree = all(abs(length / lengths[place] - 1) < policy.agrees for place, length in told)
+    return Walk(pieces, lengths, [found.at for found in seen]) if agree and (lengths > 0).all() else None
 
 
 def _unit_crossing(
@@ -100,9 +95,9 @@ def _unit_crossing(
     others = normals.T @ np.cos(np.arange(len(pieces)) + 1.0)
     others = others - own.T @ np.linalg.lstsq(own.T, others, rcond=None)[0]
     step = 0.5 * float(np.linalg.norm(found.points[1] - found.points[0]))
-    if np.linalg.norm(others) > _FLAT_WITHIN:
+    if np.linalg.norm(others) > policy.passes:
         test = found.points[1] + step * others / np.linalg.norm(others)
-        if not decider.foretold(test[None], found.ways[1:], base.plane.below, base.plane.above, _FLAT_WITHIN * step):
+        if not decider.foretold(test[None], found.ways[1:], base.plane.below, base.plane.above, policy.passes * step):
             return None
     here = normals @ _edge(found, base) - offsets
     ratio = float(here[i - 1] / here[i])
@@ -162,7 +157,7 @@ def missing_unit(layer: DecisionLayer, at: Crossings, values: Floats, span: Floa
     weights = 1 / (1 + np.linalg.norm(at.points, axis=1))
     found, _, rank, _ = np.linalg.lstsq(design * weights[:, None], -values * weights, rcond=None)
     left = (design @ found + values) * weights
-    if rank < design.shape[1] or np.abs(left).max() > _AGREES * np.abs(values * weights).max():
+    if rank < design.shape[1] or np.abs(left).max() > DECISIONS.agrees * np.abs(values * weights).max():
         return None
     J, beta = found[:-1] @ span, float(found[-1])
     sign, size = float(np.sign(np.median(-values))), float(np.linalg.norm(J))

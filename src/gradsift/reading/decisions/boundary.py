@@ -10,11 +10,10 @@ from numpy.typing import NDArray
 from ...arguments import Floats
 from ...errors import NotIdentifiable
 from ..ledger import Ledger
+from .settings import DECISIONS
 
 Classes = NDArray[np.intp]
-_EXPANSIONS = 8  # brackets that are four times as long, before a line counts as one without a crossing; guess
 _ROUNDED_INPUT = 4 * float(np.finfo(np.float64).eps)  # of a point's coordinates, over its length
-_MOST_CLASSES = 64  # beyond which answers are no decisions; guess
 
 
 class Crossings(NamedTuple):
@@ -95,8 +94,6 @@ class Decider:
             self._rows[value] = rows[int(np.argmax(answers == value))].copy()
             if self.is_complete:
                 raise NotIdentifiable(f"A further class came to light after {self.ledger.n_queries} queries.")
-        if len(self.values) > _MOST_CLASSES:
-            raise NotIdentifiable(f"The box gives more than {_MOST_CLASSES} different answers: it does not decide.")
         order = np.argsort(self.values, kind="stable")
         return np.asarray(order[np.searchsorted(np.asarray(self.values)[order], answers)])
 
@@ -124,7 +121,8 @@ class Decider:
         return Crossings(X + middle[:, None] * ways, ways, 0.5 * (high - low), below.copy(), above)
 
     def cross(self, X: Floats, ways: Floats, below: Classes | int, above: Classes | int, reach: Floats | float,
-              width: Floats | float, expansions: int = _EXPANSIONS) -> tuple[Crossings, NDArray[np.bool_]]:  # fmt: skip
+              width: Floats | float, expansions: int = DECISIONS.rounds,
+              ) -> tuple[Crossings, NDArray[np.bool_]]:  # fmt: skip
         """Find the crossing from one class to another near the rows of X, within `reach` to begin with.
 
         Returns

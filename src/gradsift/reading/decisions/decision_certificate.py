@@ -10,9 +10,10 @@ from scipy.special import betaincinv
 
 from ...activations import Activation
 from ...arguments import Floats
-from ...certificate import DECIDED, Evidence, Verdict, certify, n_of
+from ...certificate import BOUND, DECIDED, Evidence, Verdict, certify, n_of
 from ...certificate.decision_rules import crossings_as_foretold, decided_alike, determined
 from ...network import Network
+from ...tuned import ROUNDINGS
 from ..ledger import n_affordable
 from ..result import Verification
 from .boundary import Crossings, Decider
@@ -20,8 +21,7 @@ from .decision_fit import FittedLayer, differences, foretold_crossings
 from .small_fit import pair_rows
 
 _NEAR_LINES, _FAR_LINES = 20, 10  # fresh lines
-_FORETOLD_WITHIN = 8.0  # standard errors of a crossing that was foretold
-_ROUNDED = 64 * float(np.finfo(np.float64).eps)  # of an input's size, in which classes may differ by rounding
+_ROUNDED = ROUNDINGS * float(np.finfo(np.float64).eps)  # of an input's size, in which classes may differ
 
 
 class FreshCrossings(NamedTuple):
@@ -44,7 +44,7 @@ def test_crossings(
         if not len(pool.points):
             continue
         size = np.abs(pool.points).max(axis=1)
-        within = _FORETOLD_WITHIN * pool.errors + _ROUNDED * np.maximum(size, 1.0)
+        within = BOUND * pool.errors + _ROUNDED * np.maximum(size, 1.0)
         beside = within[:, None] * pool.ways
         seen = decider.ask(np.concatenate([pool.points - beside, pool.points + beside])).reshape(2, -1)
         n, n_missed = n + len(size), n_missed + int(((seen[0] != pool.below) | (seen[1] != pool.above)).sum())
@@ -75,7 +75,7 @@ def _is_near(fit: FittedLayer, f: Activation, x: np.ndarray, told: int, seen: in
     """Say whether errors of the parameters explain that an input, (1, d), is of another class."""
     Q = pair_rows(np.array([seen]), np.array([told]), len(fit.layer.c))
     there = differences(fit.layer, f, x, np.zeros_like(x), Q)
-    return bool(abs(there.values[0]) < _FORETOLD_WITHIN * float(np.linalg.norm(there.rows @ fit.root)))
+    return bool(abs(there.values[0]) < BOUND * float(np.linalg.norm(there.rows @ fit.root)))
 
 
 def _told(network: Network, is_linear: bool) -> str:
@@ -108,7 +108,7 @@ def certificate_of(
     n_fixed = 1 + n_common + k * unit_rows
     singular = not np.isfinite(fit.root).all()
     own = [
-        crossings_as_foretold(tested.n_missed, tested.n, tested.within),
+        crossings_as_foretold(tested.n_missed, tested.n, _NEAR_LINES, tested.within),
         determined(singular, p - n_fixed),
     ]
     if checked is not None:

@@ -9,19 +9,16 @@ import numpy as np
 
 from ...activations import Activation
 from ...arguments import Floats
-from ...certificate.limits import BOUND
+from ...certificate import BOUND, DECIDED
 from ...fit.design import best_rows
 from ...fit.last_digits import fit_to_rounding
+from ...tuned import FACTOR, ROUNDINGS, SHARE
 from .boundary import Classes, Crossings, Decider, joined
-from .settings import DecisionPolicy
+from .settings import DECISIONS, DecisionPolicy
 from .small_fit import SmallFit, pair_rows
 
 _FLOORS = (3e-2, 1e-3, 1e-5, 0.0)  # added to the errors of all points, stage by stage: a start is not yet exact
-_PINNED = 1e-9  # error of a condition that fixes the scale
-_BRACKET = 4.0  # standard errors of a predicted crossing on either side
-_FINER = 0.3  # of the widths from round to round; guess
-_SHARP = 200.0  # accuracy wanted over the first width; guess
-_LOOSE = 0.05  # error of a prediction from which it is not worth a line; guess
+_LAST_WIDTH = ROUNDINGS * float(np.finfo(np.float64).eps)  # of the narrowest crossings, and of what fixes the scale
 _POOL_RADII = (1.0, 1.0, 4.0, 30.0)  # of the ends of predicted lines, in usual inputs
 
 
@@ -160,7 +157,7 @@ def _fixed_scale(layer: DecisionLayer, unit_rows: bool) -> Callable[[Floats], tu
             row[at] = theta[at]
             values.append(0.5 * float(theta[at] @ theta[at] - 1))
             rows.append(row)
-        return np.array(values) / _PINNED, np.array(rows) / _PINNED
+        return np.array(values) / _LAST_WIDTH, np.array(rows) / _LAST_WIDTH
 
     return conditions
 
@@ -192,6 +189,52 @@ def joint_fit(
     return FittedLayer(layer.with_vector(theta), fitted.residuals[:n], fitted.root)
 
 
+def linear_layer(at: Crossings, A: Floats, b: Floats, m: int) -> DecisionLayer:
+    """Return the m outputs, with a linear term, of relu units A (k, d), b (k,) that explain crossings best."""
+    k, d = A.shape
+    Q = pair_rows(at.below, at.above, m)
+    z = at.points @ A.T + b
+    features = np.concatenate([at.points, np.ones((len(at), 1)), np.maximum(z, 0.0)], axis=1)
+    slopes = np.concatenate([at.ways, np.zeros((len(at), 1)), (z > 0) * (at.ways @ A.T)], axis=1)
+    # Each crossing is a linear equation q (g x + c + U relu(A x + b)) = 0. All are solved by zero, so that the sum of
+    # the slopes, all of which are positive, is set to their number.
+    values, rises = ((Q[:, :, None] * part[:, None]).reshape(len(at), -1) for part in (features, slopes))
+    values = values / np.linalg.norm(features, axis=1, keepdims=True)
+    total = rises.sum(axis=0, keepdims=True)
+    common = np.tile(np.eye(d + 1 + k), m) if m > 1 else values[:0]  # what all classes have in common is none
+    design = np.concatenate([values, common, total])
+    left, sizes, vectors = np.linalg.svd(design, full_matrices=True)
+    known = sizes > np.sqrt(np.finfo(np.float64).eps) * sizes[0]
+    found = len(at) * (left[-1, : len(sizes)][known] / sizes[known]) @ vectors[: len(sizes)][known]
+    null = np.concatenate([vectors[: len(sizes)][~known], vectors[len(sizes) :]])
+    found = found.reshape(m, d + 1 + k)
+    if len(null) and 0 < k <= d:
+        found = _plain(found, null.reshape(-1, m, d + 1 + k), A)
+    size = 1.0 if k else float(np.linalg.norm(found[:, :d]))  # a hyperplane has a normal of length one
+    found = found / size
+    return DecisionLayer(A, b, found[:, d + 1 :], found[:, d], found[:, :d])
+
+
+def _plain(found: Floats, null: Floats, A: Floats) -> Floats:
+    """Return outputs (m, d + 1 + k), to which null vectors (r, m, d + 1 + k) may be added, without a linear term.
+
+    Where a class lies on one side of a unit, crossings do not tell its weight from a linear term.
+    """
+    d = A.shape[1]
+    parts = np.concatenate([found[None], null])
+    g, U = parts[:, :, :d], parts[:, :, d + 1 :]
+    # With g = h A a unit needs no linear term if h = 0, and turned round, as relu(z) = z + relu(-z), if h = -U.
+    h = g @ np.linalg.pinv(A)
+    conditions = (g - h @ A).reshape(len(parts), -1)
+    for unit in range(len(A)):
+        ways = [np.concatenate([conditions, part[:, :, unit]], axis=1) for part in (h, h + U)]
+        shares = [np.linalg.lstsq(way[1:].T, -way[0], rcond=None)[0] for way in ways]
+        left = [np.linalg.norm(way[0] + share @ way[1:]) for way, share in zip(ways, shares)]
+        best = int(np.argmin(left))
+        conditions, share = ways[best], shares[best]
+    return np.asarray(found + np.tensordot(share, null, 1))
+
+
 class Foretold(NamedTuple):
     """Lines with the place at which a layer foretells a crossing, and its standard error there."""
 
@@ -220,15 +263,10 @@ def foretold_crossings(
     size = scale * np.asarray(radii)[np.arange(2 * n) % len(radii)][:, None]
     X = size * rng.standard_normal((2 * n, d))
     classes = layer.classes(X, f)
-    pairs = [
-        (i, j) for i in range(len(X)) for j in (int(rng.integers(len(X))),)
-        if classes[i] != classes[j] and size[i] == size[j]
-    ][:n]  # fmt: skip
-    if not pairs:
-        empty = np.empty((0, d))
-        none = np.empty(0, dtype=np.intp)
-        return Foretold(empty, empty, none, none, np.empty(0), np.empty((0, len(fit.root))))
-    first, second = np.array(pairs).T
+    # Each input is paired with a random one of another class, as far out: lines are as many where one class is rare.
+    others = (classes[:, None] != classes) & (size == size.T)
+    first = np.flatnonzero(others.any(axis=1))[:n]
+    second = (others * rng.random(others.shape))[first].argmax(axis=1) if len(first) else first
     ways = X[second] - X[first]
     lengths = np.linalg.norm(ways, axis=1)
     ways = ways / lengths[:, None]
@@ -244,7 +282,7 @@ def foretold_crossings(
         rows = told.rows / told.slopes[:, None]
         errors = np.linalg.norm(rows @ fit.root, axis=1)
     found = Foretold(points, ways, classes[first], above, errors, rows)
-    return found.take(np.isfinite(errors) & (errors < _LOOSE) & (told.slopes > 0))
+    return found.take(np.isfinite(errors) & (errors < DECISIONS.loose) & (told.slopes > 0))
 
 
 def sharpened(
@@ -254,20 +292,22 @@ def sharpened(
     """Ask where predictions tell most, and fit again, until all bounds suffice or the fit fails."""
     decider.step = "sharpening"
     k = len(fit.layer.A)
-    for number in range(policy.sharpenings):
-        if fit.worst > BOUND or not np.isfinite(fit.root).all() or fit.bound < 0.7 * accuracy:
+    for number in range(2 * policy.rounds):
+        spare = len(at) - len(fit.root) - k
+        enough = fit.bound < SHARE * accuracy and spare >= DECIDED.spare_answers
+        if fit.worst > BOUND or not np.isfinite(fit.root).all() or enough:
             break
-        width = max(accuracy / _SHARP * _FINER**number, policy.last_width)
+        width = max(accuracy * FACTOR ** -(number + 2), _LAST_WIDTH)
         pool = foretold_crossings(fit, f, policy.pool, rng, scale)
         if not len(pool.points):
             break
         p = len(fit.root)
         weights = 1 / np.maximum(accuracy / BOUND, 1e-300) * np.ones(p)
         weights[: fit.layer.A.size] /= np.repeat(np.linalg.norm(fit.layer.A, axis=1), fit.layer.A.shape[1])
-        sizes = np.hypot(width / np.sqrt(3.0), 1e-15)
+        sizes = width / np.sqrt(3.0)
         chosen = best_rows(pool.rows / sizes, fit.root, min(2 * k + 8, len(pool.points)), np.arange(p), weights)
         best = pool.take(chosen)
-        found, _ = decider.cross(best.points, best.ways, best.below, best.above, _BRACKET * best.errors + width, width)
+        found, _ = decider.cross(best.points, best.ways, best.below, best.above, BOUND * best.errors + width, width)
         at = joined([at, found])
         fit = joint_fit(fit.layer, at, f, unit_rows=unit_rows, floors=(0.0,))
     return fit, at

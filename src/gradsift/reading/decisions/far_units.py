@@ -12,6 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ...arguments import Floats
+from ...certificate import BOUND
+from ...tuned import FACTOR, TRIES
 from .boundary import (
     Classes,
     Crossings,
@@ -24,12 +26,6 @@ from .boundary import (
     plane_at,
 )
 from .settings import DecisionPolicy
-
-_MOST_CIRCLES = 6  # without a unit; guess
-_PLACES_OF_UNIT = 4  # of each hyperplane, to see whether its unit decides there; guess
-_ALONG = 10.0  # usual inputs along a hyperplane, where its unit's boundary goes on; guess
-_WIDENED = 1  # expansions of a bracket about a hyperplane: further off another unit is met; guess
-_ATTEMPTS = 4  # at a place where two units meet; guess
 
 
 class Direction(NamedTuple):
@@ -84,6 +80,21 @@ class FarUnits:
         """Directions of the units found so far, (k, d)."""
         return np.array([w.normal for w in self.directions]).reshape(-1, self.decider.n_features)
 
+    @property
+    def reach(self) -> float:
+        """Length of tracks: at three times the radius a fifth of the hyperplanes is not met."""
+        return FACTOR * self.policy.inner
+
+    @property
+    def beside(self) -> float:
+        """Distance of tracks from the boundary, beyond the error of its direction at their ends."""
+        return self.reach * self.error
+
+    @property
+    def error(self) -> float:
+        """Error bound of a direction that was found by bisection, an angle."""
+        return BOUND * self.policy.digits * float(np.sqrt(self.decider.n_features / 3.0))
+
     def add(self, plane: FlatFace) -> int | None:
         """Take up a unit that decides, and a place on its boundary nearer to the origin; None where it is known."""
         cosines = np.abs(self.normals @ plane.normal)
@@ -104,8 +115,9 @@ class FarUnits:
         policy, w = self.policy, plane.normal
         height = float(w @ plane.point)
         foot = (plane.point - height * w) * (policy.inner / policy.far) + height * w
-        error = policy.digits * policy.far * np.sqrt(len(w))
-        found, met = self.decider.cross(foot[None], w[None], plane.below, plane.above, 2 * error, 1e-2 * policy.beside)
+        found, met = self.decider.cross(
+            foot[None], w[None], plane.below, plane.above, self.error * policy.far, policy.clear * self.beside
+        )
         return found if met.all() else None
 
 
@@ -120,8 +132,8 @@ def far_circle(far: FarUnits) -> list[FlatFace]:
         np.array([np.arctan2(-w @ plane[0], w @ plane[1]) for w in far.normals]) if far.directions else np.empty(0)
     )
     known = np.concatenate([crossed, crossed + np.pi]) % (2 * np.pi)
-    beside = 1e-3
-    angles = np.sort(np.concatenate([angles, known - beside, known + beside]) % (2 * np.pi))
+    passes = policy.passes
+    angles = np.sort(np.concatenate([angles, known - passes, known + passes]) % (2 * np.pi))
     X = policy.far * (np.cos(angles)[:, None] * plane[0] + np.sin(angles)[:, None] * plane[1])
     classes = decider.ask(X)
     far.rows.append(X)
@@ -131,7 +143,7 @@ def far_circle(far: FarUnits) -> list[FlatFace]:
     middle = (angles + 0.5 * ((ends - angles) % (2 * np.pi))) % (2 * np.pi)
     for i in np.flatnonzero(classes != after):
         gap = np.abs((middle[i] - known + np.pi) % (2 * np.pi) - np.pi)
-        if (gap < 1.01 * beside).any():
+        if (gap < 1.01 * passes).any():
             continue
         if any(_explained(p, X[i], follow[i]) for p in found):
             continue  # the other side of the circle met a unit of this circle already
@@ -141,11 +153,11 @@ def far_circle(far: FarUnits) -> list[FlatFace]:
             X[i : i + 1], way[None] / length, np.zeros(1), np.array([length]), classes[i : i + 1], after[i : i + 1],
             policy.digits * policy.step * policy.far,
         )  # fmt: skip
-        if any(abs(p.normal @ at.points[0]) < 1e-3 * policy.far for p in found):
+        if any(abs(p.normal @ at.points[0]) < passes * policy.far for p in found):
             continue
         new = plane_at(decider, at, policy.step * policy.far, policy.digits)
         # A unit's hyperplane passes the origin at a distance of a few inputs: whatever else jumps there is none.
-        if new is not None and abs(new.normal @ new.point) < 1e-3 * policy.far:
+        if new is not None and abs(new.normal @ new.point) < passes * policy.far:
             found.append(new)
     return found
 
@@ -169,7 +181,7 @@ def departure(far: FarUnits, anchor: FarPlace, way: Floats) -> Departure | None:
     """Follow two tracks beside a boundary along a way that no known unit sees; None where both stay to their ends."""
     decider, policy, w = far.decider, far.policy, far.directions[anchor.unit].normal
     decider.step = "tracks"
-    x, beside = anchor.at.points[0], policy.beside * w
+    x, beside = anchor.at.points[0], far.beside * w
     below, above = int(anchor.at.below[0]), int(anchor.at.above[0])
 
     def in_order(distances: Floats) -> list[bool]:
@@ -177,14 +189,14 @@ def departure(far: FarUnits, anchor: FarPlace, way: Floats) -> Departure | None:
         seen = decider.ask(np.concatenate([X - beside, X + beside])).reshape(2, -1)
         return [bool(a == below and b == above) for a, b in seen.T]
 
-    ends = policy.reach * policy.inner * np.array([1.0, -1.0])
+    ends = far.reach * np.array([1.0, -1.0])
     stays = in_order(ends)
     if all(stays):
         return None
     sign = float(np.sign(ends[stays.index(False)]))
     # Halve the way in its logarithm: the unit may be met at any scale.
-    low, high = np.log(1e-3 * policy.inner), np.log(policy.reach * policy.inner)
-    while high - low > 1e-3:
+    low, high = np.log(policy.passes * policy.inner), np.log(far.reach)
+    while high - low > policy.passes:
         middle = 0.5 * (low + high)
         if in_order(np.array([sign * np.exp(middle)]))[0]:
             low = middle
@@ -226,11 +238,11 @@ def hidden_crossing(far: FarUnits, left: Departure) -> HiddenCrossing | None:
             return HiddenCrossing(at, None)
     # Else the boundary goes on at another height: at one between both the class changes where the new unit does.
     X = np.array([place - margin * left.way, behind])
-    heights, met = decider.cross(X, np.stack([w, w]), left.below, left.above, 0.1, 0.05 * policy.beside, 5)
+    heights, met = decider.cross(X, np.stack([w, w]), left.below, left.above, 0.1, policy.clear * far.beside, TRIES)
     if not met.all():
         return None
     first, second = ((heights.points - X) @ w).tolist()
-    if abs(first - second) < 0.5 * policy.beside:
+    if abs(first - second) < 0.5 * far.beside:
         return None
     start = place + 0.5 * (first + second) * w
     before, after = (left.above, left.below) if second > first else (left.below, left.above)
@@ -251,7 +263,7 @@ def hidden_unit(far: FarUnits, left: Departure) -> bool:
     step = policy.step * policy.far
     if seen.held is None:
         plane = plane_at(decider, seen.at, step, policy.digits)
-        passes = plane is not None and abs(float(plane.normal @ plane.point)) < 1e-3 * policy.far
+        passes = plane is not None and abs(float(plane.normal @ plane.point)) < policy.passes * policy.far
         return passes and plane is not None and far.add(plane) is not None
     # At that height only displacements within the known hyperplane count: one component stays open.
     w, D = far.directions[seen.held].normal, seen.at.ways[0]
@@ -284,10 +296,10 @@ def _closed(far: FarUnits, open_one: Direction) -> Direction:
         if seen is None:
             continue
         x = seen.at.points[0]
-        lever = float(open_one.free @ x)
-        if abs(lever) < 1e-2 * policy.far:
+        along = float(open_one.free @ x)
+        if abs(along) < policy.clear * policy.far:
             continue
-        amount = -float(open_one.normal @ x) / lever
+        amount = -float(open_one.normal @ x) / along
         across = open_one.free - (open_one.free @ w) * w
         across /= np.linalg.norm(across)
         found = lines_beside(far.decider, seen.at, across[None], policy.step * policy.far, policy.digits)
@@ -296,7 +308,7 @@ def _closed(far: FarUnits, open_one: Direction) -> Direction:
         # n + g f is orthogonal to the displacement between both crossings.
         moved = found.points[0] - x
         exact = -float(open_one.normal @ moved) / float(open_one.free @ moved)
-        if abs(exact - amount) > 0.02 * (1 + abs(amount)):
+        if abs(exact - amount) > policy.agrees * (1 + abs(amount)):
             continue
         far.crossings.append(joined([seen.at, found]))
         normal = open_one.normal + exact * open_one.free
@@ -312,7 +324,7 @@ def more_places(far: FarUnits) -> None:
     decider, policy, d = far.decider, far.policy, far.decider.n_features
     decider.step = "anchors"
     known = [unit for unit, w in enumerate(far.directions) if not w.free.any()]
-    units = np.repeat(known, _PLACES_OF_UNIT)
+    units = np.repeat(known, TRIES)
     w = far.normals[units]
     X = far.rng.standard_normal((len(units), d))
     X -= np.sum(X * w, axis=1, keepdims=True) * w
@@ -320,15 +332,16 @@ def more_places(far: FarUnits) -> None:
     aside = 0.1 * policy.clear * policy.far * w
     below, above = decider.ask(np.concatenate([X - aside, X + aside])).reshape(2, -1)
     decides = np.flatnonzero(below != above)
+    # A bracket is widened once only: further off another unit is met.
     found, met = decider.cross(
-        X[decides], w[decides], below[decides], above[decides], 2.0, 1e-2 * policy.beside, _WIDENED
+        X[decides], w[decides], below[decides], above[decides], 2.0, policy.clear * far.beside, expansions=1
     )
     # Where it is the unit's own boundary it goes on at this height; close by another unit may be met.
     for place, unit in enumerate(units[decides[met]].tolist()):
         at = found.take(slice(place, place + 1))
         way = orthogonal_direction(at.ways, d, far.rng)
-        ends = at.points + _ALONG * np.stack([way, -way])
-        if decider.foretold(ends, at.ways, int(at.below[0]), int(at.above[0]), policy.beside):
+        ends = at.points + policy.clear * policy.inner * np.stack([way, -way])
+        if decider.foretold(ends, at.ways, int(at.below[0]), int(at.above[0]), far.beside):
             far.anchors.append(FarPlace(unit, at))
     far.crossings.append(found)
     far.directions = [_closed(far, w) if w.free.any() else w for w in far.directions]
@@ -337,7 +350,7 @@ def more_places(far: FarUnits) -> None:
 def find_units(far: FarUnits) -> str:
     """Find all units whose hyperplanes the far boundary shows; return why that ended, "" where all is complete."""
     policy, d = far.policy, far.decider.n_features
-    for _ in range(_MOST_CIRCLES):
+    for _ in range(policy.rounds):
         for plane in far_circle(far):
             far.add(plane)
         if far.anchors:
@@ -353,6 +366,6 @@ def find_units(far: FarUnits) -> str:
         quiet = quiet + 1 if left is None else 0
         if left is not None and not hidden_unit(far, left):
             failed += 1
-            if failed > _ATTEMPTS * (1 + len(far.directions)):
+            if failed > TRIES * (1 + len(far.directions)):
                 return "places where two units meet"
     return ""

@@ -6,7 +6,7 @@ import numpy as np
 
 from ...activations import Activation
 from ...arguments import Floats
-from ...certificate import DECIDED
+from ...certificate import BOUND, DECIDED
 from ...errors import NotIdentifiable
 from ...geometry import choose_terms
 from .bend_angles import Walk, gradient_lengths, missing_unit, of_length_one, walk_layer, without_kinks
@@ -17,12 +17,7 @@ from .sigmoid_boundary import usual_crossings
 from .small_fit import pair_rows
 from .straight_walk import FlatPiece, walk
 
-_NEAR_KINK = 1e-6  # distance from a hyperplane at which a point stays out of the fit
-_WALKS = 8  # starts, and last pieces that are walked again; guess
-_ROUNDS = 8  # of fresh lines; guess
 _LINE_SCALES = (1.0, 8.0, 64.0, 1e3)  # of boundary points that a unit not met should show at; guess
-_EXPLAINED_ERRORS = 8.0  # standard errors of a model that explains a point
-_EXPLAINED_WITHIN = 1e-4  # distance of a boundary point from a model that explains it; guess
 
 
 def read_kinks(
@@ -34,7 +29,7 @@ def read_kinks(
         raise NotIdentifiable("All usual inputs are of one class.")
     pieces: list[FlatPiece] = []
     why = ""
-    for number in range(_WALKS):
+    for number in range(policy.rounds):
         pieces = walk(decider, start, policy, rng, pieces)
         if not pieces:
             why = "it is not flat at a usual point"
@@ -72,7 +67,7 @@ def _read_walk(
     layer, pieces = walk_layer(chain), chain.pieces
     if pieces[0].plane.above == 0:  # outputs are positive for the second class
         layer = DecisionLayer(layer.A, layer.b, -layer.U, -layer.c, -layer.linear)  # type: ignore[operator]
-    at = without_kinks(layer, joined([*(piece.plane.at for piece in pieces), *chain.at]), _NEAR_KINK)
+    at = without_kinks(layer, joined([*(piece.plane.at for piece in pieces), *chain.at]), policy.kink)
     fit = joint_fit(layer, at, relu, unit_rows=True)
     if fit.worst > DECIDED.residuals:
         return f"{len(pieces) - 1} bends are met, but no units explain the pieces between them"
@@ -90,20 +85,19 @@ def _with_missing_unit(
     """
     decider.step, n_lines = "last unit", 2 * len(fit.layer.b) + 12
     span = np.linalg.svd(np.concatenate([fit.layer.A, fit.layer.linear]), full_matrices=False)
-    basis = span[2][span[1] > _NEAR_KINK * span[1][0]]
+    basis = span[2][span[1] > policy.kink * span[1][0]]
     missed: list[Crossings] = []
-    plain = plain_form(fit.layer, 0.0)
-    for number in range(_ROUNDS):
+    plain = plain_form(fit.layer)
+    for number in range(policy.rounds):
         pool = foretold_crossings(fit, relu, 2 * n_lines, rng, scale, _LINE_SCALES).take(slice(n_lines))
-        within = _EXPLAINED_ERRORS * pool.errors + _EXPLAINED_WITHIN
+        within = BOUND * pool.errors + policy.first_width
         beside = within[:, None] * pool.ways
         seen = decider.ask(np.concatenate([pool.points - beside, pool.points + beside])).reshape(2, -1)
         off = (seen[0] != pool.below) | (seen[1] != pool.above)
         if off.any():
             lines = pool.take(off)
-            found, _ = decider.cross(
-                lines.points, lines.ways, lines.below, lines.above, 4 * within[off], policy.first_width
-            )
+            near = policy.clear * np.maximum(1.0, np.linalg.norm(lines.points, axis=1))
+            found, _ = decider.cross(lines.points, lines.ways, lines.below, lines.above, near, policy.first_width)
             missed.append(found)
         elif not missed and (plain is not None or number == 2):
             return (fit if plain is None else joint_fit(plain, at, relu, unit_rows=True)), at
@@ -116,7 +110,7 @@ def _with_missing_unit(
         if layer is None:
             continue
         # Without a linear term the other units leave less of the last one open.
-        layer = plain_form(layer, 0.0) or layer
+        layer = plain_form(layer) or layer
         if layer.linear is not None and len(near) < decider.n_features + 3:
             continue
         everything = without_kinks(layer, joined([at, near]), 10 * policy.first_width)
@@ -126,13 +120,15 @@ def _with_missing_unit(
     return None
 
 
-def plain_form(layer: DecisionLayer, share: float) -> DecisionLayer | None:
+def plain_form(layer: DecisionLayer, share: float = 0.0, fits: float = 1e-4) -> DecisionLayer | None:
     """Return the layer without a linear term, by turning some of its units round; None where none are to be turned.
 
     Parameters
     ----------
     share : float
         Slope of the activation left of its kink over that on its right: 0 for relu.
+    fits : float
+        What may be left of the linear term, as a share of a typical unit's.
     """
     # relu(z) = z + relu(-z): turning the units F adds their J = u a to the linear term g. A leaky unit of weight
     # u = U / (1 - share) leaves share u a in it, too. With q = share / (1 - share), the sum over F of J is
@@ -140,8 +136,8 @@ def plain_form(layer: DecisionLayer, share: float) -> DecisionLayer | None:
     if layer.linear is None:
         return layer
     q = share / (1 - share)
-    J = layer.U[0][:, None] * layer.A
-    turned = choose_terms(J, -(layer.linear[0] - q * J.sum(axis=0)) / (1 + 2 * q), 1e-4)
+    J = (layer.U.T[:, :, None] * layer.A[:, None]).reshape(len(layer.A), -1)  # (k, m d)
+    turned = choose_terms(J, -(layer.linear.ravel() - q * J.sum(axis=0)) / (1 + 2 * q), fits)
     if turned is None:
         return None
     signs = np.where(turned, -1.0, 1.0)

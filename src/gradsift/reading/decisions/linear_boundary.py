@@ -6,14 +6,13 @@ import numpy as np
 
 from ...activations import Activation
 from ...certificate import DECIDED
+from ...tuned import TRIES
 from .boundary import Crossings, Decider, joined
-from .decision_fit import DecisionLayer, FittedLayer, joint_fit, sharpened
+from .decision_fit import DecisionLayer, FittedLayer, joint_fit, linear_layer, sharpened
 from .settings import DecisionPolicy
 from .sigmoid_boundary import usual_crossings
-from .small_fit import pair_rows
 
 _TWO_SCALES = (1.0, 8.0)  # of boundary points, in usual inputs; guess
-_SPARE = 6  # boundary points beyond the unknowns; guess
 
 
 def read_linear(
@@ -21,23 +20,12 @@ def read_linear(
 ) -> tuple[FittedLayer, Crossings] | None:
     """Return the linear term that decides as the box does, and all crossings; None where none does."""
     d, m = decider.n_features, 1 if len(decider.values) == 2 else len(decider.values)
-    n = -(-(max(m - 1, 1) * (d + 1) + _SPARE) // len(_TWO_SCALES))
+    n = -(-(max(m - 1, 1) * (d + 1) + TRIES) // len(_TWO_SCALES))
     parts = [usual_crossings(decider, n, policy.first_width, rng, size * scale) for size in _TWO_SCALES]
     at = joined([part for part in parts if part is not None])
     if len(decider.values) != max(m, 2):  # another class came to light
         return None
-    # Each crossing is a linear equation q (g x + c) = 0 of linear term and constants: their null vector.
-    Q = pair_rows(at.below, at.above, m)
-    rows = np.concatenate([at.points, np.ones((len(at), 1))], axis=1)
-    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
-    design = (Q[:, :, None] * rows[:, None]).reshape(len(at), -1)
-    if m > 1:  # what all classes have in common is none
-        design = np.concatenate([design, np.tile(np.eye(d + 1), m)])
-    found = np.linalg.svd(design, full_matrices=True)[2][-1].reshape(m, d + 1)
-    slopes = np.einsum("nm,md,nd->n", Q, found[:, :d], at.ways)
-    found *= np.sign(np.median(slopes)) / np.linalg.norm(found[:, :d])
-    layer = DecisionLayer(np.empty((0, d)), np.empty(0), np.empty((m, 0)), found[:, d], found[:, :d])
-    fit = joint_fit(layer, at, f)
+    fit = joint_fit(linear_layer(at, np.empty((0, d)), np.empty(0), m), at, f)
     if fit.worst > DECIDED.residuals:
         return None
     fit, at = sharpened(fit, at, f, decider, policy, accuracy, rng, scale=scale)

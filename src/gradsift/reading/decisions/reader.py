@@ -10,12 +10,17 @@ import numpy as np
 
 from ...activations import Activation, get_activation
 from ...arguments import Floats
+from ...certificate import DECIDED
 from ...errors import NotIdentifiable
 from ...network import Network
+from ...tuned import SCATTER, TRIES
 from ..ledger import Ledger
 from ..precision import Precision
 from ..question import PLATEAUS, SHARP, Narrowing, Question, attempted
 from ..result import Reading
+from ..scouts import REPEATED
+from .bend_angles import of_length_one
+from .bend_pairs import read_bends
 from .boundary import Crossings, Decider, lines_beside, orthogonal_direction
 from .decision_certificate import certificate_of, test_crossings, typical_inputs
 from .decision_fit import DecisionLayer, FittedLayer, joint_fit
@@ -24,35 +29,27 @@ from .linear_boundary import as_units, read_linear
 from .settings import DECISIONS
 from .sigmoid_boundary import canonical, read_sigmoids, reordered, usual_crossings
 
-_READINGS = 2  # where fresh lines contradict what was read; guess
-_NEW_CLASSES = 3  # times that a further class may come to light; guess
 _TWO_CLASSES = (1.0, 4.0, 16.0, 64.0)  # of usual inputs, until two classes are seen
-_STRAIGHT = 2.0**-20  # width of a crossing over such a length: sigmoids bend by more; guess
 _SHORT_WAYS = (2e-2, 2e-3)  # lengths along which the boundary between kinks is flat; guess
 _SHORTEST_WAYS = (1e-5, 1e-5)  # along which every boundary is flat but one of rounded inputs; guess
-_COARSE = 2.0**-12  # width of a crossing over such a length; guess
 _LONG_WAY = (30.0,)  # and that of a hyperplane; guess
-_MORE = 4  # typical inputs for each that n_verify asks for: one answer is one bit; guess
-_ASKED_TWICE = 30  # inputs asked twice, where answers change at a boundary; guess
-_REPEATS = 8  # of both sides of a boundary: decisions must not change
 
 
 class Read(NamedTuple):
-    """A layer in canonical form as it was read, with all crossings and its activation; `unit_rows` for kinks."""
+    """A layer in canonical form as it was read, with all crossings and its activation."""
 
     fit: FittedLayer
     at: Crossings
     f: Activation
-    unit_rows: bool = False
 
 
 def read_decisions(question: Question, ledger: Ledger, rng: np.random.Generator) -> Reading:
     """Read one layer behind decisions: units with kinks first where the boundary is flat at a typical point."""
     decider = Decider(ledger, question.precision.values)
     goal = question.goal
-    wanted = _Goals(goal.accuracy or DECISIONS.accuracy, goal.n_verify, *_first_crossing(decider, rng))
+    wanted = _Goals(goal.accuracy or DECIDED.error_bound, goal.n_verify, *_first_crossing(decider, rng))
     _require_no_chance(decider, wanted.first, wanted.scale, question, rng)
-    for _ in range(_NEW_CLASSES):
+    for _ in range(TRIES):
         n_classes, decider.is_complete = len(decider.values), True
         found = attempted(partial(_read_boundary, question, decider, wanted, rng))
         if len(decider.values) == n_classes:
@@ -60,7 +57,7 @@ def read_decisions(question: Question, ledger: Ledger, rng: np.random.Generator)
     if not isinstance(found, NotIdentifiable):
         return found
     # Any smooth boundary, and any flat one, is flat along so short a way; where inputs are rounded it is a staircase.
-    if not _is_flat(decider, wanted.first, _SHORTEST_WAYS, rng, _COARSE):
+    if not _is_flat(decider, wanted.first, _SHORTEST_WAYS, rng, DECISIONS.digits**0.5):
         raise NotIdentifiable(
             f"Along ways of {_SHORTEST_WAYS[0]:g} the boundary is neither flat nor smooth: the box rounds inputs or "
             "units (single precision, few decimals), or its threshold moves. Let it calculate in double precision: "
@@ -79,15 +76,15 @@ def _read_boundary(question: Question, decider: Decider, wanted: _Goals, rng: np
         worth = len(decider.values) > 2 or _is_flat(decider, wanted.first, _LONG_WAY, rng)
         linear = _linear(decider, wanted, rng) if worth else None
         if linear is not None:
-            return _finished(question, decider, linear, [get_activation(question.of_kinds(*kinds)[-1])], wanted, rng)
+            return _finished(question, decider, linear, wanted, rng)
     for kind in kinds:
         names = [get_activation(name) for name in question.of_kinds(kind)]
         best: Reading | None = None
-        for _ in range(_READINGS):
+        for _ in ("first", "once more, where fresh lines contradict what was read"):
             found = attempted(partial(_READERS[kind], decider, names, wanted, rng))
             if isinstance(found, NotIdentifiable):
                 break
-            best = _finished(question, decider, found, names, wanted, rng)
+            best = _finished(question, decider, found, wanted, rng)
             if best.certified:
                 break
         if best is not None:
@@ -108,19 +105,29 @@ class _Goals(NamedTuple):
 def _sigmoids(decider: Decider, names: list[Activation], wanted: _Goals, rng: np.random.Generator) -> Read:
     odd = tuple(_odd(f) for f in names)
     fit, at, f = read_sigmoids(decider, odd, DECISIONS, wanted.accuracy, wanted.scale, rng)
-    # Errors are those of the units in their final order.
-    return Read(joint_fit(canonical(fit.layer, f.odd_form is not None), at, f, floors=(0.0,)), at, f)
+    return _in_form(fit.layer, at, f, next(g for g in names if _odd(g) is f))
 
 
 def _kinks(decider: Decider, names: list[Activation], wanted: _Goals, rng: np.random.Generator) -> Read:
     relu = get_activation("relu")
-    if len(decider.values) > 2:
-        raise NotIdentifiable(
-            f"A boundary between {len(decider.values)} classes that is flat in parts is not read yet: units with kinks "
-            "are read from two classes. Ask the box for scores or probabilities, which tell units."
-        )
-    fit, at = read_kinks(decider, relu, DECISIONS, wanted.accuracy, wanted.scale, rng)
-    return Read(joint_fit(canonical(fit.layer, False), at, relu, unit_rows=True, floors=(0.0,)), at, relu, True)
+    how = (relu, DECISIONS, wanted.accuracy, wanted.scale, rng)
+    found = attempted(partial(read_kinks, decider, *how)) if len(decider.values) == 2 else None
+    fit, at = read_bends(decider, *how) if found is None or isinstance(found, NotIdentifiable) else found
+    return _in_form(fit.layer, at, relu, names[0])
+
+
+def _in_form(layer: DecisionLayer, at: Crossings, f: Activation, asked: Activation) -> Read:
+    """Return a layer as one of units with the activation that was asked for, with the errors of their parameters."""
+    if asked.homogeneous:
+        if asked is not f:  # relu as leaky relu
+            layer = plain_form(layer, asked.left.slope) or with_slope(layer, asked.left.slope)
+    elif asked is not f and asked.odd_form is not None:
+        # f(z) = center + gain g(stretch z), so that g(y) = (f(y / stretch) - center) / gain.
+        form, (A, b, U, c, linear) = asked.odd_form, layer
+        U = U / form.gain
+        layer = DecisionLayer(A / form.stretch, b / form.stretch, U, c - form.center * U.sum(axis=1), linear)
+    layer = of_length_one(canonical(layer, asked.odd_form))
+    return Read(joint_fit(layer, at, asked, unit_rows=asked.homogeneous, floors=(0.0,)), at, asked)
 
 
 _READERS = {PLATEAUS: _sigmoids, SHARP: _kinks}
@@ -133,8 +140,9 @@ def _linear(decider: Decider, wanted: _Goals, rng: np.random.Generator) -> Read 
 
 
 def _is_flat(
-    decider: Decider, first: Crossings, steps: tuple[float, ...], rng: np.random.Generator, width: float = _STRAIGHT
-) -> bool:
+    decider: Decider, first: Crossings, steps: tuple[float, ...], rng: np.random.Generator,
+    width: float = DECISIONS.digits,
+) -> bool:  # fmt: skip
     """Say whether the boundary is flat along a random way at a typical point: between kinks it is, of sigmoids not."""
     decider.step = "boundary"
     for step in steps:
@@ -166,7 +174,7 @@ def _require_no_chance(
     """Ask both sides of a boundary again and again: where labels are drawn, they change there."""
     beside = 3 * first.widths[:, None] * first.ways
     rows = np.concatenate([first.points - beside, first.points + beside])
-    seen = decider.ask(np.repeat(rows, _REPEATS, axis=0)).reshape(2, _REPEATS)
+    seen = decider.ask(np.repeat(rows, REPEATED, axis=0)).reshape(2, REPEATED)
     if (seen == seen[:, :1]).all() and seen[0, 0] != seen[1, 0]:
         return
     refused = NotIdentifiable(
@@ -175,44 +183,34 @@ def _require_no_chance(
         "change are read."
     )
     # Where labels are drawn everywhere, with a network as their mean, typical inputs change theirs, too.
-    X = np.repeat(scale * rng.standard_normal((_ASKED_TWICE, decider.n_features)), 2, axis=0)
+    X = np.repeat(scale * rng.standard_normal((SCATTER, decider.n_features)), 2, axis=0)
     seen = decider.ask(X).reshape(-1, 2)
     if set(question.precision.values) == {-1.0, 1.0} and (seen[:, 0] != seen[:, 1]).any():
         refused.rules_out = Narrowing(precision=Precision("labels", 1.0))
     raise refused
 
 
-def _finished(
-    question: Question, decider: Decider, read: Read, names: list[Activation], wanted: _Goals, rng: np.random.Generator
-) -> Reading:
+def _finished(question: Question, decider: Decider, read: Read, wanted: _Goals, rng: np.random.Generator) -> Reading:
     """Certify a layer, and return its network with the classes in their order."""
-    fit, at, f, unit_rows = read
+    fit, at, f = read
     tested = test_crossings(fit, f, decider, rng, wanted.scale)
-    checked = typical_inputs(fit, f, decider, _MORE * wanted.n_verify, rng, wanted.scale)
+    checked = typical_inputs(fit, f, decider, DECISIONS.typical * wanted.n_verify, rng, wanted.scale)
     oracle = decider.ledger.oracle
     named = oracle.names_of(np.array(decider.values), decider.seen_at)
     order = np.argsort(named, kind="stable")
     layer = as_units(reordered(fit.layer, order))
-    network = _network(layer, f, names, named[order].tolist())
+    network = _network(layer, f, named[order].tolist())
     evidence, judgement = certificate_of(
-        fit, at, tested, checked, wanted.accuracy, network, dict(decider.ledger.spent), unit_rows
+        fit, at, tested, checked, wanted.accuracy, network, dict(decider.ledger.spent), f.homogeneous
     )
     precision = replace(question.precision, values=tuple(np.array(decider.values)[order].tolist()))
     return Reading(network, judgement, evidence, precision, oracle.frame, checked)
 
 
-def _network(layer: DecisionLayer, f: Activation, names: list[Activation], classes: list[object]) -> Network:
-    """Return the network with the activation that was asked for; the last layer has length one."""
-    asked = next((g for g in names if _odd(g) is f), names[0])
-    if asked.homogeneous and asked is not f:  # relu as leaky relu
-        layer = plain_form(layer, asked.left.slope) or with_slope(layer, asked.left.slope)
+def _network(layer: DecisionLayer, f: Activation, classes: list[object]) -> Network:
+    """Return the network, whose last layer has length one."""
     A, b, U, c, linear = layer
-    if asked is not f and asked.odd_form is not None:
-        # f(z) = center + gain g(stretch z), so that g(y) = (f(y / stretch) - center) / gain.
-        form = asked.odd_form
-        A, b, U = A / form.stretch, b / form.stretch, U / form.gain
-        c = c - form.center * U.sum(axis=1)
     # Of linear outputs alone the linear term is the last layer.
     size = float(np.sqrt((U**2).sum() + (c**2).sum() if U.any() else (linear**2).sum() + (c**2).sum()))  # type: ignore[operator]
     skip: Floats | float = 0.0 if linear is None else linear / size
-    return Network([(A, b), (U / size, c / size)], asked, skip, classes)
+    return Network([(A, b), (U / size, c / size)], f, skip, classes)

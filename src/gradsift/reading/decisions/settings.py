@@ -11,23 +11,30 @@ class DecisionPolicy:
 
     # Far out, where all units but one stand still.
     far: float = 1e5  # radius of the circles; hidden units: a tenth of the boxes at 1e4 meets two units at once
-    inner: float = 1e3  # radius of the places from which tracks start; guess
     samples: int = 32  # of a circle; guess
-    step: float = 3e-3  # of the radius, between the lines of a normal; guess
-    digits: float = 2.0**-25  # width of a crossing over that step: directions to 3e-8; all rows
-    reach: float = 10.0  # length of tracks over their radius; at 3 a fifth of the hyperplanes is not met (guess)
-    beside: float = 5e-3  # distance of tracks from the boundary; guess
-    clear: float = 1e-2  # of the radius, from the hyperplane of a known unit; guess
+    step: float = 3e-3  # of the radius, between the lines of a normal; and distance of tracks from the boundary; guess
+    digits: float = 2.0**-25  # width of a crossing over the step: directions to 3e-8; all rows
+    clear: float = 1e-2  # distance from a hyperplane, or share of the radius, where its unit is met alone; guess
+    passes: float = 1e-3  # share of the radius within which hyperplanes pass the origin, and planes a point; guess
     quiet: int = 3  # tracks without a new unit, before the units are complete; guess
-    # Near the origin, and the fits.
+    # Near the origin.
     first_width: float = 1e-5  # of the first boundary points; guess
     starts: int = 64  # of the small fit at once; guess
-    rounds: int = 6  # of starts, each with more boundary points; guess
-    fitted: float = 3e-4  # root mean square, in lengths, of a small fit that goes on to the joint one; guess
+    highest: float = 3.4  # argument of a unit at a place where it decides: beyond it stands still; guess
+    least_slope: float = 1e-4  # median along lines: a unit frozen into a constant explains everything; guess
+    # Between kinks.
+    kink: float = 1e-6  # distance of tracks from a piece, and from hyperplanes within which points stay out; guess
+    agrees: float = 0.02  # of two measurements of one number, where the next step makes it exact; guess
+    # Fits.
+    rounds: int = 8  # of whatever is repeated until it succeeds; guess
     pool: int = 300  # predicted crossings to choose from; guess
-    last_width: float = 1e-13  # of the narrowest crossings; guess
-    sharpenings: int = 14  # rounds; guess
-    accuracy: float = 1e-6  # error bound where none is asked for
+    loose: float = 0.05  # error of a prediction from which it is not worth a line; guess
+    typical: int = 4  # inputs for each that n_verify asks for: one answer is one bit; guess
+
+    @property
+    def inner(self) -> float:
+        """Radius of the places from which tracks start."""
+        return self.clear * self.far
 
 
 DECISIONS = DecisionPolicy()

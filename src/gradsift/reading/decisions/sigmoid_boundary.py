@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...activations import Activation
+from ...activations import Activation, OddForm
 from ...certificate import DECIDED
 from ...errors import NotIdentifiable
 from ...geometry import normalize_rows
@@ -13,8 +13,6 @@ from .decision_fit import DecisionLayer, FittedLayer, joint_fit, layer_of, sharp
 from .far_units import FarUnits, find_units, more_places
 from .settings import DecisionPolicy
 from .small_fit import FitPoints, small_fit
-
-_LOOK_AGAIN = 3  # round in which far tracks look for a hidden unit again; guess
 
 
 def usual_crossings(
@@ -31,11 +29,14 @@ def usual_crossings(
         X, classes = np.concatenate([X, more]), np.concatenate([classes, decider.ask(more)])
     if np.bincount(classes).max() == len(classes):
         return None
-    first = np.empty(n, dtype=np.intp)
-    second = np.empty(n, dtype=np.intp)
-    for i in range(n):
-        first[i] = i % len(X)
-        second[i] = rng.choice(np.flatnonzero(classes != classes[first[i]]))
+    # As many lines start in each class; in one that is rare, where it was seen before.
+    known = decider.seen_at
+    lost = np.setdiff1d(np.flatnonzero(known.any(axis=1)), classes) if len(known) > 2 else classes[:0]
+    X, classes = np.concatenate([X, known[lost]]), np.concatenate([classes, lost])
+    present = np.unique(classes)
+    wanted = present[(np.arange(n) + rng.integers(len(present))) % len(present)]
+    first = np.array([rng.choice(np.flatnonzero(classes == c)) for c in wanted], dtype=np.intp)
+    second = np.array([rng.choice(np.flatnonzero(classes != c)) for c in wanted], dtype=np.intp)
     ways = X[second] - X[first]
     lengths = np.linalg.norm(ways, axis=1)
     return decider.halve(
@@ -66,7 +67,7 @@ def read_sigmoids(
     for number in range(policy.rounds):
         if number == 1:
             more_places(far)
-        elif number == _LOOK_AGAIN:
+        elif number == policy.rounds // 2:
             find_units(far)
         if number % 2 == 0:  # other starts first, more boundary points then
             found = usual_crossings(decider, n_more, policy.first_width, rng, scale)
@@ -104,15 +105,18 @@ def _best_start(
     )  # fmt: skip
     fits = [(small_fit(data, f, n_rows, policy, rng), f) for f in names]
     start, f = min(fits, key=lambda pair: pair[0].error)
-    return (layer_of(start), f) if start.error < policy.fitted else None
+    # Directions are off by so much at the anchors.
+    return (layer_of(start), f) if start.error < far.error * policy.inner else None
 
 
-def canonical(layer: DecisionLayer, is_odd: bool) -> DecisionLayer:
-    """Return the layer with positive largest weights, where units are odd, and units by decreasing weight."""
+def canonical(layer: DecisionLayer, form: OddForm | None) -> DecisionLayer:
+    """Return the layer with positive largest weights, where units are odd about a centre, by decreasing weight."""
     A, b, U, c, linear = layer
     largest = U[np.abs(U).argmax(axis=0), np.arange(U.shape[1])]
-    signs = np.where((largest < 0) & is_odd, -1.0, 1.0)
+    turned = (largest < 0) & (form is not None)
+    signs = np.where(turned, -1.0, 1.0)
     order = np.argsort(-np.linalg.norm(U, axis=0), kind="stable")
+    c = c if form is None else c + 2 * form.center * U[:, turned].sum(axis=1)  # f(-z) = 2 center - f(z)
     A, b, U = A * signs[:, None], b * signs, U * signs
     return DecisionLayer(A[order], b[order], U[:, order], c, linear)
 

@@ -9,18 +9,14 @@ import numpy as np
 
 from ...activations import Activation
 from ...arguments import Floats
+from ...tuned import MOST_STEPS
 from .boundary import Classes, Crossings
-from .settings import DecisionPolicy
+from .settings import DECISIONS, DecisionPolicy
 
 _STAGES = ((0.3, 0.03), (0.1, 3e-3), (1e-3, 0.0))  # share of the weights in a residual's size, and the prior's weight
-_STAGE_STEPS = 25  # of damped Gauss-Newton in each stage
 _START_SLOPES = (1.8, 0.7)  # of the starts: median, and spread of the logarithm; guess
 _RANGE = (0.01, 60.0)  # slopes outside are no unit's; guess
-_HIGHEST = 3.4  # argument of a unit at a place where it decides: beyond it stands still; guess
-_LEAST_SLOPE = 1e-4  # of the outputs along the lines, in the median: a unit frozen into a constant explains all; guess
 _LARGEST_BATCH = 3_000  # starts times parameters: fewer starts of a large layer; guess
-_DESCENT = 60  # steps of the regression that starts the weights; guess
-_WALK = 40  # random steps among all weights that decide alike far out; guess
 
 
 class FitLayout(NamedTuple):
@@ -149,7 +145,7 @@ def _weights(design: Floats, classes: Classes, m: int, rng: np.random.Generator)
     n_classes = max(m, 2)
     V = _first_weights(design, classes, n_classes)
     V /= np.linalg.norm(V, axis=(1, 2), keepdims=True)
-    for _ in range(_WALK):
+    for _ in range(MOST_STEPS):
         way = rng.standard_normal(V.shape)
         way /= np.linalg.norm(way, axis=(1, 2), keepdims=True)
         own, turn = V[:, classes], way[:, classes]
@@ -172,7 +168,7 @@ def _first_weights(design: Floats, classes: Classes, n_classes: int) -> Floats:
     n, n_rows, size = design.shape
     target = np.eye(n_classes)[classes]  # (rows, classes)
     V = before = np.zeros((n, n_classes, size))
-    for step in range(_DESCENT):
+    for step in range(MOST_STEPS):
         ahead = V + step / (step + 3.0) * (V - before)
         scores = design @ ahead.transpose(0, 2, 1)
         shares = np.exp(scores - scores.max(axis=2, keepdims=True))
@@ -246,7 +242,7 @@ def _descend(
 
     r, J, loss = look(theta)
     alive = np.isfinite(loss)
-    for _ in range(_STAGE_STEPS):
+    for _ in range(MOST_STEPS):
         H = J.transpose(0, 2, 1) @ J
         diagonal = np.einsum("bpp->bp", H)
         # Marquardt's damping has the parameters' own units; a floor keeps what no row sees in place.
@@ -267,7 +263,8 @@ def _is_unit(theta: Floats, data: FitPoints, shape: FitLayout, slopes: Floats) -
     s, b, _, _, _ = _split(theta, shape)
     inside = ((np.abs(s) > _RANGE[0]) & (np.abs(s) < _RANGE[1])).all(axis=1)
     z = s[:, data.owners] * (data.at.points[data.anchors] * data.normals[data.owners]).sum(axis=1) + b[:, data.owners]
-    return np.asarray(inside & (np.abs(z) < _HIGHEST).all(axis=1) & (np.median(np.abs(slopes), axis=1) > _LEAST_SLOPE))
+    decides = (np.abs(z) < DECISIONS.highest).all(axis=1)
+    return np.asarray(inside & decides & (np.median(np.abs(slopes), axis=1) > DECISIONS.least_slope))
 
 
 def _unpacked(theta: Floats, data: FitPoints, shape: FitLayout, error: float) -> SmallFit:

@@ -10,15 +10,11 @@ from typing import NamedTuple
 import numpy as np
 
 from ...arguments import Floats
+from ...tuned import FACTOR, TRIES
 from .boundary import Crossings, Decider, FlatFace, joined, orthogonal_direction, plane_at
 from .settings import DecisionPolicy
 
-_LENGTHS = (4.0, 40.0, 1e4)  # of tracks, in usual inputs; three ways of each
-_WAYS = 3
-_TRACK = 1e-6  # distance of tracks from the boundary where they start; guess
-_CIRCLE = 1e-2  # radius of the circle about a bend; guess
-_BEHIND_BEND = 0.5  # of the way from a bend before the walk goes on, if the piece reaches that far; guess
-_FINE = 20  # halvings of a track; guess
+_LENGTHS = (4.0, 40.0, 1e4)  # of tracks, in usual inputs
 _NORMAL_STEPS = (1e-3, 1e-4)  # between the lines of a normal; guess
 
 
@@ -48,7 +44,7 @@ class Tracks(NamedTuple):
     def width(self, distances: Floats) -> Floats:
         """Return how far from the piece the tracks are at these distances, (n,)."""
         tilt = 4 * self.policy.digits * np.sqrt(len(self.piece.normal))
-        return np.asarray(_TRACK + tilt * distances)
+        return np.asarray(self.policy.kink + tilt * distances)
 
     def holds(self, way: Floats, distances: Floats) -> list[bool]:
         """Say at which distances along a way both tracks have their own class."""
@@ -58,18 +54,25 @@ class Tracks(NamedTuple):
         seen = self.decider.ask(np.concatenate([X - beside, X + beside])).reshape(2, -1)
         return [bool(a == plane.below and b == plane.above) for a, b in seen.T]
 
+    def first_departure(self, way: Floats) -> float | None:
+        """Return where the tracks leave the piece along a way; None where they stay."""
+        low, high = 0.0, TRIES * self.policy.clear
+        while self.holds(way, np.array([high]))[0]:
+            low, high = high, TRIES * high
+            if high > _LENGTHS[-1]:
+                return None
+        return self.departure(way, low, high)
+
     def departure(self, way: Floats, low: float, high: float) -> float:
         """Return where the tracks leave the piece, between a distance in order and one that is not."""
         for _ in range(3):
             bottom = low
-            for _ in range(_FINE):
+            while high - low > self.policy.first_width * max(1.0, self.policy.clear * high):
                 middle = 0.5 * (low + high)
                 if self.holds(way, np.array([middle]))[0]:
                     low = middle
                 else:
                     high = middle
-                if high - low < 1e-5 + 1e-7 * high:
-                    break
             # It is the first bend only if all is in order before it.
             tests = bottom + (high - bottom) * np.array([0.98, 0.8, 0.55, 0.3])
             early = [t for t, ok in zip(tests, self.holds(way, tests)) if not ok and t < low]
@@ -120,12 +123,12 @@ def next_piece(
 ) -> FlatPiece | None:
     """Return the piece behind a bend, with a place well away from it; None where it cannot be told."""
     corner = piece.place + distance * way
-    at = bend_at(decider, piece, corner, way, _CIRCLE)
+    at = bend_at(decider, piece, corner, way, policy.clear)
     if at is None:
         return None
     decider.step = "normals"
     for step in _NORMAL_STEPS:
-        fine, met = decider.cross(at.points, at.ways, piece.plane.below, piece.plane.above, 1e-4 * _CIRCLE,
+        fine, met = decider.cross(at.points, at.ways, piece.plane.below, piece.plane.above, 1e-4 * policy.clear,
                                   policy.digits * step)  # fmt: skip
         plane = plane_at(decider, fine, step, policy.digits) if met.all() else None
         if plane is not None:
@@ -135,15 +138,15 @@ def next_piece(
     decider.step = "walk"
     # Both pieces meet in the corner: the new one must pass it.
     apart = abs(float(plane.normal @ (corner - plane.point)))
-    if apart > 0.1 * _CIRCLE or abs(float(plane.normal @ piece.normal)) > 1 - 1e-9:
+    if apart > 0.1 * policy.clear or abs(float(plane.normal @ piece.normal)) > 1 - 1e-9:
         return None
     out = at.points[0] - corner
     out = out - (out @ plane.normal) * plane.normal
     out /= np.linalg.norm(out)
     new = FlatPiece(plane, plane.point)
-    for length in (_BEHIND_BEND, _BEHIND_BEND / 4, _BEHIND_BEND / 16):
+    for length in policy.clear * FACTOR ** np.array([2.0, 1.0]):
         if Tracks(decider, new, policy).holds(out, np.array([length, 0.5 * length])) == [True, True]:
-            return FlatPiece(plane, plane.point + 0.9 * length * out)
+            return FlatPiece(plane, plane.point + length * out)
     return new
 
 
@@ -152,7 +155,7 @@ def walk(
 ) -> list[FlatPiece]:
     """Return the pieces of a walk from one crossing, or on from these, until no way that is orthogonal to all of them
     bends; [] where the boundary is not flat at its start."""
-    pieces = pieces or _first_piece(decider, start, policy)
+    pieces = pieces or [*first_piece(decider, start, policy)]
     while pieces and len(pieces) < decider.n_features:
         decider.step = "walk"
         decider.ledger.n_units = len(pieces) - 1
@@ -163,7 +166,8 @@ def walk(
     return pieces
 
 
-def _first_piece(decider: Decider, start: Crossings, policy: DecisionPolicy) -> list[FlatPiece]:
+def first_piece(decider: Decider, start: Crossings, policy: DecisionPolicy) -> list[FlatPiece]:
+    """Return the piece about a crossing, alone in a list; [] where the boundary is not flat there."""
     decider.step = "normals"
     for step in _NORMAL_STEPS:
         fine, met = decider.cross(start.points, start.ways, start.below, start.above, 1e-6, policy.digits * step)
@@ -181,7 +185,7 @@ def _one_bend(
     tracks = Tracks(decider, pieces[-1], policy)
     failed = 0
     for length in _LENGTHS:
-        for _ in range(_WAYS):
+        for _ in range(policy.quiet):
             way = orthogonal_direction(normals, decider.n_features, rng)
             for side in (1.0, -1.0):
                 if tracks.holds(side * way, np.array([length]))[0]:
@@ -190,7 +194,7 @@ def _one_bend(
                 if found is not None:
                     return found
                 failed += 1
-                if failed > 2 * _WAYS:
+                if failed > 2 * policy.quiet:
                     return None
     return None
 
@@ -198,15 +202,11 @@ def _one_bend(
 def crossing_again(decider: Decider, piece: FlatPiece, way: Floats, policy: DecisionPolicy) -> Crossings | None:
     """Return two crossings behind the first bend along a way, in the plane of the way and the piece's normal."""
     decider.step = "angles"
-    tracks = Tracks(decider, piece, policy)
-    low, high = 0.0, 0.05
-    while tracks.holds(way, np.array([high]))[0]:
-        low, high = high, 4 * high
-        if high > _LENGTHS[-1]:
-            return None
-    distance = tracks.departure(way, low, high)
+    distance = Tracks(decider, piece, policy).first_departure(way)
+    if distance is None:
+        return None
     corner = piece.place + distance * way
-    radius = min(_CIRCLE, 0.2 * distance)
+    radius = min(policy.clear, 0.2 * distance)
     first = bend_at(decider, piece, corner, way, radius)
     if first is None:
         return None
