@@ -53,15 +53,7 @@ def fit(
     require_place(out, (".json",))
     require_report(report)
     require_distinct({"--out": out, "--report": report}, {"the table": data})
-    if link is not None and not labels:
-        raise ValueError(f"--link {link} is for classes: use it with --labels.")
-    if units != "auto" and not (units.isdigit() and int(units) >= 1):
-        raise ValueError(f"--units must be auto or a number of at least 1, got {units!r}.")
-    n_units = None if units == "auto" else int(units)
-    try:
-        ridge = alpha if alpha == "auto" else float(alpha)
-    except ValueError:
-        raise ValueError(f"--alpha must be auto or a number of at least 0, got {alpha!r}.") from None
+    n_units, options = _options(units, labels, alpha, link)
     from .. import recovery
     from .tables import column_names
 
@@ -72,9 +64,6 @@ def fit(
     if not inputs:
         raise ValueError(f"{data} has no column beside the target {target!r}.")
     rows, classes, coding, told = _rows(data, inputs, target, labels, na)
-    options: dict[str, Any] = {"alpha": ridge, **({"labels": True, "link": link or "identity"} if labels else {})}
-    if labels and link not in (None, "identity"):
-        options["intercept"] = "auto"  # odds need a constant, a mixture has none
     with no_warning():
         found = recovery.recover(rows, n_units, activation=activation, random_state=seed, progress=True, **options)
     found = found.with_note(notes=[*map(as_options, found.diagnostics["notes"]), *told])
@@ -95,6 +84,23 @@ def fit(
     finish(
         found, out=out, report=report, as_json=as_json, notes=notes, settings=settings, names=inputs, data=some
     )  # fmt: skip
+
+
+def _options(units: str, labels: bool, alpha: str, link: str | None) -> tuple[int | None, dict[str, Any]]:
+    """Return the number of units, and the options of ``recover`` for a table."""
+    if link is not None and not labels:
+        raise ValueError(f"--link {link} is for classes: use it with --labels.")
+    if units != "auto" and not (units.isdigit() and int(units) >= 1):
+        raise ValueError(f"--units must be auto or a number of at least 1, got {units!r}.")
+    try:
+        options: dict[str, Any] = {"alpha": alpha if alpha == "auto" else float(alpha)}
+    except ValueError:
+        raise ValueError(f"--alpha must be auto or a number of at least 0, got {alpha!r}.") from None
+    if labels:
+        options |= {"labels": True, "link": link or "identity"}
+    if link in ("logit", "auto"):
+        options["intercept"] = "auto"  # odds need a constant, a mixture has none
+    return None if units == "auto" else int(units), options
 
 
 def _rows(
@@ -206,16 +212,19 @@ def _columns(model: _ModelFile, X: Any) -> dict[str, Any]:
         row = int(np.argmin(np.isfinite(values.reshape(len(X), -1)).all(axis=1))) + 1
         raise ValueError(f"The model's value leaves double precision at data row {row}: its numbers are too large.")
     if values.ndim > 1:
-        return {f"prediction_{i + 1}": _blank(column, known) for i, column in enumerate(values.T)}
+        return {f"prediction_{i + 1}": _with_empty(column, known) for i, column in enumerate(values.T)}
     if "classes" not in model.notes:
-        return {"prediction": _blank(values, known)}
+        return {"prediction": _with_empty(values, known)}
     means = np.tanh(values / 2) if model.notes.get("link") == "logit" else values  # log-odds
     second = np.clip(0.5 * (1 + means), 0.0, 1.0)
     classes = np.asarray(model.notes["classes"])
-    return {"prediction": _blank(classes[(second > 0.5).astype(int)], known), "probability": _blank(second, known)}
+    return {
+        "prediction": _with_empty(classes[(second > 0.5).astype(int)], known),
+        "probability": _with_empty(second, known),
+    }
 
 
-def _blank(values: Any, known: Any) -> Any:
+def _with_empty(values: Any, known: Any) -> Any:
     """Return a column, (n,), as it is, or with None where nothing is known."""
     return values if known.all() else [value if there else None for value, there in zip(values.tolist(), known)]
 

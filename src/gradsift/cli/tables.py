@@ -289,14 +289,14 @@ def _find_columns(path: Path, columns: Sequence[str], held: Mapping[str, Any], n
                     f"{path} holds dates in column {name!r} ({str(there[0])!r}): make numbers of them, such as days "
                     "since a start, or leave the column out by --columns."
                 )
-            levels[name] = _levels(path, name, there)
+            levels[name] = _groups(path, name, there)
         elif na == "mean":
             numbers, gaps = _numbers(path, name, values)
             fill[name] = float(numbers[~gaps].mean()) if (~gaps).any() else 0.0
     return InputColumns(tuple(columns), levels, fill)
 
 
-def _levels(path: Path, name: str, words: Any) -> list[str]:
+def _groups(path: Path, name: str, words: Any) -> list[str]:
     """Return the levels of a column by the alphabet, the rarest of too many words as one; names of rows are refused."""
     found, counts = np.unique(words, return_counts=True)
     if len(found) <= _MOST_LEVELS:

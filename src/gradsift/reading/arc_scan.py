@@ -155,7 +155,7 @@ def scan_steps(ask: Callable[[Floats, int], Samples], samples: Samples, radius: 
     judged: dict[bytes, _Verdict] = {}  # most intervals are as they were the round before
     for _ in range(SCAN.most_units_apart):
         order = np.argsort(samples.angles, kind="stable")
-        gaps = _gaps(samples, order)
+        gaps = _between_plateaus(samples, order)
         judged = {
             key: judged.get(key) or _judge(samples, numbers, link)
             for key, numbers in ((numbers.tobytes(), numbers) for numbers in gaps)
@@ -181,7 +181,7 @@ def _jump(samples: Samples, numbers: NDArray[np.intp], radius: float) -> Jump:
     return Jump(float(np.abs(values[-1] - values[0])), float(radius * (angles[-1] - angles[0])))
 
 
-def _gaps(samples: Samples, order: NDArray[np.intp]) -> list[NDArray[np.intp]]:
+def _between_plateaus(samples: Samples, order: NDArray[np.intp]) -> list[NDArray[np.intp]]:
     """Return the numbers of the samples from each plateau's last one to the next plateau's first one."""
     values, slack = samples.values[order], samples.tolerances[order]
     # Two neighbours that agree lie on one plateau: what rises from one plateau to the next is a run between marks.
@@ -263,7 +263,7 @@ def _line(angles: list[float], arguments: list[float], slack: list[float], link:
         return None
     good = [i for i, z in enumerate(arguments) if abs(z) < usable]
     if len(good) <= 1:
-        return _towards_centre(at, arguments, usable, least_rate, (left, right))
+        return _next_place(at, arguments, usable, least_rate, (left, right))
     at, arguments, slack = ([values[i] for i in good] for values in (at, arguments, slack))
     found = _through_two(at, arguments, usable)
     if found is None or not found.rate > 0.7 * least_rate or not left < found.center < right:
@@ -287,7 +287,7 @@ def _line(angles: list[float], arguments: list[float], slack: list[float], link:
     return _settled(found, arguments, usable)
 
 
-def _towards_centre(
+def _next_place(
     at: list[float], arguments: list[float], usable: float, least_rate: float, ends: tuple[float, float]
 ) -> _Line | None:
     """Return only where to ask next: from the sample nearest the centre, across it at the least rate."""

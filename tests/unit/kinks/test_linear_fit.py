@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from gradsift.reading.kinks.kink_network import KinkNet, shape_of
-from gradsift.reading.kinks.linear_fit import fit_far_out, fit_region, linear_rows, mirrored, telling_places
+from gradsift.reading.kinks.linear_fit import fit_far_out, fit_region, informative_places, linear_rows, mirrored
 from gradsift.reading.kinks.path_network import only
 from gradsift.reading.kinks.region_ledger import Heard
 from gradsift.reading.kinks.segments import PathFailure
@@ -72,7 +72,7 @@ def test_a_fit_within_a_region_knows_its_own_errors():
     jumps, q, g = rng.standard_normal((k, d)), 0.3 * rng.standard_normal(k), rng.standard_normal(d)
     true = KinkNet(shape_of("relu"), jumps, q, np.ones(k), np.ones(k), g, 0.7)
     start = replace(true, jumps=jumps + 1e-3 * rng.standard_normal((k, d)), g=0 * g, c=0.0)
-    places = telling_places(rng.uniform(-1, 1, (2000, d)), start, 60, rng)
+    places = informative_places(rng.uniform(-1, 1, (2000, d)), start, 60, rng)
     active = true.arguments(places) > 0
     assert (active.mean(axis=0) > 0.2).all()
     assert (active.mean(axis=0) < 0.8).all()
@@ -112,6 +112,6 @@ def test_rare_sides_are_drawn_as_often_as_common_ones():
     net = KinkNet(shape_of("relu"), np.eye(3)[:1], np.array([-2.0]), np.ones(1), np.ones(1), np.zeros(3), 0.0)
     candidates = rng.standard_normal((20000, 3))
     assert (net.arguments(candidates) > 0).mean() < 0.03
-    drawn = telling_places(candidates, net, 300, rng)
+    drawn = informative_places(candidates, net, 300, rng)
     assert 0.4 < (net.arguments(drawn) > 0).mean() < 0.6
     assert len(np.unique(drawn, axis=0)) == 300

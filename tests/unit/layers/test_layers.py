@@ -30,13 +30,13 @@ from gradsift.reading.layers.settings import EXACT_READING
 from gradsift.reading.layers.upper_layers import (
     FirstLayerScale,
     StudentNet,
-    agreeing_units,
     judged_by,
     n_unknowns,
     start_from_half,
     start_student,
     thin_out,
     train,
+    units_alike,
 )
 from gradsift.reading.ledger import EPS, Ledger
 from gradsift.reading.odd_form import link_of
@@ -267,11 +267,11 @@ def resting(offset):
 def test_a_unit_at_rest_is_set_aside_and_the_others_keep_their_errors():
     layers, X, y = resting(9.0)
     fit = fit_layers(layers, X, y, TANH)
-    assert fit.unknown_units(1e-8) == [1]
+    assert fit.open_units(1e-8) == [1]
     assert max(e.max() for e in fit.relative_errors) > 1e-8
     assert max(e.max() for e in fit.errors_beside([1])) < 1e-8
     moving = fit_layers(*resting(1.0), TANH)
-    assert moving.unknown_units(1e-8) == []
+    assert moving.open_units(1e-8) == []
     for one, other in zip(moving.errors_beside([]), moving.relative_errors):
         np.testing.assert_array_equal(one, other)
 
@@ -339,10 +339,10 @@ def test_units_that_several_students_found_are_agreed_on_whatever_their_signs():
         student([alone[1], -1.01 * right[1], 1.02 * right[0]], [0.3, 0.2, 0.1]),
         student([alone[2], right[0], alone[3]], [0.0, 0.1, 0.5]),
     ]
-    weights, offsets = agreeing_units(students, X, TANH, 5)
+    weights, offsets = units_alike(students, X, TANH, 5)
     assert gs.match_units(weights[:2], right).max_error < 1e-9
     assert len(offsets) <= 3  # two that are agreed on, and at most one that resembles another by chance
-    assert len(agreeing_units(students, X, TANH, 1)[1]) == 1
+    assert len(units_alike(students, X, TANH, 1)[1]) == 1
 
 
 def test_the_points_that_tell_most_shrink_the_errors_more_than_any_others():

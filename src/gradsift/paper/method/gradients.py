@@ -103,7 +103,7 @@ def _draw_pairs(rng: np.random.Generator, n: int, d: int) -> Floats:
     return _mirrored(rng.standard_normal((n // 2, d)), n)
 
 
-def _draw_in_frames(rng: np.random.Generator, n: int, d: int) -> Floats:
+def _draw_orthogonal(rng: np.random.Generator, n: int, d: int) -> Floats:
     pairs = n // 2
     frames = [orthonormal_rows(d, d, rng) for _ in range(-(-pairs // d))]
     lengths = np.sqrt(rng.chisquare(d, pairs))  # each step is still N(0, I) by itself
@@ -140,7 +140,7 @@ class _Design(NamedTuple):
 _DESIGNS = {
     "gaussian": _Design(_draw_gaussian, _mean_estimate, lambda d: 2),
     "antithetic": _Design(_draw_pairs, _pair_estimate, lambda d: 4),
-    "orthogonal": _Design(_draw_in_frames, _pair_estimate, lambda d: 4),
+    "orthogonal": _Design(_draw_orthogonal, _pair_estimate, lambda d: 4),
     "least_squares": _Design(_draw_gaussian, _plane_estimate, lambda d: d + 2),
 }
 

@@ -38,7 +38,7 @@ def kernel_state(points: Floats, X: Any, y: Any, weight: Any = None, *, precisio
     column_mass = heaviest * (float(len(X)) if weight is None else float(weight.sum(dtype=torch.float64)))
     left_over = _mean(x, weight)  # the centre was rounded to the rows' precision
     scatter = _mean(x, weight, power=2) - left_over**2
-    if _fused_fits(X):
+    if _fits_kernel(X):
         from .fused_kernel import device_sums
 
         sums: Any = device_sums(xi, x, t, weight, exact=precision == "full")
@@ -69,7 +69,7 @@ def _mean(columns: Any, weight: Any, power: int = 1) -> Any:
     return total / weight.sum(dtype=torch.float64)
 
 
-def _fused_fits(X: Any) -> bool:
+def _fits_kernel(X: Any) -> bool:
     if X.device.type != "cuda" or X.dtype != torch.float32 or importlib.util.find_spec("triton") is None:
         return False
     from .fused_kernel import MAX_FEATURES

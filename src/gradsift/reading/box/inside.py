@@ -127,7 +127,7 @@ class _ExactInside:
                 raise NotIdentifiable(f"The function is straight in parts inside the box ({self.g.name} units bend).")
             self.fitted, self.share = None, 1.0
             self.n_untaught = len(self.box.y)
-            self._teach()
+            self._train()
 
     def _look_near(self) -> bool:
         near = look_near(self.box, self.rng)
@@ -179,18 +179,18 @@ class _ExactInside:
         fitted = fit_jointly(theta, X, y, self.noise, self.g, damping=1e-6)
         return 2 * fitted.loss < len(y) and self._holds_at_fresh(fitted.theta)
 
-    def _teach(self) -> None:
+    def _train(self) -> None:
         d = self.box.region.n_features
         wanted = 5 * (d + 2)
         most = np.inf
         while wanted < most:
-            self._draw(wanted - self.n_taught)
+            self._draw(wanted - self.n_trained)
             lesson = self._trained()
             most = max(INSIDE.most_per_unknown * (self.n_spare + 4) * (d + 2), 2000)
             if self._accepts(lesson) and self._holds_at_fresh(lesson.fitted.theta):
                 return
-            self._change_share(lesson)
-            wanted = int(np.ceil(INSIDE.per_unknown * self.n_taught))
+            self._draw_from_smaller(lesson)
+            wanted = int(np.ceil(INSIDE.per_unknown * self.n_trained))
         raise NotIdentifiable(
             f"No number of units up to {self.n_spare} explains {len(self.box.y)} answers inside the box: the "
             "function is not a sum of such sigmoids, it has a linear term beside as many units as inputs, or the box "
@@ -213,7 +213,7 @@ class _ExactInside:
             self.box.ask(self.box.region.draw(n, self.share, self.rng), "student")
 
     @property
-    def n_taught(self) -> int:
+    def n_trained(self) -> int:
         """Answers to the student's own random inputs; lines through the centre would mislead it."""
         return len(self.box.y) - self.n_untaught
 
@@ -251,7 +251,7 @@ class _ExactInside:
             raise NotIdentifiable("No units were found.")
         return self.fitted
 
-    def _change_share(self, lesson: TrainedStudent) -> None:
+    def _draw_from_smaller(self, lesson: TrainedStudent) -> None:
         """Draw from a smaller share of a box in which typical units are steps."""
         lengths = np.linalg.norm(lesson.fitted.theta.A, axis=1)
         spread = self.share * float(np.median(lengths)) / np.sqrt(3.0)

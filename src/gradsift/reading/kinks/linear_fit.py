@@ -155,7 +155,7 @@ class RegionFit:
         return np.asarray(np.abs(heard.answers - self.net.predict(heard.rows)) / np.hypot(noise, lost))
 
 
-def telling_places(candidates: Floats, net: KinkNet, n: int, rng: np.random.Generator) -> Floats:
+def informative_places(candidates: Floats, net: KinkNet, n: int, rng: np.random.Generator) -> Floats:
     """Return n of the candidates, (m, d), on the rarer side of a hyperplane, or between two, as often as can be."""
     active = net.arguments(candidates) > 0
     odds = _weights(active)

@@ -22,7 +22,7 @@ from ..result import Reading
 from .cells import bases_of
 from .kink_network import KinkNet, joined, model_of, shape_of
 from .kink_test import Bend
-from .linear_fit import RegionFit, fit_region, mirrored, telling_places
+from .linear_fit import RegionFit, fit_region, informative_places, mirrored
 from .path_network import fit_path, network_on_path
 from .region_ledger import RegionLedger
 from .segments import Path, PathFailure, segments_through
@@ -219,7 +219,7 @@ class _Within:
         # Beyond the answers that had their digits, a link may leave none: such places are not worth a query.
         (low, high), foretold = self.ledger.range, net.predict(candidates)
         candidates = candidates[(low <= foretold) & (foretold <= high)]
-        places = telling_places(candidates, net, min(n, len(candidates)), self.rng)
+        places = informative_places(candidates, net, min(n, len(candidates)), self.rng)
         heard = self.ledger.ask_all(places, "inside")
         if len(heard.answers) < p + SCATTER // 2:
             raise self._refusal()

@@ -13,7 +13,7 @@ from ..ledger import EPS
 
 
 @dataclass(frozen=True)
-class GrainPolicy:
+class PrecisionPolicy:
     """Coarse answers."""
 
     far: float = EPS ** (-2 / 3)  # size of answers on the path over their noise, which then is more than all rounding
@@ -167,7 +167,7 @@ class WithinPolicy:
     mirrored: tuple[float, float] = (0.2, 1.5)  # distance beyond a hyperplane over that on this side; guess
 
 
-GRAIN = GrainPolicy()
+GRAIN = PrecisionPolicy()
 # A radius over another: offsets, and units that a path missed, then show in opposite answers.
 BEYOND = EPS ** (-1 / 3)
 SEGMENT = SegmentPolicy()

@@ -118,14 +118,14 @@ def find_between(
     return known if plane is None else known.joined([plane])
 
 
-class _Looked(NamedTuple):
+class _AfterCircle(NamedTuple):
     """All planes known after a circle, and whether they explain it."""
 
     known: FirstLayer
     complete: bool
 
 
-def _look(ledger: Ledger, circle: _Circle, known: FirstLayer, rng: np.random.Generator) -> _Looked:
+def _look(ledger: Ledger, circle: _Circle, known: FirstLayer, rng: np.random.Generator) -> _AfterCircle:
     """Find all hyperplanes that a circle crosses and that are not known yet."""
     failed: dict[float, int] = {}
     n_wider = 0
@@ -136,7 +136,7 @@ def _look(ledger: Ledger, circle: _Circle, known: FirstLayer, rng: np.random.Gen
         unexplained = _unexplained(ledger, circle, known)
         gaps = _apart([g for g in unexplained if failed.get(g.low, 0) < POLICY.tries])
         if not gaps or _spent(ledger, known):
-            return _Looked(known, not unexplained)
+            return _AfterCircle(known, not unexplained)
         planes = search_all(ledger, [_search(circle, gap, reading_of(ledger), rng) for gap in gaps], "first layer")
         for gap, plane in zip(gaps, planes):
             if plane is None or known.has(plane):
@@ -146,7 +146,7 @@ def _look(ledger: Ledger, circle: _Circle, known: FirstLayer, rng: np.random.Gen
         if any(tails) and n_wider < TRIES:  # a slow unit still moves where it was to stand still
             known, n_wider = known.wider(), n_wider + 1
         ledger.n_units = len(known)
-    return _Looked(known, False)
+    return _AfterCircle(known, False)
 
 
 def _ask(ledger: Ledger, circle: _Circle, angles: Floats) -> None:

@@ -51,7 +51,7 @@ def how_far_off(fit: LayerFit, X: Floats, answers: Floats, g: Activation, eps: f
 def judge(fit: LayerFit, off: float, n_fresh: int, ledger: Ledger, g: Activation, limits: DeepLimits) -> Verdict:
     """Check a fitted network against all answers, fresh ones, and its own conditioning."""
     missed = float(np.abs(layer_values(fit.layers, ledger.X, g).values - ledger.y).max())
-    aside = fit.unknown_units(limits.error_bound / BOUND)
+    aside = fit.open_units(limits.error_bound / BOUND)
     worst, where = _worst_unit(fit, aside)
     widths = [len(b) for _, b in fit.layers[:-1]]
     n = sum(W.size + b.size for W, b in fit.layers)

@@ -61,7 +61,7 @@ class LayerFit:
                 found.append(np.sqrt((W**2).sum(axis=1) + b**2) / size)
         return found
 
-    def unknown_units(self, bound: float) -> list[int]:
+    def open_units(self, bound: float) -> list[int]:
         """Return the units of the last hidden layer that are at rest, and whose parameters are not known within a
         relative error of `bound`: the answers show little more than one combination of them."""
         weights = np.abs(self.layers[-1][0][0])

@@ -246,7 +246,7 @@ def _finish(ledger: Ledger, link: Link, rng: np.random.Generator, radius: float,
             layers = _fit_from(ledger, radius, layers, g, limits).layers
         fit = _without_spare_units(fit_layers(layers, ledger.X, ledger.y, g, eps), ledger, g, limits)
         layers = state.layers = fit.layers
-        aside = fit.unknown_units(limits.error_bound / BOUND)
+        aside = fit.open_units(limits.error_bound / BOUND)
         worst = BOUND * max(float(e.max()) for e in fit.errors_beside(aside))
         if worst < limits.error_bound or not fit.worst < limits.promising:
             break
@@ -275,7 +275,7 @@ def _without_spare_units(fit: LayerFit, ledger: Ledger, g: Activation, limits: D
 
 def _result(ledger: Ledger, link: Link, fit: LayerFit, verdict: Verdict, limits: DeepLimits, state: _State) -> Reading:
     network = to_network(fit.layers, link)
-    aside = fit.unknown_units(limits.error_bound / BOUND)
+    aside = fit.open_units(limits.error_bound / BOUND)
     relative = fit.errors_beside(aside)
     relative[-2][aside] = np.inf
     errors = {f"layer {i + 1}": e for i, e in enumerate(relative)}

@@ -98,14 +98,14 @@ def _descend(
 
     if scale is None:
         found = descend(problem, to_vector(layers), most_steps, target, patience)
-        return StudentNet(with_vector(layers, found.parameters), found.rms, None, _work(found, len(y)))
+        return StudentNet(with_vector(layers, found.parameters), found.rms, None, _cost(found, len(y)))
     found = descend(with_scale, np.concatenate([*scale, to_vector(layers)]), most_steps, target, patience)
     k = X.shape[1]
     after = FirstLayerScale(np.clip(found.parameters[:k], -30, 30), found.parameters[k : 2 * k])
-    return StudentNet(with_vector(layers, found.parameters[2 * k :]), found.rms, after, _work(found, len(y)))
+    return StudentNet(with_vector(layers, found.parameters[2 * k :]), found.rms, after, _cost(found, len(y)))
 
 
-def _work(found: LeastSquares, n: int) -> float:
+def _cost(found: LeastSquares, n: int) -> float:
     """Return about how many multiplications a descent on n rows was."""
     return found.n_steps * (n * len(found.parameters) ** 2 + POLICY.step_work)
 
@@ -265,7 +265,7 @@ def widened(
 _SAME_UNIT = 0.97  # correlation of two units that are one
 
 
-def agreeing_units(students: Sequence[StudentNet], X: Floats, g: Activation, most: int) -> tuple[Floats, Floats]:
+def units_alike(students: Sequence[StudentNet], X: Floats, g: Activation, most: int) -> tuple[Floats, Floats]:
     """Return weights (m, k) and offsets (m,) of units that occur in several students, the surest first, m <= most.
 
     A unit counts by how closely the best unit of every other student follows it over the rows of X; with nothing in
@@ -309,7 +309,7 @@ def raise_student(
     n_asked = max(min(3, len(students)), 2 * len(students) // 3)
     asked = [students[i] for i in rng.permutation(len(students))[:n_asked]]
     share = rng.uniform(*POLICY.kept)
-    layer = agreeing_units(asked, X, g, max(1, int(share * width)))
+    layer = units_alike(asked, X, g, max(1, int(share * width)))
     size = width if rng.random() < 0.5 else int(rng.integers(min(len(layer[1]) + 1, width), width + 1))
     longest = POLICY.lengths[1] if size == width else POLICY.longest_raised
     layers, work = with_output([layer], X, y, g), 0.0

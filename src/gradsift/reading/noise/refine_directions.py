@@ -99,7 +99,7 @@ def ask_leverage_points(
         if len(state.rows.used) - n_before > most:
             return state, Outcome.SPENT
         first = not np.isin(state.rows.used, state.rows.placed).any()
-        state, amazed, rows = _ask_round(state, session, wide, length, accuracy)
+        state, amazed, rows = _ask_points(state, session, wide, length, accuracy)
         if amazed > DOUBT.misfit and first:
             return state, Outcome.REFUTED
         state = state.with_rows(used=np.concatenate([state.rows.used, rows]))
@@ -114,7 +114,7 @@ def ask_leverage_points(
     return state, Outcome.STANDS if len(wide) == 0 else Outcome.SPENT
 
 
-def _ask_round(
+def _ask_points(
     state: FitState, session: Session, wide: NDArray[np.intp], length: float, accuracy: float
 ) -> tuple[FitState, float, NDArray[np.intp]]:
     """Ask a round of such points; return also how amazing the answers were, and their row numbers."""

@@ -95,7 +95,7 @@ def _search_radius(ledger: Ledger, directions: Floats, odd: Floats, strength: fl
         # Regression of near odd parts on far ones: their share grows from 0 to 1 with the radius.
         share = float(0.5 * (near[0] - near[1]) @ odd / strength)
         if share < SCALE.faint and low == 0:
-            _raise_if_growing(ledger, directions[0], odd[0])
+            _refuse_growing(ledger, directions[0], odd[0])
         small = _spread_of(share) * SCALE.factor < SCALE.spread
         if not small and _spread_of(share - doubt) <= SCALE.factor * SCALE.spread:
             return radius * float(np.clip(np.sqrt(SCALE.spread / _spread_of(share)), 0.6, 1.6))
@@ -109,7 +109,7 @@ def _search_radius(ledger: Ledger, directions: Floats, odd: Floats, strength: fl
     )
 
 
-def _raise_if_growing(ledger: Ledger, direction: Floats, odd: float) -> None:
+def _refuse_growing(ledger: Ledger, direction: Floats, odd: float) -> None:
     """Ask two answers four times as far out; where nothing grows, they are as large as before."""
     further = ledger.ask(4 * SCALE.far * np.stack([direction, -direction]), "scale")
     if abs(0.5 * (further[0] - further[1]) - 4 * odd) < abs(odd):

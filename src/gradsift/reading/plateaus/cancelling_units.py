@@ -195,12 +195,12 @@ def _read_across(line: _BumpLine, profile: _Profile, known: Net, rng: np.random.
         return None
     # H(<v, x>) has the same value after a step e_j as after a shift s_j along the line: <v, e_j> = s_j <v, line>.
     way = frame.plane[0] + shifts @ across  # arguments are rates * <way, x - point> + constants
-    _pull_levers(line, profile, across - shifts[:, None] * frame.plane[0], rng)
+    _ask_leverage(line, profile, across - shifts[:, None] * frame.plane[0], rng)
     a = profile.rates[:, None] * way
     return Net(known.link, a, profile.constants - a @ line.point, profile.weights, 0.0, (None,) * len(a))
 
 
-def _pull_levers(line: _BumpLine, profile: _Profile, along: Floats, rng: np.random.Generator) -> None:
+def _ask_leverage(line: _BumpLine, profile: _Profile, along: Floats, rng: np.random.Generator) -> None:
     """Ask far along each unit's plane, (d - 1, d) directions in it, where the joint fit tells the units apart."""
     for rate, constant in zip(profile.rates, profile.constants):
         places = (rng.uniform(-1.0, 1.0, len(along)) - constant) / rate

@@ -235,7 +235,7 @@ def _fit_in_plane(link: Link, arc: Arc, samples: ArcSamples, rng: np.random.Gene
     scale = _scale(samples, arc)
     if not len(radii) or _on_slope(samples, arc, PAIRS.settled).sum() < _WANTED:
         return None
-    for profile in _profiles(link, arc, samples, rng):
+    for profile in _fits_on_circle(link, arc, samples, rng):
         # The arguments are rate * along + radial * grown + constant.
         parameters = np.concatenate([profile, [0.0, 0.0]])
         miss = np.inf
@@ -307,7 +307,7 @@ def _slopes(p: Floats) -> Floats:
     return np.exp(np.clip(p[:2], -60, 60))
 
 
-def _profiles(link: Link, arc: Arc, samples: ArcSamples, rng: np.random.Generator) -> Iterator[Floats]:
+def _fits_on_circle(link: Link, arc: Arc, samples: ArcSamples, rng: np.random.Generator) -> Iterator[Floats]:
     """Yield fits of two units to the samples on the circle itself, from random starts; few samples allow several."""
     here = np.abs(samples.grown) < PAIRS.on_circle
     along, values, scale = samples.along[here], samples.values[here], _scale(samples, arc)

@@ -32,7 +32,7 @@ def read_plateaus(question: Question, ledger: Ledger, rng: np.random.Generator) 
         try:
             return _one_layer(question, ledger, rng)
         except BudgetSpent as spent:
-            if _shows_several(ledger, rng):
+            if _has_several(ledger, rng):
                 raise NotIdentifiable(str(spent), spent.partial, _DEEPER) from None
         ledger.clear()
     ledger.limit(QueryLimit("float32"))
@@ -44,7 +44,7 @@ def _one_layer(question: Question, ledger: Ledger, rng: np.random.Generator) -> 
     found = attempted(lambda: _any_family(question, ledger, rng))
     several = question.depths > {1}
     if not isinstance(found, NotIdentifiable):
-        if found.certified or not several or not _shows_several(ledger, rng):
+        if found.certified or not several or not _has_several(ledger, rng):
             return found
         raise NotIdentifiable(found.verdict, found, _DEEPER)
     excluded = frozenset() if found.rules_out is None else found.rules_out.families
@@ -52,7 +52,7 @@ def _one_layer(question: Question, ledger: Ledger, rng: np.random.Generator) -> 
         raise found  # it jumps, so that nothing is left; or it grows, or has algebraic tails
     if found.rules_out == _DEEPER:
         raise found
-    if several and _shows_several(ledger, rng):
+    if several and _has_several(ledger, rng):
         raise NotIdentifiable(str(found), found.partial, _DEEPER)
     if isinstance(found, Incomplete) and ledger.eps == EPS:  # units that cancel may have stopped it: in other planes
         try:
@@ -69,7 +69,7 @@ def _one_layer(question: Question, ledger: Ledger, rng: np.random.Generator) -> 
     return found
 
 
-def _shows_several(ledger: Ledger, rng: np.random.Generator) -> bool:
+def _has_several(ledger: Ledger, rng: np.random.Generator) -> bool:
     """Say whether opposite points far out tell of several layers, where circles were looked at in vain."""
     return bool(ledger.spent.get("scan")) and not opposites_cancel(ledger, rng)
 
