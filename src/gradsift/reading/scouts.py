@@ -20,6 +20,7 @@ from ..tuned import ROUNDINGS, TRIES
 from .ledger import EPS, n_affordable
 from .precision import (
     DOUBLE,
+    EXACT_ANSWERS,
     FEW_ULPS,
     SPACING,
     FirstAnswer,
@@ -39,8 +40,7 @@ _BESIDE = 1e-4  # inputs this near lie in one piece of a function that is consta
 HALVINGS = 40  # from two inputs to a jump between them: to a width of 1e-12
 # Inputs this near are one to a box that rounds them to single precision, and two to others, whatever rounding adds.
 _TENTH_DIGIT = float(np.sqrt(ROUNDINGS * DOUBLE * SPACING["float32"]))
-_OUTMOST = 1e8  # inputs so far out that whatever grows leaves the range of a link; guess
-_JUMP = 1e-6  # of the answers' spread: least jump at that width, where slopes of up to 1e5 rise by 1e-7; guess
+_OUTMOST = EPS**-0.5  # inputs so far out that whatever grows leaves the range of a link
 _SHORT_LINE = 1e-3  # a short line, in units of usual inputs; guess
 _LABELS_ASKED = 18  # equal repeats of few values may be luck: so many more points must show no other one
 _FEW_VALUES = 3  # that a box which only decides has at most; guess
@@ -341,7 +341,8 @@ def constant_in_pieces(oracle: Oracle, rng: np.random.Generator) -> str:
         return ""
     ends, answers = _halved(oracle, points, here)
     jump = float(np.abs(answers[0] - answers[1]).max())
-    if jump <= _JUMP * float(np.ptp(here, axis=0).max()):
+    # Over that width slopes of up to 1e8 rise by less.
+    if jump <= EXACT_ANSWERS.few_digits * float(np.ptp(here, axis=0).max()):
         return ""
     return (
         f"The function is constant in pieces: of {REPEATED} pairs of inputs {_BESIDE:g} apart {n_alike} have equal "

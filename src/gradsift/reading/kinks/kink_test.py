@@ -231,7 +231,7 @@ def _at_sides(
         if far.holds(t, y, sigma) and not near.holds(t, y, sigma):
             far.add(t, y)
             return Seen()
-        least = BEND.widest * shape.typical
+        least = shape.typical / FACTOR**2  # of a unit that is so much wider than the typical one
         most = float(shape.rest(np.array(least))) / least
         if abs(ratios[number]) > noise and not 0 < ratios[number] / most < 1.5:
             return Seen(strays=((t, y),))

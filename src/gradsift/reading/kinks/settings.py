@@ -43,7 +43,6 @@ class BendPolicy:
     """Tests of a single kink."""
 
     apart: float = 40.0  # errors of the meeting point between it and the answers that test it; guess
-    widest: float = 1 / 40  # least width of a unit over the typical one; guess
 
 
 @dataclass(frozen=True)
@@ -54,7 +53,6 @@ class CellPolicy:
     first_batch: int = 3  # guess
     behind: tuple[float, float] = (0.3, 0.9)  # of the radius, behind the path; guess
     shares: tuple[float, float] = (10.0, 7.0)  # margin over a step's typical change of an argument, first and later
-    precise: float = 0.2  # of the error that a certificate allows a jump: that of a gradient; 10,32 and 50,64 rows
 
 
 @dataclass(frozen=True)
@@ -73,7 +71,6 @@ class NearOriginPolicy:
     """The polish near the origin."""
 
     pool: tuple[int, int] = (40, 8)  # candidates: at least, and per unit; guess
-    inside: float = 0.02  # radius over that of the path, within which answers that are there are used; guess
     along: tuple[float, float] = (-1.0, 1.7)  # decimal logarithms of distances along a hyperplane; 10,32 rows
     most: tuple[int, int] = (12, 4)  # points: at least, and per unknown; guess
     fresh: int = 24  # fresh points through noise, and inside bounds, where one may lie in a corner of its own; guess
@@ -136,7 +133,6 @@ class KinkBumpPolicy:
     wide: float = 0.05  # of a gap: within this distance of the meeting point lies an isolated bend; guess
     profile: tuple[float, float, float, float, float] = (0.02, 0.05, 0.1, 0.2, 0.35)  # of its reach, to both sides
     fits: float = 1.2e-3  # of the largest rest: both forms of GELU differ by three times as much; auto rows
-    clear: float = 3.0  # misfit of the second best over that of the best; guess
 
 
 @dataclass(frozen=True)
