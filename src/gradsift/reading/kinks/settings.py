@@ -63,7 +63,7 @@ class FarFitPolicy:
     least: float = 0.03  # misses over rounding: the least that is believed; trained_kinked, "torch float32"
     rows: float = 1.4  # answers per unknown; float32 rows
     most_rows: float = 10.0  # the same where more answers make a bound small enough; guess
-    candidates: int = 20  # points over those that are asked; inside bounds, at 4 one network of ten is missed
+    candidates: int = 4  # points over those that are asked; at 20 trained float32 networks cost a quarter more
 
 
 @dataclass(frozen=True)
@@ -141,7 +141,6 @@ class PathPolicy:
 
     sharp: float = 1e3  # radius of the path over the reach; all rows
     smooth: float = 3e3  # radius of the path over the reach; all rows
-    width: float = 40.0  # first guess of a width times the reach; guess
     near: float = 3.0  # how far beyond the opposite point the path ends, over the reach; guess
     factors: tuple[float, float, float, float, float] = (1.0, 5.0, 0.5, 20.0, 2.0)  # of the radius, until one succeeds
     loose: float = 2.5  # error of a base, in rounding errors, above which it is asked for; 10,3 rows
@@ -160,6 +159,7 @@ class WithinPolicy:
     most_paths: int = 40  # pairs of rays; guess
     lengths: tuple[int, int] = (-4, 20)  # of rays that no bounds end, as powers of two; guess
     spare: float = 0.6  # answers of the fit beyond one per unknown, over their number; at 0.4 more boxes begin anew
+    candidates: int = 20  # places over those that are asked; at 4 one network of ten is missed
     mirrored: tuple[float, float] = (0.2, 1.5)  # distance beyond a hyperplane over that on this side; guess
 
 
