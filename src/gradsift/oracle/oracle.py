@@ -46,6 +46,7 @@ class _Ledger:
     """What changes as an oracle is asked; an oracle and its projections share one."""
 
     max_queries: int | None
+    recheck: AskAgain
     n_queries: int = 0
     n_replayed: int = 0
     position: int = 0  # rows answered: where the campaign stands
@@ -55,7 +56,6 @@ class _Ledger:
     call: threading.RLock = field(default_factory=threading.RLock)  # one call at a time: a campaign has an order
     batch: threading.Lock = field(default_factory=threading.Lock)  # counting and recording, from any thread
     n_rechecked: int = 0
-    recheck: AskAgain = field(default_factory=lambda: AskAgain(0, 0))
 
 
 class Oracle:
@@ -165,10 +165,10 @@ class Oracle:
         self.journal = journal if isinstance(journal, Journal) or journal is None else Journal(journal)
         if self.journal is not None and not self.journal.is_open:
             self.journal.open(self.n_features, str(getattr(function, "identity", "")))
-        self._ledger = _Ledger(max_queries)
+        again = self.journal if getattr(function, "recheckable", True) else None
+        rechecks = AskAgain(0, 0) if again is None else AskAgain(int(recheck), again.n_recorded)
+        self._ledger = _Ledger(max_queries, rechecks)
         self.labels = LabelNames(getattr(function, "classes", None))  # by which numbers words are known, in all views
-        if self.journal is not None and getattr(function, "recheckable", True):
-            self._ledger.recheck = AskAgain(int(recheck), self.journal.n_recorded)
         self._direction: Callable[[int], Floats] | None = None
         self.inputs = read_inputs(inputs, self.n_features)
         self.frame: InputFrame | None = None

@@ -13,7 +13,7 @@ from ..oracle.output_links import OutputLink
 
 DOUBLE = float(np.finfo(np.float64).eps)
 SPACING = {"bfloat16": 2.0**-7, "float16": 2.0**-10, "float32": 2.0**-23}  # of numbers, relative to their size
-_BETWEEN = (DOUBLE * SPACING["float32"]) ** 0.5  # relative errors from here on are those of single precision
+_BETWEEN = float(np.sqrt(DOUBLE * SPACING["float32"]))  # relative errors from here on are those of single precision
 _MOST_DECIMALS = 9
 _BELOW_ONE = float(np.finfo(np.float64).epsneg)  # spacing of numbers just below one
 _LEAST_RESULT = float(np.finfo(np.float64).smallest_subnormal)

@@ -33,16 +33,10 @@ class GrainPolicy:
 class SegmentPolicy:
     """Pieces and gaps along a segment."""
 
+    apart: float = 40.0  # errors of a meeting point between it and the answers that test its kink; "kinks, ill scales"
     rounding: float = 3.0  # spacings of numbers: the rounding of one answer, over the largest; "kinks, rounded"
     patience: tuple[int, int] = (32, 14)  # queries on a segment: at least, and per kink found; wrong rows
     guess: tuple[int, int] = (22, 8)  # the same while kinks are only guessed to be sharp; guess
-
-
-@dataclass(frozen=True)
-class BendPolicy:
-    """Tests of a single kink."""
-
-    apart: float = 40.0  # errors of the meeting point between it and the answers that test it; guess
 
 
 @dataclass(frozen=True)
@@ -167,7 +161,6 @@ GRAIN = GrainPolicy()
 # A radius over another: offsets, and units that a path missed, then show in opposite answers.
 BEYOND = EPS ** (-1 / 3)
 SEGMENT = SegmentPolicy()
-BEND = BendPolicy()
 CELL = CellPolicy()
 FAR_FIT = FarFitPolicy()
 NEAR_ORIGIN = NearOriginPolicy()
