@@ -36,7 +36,7 @@ from .region import Region
 
 REPEATED = 8  # inputs asked twice
 _SMALL = 0.05  # of the answers' spread: a remainder up to this size is worth a network beside it; guess
-_BESIDE = 1e-4  # inputs this near lie in one piece of a function that is constant in pieces; "random forest"; guess
+_BESIDE = EXACT_ANSWERS.few_digits  # inputs this near lie in one piece of a function that is constant in pieces
 HALVINGS = 40  # from two inputs to a jump between them: to a width of 1e-12
 # Inputs this near are one to a box that rounds them to single precision, and two to others, whatever rounding adds.
 _TENTH_DIGIT = float(np.sqrt(ROUNDINGS * DOUBLE * SPACING["float32"]))
@@ -299,8 +299,8 @@ def detect_noise(oracle: Oracle, precision: Precision, rng: np.random.Generator)
     if precision.is_exact and oracle.bounds is None and _rounds_inputs(oracle, points, first, rounding):
         return RandomOrRemainder(
             f"Inputs {_TENTH_DIGIT:.0e} apart have equal answers ({REPEATED - 1} of {REPEATED} pairs or more), and "
-            f"those {_BESIDE:g} apart have not: the box rounds its inputs, to single precision for instance, while its "
-            "answers are doubles. Let it calculate in double precision, or return answers of the precision of its "
+            f"those {_BESIDE:.0e} apart have not: the box rounds its inputs, to single precision for instance, while "
+            "its answers are doubles. Let it calculate in double precision, or return answers of the precision of its "
             "inputs (numpy.float32)."
         )
     if oracle.bounds is not None:
@@ -345,7 +345,7 @@ def constant_in_pieces(oracle: Oracle, rng: np.random.Generator) -> str:
     if jump <= EXACT_ANSWERS.few_digits * float(np.ptp(here, axis=0).max()):
         return ""
     return (
-        f"The function is constant in pieces: of {REPEATED} pairs of inputs {_BESIDE:g} apart {n_alike} have equal "
+        f"The function is constant in pieces: of {REPEATED} pairs of inputs {_BESIDE:.0e} apart {n_alike} have equal "
         f"answers to the last digit, and it jumps by {jump:.3g} within {np.linalg.norm(ends[1] - ends[0]):.1g}. A "
         "forest, boosted trees, a rule, or a network that rounds its inputs or units to few bits: it has no units "
         "that answers could tell."
