@@ -7,9 +7,9 @@ from .adapters.onnx_file import from_onnx
 from .adapters.pytorch import from_torch
 from .adapters.recorded import from_journal, from_table
 from .adapters.scikit import from_sklearn
-from .inputs import Bounds, InputFrame
+from .inputs import Answers, Bounds, InputFrame
 from .journal import Journal
-from .oracle import Answers, Oracle
+from .oracle import Oracle
 from .retry import Retry
 from .spec import from_spec
 

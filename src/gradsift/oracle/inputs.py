@@ -1,4 +1,4 @@
-"""Where a box may be asked: bounds, typical rows, and the frame that these give."""
+"""Where a box may be asked: bounds, typical rows, and the frame that these give; and where it was, with its answers."""
 
 from __future__ import annotations
 
@@ -10,6 +10,13 @@ from numpy.typing import ArrayLike
 from ..arguments import Floats, finite_matrix
 from ..model import SigmoidCombination
 from ..network import Network
+
+
+class Answers(NamedTuple):
+    """Everything an oracle was asked: X (n, d), and Y (n,) or, with several outputs, (n, m)."""
+
+    X: Floats
+    Y: Floats
 
 
 class Bounds(NamedTuple):

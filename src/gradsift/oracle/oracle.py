@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..arguments import Floats, at_least, finite_matrix, finite_vector, whole
 from ..errors import BudgetSpent
-from .inputs import Bounds, InputFrame, read_bounds, read_inputs
+from .inputs import Answers, Bounds, InputFrame, read_bounds, read_inputs
 from .journal import AskAgain, Journal
 from .label_names import LabelNames
 from .output_links import read_link
@@ -36,18 +36,12 @@ class _HowAsked(NamedTuple):
     labels: LabelNames
 
 
-class Answers(NamedTuple):
-    """Everything an oracle was asked: X (n, d), and Y (n,) or, with several outputs, (n, m)."""
-
-    X: Floats
-    Y: Floats
-
-
 @dataclass
 class _Ledger:
     """What changes as an oracle is asked; an oracle and its projections share one."""
 
     max_queries: int | None
+    recheck: AskAgain
     n_queries: int = 0
     n_replayed: int = 0
     position: int = 0  # rows answered: where the campaign stands
@@ -57,7 +51,6 @@ class _Ledger:
     call: threading.RLock = field(default_factory=threading.RLock)  # one call at a time: a campaign has an order
     batch: threading.Lock = field(default_factory=threading.Lock)  # counting and recording, from any thread
     n_rechecked: int = 0
-    recheck: AskAgain = field(default_factory=lambda: AskAgain(0, 0))
 
 
 class Oracle:
@@ -168,9 +161,9 @@ class Oracle:
         self.journal = journal if isinstance(journal, Journal) or journal is None else Journal(journal)
         if self.journal is not None and not self.journal.is_open:
             self.journal.open(self.n_features, str(getattr(function, "identity", "")))
-        self._ledger = _Ledger(max_queries)
-        if self.journal is not None and getattr(function, "recheckable", True):
-            self._ledger.recheck = AskAgain(int(recheck), self.journal.n_recorded)
+        again = self.journal if getattr(function, "recheckable", True) else None
+        rechecks = AskAgain(0, 0) if again is None else AskAgain(int(recheck), again.n_recorded)
+        self._ledger = _Ledger(max_queries, rechecks)
         self._direction: Callable[[int], Floats] | None = None
         self.inputs = read_inputs(inputs, self.n_features)
         self.frame: InputFrame | None = None

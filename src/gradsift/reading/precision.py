@@ -13,13 +13,13 @@ from ..oracle.output_links import OutputLink
 
 DOUBLE = float(np.finfo(np.float64).eps)
 SPACING = {"bfloat16": 2.0**-7, "float16": 2.0**-10, "float32": 2.0**-23}  # of numbers, relative to their size
+_BETWEEN = float(np.sqrt(DOUBLE * SPACING["float32"]))  # relative errors from here on are those of single precision
 _MOST_DECIMALS = 9
 _BELOW_ONE = float(np.finfo(np.float64).epsneg)  # spacing of numbers just below one
 _LEAST_RESULT = float(np.finfo(np.float64).smallest_subnormal)
 _STEPS = (50, 25, 20, 5, 2)  # of the last decimal: quarters, halves, twentieths
 _LUCK = 1e-5  # chance that so many numbers are multiples of such a step
 FEW_ULPS = 4.0  # of an output: it is the sum of some terms
-_LEAST_SINGLE = 1e-12  # relative error from which answers count as single precision; guess
 _FINEST = 3e-6  # resolution beyond which too little of a sigmoid can be inverted; guess
 
 
@@ -156,7 +156,7 @@ class Precision:
     @property
     def is_single(self) -> bool:
         """Whether errors grow with the answers and are not small: going far out does not help."""
-        return self.eps > _LEAST_SINGLE
+        return self.eps > _BETWEEN
 
     def error_of(self, size: float) -> float:
         """Return the error of an answer of this size."""

@@ -20,6 +20,7 @@ from ..tuned import ROUNDINGS, TRIES
 from .ledger import EPS, n_affordable
 from .precision import (
     DOUBLE,
+    EXACT_ANSWERS,
     FEW_ULPS,
     SPACING,
     FirstAnswer,
@@ -35,12 +36,11 @@ from .region import Region
 
 REPEATED = 8  # inputs asked twice
 _SMALL = 0.05  # of the answers' spread: a remainder up to this size is worth a network beside it; guess
-_BESIDE = 1e-4  # inputs this near lie in one piece of a function that is constant in pieces; "random forest"; guess
+_BESIDE = EXACT_ANSWERS.few_digits  # inputs this near lie in one piece of a function that is constant in pieces
 HALVINGS = 40  # from two inputs to a jump between them: to a width of 1e-12
 # Inputs this near are one to a box that rounds them to single precision, and two to others, whatever rounding adds.
 _TENTH_DIGIT = float(np.sqrt(ROUNDINGS * DOUBLE * SPACING["float32"]))
-_OUTMOST = 1e8  # inputs so far out that whatever grows leaves the range of a link; guess
-_JUMP = 1e-6  # of the answers' spread: least jump at that width, where slopes of up to 1e5 rise by 1e-7; guess
+_OUTMOST = EPS**-0.5  # inputs so far out that whatever grows leaves the range of a link
 _SHORT_LINE = 1e-3  # a short line, in units of usual inputs; guess
 _LABELS_ASKED = 18  # equal repeats of few values may be luck: so many more points must show no other one
 _FEW_VALUES = 3  # that a box which only decides has at most; guess
@@ -299,8 +299,8 @@ def detect_noise(oracle: Oracle, precision: Precision, rng: np.random.Generator)
     if precision.is_exact and oracle.bounds is None and _rounds_inputs(oracle, points, first, rounding):
         return RandomOrRemainder(
             f"Inputs {_TENTH_DIGIT:.0e} apart have equal answers ({REPEATED - 1} of {REPEATED} pairs or more), and "
-            f"those {_BESIDE:g} apart have not: the box rounds its inputs, to single precision for instance, while its "
-            "answers are doubles. Let it calculate in double precision, or return answers of the precision of its "
+            f"those {_BESIDE:.0e} apart have not: the box rounds its inputs, to single precision for instance, while "
+            "its answers are doubles. Let it calculate in double precision, or return answers of the precision of its "
             "inputs (numpy.float32)."
         )
     if oracle.bounds is not None:
@@ -341,10 +341,11 @@ def constant_in_pieces(oracle: Oracle, rng: np.random.Generator) -> str:
         return ""
     ends, answers = _halved(oracle, points, here)
     jump = float(np.abs(answers[0] - answers[1]).max())
-    if jump <= _JUMP * float(np.ptp(here, axis=0).max()):
+    # Over that width slopes of up to 1e8 rise by less.
+    if jump <= EXACT_ANSWERS.few_digits * float(np.ptp(here, axis=0).max()):
         return ""
     return (
-        f"The function is constant in pieces: of {REPEATED} pairs of inputs {_BESIDE:g} apart {n_alike} have equal "
+        f"The function is constant in pieces: of {REPEATED} pairs of inputs {_BESIDE:.0e} apart {n_alike} have equal "
         f"answers to the last digit, and it jumps by {jump:.3g} within {np.linalg.norm(ends[1] - ends[0]):.1g}. A "
         "forest, boosted trees, a rule, or a network that rounds its inputs or units to few bits: it has no units "
         "that answers could tell."

@@ -10,7 +10,9 @@ from scipy.special import chdtrc, expit
 
 from ..arguments import Floats
 from ..fit import Coordinates, Family, NormalEquations, Parameters, Refined
+from ..fit.gauss_newton import NUMBER_SPACING
 from ..sources import Rows
+from ..tuned import SHARE
 from .nested_models import SCORE_LEVEL, better_unit
 from .number_of_units import over_more, score_of
 from .optimum import SearchLimits, Settled, one_more, settle
@@ -152,8 +154,6 @@ def _weighted(problem: TableProblem, theta: Parameters, rows: Rows, slopes: Floa
 
 
 _NEWTON_STEPS = 8  # beyond, classes overlap so little that a linear program has to look
-_ZERO_SUM = 1e-9  # of a sum that is zero, over that of its sizes
-_CLEARLY_POSITIVE = 0.9  # share of a row that may be taken off
 
 
 def split_by_plane(problem: TableProblem, one: Refined | None = None) -> float:
@@ -199,9 +199,9 @@ def _overlap(signed: Floats, w: Floats) -> bool:
         information = (signed * (chance * (1 - chance))[:, None]).T @ signed
         step = np.linalg.lstsq(information, chance @ signed, rcond=None)[0]
         taken = (1 - chance) * (signed @ step)
-        if float(taken.max()) < _CLEARLY_POSITIVE:
+        if float(taken.max()) < SHARE:  # what is left of each row is clearly positive
             shares = chance * (1 - taken)
-            return bool((np.abs(shares @ signed) <= _ZERO_SUM * (shares @ np.abs(signed))).all())
+            return bool((np.abs(shares @ signed) <= np.sqrt(NUMBER_SPACING) * (shares @ np.abs(signed))).all())
         w = w + step
     return False
 

@@ -14,11 +14,11 @@ from ..fit import Family, NormalEquations, Parameters, Prior, Refined
 from ..fit.covariance import p_value
 from ..fit.moves import MOVES, bending_direction, prune, random_starts
 from ..sources import ArraySource, Rows
+from ..tuned import MOST_STEPS
 from .lbfgs import BatchLoss, descend_batch, start_batch
 from .problem import TableProblem
 
 _CONVEX = ("tanh", "erf")  # activations for which the likelihood of one component has no second optimum
-_ITERATIONS = 60
 
 
 def has_single_optimum(problem: TableProblem, n_units: int) -> bool:
@@ -42,7 +42,7 @@ def fit_single(problem: TableProblem, prior: Prior | None = None, tolerance: flo
         slope[0] = 1e-3
     b = np.arctanh(mean) if problem.family.offsets else 0.0
     theta = Parameters(slope[None], np.ones(1), np.array([b]), 0.0)
-    return problem.polish(theta, tolerance=tolerance, max_iterations=_ITERATIONS, prior=prior)
+    return problem.polish(theta, tolerance=tolerance, max_iterations=MOST_STEPS, prior=prior)
 
 
 def fit_logistic(problem: TableProblem) -> Refined:

@@ -14,7 +14,15 @@ from ..model import SigmoidCombination
 from ..tuned import NATS, TRIES
 from .nested_models import Better, better_unit, fit_single, has_single_optimum, split_largest
 from .problem import SMALL_TABLE, TableProblem
-from .race import CLEARLY_WORSE, PolishedStarts, descend, descend_from_random, descend_on_many, same_optimum
+from .race import (
+    CLEARLY_WORSE,
+    WORSE_RIVAL,
+    PolishedStarts,
+    descend,
+    descend_from_random,
+    descend_on_many,
+    same_optimum,
+)
 
 _SAMPLE, _MOSTLY = 2000, 0.8  # rows that tell which units are mostly active, and from which share on they are (guess)
 _SPIKE = 1.6  # slope of the steepest unit over that of the others: wrong optima for labels have one such unit
@@ -105,7 +113,6 @@ def _steepness(theta: Parameters) -> tuple[int, float]:
 
 Progress = Callable[[str, float, float | None], None]  # (stage, done, total)
 
-_CLEAR = 15.0  # nats: a rival this far behind contests no optimum that two starts found, nor pays looking harder
 _LEVEL = 0.05
 _UNDISPUTED = 5  # hits of the best optimum against which the test for a better unit is not believed
 _NEAR = 14  # steps: a maximum that takes more is at the end of a valley (data_fit.py, seeds from 1000: at most 10)
@@ -221,7 +228,7 @@ def _search_again(problem: TableProblem, optima: PolishedStarts, rng: np.random.
     cheap = problem.rows.X.size * len(optima.best.theta.u) < SMALL_TABLE
     paid = False
     for look in range(_LOOKS):
-        contested = optima.gap < _CLEAR
+        contested = optima.gap < WORSE_RIVAL
         if not (paid or (contested and cheap) or (look == 0 and (contested or cheap))):
             break
         before = optima.best
@@ -269,7 +276,7 @@ def _sharpened(problem: TableProblem, settled: Settled) -> Settled:
         return settled._replace(optima=optima._replace(found=[problem.polish(optima.best.theta), *optima.found[1:]]))
     chosen, end = 0, _without_prior(problem, optima.best)
     # The prior of the search may rank close optima wrongly: those are compared without it.
-    close = TABLE.rival_gap if end.bounded else _CLEAR
+    close = TABLE.rival_gap if end.bounded else WORSE_RIVAL
     for i, rival in enumerate(optima.found[1 : 1 + TRIES] if problem.family.labels else (), 1):
         if rival.objective - optima.best.objective < close:
             other = _without_prior(problem, rival, end.cost)
@@ -288,7 +295,7 @@ class _End(NamedTuple):
     @property
     def cost(self) -> float:
         """Minus the log-likelihood, and what one that is no maximum must be ahead."""
-        return self.fit.loss + (0.0 if self.bounded else _CLEAR)
+        return self.fit.loss + (0.0 if self.bounded else WORSE_RIVAL)
 
 
 def _without_prior(problem: TableProblem, found: Refined, least: float = np.inf) -> _End:
@@ -324,7 +331,7 @@ def _same_size(first: Parameters, last: Parameters) -> bool:
 
 
 def _is_settled(optima: PolishedStarts, p: float) -> bool:
-    agreed = optima.hits >= 3 or (optima.hits == 2 and optima.gap > _CLEAR)
+    agreed = optima.hits >= 3 or (optima.hits == 2 and optima.gap > WORSE_RIVAL)
     return (not p < _LEVEL and (optima.gap > CLEARLY_WORSE or agreed)) or optima.hits >= _UNDISPUTED
 
 

@@ -24,7 +24,7 @@ _MANY = 10_000  # rows of their last descent: forty float32 evaluations cost les
 _HOPELESS = 150.0  # nats behind the leader on few rows
 CLEARLY_WORSE = 30.0  # nats behind the leader on many: not worth a polish, nor likely to be the right one
 # the same where an optimum is known, to which others are rivals; data_fit, labels
-_HOPELESS_RIVAL, _WORSE_RIVAL = 30.0, 15.0
+_HOPELESS_RIVAL, WORSE_RIVAL = 30.0, 15.0
 _STILL, _STILL_RIVAL = 0.05, 0.5  # nats on many rows: what gains less stops; the same row, seeds from 20,000
 _SOON = 5.0  # nats: what is this far behind may have other slopes or offsets, whatever its directions (guess)
 
@@ -187,7 +187,7 @@ def _few(problem: TableProblem, n_units: int) -> int:
     """Return the number of rows on which basins can be told apart: more when the signal is weak."""
     # Basins differ by nats per parameter: rows in proportion to the parameters, more where noise hides the signal.
     p = problem.family.n_parameters(n_units, problem.n_features)
-    return int(min(len(problem.rows.y), 10_000, max(1000, ROWS_PER * p * max(1.0, 0.5 / problem.linear_share))))
+    return int(min(len(problem.rows.y), _MANY, max(1000, ROWS_PER * p * max(1.0, 0.5 / problem.linear_share))))
 
 
 def _loss_unit(problem: TableProblem, losses: Floats) -> float:
@@ -220,7 +220,7 @@ class _Basins:
         number = self._beside_known(one)
         if number is None:
             number = self._around(one.theta)
-        if number is None and one.behind < (_WORSE_RIVAL if self.known else CLEARLY_WORSE):
+        if number is None and one.behind < (WORSE_RIVAL if self.known else CLEARLY_WORSE):
             number = self._polished(one.theta)
         if number is not None:
             self.starts[number].append(one.theta)

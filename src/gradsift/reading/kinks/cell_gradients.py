@@ -246,7 +246,7 @@ class _Sides:
 
 def _precise(limits: ExactLimits) -> float:
     """Return the error of a gradient, over the jumps beside its cell, that is good enough for a certificate."""
-    return CELL.precise * limits.error_bound / BOUND
+    return (1 - SHARE) * limits.error_bound / BOUND
 
 
 def measure_again(

@@ -147,7 +147,7 @@ class _Look:
                     _misfit(shape, away, heights / change, turn) for turn in ((1.0,) if shape.even else (1.0, -1.0))
                 ) * abs(change) / size  # fmt: skip
         best, second = sorted(misfits, key=misfits.__getitem__)[:2]
-        if misfits[best] < BUMP.fits and misfits[second] > BUMP.clear * misfits[best]:
+        if misfits[best] < min(BUMP.fits, misfits[second] / FACTOR):
             return KinkShape(best, f"a kink has the shape of {best} within {misfits[best]:.1g} of its height")
         return KinkShape(None, f"the kinks have no known shape ({best} misses by {misfits[best]:.2g} of the height)")
 

@@ -10,7 +10,7 @@ import numpy as np
 from ...certificate import BOUND
 from ...tuned import FACTOR, SHARE, TRIES
 from .kink_network import Shape
-from .settings import BEND, BUMP
+from .settings import BUMP, SEGMENT
 
 
 class Piece:
@@ -171,7 +171,7 @@ def try_sharp(bend: Bend, left: Piece, right: Piece, ask: Ask, sigma: float) -> 
     """
     for number in range(bend.looks):
         place, change, error = bend_between(left, right)
-        away = max(BEND.apart * error * sigma, 8 * np.spacing(abs(left.low) + abs(right.high)), bend.shape.blur)
+        away = max(SEGMENT.apart * error * sigma, 8 * np.spacing(abs(left.low) + abs(right.high)), bend.shape.blur)
         if number and left.high < place < right.low and away > SHARE * min(place - left.high, right.low - place):
             break
         if not left.high < place - away < place + away < right.low:
@@ -231,7 +231,7 @@ def _at_sides(
         if far.holds(t, y, sigma) and not near.holds(t, y, sigma):
             far.add(t, y)
             return Seen()
-        least = BEND.widest * shape.typical
+        least = shape.typical / FACTOR**2  # of a unit that is so much wider than the typical one
         most = float(shape.rest(np.array(least))) / least
         if abs(ratios[number]) > noise and not 0 < ratios[number] / most < 1.5:
             return Seen(strays=((t, y),))

@@ -11,7 +11,7 @@ from ...arguments import Floats
 from ...certificate import BOUND, KINKED_UNITS
 from ...fit.design import DesignState
 from ...fit.last_digits import fit_to_rounding, with_prior
-from ...tuned import LEAST_GAIN, PRIOR, SHARE, TRIES
+from ...tuned import FACTOR, LEAST_GAIN, PRIOR, SHARE, TRIES
 from ..ledger import Ledger
 from ..precision import FEW_ULPS
 from .kink_network import KinkNet
@@ -93,7 +93,7 @@ def _next_fit(
 def _known_answers(found: Found, prior: Floats, ledger: Ledger) -> tuple[Floats, Floats]:
     """Return exact answers from nearer the origin than the path, on rows where every unit's side is known."""
     net, X = found.net, ledger.X
-    near = np.linalg.norm(X, axis=1) < NEAR_ORIGIN.inside * found.path.radius
+    near = FACTOR**2 * np.linalg.norm(X, axis=1) < found.path.radius
     if not net.grain.is_exact or not near.any():
         return X[:0], ledger.y[:0]
     X, y = X[near], ledger.y[near]

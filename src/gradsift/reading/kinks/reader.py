@@ -324,7 +324,7 @@ class _FarReading:
         if not self.grain.is_exact and not shape.sharp:  # so far out that kinks look sharp
             shape = replace(shape_of("relu"), blur=GRAIN.blur * reach.radius)
         path = half_square(radius, PATH.near * reach.radius, ledger.n_features, self.rng)
-        bend = Bend(shape, PATH.width / reach.radius, TRIES if self.grain.has_noise else 1)
+        bend = Bend(shape, shape.flat(0.0) / reach.radius, TRIES if self.grain.has_noise else 1)
         fitted = fit_path(ledger, path, bend, self.grain, KINKED_UNITS.residuals, patience)
         if isinstance(fitted, PathFailure):
             return fitted

@@ -26,7 +26,7 @@ from .linear_fit import RegionFit, fit_region, informative_places, mirrored
 from .path_network import fit_path, network_on_path
 from .region_ledger import RegionLedger
 from .segments import Path, PathFailure, segments_through
-from .settings import FAR_FIT, NEAR_ORIGIN, SEGMENT, WITHIN
+from .settings import NEAR_ORIGIN, SEGMENT, WITHIN
 
 
 @with_room
@@ -213,7 +213,7 @@ class _Within:
         # Unknowns: linear term and jumps, each with its constant.
         p = (net.k + 1) * (self.ledger.n_features + 1)
         n = p + max(SCATTER, int(WITHIN.spare * p))
-        candidates = self._candidates(FAR_FIT.candidates * n)
+        candidates = self._candidates(WITHIN.candidates * n)
         candidates = np.concatenate([candidates, mirrored(candidates, net, self.rng)])
         candidates = candidates[self.region.holds(candidates)]
         # Beyond the answers that had their digits, a link may leave none: such places are not worth a query.

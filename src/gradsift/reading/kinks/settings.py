@@ -33,17 +33,10 @@ class PrecisionPolicy:
 class SegmentPolicy:
     """Pieces and gaps along a segment."""
 
+    apart: float = 40.0  # errors of a meeting point between it and the answers that test its kink; "kinks, ill scales"
     rounding: float = 3.0  # spacings of numbers: the rounding of one answer, over the largest; "kinks, rounded"
     patience: tuple[int, int] = (32, 14)  # queries on a segment: at least, and per kink found; wrong rows
     guess: tuple[int, int] = (22, 8)  # the same while kinks are only guessed to be sharp; guess
-
-
-@dataclass(frozen=True)
-class BendPolicy:
-    """Tests of a single kink."""
-
-    apart: float = 40.0  # errors of the meeting point between it and the answers that test it; guess
-    widest: float = 1 / 40  # least width of a unit over the typical one; guess
 
 
 @dataclass(frozen=True)
@@ -54,7 +47,6 @@ class CellPolicy:
     first_batch: int = 3  # guess
     behind: tuple[float, float] = (0.3, 0.9)  # of the radius, behind the path; guess
     shares: tuple[float, float] = (10.0, 7.0)  # margin over a step's typical change of an argument, first and later
-    precise: float = 0.2  # of the error that a certificate allows a jump: that of a gradient; 10,32 and 50,64 rows
 
 
 @dataclass(frozen=True)
@@ -65,7 +57,7 @@ class FarFitPolicy:
     least: float = 0.03  # misses over rounding: the least that is believed; trained_kinked, "torch float32"
     rows: float = 1.4  # answers per unknown; float32 rows
     most_rows: float = 10.0  # the same where more answers make a bound small enough; guess
-    candidates: int = 20  # points over those that are asked; inside bounds, at 4 one network of ten is missed
+    candidates: int = 4  # points over those that are asked; at 20 trained float32 networks cost a quarter more
 
 
 @dataclass(frozen=True)
@@ -73,7 +65,6 @@ class NearOriginPolicy:
     """The polish near the origin."""
 
     pool: tuple[int, int] = (40, 8)  # candidates: at least, and per unit; guess
-    inside: float = 0.02  # radius over that of the path, within which answers that are there are used; guess
     along: tuple[float, float] = (-1.0, 1.7)  # decimal logarithms of distances along a hyperplane; 10,32 rows
     most: tuple[int, int] = (12, 4)  # points: at least, and per unknown; guess
     fresh: int = 24  # fresh points through noise, and inside bounds, where one may lie in a corner of its own; guess
@@ -136,7 +127,6 @@ class KinkBumpPolicy:
     wide: float = 0.05  # of a gap: within this distance of the meeting point lies an isolated bend; guess
     profile: tuple[float, float, float, float, float] = (0.02, 0.05, 0.1, 0.2, 0.35)  # of its reach, to both sides
     fits: float = 1.2e-3  # of the largest rest: both forms of GELU differ by three times as much; auto rows
-    clear: float = 3.0  # misfit of the second best over that of the best; guess
 
 
 @dataclass(frozen=True)
@@ -145,7 +135,6 @@ class PathPolicy:
 
     sharp: float = 1e3  # radius of the path over the reach; all rows
     smooth: float = 3e3  # radius of the path over the reach; all rows
-    width: float = 40.0  # first guess of a width times the reach; guess
     near: float = 3.0  # how far beyond the opposite point the path ends, over the reach; guess
     factors: tuple[float, float, float, float, float] = (1.0, 5.0, 0.5, 20.0, 2.0)  # of the radius, until one succeeds
     loose: float = 2.5  # error of a base, in rounding errors, above which it is asked for; 10,3 rows
@@ -164,6 +153,7 @@ class WithinPolicy:
     most_paths: int = 40  # pairs of rays; guess
     lengths: tuple[int, int] = (-4, 20)  # of rays that no bounds end, as powers of two; guess
     spare: float = 0.6  # answers of the fit beyond one per unknown, over their number; at 0.4 more boxes begin anew
+    candidates: int = 20  # places over those that are asked; at 4 one network of ten is missed
     mirrored: tuple[float, float] = (0.2, 1.5)  # distance beyond a hyperplane over that on this side; guess
 
 
@@ -171,7 +161,6 @@ GRAIN = PrecisionPolicy()
 # A radius over another: offsets, and units that a path missed, then show in opposite answers.
 BEYOND = EPS ** (-1 / 3)
 SEGMENT = SegmentPolicy()
-BEND = BendPolicy()
 CELL = CellPolicy()
 FAR_FIT = FarFitPolicy()
 NEAR_ORIGIN = NearOriginPolicy()

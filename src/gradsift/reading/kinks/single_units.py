@@ -17,7 +17,7 @@ from ..ledger import Ledger
 from .kink_network import KinkNet, Shape
 from .near_origin import NearFit, near_noise, prior_of_offsets, refit
 from .path_network import Found
-from .settings import BEND, NEIGHBOURS, WIDTHS
+from .settings import NEIGHBOURS, SEGMENT, WIDTHS
 
 
 class _Width(NamedTuple):
@@ -182,7 +182,7 @@ def _placed(found: Found, unit: int, ledger: Ledger, rng: np.random.Generator) -
     normal = net.jumps[unit] / length
     active = (net.arguments(place.foot[None])[0] > 0) & (np.arange(net.k) != unit)
     slope = float((net.g + net.jumps[active].sum(axis=0)) @ normal)  # of all but this unit
-    half = max(BEND.apart * net.grain.sd / length, net.shape.half_width)
+    half = max(SEGMENT.apart * net.grain.sd / length, net.shape.half_width)
     while half < place.room:
         low, high = ledger.ask(place.foot + half * np.array([[-1.0], [1.0]]) * normal, "beside")
         # The unit adds its length to the slope on that part of [-half, half] where it is active.
@@ -221,7 +221,7 @@ def _alone(found: Found, unit: int, rng: np.random.Generator) -> _Place | None:
         room = np.abs(feet @ net.jumps[others].T + net.q[others]) / lengths[others] - unsure[others]  # (n, k - 1)
         at = int(np.argmax(room.min(axis=1)))
         place = _Place(feet[at], float(room[at].min()))
-        if place.room > FACTOR * (unsure[unit] + BEND.apart * net.grain.sd / lengths[unit]):
+        if place.room > FACTOR * (unsure[unit] + SEGMENT.apart * net.grain.sd / lengths[unit]):
             return place
         far *= FACTOR
     return None
