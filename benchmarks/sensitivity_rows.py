@@ -379,7 +379,7 @@ ROWS: dict[str, Rows] = {
     "reading/plateaus": SIGMOIDS | REFUSED,
     **{
         f"reading/{file}": SIGMOIDS | REFUSED | {"two layers": LAYERS["two layers"]}
-        for file in ("arc_scan", "circle", "in_plane", "odd_network", "plane_frame", "probe", "rays", "scan_settings")
+        for file in ("arc_scan", "circle", "in_plane", "odd_form", "plane_frame", "probe", "rays", "scan_settings")
     },
     "reading/kinks": KINKS | REFUSED,
     "reading/layers": LAYERS | REFUSED,

@@ -39,7 +39,7 @@ SUMMARIES = [
     WeightSummary(MODEL.units, np.array([1.0, 2.0]), get_activation("tanh")),
     equations(),
     equations(curvature=False),
-    FrameGradient(equations().family, equations().theta, Frame(np.zeros(D), np.eye(D), 0.0, 1.0, np.ones(D))),
+    FrameGradient(equations().family, equations().theta, Frame(np.zeros(D), np.eye(D), 0.0, 1.0, np.ones(D), 1.0)),
 ]
 
 

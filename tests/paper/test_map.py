@@ -44,7 +44,7 @@ def test_every_erratum_has_a_test_in_which_the_printed_form_fails(label, erratum
 
 
 def test_every_mark_names_a_label_and_an_erratum_that_exist():
-    from gradsift.paper.code_map import marks_in_code, marks_in_tests
+    from gradsift.implements import marks_in_code, marks_in_tests
 
     for mark in (*marks_in_code(), *marks_in_tests()):
         for label in mark.labels:

@@ -103,7 +103,7 @@ PINS = {
     "tight: failure": (math.exp(tight.log_failure(3, 0.02, 0.4, 4000)), 0.0019538115333509495),
     "tight: n0": (
         tight.tight_oracle_queries(
-            P, 0.4, RunParameters(1.0, math.log(0.05), 9.0, 0.02, "x"), tight.Split(0.1, 0.3)
+            P, 0.4, RunParameters(1.0, math.log(0.05), 9.0, 0.02, "x"), tight.Split(0.1, 0.3, 0.0)
         ).value,
         1397361.5434872443,
     ),

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import difflib
 
-from ..implements import implements
-from .code_map import code, folder_of_tests, shown_by
+from ..implements import code, folder_of_tests, implements, shown_by
 from .statements import SKIPPED, STATEMENTS, Erratum, Statement
 
 __all__ = ["Erratum", "Statement", "code", "folder_of_tests", "implements", "labels", "shown_by", "statement"]

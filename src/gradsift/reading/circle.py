@@ -14,8 +14,7 @@ from ..errors import NotIdentifiable
 from ..tuned import FACTOR, TRIES
 from .arc_scan import Jump, Samples, Scan, Step, scan_steps
 from .ledger import EPS, Ledger
-from .odd_form import Link, with_plateaus
-from .odd_network import Net, ProjectedNet, projected_on
+from .odd_form import Link, Net, ProjectedNet, projected_on, with_plateaus
 from .plane_frame import PlaneFrame
 from .question import Narrowing, all_but
 from .result import Reading

@@ -11,8 +11,7 @@ from ..arguments import Floats
 from .arc_scan import Step
 from .circle import CircleScan
 from .ledger import EPS, Ledger
-from .odd_form import Link
-from .odd_network import Net, ProjectedNet, projected_on
+from .odd_form import Link, Net, ProjectedNet, projected_on
 from .scan_settings import UNITS, negligible_at
 
 _FRACTIONS = 2.0 ** np.arange(-6, 6)  # radii worth a sample, over the step's own; 1 says nothing new

@@ -13,7 +13,7 @@ from ..runtime import all_threads
 from .device_arrays import Array, Arrays
 from .in_plane import PlaneUnit
 from .ledger import Ledger
-from .odd_network import GRID, Net, Probe
+from .odd_form import GRID, Net, Probe
 from .plane_frame import PlaneFrame
 from .scan_settings import UNITS, negligible_at
 

@@ -12,8 +12,7 @@ from .coefficients import (
     prediction_bounds,
     summary,
 )
-from .fit_table import search
-from .several_targets import Joint, fit_outputs
+from .fit_table import Joint, fit_outputs, search
 from .table_certificate import Fit
 
 __all__ = [

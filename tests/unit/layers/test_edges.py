@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gradsift.reading.layers.edges import read_slopes
+from gradsift.reading.layers.crossings import read_slopes
 from gradsift.reading.layers.hyperplanes import no_planes
 from gradsift.reading.odd_form import link_of
 

@@ -10,8 +10,7 @@ from gradsift.activations import get_activation
 from gradsift.certificate import DEEP, DEEP_COARSE
 from gradsift.fit.gauss_newton import descend
 from gradsift.fit.jacobian import layer_values, stack_jacobian, to_vector, with_vector
-from gradsift.reading.layers.crossings import find_planes
-from gradsift.reading.layers.edges import read_slopes
+from gradsift.reading.layers.crossings import find_planes, read_slopes
 from gradsift.reading.layers.hyperplanes import ask_signs, known_signs, no_planes, read_plane
 from gradsift.reading.layers.layer_certificate import cause_of, near_points
 from gradsift.reading.layers.layer_fit import (

@@ -8,8 +8,7 @@ import pytest
 import gradsift as gs
 from gradsift.certificate import EXACT
 from gradsift.reading.ledger import Ledger
-from gradsift.reading.odd_form import link_of
-from gradsift.reading.odd_network import empty_net
+from gradsift.reading.odd_form import empty_net, link_of
 from gradsift.reading.plateaus.joint_fit import NetFit, _within_reach, solve_jointly
 from gradsift.reading.plateaus.large.equations import Changes, compare, replies_to
 from gradsift.reading.plateaus.large.suspects import solve_outwards, suspects, unit_errors, within_unit_errors

@@ -16,8 +16,7 @@ from gradsift.geometry import orthonormal_rows
 from gradsift.reading import in_plane as plane
 from gradsift.reading.device_arrays import IN_MEMORY, TorchArrays
 from gradsift.reading.ledger import Ledger
-from gradsift.reading.odd_form import link_of
-from gradsift.reading.odd_network import Net
+from gradsift.reading.odd_form import Net, link_of
 from gradsift.reading.plane_frame import frame_through
 from gradsift.reading.plateaus import joint_fit as joint
 from gradsift.reading.plateaus.plateau_certificate import _mirror_point

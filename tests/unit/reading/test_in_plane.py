@@ -11,8 +11,7 @@ from gradsift.geometry import orthonormal_rows
 from gradsift.reading.circle import scan_circle
 from gradsift.reading.in_plane import settle_in_plane
 from gradsift.reading.ledger import Ledger
-from gradsift.reading.odd_form import link_of
-from gradsift.reading.odd_network import Net, empty_net, projected_on
+from gradsift.reading.odd_form import Net, empty_net, link_of, projected_on
 from gradsift.reading.plane_frame import frame_through
 from gradsift.reading.scan_settings import UNITS
 

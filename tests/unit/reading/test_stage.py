@@ -16,11 +16,10 @@ from gradsift.reading.noise.noise_tests import Variance
 from gradsift.reading.noise.settings import FOR_A_BOX, FOR_LABELS, FOR_NOISE, FOR_ROUNDING
 from gradsift.reading.noise.stages import ADDITIVE_STAGES, LABEL_STAGES
 from gradsift.reading.noise.state import FitState, Outcome, Session, TrainState
-from gradsift.reading.odd_form import link_of
-from gradsift.reading.odd_network import empty_net
+from gradsift.reading.odd_form import empty_net, link_of
 from gradsift.reading.plateaus.search_stages import EXACT_STAGES, CircleOutcome, SearchState
 from gradsift.reading.plateaus.settings import SEARCH
-from gradsift.reading.stage import END, Stage, walk
+from gradsift.reading.searches import END, Stage, walk
 
 TABLES = {
     "additive": ADDITIVE_STAGES, "labels": LABEL_STAGES, "box": BOX_STAGES, "exact": EXACT_STAGES,

@@ -11,7 +11,7 @@ from scipy.special import betaincinv
 from ...activations import Activation
 from ...arguments import Floats
 from ...certificate import BOUND, DECIDED, Evidence, Verdict, certify, n_of
-from ...certificate.decision_rules import crossings_as_foretold, decided_alike, determined
+from ...certificate.exact_rules import crossings_as_foretold, decided_alike, determined
 from ...network import Network
 from ...tuned import ROUNDINGS
 from ..ledger import n_affordable

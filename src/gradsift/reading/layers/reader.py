@@ -20,8 +20,7 @@ from ..odd_form import Link, link_of
 from ..question import PLATEAUS, Narrowing, Question, attempted
 from ..rays import ask_rays
 from ..result import Reading
-from .crossings import find_between, find_planes, reading_of
-from .edges import read_slopes
+from .crossings import find_between, find_planes, read_slopes, reading_of
 from .hyperplanes import FirstLayer, ask_again, known_signs, no_planes
 from .layer_certificate import fresh_points, how_far_off, judge, near_points
 from .layer_fit import (

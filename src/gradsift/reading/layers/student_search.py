@@ -13,7 +13,7 @@ from ...activations import Activation
 from ...arguments import Floats
 from ...errors import NotIdentifiable
 from ..ledger import Ledger
-from ..stage import END, Stage, walk
+from ..searches import END, Stage, walk
 from .crossings import reading_of
 from .hyperplanes import FirstLayer, SignAnswers, ask_signs, known_signs, n_signs
 from .layer_certificate import near_points

@@ -11,7 +11,7 @@ from ...arguments import Floats
 from ...fit import Fitted, covariance_factor, predict, value_jacobian
 from ...fit.design import best_rows
 from ...likelihood import Noise
-from ..stage import END, Stage
+from ..searches import END, Stage
 from .leverage import squared_standardised_residuals
 from .noise_tests import Variance
 from .refine_directions import calibrated

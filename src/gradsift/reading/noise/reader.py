@@ -25,7 +25,7 @@ from ..question import ALGEBRAIC, PLATEAUS, Question, attempted
 from ..region import Region
 from ..result import Progress, Reading
 from ..scouts import measure_precision, with_noise
-from ..stage import walk
+from ..searches import walk
 from .box_stages import BOX_STAGES, by_repeats, outlook
 from .label_mean import known_mean, measure_mean
 from .leverage import leverage_repeats

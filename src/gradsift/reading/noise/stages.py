@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ..stage import END, Stage
+from ..searches import END, Stage
 from .missing_unit import (
     compare_model_sizes,
     look_for_strong_unit,

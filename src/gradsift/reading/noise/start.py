@@ -15,8 +15,7 @@ from ...model import SigmoidCombination
 from ..circle import CircleScan, scan_circle
 from ..in_plane import settle_in_plane
 from ..ledger import Ledger
-from ..odd_form import Link
-from ..odd_network import Net, empty_net
+from ..odd_form import Link, Net, empty_net
 from ..plane_frame import PlaneFrame, frame_through
 from ..precision import Precision
 from ..probe import probe_units

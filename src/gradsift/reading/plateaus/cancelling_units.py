@@ -16,8 +16,7 @@ from ...arguments import Floats
 from ...geometry import orthonormal_rows
 from ...tuned import SCATTER, SHARE, TRIES
 from ..ledger import Ledger
-from ..odd_form import Link
-from ..odd_network import Net
+from ..odd_form import Link, Net
 from ..plane_frame import PlaneFrame, frame_through
 from ..scan_settings import SCAN, UNITS
 from .parallel_units import levenberg_marquardt

@@ -17,8 +17,7 @@ from ...errors import NotIdentifiable
 from ...tuned import SHARE
 from ..circle import tolerances
 from ..ledger import Ledger
-from ..odd_form import Link
-from ..odd_network import Net
+from ..odd_form import Link, Net
 from ..question import attempted
 from ..result import Reading
 from ..scan_settings import negligible_at

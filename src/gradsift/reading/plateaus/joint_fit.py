@@ -18,7 +18,7 @@ from ...certificate import EXACT
 from ...fit import layer_jacobian
 from ...runtime import all_threads
 from ..ledger import EPS, Ledger
-from ..odd_network import Net
+from ..odd_form import Net
 from ..scan_settings import SCAN, UNITS
 from .large.blocks import BlockEquations
 from .large.equations import AllReplies, Changes, Errors, NetSeen, compare, errors_of, noise_level, replies_to

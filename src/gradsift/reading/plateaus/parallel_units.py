@@ -18,8 +18,7 @@ from ...tuned import TRIES
 from ..arc_scan import Step
 from ..circle import CircleScan, Slope
 from ..ledger import Ledger
-from ..odd_form import Link
-from ..odd_network import Net
+from ..odd_form import Link, Net
 from ..plane_frame import PlaneFrame
 from ..scan_settings import SCAN, UNITS
 from .settings import PAIRS

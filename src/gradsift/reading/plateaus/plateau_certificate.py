@@ -11,7 +11,7 @@ from ...certificate import BOUND, EXACT, Evidence, ExactLimits, Fresh, n_of
 from ...geometry import normalize_rows
 from ...tuned import FACTOR, TRIES
 from ..ledger import Ledger
-from ..odd_network import Net, Probe
+from ..odd_form import Net, Probe
 from ..scan_settings import SCAN
 from .joint_fit import NetFit, parameter_errors, solve_jointly
 from .large.equations import Errors

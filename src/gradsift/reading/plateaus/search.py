@@ -24,13 +24,12 @@ from ..check_inputs import fresh_inputs
 from ..circle import check_linear_term, search_refusal
 from ..idle_inputs import PARALLEL
 from ..ledger import Ledger, n_affordable
-from ..odd_form import Link, link_of
-from ..odd_network import Net, empty_net
+from ..odd_form import Link, Net, empty_net, link_of
 from ..question import SATURATING_KINDS, Narrowing, attempted, names_of
 from ..rays import ask_rays, opposites_cancel
 from ..result import Progress, Reading
 from ..scan_settings import SCAN, UNITS
-from ..stage import walk
+from ..searches import walk
 from ..verify import compare, with_verification
 from .cancelling_units import read_bump
 from .joint_fit import NetFit, parameter_errors, solve_jointly

@@ -17,13 +17,13 @@ from ...tuned import TRIES
 from ..circle import CircleScan, check_steps, scan_circle
 from ..in_plane import settle_in_plane
 from ..ledger import EPS, Ledger
-from ..odd_network import Net
+from ..odd_form import Net
 from ..plane_frame import PlaneFrame, frame_through
 from ..probe import probe_units
 from ..rays import Rays
 from ..result import Reading
 from ..scan_settings import SCAN, UNITS
-from ..stage import END, Stage
+from ..searches import END, Stage
 from .cancelling_units import read_bump
 from .joint_fit import NetFit, solve_jointly
 from .large.equations import AtRows, at_rows

@@ -14,8 +14,7 @@ from ...errors import NotIdentifiable
 from ...fit import Layout, layer_jacobian
 from ...model import SigmoidCombination
 from ..ledger import Ledger
-from ..odd_form import Link
-from ..odd_network import Net
+from ..odd_form import Link, Net
 from .settings import JOINT, TAILS
 
 

@@ -14,7 +14,7 @@ from ....certificate import BOUND
 from ....runtime import all_threads
 from ...device_arrays import Array, Arrays
 from ...ledger import EPS, Ledger
-from ...odd_network import GRID, Net
+from ...odd_form import GRID, Net
 from ...probe import Placed, ProbeRows, ProbeStack, placed, probe_rows, stack_probes
 
 

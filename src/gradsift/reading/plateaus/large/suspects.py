@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ....arguments import Floats
 from ...ledger import Ledger
-from ...odd_network import Net, Probe
+from ...odd_form import Net, Probe
 from ...probe import placed, probe_rows, stack_probes
 from ...scan_settings import SCAN, UNITS, negligible_at
 from ..joint_fit import NetFit, solve_jointly
