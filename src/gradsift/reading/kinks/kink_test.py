@@ -233,7 +233,7 @@ def _at_sides(
             return Seen()
         least = shape.typical / FACTOR**2  # of a unit that is so much wider than the typical one
         most = float(shape.rest(np.array(least))) / least
-        if abs(ratios[number]) > noise and not 0 < SHARE * ratios[number] < most:
+        if abs(ratios[number]) > noise and not 0 < SHARE * ratios[number] / most < 1:
             return Seen(strays=((t, y),))
     noise = BOUND * float(noises.max())
     if np.abs(ratios).max() < 3 * noise:
