@@ -105,7 +105,7 @@ def _fitted(
     """Return the fit of these units to all crossings, without a linear term where it can be, and the crossings."""
     at = joined([*points, *(piece.plane.at for bend in bends for piece in (bend.before, bend.after))])
     layer = of_length_one(linear_layer(at, *units, m))
-    at = without_kinks(layer, at, TRIES * policy.first_width)
+    at = without_kinks(layer, at, policy.passes)  # as well as hyperplanes are known
     # Where a class lies on one side of a unit, the crossings determine a layer without a linear term only.
     plain = plain_form(layer, fits=policy.agrees)
     fit = None if plain is None else joint_fit(plain, at, relu, unit_rows=True)
