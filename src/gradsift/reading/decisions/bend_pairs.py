@@ -68,12 +68,11 @@ def read_bends(
     waiting: list[FlatPiece] = []
     points: list[Crossings] = []
     off: Crossings | None = None  # what the last fit does not explain
-    for _ in range(TRIES * policy.rounds):
-        if not waiting:
-            waiting = _new_piece(decider, off, policy, scale, rng)
-            if not waiting:
-                continue
-        found = _bends_about(decider, waiting.pop(0), bends, units, policy, rng)
+    idle = 0  # pieces in a row without a new bend
+    while idle < policy.rounds and len(bends) < TRIES * (TRIES + len(units.b)):
+        waiting = waiting or _new_piece(decider, off, policy, scale, rng)
+        found = _bends_about(decider, waiting.pop(0), bends, units, policy, rng) if waiting else []
+        idle = 0 if found else idle + 1
         bends += found
         units = _resolved(bends, d, policy)
         decider.ledger.n_units = len(units.b)
@@ -94,8 +93,9 @@ def read_bends(
         if _is_explained(fit):
             return fit, at
     raise NotIdentifiable(
-        f"The boundary is flat in parts and bends, {len(units.b)} units are met at two places each, but no weights of "
-        "them explain it: a unit that is met at one place only, more units, or a further layer."
+        f"The boundary is flat in parts, {len(bends)} bends of it are met, and {len(units.b)} units that two of these "
+        "have in common do not explain it: units of a further layer, or no network; or a unit that was met once only, "
+        "which another random_state may find."
     )
 
 
