@@ -28,7 +28,7 @@ ROWS = {f"{name} {d},{k}": (name, d, k, 2) for name in ("tanh", "relu") for d, k
 }  # fmt: skip
 REAL = {
     f"{table} {name} {k}": (table, name, k)
-    for table in ("cancer", "wine") for name in ("tanh", "relu") for k in (5, 8, 16)
+    for table in ("cancer", "wine", "digits") for name in ("tanh", "relu") for k in (5, 8, 16)
 }  # fmt: skip
 _FUNCTIONS: dict[str, Callable[[Any], Any]] = {"tanh": np.tanh, "relu": lambda z: np.maximum(z, 0)}
 _N_TESTED = 100_000
@@ -56,7 +56,7 @@ def classifier(table: str, name: str, k: int, seed: int) -> Any:
     from sklearn.neural_network import MLPClassifier
     from sklearn.preprocessing import scale
 
-    data = {"cancer": datasets.load_breast_cancer, "wine": datasets.load_wine}[table]()
+    data = {"cancer": datasets.load_breast_cancer, "wine": datasets.load_wine, "digits": datasets.load_digits}[table]()
     net = MLPClassifier((k,), activation=name, solver="lbfgs", alpha=0.01, max_iter=600, random_state=seed)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
