@@ -148,7 +148,7 @@ def _bends_about(
             continue
         after = next_piece(decider, piece, way, distance, policy)
         decider.step = "walk"
-        if after is not None:
+        if after is not None and abs(float(after.normal @ way)) > policy.digits:
             exact = (after.value - after.normal @ piece.place) / (after.normal @ way)
             found.append(Bend(piece, after, piece.place + exact * way))
     return found
