@@ -143,7 +143,7 @@ def _slopes(data: FitPoints) -> Floats:
     heights = (data.at.points[data.anchors] * data.normals[data.owners]).sum(axis=1)
     spreads = np.array([np.std(heights[data.owners == unit]) if (data.owners == unit).sum() > 1 else 0.0
                         for unit in range(len(data.normals))])  # fmt: skip
-    known = spreads > 0
+    known = spreads > _START_SLOPES[1] / _RANGE[1]  # where all others stand alike the heights are one
     if not known.any():
         return np.full(len(spreads), _START_SLOPES[0])
     slopes = np.full(len(spreads), _START_SLOPES[1] / np.exp(np.log(spreads[known]).mean()))
