@@ -278,3 +278,27 @@ def test_units_are_turned_round_until_no_linear_term_is_left():
     assert plain.linear is None
     assert np.ptp(ratio) < 1e-9
     assert plain_form(turned._replace(linear=turned.linear + 0.1)) is None
+
+
+def test_the_command_line_writes_a_network_that_predicts_classes(tmp_path):
+    import joblib
+    from sklearn.neural_network import MLPClassifier
+    from typer.testing import CliRunner
+
+    from gradsift.cli.app import app
+
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((200, 5))
+    y = np.where(X[:, 0] + np.tanh(2 * X[:, 1]) > 0, "yes", "no")
+    net = MLPClassifier((3,), activation="tanh", solver="lbfgs", alpha=0.05, random_state=1, max_iter=3000).fit(X, y)
+    joblib.dump(net, tmp_path / "net.joblib")
+    np.savetxt(tmp_path / "rows.csv", X, delimiter=",", header="a,b,c,d,e", comments="")
+    box, out, told = (str(tmp_path / name) for name in ("net.joblib", "found.json", "told.csv"))
+    report = str(tmp_path / "report.html")
+    options = ["--output", "predict", "--trust", "--seed", "0", "--out", out, "--report", report]
+    done = CliRunner().invoke(app, ["recover", "--oracle", box, *options])
+    assert done.exit_code == 0, done.output
+    assert "decides between no, yes" in done.output
+    assert "up to one positive factor" in (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert CliRunner().invoke(app, ["predict", out, str(tmp_path / "rows.csv"), "--out", told]).exit_code == 0
+    assert np.loadtxt(told, skiprows=1, dtype=str).tolist() == net.predict(X).tolist()
