@@ -103,7 +103,9 @@ def _starts(data: FitPoints, shape: FitLayout, f: Activation, Q: Floats, n: int,
     """Return n starts, (n, p): weights by regression of the far classes on the units' signs, with random weights of
     the rows; arguments at the places where units decide as these weights have it; slopes by chance."""
     k, m = shape.n_units, shape.n_rows
-    s = _slopes(data) * np.exp(_START_SLOPES[1] * rng.standard_normal((n, k)))
+    # Every other start takes usual slopes: heights are few, and may lie close together by chance.
+    usual = np.where(np.arange(n)[:, None] % 2, _START_SLOPES[0], _slopes(data))
+    s = usual * np.exp(_START_SLOPES[1] * rng.standard_normal((n, k)))
     g = np.zeros((n, k))
     g[:, list(shape.open_units)] = 0.7 * rng.standard_cauchy((n, len(shape.open_units)))
 
