@@ -53,7 +53,7 @@ print(f"decided alike: {found.network.agreement(oracle, X):.4f} of the table")
 start = X[y == "benign"].mean(axis=0)
 across = X[y == "malignant"].mean(axis=0) - start
 rng = np.random.default_rng(4)
-plane = np.linalg.qr(np.stack([across, rng.standard_normal(30)]).T)[0].T * 8
+plane = np.linalg.qr(np.stack([across, rng.standard_normal(30)]).T)[0].T * 4
 s, t = np.meshgrid(np.linspace(-3, 3, 300), np.linspace(-3, 3, 300))
 grid = start + 0.5 * across + s.reshape(-1, 1) * plane[0] + t.reshape(-1, 1) * plane[1]
 classes = (network.predict(grid) == "benign").reshape(s.shape)

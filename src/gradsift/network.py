@@ -19,7 +19,7 @@ from .model import SigmoidCombination
 
 _NETWORK_VERSION = 1
 _MOST_LAYERS = 64  # that a file may hold
-_NETWORK_FIELDS = ("format", "version", "activation", "n_layers", "linear", "classes", *(
+_NETWORK_FIELDS = ("format", "version", "activation", "n_layers", "linear", "decides", *(
     f"{name}_{i}" for i in range(_MOST_LAYERS) for name in ("weights", "offsets")
 ))  # fmt: skip
 
@@ -330,7 +330,7 @@ class Network:
             arrays["linear"] = self.linear
         header: dict[str, Any] = {"activation": self.activation, "n_layers": len(self.layers)}
         if self.classes is not None:
-            header["classes"] = json.dumps(self.classes)
+            header["decides"] = json.dumps(self.classes)
         write_model(path, "Network", _NETWORK_VERSION, header, arrays, notes)
 
     @classmethod
@@ -339,7 +339,7 @@ class Network:
         fields = read_model(path, "Network", _NETWORK_VERSION, _NETWORK_FIELDS)
         try:
             layers = [(fields[f"weights_{i}"], fields[f"offsets_{i}"]) for i in range(int(fields["n_layers"]))]
-            classes = json.loads(str(fields["classes"])) if "classes" in fields else None
+            classes = json.loads(str(fields["decides"])) if "decides" in fields else None
             return cls(layers, str(fields["activation"]), fields.get("linear", 0.0), classes)
         except (KeyError, TypeError, ValueError) as problem:
             raise ValueError(f"{path} holds a damaged Network: {problem}") from None

@@ -159,11 +159,14 @@ class Recovery(Reading):
         asked = f", {self.n_queries} queries" if self.n_queries else ""
         rows.append(f"intercept {m.intercept:.6g}, activation {m.activation}{asked}")
         if self.up_to_scale:
-            rows.append(self._scale_line())
+            rows.append(self.told_of_scale)
         return "\n".join([*rows, "", *lines(self.checks)])
 
-    def _scale_line(self) -> str:
-        """Say what decisions leave open, and which class is which."""
+    @property
+    def told_of_scale(self) -> str:
+        """What decisions leave open, and which class is which, in words; "" where outputs are known."""
+        if not self.up_to_scale:
+            return ""
         classes = ", ".join(map(str, self.network.classes or ()))
         if self.network.n_outputs == 1:
             return (

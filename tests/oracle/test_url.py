@@ -77,6 +77,25 @@ def test_a_template_and_a_path_speak_another_protocol(httpserver):
             np.testing.assert_array_equal(oracle(X), smooth(X))
 
 
+@pytest.mark.parametrize("one_by_one", [False, True])
+def test_labels_in_a_reply_are_read_as_decisions(httpserver, one_by_one):
+    w, words = np.array([1.0, -2.0, 0.5]), np.array(["ham", "spam"])
+
+    def label(request):
+        rows = np.atleast_2d(request.get_json()["x"])
+        told = words[(rows @ w > 0.3).astype(int)].tolist()
+        return Response(json.dumps({"label": told[0] if one_by_one else told}))
+
+    httpserver.expect_request("/label").respond_with_handler(label)
+    body = {"x": "{row}" if one_by_one else "{rows}"}
+    with from_url(httpserver.url_for("/label"), 3, body=body, answer="label") as oracle:
+        found = gs.recover(oracle, random_state=0)
+    assert found.certified
+    assert found.network.classes == ("ham", "spam")
+    direction = found.network.layers[0].weights[0]
+    np.testing.assert_allclose(direction / np.linalg.norm(direction), w / np.linalg.norm(w), atol=1e-6)
+
+
 def test_a_service_for_one_row_at_a_time_is_asked_row_by_row(httpserver):
     seen = []
 

@@ -11,7 +11,8 @@ from gradsift.reading.decisions.kink_boundary import plain_form
 from gradsift.reading.ledger import Ledger
 from gradsift.reading.scouts import measure_precision
 
-ACTIVATIONS = {"tanh": np.tanh, "relu": lambda z: np.maximum(z, 0.0)}
+ACTIVATIONS = {"tanh": np.tanh, "relu": lambda z: np.maximum(z, 0.0), "leaky_relu": lambda z: np.maximum(z, 0.01 * z),
+               "logistic": lambda z: 1 / (1 + np.exp(-np.clip(z, -700, 700)))}  # fmt: skip
 
 
 def unit(rows):
@@ -78,6 +79,70 @@ def test_classes_may_be_words_and_several():
     assert "up to one positive factor" in found.summary()
 
 
+@pytest.mark.parametrize("seed", [3, 4])
+def test_relu_units_between_several_classes_are_read_from_bends_at_two_places(seed):
+    parts = layer(8, 4, seed, 3)
+    f = outputs(parts, "relu")
+    oracle = gs.Oracle(lambda X: f(X).argmax(axis=1), 8)
+    found = gs.recover(oracle, random_state=1)
+    assert found.certified
+    assert found.network.activation == "relu"
+    assert not found.network.has_linear_term
+    assert angles(found, parts[0]) < 1e-6
+    assert found.network.agreement(oracle, np.random.default_rng(5).standard_normal((3000, 8))) == 1.0
+
+
+@pytest.mark.parametrize("name", ["leaky_relu", "logistic"])
+def test_units_have_the_activation_that_was_asked_for_and_errors_of_their_own_parameters(name):
+    A, b, U, _ = parts = layer(8, 3, 5)
+    shift = -np.median(outputs((A, b, U, np.zeros(1)), name)(np.random.default_rng(1).standard_normal((4000, 8))))
+    f = outputs((*parts[:3], np.array([shift])), name)
+    found = gs.recover(gs.Oracle(lambda X: f(X)[:, 0] > 0, 8), activation=name, random_state=1)
+    assert found.certified
+    assert found.network.activation == name
+    assert not found.network.has_linear_term
+    (rows, offsets), last = found.network.layers
+    assert np.sqrt((last.weights**2).sum() + (last.offsets**2).sum()) == pytest.approx(1.0, abs=1e-12)
+    order = np.abs(unit(rows) @ unit(A).T).argmax(axis=1)
+    signs = np.sign((rows * A[order]).sum(axis=1))
+    sizes = np.linalg.norm(A[order], axis=1) if name == "leaky_relu" else 1.0
+    wrong = np.abs(offsets - signs * b[order] / sizes)
+    assert (wrong < 6 * found.evidence.errors["offsets"]).all()
+    assert wrong.max() < 1e-6
+
+
+def test_a_classifier_in_single_precision_is_read_to_four_digits():
+    A, b, U, c = layer(10, 5, 11)
+    A, b, U, c = (part.astype(np.float32) for part in (A, b, U, c))
+
+    def decides(X):
+        return (np.maximum(X.astype(np.float32) @ A.T + b, 0) @ U.T + c)[:, 0] > 0
+
+    oracle = gs.Oracle(decides, 10)
+    found = gs.recover(oracle, random_state=0)
+    assert found.certified
+    assert 1e-6 < found.evidence.bound < 1e-4
+    assert angles(found, A) < 1e-4
+    assert found.network.agreement(oracle, np.random.default_rng(5).standard_normal((5000, 10))) > 0.9995
+
+
+def test_a_box_that_rounds_its_inputs_is_no_smooth_one():
+    f = outputs(layer(6, 3, 2), "tanh")
+    oracle = gs.Oracle(lambda X: f(np.round(X, 2))[:, 0] > 0, 6, max_queries=20_000)
+    with pytest.raises(gs.errors.GradsiftError):
+        gs.recover(oracle, random_state=0)
+
+
+def test_questions_that_no_reader_of_decisions_takes_are_refused_with_what_was_asked():
+    f = outputs(layer(6, 3, 2), "tanh")
+    for bounds, options, says in ((None, {"layers": 2}, "2 hidden layers"), (None, {"activation": "gelu"}, "gelu"),
+                                  ((-1, 1), {}, "inside")):  # fmt: skip
+        oracle = gs.Oracle(lambda X: f(X)[:, 0] > 0, 6, bounds=bounds)
+        with pytest.raises(NotIdentifiable, match=f"only decides.*got .*{says}"):
+            gs.recover(oracle, random_state=0, **options)
+        assert oracle.n_queries < 60
+
+
 def test_a_linear_classifier_is_told_as_a_hyperplane_and_a_logistic_unit_beside_it_is_not():
     w = np.array([1.0, -2.0, 0.5, 0.3])
     oracle = gs.Oracle(lambda X: X @ w > 0.4, 4)
@@ -97,7 +162,7 @@ def test_a_linear_classifier_is_told_as_a_hyperplane_and_a_logistic_unit_beside_
     [
         (lambda X: np.where((X**2).sum(axis=1) > 5, "out", "in"), "at no hyperplane"),
         (lambda X: np.where(X[:, 0] > 50, 1, 0) + 0, "jumps by 1|one class"),
-        (lambda X: np.where(np.floor(3 * X[:, 0]) + np.floor(3 * X[:, 1]) > 0.5, 1, 0), "kinks|hyperplanes"),
+        (lambda X: np.where(np.floor(3 * X[:, 0]) + np.floor(3 * X[:, 1]) > 0.5, 1, 0), "flat in parts|hyperplanes"),
     ],
 )
 def test_boxes_that_are_no_such_layer_are_refused_within_20000_queries(decides, says):
@@ -190,7 +255,7 @@ def test_derivatives_of_the_boundary_agree_with_differences():
     one = DecisionLayer(rng.standard_normal((3, 4)), rng.standard_normal(3), rng.standard_normal((2, 3)),
                         rng.standard_normal(2), rng.standard_normal((2, 4)))  # fmt: skip
     X, ways, Q = rng.standard_normal((5, 4)), rng.standard_normal((5, 4)), np.tile([1.0, -1.0], (5, 1))
-    f = gs.activations.get_activation("tanh") if hasattr(gs, "activations") else None
+    f = gs.activations.get_activation("tanh")
     told = differences(one, f, X, ways, Q)
     theta, step = one.vector, 1e-6
     numeric = np.array([
@@ -207,9 +272,33 @@ def test_units_are_turned_round_until_no_linear_term_is_left():
     A, b, U, c = layer(6, 3, 7)
     # relu(z) = z + relu(-z) for the second unit leaves its weight times z.
     turned = DecisionLayer(A * [[1], [-1], [1]], b * [1, -1, 1], U, c + U[:, 1] * b[1], U[:, 1:2] * A[1:2])
-    plain, X = plain_form(turned, 0.0), np.random.default_rng(1).standard_normal((50, 6))
+    plain, X = plain_form(turned), np.random.default_rng(1).standard_normal((50, 6))
     relu = gs.activations.get_activation("relu")
     ratio = plain.outputs(X, relu) / turned.outputs(X, relu)
     assert plain.linear is None
     assert np.ptp(ratio) < 1e-9
-    assert plain_form(turned._replace(linear=turned.linear + 0.1), 0.0) is None
+    assert plain_form(turned._replace(linear=turned.linear + 0.1)) is None
+
+
+def test_the_command_line_writes_a_network_that_predicts_classes(tmp_path):
+    import joblib
+    from sklearn.neural_network import MLPClassifier
+    from typer.testing import CliRunner
+
+    from gradsift.cli.app import app
+
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((200, 5))
+    y = np.where(X[:, 0] + np.tanh(2 * X[:, 1]) > 0, "yes", "no")
+    net = MLPClassifier((3,), activation="tanh", solver="lbfgs", alpha=0.05, random_state=1, max_iter=3000).fit(X, y)
+    joblib.dump(net, tmp_path / "net.joblib")
+    np.savetxt(tmp_path / "rows.csv", X, delimiter=",", header="a,b,c,d,e", comments="")
+    box, out, told = (str(tmp_path / name) for name in ("net.joblib", "found.json", "told.csv"))
+    report = str(tmp_path / "report.html")
+    options = ["--output", "predict", "--trust", "--seed", "0", "--out", out, "--report", report]
+    done = CliRunner().invoke(app, ["recover", "--oracle", box, *options])
+    assert done.exit_code == 0, done.output
+    assert "decides between no, yes" in done.output
+    assert "up to one positive factor" in (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert CliRunner().invoke(app, ["predict", out, str(tmp_path / "rows.csv"), "--out", told]).exit_code == 0
+    assert np.loadtxt(told, skiprows=1, dtype=str).tolist() == net.predict(X).tolist()

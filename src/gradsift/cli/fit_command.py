@@ -181,7 +181,8 @@ def _read_model(path: Path) -> _ModelFile:
     notes = read_notes(path)
     if "outputs" in notes and not isinstance(model, Network):  # as 0.2 wrote several outputs: beside a mixture of them
         model = Network.of([_for_output(model, output) for output in notes["outputs"]])
-    return _ModelFile(model.n_features, model.predict, notes)
+    decides = isinstance(model, Network) and model.classes is not None
+    return _ModelFile(model.n_features, model.decide if decides else model.predict, notes)  # type: ignore[union-attr]
 
 
 def _inputs(data: Path, notes: dict[str, Any], n_features: int) -> Any:
@@ -208,6 +209,8 @@ def _columns(model: _ModelFile, X: Any) -> dict[str, Any]:
     known = np.isfinite(X).all(axis=1)  # a row with a gap has no prediction
     with np.errstate(over="ignore", invalid="ignore"):  # looked at afterwards
         values = np.asarray(model.predict(np.where(known[:, None], X, 0.0)))
+    if values.dtype.kind != "f":  # classes
+        return {"prediction": _with_empty(values, known)}
     if not np.isfinite(values).all():
         row = int(np.argmin(np.isfinite(values.reshape(len(X), -1)).all(axis=1))) + 1
         raise ValueError(f"The model's value leaves double precision at data row {row}: its numbers are too large.")

@@ -113,6 +113,8 @@ def finish(
         typer.echo(found.verdict)
         show_table(*_unit_rows(found))
         typer.echo(_beside_units(found))
+        if found.up_to_scale:
+            typer.echo(found.told_of_scale)
         for line in _fit_lines(found, names):
             typer.echo(line)
         for line in lines(found.checks):
@@ -140,7 +142,8 @@ def _write(path: Path, found: Recovery, told: Mapping[str, Any]) -> None:
     if path.suffix == ".onnx":
         network.to_onnx(path)
         return
-    model = found.model if len(network.widths) == network.n_outputs == 1 else network
+    single = len(network.widths) == network.n_outputs == 1 and network.classes is None
+    model = found.model if single else network
     model.save(path, told)
 
 

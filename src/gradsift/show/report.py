@@ -42,6 +42,7 @@ def report_notes(found: Recovery) -> list[ReportNote]:
     """Return the checks, those that fail first and with their advice; then notes on what the diagnostics hold."""
     facts = {**found.diagnostics, "units": None if found.deep is not None else found.model.units}
     notes = [note(facts[name]) for name, note in _REPORT_NOTES if facts.get(name) is not None]
+    notes.append(found.told_of_scale)
     told = [
         ReportNote("good", check.sentence) if check.holds else ReportNote("doubt", check.sentence, check.advice)
         for check in failed_first(found.checks)
@@ -249,6 +250,8 @@ def facts_of(found: Recovery, names: Sequence[str] | None = None) -> dict[str, A
         columns = {name: _plain(values) for name, values in table.columns().items()}
         told |= {"statistics": facts(found.fit), "notes": list(found.diagnostics["notes"])}
         told["coefficients"] = {"names": list(table.names), **columns}
+    if found.up_to_scale:
+        told["up_to_scale"] = True
     if found.outputs:
         told["outputs"] = [
             {"weights": m.weights.tolist(), "intercept": m.intercept, "linear": m.linear.tolist()}

@@ -68,12 +68,11 @@ def read_bends(
     waiting: list[FlatPiece] = []
     points: list[Crossings] = []
     off: Crossings | None = None  # what the last fit does not explain
-    for _ in range(TRIES * policy.rounds):
-        if not waiting:
-            waiting = _new_piece(decider, off, policy, scale, rng)
-            if not waiting:
-                continue
-        found = _bends_about(decider, waiting.pop(0), bends, units, policy, rng)
+    idle = 0  # pieces in a row without a new bend
+    while idle < policy.rounds and len(bends) < TRIES * (TRIES + len(units.b)):
+        waiting = waiting or _new_piece(decider, off, policy, scale, rng)
+        found = _bends_about(decider, waiting.pop(0), bends, units, policy, rng) if waiting else []
+        idle = 0 if found else idle + 1
         bends += found
         units = _resolved(bends, d, policy)
         decider.ledger.n_units = len(units.b)
@@ -94,8 +93,9 @@ def read_bends(
         if _is_explained(fit):
             return fit, at
     raise NotIdentifiable(
-        f"The boundary is flat in parts and bends, {len(units.b)} units are met at two places each, but no weights of "
-        "them explain it: a unit that is met at one place only, more units, or a further layer."
+        f"The boundary is flat in parts, {len(bends)} bends of it are met, and {len(units.b)} units that two of these "
+        "have in common do not explain it: units of a further layer, or no network; or a unit that was met once only, "
+        "which another random_state may find."
     )
 
 
@@ -105,7 +105,7 @@ def _fitted(
     """Return the fit of these units to all crossings, without a linear term where it can be, and the crossings."""
     at = joined([*points, *(piece.plane.at for bend in bends for piece in (bend.before, bend.after))])
     layer = of_length_one(linear_layer(at, *units, m))
-    at = without_kinks(layer, at, TRIES * policy.first_width)
+    at = without_kinks(layer, at, policy.passes)  # as well as hyperplanes are known
     # Where a class lies on one side of a unit, the crossings determine a layer without a linear term only.
     plain = plain_form(layer, fits=policy.agrees)
     fit = None if plain is None else joint_fit(plain, at, relu, unit_rows=True)
@@ -148,7 +148,7 @@ def _bends_about(
             continue
         after = next_piece(decider, piece, way, distance, policy)
         decider.step = "walk"
-        if after is not None:
+        if after is not None and abs(float(after.normal @ way)) > policy.digits:
             exact = (after.value - after.normal @ piece.place) / (after.normal @ way)
             found.append(Bend(piece, after, piece.place + exact * way))
     return found

@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 
 from ...arguments import Floats
 from ...errors import NotIdentifiable
-from ..ledger import Ledger
+from ...tuned import TRIES
+from ..ledger import EPS, Ledger
 from .settings import DECISIONS
 
 Classes = NDArray[np.intp]
-_ROUNDED_INPUT = 4 * float(np.finfo(np.float64).eps)  # of a point's coordinates, over its length
 
 
 class Crossings(NamedTuple):
@@ -45,9 +45,7 @@ class Crossings(NamedTuple):
     @property
     def errors(self) -> Floats:
         """Standard deviation of each point along its line, (n,)."""
-        # A uniform error within the bracket, and the rounding of the input itself.
-        size = np.abs(self.points).max(axis=1, initial=1.0)
-        return np.asarray(np.hypot(self.widths / np.sqrt(3.0), _ROUNDED_INPUT * size))
+        return np.asarray(self.widths / np.sqrt(3.0))  # a uniform error within the bracket
 
 
 def joined(parts: list[Crossings]) -> Crossings:
@@ -65,13 +63,15 @@ class Decider:
         The box's own number for each class.
     step : str
         What is going on, for the report.
+    eps : float
+        Spacing of the numbers that the box calculates with, relative to their size.
     is_complete : bool
         Whether a further class ends what is going on: parameters are counted by the classes.
     """
 
     def __init__(self, ledger: Ledger, values: tuple[float, ...]) -> None:
         self.ledger, self.values, self.step = ledger, sorted(values), "boundary"
-        self.is_complete = False
+        self.is_complete, self.eps = False, EPS
         self._rows: dict[float, Floats] = {}
 
     @property
@@ -83,6 +83,10 @@ class Decider:
     def seen_at(self) -> Floats:
         """One input of each class, (classes, d)."""
         return np.array([self._rows.get(value, np.zeros(self.n_features)) for value in self.values])
+
+    def rounding(self, X: Floats) -> Floats:
+        """Return how far a crossing may be off by the rounding of the rows of X and of what they are multiplied by."""
+        return np.asarray(TRIES * self.eps * np.abs(X).max(axis=1, initial=1.0))
 
     def ask(self, rows: Floats) -> Classes:
         """Return the number of the class at each row."""
@@ -106,7 +110,7 @@ class Decider:
         low, high, above = low.astype(float).copy(), high.astype(float).copy(), above.copy()
         width = np.broadcast_to(np.asarray(width, dtype=float), low.shape)
         # No bracket is narrower than the rounding of its own inputs.
-        least = np.maximum(width, _ROUNDED_INPUT * np.abs(X).max(axis=1, initial=1.0))
+        least = np.maximum(width, self.rounding(X))
         while True:
             todo = np.flatnonzero(0.5 * (high - low) > least)
             if not len(todo):
@@ -118,7 +122,8 @@ class Decider:
             high[todo[~lower]] = middle[~lower]
             above[todo[~lower]] = seen[~lower]
         middle = 0.5 * (low + high)
-        return Crossings(X + middle[:, None] * ways, ways, 0.5 * (high - low), below.copy(), above)
+        points = X + middle[:, None] * ways
+        return Crossings(points, ways, np.maximum(0.5 * (high - low), self.rounding(points)), below.copy(), above)
 
     def cross(self, X: Floats, ways: Floats, below: Classes | int, above: Classes | int, reach: Floats | float,
               width: Floats | float, expansions: int = DECISIONS.rounds,
@@ -159,7 +164,8 @@ class Decider:
     def foretold(self, X: Floats, ways: Floats, below: Classes | int, above: Classes | int, within: float) -> bool:
         """Say whether all lines cross from one class to another within a distance; two queries each."""
         n = len(X)
-        seen = self.ask(np.concatenate([X - within * ways, X + within * ways]))
+        beside = np.maximum(within, self.rounding(X))[:, None] * ways
+        seen = self.ask(np.concatenate([X - beside, X + beside]))
         return bool((seen[:n] == below).all() and (seen[n:] == above).all())
 
 

@@ -13,7 +13,6 @@ from ...arguments import Floats
 from ...certificate import BOUND, DECIDED, Evidence, Verdict, certify, n_of
 from ...certificate.exact_rules import crossings_as_foretold, decided_alike, determined
 from ...network import Network
-from ...tuned import ROUNDINGS
 from ..ledger import n_affordable
 from ..result import Verification
 from .boundary import Crossings, Decider
@@ -21,7 +20,6 @@ from .decision_fit import FittedLayer, differences, foretold_crossings
 from .small_fit import pair_rows
 
 _NEAR_LINES, _FAR_LINES = 20, 10  # fresh lines
-_ROUNDED = ROUNDINGS * float(np.finfo(np.float64).eps)  # of an input's size, in which classes may differ
 
 
 class FreshCrossings(NamedTuple):
@@ -44,7 +42,7 @@ def test_crossings(
         if not len(pool.points):
             continue
         size = np.abs(pool.points).max(axis=1)
-        within = BOUND * pool.errors + _ROUNDED * np.maximum(size, 1.0)
+        within = BOUND * (pool.errors + decider.rounding(pool.points))
         beside = within[:, None] * pool.ways
         seen = decider.ask(np.concatenate([pool.points - beside, pool.points + beside])).reshape(2, -1)
         n, n_missed = n + len(size), n_missed + int(((seen[0] != pool.below) | (seen[1] != pool.above)).sum())
@@ -98,10 +96,11 @@ def _errors(fit: FittedLayer) -> dict[str, Floats]:
 
 def certificate_of(
     fit: FittedLayer, at: Crossings, tested: FreshCrossings, checked: Verification | None, accuracy: float,
-    network: Network, spent: dict[str, int], unit_rows: bool,
+    network: Network, spent: dict[str, int], unit_rows: bool, is_double: bool = True,
 ) -> tuple[Evidence, Verdict]:  # fmt: skip
     """Return the evidence, and the verdict on it."""
     k, p = len(fit.layer.A), len(fit.root)
+    limit = "bracket width" if is_double else "single precision"
     is_linear = k == 0
     skip = fit.layer.linear
     n_common = k + 1 + (0 if skip is None else skip.shape[1]) if len(fit.layer.c) > 1 else 0
@@ -116,7 +115,7 @@ def certificate_of(
     evidence = Evidence(
         _told(network, is_linear),
         len(at), fit.worst, bound=fit.bound if not singular else np.inf,
-        spare=len(at) - (p - n_fixed) - k, own=tuple(own), limit="bracket width",
+        spare=len(at) - (p - n_fixed) - k, own=tuple(own), limit=limit,
         cause="another activation, a further unit or layer, or decisions that change", where=" by their boundary",
         kept="an error of every direction, slope, offset and weight",
         rest="" if checked is None else f"; {own[-1].says}",

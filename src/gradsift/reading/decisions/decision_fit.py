@@ -13,12 +13,13 @@ from ...certificate import BOUND, DECIDED
 from ...fit.design import best_rows
 from ...fit.last_digits import fit_to_rounding
 from ...tuned import FACTOR, ROUNDINGS, SHARE
+from ..ledger import EPS
 from .boundary import Classes, Crossings, Decider, joined
 from .settings import DECISIONS, DecisionPolicy
 from .small_fit import SmallFit, pair_rows
 
 _FLOORS = (3e-2, 1e-3, 1e-5, 0.0)  # added to the errors of all points, stage by stage: a start is not yet exact
-_LAST_WIDTH = ROUNDINGS * float(np.finfo(np.float64).eps)  # of the narrowest crossings, and of what fixes the scale
+_LAST_WIDTH = ROUNDINGS * EPS  # of the narrowest crossings, and of what fixes the scale
 _POOL_RADII = (1.0, 1.0, 4.0, 30.0)  # of the ends of predicted lines, in usual inputs
 
 

@@ -97,9 +97,9 @@ class FarUnits:
 
     def add(self, plane: FlatFace) -> int | None:
         """Take up a unit that decides, and a place on its boundary nearer to the origin; None where it is known."""
-        cosines = np.abs(self.normals @ plane.normal)
+        policy, cosines = self.policy, np.abs(self.normals @ plane.normal)
         self.crossings.append(plane.at)
-        if (cosines > 1 - 1e-10).any():
+        if (cosines > 1 - policy.passes**2).any():
             return None
         self.directions.append(Direction(plane.normal, np.zeros_like(plane.normal)))
         unit = len(self.directions) - 1
@@ -275,7 +275,7 @@ def hidden_unit(far: FarUnits, left: Departure) -> bool:
     normal = normal / np.linalg.norm(normal)
     far.crossings.append(joined([seen.at, found]))
     direction = _closed(far, Direction(normal, w))
-    if (np.abs(far.normals @ direction.normal) > 1 - 1e-10).any():
+    if (np.abs(far.normals @ direction.normal) > 1 - policy.passes**2).any():
         return False
     far.directions.append(direction)
     decider.ledger.n_units = len(far.directions)
@@ -287,7 +287,7 @@ def _closed(far: FarUnits, open_one: Direction) -> Direction:
     policy, normals = far.policy, far.normals
     for anchor in far.anchors:
         w = normals[anchor.unit]
-        if abs(w @ open_one.free) > 1 - 1e-10:
+        if abs(w @ open_one.free) > 1 - policy.passes**2:
             continue
         # The way crosses the new hyperplane and no known one.
         way = open_one.normal - normals.T @ np.linalg.lstsq(normals.T, open_one.normal, rcond=None)[0]

@@ -15,7 +15,7 @@ from ...errors import NotIdentifiable
 from ...network import Network
 from ...tuned import SCATTER, TRIES
 from ..ledger import Ledger
-from ..precision import Precision
+from ..precision import SPACING, Precision
 from ..question import PLATEAUS, SHARP, Narrowing, Question, attempted
 from ..result import Reading
 from ..scouts import REPEATED
@@ -26,9 +26,10 @@ from .decision_certificate import certificate_of, test_crossings, typical_inputs
 from .decision_fit import DecisionLayer, FittedLayer, joint_fit
 from .kink_boundary import plain_form, read_kinks, with_slope
 from .linear_boundary import as_units, read_linear
-from .settings import DECISIONS
+from .settings import DECISIONS, SINGLE, DecisionPolicy
 from .sigmoid_boundary import canonical, read_sigmoids, reordered, usual_crossings
 
+_SINGLE_ACCURACY = 1e-4  # where none is asked for, of a box in single precision
 _TWO_CLASSES = (1.0, 4.0, 16.0, 64.0)  # of usual inputs, until two classes are seen
 _SHORT_WAYS = (2e-2, 2e-3)  # lengths along which the boundary between kinks is flat; guess
 _SHORTEST_WAYS = (1e-5, 1e-5)  # along which every boundary is flat but one of rounded inputs; guess
@@ -47,23 +48,44 @@ def read_decisions(question: Question, ledger: Ledger, rng: np.random.Generator)
     """Read one layer behind decisions: units with kinks first where the boundary is flat at a typical point."""
     decider = Decider(ledger, question.precision.values)
     goal = question.goal
-    wanted = _Goals(goal.accuracy or DECIDED.error_bound, goal.n_verify, *_first_crossing(decider, rng))
-    _require_no_chance(decider, wanted.first, wanted.scale, question, rng)
+    first, scale = _first_crossing(decider, rng)
+    policy = _steady(decider, first, scale, question, rng)
+    wanted = _Goals(goal.accuracy or DECIDED.error_bound, goal.n_verify, first, scale)
+    if policy is DECISIONS:
+        found = _with_all_classes(question, decider, wanted, rng)
+        # Any smooth boundary, and any flat one, is flat along so short a way; one of rounded inputs is a staircase.
+        short = partial(_is_flat, decider, first, _SHORTEST_WAYS, rng, policy.digits**0.5)
+        if not isinstance(found, NotIdentifiable) or short():
+            return _returned(found)
+    decider.eps = SPACING["float32"]
+    coarse = wanted._replace(policy=SINGLE, accuracy=goal.accuracy or _SINGLE_ACCURACY)
+    found = _with_all_classes(question, decider, coarse, rng)
+    if isinstance(found, NotIdentifiable):
+        found = NotIdentifiable(
+            f"Along ways of {_SHORTEST_WAYS[0]:g} the boundary is neither flat nor smooth: the box rounds inputs or "
+            "units (single precision, few decimals), or its threshold moves. Let it calculate in double precision: "
+            f"decisions are read from the 10th digit of the inputs. In single precision: {found}"
+        )
+    return _returned(found)
+
+
+def _with_all_classes(
+    question: Question, decider: Decider, wanted: _Goals, rng: np.random.Generator
+) -> Reading | NotIdentifiable:
+    """Return what was read, from the beginning where a further class comes to light; or why nothing was."""
     for _ in range(TRIES):
         n_classes, decider.is_complete = len(decider.values), True
         found = attempted(partial(_read_boundary, question, decider, wanted, rng))
         if len(decider.values) == n_classes:
             break
-    if not isinstance(found, NotIdentifiable):
-        return found
-    # Any smooth boundary, and any flat one, is flat along so short a way; where inputs are rounded it is a staircase.
-    if not _is_flat(decider, wanted.first, _SHORTEST_WAYS, rng, DECISIONS.digits**0.5):
-        raise NotIdentifiable(
-            f"Along ways of {_SHORTEST_WAYS[0]:g} the boundary is neither flat nor smooth: the box rounds inputs or "
-            "units (single precision, few decimals), or its threshold moves. Let it calculate in double precision: "
-            "decisions are read from the 10th digit of the inputs."
-        )
-    raise found
+    return found
+
+
+def _returned(found: Reading | NotIdentifiable) -> Reading:
+    """Return what was read, or raise why nothing was."""
+    if isinstance(found, NotIdentifiable):
+        raise found
+    return found
 
 
 def _read_boundary(question: Question, decider: Decider, wanted: _Goals, rng: np.random.Generator) -> Reading:
@@ -100,17 +122,18 @@ class _Goals(NamedTuple):
     n_verify: int
     first: Crossings
     scale: float
+    policy: DecisionPolicy = DECISIONS
 
 
 def _sigmoids(decider: Decider, names: list[Activation], wanted: _Goals, rng: np.random.Generator) -> Read:
     odd = tuple(_odd(f) for f in names)
-    fit, at, f = read_sigmoids(decider, odd, DECISIONS, wanted.accuracy, wanted.scale, rng)
+    fit, at, f = read_sigmoids(decider, odd, wanted.policy, wanted.accuracy, wanted.scale, rng)
     return _in_form(fit.layer, at, f, next(g for g in names if _odd(g) is f))
 
 
 def _kinks(decider: Decider, names: list[Activation], wanted: _Goals, rng: np.random.Generator) -> Read:
     relu = get_activation("relu")
-    how = (relu, DECISIONS, wanted.accuracy, wanted.scale, rng)
+    how = (relu, wanted.policy, wanted.accuracy, wanted.scale, rng)
     found = attempted(partial(read_kinks, decider, *how)) if len(decider.values) == 2 else None
     fit, at = read_bends(decider, *how) if found is None or isinstance(found, NotIdentifiable) else found
     return _in_form(fit.layer, at, relu, names[0])
@@ -135,7 +158,7 @@ _READERS = {PLATEAUS: _sigmoids, SHARP: _kinks}
 
 def _linear(decider: Decider, wanted: _Goals, rng: np.random.Generator) -> Read | None:
     tanh = get_activation("tanh")
-    found = read_linear(decider, tanh, DECISIONS, wanted.accuracy, wanted.scale, rng)
+    found = read_linear(decider, tanh, wanted.policy, wanted.accuracy, wanted.scale, rng)
     return None if found is None else Read(*found, tanh)
 
 
@@ -168,19 +191,23 @@ def _first_crossing(decider: Decider, rng: np.random.Generator) -> tuple[Crossin
     )
 
 
-def _require_no_chance(
+def _steady(
     decider: Decider, first: Crossings, scale: float, question: Question, rng: np.random.Generator
-) -> None:
-    """Ask both sides of a boundary again and again: where labels are drawn, they change there."""
-    beside = 3 * first.widths[:, None] * first.ways
-    rows = np.concatenate([first.points - beside, first.points + beside])
-    seen = decider.ask(np.repeat(rows, REPEATED, axis=0)).reshape(2, REPEATED)
-    if (seen == seen[:, :1]).all() and seen[0, 0] != seen[1, 0]:
-        return
+) -> DecisionPolicy:
+    """Return how finely a boundary is read, where both its sides keep their class when they are asked again and again.
+
+    Single precision rounds the same input otherwise from batch to batch; drawn labels change further off, too.
+    """
+    for policy, apart in ((DECISIONS, 3 * first.widths[:, None]), (SINGLE, SINGLE.first_width * scale)):
+        beside = apart * first.ways
+        rows = np.concatenate([first.points - beside, first.points + beside])
+        seen = decider.ask(np.repeat(rows, REPEATED, axis=0)).reshape(2, REPEATED)
+        if (seen == seen[:, :1]).all() and seen[0, 0] != seen[1, 0]:
+            return policy
     refused = NotIdentifiable(
-        f"Beside a boundary, {float(first.widths[0]):.1g} away, the same input gets different answers, though others "
-        "keep theirs: the box draws answers near its threshold, or its threshold moves. Only decisions that never "
-        "change are read."
+        f"Beside a boundary, {SINGLE.first_width * scale:.1g} away, the same input gets different answers, though "
+        "others keep theirs: the box draws answers near its threshold, or its threshold moves. Only decisions that "
+        "never change are read."
     )
     # Where labels are drawn everywhere, with a network as their mean, typical inputs change theirs, too.
     X = np.repeat(scale * rng.standard_normal((SCATTER, decider.n_features)), 2, axis=0)
@@ -201,8 +228,16 @@ def _finished(question: Question, decider: Decider, read: Read, wanted: _Goals, 
     layer = as_units(reordered(fit.layer, order))
     network = _network(layer, f, named[order].tolist())
     evidence, judgement = certificate_of(
-        fit, at, tested, checked, wanted.accuracy, network, dict(decider.ledger.spent), f.homogeneous
-    )
+        fit,
+        at,
+        tested,
+        checked,
+        wanted.accuracy,
+        network,
+        dict(decider.ledger.spent),
+        f.homogeneous,
+        wanted.policy is not SINGLE,
+    )  # fmt: skip
     precision = replace(question.precision, values=tuple(np.array(decider.values)[order].tolist()))
     return Reading(network, judgement, evidence, precision, oracle.frame, checked)
 

@@ -38,3 +38,5 @@ class DecisionPolicy:
 
 
 DECISIONS = DecisionPolicy()
+# Boxes that calculate in single precision: all lengths are longer, and directions known to 1e-5.
+SINGLE = DecisionPolicy(far=3e3, step=0.05, digits=2.0**-18, clear=0.03, passes=1e-2, kink=1e-4, agrees=0.1)

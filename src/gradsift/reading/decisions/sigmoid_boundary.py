@@ -88,8 +88,8 @@ def read_sigmoids(
             return fit, at, f
     raise NotIdentifiable(
         f"{k} hyperplanes are seen far out{', where ' + why + ' remain' if why else ''}, but no slopes, offsets and "
-        f"weights of {' or '.join(f.name for f in names)} units explain the boundary near the origin: units of another "
-        "kind, a further unit or a further layer."
+        f"weights of {' or '.join(f.name for f in names)} units that were tried explain the boundary near the origin: "
+        "units of another kind, a further unit or layer; or a search that failed, which another random_state may mend."
     )
 
 

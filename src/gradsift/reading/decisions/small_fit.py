@@ -103,7 +103,9 @@ def _starts(data: FitPoints, shape: FitLayout, f: Activation, Q: Floats, n: int,
     """Return n starts, (n, p): weights by regression of the far classes on the units' signs, with random weights of
     the rows; arguments at the places where units decide as these weights have it; slopes by chance."""
     k, m = shape.n_units, shape.n_rows
-    s = _START_SLOPES[0] * np.exp(_START_SLOPES[1] * rng.standard_normal((n, k)))
+    # Every other start takes usual slopes: heights are few, and may lie close together by chance.
+    usual = np.where(np.arange(n)[:, None] % 2, _START_SLOPES[0], _slopes(data))
+    s = usual * np.exp(_START_SLOPES[1] * rng.standard_normal((n, k)))
     g = np.zeros((n, k))
     g[:, list(shape.open_units)] = 0.7 * rng.standard_cauchy((n, len(shape.open_units)))
 
@@ -135,6 +137,20 @@ def _starts(data: FitPoints, shape: FitLayout, f: Activation, Q: Floats, n: int,
         z = f.inverse(np.clip(np.nan_to_num(level), -0.95, 0.95))  # type: ignore[misc]
         b[:, unit] = z - s[:, unit] * (x[place] @ data.normals[unit])
     return np.concatenate([s, b, U.reshape(n, -1), c, g[:, list(shape.open_units)]], axis=1)
+
+
+def _slopes(data: FitPoints) -> Floats:
+    """Return about how steep each unit is, (k,): the heights at which it decides far out are those of arguments that
+    differ by about one."""
+    heights = (data.at.points[data.anchors] * data.normals[data.owners]).sum(axis=1)
+    spreads = np.array([np.std(heights[data.owners == unit]) if (data.owners == unit).sum() > 1 else 0.0
+                        for unit in range(len(data.normals))])  # fmt: skip
+    known = spreads > _START_SLOPES[1] / _RANGE[1]  # where all others stand alike the heights are one
+    if not known.any():
+        return np.full(len(spreads), _START_SLOPES[0])
+    slopes = np.full(len(spreads), _START_SLOPES[1] / np.exp(np.log(spreads[known]).mean()))
+    slopes[known] = _START_SLOPES[1] / spreads[known]
+    return slopes
 
 
 def _weights(design: Floats, classes: Classes, m: int, rng: np.random.Generator) -> Floats:

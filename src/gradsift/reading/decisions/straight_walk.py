@@ -15,7 +15,6 @@ from .boundary import Crossings, Decider, FlatFace, joined, orthogonal_direction
 from .settings import DecisionPolicy
 
 _LENGTHS = (4.0, 40.0, 1e4)  # of tracks, in usual inputs
-_NORMAL_STEPS = (1e-3, 1e-4)  # between the lines of a normal; guess
 
 
 class FlatPiece(NamedTuple):
@@ -127,7 +126,7 @@ def next_piece(
     if at is None:
         return None
     decider.step = "normals"
-    for step in _NORMAL_STEPS:
+    for step in (policy.step, policy.step / FACTOR):
         fine, met = decider.cross(at.points, at.ways, piece.plane.below, piece.plane.above, 1e-4 * policy.clear,
                                   policy.digits * step)  # fmt: skip
         plane = plane_at(decider, fine, step, policy.digits) if met.all() else None
@@ -169,7 +168,7 @@ def walk(
 def first_piece(decider: Decider, start: Crossings, policy: DecisionPolicy) -> list[FlatPiece]:
     """Return the piece about a crossing, alone in a list; [] where the boundary is not flat there."""
     decider.step = "normals"
-    for step in _NORMAL_STEPS:
+    for step in (policy.step, policy.step / FACTOR):
         fine, met = decider.cross(start.points, start.ways, start.below, start.above, 1e-6, policy.digits * step)
         plane = plane_at(decider, fine, step, policy.digits) if met.all() else None
         if plane is not None:
