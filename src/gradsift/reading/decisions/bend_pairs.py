@@ -24,7 +24,7 @@ from .sigmoid_boundary import usual_crossings
 from .straight_walk import FlatPiece, Tracks, first_piece, next_piece
 
 
-class Bend(NamedTuple):
+class BendPlace(NamedTuple):
     """Two pieces, and a place (d,) where they meet."""
 
     before: FlatPiece
@@ -63,7 +63,7 @@ def read_bends(
 ) -> tuple[FittedLayer, Crossings]:
     """Return the layer with a linear term, or without where one is enough, and all crossings."""
     d, m = decider.n_features, 1 if len(decider.values) == 2 else len(decider.values)
-    bends: list[Bend] = []
+    bends: list[BendPlace] = []
     units = HiddenRows(np.empty((0, d)), np.empty(0))
     waiting: list[FlatPiece] = []
     points: list[Crossings] = []
@@ -100,7 +100,7 @@ def read_bends(
 
 
 def _fitted(
-    points: list[Crossings], bends: list[Bend], units: HiddenRows, m: int, relu: Activation, policy: DecisionPolicy
+    points: list[Crossings], bends: list[BendPlace], units: HiddenRows, m: int, relu: Activation, policy: DecisionPolicy
 ) -> tuple[FittedLayer, Crossings]:
     """Return the fit of these units to all crossings, without a linear term where it can be, and the crossings."""
     at = joined([*points, *(piece.plane.at for bend in bends for piece in (bend.before, bend.after))])
@@ -127,13 +127,13 @@ def _new_piece(
 
 
 def _bends_about(
-    decider: Decider, piece: FlatPiece, known: list[Bend], units: HiddenRows, policy: DecisionPolicy,
+    decider: Decider, piece: FlatPiece, known: list[BendPlace], units: HiddenRows, policy: DecisionPolicy,
     rng: np.random.Generator,
-) -> list[Bend]:  # fmt: skip
+) -> list[BendPlace]:  # fmt: skip
     """Return the bends that random ways along a piece meet first, without those of known units and known bends."""
     decider.step = "walk"
     tracks = Tracks(decider, piece, policy)
-    found: list[Bend] = []
+    found: list[BendPlace] = []
     for number in range(2 * policy.quiet):
         # Ways along known hyperplanes meet others; but the last unit's may be met by none that is along all others.
         along = units.A[rng.permutation(len(units.b))[: (number % 2 + 1) * len(units.b) // 2]]
@@ -150,11 +150,11 @@ def _bends_about(
         decider.step = "walk"
         if after is not None and abs(float(after.normal @ way)) > policy.digits:
             exact = (after.value - after.normal @ piece.place) / (after.normal @ way)
-            found.append(Bend(piece, after, piece.place + exact * way))
+            found.append(BendPlace(piece, after, piece.place + exact * way))
     return found
 
 
-def _resolved(bends: list[Bend], d: int, policy: DecisionPolicy) -> HiddenRows:
+def _resolved(bends: list[BendPlace], d: int, policy: DecisionPolicy) -> HiddenRows:
     """Return the units that two bends have in common, from all bends of each."""
     A, b = np.empty((0, d)), np.empty(0)
     sharpest = sorted(bends, key=lambda bend: -bend.sharpness)
@@ -174,7 +174,7 @@ def _resolved(bends: list[Bend], d: int, policy: DecisionPolicy) -> HiddenRows:
     return HiddenRows(A, b)
 
 
-def _common(first: Bend, second: Bend, near: float) -> Floats | None:
+def _common(first: BendPlace, second: BendPlace, near: float) -> Floats | None:
     """Return the row (d,) that the spans of two bends have in common, if they are of one hyperplane; else None."""
     normals = [[piece.normal for piece in (bend.before, bend.after)] for bend in (first, second)]
     if any(abs(float(n @ o)) > 1 - near**2 for n in normals[0] for o in normals[1]):
@@ -188,7 +188,7 @@ def _common(first: Bend, second: Bend, near: float) -> Floats | None:
     return a if one and apart < near * size else None
 
 
-def _outside(bend: Bend, a: Floats) -> float:
+def _outside(bend: BendPlace, a: Floats) -> float:
     """Return how far a row (d,) of length one is from the span of a bend's normals."""
     basis = np.linalg.qr(np.array([bend.before.normal, bend.after.normal]).T)[0]
     return float(np.linalg.norm(a - basis @ (basis.T @ a)))
