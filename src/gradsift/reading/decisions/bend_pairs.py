@@ -15,10 +15,9 @@ from ...arguments import Floats
 from ...certificate import DECIDED
 from ...errors import NotIdentifiable
 from ...tuned import TRIES
-from .bend_angles import of_length_one, without_kinks
 from .boundary import Crossings, Decider, joined, orthogonal_direction
 from .decision_fit import FittedLayer, joint_fit, linear_layer, sharpened
-from .kink_boundary import plain_form
+from .kink_boundary import of_length_one, plain_form, without_kinks
 from .settings import DecisionPolicy
 from .sigmoid_boundary import usual_crossings
 from .straight_walk import FlatPiece, Tracks, first_piece, next_piece

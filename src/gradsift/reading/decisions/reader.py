@@ -19,13 +19,11 @@ from ..precision import SPACING, Precision
 from ..question import PLATEAUS, SHARP, Narrowing, Question, attempted
 from ..result import Reading
 from ..scouts import REPEATED
-from .bend_angles import of_length_one
 from .bend_pairs import read_bends
-from .boundary import Crossings, Decider, lines_beside, orthogonal_direction
+from .boundary import Crossings, Decider, joined, lines_beside, orthogonal_direction
 from .decision_certificate import certificate_of, test_crossings, typical_inputs
-from .decision_fit import DecisionLayer, FittedLayer, joint_fit
-from .kink_boundary import plain_form, read_kinks, with_slope
-from .linear_boundary import as_units, read_linear
+from .decision_fit import DecisionLayer, FittedLayer, joint_fit, linear_layer, sharpened
+from .kink_boundary import of_length_one, plain_form, read_kinks, with_slope
 from .settings import DECISIONS, SINGLE, DecisionPolicy
 from .sigmoid_boundary import canonical, read_sigmoids, reordered, usual_crossings
 
@@ -249,3 +247,34 @@ def _network(layer: DecisionLayer, f: Activation, classes: list[object]) -> Netw
     size = float(np.sqrt((U**2).sum() + (c**2).sum() if U.any() else (linear**2).sum() + (c**2).sum()))  # type: ignore[operator]
     skip: Floats | float = 0.0 if linear is None else linear / size
     return Network([(A, b), (U / size, c / size)], f, skip, classes)
+
+
+_TWO_SCALES = (1.0, 8.0)  # of boundary points, in usual inputs; guess
+
+
+def read_linear(
+    decider: Decider, f: Activation, policy: DecisionPolicy, accuracy: float, scale: float, rng: np.random.Generator
+) -> tuple[FittedLayer, Crossings] | None:
+    """Return the linear term that decides as the box does, and all crossings; None where none does."""
+    d, m = decider.n_features, 1 if len(decider.values) == 2 else len(decider.values)
+    n = -(-(max(m - 1, 1) * (d + 1) + TRIES) // len(_TWO_SCALES))
+    parts = [usual_crossings(decider, n, policy.first_width, rng, size * scale) for size in _TWO_SCALES]
+    at = joined([part for part in parts if part is not None])
+    if len(decider.values) != max(m, 2):  # another class came to light
+        return None
+    fit = joint_fit(linear_layer(at, np.empty((0, d)), np.empty(0), m), at, f)
+    if fit.worst > DECIDED.residuals:
+        return None
+    fit, at = sharpened(fit, at, f, decider, policy, accuracy, rng, scale=scale)
+    return (fit, at) if fit.worst < DECIDED.residuals else None
+
+
+def as_units(layer: DecisionLayer) -> DecisionLayer:
+    """Return a layer with one unit that decides as linear outputs do: along a single one, whose slope does not matter,
+    or of weight zero beside several."""
+    if len(layer.b) or layer.linear is None:
+        return layer
+    if len(layer.c) > 1:
+        first = layer.linear[:1] / np.linalg.norm(layer.linear[0])
+        return layer._replace(A=first, b=np.zeros(1), U=np.zeros((len(layer.c), 1)))
+    return DecisionLayer(layer.linear, layer.c, np.ones((1, 1)), np.zeros(1))
