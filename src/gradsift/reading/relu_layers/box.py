@@ -1,0 +1,63 @@
+"""A box of piecewise linear answers: asked, and how its answers are rounded."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...arguments import Floats
+from ..ledger import EPS, Ledger
+
+
+@dataclass
+class Box:
+    """Asks a ledger, and foretells by how much each answer is rounded.
+
+    Attributes
+    ----------
+    ledger : Ledger
+    rng : Generator
+    reach : float
+        Radius from which on a ray is straight.
+    slope : float
+        Typical length of a gradient.
+    """
+
+    ledger: Ledger
+    rng: np.random.Generator
+    reach: float = 1.0
+    slope: float = 0.0
+    slopes: list[float] = field(default_factory=list)
+    _scanned: list[tuple[int, int]] = field(default_factory=list)
+
+    eps = EPS
+
+    @property
+    def d(self) -> int:
+        """Number of inputs."""
+        return self.ledger.n_features
+
+    def ask(self, rows: Floats, step: str) -> Floats:
+        """Ask at rows (n, d), and keep them."""
+        asked = self.ledger.ask_rows(rows, step)
+        if step.startswith("kinks") and len(asked.rows):
+            self._scanned.append((int(asked.rows[0]), int(asked.rows[-1]) + 1))
+        return asked.answers
+
+    def anchors(self, most: int) -> NDArray[np.intp]:
+        """Return the numbers of rows on lines, at most this many: those of steps beside them tell next to nothing."""
+        rows = np.concatenate([np.arange(a, b) for a, b in self._scanned] or [np.empty(0, np.intp)])
+        return rows if len(rows) <= most else np.sort(self.rng.choice(rows, most, replace=False))
+
+    def rounding(self, rows: Floats, answers: Floats) -> Floats:
+        """Return the size of the rounding of each answer: of its own digits, and of the products inside, which are as
+        large as the input is far out, (n,)."""
+        inside = EPS * self.slope * np.sqrt(np.einsum("ij,ij->i", rows, rows))
+        return np.asarray(np.maximum(4 * EPS * np.abs(answers), inside))
+
+    def note_gradients(self, gradients: Floats) -> None:
+        """Measure roundings by the median length of all gradients seen, rows of `gradients`."""
+        self.slopes += np.linalg.norm(gradients, axis=1).tolist()
+        self.slope = float(np.median(self.slopes))

@@ -1,0 +1,210 @@
+"""The first layer: kinks of paths far out whose hyperplanes are straight.
+
+A deeper kink lies on a bent surface, and shows nothing at another place of the hyperplane that it seems to lie on.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...arguments import Floats
+from ...geometry import normalize_rows
+from ...tuned import FACTOR, TRIES
+from .box import Box
+from .cell_slopes import Cell, gradients_within
+from .line_scan import Kink, Line, find_kinks
+from .settings import POLICY
+
+_STEP = "first layer"
+
+
+class Crossing(NamedTuple):
+    """A kink on a path: an input on it, the way of the path, the gradients on both sides (d,), and their errors."""
+
+    point: Floats
+    way: Floats
+    before: Floats
+    after: Floats
+    error: float
+
+    @property
+    def jump(self) -> Floats:
+        """Change of the gradient, (d,)."""
+        return self.after - self.before
+
+
+@dataclass
+class FirstLayer:
+    """Hyperplanes ``A x + b = 0`` with rows of length one.
+
+    Attributes
+    ----------
+    A, b : (k, d) and (k,) arrays
+    crossings : list of Crossing
+        One of each unit.
+    gradients : list of (d,) arrays
+        Of all cells.
+    n_deeper : int
+        Kinks whose hyperplanes are bent.
+    complete : bool
+        Whether nothing speaks for a further unit.
+    """
+
+    A: Floats
+    b: Floats
+    crossings: list[Crossing] = field(default_factory=list)
+    gradients: list[Floats] = field(default_factory=list)
+    n_deeper: int = 0
+    complete: bool = False
+
+    @property
+    def k(self) -> int:
+        """Number of units."""
+        return len(self.b)
+
+    @property
+    def radius(self) -> float:
+        """Typical distance of a hyperplane from the origin."""
+        return float(np.median(np.abs(self.b))) if self.k else 1.0
+
+    def spanned(self) -> bool:
+        """Say whether the gradients of all cells lie in the span of fewer rows than inputs, or of as many."""
+        if self.k > self.A.shape[1]:
+            return False
+        G = np.array(self.gradients)
+        left = G - (G @ np.linalg.pinv(self.A)) @ self.A
+        return bool((np.linalg.norm(left, axis=1) <= np.sqrt(_SMALL) * np.median(np.linalg.norm(G, axis=1))).all())
+
+
+_SMALL = 1e-12
+
+
+def read_first_layer(box: Box, radius: float) -> FirstLayer:
+    """Find all units of the first layer on paths far out; about d queries per kink of the first path."""
+    first = FirstLayer(np.empty((0, box.d)), np.empty(0))
+    n_idle = 0
+    for number in range(2 * POLICY.attempts + TRIES):
+        n_before = first.k
+        _along_a_path(box, first, radius)
+        n_idle = n_idle + 1 if first.k == n_before else 0
+        if first.k and (first.spanned() or n_idle == 2):
+            first.complete = True
+            break
+        if not first.k and number + 1 == TRIES:
+            break
+    return first
+
+
+def _half_square(box: Box, radius: float) -> list[Line]:
+    P, Q = radius * normalize_rows(box.rng.standard_normal((2, box.d)))
+    return [Line.between(P, Q), Line.between(Q, -P)]
+
+
+def _along_a_path(box: Box, first: FirstLayer, radius: float) -> None:
+    """Find the kinks of a path that are not on known hyperplanes, and add those whose hyperplanes are straight."""
+    lines = _half_square(box, radius)
+    scan = find_kinks(box, lines, [(0, 0.0, 1.0), (1, 0.0, 1.0)], "kinks of a path")
+    crossings = [c for line, kinks in zip(lines, scan.kinks) for c in _crossings(box, first, line, kinks)]
+    # A normal is known to the error of both gradients over the jump.
+    crossings = [c for c in crossings if c.error < np.sqrt(_SMALL) * np.linalg.norm(c.jump)]
+    straight = _are_straight(box, crossings, radius)
+    for crossing, is_straight in zip(crossings, straight):
+        normal = crossing.jump / np.linalg.norm(crossing.jump)
+        offset = -float(normal @ crossing.point)
+        if not is_straight:
+            first.n_deeper += 1
+        elif not _is_known(first, normal, offset, radius):
+            first.A, first.b = np.vstack([first.A, normal]), np.append(first.b, offset)
+            first.crossings.append(crossing)
+
+
+def _is_known(first: FirstLayer, normal: Floats, offset: float, radius: float) -> bool:
+    cosines = first.A @ normal
+    apart = np.abs(first.b - np.sign(cosines) * offset)
+    return bool(((np.abs(cosines) > 1 - 1e-9) & (apart < 1e-6 * radius)).any())
+
+
+def _crossings(box: Box, first: FirstLayer, line: Line, kinks: list[Kink]) -> list[Crossing]:
+    """Measure the gradients beside those kinks of a line that are not on known hyperplanes."""
+    known = _on_known(first, line, kinks)
+    wanted = sorted({i + side for i in np.flatnonzero(~known) for side in (0, 1)})
+    ends = [0.0, *(k.t for k in kinks), 1.0]
+    gradients: dict[int, Floats] = {}
+    errors: dict[int, float] = {}
+    for i in wanted:
+        piece = kinks[i].left if i < len(kinks) else kinks[-1].right
+        low, high = max(ends[i], piece.low), min(ends[i + 1], piece.high)
+        middle = 0.5 * (low + high)
+        cell = Cell(line.points(middle), piece.at(middle), POLICY.step * (ends[i + 1] - ends[i]) * line.length)
+        found = _gradient(box, first, cell)
+        if found is not None:
+            gradients[i], errors[i] = found
+    new = [i for i in np.flatnonzero(~known) if i in gradients and i + 1 in gradients]
+    return [
+        Crossing(line.points(kinks[i].t), line.way, gradients[i], gradients[i + 1], errors[i] + errors[i + 1]) for i in new
+    ]
+
+
+def _gradient(box: Box, first: FirstLayer, cell: Cell) -> tuple[Floats, float] | None:
+    """Measure a gradient: within the span of all others first, then in all directions; keep it."""
+    spans = [_span_of(first, box.d)] if first.gradients else []
+    for span in [*spans, np.eye(box.d)]:
+        if len(span) == box.d:
+            span = np.eye(box.d)
+        found = gradients_within(box, [cell], [span], _STEP)
+        if found.sound[0]:
+            gradient = found.gradients[0]
+            first.gradients.append(gradient)
+            box.note_gradients(gradient[None])
+            return gradient, float(found.errors[0])
+        if len(span) == box.d:
+            break
+    return None
+
+
+def _span_of(first: FirstLayer, d: int) -> Floats:
+    """Return orthonormal rows that span all gradients so far."""
+    G = normalize_rows(np.array([g for g in first.gradients if g.any()] or np.eye(d)))
+    _, sizes, rows = np.linalg.svd(G, full_matrices=False)
+    return np.asarray(rows[sizes > np.sqrt(_SMALL) * sizes[0]])
+
+
+def _on_known(first: FirstLayer, line: Line, kinks: list[Kink]) -> NDArray[np.bool_]:
+    """Say which kinks of a line lie on known hyperplanes."""
+    if not first.k or not kinks:
+        return np.zeros(len(kinks), dtype=bool)
+    Z = line.points(np.array([k.t for k in kinks])) @ first.A.T + first.b  # (kinks, k)
+    return np.asarray((np.abs(Z) <= 1e-7 * line.length).any(axis=1))
+
+
+def _are_straight(box: Box, crossings: list[Crossing], radius: float) -> NDArray[np.bool_]:
+    """Ask second differences at other places of the hyperplanes, until most or few of them show the kink."""
+    n, hits = np.zeros(len(crossings)), np.zeros(len(crossings))
+    for number in range(POLICY.members):
+        open_ = np.flatnonzero((n < 3) | (np.abs(hits - 0.5 * n) < 1.5))
+        if not len(open_):
+            break
+        rows, jumps = [], []
+        for i in open_:
+            jump = crossings[i].jump
+            size = float(np.linalg.norm(jump))
+            normal, step = jump / size, 1e-5 * radius
+            place = (1.0 if number % 2 == 0 else 0.3) * radius * _unit(box.rng.standard_normal(box.d))
+            place = place - (normal @ (place - crossings[i].point)) * normal
+            rows.append(place + step * np.array([[-1.0], [0.0], [1.0]]) * normal)
+            jumps.append(step * size)
+        X = np.concatenate(rows)
+        y = box.ask(X, "straight or bent")
+        bends = np.abs(y.reshape(-1, 3) @ [1.0, -2.0, 1.0])
+        rounding = box.rounding(X, y).reshape(-1, 3).max(axis=1)
+        n[open_] += 1
+        hits[open_] += bends > FACTOR**2 * rounding
+    return np.asarray(hits > 0.5 * n)
+
+
+def _unit(v: Floats) -> Floats:
+    return np.asarray(v / np.linalg.norm(v))

@@ -1,0 +1,275 @@
+"""The surface on which a unit of the next layer switches: read from one jump of the gradient, and followed over bends.
+
+With phi the known map to features, unit j switches where ``theta (phi(x) - phi(x0)) = 0``. One jump of the gradient gives
+theta on the row space of the Jacobian of phi there; each bend of the surface at a known unit gives one equation more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from ...arguments import Floats
+from ...fit.jacobian import Layers
+from ...tuned import FACTOR, TRIES
+from ..ledger import Asked
+from .box import Box
+from .feature_map import FeatureMap, LocalMap
+from .line_scan import Line
+from .settings import POLICY
+
+
+@dataclass(frozen=True)
+class Surface:
+    """``theta (phi(x) - phi(x0)) = 0`` as far as theta is known.
+
+    Attributes
+    ----------
+    point : (d,) array
+        x0, an input on it.
+    features : (m,) array
+        phi(x0).
+    theta : (m,) array
+    open : (m, n) array
+        Orthonormal columns: what may be added to theta.
+    size : float
+        Length of the jump of the gradient at x0.
+    error : float
+        Of theta, relative.
+    """
+
+    point: Floats
+    features: Floats
+    theta: Floats
+    open: Floats
+    size: float
+    error: float
+
+    @property
+    def offset(self) -> float:
+        """Constant of the unit's argument."""
+        return -float(self.theta @ self.features)
+
+    def with_equation(self, a: Floats) -> Surface:
+        """Return the surface with ``a theta = 0`` as well: one open direction fewer."""
+        v = self.open.T @ a
+        theta = self.theta - self.open @ v * float(a @ self.theta) / float(v @ v)
+        rest = np.linalg.svd(v[None])[2][1:].T  # orthonormal columns across v
+        return replace(self, theta=theta, open=self.open @ rest)
+
+
+def surface_at(phi: FeatureMap, point: Floats, jump: Floats, error: float) -> Surface | None:
+    """Return the surface through a kink with this jump of the gradient, or None where theta is lost in its error."""
+    here = phi.at(point)
+    left, sizes, rows = np.linalg.svd(here.jacobian, full_matrices=True)
+    r = int((sizes > 1e-9 * sizes.max(initial=1e-300)).sum())
+    # jacobian' theta = jump: theta on the columns of `left` that the Jacobian reaches, the others stay open.
+    theta = left[:, :r] @ ((rows[:r] @ jump) / sizes[:r])
+    size = float(np.linalg.norm(theta))
+    relative = error / max(float(sizes[:r].min(initial=np.inf)) * size, 1e-300)
+    if not r or relative > _LOST:
+        return None
+    return Surface(point, here.features, theta / size, left[:, r:], float(np.linalg.norm(jump)), relative)
+
+
+_LOST = 1e-7
+
+
+class _Crossing(NamedTuple):
+    """Where a surface meets the kink of a known unit: the input, the unit, the map before and after it, the way."""
+
+    point: Floats
+    unit: int
+    before: LocalMap
+    after: LocalMap
+    informative: bool
+
+
+def complete(phi: FeatureMap, surface: Surface, box: Box) -> Generator[Floats, Asked, Surface | None]:
+    """Follow a surface over known units until theta is known; None where its bends are not as such a unit's."""
+    x, failures = surface.point, 0
+    for _ in range(POLICY.rounds + 4 * surface.open.shape[1]):
+        if not surface.open.shape[1]:
+            return surface
+        crossing = _next_crossing(phi, surface, x, box)
+        if crossing is None:
+            return None
+        if crossing.informative:
+            equation = yield from _bend(surface, crossing, box)
+            if equation is None:
+                failures += 1
+                if failures > TRIES:
+                    return None
+                x = _elsewhere(phi, surface, x, box)
+                continue
+            surface = surface.with_equation(equation)
+            continue
+        x = _beyond(phi, surface, crossing)
+    return None
+
+
+def _next_crossing(phi: FeatureMap, surface: Surface, x: Floats, box: Box) -> _Crossing | None:
+    """Return the crossing to go to: of straight ways along the surface the one whose first kink tells most."""
+    here = phi.at(x)
+    normal = here.jacobian.T @ surface.theta
+    length = float(np.linalg.norm(normal))
+    if not length:
+        return None
+    normal = normal / length
+    ways = np.concatenate([box.rng.standard_normal((2 * TRIES, len(x))), here.gradients, -here.gradients])
+    ways = ways - np.outer(ways @ normal, normal)
+    lengths = np.linalg.norm(ways, axis=1)
+    ways = ways[lengths > 1e-6 * lengths.max(initial=0.0)] / lengths[lengths > 1e-6 * lengths.max(initial=0.0), None]
+    rates = ways @ here.gradients.T  # (ways, K)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        times = -here.arguments / rates
+    times[~(times > 1e-9 * (1 + np.linalg.norm(x)))] = np.inf
+    best: _Crossing | None = None
+    units, firsts = times.argmin(axis=1), times.min(axis=1)
+    score = -np.inf
+    for way in np.argsort(firsts)[: 4 * TRIES]:
+        time, unit = float(firsts[way]), int(units[way])
+        if not np.isfinite(time):
+            break
+        q = x + time * ways[way]
+        second = float(np.partition(times[way], 1)[1]) if times.shape[1] > 1 else np.inf
+        after = phi.at(q + 0.5 * min(second - time, time) * ways[way])
+        change = after.jacobian - here.jacobian
+        told = float(np.linalg.norm(change.T @ surface.open)) / max(float(np.linalg.norm(change)), 1e-300)
+        p = here.gradients[unit] / max(float(np.linalg.norm(here.gradients[unit])), 1e-300)
+        across = float(np.sqrt(max(0.0, 1 - (p @ normal) ** 2)))
+        room = min(1.0, (second - time) / time)
+        value = np.log(max(told, 1e-3)) + np.log(across + 1e-9) + 0.5 * np.log(room + 1e-9) - 0.1 * np.log(time)
+        if value > score:
+            best, score = _Crossing(q, unit, here, after, told > 1e-3), value
+    return best
+
+
+def _bend(surface: Surface, at: _Crossing, box: Box) -> Generator[Floats, Asked, Floats | None]:
+    """Measure how the surface goes on beyond a known unit: an equation for theta, or None where answers disagree.
+
+    u lies in the unit's own plane, across the surface; w along the surface, into the new cell. The gradient's jump n'
+    there has ``n' (kappa u + w) = 0`` with kappa minus the change of slope along w over that along u.
+    """
+    normal = at.before.jacobian.T @ surface.theta
+    p = at.before.gradients[at.unit]
+    u = normal - p * float(normal @ p) / float(p @ p)
+    w = p - normal * float(p @ normal) / float(normal @ normal)
+    w = w * (1.0 if at.before.arguments[at.unit] < 0 else -1.0)
+    u, w = u / np.linalg.norm(u), w / np.linalg.norm(w)
+    q = at.point
+    d = 0.1 * min(at.before.room(q, at.unit), at.after.room(q, at.unit), 1.0 + float(np.linalg.norm(q)))
+    for width, share in ((d, 0.4), (d, 0.04), (0.1 * d, 0.4), (0.1 * d, 0.04)):
+        e, half = share * width, 0.5 * width
+        X = q + np.array([half * u, -half * u, width * u, -width * u, half * u + e * w, -half * u + e * w])
+        y = (yield X).answers
+        rounding = float(box.rounding(X, y).max())
+        # Slopes on each side come from answers of that side alone: one at q itself is off the kink by its error.
+        up, down = (y[2] - y[0]) / half, (y[1] - y[3]) / half
+        change_u, change_w = up - down, ((y[4] - y[0]) - (y[5] - y[1])) / e
+        if abs(change_u) * half <= FACTOR**2 * rounding:
+            return None
+        kappa = -change_w / change_u
+        if abs(kappa) * e > 0.3 * width:
+            continue
+        beside = q + e * w + np.array([[kappa * e + 0.5 * half], [kappa * e - 0.5 * half]]) * u
+        seen = (yield beside).answers
+        foretold = np.array([y[4] + up * (kappa * e - 0.5 * half), y[5] + down * (kappa * e + 0.5 * half)])
+        if (np.abs(seen - foretold) <= FACTOR**2 * rounding).all():
+            return np.asarray(at.after.jacobian @ (kappa * u + w))
+    return None
+
+
+def _beyond(phi: FeatureMap, surface: Surface, at: _Crossing) -> Floats:
+    """Return a place on the surface behind a crossing."""
+    normal = at.after.jacobian.T @ surface.theta
+    normal = normal / np.linalg.norm(normal)
+    way = at.after.point - at.point
+    way = way - normal * float(normal @ way)
+    return _on_surface(phi, surface, at.point + way)
+
+
+def _elsewhere(phi: FeatureMap, surface: Surface, x: Floats, box: Box) -> Floats:
+    """Return another place on the surface in the same cell."""
+    here = phi.at(x)
+    normal = _unit(here.jacobian.T @ surface.theta)
+    way = box.rng.standard_normal(len(x))
+    way = way - normal * float(normal @ way)
+    return _on_surface(phi, surface, x + 0.5 * min(here.room(), 1.0 + float(np.linalg.norm(x))) * _unit(way))
+
+
+def _on_surface(phi: FeatureMap, surface: Surface, x: Floats) -> Floats:
+    """Return the input moved by what rounding has left of its distance from the surface."""
+    here = phi.at(x)
+    normal = here.jacobian.T @ surface.theta
+    return np.asarray(x - normal * float(surface.theta @ (here.features - surface.features)) / float(normal @ normal))
+
+
+def _unit(v: Floats) -> Floats:
+    return np.asarray(v / np.linalg.norm(v))
+
+
+def are_members(
+    phi: FeatureMap, surfaces: list[Surface], box: Box, above: Layers, scales: Floats
+) -> list[bool | None]:
+    """Look for each surface at other places, by second differences, until most or few of them show a kink.
+
+    None where the surface, as far as it is known, meets none of the random lines.
+    """
+    n, hits = np.zeros(len(surfaces)), np.zeros(len(surfaces))
+    places = [_places(phi, surface, box, above, scales) for surface in surfaces]
+    for number in range(POLICY.members):
+        todo = [
+            i for i, found in enumerate(places)
+            if number < len(found) and (n[i] < 2 or abs(hits[i] - 0.5 * n[i]) < 1.0)
+        ]  # fmt: skip
+        if not todo:
+            break
+        X = np.concatenate([places[i][number] for i in todo])
+        y = box.ask(X, "straight or bent")
+        bends = np.abs(y.reshape(-1, 3) @ [1.0, -2.0, 1.0])
+        rounding = box.rounding(X, y).reshape(-1, 3).max(axis=1)
+        n[todo] += 1
+        hits[todo] += bends > FACTOR**2 * rounding
+    return [None if not n[i] else bool(hits[i] >= 0.45 * n[i]) for i in range(len(surfaces))]
+
+
+def _places(phi: FeatureMap, surface: Surface, box: Box, above: Layers, scales: Floats) -> list[Floats]:
+    """Return three inputs each, (3, d), across the surface at other places, where theta suffices to know it."""
+    found: list[Floats] = []
+    d = len(surface.point)
+    for number in range(4 * POLICY.members):
+        ends = scales[number % len(scales)] * box.rng.standard_normal((2, d))
+        line = Line.between(*ends)
+        grid = np.concatenate([[0.0], phi.breaks(line).times, [1.0]])
+        moved = phi.features(line.points(grid)) - surface.features
+        g, beside = moved @ surface.theta, moved @ surface.open
+        for i in np.flatnonzero((g[:-1] > 0) != (g[1:] > 0)):
+            share = g[i] / (g[i] - g[i + 1])
+            lost = np.abs((1 - share) * beside[i] + share * beside[i + 1]).max(initial=0.0)
+            point = line.points(grid[i] + share * (grid[i + 1] - grid[i]))
+            step = _step_across(phi, surface, point, line, above)
+            if lost <= 1e-9 * np.abs(moved).max() and step > 0:
+                found.append(point + step * np.array([[-1.0], [0.0], [1.0]]) * _unit(line.way))
+                break
+        if len(found) == POLICY.members:
+            break
+    return found
+
+
+def _step_across(phi: FeatureMap, surface: Surface, x: Floats, line: Line, above: Layers) -> float:
+    """Return a step across a surface that stays between the kinks of other units; 0 where its error leaves none."""
+    here = phi.at(x)
+    room = here.room()
+    for V, beta in above:
+        rows = V @ here.jacobian
+        away = np.abs(V @ here.features + beta) / np.maximum(np.linalg.norm(rows, axis=1), 1e-300)
+        room = min(room, float(away.min(initial=np.inf)))
+    normal = here.jacobian.T @ surface.theta
+    slope = abs(float(normal @ _unit(line.way)))
+    error = max(surface.error, 1e-10) * float(np.linalg.norm(here.features)) / max(slope, 1e-300)
+    step = 0.1 * room
+    return step if step > FACTOR * error else 0.0
