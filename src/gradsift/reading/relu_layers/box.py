@@ -8,7 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...arguments import Floats
+from ...errors import NotIdentifiable
+from ...geometry import normalize_rows
 from ..ledger import EPS, Ledger
+
+
+_ALIKE = 1e-7  # two slopes, over the largest
+_RADII = 4.0 ** np.arange(-2, 16)
 
 
 @dataclass
@@ -61,3 +67,31 @@ class Box:
         """Measure roundings by the median length of all gradients seen, rows of `gradients`."""
         self.slopes += np.linalg.norm(gradients, axis=1).tolist()
         self.slope = float(np.median(self.slopes))
+
+    def find_reach(self) -> None:
+        """Ask along three rays, at radii growing by 4, until two slopes in a row agree; 12 to 54 queries.
+
+        Raises
+        ------
+        NotIdentifiable
+            They never do, or the function does not grow.
+        """
+        radii, slopes = [], [0.0]
+        for way in normalize_rows(self.rng.standard_normal((3, self.d))):
+            y = self.ask(_RADII[:2, None] * way, "reach").tolist()
+            for number in range(2, len(_RADII)):
+                y.append(float(self.ask(_RADII[number, None] * way[None], "reach")[0]))
+                changes = np.diff(y) / np.diff(_RADII[: number + 1])
+                if abs(changes[-1] - changes[-2]) <= _ALIKE * np.abs(changes).max():
+                    radii.append(float(_RADII[number - 2]))
+                    break
+            slopes.append(float(np.abs(changes).max()))
+        if not radii:
+            raise NotIdentifiable(
+                f"Along three rays the function is not straight even at radius {_RADII[-1]:.2g} "
+                f"({self.ledger.n_queries} queries): it has no units with kinks between straight lines, or its answers "
+                "are rounded or noisy."
+            )
+        self.reach, self.slope = float(np.median(radii)), max(slopes)
+        if not self.slope:
+            raise NotIdentifiable("Along three rays the function is constant: it has no units that grow.")

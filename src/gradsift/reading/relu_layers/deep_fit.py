@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...arguments import Floats
+from ...certificate import BOUND
 from ...fit.gauss_newton import Problem
 from ...fit.jacobian import Layers, to_vector, with_vector
 from ...fit.last_digits import fit_to_rounding
@@ -145,10 +146,27 @@ class DeepFit:
     worst: float
     n: int
 
+    def row_errors(self) -> list[Floats]:
+        """Return the standard errors of each row over its length, layer by layer, weights and offset together; that of
+        the linear term last."""
+        errors = np.zeros(len(vector_of(self.net)))
+        errors[self.free] = np.sqrt((self.root**2).sum(axis=1))
+        found, at = [], 0
+        for W, b in self.net.layers:
+            weights = errors[at : at + W.size].reshape(W.shape)
+            offsets = errors[at + W.size : at + W.size + b.size]
+            at += W.size + b.size
+            sizes = np.sqrt((W**2).sum(axis=1) + b**2)
+            found.append(np.asarray(np.sqrt((weights**2).sum(axis=1) + offsets**2) / sizes))
+        if self.net.linear is not None:
+            n = len(self.net.linear)
+            found.append(np.array([np.linalg.norm(errors[at : at + n]) / np.linalg.norm(self.net.linear)]))
+        return found
+
     @property
-    def errors(self) -> Floats:
-        """Standard errors of the free parameters."""
-        return np.asarray(np.sqrt((self.root**2).sum(axis=1)))
+    def bound(self) -> float:
+        """Largest relative error bound of a row."""
+        return BOUND * max(float(e.max(initial=0.0)) for e in self.row_errors())
 
     def errors_at(self, X: Floats) -> Floats:
         """Return the standard errors of the values at rows X, (n,)."""

@@ -70,6 +70,11 @@ class FeatureMap:
         """K, all units."""
         return sum(self.widths)
 
+    def n_features_of(self, d: int) -> int:
+        """Return m, the number of features of d inputs."""
+        widths = (d, *self.widths)
+        return widths[-1] if self.signed else widths[-1] + widths[-2]
+
     def below(self) -> FeatureMap:
         """Return the map without its last layer."""
         return FeatureMap(self.layers[:-1], self.slope)

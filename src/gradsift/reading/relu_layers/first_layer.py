@@ -50,6 +50,8 @@ class FirstLayer:
         Of all cells.
     n_deeper : int
         Kinks whose hyperplanes are bent.
+    n_lost : int
+        Kinks whose normals could not be measured.
     complete : bool
         Whether nothing speaks for a further unit.
     """
@@ -59,6 +61,7 @@ class FirstLayer:
     crossings: list[Crossing] = field(default_factory=list)
     gradients: list[Floats] = field(default_factory=list)
     n_deeper: int = 0
+    n_lost: int = 0
     complete: bool = False
 
     @property
@@ -96,7 +99,26 @@ def read_first_layer(box: Box, radius: float) -> FirstLayer:
             break
         if not first.k and number + 1 == TRIES:
             break
+    _offsets_near_origin(box, first, radius)
     return first
+
+
+def _offsets_near_origin(box: Box, first: FirstLayer, radius: float) -> None:
+    """Measure the offsets again near the origin, about six queries each: far out they are as uncertain as directions
+    times the radius. Only tiny corrections are believed: anything larger is another kink."""
+    if not first.k:
+        return
+    scale = max(first.radius, 1e-6 * radius)
+    feet = -first.b[:, None] * first.A
+    aside = scale * normalize_rows(box.rng.standard_normal(first.A.shape))
+    feet = feet + aside - (aside * first.A).sum(axis=1)[:, None] * first.A
+    half = 0.02 * scale * first.A
+    lines = [Line.between(foot - h, foot + h) for foot, h in zip(feet, half)]
+    scan = find_kinks(box, lines, [(i, 0.0, 1.0) for i in range(first.k)], _STEP)
+    for i, (line, kinks) in enumerate(zip(lines, scan.kinks)):
+        moves = [float(first.A[i] @ line.points(kink.t) + first.b[i]) for kink in kinks]
+        if moves and abs(min(moves, key=abs)) < 1e-7 * radius:
+            first.b[i] -= min(moves, key=abs)
 
 
 def _half_square(box: Box, radius: float) -> list[Line]:
@@ -110,7 +132,9 @@ def _along_a_path(box: Box, first: FirstLayer, radius: float) -> None:
     scan = find_kinks(box, lines, [(0, 0.0, 1.0), (1, 0.0, 1.0)], "kinks of a path")
     crossings = [c for line, kinks in zip(lines, scan.kinks) for c in _crossings(box, first, line, kinks)]
     # A normal is known to the error of both gradients over the jump.
+    n_kinks = len(crossings)
     crossings = [c for c in crossings if c.error < np.sqrt(_SMALL) * np.linalg.norm(c.jump)]
+    first.n_lost += n_kinks - len(crossings)
     straight = _are_straight(box, crossings, radius)
     for crossing, is_straight in zip(crossings, straight):
         normal = crossing.jump / np.linalg.norm(crossing.jump)
@@ -170,7 +194,7 @@ def _span_of(first: FirstLayer, d: int) -> Floats:
     """Return orthonormal rows that span all gradients so far."""
     G = normalize_rows(np.array([g for g in first.gradients if g.any()] or np.eye(d)))
     _, sizes, rows = np.linalg.svd(G, full_matrices=False)
-    return np.asarray(rows[sizes > np.sqrt(_SMALL) * sizes[0]])
+    return np.asarray(rows[sizes > 100 * np.sqrt(_SMALL) * sizes[0]])
 
 
 def _on_known(first: FirstLayer, line: Line, kinks: list[Kink]) -> NDArray[np.bool_]:

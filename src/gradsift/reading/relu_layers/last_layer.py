@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import lstsq
 
 from ...arguments import Floats
 from .box import Box
 from .feature_map import FeatureMap
 from .next_layer import NextLayer
+from .unit_signs import Signs, signs_from_linear_term
 
 _ROUNDS = 15  # of reweighting, towards the least sum of absolute misses
+_MET = 1e-5  # of an answer's size: the joint fit has to reach rounding from there
 
 
-class LastLayer(NamedTuple):
+@dataclass(frozen=True)
+class LastLayer:
     """``f = alpha |z| + gamma phi + c`` as it fits the answers best.
 
     Attributes
@@ -25,6 +30,10 @@ class LastLayer(NamedTuple):
     misses : (n,) array
         Of each answer looked at, over its size.
     X : (n, d) array
+    rows : (k, m) array
+        Of the layer.
+    slope : float
+        Of a unit below its kink.
     """
 
     alpha: Floats
@@ -32,11 +41,42 @@ class LastLayer(NamedTuple):
     constant: float
     misses: Floats
     X: Floats
+    rows: Floats
+    slope: float
+
+    @property
+    def met(self) -> NDArray[np.bool_]:
+        """Which answers it explains."""
+        return self.misses < _MET
 
     @property
     def share(self) -> float:
         """Share of the answers that it explains."""
-        return float((self.misses < 1e-6).mean())
+        return float(self.met.mean())
+
+    @property
+    def fits(self) -> bool:
+        """Whether it explains all."""
+        return bool(self.met.all())
+
+    @cached_property
+    def _signs_and_rest(self) -> tuple[Signs, Floats]:
+        return signs_from_linear_term(self.alpha, self.rows, self.gamma, self.slope)
+
+    @property
+    def signs(self) -> Signs:
+        """On which side the units are active."""
+        return self._signs_and_rest[0]
+
+    @property
+    def rest(self) -> Floats:
+        """What units that are always active add: a term linear in the features, (m,)."""
+        return self._signs_and_rest[1]
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether there is no such term."""
+        return not self.rest.any()
 
 
 def fit_last_layer(box: Box, phi: FeatureMap, layer: NextLayer) -> LastLayer:
@@ -51,13 +91,13 @@ def fit_last_layer(box: Box, phi: FeatureMap, layer: NextLayer) -> LastLayer:
     scale[scale == 0] = 1.0
     design, right = design / scale, y / sizes
     weights = np.ones(len(X))
-    found = np.zeros(design.shape[1])
+    found, misses = np.zeros(design.shape[1]), np.abs(right)
     for _ in range(_ROUNDS):
         found = lstsq(design * weights[:, None], right * weights, cond=1e-12)[0]
         misses = np.abs(design @ found - right)
-        if misses.max() < 1e-8:
+        if misses.max() < 1e-3 * _MET:
             break
-        weights = 1 / np.sqrt(np.maximum(misses, 1e-9))
+        weights = 1 / np.sqrt(np.maximum(misses, 1e-4 * _MET))
     found = found / scale
     k = layer.k
-    return LastLayer(found[:k], found[k:-1], float(found[-1]), misses, X)
+    return LastLayer(found[:k], found[k:-1], float(found[-1]), misses, X, layer.rows, phi.slope)

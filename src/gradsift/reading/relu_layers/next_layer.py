@@ -14,6 +14,7 @@ from .box import Box
 from .cell_slopes import Cell, gradients_within
 from .feature_map import FeatureMap
 from .line_scan import Kink, Line, Stretch, find_kinks
+from .segments_to_search import SCALES
 from .settings import POLICY
 from .surfaces import Surface, are_members, complete, surface_at
 
@@ -83,11 +84,11 @@ class _Candidate(NamedTuple):
     surface: Surface
 
 
-def search_lines(box: Box, phi: FeatureMap, layer: NextLayer, lines: list[Line], scales: Floats) -> int:
+def search_lines(box: Box, phi: FeatureMap, layer: NextLayer, lines: list[Line], scale: float) -> int:
     """Find kinks on lines that known units do not foretell, add the units they belong to, return how many kinks."""
     kinks = _unforetold(box, phi, layer, lines)
     candidates = [c for line, found in zip(lines, kinks) for c in _candidates(box, phi, layer, line, found)]
-    members = are_members(phi, [c.surface for c in candidates], box, layer.above, scales)
+    members = are_members(phi, [c.surface for c in candidates], box, layer.above, scale * SCALES)
     kept = []
     for candidate, member in zip(candidates, members):
         known = None if candidate.surface.open.shape[1] else layer.number_of(candidate.surface)
@@ -98,7 +99,7 @@ def search_lines(box: Box, phi: FeatureMap, layer: NextLayer, lines: list[Line],
     open_ = [c for c in kept if c.surface.open.shape[1]]
     walked = search_all(box.ledger, [complete(phi, c.surface, box) for c in open_], "bends of surfaces")
     again = [s for s in walked if s is not None]
-    sure = iter(are_members(phi, again, box, layer.above, scales))
+    sure = iter(are_members(phi, again, box, layer.above, scale * SCALES))
     ends = dict(zip(map(id, open_), walked))
     for candidate in kept:
         surface: Surface | None = candidate.surface

@@ -12,23 +12,39 @@ from .box import Box
 from .feature_map import FeatureMap
 from .line_scan import Line
 
-_SCALES = np.array([1.0, 3.0, 10.0])  # of inputs, over the typical distance of a hyperplane
+SCALES = np.array([1.0, 3.0, 10.0])  # of inputs, over the typical distance of a hyperplane
 _LONG = 300.0  # the same for the axes of a tour
 
 
-def lines_for(box: Box, phi: FeatureMap, scale: float) -> Iterator[Line]:
-    """Yield segments without end: rich ones, a tour along the axes of the features, then random and rich in turn."""
-    reachable = _reachable(phi, box.d)
-    for _ in range(TRIES):
-        yield Line.between(*rich_points(box, phi, scale, 2))
-    if reachable:
-        yield from _tour(box, phi, scale)
-    while True:
-        yield Line.between(*scale * _SCALES[box.rng.integers(3)] * box.rng.standard_normal((2, box.d)))
-        yield Line.between(*rich_points(box, phi, scale, 2))
+def lines_for(box: Box, phi: FeatureMap, scale: float) -> list[Line]:
+    """Return segments that meet every unit of the next layer where features are reachable: rich ones, and a tour along
+    the axes of the features; elsewhere rich ones only."""
+    rich = [Line.between(*rich_points(box, phi, scale, 2)) for _ in range(TRIES)]
+    return rich + (list(_tour(box, phi, scale)) if is_reachable(phi, box.d) else [])
 
 
-def _reachable(phi: FeatureMap, d: int) -> bool:
+def further_line(box: Box, phi: FeatureMap, scale: float, number: int) -> Line:
+    """Return a random segment, or a rich one, in turn."""
+    if number % 2:
+        return Line.between(*rich_points(box, phi, scale, 2))
+    return Line.between(*scale * SCALES[box.rng.integers(3)] * box.rng.standard_normal((2, box.d)))
+
+
+def telling_points(box: Box, phi: FeatureMap, scale: float) -> Floats:
+    """Return inputs at which units that random ones seldom activate would show, (n, d).
+
+    Where features are reachable, far out on the axis of each: a unit with any positive weight is active on one of them.
+    """
+    far = scale * np.exp(box.rng.uniform(0, np.log(_LONG), (2 * TRIES, 1))) * box.rng.standard_normal((2 * TRIES, box.d))
+    if not is_reachable(phi, box.d):
+        return np.asarray(far)
+    k = phi.n_units
+    axes = -0.05 * scale * np.exp(box.rng.standard_normal((k + 1, k)))
+    axes[np.arange(k), np.arange(k)] = _LONG * scale * (1 + box.rng.random(k))
+    return np.concatenate([far, _inputs_at(phi, axes)])
+
+
+def is_reachable(phi: FeatureMap, d: int) -> bool:
     """Say whether any features can be asked for: one layer of no more units than inputs."""
     return len(phi.layers) == 1 and phi.n_units <= d and phi.signed and not phi.slope
 
@@ -41,8 +57,8 @@ def _inputs_at(phi: FeatureMap, z: Floats) -> Floats:
 
 def rich_points(box: Box, phi: FeatureMap, scale: float, n: int) -> Floats:
     """Return n inputs, (n, d), at which all units of the last known layer are active, or as many as a search finds."""
-    sizes = scale * _SCALES[box.rng.integers(3, size=(n, 1))]
-    if _reachable(phi, box.d):
+    sizes = scale * SCALES[box.rng.integers(3, size=(n, 1))]
+    if is_reachable(phi, box.d):
         return _inputs_at(phi, sizes * np.exp(1.7 * box.rng.standard_normal((n, phi.n_units))))
     if phi.slope or not phi.signed or not phi.layers:
         return np.asarray(sizes * box.rng.standard_normal((n, box.d)))

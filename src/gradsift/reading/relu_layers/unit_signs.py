@@ -11,6 +11,7 @@ from ...geometry import choose_terms
 from .feature_map import FeatureMap
 from .next_layer import NextLayer
 
+_ROUNDS = 15  # of reweighting
 _OFF = 1e-4  # of the larger share of a gradient, below which a unit adds nothing on that side
 
 
@@ -55,30 +56,64 @@ def signs_from_gradients(phi: FeatureMap, layer: NextLayer) -> Signs:
     return Signs(signs, slope if slope > _OFF else 0.0)
 
 
-def signs_from_linear_term(alpha: Floats, rows: Floats, gamma: Floats) -> tuple[Signs, Floats]:
+def signs_from_rows(rows: Floats, weights: Floats) -> Signs | None:
+    """Read the signs of a layer from rows of the next one over ``(|z|, h)``: ``G_j = V_j diag(rho s) W``.
+
+    ``relu(s z) = (|z| + s z) / 2``, so that each unit of the next layer shows what it takes of z twice: in V, and
+    through W in G. Least squares over a few rows give all s at once, rho is (1 + a) / (1 - a) for leaky units of slope
+    a. None while there are too few rows, or these do not agree.
+
+    Parameters
+    ----------
+    rows : (n, k + m) array
+    weights : (k, m) array
+        W of the layer.
+    """
+    k, m = weights.shape
+    if len(rows) * m < k + m:
+        return None
+    V, G = rows[:, :k], rows[:, k:]
+    # Row j gives m equations sum_l V_jl W_l t_l = G_j; rows that disagree lose their weight.
+    design = V[:, :, None] * weights[None]  # (n, k, m)
+    trust = np.ones(len(rows))
+    found = np.zeros(k)
+    for _ in range(_ROUNDS):
+        A = (trust[:, None, None] * design).transpose(0, 2, 1).reshape(-1, k)
+        found = np.linalg.lstsq(A, (trust[:, None] * G).ravel(), rcond=1e-12)[0]
+        misses = np.linalg.norm(np.einsum("nkm,k->nm", design, found) - G, axis=1) / np.linalg.norm(rows, axis=1)
+        trust = 1 / np.sqrt(np.maximum(misses, 1e-9))
+    agree = misses < _OFF
+    rho = float(np.median(np.abs(found)))
+    uneven = float(np.abs(np.abs(found) / rho - 1).max()) if rho else np.inf
+    if agree.sum() * m < k + m or uneven > np.sqrt(_OFF):
+        return None
+    slope = (rho - 1) / (rho + 1)
+    return Signs(np.sign(found), slope if slope > _OFF else 0.0)
+
+
+def signs_from_linear_term(
+    alpha: Floats, rows: Floats, gamma: Floats, slope: float = 0.0
+) -> tuple[Signs, Floats]:
     """Read the signs of the last layer from its linear term: ``gamma = rho sum s_j alpha_j row_j`` and what is left.
 
     ``v relu(s z) = v (|z| + s z) / 2``, so that the units of the last layer leave this linear term beside alpha |z|;
-    rho is (1 + a) / (1 - a) for leaky units of slope a. What is left over is made by units that are always active.
+    rho is (1 + a) / (1 - a) for leaky units of slope a, which is known. What is left over is made by units that are always active.
     """
-    vectors = alpha[:, None] * rows
+    vectors = (1 + slope) / (1 - slope) * alpha[:, None] * rows
     size = float(np.linalg.norm(vectors)) + 1e-300
     k, m = rows.shape
     if k <= m:
         found = np.linalg.lstsq(vectors.T, gamma, rcond=1e-10)[0]
-        rho = float(np.median(np.abs(found))) if k else 1.0
         rest = gamma - found @ vectors
-        even = np.abs(np.abs(found) - rho).max(initial=0.0) < 1e-3 * rho
-        if even and np.linalg.norm(rest) < 1e-5 * size:
-            rho = 1.0 if abs(rho - 1) < 1e-5 else rho
-            return Signs(np.sign(found), (rho - 1) / (rho + 1)), np.zeros(m)
+        if np.abs(np.abs(found) - 1).max(initial=0.0) < 1e-3 and np.linalg.norm(rest) < 1e-5 * size:
+            return Signs(np.sign(found), slope), np.zeros(m)
     chosen = choose_terms(2 * vectors, gamma + vectors.sum(axis=0), 1e-5)
     if chosen is not None:
-        return Signs(np.where(chosen, 1.0, -1.0), 0.0), np.zeros(m)
-    return _with_rest(vectors, gamma)
+        return Signs(np.where(chosen, 1.0, -1.0), slope), np.zeros(m)
+    return _with_rest(vectors, gamma, slope)
 
 
-def _with_rest(vectors: Floats, gamma: Floats) -> tuple[Signs, Floats]:
+def _with_rest(vectors: Floats, gamma: Floats, slope: float) -> tuple[Signs, Floats]:
     """Return the signs that leave least of a linear term, by descent: units that are always active make the rest."""
     k = len(vectors)
     signs = np.sign(np.linalg.lstsq(vectors.T, gamma, rcond=1e-10)[0]) if k else np.empty(0)
@@ -94,4 +129,4 @@ def _with_rest(vectors: Floats, gamma: Floats) -> tuple[Signs, Floats]:
         if not k or min(flips) >= cost(signs):
             break
         signs[int(np.argmin(flips))] *= -1
-    return Signs(signs, 0.0), np.asarray(gamma - signs @ vectors)
+    return Signs(signs, slope), np.asarray(gamma - signs @ vectors)

@@ -1,0 +1,228 @@
+"""The reader of several hidden layers of ReLU: layer by layer from the inputs, all at once, certificate."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from ...arguments import Floats
+from ...errors import BudgetSpent, NotIdentifiable
+from ...tuned import TRIES
+from ..ledger import Ledger
+from ..question import Narrowing, Question
+from ..result import Reading
+from .box import Box
+from .deep_certificate import certified, partial_reading
+from .deep_fit import Deep, DeepFit, fit_deep, pass_through
+from .feature_map import FeatureMap
+from .first_layer import read_first_layer
+from .last_layer import LastLayer, fit_last_layer
+from .line_scan import Line
+from .next_layer import NextLayer, Side, search_lines
+from .segments_to_search import further_line, lines_for, telling_points
+from .settings import POLICY
+from .unit_signs import Signs, signs_from_gradients, signs_from_linear_term, signs_from_rows
+from .weak_answers import fit_with_weakest
+
+
+@dataclass
+class _State:
+    """What is known so far, for the result or for what is returned when it breaks off.
+
+    Attributes
+    ----------
+    phi : FeatureMap
+        Layers whose signs are known, or all but the last one's.
+    layer : NextLayer
+        Rows of the layer above.
+    scale : float
+        Typical distance of a hyperplane of the first layer from the origin.
+    notes : list of str
+    """
+
+    box: Box
+    phi: FeatureMap = field(default_factory=lambda: FeatureMap([]))
+    layer: NextLayer = field(default_factory=lambda: NextLayer.empty(0))
+    scale: float = 1.0
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def widths(self) -> tuple[int, ...]:
+        """Units of the layers read so far."""
+        return (*self.phi.widths, self.layer.k) if self.layer.k else self.phi.widths
+
+
+def read_relu_layers(question: Question, ledger: Ledger, rng: np.random.Generator) -> Reading:
+    """Find all layers of a network of ReLU or leaky ReLU units; depth and widths need not be given.
+
+    Kinks on lines are meeting points of straight pieces. Those of the first layer lie on hyperplanes; a unit of the
+    next layer obeys linear equations in what the known layers make of the inputs, one from each jump of the gradient and
+    each bend of its surface. About 3 to 15 queries per unknown.
+
+    Raises
+    ------
+    NotIdentifiable
+        The function has no such layers, or they cannot be told apart; carries the layers that were read.
+    BudgetSpent
+        The same.
+    """
+    if ledger.n_features < 2:
+        raise NotIdentifiable("With one input several layers of ReLU units are the same function as one.")
+    notes: list[str] = []
+    state = _State(Box(ledger, rng))
+    for number in range(POLICY.attempts):
+        state = _State(Box(ledger, rng))
+        try:
+            outcome = _attempt(state, question)
+        except BudgetSpent as spent:
+            raise BudgetSpent(str(spent), partial_reading(state.phi, state.layer, ledger, str(spent))) from None
+        if isinstance(outcome, Reading):
+            return outcome.with_note(attempts=number + 1, notes=notes)
+        notes.append(outcome.because)
+        if outcome.final:
+            break
+    widths = ", ".join(map(str, state.widths)) or "no"
+    because = (
+        f"{notes[-1]} ({ledger.n_queries} queries in {len(notes)} attempts; layers with {widths} units were read by "
+        "the last one)."
+    )
+    raise NotIdentifiable(
+        because, partial_reading(state.phi, state.layer, ledger, because), rules_out=Narrowing(frozenset({"relu", "leaky_relu"}))
+    )
+
+
+@dataclass(frozen=True)
+class _Failure:
+    """Why an attempt found no network; `final`: no other attempt would."""
+
+    because: str
+    final: bool = False
+
+
+def _attempt(state: _State, question: Question) -> Reading | _Failure:
+    """Read all layers once."""
+    box = state.box
+    box.find_reach()
+    first = read_first_layer(box, POLICY.far * box.reach)
+    if not first.k:
+        kinks = first.n_deeper + first.n_lost
+        what = f"{kinks} kinks, none of which lies on a hyperplane" if kinks else "no sharp kinks"
+        return _Failure(f"On {TRIES} paths far out there are {what}", final=not kinks)
+    state.scale = 1.5 * first.radius
+    sides = [Side(i, c.point, c.way, c.before, c.after) for i, c in enumerate(first.crossings)]
+    state.layer = NextLayer(first.A, first.b, sides)
+    box.ledger.n_units = first.k
+    failure = None
+    while failure is None:
+        last = fit_last_layer(box, state.phi, state.layer)
+        if last.fits:
+            return _finish(state, last)
+        failure = _settle_signs(state) or _read_next_layer(state)
+    return failure
+
+
+def _settle_signs(state: _State) -> _Failure | None:
+    """Add the layer whose rows are known to the map below the next one; without signs if gradients do not tell them."""
+    signs = signs_from_gradients(state.phi, state.layer)
+    if state.phi.layers and signs.known:
+        signs = signs._replace(slope=state.phi.slope)
+    if signs.known:
+        _sign_layer(state, signs)
+        return None
+    state.phi = state.phi.with_layer(state.layer.rows, state.layer.offsets, signed=False)
+    state.layer = NextLayer.empty(state.phi.n_features_of(state.box.d))
+    return _search(state, until_signs=True)
+
+
+def _sign_layer(state: _State, signs: Signs) -> None:
+    """Add the rows of the layer with their signs to the map."""
+    rows, offsets = state.layer.rows * signs.signs[:, None], state.layer.offsets * signs.signs
+    state.phi = replace(state.phi.with_layer(rows, offsets), slope=signs.slope)
+    state.layer = NextLayer.empty(len(offsets))
+
+
+def _read_next_layer(state: _State) -> _Failure | None:
+    """Find the units of the layer above the map, until all answers fit or all further kinks lie deeper."""
+    return _search(state, until_signs=False)
+
+
+def _search(state: _State, *, until_signs: bool) -> _Failure | None:
+    box, phi, layer = state.box, state.phi, state.layer
+    box.ask(telling_points(box, phi, state.scale), "kinks of segments")
+    todo = lines_for(box, phi, state.scale)
+    n_idle, last = 0, None
+    for number in range(POLICY.rounds + len(todo)):
+        line = _towards_misfit(box, last) if number % 2 else None
+        if line is None:
+            line = todo.pop(0) if todo else further_line(box, phi, state.scale, number)
+        before = layer.k
+        search_lines(box, phi, layer, [line], state.scale)
+        box.ledger.n_units = sum(state.widths)
+        n_idle = n_idle + 1 if layer.k == before else 0
+        if until_signs:
+            if _signs_settled(state):
+                return None
+            continue
+        last = fit_last_layer(box, phi, layer)
+        if last.fits and (last.is_plain or not todo):
+            return None
+        if n_idle >= POLICY.brief and layer.n_deeper >= TRIES - 1 and layer.k:
+            return None
+    depth = len(phi.layers) + 1
+    if until_signs:
+        return _Failure(f"The signs of layer {depth - 1} do not come out of {layer.k} units of the next one")
+    return _Failure(
+        f"Layer {depth} does not end: {layer.k} units were found, {layer.n_deeper} kinks lie deeper, the surfaces of "
+        f"{layer.n_open} could not be followed, and {0 if last is None else last.share:.0%} of the answers fit"
+    )
+
+
+def _signs_settled(state: _State) -> bool:
+    """Settle the signs of the last known layer from rows of the next one, and keep these rows."""
+    phi, layer = state.phi, state.layer
+    weights, offsets = phi.layers[-1]
+    signs = signs_from_rows(layer.rows, weights)
+    if signs is None:
+        return False
+    k = len(offsets)
+    signed = replace(phi.below().with_layer(weights * signs.signs[:, None], offsets * signs.signs), slope=signs.slope)
+    # V |z| + G h with G = V diag(rho s) W is V (|z| + rho s z), a multiple of the unit's own weights on active(s z).
+    state.phi = signed
+    state.layer = NextLayer(layer.rows[:, :k] * 2 / (1 - signs.slope), layer.offsets, layer.sides)
+    return True
+
+
+def _towards_misfit(box: Box, last: LastLayer | None) -> Line | None:
+    """Return a segment from an answer that does not fit to one that does: it must cross a unit that is missing."""
+    if last is None or last.fits or last.share < 0.6:
+        return None
+    bad, good = np.flatnonzero(~last.met), np.flatnonzero(last.met)
+    return Line.between(last.X[box.rng.choice(bad)], last.X[box.rng.choice(good)])
+
+
+def _finish(state: _State, last: LastLayer) -> Reading | _Failure:
+    """Fit all layers to all answers, ask where these would still be foretold badly, and judge by fresh inputs."""
+    box = state.box
+    net = _assembled(state, last)
+    if len(net.layers) == 2:
+        return _Failure("All answers fit one hidden layer of ReLU units", final=True)
+    fit = fit_with_weakest(box, net, state.scale)
+    if fit.worst > 1e3:
+        return _Failure(f"No network of {state.widths} units meets all answers: the worst is off by {fit.worst:.2g} roundings")
+    reading = certified(box, fit, state.scale)
+    if reading.certified:
+        return reading
+    return reading if not reading.judgement.failed else _Failure(reading.verdict)
+
+
+def _assembled(state: _State, last: LastLayer) -> Deep:
+    """Return the network that the layers and the fit of the output make."""
+    layer, phi = state.layer, state.phi
+    signs, rest = last.signs, last.rest
+    kept = np.abs(last.alpha) * np.linalg.norm(layer.rows, axis=1) > 1e-9 * np.abs(last.alpha).max(initial=0.0)
+    weights = (2 / (1 - phi.slope) * last.alpha)[kept]
+    # v active(s z) = v ((1 - a) |z| + (1 + a) s z) / 2: the constant of s z is a part of the output's.
+    constant = last.constant - float(signs.signs @ (last.alpha * layer.offsets)) * (1 + phi.slope) / (1 - phi.slope)
+    top = (layer.rows * signs.signs[:, None])[kept], (layer.offsets * signs.signs)[kept]
+    return Deep([*phi.layers, top, (weights[None], np.array([constant]))], rest if rest.any() else None, phi.slope)
