@@ -38,6 +38,8 @@ class NextLayer:
     rows, offsets : (k, m) and (k,) arrays
     sides : list of Side
         Kinks whose gradients were measured on both sides.
+    errors : list of float
+        Relative error of each row.
     n_deeper : int
         Kinks that lie on no surface of such a unit.
     n_open : int
@@ -47,6 +49,7 @@ class NextLayer:
     rows: Floats
     offsets: Floats
     sides: list[Side] = field(default_factory=list)
+    errors: list[float] = field(default_factory=list)
     n_deeper: int = 0
     n_open: int = 0
 
@@ -118,6 +121,9 @@ def _add(layer: NextLayer, candidate: _Candidate, surface: Surface) -> None:
         unit = layer.k
         layer.rows = np.vstack([layer.rows, surface.theta])
         layer.offsets = np.append(layer.offsets, surface.offset)
+        layer.errors.append(surface.error)
+    elif surface.error < layer.errors[unit]:
+        layer.rows[unit], layer.offsets[unit], layer.errors[unit] = surface.theta, surface.offset, surface.error
     layer.sides.append(Side(unit, candidate.point, candidate.way, candidate.before, candidate.after))
 
 

@@ -189,7 +189,7 @@ def _signs_settled(state: _State) -> bool:
     signed = replace(phi.below().with_layer(weights * signs.signs[:, None], offsets * signs.signs), slope=signs.slope)
     # V |z| + G h with G = V diag(rho s) W is V (|z| + rho s z), a multiple of the unit's own weights on active(s z).
     state.phi = signed
-    state.layer = NextLayer(layer.rows[:, :k] * 2 / (1 - signs.slope), layer.offsets, layer.sides)
+    state.layer = NextLayer(layer.rows[:, :k] * 2 / (1 - signs.slope), layer.offsets, layer.sides, layer.errors)
     return True
 
 

@@ -70,12 +70,13 @@ def surface_at(phi: FeatureMap, point: Floats, jump: Floats, error: float) -> Su
     theta = left[:, :r] @ ((rows[:r] @ jump) / sizes[:r])
     size = float(np.linalg.norm(theta))
     relative = error / max(float(sizes[:r].min(initial=np.inf)) * size, 1e-300)
-    if not r or relative > _LOST:
+    if not r or relative > (_LOST if r < len(theta) else _ROUGH):
         return None
     return Surface(point, here.features, theta / size, left[:, r:], float(np.linalg.norm(jump)), relative)
 
 
-_LOST = 1e-7
+_LOST = 1e-7  # relative error of theta beyond which its bends cannot be followed
+_ROUGH = 1e-5  # the same where no bend is needed
 
 
 class _Crossing(NamedTuple):
