@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...arguments import Floats
 from ...fit.jacobian import Layers
@@ -62,6 +63,15 @@ class NextLayer:
     def k(self) -> int:
         """Number of units."""
         return len(self.offsets)
+
+    def only(self, kept: NDArray[np.bool_]) -> NextLayer:
+        """Return the layer with some of its units, (k,)."""
+        numbers = np.cumsum(kept) - 1
+        return NextLayer(
+            self.rows[kept], self.offsets[kept],
+            [side._replace(unit=int(numbers[side.unit])) for side in self.sides if kept[side.unit]],
+            [error for error, keep in zip(self.errors, kept) if keep], self.n_deeper, self.n_open,
+        )  # fmt: skip
 
     @property
     def above(self) -> Layers:

@@ -69,6 +69,7 @@ def read_relu_layers(question: Question, ledger: Ledger, rng: np.random.Generato
     """
     if ledger.n_features < 2:
         raise NotIdentifiable("With one input several layers of ReLU units are the same function as one.")
+    ledger.limit(None)  # what one layer should cost says nothing here
     notes: list[str] = []
     state = _State(Box(ledger, rng))
     for number in range(POLICY.attempts):
@@ -182,14 +183,14 @@ def _signs_settled(state: _State) -> bool:
     """Settle the signs of the last known layer from rows of the next one, and keep these rows."""
     phi, layer = state.phi, state.layer
     weights, offsets = phi.layers[-1]
-    signs = signs_from_rows(layer.rows, weights)
-    if signs is None:
+    settled = signs_from_rows(layer.rows, weights)
+    if settled is None:
         return False
-    k = len(offsets)
-    signed = replace(phi.below().with_layer(weights * signs.signs[:, None], offsets * signs.signs), slope=signs.slope)
+    signs, k = settled.signs, len(offsets)
+    below = phi.below().with_layer(weights * signs.signs[:, None], offsets * signs.signs)
+    state.phi, state.layer = replace(below, slope=signs.slope), layer.only(settled.agree)
     # V |z| + G h with G = V diag(rho s) W is V (|z| + rho s z), a multiple of the unit's own weights on active(s z).
-    state.phi = signed
-    state.layer = NextLayer(layer.rows[:, :k] * 2 / (1 - signs.slope), layer.offsets, layer.sides, layer.errors)
+    state.layer.rows = 2 / (1 - signs.slope) * state.layer.rows[:, :k]
     return True
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...arguments import Floats
 from ...geometry import choose_terms
@@ -56,7 +57,14 @@ def signs_from_gradients(phi: FeatureMap, layer: NextLayer) -> Signs:
     return Signs(signs, slope if slope > _OFF else 0.0)
 
 
-def signs_from_rows(rows: Floats, weights: Floats) -> Signs | None:
+class SignsByRows(NamedTuple):
+    """Signs, and which rows of the next layer agree with them, (n,)."""
+
+    signs: Signs
+    agree: NDArray[np.bool_]
+
+
+def signs_from_rows(rows: Floats, weights: Floats) -> SignsByRows | None:
     """Read the signs of a layer from rows of the next one over ``(|z|, h)``: ``G_j = V_j diag(rho s) W``.
 
     ``relu(s z) = (|z| + s z) / 2``, so that each unit of the next layer shows what it takes of z twice: in V, and
@@ -88,7 +96,7 @@ def signs_from_rows(rows: Floats, weights: Floats) -> Signs | None:
     if agree.sum() * m < k + m or uneven > np.sqrt(_OFF):
         return None
     slope = (rho - 1) / (rho + 1)
-    return Signs(np.sign(found), slope if slope > _OFF else 0.0)
+    return SignsByRows(Signs(np.sign(found), slope if slope > _OFF else 0.0), np.asarray(agree))
 
 
 def signs_from_linear_term(
