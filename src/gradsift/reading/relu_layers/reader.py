@@ -189,8 +189,11 @@ def _signs_settled(state: _State) -> bool:
     signs, k = settled.signs, len(offsets)
     below = phi.below().with_layer(weights * signs.signs[:, None], offsets * signs.signs)
     state.phi, state.layer = replace(below, slope=signs.slope), layer.only(settled.agree)
-    # V |z| + G h with G = V diag(rho s) W is V (|z| + rho s z), a multiple of the unit's own weights on active(s z).
-    state.layer.rows = 2 / (1 - signs.slope) * state.layer.rows[:, :k]
+    # V |z| + G h with G = V diag(rho s) W is V (|z| + rho s z), less rho V s b, and a multiple of the unit's own weights
+    # on active(s z).
+    V, rho = state.layer.rows[:, :k], (1 + signs.slope) / (1 - signs.slope)
+    state.layer.offsets = state.layer.offsets - rho * V @ (signs.signs * offsets)
+    state.layer.rows = 2 / (1 - signs.slope) * V
     return True
 
 
