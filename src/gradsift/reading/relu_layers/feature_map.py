@@ -14,8 +14,11 @@ from .line_scan import Line
 
 
 class LocalMap(NamedTuple):
-    """The map about one input (d,): arguments of all known units (K,), their gradients (K, d), the features (m,), their
-    Jacobian (m, d), and in which direction of the features each unit bends them at its kink, columns of `bends` (m, K)."""
+    """The map about one input (d,).
+
+    Arguments of all known units (K,), their gradients (K, d), the features (m,), their Jacobian (m, d), and in which
+    direction of the features each unit bends them at its kink, columns of `bends` (m, K).
+    """
 
     point: Floats
     arguments: Floats

@@ -100,9 +100,7 @@ def fit_last_layer(box: Box, phi: FeatureMap, layer: NextLayer) -> LastLayer:
     return LastLayer(found[:k], found[k:-1], float(found[-1]), misses, X, layer.rows, phi.slope)
 
 
-def _equations(
-    box: Box, phi: FeatureMap, layer: NextLayer, rows: NDArray[np.intp]
-) -> tuple[Floats, Floats, Floats]:
+def _equations(box: Box, phi: FeatureMap, layer: NextLayer, rows: NDArray[np.intp]) -> tuple[Floats, Floats, Floats]:
     """Return the design (n, k + m + 1), the answers (n,), both over the answers' sizes, and the inputs (n, d)."""
     X, y = box.ledger.X[rows], box.ledger.y[rows]
     features = phi.features(X)

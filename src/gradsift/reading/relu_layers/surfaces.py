@@ -1,6 +1,6 @@
 """The surface on which a unit of the next layer switches: read from one jump of the gradient, and followed over bends.
 
-With phi the known map to features, unit j switches where ``theta (phi(x) - phi(x0)) = 0``. One jump of the gradient gives
+With phi the known map to features, a unit switches where ``theta (phi(x) - phi(x0)) = 0``. One jump of the gradient gives
 theta on the row space of the Jacobian of phi there; each bend of the surface at a known unit gives one equation more.
 """
 
@@ -200,7 +200,8 @@ def _beyond(surface: Surface, at: _Crossing) -> Floats:
     left[at.unit] = 0.0
     with np.errstate(divide="ignore", invalid="ignore"):
         times = -left / rates
-    time = float(times[times > 1e-9 * (1 + np.linalg.norm(at.point))].min(initial=1.0 + float(np.linalg.norm(at.point))))
+    size = 1.0 + float(np.linalg.norm(at.point))
+    time = float(times[times > 1e-9 * size].min(initial=size))
     return np.asarray(at.point + 0.5 * time * w)
 
 
@@ -217,9 +218,7 @@ def _unit(v: Floats) -> Floats:
     return np.asarray(v / np.linalg.norm(v))
 
 
-def are_members(
-    phi: FeatureMap, surfaces: list[Surface], box: Box, above: Layers, scales: Floats
-) -> list[bool | None]:
+def are_members(phi: FeatureMap, surfaces: list[Surface], box: Box, above: Layers, scales: Floats) -> list[bool | None]:
     """Look for each surface at other places, by second differences, until most or few of them show a kink.
 
     None where the surface, as far as it is known, meets none of the random lines.
