@@ -86,11 +86,12 @@ def signs_from_rows(rows: Floats, weights: Floats) -> SignsByRows | None:
     design = V[:, :, None] * weights[None]  # (n, k, m)
     trust = np.ones(len(rows))
     found = np.zeros(k)
-    for _ in range(_ROUNDS):
+    for number in range(_ROUNDS):
         A = (trust[:, None, None] * design).transpose(0, 2, 1).reshape(-1, k)
         found = np.linalg.lstsq(A, (trust[:, None] * G).ravel(), rcond=1e-12)[0]
         misses = np.linalg.norm(np.einsum("nkm,k->nm", design, found) - G, axis=1) / np.linalg.norm(rows, axis=1)
-        trust = 1 / np.sqrt(np.maximum(misses, 1e-9))
+        # Least absolute misses first; then rows that agree outweigh all others.
+        trust = 1 / np.maximum(misses, 1e-9) ** (0.5 if number < _ROUNDS // 2 else 1.0)
     agree = misses < _OFF
     rho = float(np.median(np.abs(found)))
     uneven = float(np.abs(np.abs(found) / rho - 1).max()) if rho else np.inf
