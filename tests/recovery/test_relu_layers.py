@@ -83,7 +83,7 @@ def test_several_outputs_are_read_from_the_same_answers():
 
 
 def test_dead_units_are_left_out_and_units_always_active_are_named():
-    layers = he((8, 5, 5, 1), 6)
+    layers = he((8, 5, 5, 1), 13)
     (W, b) = layers[1]
     W[0], b[0] = -np.abs(W[0]), -0.5  # dead
     W[1], b[1] = np.abs(W[1]), 0.5  # always active

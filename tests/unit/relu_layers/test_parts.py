@@ -161,12 +161,12 @@ def test_rows_above_tell_the_signs_and_the_slope_of_a_layer(slope):
     rho = (1 + slope) / (1 - slope)
     rows = np.concatenate([V, V @ (rho * s[:, None] * W)], axis=1)
     rows[7, 9:] += rng.standard_normal(4)  # a false row
-    found = signs_from_rows(rows, W)
+    found = signs_from_rows(rows, W, rng)
     assert found is not None
     np.testing.assert_array_equal(found.signs.signs, s)
     assert found.signs.slope == pytest.approx(slope, abs=1e-6)
     np.testing.assert_array_equal(found.agree, [True] * 7 + [False])
-    assert signs_from_rows(rows[:2], W) is None
+    assert signs_from_rows(rows[:2], W, rng) is None
 
 
 def test_the_linear_term_tells_the_signs_of_the_last_layer_and_units_that_are_always_active():
