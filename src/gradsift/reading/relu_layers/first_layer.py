@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...arguments import Floats
+from ...errors import NotIdentifiable
 from ...geometry import normalize_rows
 from ...tuned import FACTOR, TRIES
 from .box import Box
@@ -130,6 +131,12 @@ def _along_a_path(box: Box, first: FirstLayer, radius: float) -> None:
     """Find the kinks of a path that are not on known hyperplanes, and add those whose hyperplanes are straight."""
     lines = _half_square(box, radius)
     scan = find_kinks(box, lines, [(0, 0.0, 1.0), (1, 0.0, 1.0)], "kinks of a path")
+    first.n_lost += scan.n_open
+    if scan.n_open > max(TRIES, sum(map(len, scan.kinks))):
+        raise NotIdentifiable(
+            f"{scan.n_open} bends on a path far out are no sharp kinks ({box.ledger.n_queries} queries): units of "
+            "another activation."
+        )
     crossings = [c for line, kinks in zip(lines, scan.kinks) for c in _crossings(box, first, line, kinks)]
     # A normal is known to the error of both gradients over the jump.
     n_kinks = len(crossings)

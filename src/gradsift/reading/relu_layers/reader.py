@@ -108,7 +108,7 @@ def _attempt(state: _State, question: Question) -> Reading | _Failure:
     if not first.k:
         kinks = first.n_deeper + first.n_lost
         what = f"{kinks} kinks, none of which lies on a hyperplane" if kinks else "no sharp kinks"
-        return _Failure(f"On {TRIES} paths far out there are {what}", final=not kinks)
+        return _Failure(f"On {TRIES} paths far out there are {what}", final=True)
     state.scale = 1.5 * first.radius
     sides = [Side(i, c.point, c.way, c.before, c.after) for i, c in enumerate(first.crossings)]
     state.layer = NextLayer(first.A, first.b, sides)
@@ -117,7 +117,7 @@ def _attempt(state: _State, question: Question) -> Reading | _Failure:
     while failure is None:
         last = fit_last_layer(box, state.phi, state.layer)
         if last.fits:
-            return _finish(state, last)
+            return _finish(state, last, question)
         failure = _settle_signs(state) or _read_next_layer(state)
     return failure
 
@@ -204,7 +204,7 @@ def _towards_misfit(box: Box, last: LastLayer | None) -> Line | None:
     return Line.between(last.X[box.rng.choice(bad)], last.X[box.rng.choice(good)])
 
 
-def _finish(state: _State, last: LastLayer) -> Reading | _Failure:
+def _finish(state: _State, last: LastLayer, question: Question) -> Reading | _Failure:
     """Fit all layers to all answers, ask where these would still be foretold badly, and judge by fresh inputs."""
     box = state.box
     net = _assembled(state, last)
@@ -215,10 +215,10 @@ def _finish(state: _State, last: LastLayer) -> Reading | _Failure:
         return _Failure(
             f"No network of {state.widths} units meets all answers: the worst is off by {fit.worst:.2g} roundings"
         )
+    if len(question.depths) == 1 and net.n_hidden not in question.depths:
+        return _Failure(f"All answers fit {net.n_hidden} hidden layers of {state.widths} units", final=True)
     reading = certified(box, fit, state.scale)
-    if reading.certified:
-        return reading
-    return reading if not reading.judgement.failed else _Failure(reading.verdict)
+    return reading if reading.certified else _Failure(reading.verdict.rstrip("."))
 
 
 def _assembled(state: _State, last: LastLayer) -> Deep:
