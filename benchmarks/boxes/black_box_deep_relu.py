@@ -3,7 +3,7 @@
 python -m benchmarks.boxes.black_box_deep_relu [--rows "10-10-10-1" ...] [--runs 30] [--jobs 2] [--save]
 
 Teachers: He weights, offsets .3 N(0, 1); nothing is given. Networks and method draw from separate streams; tuning used
-seeds below 1,000. N counts all weights and offsets. A run is exact if it is certified, its function is within 1e-9 (over
+seeds below 1,000. N counts all weights and offsets. A run is exact if it is certified, its function is within 1e-9 (of
 the answers' spread) on 10,000 usual inputs and 10,000 a hundred times as large, and all rows of length one are within
 1e-9 up to order; networks with units that show on one side only at these inputs count by their function. In print only
 one hidden layer was checked (Carlini, Jagielski and Mironov 2020): 784-32-1 in 2^19.2 and 784-128-1 in 2^21.5 queries.
@@ -15,6 +15,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -40,9 +41,7 @@ def teacher(size: str, seed: int) -> Layers:
     """Return random layers of these widths, inputs first."""
     sizes = [int(part) for part in size.split("-")]
     rng = np.random.default_rng([9401, *sizes, seed])
-    return [
-        (rng.standard_normal((k, d)) * np.sqrt(2 / d), 0.3 * rng.standard_normal(k)) for d, k in zip(sizes, sizes[1:])
-    ]
+    return [(rng.standard_normal((k, d)) * np.sqrt(2 / d), 0.3 * rng.standard_normal(k)) for d, k in pairwise(sizes)]
 
 
 def trained(table: str, widths: str, seed: int) -> tuple[Layers, Any]:
@@ -170,8 +169,8 @@ def main() -> None:
         rows.append(summary(row, list(campaign.run(tasks, run, options))))
         told = rows[-1]
         print(
-            f"{row}: {told['exact']}/{told['runs']} exact, {told['certified']} certified, {told['wrong']} wrong, queries "
-            f"per unknown (10%, 50%, 90%) {told['per_unknown']}, {told['seconds']} s"
+            f"{row}: {told['exact']}/{told['runs']} exact, {told['certified']} certified, {told['wrong']} wrong, "
+            f"queries per unknown (10%, 50%, 90%) {told['per_unknown']}, {told['seconds']} s"
         )
     if options.save:
         campaign.save_rows("black_box_deep_relu", rows)

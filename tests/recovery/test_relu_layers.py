@@ -1,5 +1,7 @@
 """Several hidden layers of ReLU and leaky ReLU, read from exact answers; depth and widths are not given."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -11,9 +13,7 @@ from gradsift.network import match_networks
 def he(widths, seed):
     """Return random layers with weights of variance 2 / inputs."""
     rng = np.random.default_rng([6103, *widths, seed])
-    return [
-        (rng.standard_normal((k, d)) * np.sqrt(2 / d), 0.3 * rng.standard_normal(k)) for d, k in zip(widths, widths[1:])
-    ]
+    return [(rng.standard_normal((k, d)) * np.sqrt(2 / d), 0.3 * rng.standard_normal(k)) for d, k in pairwise(widths)]
 
 
 def function_of(layers, slope=0.0):
@@ -110,7 +110,9 @@ def test_a_budget_that_ends_carries_the_layers_read_so_far():
         read(layers, max_queries=1100)
     first = spent.value.partial.network
     W, _ = first.layers[0]
-    assert np.abs(W @ (layers[0][0] / np.linalg.norm(layers[0][0], axis=1, keepdims=True)).T).max(axis=1).min() > 1 - 1e-9
+    assert (
+        np.abs(W @ (layers[0][0] / np.linalg.norm(layers[0][0], axis=1, keepdims=True)).T).max(axis=1).min() > 1 - 1e-9
+    )
     assert not spent.value.partial.certified
 
 

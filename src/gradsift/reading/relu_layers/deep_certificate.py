@@ -8,7 +8,7 @@ import numpy as np
 
 from ...activations import leaky_relu
 from ...arguments import Floats
-from ...certificate import BOUND, DEEP_KINKS, Evidence, Fresh, Verdict, certify, n_of
+from ...certificate import BOUND, DEEP_KINKS, Evidence, Fresh, Verdict, certify
 from ...certificate import shared_rules as shared
 from ...fit.jacobian import Layers
 from ...network import Network

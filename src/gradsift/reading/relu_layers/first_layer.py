@@ -162,7 +162,7 @@ def _is_known(first: FirstLayer, normal: Floats, offset: float, radius: float) -
 def _crossings(box: Box, first: FirstLayer, line: Line, kinks: list[Kink]) -> list[Crossing]:
     """Measure the gradients beside those kinks of a line that are not on known hyperplanes."""
     known = _on_known(first, line, kinks)
-    wanted = sorted({i + side for i in np.flatnonzero(~known) for side in (0, 1)})
+    wanted = sorted({i + side for i in np.flatnonzero(~known).tolist() for side in (0, 1)})
     ends = [0.0, *(k.t for k in kinks), 1.0]
     gradients: dict[int, Floats] = {}
     errors: dict[int, float] = {}
@@ -174,7 +174,7 @@ def _crossings(box: Box, first: FirstLayer, line: Line, kinks: list[Kink]) -> li
         found = _gradient(box, first, cell)
         if found is not None:
             gradients[i], errors[i] = found
-    new = [i for i in np.flatnonzero(~known) if i in gradients and i + 1 in gradients]
+    new = [i for i in np.flatnonzero(~known).tolist() if i in gradients and i + 1 in gradients]
     return [
         Crossing(line.points(kinks[i].t), line.way, gradients[i], gradients[i + 1], errors[i] + errors[i + 1])
         for i in new
