@@ -18,7 +18,7 @@ from .feature_map import FeatureMap
 from .first_layer import read_first_layer
 from .last_layer import LastLayer, fit_last_layer
 from .line_scan import Line
-from .next_layer import NextLayer, Side, search_lines
+from .next_layer import NextLayer, Side, search_lines, without_combinations
 from .segments_to_search import further_line, lines_for, rich_points, telling_points
 from .settings import POLICY
 from .unit_signs import Signs, signs_by_vote, signs_from_gradients, signs_from_rows
@@ -124,6 +124,8 @@ def _attempt(state: _State, question: Question) -> Reading | _Failure:
 
 def _settle_signs(state: _State) -> _Failure | None:
     """Add the layer whose rows are known to the map below the next one; without signs if gradients do not tell them."""
+    if state.phi.layers:
+        state.layer = without_combinations(state.box, state.phi, state.layer, state.scale)
     signs = signs_from_gradients(state.phi, state.layer)
     if state.phi.layers:
         signs = signs._replace(slope=state.phi.slope)
