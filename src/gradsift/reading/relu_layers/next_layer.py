@@ -138,7 +138,7 @@ def without_combinations(box: Box, phi: FeatureMap, layer: NextLayer, scale: flo
         Surface(np.zeros(box.d), -offset * row / float(row @ row), row, np.empty((m, 0)), 1.0, error)
         for row, offset, error in zip(layer.rows, layer.offsets, layer.errors)
     ]
-    shares = member_shares(phi, surfaces, box, layer.above, scale * SCALES, all_places=True)
+    shares = member_shares(phi, surfaces, box, [], scale * SCALES, all_places=True)
     kept = np.zeros(k, dtype=bool)
     for unit in np.argsort(-np.nan_to_num(shares, nan=0.5), kind="stable"):
         basis = np.linalg.qr(layer.rows[kept].T)[0]

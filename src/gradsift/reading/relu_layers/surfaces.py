@@ -227,9 +227,7 @@ def _unit(v: Floats) -> Floats:
     return np.asarray(v / np.linalg.norm(v))
 
 
-def are_members(
-    phi: FeatureMap, surfaces: list[Surface], box: Box, above: Layers, scales: Floats
-) -> list[bool | None]:
+def are_members(phi: FeatureMap, surfaces: list[Surface], box: Box, above: Layers, scales: Floats) -> list[bool | None]:
     """Look for each surface at other places, by second differences, until most or few of them show a kink.
 
     None where the surface, as far as it is known, meets none of the random lines.
@@ -257,7 +255,7 @@ def member_shares(
         rounding = box.rounding(X, y).reshape(-1, 3).max(axis=1)
         n[todo] += 1
         hits[todo] += bends > FACTOR**2 * rounding
-    return np.where(n > 0, hits / np.maximum(n, 1), np.nan)
+    return np.where(n > 0, (hits + 1) / (n + 2), np.nan)  # the rule of succession: few places say less
 
 
 def _places(phi: FeatureMap, surface: Surface, box: Box, above: Layers, scales: Floats) -> list[Floats]:
