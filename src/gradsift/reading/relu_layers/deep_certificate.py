@@ -33,7 +33,7 @@ class _Ordered(NamedTuple):
 
 def certified(box: Box, fit: DeepFit, scale: float) -> Reading:
     """Ask fresh inputs near and far, and judge the fit by all answers."""
-    X = candidates(box, 2 * SCATTER, scale)
+    X = candidates(box, SCATTER, scale)
     answers = box.ask(X, "fresh")
     passed = pass_through(fit.net, X)
     known = passed.rounding + BOUND * fit.errors_at(X)

@@ -35,14 +35,13 @@ def telling_points(box: Box, phi: FeatureMap, scale: float) -> Floats:
 
     Where features are reachable, far out on the axis of each: a unit with any positive weight is active on one of them.
     """
-    radii = scale * np.exp(box.rng.uniform(0, np.log(_LONG), (2 * TRIES, 1)))
-    far = radii * box.rng.standard_normal((2 * TRIES, box.d))
     if not is_reachable(phi, box.d):
-        return np.asarray(far)
+        radii = scale * np.exp(box.rng.uniform(0, np.log(_LONG), (2 * TRIES, 1)))
+        return np.asarray(radii * box.rng.standard_normal((2 * TRIES, box.d)))
     k = phi.n_units
     axes = -0.05 * scale * np.exp(box.rng.standard_normal((k + 1, k)))
     axes[np.arange(k), np.arange(k)] = _LONG * scale * (1 + box.rng.random(k))
-    return np.concatenate([far, _inputs_at(phi, axes)])
+    return _inputs_at(phi, axes)
 
 
 def is_reachable(phi: FeatureMap, d: int) -> bool:
