@@ -21,10 +21,10 @@ import gradsift as gs
 
 torch.manual_seed(0)
 rng = np.random.default_rng(0)
-X = torch.tensor(rng.standard_normal((600, 6)))
+X = torch.tensor(rng.standard_normal((600, 10)))
 y = torch.sin(2 * X[:, :1]) + X[:, 1:2] * X[:, 2:3]
 network = torch.nn.Sequential(
-    torch.nn.Linear(6, 8),
+    torch.nn.Linear(10, 8),
     torch.nn.ReLU(),
     torch.nn.Linear(8, 6),
     torch.nn.ReLU(),
@@ -53,7 +53,7 @@ print(f"{found.n_queries} queries, {found.n_queries / n_unknowns:.1f} for each u
 # -------
 # Units come in another order, and each row has length one: a positive factor moves between a unit and the layer above.
 
-fresh = rng.standard_normal((2000, 6))
+fresh = rng.standard_normal((2000, 10))
 answers = oracle(fresh)
 off = np.abs(found.network.predict(fresh) - answers)
 print(f"largest difference of the function: {off.max():.1e}")
