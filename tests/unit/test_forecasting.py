@@ -82,7 +82,7 @@ def test_decisions_are_forecast_from_their_own_table():
         told.append(gs.forecast(d, k, answers="decisions").queries / (per_unknown * k * (d + 2)))
     assert len(told) >= 4
     assert 0.8 < min(told) <= max(told) < 1.25
-    assert gs.gs.forecast(10, 3, answers="decisions", accuracy=1e-9).queries > gs.forecast(10, 3, "decisions").queries
+    assert gs.forecast(10, 3, answers="decisions", accuracy=1e-9).queries > gs.forecast(10, 3, "decisions").queries
 
 
 def test_layers_of_relu_are_foretold_by_their_widths():
@@ -91,6 +91,6 @@ def test_layers_of_relu_are_foretold_by_their_widths():
         told = gs.forecast(d, sum(widths), layers=widths)
         assert 0.7 < told.queries / measured < 1.4
         assert told.low < measured < told.high
-    assert gs.forecast(10, 5, layers=[5]).queries == forecast(10, 5).queries
+    assert gs.forecast(10, 5, layers=[5]).queries == gs.forecast(10, 5).queries
     with pytest.raises(ValueError, match="exact answers"):
         gs.forecast(10, 20, layers=[10, 10], answers="float32")
