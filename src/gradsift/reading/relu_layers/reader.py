@@ -13,7 +13,7 @@ from ..question import SHARP, Narrowing, Question, names_of
 from ..result import Reading
 from .box import Box
 from .deep_certificate import certified, partial_reading
-from .deep_fit import Deep
+from .deep_fit import Deep, free_parameters
 from .feature_map import FeatureMap
 from .first_layer import read_first_layer
 from .last_layer import LastLayer, fit_last_layer
@@ -228,6 +228,9 @@ def _finish(state: _State, last: LastLayer, question: Question) -> Reading | _Fa
     net = _assembled(state, last)
     if len(net.layers) == 2:
         return _Failure("All answers fit one hidden layer of ReLU units", final=True)
+    n_unknowns = len(free_parameters(net))
+    if n_unknowns > POLICY.dense:
+        return _Failure(f"{n_unknowns} unknowns are more than the fit of all layers holds ({POLICY.dense})", final=True)
     fit = fit_with_weakest(box, net, state.scale)
     if fit.worst > 1e3:
         return _Failure(
