@@ -25,4 +25,4 @@ class ReluLayersPolicy:
     spacing: float = 1e-7  # distance from a kink over the size of an input, below which an answer is left out; guess
 
 
-POLICY = ReluLayersPolicy()
+RELU_LAYERS = ReluLayersPolicy()
