@@ -130,7 +130,7 @@ def solve_output_layer(network: Network, X: ArrayLike, Y: ArrayLike) -> tuple[Ne
     network : Network
         With one output per column of Y, in canonical form.
     misfits : (m,) array
-        Largest residual of each output over the size of its row: of the largest output there, or of a typical row.
+        Largest residual of each output over the size of all terms of its row, or of a typical row.
     """
     rows = finite_matrix("X", X, network.n_features)
     answers = finite_matrix("Y", Y)
@@ -140,6 +140,8 @@ def solve_output_layer(network: Network, X: ArrayLike, Y: ArrayLike) -> tuple[Ne
     sizes = np.abs(answers).max(axis=1)
     # Units that grow make answers far out large: each row counts by its own size.
     found = _least_squares(design, answers, 1 / np.maximum(sizes, np.median(sizes)))
-    off = np.abs(design @ found - answers) / np.maximum(sizes, np.median(sizes))[:, None]
     layers = [*network.layers[:-1], (np.ascontiguousarray(found[:-1].T), found[-1])]
-    return Network(layers, network.activation).canonical(), np.asarray(off.max(axis=0))
+    complete = Network(layers, network.activation).canonical()
+    # Each term is rounded, those inside the units as well.
+    terms = np.maximum(complete.sensitivity(rows), np.median(sizes))
+    return complete, np.asarray((np.abs(design @ found - answers) / terms[:, None]).max(axis=0))
