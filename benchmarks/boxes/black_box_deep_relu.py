@@ -58,7 +58,9 @@ def trained(table: str, widths: str, seed: int) -> tuple[Layers, Any]:
     X, y = scale(X), scale(np.asarray(y, dtype=float))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        net = MLPRegressor([int(w) for w in widths.split(",")], max_iter=300, random_state=seed).fit(X, y)
+        net = MLPRegressor(hidden_layer_sizes=[int(w) for w in widths.split(",")], max_iter=300, random_state=seed).fit(
+            X, y
+        )
     return [(W.T, b) for W, b in zip(net.coefs_, net.intercepts_)], X
 
 
