@@ -85,7 +85,7 @@ class Box:
         self.slope = float(np.median(self.slopes))
 
     def find_reach(self) -> None:
-        """Ask along three rays, at radii growing by 4, until two slopes in a row agree; 12 to 54 queries.
+        """Ask along three rays, up to 16 while they are flat, at radii growing by 4 until two slopes agree; 12 to 54 queries.
 
         Raises
         ------
@@ -93,7 +93,9 @@ class Box:
             They never do, or the function does not grow.
         """
         radii, slopes = [], [0.0]
-        for way in normalize_rows(self.rng.standard_normal((3, self.d))):
+        for i, way in enumerate(normalize_rows(self.rng.standard_normal((16, self.d)))):
+            if i >= 3 and max(slopes) > 0:  # all units of a layer may be off on some rays
+                break
             y = self.ask(_RAY_RADII[:2, None] * way, "reach").tolist()
             for number in range(2, len(_RAY_RADII)):
                 y.append(float(self.ask(_RAY_RADII[number, None] * way[None], "reach")[0]))
@@ -104,10 +106,10 @@ class Box:
             slopes.append(float(np.abs(changes).max()))
         if not radii:
             raise NotIdentifiable(
-                f"Along three rays the function is not straight even at radius {_RAY_RADII[-1]:.2g} "
+                f"Along rays the function is not straight even at radius {_RAY_RADII[-1]:.2g} "
                 f"({self.ledger.n_queries} queries): it has no units with kinks between straight lines, or its answers "
                 "are rounded or noisy."
             )
         self.reach, self.slope = float(np.median(radii)), max(slopes)
         if not self.slope:
-            raise NotIdentifiable("Along three rays the function is constant: it has no units that grow.")
+            raise NotIdentifiable("Along 16 rays the function is constant: no units that grow are seen.")
