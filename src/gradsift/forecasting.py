@@ -6,7 +6,9 @@ The formulas are fits to the medians of ``benchmarks/results/black_box_exact.jso
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -55,7 +57,7 @@ def forecast(
     accuracy: float | None = None,
     bounds: Any = None,
     n_outputs: int = 1,
-    layers: int = 1,
+    layers: int | Sequence[int] = 1,
 ) -> Forecast:
     """Say how many queries `recover` will ask of an oracle.
 
@@ -73,8 +75,9 @@ def forecast(
         Inputs must stay in a box.
     n_outputs : int
         All are read from the same queries.
-    layers : int
-        Hidden layers; measured for one only.
+    layers : 1, or widths
+        One hidden layer; or the units of each hidden layer of ReLU, which then are what counts: several layers are
+        measured for exact answers, inputs without bounds, and no more units in the first layer than inputs.
 
     Examples
     --------
@@ -86,8 +89,13 @@ def forecast(
         whole(name, value)
     if answers not in _KINDS:
         raise ValueError(f"answers must be one of {', '.join(_KINDS)}, got {answers!r}.")
-    if layers != 1:
-        raise ValueError(f"layers must be 1: the queries of deeper networks are not measured yet, got {layers!r}.")
+    if isinstance(layers, Sequence) and len(layers) > 1:
+        told = median_relu_layers(int(n_features), layers)
+        if answers != "exact" or noise is not None or bounds is not None:
+            raise ValueError("Several layers are measured for exact answers and inputs without bounds only.")
+        return Forecast(round(told), round(0.75 * told), round(2 * told) + 40)
+    if layers not in (1, [n_units], (n_units,)):
+        raise ValueError(f"layers must be 1, or the widths of hidden layers of ReLU, got {layers!r}.")
     for name, given in (("noise", noise), ("accuracy", accuracy)):
         if given is not None:
             at_least(name, given, 0, strict=True)
@@ -104,6 +112,17 @@ def forecast(
 def median_queries(n_features: int, n_units: int) -> float:
     """Return about how many exact answers one layer of sigmoids takes: all rows of black_box_exact."""
     return _median(n_features, n_units, "exact", 0.1, 0.1, False)
+
+
+def median_relu_layers(n_features: int, widths: Sequence[int]) -> float:
+    """Return about how many exact answers several layers of ReLU take: black_box_deep_relu, rows with one output."""
+    for width in widths:
+        whole("layers", width)
+    sizes = [n_features, *widths, 1]
+    unknowns = sum((d + 1) * k for d, k in pairwise(sizes))
+    # Rows with more units than inputs, and of three layers, are read along the bends of surfaces, and by more attempts.
+    each = 3.0 if len(widths) == 2 and widths[0] <= n_features else 15.0
+    return 600.0 + each * unknowns
 
 
 def median_decisions(n_features: int, n_units: int, accuracy: float = 1e-6) -> float:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 
 from ..arguments import Floats
-from .growing import GROWING
+from .growing import GROWING, leaky_relu
 from .record import POINTS, Activation
 from .saturating import SIGMOIDS
 
@@ -16,10 +18,13 @@ _STEP = float(np.cbrt(np.finfo(np.float64).eps))  # of differences: their bend a
 
 
 def get_activation(name: str | Activation) -> Activation:
-    """Look an activation up by name."""
+    """Look an activation up by name; ``leaky_relu(0.2)`` is leaky ReLU with that slope on the left."""
     if isinstance(name, Activation):
         return name
     if name not in ACTIVATIONS:
+        slope = re.fullmatch(r"leaky_relu\((\d*\.?\d+(?:e-\d+)?)\)", str(name))
+        if slope and 0 < float(slope[1]) < 1:
+            return leaky_relu(float(slope[1]))
         raise ValueError(f"activation must be one of {', '.join(ACTIVATIONS)}, got {name!r}.")
     return ACTIVATIONS[name]
 

@@ -40,22 +40,28 @@ _RELU = Activation(
     sklearn="relu",
 )
 
-_LEAKY = Activation(
-    "leaky_relu",
-    lambda z: np.maximum(z, _LEAK * z),
-    lambda z: _LEAK + (1 - _LEAK) * _active(z),
-    _nothing,
-    End(0.0, _LEAK),
-    _RISING,
-    "exact",
-    kinks=(0.0,),
-    torch=lambda torch: TorchTwin(
-        lambda z: torch.nn.functional.leaky_relu(z, _LEAK),
-        lambda z: _LEAK + (1 - _LEAK) * (z > 0).to(z.dtype),
-        lambda: torch.nn.LeakyReLU(_LEAK),
-    ),
-    onnx=onnx_operator("LeakyRelu", double=False, alpha=_LEAK),
-)
+
+def leaky_relu(slope: float) -> Activation:
+    """Return leaky ReLU with another slope on the left; its name, ``leaky_relu(slope)``, says which."""
+    return Activation(
+        "leaky_relu" if slope == _LEAK else f"leaky_relu({float(slope)!r})",
+        lambda z: np.maximum(z, slope * z),
+        lambda z: slope + (1 - slope) * _active(z),
+        _nothing,
+        End(0.0, slope),
+        _RISING,
+        "exact",
+        kinks=(0.0,),
+        torch=lambda torch: TorchTwin(
+            lambda z: torch.nn.functional.leaky_relu(z, slope),
+            lambda z: slope + (1 - slope) * (z > 0).to(z.dtype),
+            lambda: torch.nn.LeakyReLU(slope),
+        ),
+        onnx=onnx_operator("LeakyRelu", double=False, alpha=slope),
+    )
+
+
+_LEAKY = leaky_relu(_LEAK)
 
 _ELU = Activation(
     "elu",

@@ -114,6 +114,8 @@ DEEP = DeepLimits(
     negligible_weight=0.0,  # not asked: the error bound of a faint unit is large
     promising=8.0,  # guess; black_box_deep, all rows: up to 0.9 in networks that are right
 )
+# Several layers of sharp units: answers over what rounding, and for fresh ones all error bounds, explain.
+DEEP_KINKS = replace(KINKED_UNITS, spare_answers=20)  # guess; black_box_deep_relu, all rows
 # Through single precision four digits of the parameters are left.
 DEEP_COARSE = DeepLimits(
     residuals=8.0,  # guess; black_box_deep, row float32

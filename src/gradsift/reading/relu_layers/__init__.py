@@ -1,0 +1,1 @@
+"""Several hidden layers of units with sharp kinks: ReLU and leaky ReLU."""
