@@ -137,7 +137,10 @@ def solve_output_layer(network: Network, X: ArrayLike, Y: ArrayLike) -> tuple[Ne
     same_rows(rows, answers)
     last = get_activation(network.activation).value(network.arguments(rows)[-1])
     design = np.concatenate([last, np.ones((len(rows), 1))], axis=1)
-    found = lstsq(design, answers)[0]
+    # Rounding grows with the terms of a sum: far out that of units that grow would drown the answers near the origin.
+    terms = network.sensitivity(rows)
+    typical = np.median(terms)
+    found = _least_squares(design, answers, typical / np.maximum(terms, np.finfo(np.float64).eps * typical))
     sizes = np.maximum(np.abs(answers).max(axis=0), np.finfo(np.float64).tiny)
     misfit = float((np.abs(design @ found - answers).max(axis=0) / sizes).max())
     layers = [*network.layers[:-1], (np.ascontiguousarray(found[:-1].T), found[-1])]
