@@ -20,7 +20,8 @@ import numpy as np
 
 import gradsift as gs
 from benchmarks import campaign
-from benchmarks.hostile.hostile_kinds import KINDS, Box
+from benchmarks.hostile.deep_relu_kinds import KINDS
+from benchmarks.hostile.hostile_kinds import Box
 from benchmarks.record import save
 from gradsift.reading.check_inputs import fresh_inputs
 from gradsift.reading.verify import direction_error, value_errors
