@@ -19,6 +19,7 @@ from .certificate import exact_rules as exact
 from .certificate import shared_rules as shared
 from .defaults import ANY_DEPTH, METHODS, N_VERIFY
 from .errors import NotIdentifiable, UncertifiedWarning
+from .fit.gauss_newton import NUMBER_SPACING
 from .model import SigmoidCombination
 from .network import Network
 from .oracle import Oracle
@@ -36,6 +37,7 @@ from .reading import (
 from .runtime import warn_of_size
 from .sources import Source, as_source
 from .table import Coefficients, Fit, LikelihoodRatio, coefficients, likelihood_ratio, search, summary
+from .tuned import ROUNDINGS
 
 if TYPE_CHECKING:
     from .paper.method.candidates import Candidates
@@ -384,8 +386,16 @@ def _with_outputs(found: Recovery, source: Oracle) -> Recovery:
     """Give every output its own weights and its own check; what they leave over speaks against the units."""
     X, Y = source.answers()
     if found.deep is not None:
-        network, misfit = solve_output_layer(found.deep, X, Y)
-        return replace(found.with_note(largest_output_misfit=misfit), network=network, projection=found.network)
+        network, misfits = solve_output_layer(found.deep, X, Y)
+        bounds = found.error_bounds[np.isfinite(found.error_bounds)]
+        eps = max((r.eps for r in found.precision.outputs), default=0.0) if found.precision is not None else 0.0
+        chi = misfits / (ROUNDINGS * max(eps, NUMBER_SPACING) + bounds.max(initial=0.0))
+        checks = [exact.output(i + 1, float(c), len(X)) for i, c in enumerate(chi)]
+        told = found.with_note(largest_output_misfit=float(misfits.max()))
+        complete = replace(told, judgement=found.judgement.add(*checks), network=network, projection=found.network)
+        if found.certified:
+            warn_unless_certified(complete, stacklevel=5)
+        return complete
     roundings = () if found.precision is None else found.precision.outputs
     errors = output_errors(source, roundings) if roundings else None
     inside = 4 * max((r.eps for r in roundings), default=0.0)

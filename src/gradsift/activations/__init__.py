@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .catalogue import ACTIVATIONS, get_activation, register
+from .growing import leaky_relu
 from .record import Activation, End, Odd, OddForm, OnnxTwin, TorchTwin, onnx_operator
 
 __all__ = [
@@ -14,6 +15,7 @@ __all__ = [
     "OnnxTwin",
     "TorchTwin",
     "get_activation",
+    "leaky_relu",
     "onnx_operator",
     "register",
 ]

@@ -13,20 +13,19 @@ from .saturating import SIGMOIDS
 
 ACTIVATIONS: dict[str, Activation] = {a.name: a for a in (*SIGMOIDS, *GROWING)}
 
-_LEAKY_NAME = re.compile(r"leaky_relu\((\d*\.?\d+(?:e-?\d+)?)\)")
 _TAILS = ("exponential", "gaussian", "algebraic", "exact")
 _STEP = 1e-5  # of the differences that a derivative is compared with
 _AWAY = 1e-3  # from a kink
 
 
 def get_activation(name: str | Activation) -> Activation:
-    """Look an activation up by name; "leaky_relu(0.2)" is a leaky ReLU of that slope."""
+    """Look an activation up by name; ``leaky_relu(0.2)`` is leaky ReLU with that slope on the left."""
     if isinstance(name, Activation):
         return name
-    slope = _LEAKY_NAME.fullmatch(name) if isinstance(name, str) else None
-    if slope and 0 < float(slope[1]) < 1:
-        return leaky_relu(float(slope[1]))
     if name not in ACTIVATIONS:
+        slope = re.fullmatch(r"leaky_relu\((\d*\.?\d+(?:e-?\d+)?)\)", str(name))
+        if slope and 0 < float(slope[1]) < 1:
+            return leaky_relu(float(slope[1]))
         raise ValueError(f"activation must be one of {', '.join(ACTIVATIONS)}, got {name!r}.")
     return ACTIVATIONS[name]
 

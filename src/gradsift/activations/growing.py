@@ -56,7 +56,7 @@ def leaky_relu(slope: float) -> Activation:
         ]
 
     return Activation(
-        "leaky_relu" if slope == _LEAK else f"leaky_relu({slope!r})",
+        "leaky_relu" if slope == _LEAK else f"leaky_relu({float(slope)!r})",
         lambda z: np.maximum(z, slope * z),
         lambda z: slope + (1 - slope) * _active(z),
         _nothing,

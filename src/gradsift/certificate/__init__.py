@@ -34,7 +34,7 @@ from .limits import (
 )
 
 __all__ = [
-    "BOUND", "COARSE", "COARSE_KINKS", "DECIDED", "DEEP", "DEEP_COARSE", "DEEP_KINKS", "EXACT", "EXACT_IN_A_BOX", "KINKED_UNITS",
-    "KINKS_IN_NOISE", "KINKS_WITHIN", "LABELS", "NOISY", "OUTPUTS", "PAPER", "TABLE", "VERIFY", "Check",
+    "BOUND", "COARSE", "COARSE_KINKS", "DECIDED", "DEEP", "DEEP_COARSE", "DEEP_KINKS", "EXACT", "EXACT_IN_A_BOX",
+    "KINKED_UNITS", "KINKS_IN_NOISE", "KINKS_WITHIN", "LABELS", "NOISY", "OUTPUTS", "PAPER", "TABLE", "VERIFY", "Check",
     "DeepLimits", "Evidence", "ExactLimits", "Fresh", "Judged", "Verdict", "certify", "failed_first", "lines", "n_of",
 ]  # fmt: skip

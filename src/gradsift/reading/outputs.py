@@ -122,26 +122,26 @@ def _least_squares(design: Floats, answers: Floats, weights: Floats) -> Floats:
     return found + solved(answers - design @ found)
 
 
-def solve_output_layer(network: Network, X: ArrayLike, Y: ArrayLike) -> tuple[Network, float]:
+def solve_output_layer(network: Network, X: ArrayLike, Y: ArrayLike) -> tuple[Network, Floats]:
     """Find every output's weights over the last hidden layer of a deep network, recovered from one projection of them.
 
     Returns
     -------
     network : Network
         With one output per column of Y, in canonical form.
-    misfit : float
-        Largest residual over the largest answer of its output.
+    misfits : (m,) array
+        Largest residual of each output over the size of its row: of the largest output there, or of a typical row.
     """
     rows = finite_matrix("X", X, network.n_features)
     answers = finite_matrix("Y", Y)
     same_rows(rows, answers)
     last = get_activation(network.activation).value(network.arguments(rows)[-1])
     design = np.concatenate([last, np.ones((len(rows), 1))], axis=1)
+    sizes = np.abs(answers).max(axis=1)
     # Rounding grows with the terms of a sum: far out that of units that grow would drown the answers near the origin.
     terms = network.sensitivity(rows)
     typical = np.median(terms)
     found = _least_squares(design, answers, typical / np.maximum(terms, np.finfo(np.float64).eps * typical))
-    sizes = np.maximum(np.abs(answers).max(axis=0), np.finfo(np.float64).tiny)
-    misfit = float((np.abs(design @ found - answers).max(axis=0) / sizes).max())
+    off = np.abs(design @ found - answers) / np.maximum(sizes, np.median(sizes))[:, None]
     layers = [*network.layers[:-1], (np.ascontiguousarray(found[:-1].T), found[-1])]
-    return Network(layers, network.activation).canonical(), misfit
+    return Network(layers, network.activation).canonical(), np.asarray(off.max(axis=0))

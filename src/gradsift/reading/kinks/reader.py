@@ -152,6 +152,8 @@ class _FarReading:
         attempt = self._along_a_path(radius, reach, SEGMENT.guess)
         if isinstance(attempt, PathFailure):
             self.notes.append(f"sharp kinks: {attempt.because}")
+            if attempt.behind and not odd_part_is_linear(self.ledger, reach, self.rng):
+                raise self._deeper()
             return None
         self.seen = "kinks look sharp"
         return attempt if max(attempt.chi, attempt.fresh) < KINKED_UNITS.residuals else None

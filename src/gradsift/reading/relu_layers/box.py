@@ -12,7 +12,6 @@ from ...errors import NotIdentifiable
 from ...geometry import normalize_rows
 from ..ledger import EPS, Ledger
 
-
 _ALIKE = 1e-7  # two slopes, over the largest
 _RADII = 4.0 ** np.arange(-2, 16)
 

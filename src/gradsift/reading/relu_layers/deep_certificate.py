@@ -6,16 +6,17 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...activations import leaky_relu
 from ...arguments import Floats
 from ...certificate import BOUND, DEEP_KINKS, Evidence, Fresh, Verdict, certify, n_of
 from ...certificate import shared_rules as shared
+from ...fit.jacobian import Layers
 from ...network import Network
 from ...tuned import SCATTER
 from ..ledger import Ledger
 from ..result import Reading
 from .box import Box
-from .deep_fit import Deep, DeepFit, pass_through
-from ...fit.jacobian import Layers
+from .deep_fit import DeepFit, pass_through
 from .feature_map import FeatureMap
 from .next_layer import NextLayer
 from .weak_answers import candidates
@@ -39,7 +40,7 @@ def certified(box: Box, fit: DeepFit, scale: float) -> Reading:
     worst = float((np.abs(passed.values - answers) / known).max())
     ordered = _with_always_active(_canonical(fit), fit.net.slope)
     always = len(ordered.layers[-2][1]) - len(fit.net.layers[-2][1])
-    name = "relu" if not fit.net.slope else _leaky_name(fit.net.slope)
+    name = "relu" if not fit.net.slope else leaky_relu(fit.short_slope()).name
     network = Network(ordered.layers, name)
     n_looked = len(box.anchors(box.ledger.n_stored)) + len(X)
     share = 3 / n_looked  # of n inputs none shows what more than 3 / n of such inputs would show, in 95% of cases
@@ -58,10 +59,6 @@ def certified(box: Box, fit: DeepFit, scale: float) -> Reading:
         },
     )  # fmt: skip
     return Reading(network, certify(evidence, DEEP_KINKS), evidence)
-
-
-def _leaky_name(slope: float) -> str:
-    return "leaky_relu"
 
 
 def _canonical(fit: DeepFit) -> _Ordered:

@@ -91,7 +91,7 @@ def jacobian_of(net: Deep, passed: Passed, free: NDArray[np.intp]) -> Floats:
     if net.slope:
         # A leaky unit below its kink is slope * z: its derivative by the slope is z, times what it adds above.
         told = np.zeros(n)
-        for number, (slopes, z) in enumerate(zip(passed.slopes, passed.arguments)):
+        for slopes, z in zip(passed.slopes, passed.arguments):
             told += (np.where(z < 0, z / net.slope, 0.0) * slopes).sum(axis=1)
         blocks.append(told[:, None])
     return np.concatenate(blocks, axis=1)[:, free]
@@ -167,6 +167,12 @@ class DeepFit:
     def bound(self) -> float:
         """Largest relative error bound of a row."""
         return BOUND * max(float(e.max(initial=0.0)) for e in self.row_errors())
+
+    def short_slope(self) -> float:
+        """Return the slope below the kinks with few digits, where these are within its error."""
+        slope, error = self.net.slope, float(np.linalg.norm(self.root[-1]))
+        short = round(slope, 6)
+        return short if abs(short - slope) <= BOUND * error else slope
 
     def errors_at(self, X: Floats) -> Floats:
         """Return the standard errors of the values at rows X, (n,)."""

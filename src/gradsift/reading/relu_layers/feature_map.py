@@ -14,14 +14,18 @@ from .line_scan import Line
 
 
 class LocalMap(NamedTuple):
-    """The map about one input (d,): arguments of all known units (K,), their gradients (K, d), the features (m,), their
-    Jacobian (m, d)."""
+    """The map about one input (d,).
+
+    Arguments of all known units (K,), their gradients (K, d), the features (m,), their Jacobian (m, d), and in which
+    direction of the features each unit bends them at its kink, columns of `bends` (m, K).
+    """
 
     point: Floats
     arguments: Floats
     gradients: Floats
     features: Floats
     jacobian: Floats
+    bends: Floats
 
     def room(self, x: Floats | None = None, beside: int | None = None) -> float:
         """Return the distance from x (the input itself) to the nearest kink of the known units, but for one of them."""
@@ -108,15 +112,23 @@ class FeatureMap:
         """Return the map about an input (d,)."""
         here, J = x, np.eye(len(x))
         arguments, gradients = [np.empty(0)], [np.empty((0, len(x)))]
+        bends = np.empty((len(x), 0))
         for number, (weights, offsets) in enumerate(self.layers):
             z, P = weights @ here + offsets, weights @ J
             arguments.append(z)
             gradients.append(P)
+            # A kink of a layer below bends the features here as far as their slopes let it pass.
             if number == len(self.layers) - 1 and not self.signed:
-                here, J = np.append(np.abs(z), here), np.concatenate([np.sign(z)[:, None] * P, J])
+                signs = np.sign(z)[:, None]
+                bends = np.block([[np.eye(len(z)), signs * (weights @ bends)], [np.zeros((len(here), len(z))), bends]])
+                order = np.roll(np.arange(bends.shape[1]), -len(z))
+                bends = bends[:, order]
+                here, J = np.append(np.abs(z), here), np.concatenate([signs * P, J])
             else:
-                here, J = self.active(z), np.where(z > 0, 1.0, self.slope)[:, None] * P
-        return LocalMap(x, np.concatenate(arguments), np.concatenate(gradients), here, J)
+                slopes = np.where(z > 0, 1.0, self.slope)[:, None]
+                bends = np.concatenate([slopes * (weights @ bends), np.eye(len(z))], axis=1)
+                here, J = self.active(z), slopes * P
+        return LocalMap(x, np.concatenate(arguments), np.concatenate(gradients), here, J, bends)
 
     def breaks(self, line: Line, above: Layers | None = None) -> Breaks:
         """Return the kinks of known units on a line, exactly: each layer is linear between those of the layers below.

@@ -169,7 +169,8 @@ def _crossings(box: Box, first: FirstLayer, line: Line, kinks: list[Kink]) -> li
             gradients[i], errors[i] = found
     new = [i for i in np.flatnonzero(~known) if i in gradients and i + 1 in gradients]
     return [
-        Crossing(line.points(kinks[i].t), line.way, gradients[i], gradients[i + 1], errors[i] + errors[i + 1]) for i in new
+        Crossing(line.points(kinks[i].t), line.way, gradients[i], gradients[i + 1], errors[i] + errors[i + 1])
+        for i in new
     ]
 
 

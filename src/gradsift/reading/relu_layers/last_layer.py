@@ -81,23 +81,29 @@ class LastLayer:
 
 def fit_last_layer(box: Box, phi: FeatureMap, layer: NextLayer) -> LastLayer:
     """Fit the output to all answers by least absolute misses; no new queries, O(n (k + m)^2) flops a round."""
-    rows = box.anchors(40 * (layer.k + layer.rows.shape[1] + 1))
-    X, y = box.ledger.X[rows], box.ledger.y[rows]
-    features = phi.features(X)
-    z = features @ layer.rows.T + layer.offsets
-    sizes = np.linalg.norm(X, axis=1) * box.slope + np.median(np.abs(y - np.median(y))) + 1e-300
-    design = np.column_stack([np.abs(z), features, np.ones(len(X))]) / sizes[:, None]
+    design, right, X = _equations(box, phi, layer, box.anchors(40 * (layer.k + layer.rows.shape[1] + 1)))
     scale = np.linalg.norm(design, axis=0)
     scale[scale == 0] = 1.0
-    design, right = design / scale, y / sizes
     weights = np.ones(len(X))
     found, misses = np.zeros(design.shape[1]), np.abs(right)
     for _ in range(_ROUNDS):
-        found = lstsq(design * weights[:, None], right * weights, cond=1e-12)[0]
+        found = lstsq(design / scale * weights[:, None], right * weights, cond=1e-12)[0] / scale
         misses = np.abs(design @ found - right)
         if misses.max() < 1e-3 * _MET:
             break
         weights = 1 / np.sqrt(np.maximum(misses, 1e-4 * _MET))
-    found = found / scale
+    if misses.max() < _MET:
+        # What explains the answers on lines must explain all others, too.
+        design, right, X = _equations(box, phi, layer, np.arange(box.ledger.n_stored))
+        misses = np.abs(design @ found - right)
     k = layer.k
     return LastLayer(found[:k], found[k:-1], float(found[-1]), misses, X, layer.rows, phi.slope)
+
+
+def _equations(box: Box, phi: FeatureMap, layer: NextLayer, rows: NDArray[np.intp]) -> tuple[Floats, Floats, Floats]:
+    """Return the design (n, k + m + 1), the answers (n,), both over the answers' sizes, and the inputs (n, d)."""
+    X, y = box.ledger.X[rows], box.ledger.y[rows]
+    features = phi.features(X)
+    z = features @ layer.rows.T + layer.offsets
+    sizes = np.linalg.norm(X, axis=1) * box.slope + np.median(np.abs(y - np.median(y))) + 1e-300
+    return np.column_stack([np.abs(z), features, np.ones(len(X))]) / sizes[:, None], y / sizes, X

@@ -191,7 +191,7 @@ def _plan(gap: _Gap, box: Box) -> _Plan:
     inside = left.high + (0.4 + 0.2 * float(box.rng.random())) * width
     if near_left and near_right and not gap.bent:
         return _Plan("straight", (inside,))
-    if (near_left and right.raw) or (near_right and left.raw) and not (near_left and near_right):
+    if (near_left and right.raw) or ((near_right and left.raw) and not (near_left and near_right)):
         return _Plan("open")  # the raw one straddles a kink
     place = gap.meeting
     room = min(place - left.high, right.low - place)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...arguments import Floats
 from ...fit.jacobian import Layers
@@ -62,6 +63,15 @@ class NextLayer:
     def k(self) -> int:
         """Number of units."""
         return len(self.offsets)
+
+    def only(self, kept: NDArray[np.bool_]) -> NextLayer:
+        """Return the layer with some of its units, (k,)."""
+        numbers = np.cumsum(kept) - 1
+        return NextLayer(
+            self.rows[kept], self.offsets[kept],
+            [side._replace(unit=int(numbers[side.unit])) for side in self.sides if kept[side.unit]],
+            [error for error, keep in zip(self.errors, kept) if keep], self.n_deeper, self.n_open,
+        )  # fmt: skip
 
     @property
     def above(self) -> Layers:
@@ -127,8 +137,16 @@ def _add(layer: NextLayer, candidate: _Candidate, surface: Surface) -> None:
     layer.sides.append(Side(unit, candidate.point, candidate.way, candidate.before, candidate.after))
 
 
-def _unforetold(box: Box, phi: FeatureMap, layer: NextLayer, lines: list[Line]) -> list[list[tuple[Kink, float, float]]]:
-    """Return the kinks of each line between those that known units make, with the ends of the cell of known units."""
+class _Unforetold(NamedTuple):
+    """A kink between those that known units make at the times `low` and `high`."""
+
+    kink: Kink
+    low: float
+    high: float
+
+
+def _unforetold(box: Box, phi: FeatureMap, layer: NextLayer, lines: list[Line]) -> list[list[_Unforetold]]:
+    """Return the kinks of each line between those that known units make."""
     grids = [np.concatenate([[0.0], phi.breaks(line, layer.above).times, [1.0]]) for line in lines]
     stretches: list[Stretch] = []
     for number, (line, grid) in enumerate(zip(lines, grids)):
@@ -139,24 +157,22 @@ def _unforetold(box: Box, phi: FeatureMap, layer: NextLayer, lines: list[Line]) 
         ends, middle = y[: len(grid)], y[len(grid) :]
         share = (inside - grid[:-1]) / np.maximum(np.diff(grid), 1e-300)
         off = np.abs((1 - share) * ends[:-1] + share * ends[1:] - middle)
-        tolerance = 20 * np.maximum(rounding[:-len(inside)][:-1], rounding[len(grid) :]) + 1e-9 * np.ptp(ends)
+        tolerance = 20 * np.maximum(rounding[: -len(inside)][:-1], rounding[len(grid) :]) + 1e-9 * np.ptp(ends)
         wide = np.diff(grid) > 1e-9
         for i in np.flatnonzero((off > tolerance) & wide):
             inset = 1e-6 * (grid[i + 1] - grid[i])
             stretches.append((number, grid[i] + inset, grid[i + 1] - inset))
-    found: list[list[tuple[Kink, float, float]]] = [[] for _ in lines]
+    found: list[list[_Unforetold]] = [[] for _ in lines]
     if stretches:
         scan = find_kinks(box, lines, stretches, "kinks of segments")
         for number, kinks in enumerate(scan.kinks):
             for kink in kinks:
                 at = int(np.searchsorted(grids[number], kink.t))
-                found[number].append((kink, float(grids[number][at - 1]), float(grids[number][at])))
+                found[number].append(_Unforetold(kink, float(grids[number][at - 1]), float(grids[number][at])))
     return found
 
 
-def _candidates(
-    box: Box, phi: FeatureMap, layer: NextLayer, line: Line, kinks: list[tuple[Kink, float, float]]
-) -> list[_Candidate]:
+def _candidates(box: Box, phi: FeatureMap, layer: NextLayer, line: Line, kinks: list[_Unforetold]) -> list[_Candidate]:
     """Measure gradients on both sides of the kinks of a line, within the row space of the map there."""
     times = [kink.t for kink, _, _ in kinks]
     cells: dict[tuple[float, float], tuple[Cell, Floats]] = {}

@@ -6,15 +6,14 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from ...arguments import Floats
 from ...errors import BudgetSpent, NotIdentifiable
 from ...tuned import TRIES
 from ..ledger import Ledger
-from ..question import Narrowing, Question
+from ..question import SHARP, Narrowing, Question, names_of
 from ..result import Reading
 from .box import Box
 from .deep_certificate import certified, partial_reading
-from .deep_fit import Deep, DeepFit, fit_deep, pass_through
+from .deep_fit import Deep
 from .feature_map import FeatureMap
 from .first_layer import read_first_layer
 from .last_layer import LastLayer, fit_last_layer
@@ -22,7 +21,7 @@ from .line_scan import Line
 from .next_layer import NextLayer, Side, search_lines
 from .segments_to_search import further_line, lines_for, telling_points
 from .settings import POLICY
-from .unit_signs import Signs, signs_from_gradients, signs_from_linear_term, signs_from_rows
+from .unit_signs import Signs, signs_from_gradients, signs_from_rows
 from .weak_answers import fit_with_weakest
 
 
@@ -57,8 +56,8 @@ def read_relu_layers(question: Question, ledger: Ledger, rng: np.random.Generato
     """Find all layers of a network of ReLU or leaky ReLU units; depth and widths need not be given.
 
     Kinks on lines are meeting points of straight pieces. Those of the first layer lie on hyperplanes; a unit of the
-    next layer obeys linear equations in what the known layers make of the inputs, one from each jump of the gradient and
-    each bend of its surface. About 3 to 15 queries per unknown.
+    next layer obeys linear equations in what the known layers make of the inputs: those of a jump of the gradient, and
+    one from each bend of its surface. About 3 to 15 queries per unknown.
 
     Raises
     ------
@@ -69,6 +68,7 @@ def read_relu_layers(question: Question, ledger: Ledger, rng: np.random.Generato
     """
     if ledger.n_features < 2:
         raise NotIdentifiable("With one input several layers of ReLU units are the same function as one.")
+    ledger.limit(None)  # what one layer should cost says nothing here
     notes: list[str] = []
     state = _State(Box(ledger, rng))
     for number in range(POLICY.attempts):
@@ -88,7 +88,7 @@ def read_relu_layers(question: Question, ledger: Ledger, rng: np.random.Generato
         "the last one)."
     )
     raise NotIdentifiable(
-        because, partial_reading(state.phi, state.layer, ledger, because), rules_out=Narrowing(frozenset({"relu", "leaky_relu"}))
+        because, partial_reading(state.phi, state.layer, ledger, because), rules_out=Narrowing(names_of(SHARP))
     )
 
 
@@ -182,14 +182,17 @@ def _signs_settled(state: _State) -> bool:
     """Settle the signs of the last known layer from rows of the next one, and keep these rows."""
     phi, layer = state.phi, state.layer
     weights, offsets = phi.layers[-1]
-    signs = signs_from_rows(layer.rows, weights)
-    if signs is None:
+    settled = signs_from_rows(layer.rows, weights)
+    if settled is None:
         return False
-    k = len(offsets)
-    signed = replace(phi.below().with_layer(weights * signs.signs[:, None], offsets * signs.signs), slope=signs.slope)
-    # V |z| + G h with G = V diag(rho s) W is V (|z| + rho s z), a multiple of the unit's own weights on active(s z).
-    state.phi = signed
-    state.layer = NextLayer(layer.rows[:, :k] * 2 / (1 - signs.slope), layer.offsets, layer.sides, layer.errors)
+    signs, k = settled.signs, len(offsets)
+    below = phi.below().with_layer(weights * signs.signs[:, None], offsets * signs.signs)
+    state.phi, state.layer = replace(below, slope=signs.slope), layer.only(settled.agree)
+    # V |z| + G h with G = V diag(rho s) W is V (|z| + rho s z), less rho V s b, and a multiple of the unit's own
+    # weights on active(s z).
+    V, rho = state.layer.rows[:, :k], (1 + signs.slope) / (1 - signs.slope)
+    state.layer.offsets = state.layer.offsets - rho * V @ (signs.signs * offsets)
+    state.layer.rows = 2 / (1 - signs.slope) * V
     return True
 
 
@@ -209,7 +212,9 @@ def _finish(state: _State, last: LastLayer) -> Reading | _Failure:
         return _Failure("All answers fit one hidden layer of ReLU units", final=True)
     fit = fit_with_weakest(box, net, state.scale)
     if fit.worst > 1e3:
-        return _Failure(f"No network of {state.widths} units meets all answers: the worst is off by {fit.worst:.2g} roundings")
+        return _Failure(
+            f"No network of {state.widths} units meets all answers: the worst is off by {fit.worst:.2g} roundings"
+        )
     reading = certified(box, fit, state.scale)
     if reading.certified:
         return reading

@@ -1,4 +1,4 @@
-"""Where units of the next layer are looked for: segments on which many known units are active, and tours of the rest."""
+"""Where units of the next layer are looked for: segments on which many known units are active, and tours."""
 
 from __future__ import annotations
 
@@ -35,7 +35,8 @@ def telling_points(box: Box, phi: FeatureMap, scale: float) -> Floats:
 
     Where features are reachable, far out on the axis of each: a unit with any positive weight is active on one of them.
     """
-    far = scale * np.exp(box.rng.uniform(0, np.log(_LONG), (2 * TRIES, 1))) * box.rng.standard_normal((2 * TRIES, box.d))
+    radii = scale * np.exp(box.rng.uniform(0, np.log(_LONG), (2 * TRIES, 1)))
+    far = radii * box.rng.standard_normal((2 * TRIES, box.d))
     if not is_reachable(phi, box.d):
         return np.asarray(far)
     k = phi.n_units
@@ -51,7 +52,7 @@ def is_reachable(phi: FeatureMap, d: int) -> bool:
 
 def _inputs_at(phi: FeatureMap, z: Floats) -> Floats:
     """Return inputs at which the arguments of the first layer are these, (n, k)."""
-    (A, b), = phi.layers
+    ((A, b),) = phi.layers
     return np.asarray((z - b) @ np.linalg.pinv(A).T)
 
 

@@ -1,6 +1,6 @@
 """The surface on which a unit of the next layer switches: read from one jump of the gradient, and followed over bends.
 
-With phi the known map to features, unit j switches where ``theta (phi(x) - phi(x0)) = 0``. One jump of the gradient gives
+With phi the known map to features, a unit switches where ``theta (phi(x) - phi(x0)) = 0``. One jump of the gradient gives
 theta on the row space of the Jacobian of phi there; each bend of the surface at a known unit gives one equation more.
 """
 
@@ -76,6 +76,7 @@ def surface_at(phi: FeatureMap, point: Floats, jump: Floats, error: float) -> Su
 
 
 _LOST = 1e-7  # relative error of theta beyond which its bends cannot be followed
+_TELLS = 1e-3  # share of a bend that is new, from which on it is measured
 _ROUGH = 1e-5  # the same where no bend is needed
 
 
@@ -108,45 +109,45 @@ def complete(phi: FeatureMap, surface: Surface, box: Box) -> Generator[Floats, A
                 continue
             surface = surface.with_equation(equation)
             continue
-        x = _beyond(phi, surface, crossing)
+        x = _beyond(surface, crossing)
     return None
 
 
 def _next_crossing(phi: FeatureMap, surface: Surface, x: Floats, box: Box) -> _Crossing | None:
-    """Return the crossing to go to: of straight ways along the surface the one whose first kink tells most."""
+    """Return the crossing to go to: the kink of a known unit that tells most, or one on the way to the nearest such."""
     here = phi.at(x)
     normal = here.jacobian.T @ surface.theta
-    length = float(np.linalg.norm(normal))
-    if not length:
+    if not normal.any():
         return None
-    normal = normal / length
-    ways = np.concatenate([box.rng.standard_normal((2 * TRIES, len(x))), here.gradients, -here.gradients])
+    normal = _unit(normal)
+    lengths = np.linalg.norm(here.gradients, axis=1) + 1e-300
+    # What crossing each unit would tell of theta, as a share of what it changes.
+    told = np.linalg.norm(here.bends.T @ surface.open, axis=1) / (np.linalg.norm(here.bends, axis=0) + 1e-300)
+    tells = told > _TELLS
+    if not tells.any():
+        return None
+    ways = np.concatenate([box.rng.standard_normal((TRIES, len(x))), here.gradients[tells], -here.gradients[tells]])
     ways = ways - np.outer(ways @ normal, normal)
-    lengths = np.linalg.norm(ways, axis=1)
-    ways = ways[lengths > 1e-6 * lengths.max(initial=0.0)] / lengths[lengths > 1e-6 * lengths.max(initial=0.0), None]
-    rates = ways @ here.gradients.T  # (ways, K)
+    sizes = np.linalg.norm(ways, axis=1)
+    ways = ways[sizes > 1e-9 * sizes.max()] / sizes[sizes > 1e-9 * sizes.max(), None]
     with np.errstate(divide="ignore", invalid="ignore"):
-        times = -here.arguments / rates
+        times = -here.arguments / (ways @ here.gradients.T)  # (ways, K)
     times[~(times > 1e-9 * (1 + np.linalg.norm(x)))] = np.inf
-    best: _Crossing | None = None
-    units, firsts = times.argmin(axis=1), times.min(axis=1)
-    score = -np.inf
-    for way in np.argsort(firsts)[: 4 * TRIES]:
-        time, unit = float(firsts[way]), int(units[way])
-        if not np.isfinite(time):
-            break
-        q = x + time * ways[way]
-        second = float(np.partition(times[way], 1)[1]) if times.shape[1] > 1 else np.inf
-        after = phi.at(q + 0.5 * min(second - time, time) * ways[way])
-        change = after.jacobian - here.jacobian
-        told = float(np.linalg.norm(change.T @ surface.open)) / max(float(np.linalg.norm(change)), 1e-300)
-        p = here.gradients[unit] / max(float(np.linalg.norm(here.gradients[unit])), 1e-300)
-        across = float(np.sqrt(max(0.0, 1 - (p @ normal) ** 2)))
-        room = min(1.0, (second - time) / time)
-        value = np.log(max(told, 1e-3)) + np.log(across + 1e-9) + 0.5 * np.log(room + 1e-9) - 0.1 * np.log(time)
-        if value > score:
-            best, score = _Crossing(q, unit, here, after, told > 1e-3), value
-    return best
+    firsts, units = times.min(axis=1), times.argmin(axis=1)
+    across = np.sqrt(np.maximum(0.0, 1 - ((here.gradients @ normal) / lengths) ** 2))
+    seconds = np.sort(times, axis=1)[:, 1] if times.shape[1] > 1 else np.full(len(ways), np.inf)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        room = np.minimum(1.0, (seconds - firsts) / firsts)
+        value = np.log(told[units]) + np.log(across[units]) + 0.5 * np.log(room) - 0.1 * np.log(firsts)
+        value[~(tells[units] & np.isfinite(firsts))] = -np.inf
+    best = int(np.argmax(value))
+    if not np.isfinite(value[best]):  # on the way to the nearest one
+        best = int(np.argmin(np.where(np.isfinite(firsts), times[:, tells].min(axis=1), np.inf)))
+        if not np.isfinite(times[best, tells].min()):
+            return None
+    q = x + firsts[best] * ways[best]
+    after = phi.at(q + 0.5 * min(seconds[best] - firsts[best], firsts[best]) * ways[best])
+    return _Crossing(q, int(units[best]), here, after, bool(np.isfinite(value[best])))
 
 
 def _bend(surface: Surface, at: _Crossing, box: Box) -> Generator[Floats, Asked, Floats | None]:
@@ -184,13 +185,24 @@ def _bend(surface: Surface, at: _Crossing, box: Box) -> Generator[Floats, Asked,
     return None
 
 
-def _beyond(phi: FeatureMap, surface: Surface, at: _Crossing) -> Floats:
-    """Return a place on the surface behind a crossing."""
-    normal = at.after.jacobian.T @ surface.theta
-    normal = normal / np.linalg.norm(normal)
+def _beyond(surface: Surface, at: _Crossing) -> Floats:
+    """Return a place on the surface in the cell behind a crossing, half way to the next one."""
+    normal = _unit(at.after.jacobian.T @ surface.theta)
+    p = at.after.gradients[at.unit]
+    side = 1.0 if at.before.arguments[at.unit] < 0 else -1.0
     way = at.after.point - at.point
-    way = way - normal * float(normal @ way)
-    return _on_surface(phi, surface, at.point + way)
+    for w in (way, side * p):
+        w = _unit(w - normal * float(normal @ w))
+        if side * float(p @ w) > 0.1 * np.linalg.norm(p):
+            break
+    rates = at.after.gradients @ w
+    left = at.after.arguments + at.after.gradients @ (at.point - at.after.point)
+    left[at.unit] = 0.0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        times = -left / rates
+    size = 1.0 + float(np.linalg.norm(at.point))
+    time = float(times[times > 1e-9 * size].min(initial=size))
+    return np.asarray(at.point + 0.5 * time * w)
 
 
 def _elsewhere(phi: FeatureMap, surface: Surface, x: Floats, box: Box) -> Floats:
@@ -199,23 +211,14 @@ def _elsewhere(phi: FeatureMap, surface: Surface, x: Floats, box: Box) -> Floats
     normal = _unit(here.jacobian.T @ surface.theta)
     way = box.rng.standard_normal(len(x))
     way = way - normal * float(normal @ way)
-    return _on_surface(phi, surface, x + 0.5 * min(here.room(), 1.0 + float(np.linalg.norm(x))) * _unit(way))
-
-
-def _on_surface(phi: FeatureMap, surface: Surface, x: Floats) -> Floats:
-    """Return the input moved by what rounding has left of its distance from the surface."""
-    here = phi.at(x)
-    normal = here.jacobian.T @ surface.theta
-    return np.asarray(x - normal * float(surface.theta @ (here.features - surface.features)) / float(normal @ normal))
+    return np.asarray(x + 0.5 * min(here.room(), 1.0 + float(np.linalg.norm(x))) * _unit(way))
 
 
 def _unit(v: Floats) -> Floats:
     return np.asarray(v / np.linalg.norm(v))
 
 
-def are_members(
-    phi: FeatureMap, surfaces: list[Surface], box: Box, above: Layers, scales: Floats
-) -> list[bool | None]:
+def are_members(phi: FeatureMap, surfaces: list[Surface], box: Box, above: Layers, scales: Floats) -> list[bool | None]:
     """Look for each surface at other places, by second differences, until most or few of them show a kink.
 
     None where the surface, as far as it is known, meets none of the random lines.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...arguments import Floats
 from ...geometry import choose_terms
@@ -12,6 +13,7 @@ from .feature_map import FeatureMap
 from .next_layer import NextLayer
 
 _ROUNDS = 15  # of reweighting
+_FEW = 14  # units whose signs are all tried
 _OFF = 1e-4  # of the larger share of a gradient, below which a unit adds nothing on that side
 
 
@@ -56,7 +58,14 @@ def signs_from_gradients(phi: FeatureMap, layer: NextLayer) -> Signs:
     return Signs(signs, slope if slope > _OFF else 0.0)
 
 
-def signs_from_rows(rows: Floats, weights: Floats) -> Signs | None:
+class SignsByRows(NamedTuple):
+    """Signs, and which rows of the next layer agree with them, (n,)."""
+
+    signs: Signs
+    agree: NDArray[np.bool_]
+
+
+def signs_from_rows(rows: Floats, weights: Floats) -> SignsByRows | None:
     """Read the signs of a layer from rows of the next one over ``(|z|, h)``: ``G_j = V_j diag(rho s) W``.
 
     ``relu(s z) = (|z| + s z) / 2``, so that each unit of the next layer shows what it takes of z twice: in V, and
@@ -88,16 +97,15 @@ def signs_from_rows(rows: Floats, weights: Floats) -> Signs | None:
     if agree.sum() * m < k + m or uneven > np.sqrt(_OFF):
         return None
     slope = (rho - 1) / (rho + 1)
-    return Signs(np.sign(found), slope if slope > _OFF else 0.0)
+    return SignsByRows(Signs(np.sign(found), slope if slope > _OFF else 0.0), np.asarray(agree))
 
 
-def signs_from_linear_term(
-    alpha: Floats, rows: Floats, gamma: Floats, slope: float = 0.0
-) -> tuple[Signs, Floats]:
+def signs_from_linear_term(alpha: Floats, rows: Floats, gamma: Floats, slope: float = 0.0) -> tuple[Signs, Floats]:
     """Read the signs of the last layer from its linear term: ``gamma = rho sum s_j alpha_j row_j`` and what is left.
 
     ``v relu(s z) = v (|z| + s z) / 2``, so that the units of the last layer leave this linear term beside alpha |z|;
-    rho is (1 + a) / (1 - a) for leaky units of slope a, which is known. What is left over is made by units that are always active.
+    rho is (1 + a) / (1 - a) for leaky units of slope a, which is known. What is left over is made by units that are
+    always active.
     """
     vectors = (1 + slope) / (1 - slope) * alpha[:, None] * rows
     size = float(np.linalg.norm(vectors)) + 1e-300
@@ -114,19 +122,28 @@ def signs_from_linear_term(
 
 
 def _with_rest(vectors: Floats, gamma: Floats, slope: float) -> tuple[Signs, Floats]:
-    """Return the signs that leave least of a linear term, by descent: units that are always active make the rest."""
+    """Return the signs that leave a term with entries of one sign, or nearly: units that are always active make it.
+
+    Features of ReLU units are never negative, so that rows of one sign are always active. All signs are tried where
+    they are few; else one after the other is turned.
+    """
     k = len(vectors)
-    signs = np.sign(np.linalg.lstsq(vectors.T, gamma, rcond=1e-10)[0]) if k else np.empty(0)
+    if k <= _FEW:
+        tried = 1.0 - 2.0 * ((np.arange(2**k)[:, None] >> np.arange(k)) & 1)  # (2^k, k)
+        signs = tried[int(np.argmin(_two_sided(gamma - tried @ vectors)))]
+        return Signs(signs, slope), np.asarray(gamma - signs @ vectors)
+    signs = np.sign(np.linalg.lstsq(vectors.T, gamma, rcond=1e-10)[0])
     signs[signs == 0] = 1.0
-
-    def cost(s: Floats) -> float:
-        # Rows with entries of one sign are always active where features are positive: these are the commonest.
-        rest = gamma - s @ vectors
-        return min(float(np.abs(rest[rest > 0]).sum()), float(np.abs(rest[rest < 0]).sum())) / (np.abs(rest).sum() + 1e-300)
-
     for _ in range(k):
-        flips = [cost(np.where(np.arange(k) == i, -signs, signs)) for i in range(k)]
-        if not k or min(flips) >= cost(signs):
+        turned = signs * (1.0 - 2.0 * np.eye(k))
+        costs = _two_sided(gamma - turned @ vectors)
+        if costs.min() >= _two_sided(gamma - signs @ vectors):
             break
-        signs[int(np.argmin(flips))] *= -1
+        signs = turned[int(np.argmin(costs))]
     return Signs(signs, slope), np.asarray(gamma - signs @ vectors)
+
+
+def _two_sided(rest: Floats) -> Floats:
+    """Return the share of each row that is of the rarer sign."""
+    up, down = np.maximum(rest, 0.0).sum(axis=-1), np.maximum(-rest, 0.0).sum(axis=-1)
+    return np.asarray(np.minimum(up, down) / (up + down + 1e-300))

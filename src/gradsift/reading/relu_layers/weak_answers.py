@@ -41,4 +41,3 @@ def _most_telling(fit: DeepFit, X: Floats, n: int) -> Floats:
     passed = pass_through(fit.net, X)
     rows = (jacobian_of(fit.net, passed, fit.free) / passed.rounding[:, None]) @ fit.root
     return np.asarray(X[independent_rows(rows, n)])
-
