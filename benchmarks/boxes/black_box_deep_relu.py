@@ -5,13 +5,13 @@ python -m benchmarks.boxes.black_box_deep_relu [--rows 10-5-5-1 "trained 8,4" ..
 
 Depth, widths, activation and slope are never given. Random networks have weights of variance 2 / inputs (He) and
 offsets .3 N(0, 1); trained ones are scikit-learn's, their rows take diabetes, friedman, breast cancer (one logit) and
-digits (ten logits) in turn. Unknowns are all weights and offsets. A network is exact if it is certified, all rows of all
-layers are within 1e-9 of the true ones (over their lengths, up to order and positive scale), and its function is
+digits (ten logits) in turn. Unknowns are all weights and offsets. A network is exact if it is certified, all rows of
+all layers are within 1e-9 of the true ones (over their lengths, up to order and positive scale), and its function is
 within 1e-9 of the true one's spread at 10,000 inputs N(0, 1), at as many a hundred times as far out, and at the
-training rows. Units that no such input shows active are left out, and those that are always active may be named as a sum. It is wrong
-if it is certified and the function is not within 1e-9 there. Queries and seconds (of a processor) are those of all
-runs, refused ones too. Teachers, inputs to compare at, and method draw from separate streams; --tuning takes others
-than are reported.
+training rows. Units that no such input shows active are left out, and those that are always active may be named as a
+sum. It is wrong if it is certified and the function is not within 1e-9 there. Queries and seconds (of a processor) are
+those of all runs, refused ones too. Teachers, inputs to compare at, and method draw from separate streams; --tuning
+takes others than are reported.
 
 Published counts are given where they were checked against the print: 784-32-1 and 784-128-1, one hidden layer, trained
 and not random (Carlini, Jagielski, Mironov 2020).
