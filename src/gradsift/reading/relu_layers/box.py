@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from ...arguments import Floats
 from ...errors import NotIdentifiable
 from ...geometry import normalize_rows
+from ...tuned import FACTOR
 from ..ledger import EPS, Ledger
 
 _ALIKE = 1e-7  # two slopes, over the largest
@@ -61,6 +62,11 @@ class Box:
         large as the input is far out, (n,)."""
         inside = EPS * self.slope * np.sqrt(np.einsum("ij,ij->i", rows, rows))
         return np.asarray(np.maximum(4 * EPS * np.abs(answers), inside))
+
+    def raise_rounding(self) -> None:
+        """Take answers to be rounded more than they were thought to be."""
+        self.slope *= FACTOR
+        self.slopes = [FACTOR * slope for slope in self.slopes]
 
     def note_gradients(self, gradients: Floats) -> None:
         """Measure roundings by the median length of all gradients seen, rows of `gradients`."""

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...arguments import Floats
-from ...tuned import FACTOR, TRIES
+from ...tuned import FACTOR, ROUNDINGS, TRIES
 from .box import Box
 from .settings import POLICY
 
@@ -157,6 +157,10 @@ def _search(box: Box, lines: list[Line], stretches: list[Stretch], kinks: list[l
         todo = [(gap, plan) for gap, plan in zip(gaps, plans) if plan.times]
         if not todo:
             return given_up
+        if len(todo) > len(stretches) * (ROUNDINGS + 2 * box.d):
+            # Pieces that never join: answers are rounded more than was thought.
+            box.raise_rounding()
+            return given_up + gaps
         asked = _ask(box, lines, [(gap.line, plan.times) for gap, plan in todo], step)
         gaps = []
         for (gap, plan), (y, error) in zip(todo, asked):

@@ -1,6 +1,6 @@
 """The surface on which a unit of the next layer switches: read from one jump of the gradient, and followed over bends.
 
-With phi the known map to features, a unit switches where ``theta (phi(x) - phi(x0)) = 0``. One jump of the gradient gives
+With phi the known map to features, a unit switches where ``theta (phi(x) - phi(x0)) = 0``. A jump of the gradient gives
 theta on the row space of the Jacobian of phi there; each bend of the surface at a known unit gives one equation more.
 """
 
