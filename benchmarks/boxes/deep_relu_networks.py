@@ -93,7 +93,8 @@ def compared(found: Any, truth: Teacher, rng: np.random.Generator) -> Comparison
     """Compare the network of a recovery with the true one.
 
     A true unit counts as never, or always, active if it is at all of 60,000 inputs at radii from .3 to 1,000 times the
-    usual one. Found units that pair with no true one must be as many as the verdict says stand for the always active.
+    usual one. Found units that pair with no true one must be as many as the verdict says stand for the always active;
+    beside these, units of the last layer may point either way.
     """
     X = np.concatenate([s * rng.standard_normal((10_000, truth.d)) for s in (0.3, 1, 3, 10, 100, 1000)])
     function = max(_misfit(found.network, truth, rows) for rows in (X[10_000:20_000], X[40_000:50_000], truth.rows))
@@ -115,24 +116,30 @@ def _misfit(network: Any, truth: Teacher, X: np.ndarray) -> float:
 def _row_errors(network: Any, truth: Teacher, left_out: list[np.ndarray], n_named: int) -> float:
     """Return the largest distance between paired rows of length one, from the inputs on; of the output's, relative to
     the length of the true row."""
+    layers = _without_named(network, n_named)
     # A found unit is its true one times a positive scale: columns of the layer above are brought to the true order.
     order, scales, kept, worst = np.arange(truth.d), np.ones(truth.d), np.arange(truth.d), 0.0
-    for number, (W, b) in enumerate(truth.layers):
-        V, c = network.layers[number]
-        V, W = V[:, order] * scales, W[:, kept]
-        is_output = number == len(truth.layers) - 1
-        comparable = not n_named or not is_output  # constants of always active units ride in the output's
-        mine = np.column_stack([V, c]) if comparable else V
-        true = np.column_stack([W, b]) if comparable else W
-        if is_output:
-            return max(worst, float((np.linalg.norm(mine - true, axis=1) / np.linalg.norm(true, axis=1)).max()))
-        rare = len(mine) == len(true)  # all were found, those too that hardly ever bend
-        kept = np.arange(len(true)) if rare else np.flatnonzero(~left_out[number])
+    for number, (V, c) in enumerate(layers[:-1]):
+        W, b = truth.layers[number]
+        mine, true = np.column_stack([V[:, order] * scales, c]), np.column_stack([W[:, kept], b])
+        complete = len(mine) == len(true)  # with units, perhaps, that no input looked at shows
+        kept = np.arange(len(true)) if complete else np.flatnonzero(~left_out[number])
         true = true[kept]
-        if not len(true) or len(mine) - len(true) not in (0, n_named):
+        if not len(true) or len(mine) != len(true):
             return np.inf
         match = gs.match_units(mine, true)
-        lengths = np.linalg.norm(mine, axis=1)[match.order]
-        worst = max(worst, float(match.errors.max()), 2.0 * bool((match.signs < 0).any()))
-        order, scales = match.order, lengths / np.linalg.norm(true, axis=1)
-    raise AssertionError("The last layer is the output.")
+        # relu(z) = z + relu(-z): beside a linear term a unit of the last layer may point either way.
+        turned = (match.signs < 0).any() and not (n_named and number == len(layers) - 2)
+        worst = max(worst, float(match.errors.max()), 2.0 * bool(turned))
+        order, scales = match.order, np.linalg.norm(mine, axis=1)[match.order] / np.linalg.norm(true, axis=1)
+    mine, true = layers[-1][0][:, order] * scales, truth.layers[-1][0][:, kept]
+    if not n_named:  # else constants of units that are always active are a part of the output's
+        mine, true = np.column_stack([mine, layers[-1][1]]), np.column_stack([true, truth.layers[-1][1]])
+    return max(worst, float((np.linalg.norm(mine - true, axis=1) / np.linalg.norm(true, axis=1)).max()))
+
+
+def _without_named(network: Any, n_named: int) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Return the layers without the units, of offset zero, that stand for the always active ones of the last layer."""
+    *below, (W, b), (U, c) = network.layers
+    named = np.flatnonzero(b == 0)[:n_named]
+    return [*below, (np.delete(W, named, axis=0), np.delete(b, named)), (np.delete(U, named, axis=1), c)]

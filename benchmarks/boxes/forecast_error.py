@@ -48,7 +48,7 @@ def noisy_rows() -> list[Compared]:
 
 
 def growing_rows() -> list[Compared]:
-    """Rows of units that grow, in one layer or several; without those that are hardly ever read, and of trained ones."""
+    """Rows of units that grow, in one layer or several; without trained ones, and those of which few are read."""
     found = []
     for row in json.loads((RESULTS / "black_box_kinked.json").read_text())["exact"]:
         name, size = row["cell"].split()
