@@ -7,12 +7,9 @@ a surface that bends wherever it meets the first: that is how the layers are tol
 """
 
 # %%
-# Train
-# -----
-# A torch network in double precision, on Friedman's function of five inputs and three more that do not matter.
-
-import tempfile
-from pathlib import Path
+# Train a torch network
+# ---------------------
+# In double precision, on Friedman's function of five inputs and three more that do not matter.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -24,43 +21,29 @@ import gradsift as gs
 X, y = make_friedman1(500, n_features=8, noise=0.5, random_state=0)
 X, y = (X - X.mean(axis=0)) / X.std(axis=0), (y - y.mean()) / y.std()
 torch.manual_seed(0)
-module = torch.nn.Sequential(
-    torch.nn.Linear(8, 8), torch.nn.ReLU(),
-    torch.nn.Linear(8, 6), torch.nn.ReLU(),
-    torch.nn.Linear(6, 1), torch.nn.Flatten(0),
-).double()  # fmt: skip
-rows, target = torch.tensor(X), torch.tensor(y)
+layers = [torch.nn.Linear(n, k) for n, k in ((8, 8), (8, 6), (6, 1))]
+relu, flat = torch.nn.ReLU(), torch.nn.Flatten(0)
+module = torch.nn.Sequential(layers[0], relu, layers[1], relu, layers[2], flat).double()
 steps = torch.optim.Adam(module.parameters(), 1e-2)
 for _ in range(300):
     steps.zero_grad()
-    torch.nn.functional.mse_loss(module(rows), target).backward()
+    torch.nn.functional.mse_loss(module(torch.tensor(X)), torch.tensor(y)).backward()
     steps.step()
 
 # %%
-# Open
-# ----
-# Neither depth nor widths nor the activation are given.
+# Open it, and take it along
+# --------------------------
+# Neither depth nor widths nor the activation are given. What was found is a torch module, an ONNX file or a
+# scikit-learn regressor, as you like.
 
-oracle = gs.oracle.from_torch(module)
-found = gs.recover(oracle, random_state=0)
+found = gs.recover(gs.oracle.from_torch(module), random_state=0)
 print(found.verdict)
-print(found.network)
-n_parameters = sum(p.numel() for p in module.parameters())
-print(f"{found.n_queries} queries, {found.n_queries / n_parameters:.1f} per unknown")
-
-# %%
-# Compare
-# -------
-# Units come in any order, and each may be multiplied by a positive number that its output weights are divided by. So
-# rows of the first layer are compared by their directions, offsets included.
-
-weights, offsets = module[0].weight.detach().numpy(), module[0].bias.detach().numpy()
-match = gs.match_units(
-    np.column_stack(found.network.layers[0]), np.column_stack([weights, offsets])
+print(f"{found.network}, {found.n_queries / found.network.n_parameters:.1f} queries per unknown")
+inside, outside = (
+    module(torch.tensor(X)).detach().numpy(),
+    found.network.to_torch()(torch.tensor(X)),
 )
-print(f"first layer: largest error of a direction {match.max_error:.0e}")
-inside = module(rows).detach().numpy()
-outside = found.network.predict(X)
+outside = outside.detach().numpy()
 print(f"largest difference of predictions {np.abs(outside - inside).max():.0e}")
 
 # %%
@@ -77,13 +60,13 @@ slopes = np.gradient(found.network.predict(plane).reshape(first.shape), grid[1] 
 
 _, (left, right) = plt.subplots(1, 2, figsize=(8.4, 3.8), layout="constrained")
 left.pcolormesh(grid, grid, np.hypot(*slopes), cmap="Greys", rasterized=True)
-drawn = (
-    (found.network.layers[0], {"colors": "C0", "linewidths": 3.5}),
-    ((weights, offsets), {"colors": "white", "linestyles": ":"}),
-)
-for layer, how in drawn:
+true = (layers[0].weight.detach().numpy(), layers[0].bias.detach().numpy())
+for layer, color, style, width in (
+    (found.network.layers[0], "C0", "-", 3.5), (true, "white", ":", 1.5),
+):  # fmt: skip
     for w, b in zip(*layer):
-        left.contour(first, second, first * w[0] + second * w[3] + b, [0], **how)
+        place = first * w[0] + second * w[3] + b
+        left.contour(first, second, place, [0], colors=color, linestyles=style, linewidths=width)
 left.set(
     xlabel="input 0", ylabel="input 3", title="hyperplanes of the first layer", aspect="equal"
 )
@@ -91,16 +74,5 @@ right.plot(inside, outside, ".", markersize=4)
 right.axline((0, 0), slope=1, color="0.6", linewidth=0.8)
 right.set(xlabel="network", ylabel="what was found", title="500 training rows", aspect="equal")
 plt.show()
-
-# %%
-# Take it along
-# -------------
-# As a torch module, an ONNX file or a scikit-learn regressor.
-
-with tempfile.TemporaryDirectory() as folder:
-    path = Path(folder) / "found.onnx"
-    found.network.to_onnx(path)
-    again = gs.oracle.from_onnx(path)(X)
-print(f"ONNX file and network differ by {np.abs(again - outside).max():.0e}")
 assert found.certified
 assert np.abs(outside - inside).max() < 1e-9
