@@ -182,7 +182,7 @@ def _signs_settled(state: _State) -> bool:
     """Settle the signs of the last known layer from rows of the next one, and keep these rows."""
     phi, layer = state.phi, state.layer
     weights, offsets = phi.layers[-1]
-    settled = signs_from_rows(layer.rows, weights)
+    settled = signs_from_rows(layer.rows, weights, state.box.rng)
     if settled is None:
         return False
     signs, k = settled.signs, len(offsets)

@@ -109,7 +109,10 @@ def complete(phi: FeatureMap, surface: Surface, box: Box) -> Generator[Floats, A
                 continue
             surface = surface.with_equation(equation)
             continue
-        x = _beyond(surface, crossing)
+        beyond = _beyond(surface, crossing)
+        if beyond is None:
+            return None
+        x = beyond
     return None
 
 
@@ -185,9 +188,12 @@ def _bend(surface: Surface, at: _Crossing, box: Box) -> Generator[Floats, Asked,
     return None
 
 
-def _beyond(surface: Surface, at: _Crossing) -> Floats:
-    """Return a place on the surface in the cell behind a crossing, half way to the next one."""
-    normal = _unit(at.after.jacobian.T @ surface.theta)
+def _beyond(surface: Surface, at: _Crossing) -> Floats | None:
+    """Return a place on the surface in the cell behind a crossing, half way to the next one; None where it ends."""
+    normal = at.after.jacobian.T @ surface.theta
+    if not normal.any():
+        return None
+    normal = _unit(normal)
     p = at.after.gradients[at.unit]
     side = 1.0 if at.before.arguments[at.unit] < 0 else -1.0
     way = at.after.point - at.point

@@ -12,7 +12,7 @@ from ...geometry import choose_terms
 from .feature_map import FeatureMap
 from .next_layer import NextLayer
 
-_ROUNDS = 15  # of reweighting
+_ROUNDS = 100  # random sets of rows
 _FEW = 14  # units whose signs are all tried
 _OFF = 1e-4  # of the larger share of a gradient, below which a unit adds nothing on that side
 
@@ -65,7 +65,7 @@ class SignsByRows(NamedTuple):
     agree: NDArray[np.bool_]
 
 
-def signs_from_rows(rows: Floats, weights: Floats) -> SignsByRows | None:
+def signs_from_rows(rows: Floats, weights: Floats, rng: np.random.Generator) -> SignsByRows | None:
     """Read the signs of a layer from rows of the next one over ``(|z|, h)``: ``G_j = V_j diag(rho s) W``.
 
     ``relu(s z) = (|z| + s z) / 2``, so that each unit of the next layer shows what it takes of z twice: in V, and
@@ -82,16 +82,24 @@ def signs_from_rows(rows: Floats, weights: Floats) -> SignsByRows | None:
     if len(rows) * m < k + m:
         return None
     V, G = rows[:, :k], rows[:, k:]
-    # Row j gives m equations sum_l V_jl W_l t_l = G_j; rows that disagree lose their weight.
+    # Row j gives m equations sum_l V_jl W_l t_l = G_j. False rows agree with no others: the largest set of rows that
+    # agree is looked for from random small ones.
     design = V[:, :, None] * weights[None]  # (n, k, m)
-    trust = np.ones(len(rows))
-    found = np.zeros(k)
-    for _ in range(_ROUNDS):
-        A = (trust[:, None, None] * design).transpose(0, 2, 1).reshape(-1, k)
-        found = np.linalg.lstsq(A, (trust[:, None] * G).ravel(), rcond=1e-12)[0]
-        misses = np.linalg.norm(np.einsum("nkm,k->nm", design, found) - G, axis=1) / np.linalg.norm(rows, axis=1)
-        trust = 1 / np.sqrt(np.maximum(misses, 1e-9))
-    agree = misses < _OFF
+    lengths = np.linalg.norm(rows, axis=1)
+    n_needed = -(-(k + 1) // m)
+    found, agree = np.zeros(k), np.zeros(len(rows), dtype=bool)
+    for number in range(_ROUNDS):
+        chosen = np.arange(len(rows)) if not number else rng.permutation(len(rows))[:n_needed]
+        for _ in range(2):  # a fit to the rows that agree with the first one is better
+            guess = np.linalg.lstsq(design[chosen].transpose(0, 2, 1).reshape(-1, k), G[chosen].ravel(), rcond=1e-12)[0]
+            met = np.linalg.norm(np.einsum("nkm,k->nm", design, guess) - G, axis=1) < _OFF * lengths
+            if met.sum() < n_needed:
+                break
+            chosen = np.flatnonzero(met)
+        if met.sum() > agree.sum():
+            found, agree = guess, met
+        if agree.all():
+            break
     rho = float(np.median(np.abs(found)))
     uneven = float(np.abs(np.abs(found) / rho - 1).max()) if rho else np.inf
     if agree.sum() * m < k + m or uneven > np.sqrt(_OFF):
