@@ -101,6 +101,8 @@ def run(task: tuple[str, int, int]) -> dict[str, Any]:
     except gs.errors.GradsiftError as refused:
         record["says"] = str(refused)
         record["layers_in_hand"] = list(getattr(getattr(refused.partial, "network", None), "widths", []))
+    except (ValueError, IndexError, ArithmeticError, np.linalg.LinAlgError) as crash:
+        record["says"] = f"Crashed: {type(crash).__name__}: {crash}"
     except _TooLong:
         record["says"] = f"Stopped after {ROWS[name].cap:.0f} s."
     finally:
