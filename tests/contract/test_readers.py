@@ -70,7 +70,7 @@ def test_every_question_has_a_reader_or_a_refusal_that_names_what_is_missing():
         ("tanh", "labels", "open", 1, "stages"),
         ("erf", "exact", "open", 2, "layers"),
         ("tanh", "fine", "open", 3, "layers"),
-        ("relu", "exact", "open", 2, None),
+        ("relu", "exact", "open", 2, "relu_layers"),
         ("tanh", "noisy", "open", 2, None),
         ("tanh", "exact", "bounded", 2, None),
         ("tanh", "exact", "open", 4, None),

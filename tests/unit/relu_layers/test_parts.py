@@ -1,5 +1,7 @@
 """The parts of the reader of several ReLU layers: lines, maps, surfaces, signs, the fit."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -19,7 +21,7 @@ def layers_of(widths, seed):
     """Return random layers with rows of length one."""
     rng = np.random.default_rng([5021, *widths, seed])
     found = []
-    for d, k in zip(widths, widths[1:]):
+    for d, k in pairwise(widths):
         W = rng.standard_normal((k, d))
         found.append((W / np.linalg.norm(W, axis=1, keepdims=True), 0.3 * rng.standard_normal(k)))
     return found
@@ -187,7 +189,9 @@ def test_the_fit_of_all_layers_reaches_rounding(slope):
     layers = layers_of((5, 4, 3, 1), 11)
     rng = np.random.default_rng(9)
     X = 3 * rng.standard_normal((400, 5))
-    start = [(W * (1 + 1e-7 * rng.standard_normal(W.shape)), b + 1e-7 * rng.standard_normal(b.shape)) for W, b in layers]
+    start = [
+        (W * (1 + 1e-7 * rng.standard_normal(W.shape)), b + 1e-7 * rng.standard_normal(b.shape)) for W, b in layers
+    ]
     net = Deep(start, slope=slope * (1 + 1e-6))
     fit = fit_deep(net, X, value(layers, X, slope), 1e-7)
     assert fit.worst < 4

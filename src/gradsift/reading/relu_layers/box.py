@@ -36,6 +36,7 @@ class Box:
     reach: float = 1.0
     slope: float = 0.0
     slopes: list[float] = field(default_factory=list)
+    n_raised: int = 0
     _scanned: list[tuple[int, int]] = field(default_factory=list)
 
     eps = EPS
@@ -64,7 +65,18 @@ class Box:
         return np.asarray(np.maximum(4 * EPS * np.abs(answers), inside))
 
     def raise_rounding(self) -> None:
-        """Take answers to be rounded more than they were thought to be."""
+        """Take answers to be rounded more than they were thought to be; refuse where that does not help.
+
+        Raises
+        ------
+        NotIdentifiable
+        """
+        self.n_raised += 1
+        if self.n_raised > 2:
+            raise NotIdentifiable(
+                f"Answers on lines do not join to straight pieces ({self.ledger.n_queries} queries): the function is "
+                "curved, or its answers are rounded or noisy."
+            )
         self.slope *= FACTOR
         self.slopes = [FACTOR * slope for slope in self.slopes]
 

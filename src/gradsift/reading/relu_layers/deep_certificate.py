@@ -8,7 +8,7 @@ import numpy as np
 
 from ...activations import leaky_relu
 from ...arguments import Floats
-from ...certificate import BOUND, DEEP_KINKS, Evidence, Fresh, Verdict, certify, n_of
+from ...certificate import BOUND, DEEP_KINKS, Evidence, Fresh, Verdict, certify
 from ...certificate import shared_rules as shared
 from ...fit.jacobian import Layers
 from ...network import Network
@@ -46,7 +46,7 @@ def certified(box: Box, fit: DeepFit, scale: float) -> Reading:
     share = 3 / n_looked  # of n inputs none shows what more than 3 / n of such inputs would show, in 95% of cases
     bounds = [BOUND * e for e in ordered.errors]
     what = f"{' and '.join(map(str, network.widths))} {name} units in {len(network.widths)} hidden layers"
-    told = f", {n_of(always, 'of them')} always active, of which only the sum is known" if always else ""
+    told = f", {always} of them always active, of which only the sum is known" if always else ""
     evidence = Evidence(
         what + told, fit.n, fit.worst, Fresh(len(X), worst), max(float(b.max(initial=0.0)) for b in bounds),
         spare=fit.n - len(fit.free), limit="rounding", cause="a further unit or layer, or another kind of function",

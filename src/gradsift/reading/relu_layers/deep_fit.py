@@ -65,7 +65,7 @@ def pass_through(net: Deep, X: Floats) -> Passed:
     values = inputs[-1] @ last + constant
     terms = np.abs(inputs[-1]) @ np.abs(last) + abs(constant)
     back, slopes = np.broadcast_to(last, inputs[-1].shape), []
-    below = 0.0
+    below: Floats | float = 0.0
     if net.linear is not None:
         values = values + inputs[-2] @ net.linear
         terms = terms + np.abs(inputs[-2]) @ np.abs(net.linear)

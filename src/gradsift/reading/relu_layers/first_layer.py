@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...arguments import Floats
+from ...errors import NotIdentifiable
 from ...geometry import normalize_rows
 from ...tuned import FACTOR, TRIES
 from .box import Box
@@ -130,6 +131,12 @@ def _along_a_path(box: Box, first: FirstLayer, radius: float) -> None:
     """Find the kinks of a path that are not on known hyperplanes, and add those whose hyperplanes are straight."""
     lines = _half_square(box, radius)
     scan = find_kinks(box, lines, [(0, 0.0, 1.0), (1, 0.0, 1.0)], "kinks of a path")
+    first.n_lost += scan.n_open
+    if scan.n_open > max(TRIES, sum(map(len, scan.kinks))):
+        raise NotIdentifiable(
+            f"{scan.n_open} bends on a path far out are no sharp kinks ({box.ledger.n_queries} queries): units of "
+            "another activation."
+        )
     crossings = [c for line, kinks in zip(lines, scan.kinks) for c in _crossings(box, first, line, kinks)]
     # A normal is known to the error of both gradients over the jump.
     n_kinks = len(crossings)
@@ -155,7 +162,7 @@ def _is_known(first: FirstLayer, normal: Floats, offset: float, radius: float) -
 def _crossings(box: Box, first: FirstLayer, line: Line, kinks: list[Kink]) -> list[Crossing]:
     """Measure the gradients beside those kinks of a line that are not on known hyperplanes."""
     known = _on_known(first, line, kinks)
-    wanted = sorted({i + side for i in np.flatnonzero(~known) for side in (0, 1)})
+    wanted = sorted({i + side for i in np.flatnonzero(~known).tolist() for side in (0, 1)})
     ends = [0.0, *(k.t for k in kinks), 1.0]
     gradients: dict[int, Floats] = {}
     errors: dict[int, float] = {}
@@ -167,7 +174,7 @@ def _crossings(box: Box, first: FirstLayer, line: Line, kinks: list[Kink]) -> li
         found = _gradient(box, first, cell)
         if found is not None:
             gradients[i], errors[i] = found
-    new = [i for i in np.flatnonzero(~known) if i in gradients and i + 1 in gradients]
+    new = [i for i in np.flatnonzero(~known).tolist() if i in gradients and i + 1 in gradients]
     return [
         Crossing(line.points(kinks[i].t), line.way, gradients[i], gradients[i + 1], errors[i] + errors[i + 1])
         for i in new

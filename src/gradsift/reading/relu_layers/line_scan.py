@@ -146,9 +146,10 @@ def _around(stretches: list[Stretch], kinks: list[Kink], gap: _Gap) -> Stretch:
 
 def _search(box: Box, lines: list[Line], stretches: list[Stretch], kinks: list[list[Kink]], step: str) -> list[_Gap]:
     """Search all stretches at once; kinks are added by line, gaps that are given up are returned."""
-    wanted = [(i, (a, a + POLICY.pair * (b - a))) for i, a, b in stretches]
+    wanted: list[tuple[int, tuple[float, ...]]] = [(i, (a, a + POLICY.pair * (b - a))) for i, a, b in stretches]
     wanted += [(i, (b - POLICY.pair * (b - a), b)) for i, a, b in stretches]
-    pieces = [Piece(*t, *y.tolist(), e) for (_, t), (y, e) in zip(wanted, _ask(box, lines, wanted, step))]
+    asked = _ask(box, lines, wanted, step)
+    pieces = [Piece(t[0], t[1], float(y[0]), float(y[1]), e) for (_, t), (y, e) in zip(wanted, asked)]
     gaps = [_Gap(i, *ends) for (i, _, _), ends in zip(stretches, zip(pieces, pieces[len(stretches) :]))]
     given_up: list[_Gap] = []
     for _ in range(POLICY.rounds):

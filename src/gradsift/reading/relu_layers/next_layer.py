@@ -115,13 +115,11 @@ def search_lines(box: Box, phi: FeatureMap, layer: NextLayer, lines: list[Line],
     sure = iter(are_members(phi, again, box, layer.above, scale * SCALES))
     ends = dict(zip(map(id, open_), walked))
     for candidate in kept:
-        surface: Surface | None = candidate.surface
-        if id(candidate) in ends:
-            surface = ends[id(candidate)]
-            if surface is None or next(sure) is False:
-                layer.n_open += 1
-                continue
-        _add(layer, candidate, surface)
+        followed = ends.get(id(candidate), candidate.surface)
+        if followed is None or (id(candidate) in ends and next(sure) is False):
+            layer.n_open += 1
+        else:
+            _add(layer, candidate, followed)
     return sum(map(len, kinks))
 
 

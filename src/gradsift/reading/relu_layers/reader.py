@@ -19,9 +19,9 @@ from .first_layer import read_first_layer
 from .last_layer import LastLayer, fit_last_layer
 from .line_scan import Line
 from .next_layer import NextLayer, Side, search_lines
-from .segments_to_search import further_line, lines_for, telling_points
+from .segments_to_search import further_line, lines_for, rich_points, telling_points
 from .settings import POLICY
-from .unit_signs import Signs, signs_from_gradients, signs_from_rows
+from .unit_signs import Signs, signs_by_vote, signs_from_gradients, signs_from_rows
 from .weak_answers import fit_with_weakest
 
 
@@ -108,7 +108,7 @@ def _attempt(state: _State, question: Question) -> Reading | _Failure:
     if not first.k:
         kinks = first.n_deeper + first.n_lost
         what = f"{kinks} kinks, none of which lies on a hyperplane" if kinks else "no sharp kinks"
-        return _Failure(f"On {TRIES} paths far out there are {what}", final=not kinks)
+        return _Failure(f"On {TRIES} paths far out there are {what}", final=True)
     state.scale = 1.5 * first.radius
     sides = [Side(i, c.point, c.way, c.before, c.after) for i, c in enumerate(first.crossings)]
     state.layer = NextLayer(first.A, first.b, sides)
@@ -117,7 +117,7 @@ def _attempt(state: _State, question: Question) -> Reading | _Failure:
     while failure is None:
         last = fit_last_layer(box, state.phi, state.layer)
         if last.fits:
-            return _finish(state, last)
+            return _finish(state, last, question)
         failure = _settle_signs(state) or _read_next_layer(state)
     return failure
 
@@ -125,8 +125,11 @@ def _attempt(state: _State, question: Question) -> Reading | _Failure:
 def _settle_signs(state: _State) -> _Failure | None:
     """Add the layer whose rows are known to the map below the next one; without signs if gradients do not tell them."""
     signs = signs_from_gradients(state.phi, state.layer)
-    if state.phi.layers and signs.known:
+    if state.phi.layers:
         signs = signs._replace(slope=state.phi.slope)
+    if state.phi.layers and not signs.known and not signs.slope:
+        points = rich_points(state.box, state.phi, state.scale, 2 * TRIES)
+        signs = signs_by_vote(state.phi, state.layer, signs, state.box, points)
     if signs.known:
         _sign_layer(state, signs)
         return None
@@ -163,12 +166,16 @@ def _search(state: _State, *, until_signs: bool) -> _Failure | None:
         if until_signs:
             if _signs_settled(state):
                 return None
+            if number + 1 == TRIES**2:
+                break
             continue
         last = fit_last_layer(box, phi, layer)
         if last.fits and (last.is_plain or not todo):
             return None
         if n_idle >= POLICY.brief and layer.n_deeper >= TRIES - 1 and layer.k:
             return None
+        if n_idle >= TRIES * POLICY.brief and not todo:
+            break
     depth = len(phi.layers) + 1
     if until_signs:
         return _Failure(f"The signs of layer {depth - 1} do not come out of {layer.k} units of the next one")
@@ -204,7 +211,7 @@ def _towards_misfit(box: Box, last: LastLayer | None) -> Line | None:
     return Line.between(last.X[box.rng.choice(bad)], last.X[box.rng.choice(good)])
 
 
-def _finish(state: _State, last: LastLayer) -> Reading | _Failure:
+def _finish(state: _State, last: LastLayer, question: Question) -> Reading | _Failure:
     """Fit all layers to all answers, ask where these would still be foretold badly, and judge by fresh inputs."""
     box = state.box
     net = _assembled(state, last)
@@ -215,10 +222,10 @@ def _finish(state: _State, last: LastLayer) -> Reading | _Failure:
         return _Failure(
             f"No network of {state.widths} units meets all answers: the worst is off by {fit.worst:.2g} roundings"
         )
+    if len(question.depths) == 1 and net.n_hidden not in question.depths:
+        return _Failure(f"All answers fit {net.n_hidden} hidden layers of {state.widths} units", final=True)
     reading = certified(box, fit, state.scale)
-    if reading.certified:
-        return reading
-    return reading if not reading.judgement.failed else _Failure(reading.verdict)
+    return reading if reading.certified else _Failure(reading.verdict.rstrip("."))
 
 
 def _assembled(state: _State, last: LastLayer) -> Deep:

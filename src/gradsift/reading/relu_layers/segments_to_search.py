@@ -75,7 +75,7 @@ def rich_points(box: Box, phi: FeatureMap, scale: float, n: int) -> Floats:
 
 
 def _n_active(phi: FeatureMap, X: Floats, most: int) -> Floats:
-    return np.minimum((phi.features(X) > 0).sum(axis=1), most)
+    return np.asarray(np.minimum((phi.features(X) > 0).sum(axis=1), most), dtype=np.float64)
 
 
 def _tour(box: Box, phi: FeatureMap, scale: float) -> Iterator[Line]:

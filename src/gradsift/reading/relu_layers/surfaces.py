@@ -132,6 +132,8 @@ def _next_crossing(phi: FeatureMap, surface: Surface, x: Floats, box: Box) -> _C
     ways = np.concatenate([box.rng.standard_normal((TRIES, len(x))), here.gradients[tells], -here.gradients[tells]])
     ways = ways - np.outer(ways @ normal, normal)
     sizes = np.linalg.norm(ways, axis=1)
+    if not sizes.any():
+        return None
     ways = ways[sizes > 1e-9 * sizes.max()] / sizes[sizes > 1e-9 * sizes.max(), None]
     with np.errstate(divide="ignore", invalid="ignore"):
         times = -here.arguments / (ways @ here.gradients.T)  # (ways, K)

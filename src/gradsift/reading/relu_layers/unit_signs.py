@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...arguments import Floats
 from ...geometry import choose_terms
+from .box import Box
+from .cell_slopes import Cell, gradients_within
 from .feature_map import FeatureMap
 from .next_layer import NextLayer
 
@@ -58,6 +60,30 @@ def signs_from_gradients(phi: FeatureMap, layer: NextLayer) -> Signs:
     return Signs(signs, slope if slope > _OFF else 0.0)
 
 
+def signs_by_vote(phi: FeatureMap, layer: NextLayer, known: Signs, box: Box, points: Floats) -> Signs:
+    """Read signs that are open from gradients elsewhere, where the layer's rows are independent; r + 2 answers each.
+
+    A unit has a share of the gradient on its active side only; votes for both sides leave its sign open.
+    """
+    votes = np.zeros((2, layer.k))
+    for x in points:
+        here = phi.at(x)
+        rows = layer.rows @ here.jacobian
+        left, spread, right = np.linalg.svd(rows, full_matrices=False)
+        if layer.k > rows.shape[1] or spread[-1] < 1e-6 * spread[0]:
+            continue
+        z = layer.rows @ here.features + layer.offsets
+        room = min(here.room(), float((np.abs(z) / np.linalg.norm(rows, axis=1)).min()))
+        value = float(box.ask(x[None], "signs")[0])
+        slopes = gradients_within(box, [Cell(x, value, 0.1 * room)], [right], "signs")
+        if slopes.sound[0]:
+            c = np.abs(left @ (right @ slopes.gradients[0] / spread))
+            votes[(z > 0).astype(np.intp), np.arange(layer.k)] += c > _OFF * c.max(initial=0.0)
+    decided = (votes > 0).sum(axis=0) == 1
+    voted = np.where(decided, np.where(votes[1] > 0, 1.0, -1.0), 0.0)
+    return known._replace(signs=np.where(known.signs == 0, voted, known.signs))
+
+
 class SignsByRows(NamedTuple):
     """Signs, and which rows of the next layer agree with them, (n,)."""
 
@@ -87,11 +113,13 @@ def signs_from_rows(rows: Floats, weights: Floats, rng: np.random.Generator) -> 
     design = V[:, :, None] * weights[None]  # (n, k, m)
     lengths = np.linalg.norm(rows, axis=1)
     n_needed = -(-(k + 1) // m)
-    found, agree = np.zeros(k), np.zeros(len(rows), dtype=bool)
+    found: Any = np.zeros(k)
+    agree = np.zeros(len(rows), dtype=bool)
     for number in range(_ROUNDS):
         chosen = np.arange(len(rows)) if not number else rng.permutation(len(rows))[:n_needed]
         for _ in range(2):  # a fit to the rows that agree with the first one is better
-            guess = np.linalg.lstsq(design[chosen].transpose(0, 2, 1).reshape(-1, k), G[chosen].ravel(), rcond=1e-12)[0]
+            A = design[chosen].transpose(0, 2, 1).reshape(-1, k)
+            guess = np.asarray(np.linalg.lstsq(A, G[chosen].ravel(), rcond=1e-12)[0])
             met = np.linalg.norm(np.einsum("nkm,k->nm", design, guess) - G, axis=1) < _OFF * lengths
             if met.sum() < n_needed:
                 break
