@@ -107,7 +107,7 @@ def _clipped(rng):
         h = _relu(np.clip(X, -end, end) @ net.W.T + net.b)
         return net.output(_relu(h @ net.V.T + net.c))
 
-    return plain(function, _D)
+    return plain(function, _D, how={"max_queries": 10_000})
 
 
 @kind("relu layers behind a lookup table")
@@ -123,7 +123,7 @@ def _lookup(rng):
         h = _relu(np.stack(columns, axis=1) @ net.W.T + net.b)
         return net.output(_relu(h @ net.V.T + net.c))
 
-    return plain(function, _D)
+    return plain(function, _D, how={"max_queries": 10_000})
 
 
 @kind("relu layers with dropout")
