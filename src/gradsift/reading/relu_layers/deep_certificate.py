@@ -33,7 +33,7 @@ class _Ordered(NamedTuple):
 
 def certified(box: Box, fit: DeepFit, scale: float) -> Reading:
     """Ask fresh inputs near and far, and judge the fit by all answers."""
-    X = candidates(box, 2 * SCATTER, scale)
+    X = candidates(box, SCATTER, scale)
     answers = box.ask(X, "fresh")
     passed = pass_through(fit.net, X)
     known = passed.rounding + BOUND * fit.errors_at(X)
@@ -65,16 +65,19 @@ def _canonical(fit: DeepFit) -> _Ordered:
     """Return the layers with rows of length one, the units with the longest output weights first."""
     layers, linear = [(W.copy(), b.copy()) for W, b in fit.net.layers], fit.net.linear
     errors = fit.row_errors()
-    for number in reversed(range(fit.net.n_hidden)):
+    below = fit.net.n_hidden - 2  # the layer that the linear term sees
+    for number in range(fit.net.n_hidden):  # from the inputs on: lengths of rows change with the layer below
         (W, b), (V, c) = layers[number], layers[number + 1]
         lengths = np.linalg.norm(W, axis=1)
         # A unit's row may be divided by its length where its output weights are multiplied by it.
-        W, b, V = W / lengths[:, None], b / lengths, V * lengths
+        layers[number], layers[number + 1] = (W / lengths[:, None], b / lengths), (V * lengths, c)
+        linear = linear * lengths if linear is not None and number == below else linear
+    for number in reversed(range(fit.net.n_hidden)):
+        (W, b), (V, c) = layers[number], layers[number + 1]
         order = np.argsort(-np.linalg.norm(V, axis=0), kind="stable")
         layers[number], layers[number + 1] = (W[order], b[order]), (V[:, order], c)
         errors[number] = errors[number][order]
-        if linear is not None and number == fit.net.n_hidden - 2:
-            linear = (linear * lengths)[order]
+        linear = linear[order] if linear is not None and number == below else linear
     return _Ordered(layers, linear, errors)
 
 

@@ -83,6 +83,21 @@ class FirstLayer:
         left = G - (G @ np.linalg.pinv(self.A)) @ self.A
         return bool((np.linalg.norm(left, axis=1) <= np.sqrt(_SMALL) * np.median(np.linalg.norm(G, axis=1))).all())
 
+    def explains_gradients(self) -> bool:
+        """Say whether nothing in the gradients speaks for a further unit.
+
+        As many rows as inputs span everything; but each unit must then have no share, or the same one in all cases, of
+        the gradient on one side of its kink.
+        """
+        if not self.k or not self.spanned():
+            return False
+        if self.k < self.A.shape[1]:
+            return True
+        sides = np.array([[c.before, c.after] for c in self.crossings])  # (k, 2, d)
+        shares = np.abs(np.einsum("usd,du->us", sides, np.linalg.pinv(self.A)))
+        ratios = shares.min(axis=1) / (shares.max(axis=1) + 1e-300)
+        return bool(np.ptp(ratios) < 1e-3)
+
 
 _SMALL = 1e-12
 
@@ -95,7 +110,7 @@ def read_first_layer(box: Box, radius: float) -> FirstLayer:
         n_before = first.k
         _along_a_path(box, first, radius)
         n_idle = n_idle + 1 if first.k == n_before else 0
-        if first.k and (first.spanned() or n_idle == 2):
+        if first.explains_gradients() or (first.k and n_idle == 2):
             first.complete = True
             break
         if not first.k and number + 1 == TRIES:

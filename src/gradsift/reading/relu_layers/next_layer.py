@@ -17,7 +17,9 @@ from .feature_map import FeatureMap
 from .line_scan import Kink, Line, Stretch, find_kinks
 from .segments_to_search import SCALES
 from .settings import POLICY
-from .surfaces import Surface, are_members, complete, surface_at
+from .surfaces import Surface, are_members, complete, member_shares, surface_at
+
+_DEPENDENT = 1e-6  # what combinations of other rows leave of a row
 
 
 class Side(NamedTuple):
@@ -121,6 +123,29 @@ def search_lines(box: Box, phi: FeatureMap, layer: NextLayer, lines: list[Line],
         else:
             _add(layer, candidate, followed)
     return sum(map(len, kinks))
+
+
+def without_combinations(box: Box, phi: FeatureMap, layer: NextLayer, scale: float) -> NextLayer:
+    """Return the layer without rows that are linear combinations of others, where rows should be independent.
+
+    Where the units of this layer stay on or off, units of the next one are such combinations. Their surfaces show a
+    kink at fewer places than those of this layer's own units, which are kept first.
+    """
+    k, m = layer.rows.shape
+    if not 1 < k <= m or np.linalg.svd(layer.rows)[1][-1] > _DEPENDENT:
+        return layer
+    surfaces = [
+        Surface(np.zeros(box.d), -offset * row / float(row @ row), row, np.empty((m, 0)), 1.0, error)
+        for row, offset, error in zip(layer.rows, layer.offsets, layer.errors)
+    ]
+    shares = member_shares(phi, surfaces, box, [], scale * SCALES, all_places=True)
+    kept = np.zeros(k, dtype=bool)
+    for unit in np.argsort(-np.nan_to_num(shares, nan=0.5), kind="stable"):
+        basis = np.linalg.qr(layer.rows[kept].T)[0]
+        left = layer.rows[unit] - basis @ (basis.T @ layer.rows[unit])
+        kept[unit] = np.linalg.norm(left) > _DEPENDENT * np.linalg.norm(layer.rows[unit])
+    layer.n_deeper += int((~kept).sum())
+    return layer.only(kept)
 
 
 def _add(layer: NextLayer, candidate: _Candidate, surface: Surface) -> None:

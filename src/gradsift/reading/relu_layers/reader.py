@@ -18,8 +18,8 @@ from .feature_map import FeatureMap
 from .first_layer import read_first_layer
 from .last_layer import LastLayer, fit_last_layer
 from .line_scan import Line
-from .next_layer import NextLayer, Side, search_lines
-from .segments_to_search import further_line, lines_for, rich_points, telling_points
+from .next_layer import NextLayer, Side, search_lines, without_combinations
+from .segments_to_search import further_line, is_reachable, lines_for, rich_points, telling_points
 from .settings import POLICY
 from .unit_signs import Signs, signs_by_vote, signs_from_gradients, signs_from_rows
 from .weak_answers import fit_with_weakest
@@ -124,6 +124,8 @@ def _attempt(state: _State, question: Question) -> Reading | _Failure:
 
 def _settle_signs(state: _State) -> _Failure | None:
     """Add the layer whose rows are known to the map below the next one; without signs if gradients do not tell them."""
+    if state.phi.layers:
+        state.layer = without_combinations(state.box, state.phi, state.layer, state.scale)
     signs = signs_from_gradients(state.phi, state.layer)
     if state.phi.layers:
         signs = signs._replace(slope=state.phi.slope)
@@ -170,11 +172,11 @@ def _search(state: _State, *, until_signs: bool) -> _Failure | None:
                 break
             continue
         last = fit_last_layer(box, phi, layer)
-        if last.fits and (last.is_plain or not todo):
+        if last.fits and (last.is_plain or (not todo and _may_be_always_active(box, phi, n_idle))):
             return None
         if n_idle >= POLICY.brief and layer.n_deeper >= TRIES - 1 and layer.k:
             return None
-        if n_idle >= TRIES * POLICY.brief and not todo:
+        if n_idle > TRIES * POLICY.brief and not todo:
             break
     depth = len(phi.layers) + 1
     if until_signs:
@@ -183,6 +185,15 @@ def _search(state: _State, *, until_signs: bool) -> _Failure | None:
         f"Layer {depth} does not end: {layer.k} units were found, {layer.n_deeper} kinks lie deeper, the surfaces of "
         f"{layer.n_open} could not be followed, and {0 if last is None else last.share:.0%} of the answers fit"
     )
+
+
+def _may_be_always_active(box: Box, phi: FeatureMap, n_idle: int) -> bool:
+    """Say whether a linear term may be made by units that are always active, and not by one whose kink was missed.
+
+    A tour of the axes of the features meets every kink; elsewhere many segments must have brought nothing. Leaky units
+    of a layer take all values, so that no unit above a layer of independent rows is always active.
+    """
+    return not phi.slope and (is_reachable(phi, box.d) or n_idle >= TRIES * POLICY.brief)
 
 
 def _signs_settled(state: _State) -> bool:

@@ -27,7 +27,8 @@ def further_line(box: Box, phi: FeatureMap, scale: float, number: int) -> Line:
     """Return a random segment, or a rich one, in turn."""
     if number % 2:
         return Line.between(*rich_points(box, phi, scale, 2))
-    return Line.between(*scale * SCALES[box.rng.integers(3)] * box.rng.standard_normal((2, box.d)))
+    radius = scale * np.exp(box.rng.uniform(0, np.log(_LONG)))
+    return Line.between(*radius * box.rng.standard_normal((2, box.d)))
 
 
 def telling_points(box: Box, phi: FeatureMap, scale: float) -> Floats:
@@ -35,19 +36,18 @@ def telling_points(box: Box, phi: FeatureMap, scale: float) -> Floats:
 
     Where features are reachable, far out on the axis of each: a unit with any positive weight is active on one of them.
     """
-    radii = scale * np.exp(box.rng.uniform(0, np.log(_LONG), (2 * TRIES, 1)))
-    far = radii * box.rng.standard_normal((2 * TRIES, box.d))
     if not is_reachable(phi, box.d):
-        return np.asarray(far)
+        radii = scale * np.exp(box.rng.uniform(0, np.log(_LONG), (2 * TRIES, 1)))
+        return np.asarray(radii * box.rng.standard_normal((2 * TRIES, box.d)))
     k = phi.n_units
     axes = -0.05 * scale * np.exp(box.rng.standard_normal((k + 1, k)))
     axes[np.arange(k), np.arange(k)] = _LONG * scale * (1 + box.rng.random(k))
-    return np.concatenate([far, _inputs_at(phi, axes)])
+    return _inputs_at(phi, axes)
 
 
 def is_reachable(phi: FeatureMap, d: int) -> bool:
     """Say whether any features can be asked for: one layer of no more units than inputs."""
-    return len(phi.layers) == 1 and phi.n_units <= d and phi.signed and not phi.slope
+    return len(phi.layers) == 1 and phi.n_units <= d and phi.signed
 
 
 def _inputs_at(phi: FeatureMap, z: Floats) -> Floats:
@@ -84,7 +84,9 @@ def _tour(box: Box, phi: FeatureMap, scale: float) -> Iterator[Line]:
     A row of mixed sign changes sign on the way; one of negative offset and positive weights does on the ray.
     """
     k = phi.n_units
-    corner = _inputs_at(phi, -0.05 * scale * np.ones((1, k)))[0]
+    # Of leaky units all arguments must be far below zero for the sum of their outputs to be.
+    depth = _LONG / np.sqrt(phi.slope) if phi.slope else 0.05
+    corner = _inputs_at(phi, -depth * scale * np.ones((1, k)))[0]
     inside = _inputs_at(phi, _LONG * scale * np.exp(box.rng.standard_normal((1, k))))[0]
     yield Line.between(corner, inside)
     order = box.rng.permutation(k)

@@ -76,6 +76,7 @@ def surface_at(phi: FeatureMap, point: Floats, jump: Floats, error: float) -> Su
 
 
 _LOST = 1e-7  # relative error of theta beyond which its bends cannot be followed
+_MEMBER = 0.45  # share of places that show a kink, from which on a surface is that of a unit; 40-20-10-10-1
 _TELLS = 1e-3  # share of a bend that is new, from which on it is measured
 _ROUGH = 1e-5  # the same where no bend is needed
 
@@ -231,12 +232,20 @@ def are_members(phi: FeatureMap, surfaces: list[Surface], box: Box, above: Layer
 
     None where the surface, as far as it is known, meets none of the random lines.
     """
+    shares = member_shares(phi, surfaces, box, above, scales)
+    return [None if np.isnan(share) else bool(share >= _MEMBER) for share in shares]
+
+
+def member_shares(
+    phi: FeatureMap, surfaces: list[Surface], box: Box, above: Layers, scales: Floats, *, all_places: bool = False
+) -> Floats:
+    """Return the share of other places of each surface at which it shows a kink; not a number without any."""
     n, hits = np.zeros(len(surfaces)), np.zeros(len(surfaces))
     places = [_places(phi, surface, box, above, scales) for surface in surfaces]
     for number in range(POLICY.members):
         todo = [
             i for i, found in enumerate(places)
-            if number < len(found) and (n[i] < 2 or abs(hits[i] - 0.5 * n[i]) < 1.0)
+            if number < len(found) and (all_places or n[i] < 2 or abs(hits[i] - 0.5 * n[i]) < 1.0)
         ]  # fmt: skip
         if not todo:
             break
@@ -246,7 +255,7 @@ def are_members(phi: FeatureMap, surfaces: list[Surface], box: Box, above: Layer
         rounding = box.rounding(X, y).reshape(-1, 3).max(axis=1)
         n[todo] += 1
         hits[todo] += bends > FACTOR**2 * rounding
-    return [None if not n[i] else bool(hits[i] >= 0.45 * n[i]) for i in range(len(surfaces))]
+    return np.where(n > 0, (hits + 1) / (n + 2), np.nan)  # the rule of succession: few places say less
 
 
 def _places(phi: FeatureMap, surface: Surface, box: Box, above: Layers, scales: Floats) -> list[Floats]:
