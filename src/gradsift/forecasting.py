@@ -88,7 +88,7 @@ def forecast(
     >>> print(gs.forecast(10, 5))
     about 100 queries (80 to 265)
     >>> gs.forecast(20, layers=[10, 10], activation="relu").queries
-    EXAMPLE
+    1780
     """
     widths = _widths(n_units, layers)
     for name, value in (("n_features", n_features), ("n_outputs", n_outputs), *(("n_units", k) for k in widths)):
