@@ -1,7 +1,8 @@
 """How many queries an oracle will be asked, before the first one is.
 
 The formulas are fits to the medians of ``benchmarks/results/black_box_exact.json``, ``black_box_noisy.json``,
-``black_box_kinked.json``, ``black_box_deep_relu.json`` and ``real_boxes.json``; ``benchmarks/boxes/forecast_error.py`` compares them with every row.
+``black_box_kinked.json``, ``black_box_deep_relu.json`` and ``real_boxes.json``;
+``benchmarks/boxes/forecast_error.py`` compares them with every row.
 """
 
 from __future__ import annotations
