@@ -18,9 +18,9 @@ from .geometry import UnitMatch, match_units
 from .model import SigmoidCombination
 
 _NETWORK_VERSION = 1
-_MOST_LAYERS = 64  # that a file may hold
+MOST_LAYERS = 64  # that a file may hold
 _NETWORK_FIELDS = ("format", "version", "activation", "n_layers", "linear", "classes", *(
-    f"{name}_{i}" for i in range(_MOST_LAYERS) for name in ("weights", "offsets")
+    f"{name}_{i}" for i in range(MOST_LAYERS) for name in ("weights", "offsets")
 ))  # fmt: skip
 
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from ..errors import BudgetSpent, NotIdentifiable
 from ..forecasting import median_decisions, median_kinks, median_queries
+from ..network import MOST_LAYERS
 from .ledger import Ledger, n_affordable
 from .question import (
     ALGEBRAIC,
@@ -30,7 +31,6 @@ from .question import (
 from .result import Reading
 from .scouts import LOOK_COST, detect_noise
 
-_MOST_LAYERS = 64  # that are looked for; guess
 _MOST_TAUGHT = 64  # units beyond which no student is trained to come close to the box; guess
 
 
@@ -109,7 +109,7 @@ READERS: list[Reader] = [
          lambda d, k: 30 + 4 * _unknowns(d, k), ".plateaus.reader:read_tails"),
     _row("layers", "several layers of sigmoids", {PLATEAUS}, {2, 3}, "exact fine", _UNBOUNDED,
          lambda d, k: 100 + 5 * _unknowns(d, k), ".layers.reader:read_layers"),
-    _row("relu_layers", "several layers of ReLU units", {SHARP}, set(range(2, _MOST_LAYERS)), "exact", "open",
+    _row("relu_layers", "several layers of ReLU units", {SHARP}, set(range(2, MOST_LAYERS)), "exact", "open",
          lambda d, k: 100 + 6 * _unknowns(d, k), ".relu_layers.reader:read_relu_layers"),
     _row("region", "one layer of sharp units inside bounds", {SHARP, BENT}, {1}, "exact fine coarse noisy", "bounded",
          lambda d, k: 60 + 5.5 * _unknowns(d, k), ".kinks.region_reader:read_region"),

@@ -13,7 +13,6 @@ from ...geometry import normalize_rows
 from ...tuned import FACTOR
 from ..ledger import EPS, Ledger
 
-_ALIKE = 1e-7  # two slopes, over the largest
 _RADII = 4.0 ** np.arange(-2, 16)
 
 
@@ -99,7 +98,7 @@ class Box:
             for number in range(2, len(_RADII)):
                 y.append(float(self.ask(_RADII[number, None] * way[None], "reach")[0]))
                 changes = np.diff(y) / np.diff(_RADII[: number + 1])
-                if abs(changes[-1] - changes[-2]) <= _ALIKE * np.abs(changes).max():
+                if abs(changes[-1] - changes[-2]) <= FACTOR * np.sqrt(EPS) * np.abs(changes).max():
                     radii.append(float(_RADII[number - 2]))
                     break
             slopes.append(float(np.abs(changes).max()))

@@ -15,6 +15,7 @@ from ...arguments import Floats
 from ...errors import NotIdentifiable
 from ...geometry import normalize_rows
 from ...tuned import FACTOR, TRIES
+from ..ledger import EPS
 from .box import Box
 from .cell_slopes import Cell, gradients_within
 from .line_scan import Kink, Line, find_kinks
@@ -99,7 +100,7 @@ class FirstLayer:
         return bool(np.ptp(ratios) < 1e-3)
 
 
-_SMALL = 1e-12
+_SMALL = EPS**0.75
 
 
 def read_first_layer(box: Box, radius: float) -> FirstLayer:

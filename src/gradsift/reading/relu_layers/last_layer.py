@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 from scipy.linalg import lstsq
 
 from ...arguments import Floats
+from ...tuned import TRIES
 from .box import Box
 from .feature_map import FeatureMap
 from .next_layer import NextLayer
 from .unit_signs import Signs, signs_from_linear_term
 
-_ROUNDS = 15  # of reweighting, towards the least sum of absolute misses
 _MET = 1e-5  # of an answer's size: the joint fit has to reach rounding from there
 
 
@@ -86,7 +86,7 @@ def fit_last_layer(box: Box, phi: FeatureMap, layer: NextLayer) -> LastLayer:
     scale[scale == 0] = 1.0
     weights = np.ones(len(X))
     found, misses = np.zeros(design.shape[1]), np.abs(right)
-    for _ in range(_ROUNDS):
+    for _ in range(TRIES**2):  # reweighting leads to the least sum of absolute misses
         found = lstsq(design / scale * weights[:, None], right * weights, cond=1e-12)[0] / scale
         misses = np.abs(design @ found - right)
         if misses.max() < 1e-3 * _MET:

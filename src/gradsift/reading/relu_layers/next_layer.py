@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 
 from ...arguments import Floats
 from ...fit.jacobian import Layers
+from ...tuned import FACTOR
+from ..ledger import EPS
 from ..searches import search_all
 from .box import Box
 from .cell_slopes import Cell, gradients_within
@@ -19,7 +21,7 @@ from .segments_to_search import SCALES
 from .settings import POLICY
 from .surfaces import Surface, are_members, complete, member_shares, surface_at
 
-_DEPENDENT = 1e-6  # what combinations of other rows leave of a row
+_DEPENDENT = FACTOR**2 * EPS**0.5  # what combinations of other rows leave of a row
 
 
 class Side(NamedTuple):

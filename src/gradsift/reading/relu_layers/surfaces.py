@@ -14,8 +14,8 @@ import numpy as np
 
 from ...arguments import Floats
 from ...fit.jacobian import Layers
-from ...tuned import FACTOR, TRIES
-from ..ledger import Asked
+from ...tuned import FACTOR, LEAST_GAIN, TRIES
+from ..ledger import EPS, Asked
 from .box import Box
 from .feature_map import FeatureMap, LocalMap
 from .line_scan import Line
@@ -75,9 +75,8 @@ def surface_at(phi: FeatureMap, point: Floats, jump: Floats, error: float) -> Su
     return Surface(point, here.features, theta / size, left[:, r:], float(np.linalg.norm(jump)), relative)
 
 
-_LOST = 1e-7  # relative error of theta beyond which its bends cannot be followed
+_LOST = FACTOR * EPS**0.5  # relative error of theta beyond which its bends cannot be followed
 _MEMBER = 0.45  # share of places that show a kink, from which on a surface is that of a unit; 40-20-10-10-1
-_TELLS = 1e-3  # share of a bend that is new, from which on it is measured
 _ROUGH = 1e-5  # the same where no bend is needed
 
 
@@ -127,7 +126,7 @@ def _next_crossing(phi: FeatureMap, surface: Surface, x: Floats, box: Box) -> _C
     lengths = np.linalg.norm(here.gradients, axis=1) + 1e-300
     # What crossing each unit would tell of theta, as a share of what it changes.
     told = np.linalg.norm(here.bends.T @ surface.open, axis=1) / (np.linalg.norm(here.bends, axis=0) + 1e-300)
-    tells = told > _TELLS
+    tells = told > LEAST_GAIN
     if not tells.any():
         return None
     ways = np.concatenate([box.rng.standard_normal((TRIES, len(x))), here.gradients[tells], -here.gradients[tells]])

@@ -9,13 +9,13 @@ from numpy.typing import NDArray
 
 from ...arguments import Floats
 from ...geometry import choose_terms
+from ...tuned import MOST_STEPS, TRIES
 from .box import Box
 from .cell_slopes import Cell, gradients_within
 from .feature_map import FeatureMap
 from .next_layer import NextLayer
 
-_ROUNDS = 100  # random sets of rows
-_FEW = 14  # units whose signs are all tried
+_FEW = TRIES**2  # units whose signs are all tried
 _OFF = 1e-4  # of the larger share of a gradient, below which a unit adds nothing on that side
 
 
@@ -115,7 +115,7 @@ def signs_from_rows(rows: Floats, weights: Floats, rng: np.random.Generator) -> 
     n_needed = -(-(k + 1) // m)
     found: Any = np.zeros(k)
     agree = np.zeros(len(rows), dtype=bool)
-    for number in range(_ROUNDS):
+    for number in range(MOST_STEPS):
         chosen = np.arange(len(rows)) if not number else rng.permutation(len(rows))[:n_needed]
         for _ in range(2):  # a fit to the rows that agree with the first one is better
             A = design[chosen].transpose(0, 2, 1).reshape(-1, k)
