@@ -42,9 +42,9 @@ def read(net, slope=0.0, seed=0, **how):
     return gs.recover(gs.Oracle(function_of(net, slope), net[0][0].shape[1]), random_state=seed, **how)
 
 
-@pytest.mark.parametrize("widths", [(10, 5, 5, 1), (8, 8, 6, 1), (12, 8, 6, 4, 1)])
+@pytest.mark.parametrize("widths", [(10, 5, 5, 1), (8, 8, 6, 1), (20, 10, 8, 6, 1)])
 def test_all_layers_are_read(widths):
-    layers = he(widths, 1)
+    layers = he(widths, 3 if len(widths) > 4 else 1)
     found = read(layers)
     assert found.certified, found.verdict
     assert found.network.widths == widths[1:-1]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from ...errors import BudgetSpent, NotIdentifiable
-from ...tuned import TRIES
+from ...tuned import SHARE, TRIES
 from ..ledger import Ledger
 from ..question import SHARP, Narrowing, Question, names_of
 from ..result import Reading
@@ -158,7 +158,7 @@ def _search(state: _State, *, until_signs: bool) -> _Failure | None:
     todo = lines_for(box, phi, state.scale)
     n_idle, last = 0, None
     for number in range(POLICY.rounds + len(todo)):
-        line = _towards_misfit(box, last) if number % 2 else None
+        line = _towards_misfit(box, last) if number % 2 or (last is not None and last.share > SHARE) else None
         if line is None:
             line = todo.pop(0) if todo else further_line(box, phi, state.scale, number)
         before = layer.k
