@@ -150,7 +150,7 @@ def median_relu_layers(n_features: int, widths: Sequence[int]) -> float:
     # Every kink on a path takes a gradient, and every unit its few equations; with more units below than inputs most of
     # these are found one by one, and a third layer is looked for after the second.
     crowded = any(below < above for below, above in pairwise((d, *widths)))
-    return (60.0 + k * (60.0 + 1.3 * d)) * 2.2 ** (len(widths) - 2) * (3.0 if crowded else 1.0)
+    return (60.0 + k * (60.0 + 1.3 * d)) * 2.2 ** (len(widths) - 2) * (4.5 if crowded else 1.0)
 
 
 def median_queries(n_features: int, n_units: int) -> float:
