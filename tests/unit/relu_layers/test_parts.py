@@ -11,7 +11,7 @@ from gradsift.reading.relu_layers.box import Box
 from gradsift.reading.relu_layers.deep_fit import Deep, fit_deep, pass_through
 from gradsift.reading.relu_layers.feature_map import FeatureMap
 from gradsift.reading.relu_layers.first_layer import read_first_layer
-from gradsift.reading.relu_layers.line_scan import Line, find_kinks
+from gradsift.reading.relu_layers.line_scan import StraightLine, find_kinks
 from gradsift.reading.relu_layers.surfaces import complete, surface_at
 from gradsift.reading.relu_layers.unit_signs import signs_from_linear_term, signs_from_rows
 from gradsift.reading.searches import search_all
@@ -58,7 +58,7 @@ def test_a_scan_finds_the_kinks_of_a_line_to_rounding(seed):
     layers = layers_of((6, 8, 1), seed)
     box = box_of(layers)
     ends = 20 * np.random.default_rng(seed).standard_normal((2, 6))
-    line = Line.between(*ends)
+    line = StraightLine.between(*ends)
     before = box.ledger.n_queries
     (kinks,) = find_kinks(box, [line], [(0, 0.0, 1.0)], "kinks").kinks
     W, b = layers[0]
@@ -73,7 +73,7 @@ def test_a_scan_finds_no_kink_where_there_is_none():
     layers = layers_of((6, 8, 1), 0)
     box = box_of(layers)
     far = 1e3 * np.ones(6)
-    (kinks,) = find_kinks(box, [Line.between(far, far + 1e-3)], [(0, 0.0, 1.0)], "kinks").kinks
+    (kinks,) = find_kinks(box, [StraightLine.between(far, far + 1e-3)], [(0, 0.0, 1.0)], "kinks").kinks
     assert not kinks
 
 
@@ -95,7 +95,7 @@ def test_the_map_about_an_input_foretells_features_nearby(signed):
 def test_bends_of_the_map_are_what_crossing_a_kink_changes(signed):
     layers = layers_of((5, 7, 6, 1), 4)
     phi = FeatureMap(layers[:2], signed=signed)
-    line = Line.between(*np.random.default_rng(2).standard_normal((2, 5)))
+    line = StraightLine.between(*np.random.default_rng(2).standard_normal((2, 5)))
     breaks = phi.breaks(line)
     assert len(breaks.times) > 2
     grid = np.concatenate([[0.0], breaks.times, [1.0]])
@@ -110,7 +110,7 @@ def test_bends_of_the_map_are_what_crossing_a_kink_changes(signed):
 
 def test_breaks_are_where_units_of_all_layers_switch():
     layers = layers_of((5, 7, 6, 1), 5)
-    line = Line.between(*np.random.default_rng(3).standard_normal((2, 5)))
+    line = StraightLine.between(*np.random.default_rng(3).standard_normal((2, 5)))
     times = FeatureMap(layers[:2]).breaks(line).times
     np.testing.assert_allclose(times, kinks_on(layers, line), atol=1e-5)
 
@@ -135,7 +135,7 @@ def test_a_surface_followed_over_bends_gives_the_whole_row(signed):
     (A, b), (W, c) = layers[:2]
     rng = np.random.default_rng(4)
     while True:  # an input at which unit 0 of the second layer switches
-        line = Line.between(*2 * rng.standard_normal((2, 4)))
+        line = StraightLine.between(*2 * rng.standard_normal((2, 4)))
         grid = np.concatenate([[0.0], FeatureMap(layers[:1]).breaks(line).times, [1.0]])
         z = (np.maximum(line.points(grid) @ A.T + b, 0) @ W.T + c)[:, 0]
         at = np.flatnonzero((z[1:] > 0) != (z[:-1] > 0))

@@ -13,7 +13,7 @@ from ...geometry import normalize_rows
 from ...tuned import FACTOR
 from ..ledger import EPS, Ledger
 
-_RADII = 4.0 ** np.arange(-2, 16)
+_RAY_RADII = 4.0 ** np.arange(-2, 16)
 
 
 @dataclass
@@ -94,17 +94,17 @@ class Box:
         """
         radii, slopes = [], [0.0]
         for way in normalize_rows(self.rng.standard_normal((3, self.d))):
-            y = self.ask(_RADII[:2, None] * way, "reach").tolist()
-            for number in range(2, len(_RADII)):
-                y.append(float(self.ask(_RADII[number, None] * way[None], "reach")[0]))
-                changes = np.diff(y) / np.diff(_RADII[: number + 1])
+            y = self.ask(_RAY_RADII[:2, None] * way, "reach").tolist()
+            for number in range(2, len(_RAY_RADII)):
+                y.append(float(self.ask(_RAY_RADII[number, None] * way[None], "reach")[0]))
+                changes = np.diff(y) / np.diff(_RAY_RADII[: number + 1])
                 if abs(changes[-1] - changes[-2]) <= FACTOR * np.sqrt(EPS) * np.abs(changes).max():
-                    radii.append(float(_RADII[number - 2]))
+                    radii.append(float(_RAY_RADII[number - 2]))
                     break
             slopes.append(float(np.abs(changes).max()))
         if not radii:
             raise NotIdentifiable(
-                f"Along three rays the function is not straight even at radius {_RADII[-1]:.2g} "
+                f"Along three rays the function is not straight even at radius {_RAY_RADII[-1]:.2g} "
                 f"({self.ledger.n_queries} queries): it has no units with kinks between straight lines, or its answers "
                 "are rounded or noisy."
             )

@@ -12,7 +12,7 @@ from ...tuned import FACTOR, TRIES
 from .box import Box
 
 
-class Cell(NamedTuple):
+class SlopeCell(NamedTuple):
     """A place inside a linear piece of the function, the answer there, and how far one may step."""
 
     point: Floats
@@ -28,7 +28,7 @@ class Slopes(NamedTuple):
     sound: NDArray[np.bool_]
 
 
-def gradients_within(box: Box, cells: list[Cell], spans: list[Floats], step: str) -> Slopes:
+def gradients_within(box: Box, cells: list[SlopeCell], spans: list[Floats], step: str) -> Slopes:
     """Measure the gradient of each cell within the span of orthonormal rows, (r, d): r + 1 answers each.
 
     The further answer is asked in a random direction of all inputs: it shows a step that crossed a kink, and a gradient

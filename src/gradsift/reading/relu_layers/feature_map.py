@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ...arguments import Floats
 from ...fit.jacobian import Layers
-from .line_scan import Line
+from .line_scan import StraightLine
 
 
 class LocalMap(NamedTuple):
@@ -130,7 +130,7 @@ class FeatureMap:
                 here, J = self.active(z), slopes * P
         return LocalMap(x, np.concatenate(arguments), np.concatenate(gradients), here, J, bends)
 
-    def breaks(self, line: Line, above: Layers | None = None) -> Breaks:
+    def breaks(self, line: StraightLine, above: Layers | None = None) -> Breaks:
         """Return the kinks of known units on a line, exactly: each layer is linear between those of the layers below.
 
         `above` holds rows of a further layer that sees the features.

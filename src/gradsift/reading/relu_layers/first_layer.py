@@ -17,14 +17,14 @@ from ...geometry import normalize_rows
 from ...tuned import FACTOR, TRIES
 from ..ledger import EPS
 from .box import Box
-from .cell_slopes import Cell, gradients_within
-from .line_scan import Kink, Line, find_kinks
-from .settings import POLICY
+from .cell_slopes import SlopeCell, gradients_within
+from .line_scan import LineKink, StraightLine, find_kinks
+from .settings import RELU_LAYERS
 
-_STEP = "first layer"
+_OF_FIRST = "first layer"
 
 
-class Crossing(NamedTuple):
+class HyperplaneKink(NamedTuple):
     """A kink on a path: an input on it, the way of the path, the gradients on both sides (d,), and their errors."""
 
     point: Floats
@@ -40,13 +40,13 @@ class Crossing(NamedTuple):
 
 
 @dataclass
-class FirstLayer:
+class FirstHyperplanes:
     """Hyperplanes ``A x + b = 0`` with rows of length one.
 
     Attributes
     ----------
     A, b : (k, d) and (k,) arrays
-    crossings : list of Crossing
+    crossings : list of HyperplaneKink
         One of each unit.
     gradients : list of (d,) arrays
         Of all cells.
@@ -60,7 +60,7 @@ class FirstLayer:
 
     A: Floats
     b: Floats
-    crossings: list[Crossing] = field(default_factory=list)
+    crossings: list[HyperplaneKink] = field(default_factory=list)
     gradients: list[Floats] = field(default_factory=list)
     n_deeper: int = 0
     n_lost: int = 0
@@ -82,7 +82,7 @@ class FirstLayer:
             return False
         G = np.array(self.gradients)
         left = G - (G @ np.linalg.pinv(self.A)) @ self.A
-        return bool((np.linalg.norm(left, axis=1) <= np.sqrt(_SMALL) * np.median(np.linalg.norm(G, axis=1))).all())
+        return bool((np.linalg.norm(left, axis=1) <= np.sqrt(_TINY_SHARE) * np.median(np.linalg.norm(G, axis=1))).all())
 
     def explains_gradients(self) -> bool:
         """Say whether nothing in the gradients speaks for a further unit.
@@ -100,14 +100,14 @@ class FirstLayer:
         return bool(np.ptp(ratios) < 1e-3)
 
 
-_SMALL = EPS**0.75
+_TINY_SHARE = EPS**0.75
 
 
-def read_first_layer(box: Box, radius: float) -> FirstLayer:
+def read_first_layer(box: Box, radius: float) -> FirstHyperplanes:
     """Find all units of the first layer on paths far out; about d queries per kink of the first path."""
-    first = FirstLayer(np.empty((0, box.d)), np.empty(0))
+    first = FirstHyperplanes(np.empty((0, box.d)), np.empty(0))
     n_idle = 0
-    for number in range(2 * POLICY.attempts + TRIES):
+    for number in range(2 * RELU_LAYERS.attempts + TRIES):
         n_before = first.k
         _along_a_path(box, first, radius)
         n_idle = n_idle + 1 if first.k == n_before else 0
@@ -120,7 +120,7 @@ def read_first_layer(box: Box, radius: float) -> FirstLayer:
     return first
 
 
-def _offsets_near_origin(box: Box, first: FirstLayer, radius: float) -> None:
+def _offsets_near_origin(box: Box, first: FirstHyperplanes, radius: float) -> None:
     """Measure the offsets again near the origin, about six queries each: far out they are as uncertain as directions
     times the radius. Only tiny corrections are believed: anything larger is another kink."""
     if not first.k:
@@ -130,20 +130,20 @@ def _offsets_near_origin(box: Box, first: FirstLayer, radius: float) -> None:
     aside = scale * normalize_rows(box.rng.standard_normal(first.A.shape))
     feet = feet + aside - (aside * first.A).sum(axis=1)[:, None] * first.A
     half = 0.02 * scale * first.A
-    lines = [Line.between(foot - h, foot + h) for foot, h in zip(feet, half)]
-    scan = find_kinks(box, lines, [(i, 0.0, 1.0) for i in range(first.k)], _STEP)
+    lines = [StraightLine.between(foot - h, foot + h) for foot, h in zip(feet, half)]
+    scan = find_kinks(box, lines, [(i, 0.0, 1.0) for i in range(first.k)], _OF_FIRST)
     for i, (line, kinks) in enumerate(zip(lines, scan.kinks)):
         moves = [float(first.A[i] @ line.points(kink.t) + first.b[i]) for kink in kinks]
         if moves and abs(min(moves, key=abs)) < 1e-7 * radius:
             first.b[i] -= min(moves, key=abs)
 
 
-def _half_square(box: Box, radius: float) -> list[Line]:
+def _half_square(box: Box, radius: float) -> list[StraightLine]:
     P, Q = radius * normalize_rows(box.rng.standard_normal((2, box.d)))
-    return [Line.between(P, Q), Line.between(Q, -P)]
+    return [StraightLine.between(P, Q), StraightLine.between(Q, -P)]
 
 
-def _along_a_path(box: Box, first: FirstLayer, radius: float) -> None:
+def _along_a_path(box: Box, first: FirstHyperplanes, radius: float) -> None:
     """Find the kinks of a path that are not on known hyperplanes, and add those whose hyperplanes are straight."""
     lines = _half_square(box, radius)
     scan = find_kinks(box, lines, [(0, 0.0, 1.0), (1, 0.0, 1.0)], "kinks of a path")
@@ -156,7 +156,7 @@ def _along_a_path(box: Box, first: FirstLayer, radius: float) -> None:
     crossings = [c for line, kinks in zip(lines, scan.kinks) for c in _crossings(box, first, line, kinks)]
     # A normal is known to the error of both gradients over the jump.
     n_kinks = len(crossings)
-    crossings = [c for c in crossings if c.error < np.sqrt(_SMALL) * np.linalg.norm(c.jump)]
+    crossings = [c for c in crossings if c.error < np.sqrt(_TINY_SHARE) * np.linalg.norm(c.jump)]
     first.n_lost += n_kinks - len(crossings)
     straight = _are_straight(box, crossings, radius)
     for crossing, is_straight in zip(crossings, straight):
@@ -169,13 +169,13 @@ def _along_a_path(box: Box, first: FirstLayer, radius: float) -> None:
             first.crossings.append(crossing)
 
 
-def _is_known(first: FirstLayer, normal: Floats, offset: float, radius: float) -> bool:
+def _is_known(first: FirstHyperplanes, normal: Floats, offset: float, radius: float) -> bool:
     cosines = first.A @ normal
     apart = np.abs(first.b - np.sign(cosines) * offset)
     return bool(((np.abs(cosines) > 1 - 1e-9) & (apart < 1e-6 * radius)).any())
 
 
-def _crossings(box: Box, first: FirstLayer, line: Line, kinks: list[Kink]) -> list[Crossing]:
+def _crossings(box: Box, first: FirstHyperplanes, line: StraightLine, kinks: list[LineKink]) -> list[HyperplaneKink]:
     """Measure the gradients beside those kinks of a line that are not on known hyperplanes."""
     known = _on_known(first, line, kinks)
     wanted = sorted({i + side for i in np.flatnonzero(~known).tolist() for side in (0, 1)})
@@ -186,24 +186,26 @@ def _crossings(box: Box, first: FirstLayer, line: Line, kinks: list[Kink]) -> li
         piece = kinks[i].left if i < len(kinks) else kinks[-1].right
         low, high = max(ends[i], piece.low), min(ends[i + 1], piece.high)
         middle = 0.5 * (low + high)
-        cell = Cell(line.points(middle), piece.at(middle), POLICY.step * (ends[i + 1] - ends[i]) * line.length)
+        cell = SlopeCell(
+            line.points(middle), piece.at(middle), RELU_LAYERS.step * (ends[i + 1] - ends[i]) * line.length
+        )
         found = _gradient(box, first, cell)
         if found is not None:
             gradients[i], errors[i] = found
     new = [i for i in np.flatnonzero(~known).tolist() if i in gradients and i + 1 in gradients]
     return [
-        Crossing(line.points(kinks[i].t), line.way, gradients[i], gradients[i + 1], errors[i] + errors[i + 1])
+        HyperplaneKink(line.points(kinks[i].t), line.way, gradients[i], gradients[i + 1], errors[i] + errors[i + 1])
         for i in new
     ]
 
 
-def _gradient(box: Box, first: FirstLayer, cell: Cell) -> tuple[Floats, float] | None:
+def _gradient(box: Box, first: FirstHyperplanes, cell: SlopeCell) -> tuple[Floats, float] | None:
     """Measure a gradient: within the span of all others first, then in all directions; keep it."""
     spans = [_span_of(first, box.d)] if first.gradients else []
     for span in [*spans, np.eye(box.d)]:
         if len(span) == box.d:
             span = np.eye(box.d)
-        found = gradients_within(box, [cell], [span], _STEP)
+        found = gradients_within(box, [cell], [span], _OF_FIRST)
         if found.sound[0]:
             gradient = found.gradients[0]
             first.gradients.append(gradient)
@@ -214,14 +216,14 @@ def _gradient(box: Box, first: FirstLayer, cell: Cell) -> tuple[Floats, float] |
     return None
 
 
-def _span_of(first: FirstLayer, d: int) -> Floats:
+def _span_of(first: FirstHyperplanes, d: int) -> Floats:
     """Return orthonormal rows that span all gradients so far."""
     G = normalize_rows(np.array([g for g in first.gradients if g.any()] or np.eye(d)))
     _, sizes, rows = np.linalg.svd(G, full_matrices=False)
-    return np.asarray(rows[sizes > 100 * np.sqrt(_SMALL) * sizes[0]])
+    return np.asarray(rows[sizes > 100 * np.sqrt(_TINY_SHARE) * sizes[0]])
 
 
-def _on_known(first: FirstLayer, line: Line, kinks: list[Kink]) -> NDArray[np.bool_]:
+def _on_known(first: FirstHyperplanes, line: StraightLine, kinks: list[LineKink]) -> NDArray[np.bool_]:
     """Say which kinks of a line lie on known hyperplanes."""
     if not first.k or not kinks:
         return np.zeros(len(kinks), dtype=bool)
@@ -229,10 +231,10 @@ def _on_known(first: FirstLayer, line: Line, kinks: list[Kink]) -> NDArray[np.bo
     return np.asarray((np.abs(Z) <= 1e-7 * line.length).any(axis=1))
 
 
-def _are_straight(box: Box, crossings: list[Crossing], radius: float) -> NDArray[np.bool_]:
+def _are_straight(box: Box, crossings: list[HyperplaneKink], radius: float) -> NDArray[np.bool_]:
     """Ask second differences at other places of the hyperplanes, until most or few of them show the kink."""
     n, hits = np.zeros(len(crossings)), np.zeros(len(crossings))
-    for number in range(POLICY.members):
+    for number in range(RELU_LAYERS.members):
         open_ = np.flatnonzero((n < 3) | (np.abs(hits - 0.5 * n) < 1.5))
         if not len(open_):
             break

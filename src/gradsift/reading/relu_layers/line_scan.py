@@ -9,17 +9,17 @@ import numpy as np
 from ...arguments import Floats
 from ...tuned import FACTOR, ROUNDINGS, TRIES
 from .box import Box
-from .settings import POLICY
+from .settings import RELU_LAYERS
 
 
-class Line(NamedTuple):
+class StraightLine(NamedTuple):
     """Points ``start + t way``, both (d,), for t from 0 to 1."""
 
     start: Floats
     way: Floats
 
     @classmethod
-    def between(cls, start: Floats, end: Floats) -> Line:
+    def between(cls, start: Floats, end: Floats) -> StraightLine:
         """Return the segment from one input to another."""
         return cls(start, end - start)
 
@@ -33,7 +33,7 @@ class Line(NamedTuple):
         return float(np.linalg.norm(self.way))
 
 
-class Piece(NamedTuple):
+class StraightPiece(NamedTuple):
     """A straight stretch of the function on a line: two places, the answers there, and the rounding of one answer."""
 
     low: float
@@ -60,31 +60,31 @@ class Piece(NamedTuple):
         """Say whether an answer at t lies on the line."""
         return abs(y - self.at(t)) <= FACTOR * (self.rounding + self.error(t))
 
-    def extended(self, t: float, y: float) -> Piece:
+    def extended(self, t: float, y: float) -> StraightPiece:
         """Return the piece with one more answer at its end, where that makes it longer."""
         if t < self.low:
             return self._replace(low=t, at_low=y, raw=False)
         return self._replace(high=t, at_high=y, raw=False) if t > self.high else self
 
 
-class Kink(NamedTuple):
+class LineKink(NamedTuple):
     """A kink at time `t` between two pieces; `line` is the number of its line."""
 
     line: int
     t: float
-    left: Piece
-    right: Piece
+    left: StraightPiece
+    right: StraightPiece
 
 
-class _Gap(NamedTuple):
+class _PieceGap(NamedTuple):
     """Two pieces of one line, and what is known of the gap between them.
 
     `failed`: meeting points that were tested in vain; `bent`: an answer is off the one line through both pieces.
     """
 
     line: int
-    left: Piece
-    right: Piece
+    left: StraightPiece
+    right: StraightPiece
     failed: tuple[float, ...] = ()
     bent: bool = False
 
@@ -108,22 +108,22 @@ class _Plan(NamedTuple):
     times: tuple[float, ...] = ()
 
 
-class Scan(NamedTuple):
+class LineScan(NamedTuple):
     """Kinks by line, in order, and the number of gaps that were given up."""
 
-    kinks: list[list[Kink]]
+    kinks: list[list[LineKink]]
     n_open: int
 
 
 Stretch = tuple[int, float, float]  # number of a line, first time, last time
 
 
-def find_kinks(box: Box, lines: list[Line], stretches: list[Stretch], step: str) -> Scan:
+def find_kinks(box: Box, lines: list[StraightLine], stretches: list[Stretch], step: str) -> LineScan:
     """Find all kinks within stretches of lines.
 
     Pieces at both ends of a gap either lie on one line, or meet in a kink, or more kinks lie between them.
     """
-    kinks: list[list[Kink]] = [[] for _ in lines]
+    kinks: list[list[LineKink]] = [[] for _ in lines]
     for _ in range(TRIES):
         given_up = _search(box, lines, stretches, kinks, step)
         for found in kinks:
@@ -132,10 +132,10 @@ def find_kinks(box: Box, lines: list[Line], stretches: list[Stretch], step: str)
             break
         # A pair that straddles a kink makes no piece: what lies between the tested pieces beside it is searched anew.
         stretches = sorted({_around(stretches, kinks[gap.line], gap) for gap in given_up})
-    return Scan(kinks, len(given_up))
+    return LineScan(kinks, len(given_up))
 
 
-def _around(stretches: list[Stretch], kinks: list[Kink], gap: _Gap) -> Stretch:
+def _around(stretches: list[Stretch], kinks: list[LineKink], gap: _PieceGap) -> Stretch:
     """Return the stretch between the tested pieces on both sides of a gap."""
     middle = 0.5 * (gap.left.high + gap.right.low)
     first, last = next((a, b) for i, a, b in stretches if i == gap.line and a <= middle <= b)
@@ -144,15 +144,17 @@ def _around(stretches: list[Stretch], kinks: list[Kink], gap: _Gap) -> Stretch:
     return gap.line, first, last
 
 
-def _search(box: Box, lines: list[Line], stretches: list[Stretch], kinks: list[list[Kink]], step: str) -> list[_Gap]:
+def _search(
+    box: Box, lines: list[StraightLine], stretches: list[Stretch], kinks: list[list[LineKink]], step: str
+) -> list[_PieceGap]:
     """Search all stretches at once; kinks are added by line, gaps that are given up are returned."""
-    wanted: list[tuple[int, tuple[float, ...]]] = [(i, (a, a + POLICY.pair * (b - a))) for i, a, b in stretches]
-    wanted += [(i, (b - POLICY.pair * (b - a), b)) for i, a, b in stretches]
+    wanted: list[tuple[int, tuple[float, ...]]] = [(i, (a, a + RELU_LAYERS.pair * (b - a))) for i, a, b in stretches]
+    wanted += [(i, (b - RELU_LAYERS.pair * (b - a), b)) for i, a, b in stretches]
     asked = _ask(box, lines, wanted, step)
-    pieces = [Piece(t[0], t[1], float(y[0]), float(y[1]), e) for (_, t), (y, e) in zip(wanted, asked)]
-    gaps = [_Gap(i, *ends) for (i, _, _), ends in zip(stretches, zip(pieces, pieces[len(stretches) :]))]
-    given_up: list[_Gap] = []
-    for _ in range(POLICY.rounds):
+    pieces = [StraightPiece(t[0], t[1], float(y[0]), float(y[1]), e) for (_, t), (y, e) in zip(wanted, asked)]
+    gaps = [_PieceGap(i, *ends) for (i, _, _), ends in zip(stretches, zip(pieces, pieces[len(stretches) :]))]
+    given_up: list[_PieceGap] = []
+    for _ in range(RELU_LAYERS.rounds):
         plans = [_plan(gap, box) for gap in gaps]
         given_up += [gap for gap, plan in zip(gaps, plans) if not plan.times]
         todo = [(gap, plan) for gap, plan in zip(gaps, plans) if plan.times]
@@ -166,7 +168,7 @@ def _search(box: Box, lines: list[Line], stretches: list[Stretch], kinks: list[l
         gaps = []
         for (gap, plan), (y, error) in zip(todo, asked):
             left = _settled(gap, plan, y.tolist(), error)
-            if isinstance(left, Kink):
+            if isinstance(left, LineKink):
                 kinks[gap.line].append(left)
             else:
                 gaps += left
@@ -174,7 +176,7 @@ def _search(box: Box, lines: list[Line], stretches: list[Stretch], kinks: list[l
 
 
 def _ask(
-    box: Box, lines: list[Line], wanted: list[tuple[int, tuple[float, ...]]], step: str
+    box: Box, lines: list[StraightLine], wanted: list[tuple[int, tuple[float, ...]]], step: str
 ) -> list[tuple[Floats, float]]:
     """Return the answers at times of lines and the largest of their roundings, for each entry."""
     if not wanted:
@@ -186,7 +188,7 @@ def _ask(
     return [(y, float(e.max())) for y, e in zip(np.split(answers, ends), errors)]
 
 
-def _plan(gap: _Gap, box: Box) -> _Plan:
+def _plan(gap: _PieceGap, box: Box) -> _Plan:
     """Return what to ask in a gap."""
     left, right, width = gap.left, gap.right, gap.width
     if width <= 1e4 * box.eps:
@@ -200,13 +202,13 @@ def _plan(gap: _Gap, box: Box) -> _Plan:
         return _Plan("open")  # the raw one straddles a kink
     place = gap.meeting
     room = min(place - left.high, right.low - place)
-    vain = any(abs(place - t) <= POLICY.pair * width for t in gap.failed)
-    if room > POLICY.pair * width and not vain:
-        return _Plan("kink", (place - POLICY.beside * room, place + POLICY.beside * room))
-    return _Plan("middle", (inside, inside + POLICY.pair * width))
+    vain = any(abs(place - t) <= RELU_LAYERS.pair * width for t in gap.failed)
+    if room > RELU_LAYERS.pair * width and not vain:
+        return _Plan("kink", (place - RELU_LAYERS.beside * room, place + RELU_LAYERS.beside * room))
+    return _Plan("middle", (inside, inside + RELU_LAYERS.pair * width))
 
 
-def _settled(gap: _Gap, plan: _Plan, answers: list[float], rounding: float) -> list[_Gap] | Kink:
+def _settled(gap: _PieceGap, plan: _Plan, answers: list[float], rounding: float) -> list[_PieceGap] | LineKink:
     """Return the gaps that are left after what was asked in one, or its only kink."""
     left, right = gap.left, gap.right
     if plan.kind == "straight":
@@ -222,10 +224,10 @@ def _settled(gap: _Gap, plan: _Plan, answers: list[float], rounding: float) -> l
         )
         if not (on_left and on_right):
             return [tested]
-        return Kink(gap.line, float(np.clip(tested.meeting, a, b)), tested.left, tested.right)
+        return LineKink(gap.line, float(np.clip(tested.meeting, a, b)), tested.left, tested.right)
     if left.holds(a, at_a) and left.holds(b, at_b):
         return [gap._replace(left=left.extended(b, at_b))]
     if right.holds(a, at_a) and right.holds(b, at_b):
         return [gap._replace(right=right.extended(a, at_a))]
-    middle = Piece(a, b, at_a, at_b, rounding)
-    return [_Gap(gap.line, left, middle), _Gap(gap.line, middle, right)]
+    middle = StraightPiece(a, b, at_a, at_b, rounding)
+    return [_PieceGap(gap.line, left, middle), _PieceGap(gap.line, middle, right)]

@@ -14,11 +14,11 @@ from ...tuned import FACTOR
 from ..ledger import EPS
 from ..searches import search_all
 from .box import Box
-from .cell_slopes import Cell, gradients_within
+from .cell_slopes import SlopeCell, gradients_within
 from .feature_map import FeatureMap
-from .line_scan import Kink, Line, Stretch, find_kinks
+from .line_scan import LineKink, StraightLine, Stretch, find_kinks
 from .segments_to_search import SCALES
-from .settings import POLICY
+from .settings import RELU_LAYERS
 from .surfaces import Surface, are_members, complete, member_shares, surface_at
 
 _DEPENDENT = FACTOR**2 * EPS**0.5  # what combinations of other rows leave of a row
@@ -101,7 +101,7 @@ class _Candidate(NamedTuple):
     surface: Surface
 
 
-def search_lines(box: Box, phi: FeatureMap, layer: NextLayer, lines: list[Line], scale: float) -> int:
+def search_lines(box: Box, phi: FeatureMap, layer: NextLayer, lines: list[StraightLine], scale: float) -> int:
     """Find kinks on lines that known units do not foretell, add the units they belong to, return how many kinks."""
     kinks = _unforetold(box, phi, layer, lines)
     candidates = [c for line, found in zip(lines, kinks) for c in _candidates(box, phi, layer, line, found)]
@@ -165,12 +165,12 @@ def _add(layer: NextLayer, candidate: _Candidate, surface: Surface) -> None:
 class _Unforetold(NamedTuple):
     """A kink between those that known units make at the times `low` and `high`."""
 
-    kink: Kink
+    kink: LineKink
     low: float
     high: float
 
 
-def _unforetold(box: Box, phi: FeatureMap, layer: NextLayer, lines: list[Line]) -> list[list[_Unforetold]]:
+def _unforetold(box: Box, phi: FeatureMap, layer: NextLayer, lines: list[StraightLine]) -> list[list[_Unforetold]]:
     """Return the kinks of each line between those that known units make."""
     grids = [np.concatenate([[0.0], phi.breaks(line, layer.above).times, [1.0]]) for line in lines]
     stretches: list[Stretch] = []
@@ -197,10 +197,12 @@ def _unforetold(box: Box, phi: FeatureMap, layer: NextLayer, lines: list[Line]) 
     return found
 
 
-def _candidates(box: Box, phi: FeatureMap, layer: NextLayer, line: Line, kinks: list[_Unforetold]) -> list[_Candidate]:
+def _candidates(
+    box: Box, phi: FeatureMap, layer: NextLayer, line: StraightLine, kinks: list[_Unforetold]
+) -> list[_Candidate]:
     """Measure gradients on both sides of the kinks of a line, within the row space of the map there."""
     times = [kink.t for kink, _, _ in kinks]
-    cells: dict[tuple[float, float], tuple[Cell, Floats]] = {}
+    cells: dict[tuple[float, float], tuple[SlopeCell, Floats]] = {}
     pairs = []
     for i, (kink, low, high) in enumerate(kinks):
         before = (max([low, *times[max(0, i - 1) : i]]), kink.t)
@@ -211,8 +213,8 @@ def _candidates(box: Box, phi: FeatureMap, layer: NextLayer, line: Line, kinks: 
                 middle = 0.5 * (a + b)
                 x = line.points(middle)
                 here = phi.at(x)
-                room = min(POLICY.step * (b - a) * line.length, 0.2 * here.room())
-                cells[a, b] = Cell(x, piece.at(middle), room), _row_space(here.jacobian)
+                room = min(RELU_LAYERS.step * (b - a) * line.length, 0.2 * here.room())
+                cells[a, b] = SlopeCell(x, piece.at(middle), room), _row_space(here.jacobian)
     order = list(cells)
     slopes = gradients_within(box, [cells[c][0] for c in order], [cells[c][1] for c in order], "gradients")
     box.note_gradients(slopes.gradients[slopes.sound])

@@ -13,20 +13,20 @@ from ..question import SHARP, Narrowing, Question, names_of
 from ..result import Reading
 from .box import Box
 from .deep_certificate import certified, partial_reading
-from .deep_fit import Deep
+from .deep_fit import Deep, free_parameters
 from .feature_map import FeatureMap
 from .first_layer import read_first_layer
 from .last_layer import LastLayer, fit_last_layer
-from .line_scan import Line
+from .line_scan import StraightLine
 from .next_layer import NextLayer, Side, search_lines, without_combinations
 from .segments_to_search import further_line, is_reachable, lines_for, rich_points, telling_points
-from .settings import POLICY
+from .settings import RELU_LAYERS
 from .unit_signs import Signs, signs_by_vote, signs_from_gradients, signs_from_rows
 from .weak_answers import fit_with_weakest
 
 
 @dataclass
-class _State:
+class _LayersRead:
     """What is known so far, for the result or for what is returned when it breaks off.
 
     Attributes
@@ -70,9 +70,9 @@ def read_relu_layers(question: Question, ledger: Ledger, rng: np.random.Generato
         raise NotIdentifiable("With one input several layers of ReLU units are the same function as one.")
     ledger.limit(None)  # what one layer should cost says nothing here
     notes: list[str] = []
-    state = _State(Box(ledger, rng))
-    for number in range(POLICY.attempts):
-        state = _State(Box(ledger, rng))
+    state = _LayersRead(Box(ledger, rng))
+    for number in range(RELU_LAYERS.attempts):
+        state = _LayersRead(Box(ledger, rng))
         try:
             outcome = _attempt(state, question)
         except BudgetSpent as spent:
@@ -100,11 +100,11 @@ class _Failure:
     final: bool = False
 
 
-def _attempt(state: _State, question: Question) -> Reading | _Failure:
+def _attempt(state: _LayersRead, question: Question) -> Reading | _Failure:
     """Read all layers once."""
     box = state.box
     box.find_reach()
-    first = read_first_layer(box, POLICY.far * box.reach)
+    first = read_first_layer(box, RELU_LAYERS.far * box.reach)
     if not first.k:
         kinks = first.n_deeper + first.n_lost
         what = f"{kinks} kinks, none of which lies on a hyperplane" if kinks else "no sharp kinks"
@@ -122,7 +122,7 @@ def _attempt(state: _State, question: Question) -> Reading | _Failure:
     return failure
 
 
-def _settle_signs(state: _State) -> _Failure | None:
+def _settle_signs(state: _LayersRead) -> _Failure | None:
     """Add the layer whose rows are known to the map below the next one; without signs if gradients do not tell them."""
     if state.phi.layers:
         state.layer = without_combinations(state.box, state.phi, state.layer, state.scale)
@@ -140,27 +140,25 @@ def _settle_signs(state: _State) -> _Failure | None:
     return _search(state, until_signs=True)
 
 
-def _sign_layer(state: _State, signs: Signs) -> None:
+def _sign_layer(state: _LayersRead, signs: Signs) -> None:
     """Add the rows of the layer with their signs to the map."""
     rows, offsets = state.layer.rows * signs.signs[:, None], state.layer.offsets * signs.signs
     state.phi = replace(state.phi.with_layer(rows, offsets), slope=signs.slope)
     state.layer = NextLayer.empty(len(offsets))
 
 
-def _read_next_layer(state: _State) -> _Failure | None:
+def _read_next_layer(state: _LayersRead) -> _Failure | None:
     """Find the units of the layer above the map, until all answers fit or all further kinks lie deeper."""
     return _search(state, until_signs=False)
 
 
-def _search(state: _State, *, until_signs: bool) -> _Failure | None:
+def _search(state: _LayersRead, *, until_signs: bool) -> _Failure | None:
     box, phi, layer = state.box, state.phi, state.layer
     box.ask(telling_points(box, phi, state.scale), "kinks of segments")
     todo = lines_for(box, phi, state.scale)
     n_idle, last = 0, None
-    for number in range(POLICY.rounds + len(todo)):
-        line = _towards_misfit(box, last) if number % 2 or (last is not None and last.share > SHARE) else None
-        if line is None:
-            line = todo.pop(0) if todo else further_line(box, phi, state.scale, number)
+    for number in range(RELU_LAYERS.rounds + len(todo)):
+        line = _next_line(state, last, todo, number)
         before = layer.k
         search_lines(box, phi, layer, [line], state.scale)
         box.ledger.n_units = sum(state.widths)
@@ -174,9 +172,9 @@ def _search(state: _State, *, until_signs: bool) -> _Failure | None:
         last = fit_last_layer(box, phi, layer)
         if last.fits and (last.is_plain or (not todo and _may_be_always_active(box, phi, n_idle))):
             return None
-        if n_idle >= POLICY.brief and layer.n_deeper >= TRIES - 1 and layer.k:
+        if n_idle >= RELU_LAYERS.brief and layer.n_deeper >= TRIES - 1 and layer.k:
             return None
-        if n_idle > TRIES * POLICY.brief and not todo:
+        if n_idle > TRIES * RELU_LAYERS.brief and not todo:
             break
     depth = len(phi.layers) + 1
     if until_signs:
@@ -187,16 +185,26 @@ def _search(state: _State, *, until_signs: bool) -> _Failure | None:
     )
 
 
+def _next_line(state: _LayersRead, last: LastLayer | None, todo: list[StraightLine], number: int) -> StraightLine:
+    """Return the next segment to search: towards an answer that does not fit, one of the plan, or a random one."""
+    line = None
+    if number % 2 or (last is not None and last.share > SHARE):
+        line = _towards_misfit(state.box, last)
+    if line is None:
+        line = todo.pop(0) if todo else further_line(state.box, state.phi, state.scale, number)
+    return line
+
+
 def _may_be_always_active(box: Box, phi: FeatureMap, n_idle: int) -> bool:
     """Say whether a linear term may be made by units that are always active, and not by one whose kink was missed.
 
     A tour of the axes of the features meets every kink; elsewhere many segments must have brought nothing. Leaky units
     of a layer take all values, so that no unit above a layer of independent rows is always active.
     """
-    return not phi.slope and (is_reachable(phi, box.d) or n_idle >= TRIES * POLICY.brief)
+    return not phi.slope and (is_reachable(phi, box.d) or n_idle >= TRIES * RELU_LAYERS.brief)
 
 
-def _signs_settled(state: _State) -> bool:
+def _signs_settled(state: _LayersRead) -> bool:
     """Settle the signs of the last known layer from rows of the next one, and keep these rows."""
     phi, layer = state.phi, state.layer
     weights, offsets = phi.layers[-1]
@@ -214,20 +222,25 @@ def _signs_settled(state: _State) -> bool:
     return True
 
 
-def _towards_misfit(box: Box, last: LastLayer | None) -> Line | None:
+def _towards_misfit(box: Box, last: LastLayer | None) -> StraightLine | None:
     """Return a segment from an answer that does not fit to one that does: it must cross a unit that is missing."""
     if last is None or last.fits or last.share < 0.6:
         return None
     bad, good = np.flatnonzero(~last.met), np.flatnonzero(last.met)
-    return Line.between(last.X[box.rng.choice(bad)], last.X[box.rng.choice(good)])
+    return StraightLine.between(last.X[box.rng.choice(bad)], last.X[box.rng.choice(good)])
 
 
-def _finish(state: _State, last: LastLayer, question: Question) -> Reading | _Failure:
+def _finish(state: _LayersRead, last: LastLayer, question: Question) -> Reading | _Failure:
     """Fit all layers to all answers, ask where these would still be foretold badly, and judge by fresh inputs."""
     box = state.box
     net = _assembled(state, last)
     if len(net.layers) == 2:
         return _Failure("All answers fit one hidden layer of ReLU units", final=True)
+    n_unknowns = len(free_parameters(net))
+    if n_unknowns > RELU_LAYERS.dense:
+        return _Failure(
+            f"{n_unknowns} unknowns are more than the fit of all layers holds ({RELU_LAYERS.dense})", final=True
+        )
     fit = fit_with_weakest(box, net, state.scale)
     if fit.worst > 1e3:
         return _Failure(
@@ -239,7 +252,7 @@ def _finish(state: _State, last: LastLayer, question: Question) -> Reading | _Fa
     return reading if reading.certified else _Failure(reading.verdict.rstrip("."))
 
 
-def _assembled(state: _State, last: LastLayer) -> Deep:
+def _assembled(state: _LayersRead, last: LastLayer) -> Deep:
     """Return the network that the layers and the fit of the output make."""
     layer, phi = state.layer, state.phi
     signs, rest = last.signs, last.rest

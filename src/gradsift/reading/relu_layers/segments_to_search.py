@@ -10,25 +10,25 @@ from ...arguments import Floats
 from ...tuned import TRIES
 from .box import Box
 from .feature_map import FeatureMap
-from .line_scan import Line
+from .line_scan import StraightLine
 
 SCALES = np.array([1.0, 3.0, 10.0])  # of inputs, over the typical distance of a hyperplane
-_LONG = 300.0  # the same for the axes of a tour
+_AXIS_LENGTH = 300.0  # the same for the axes of a tour
 
 
-def lines_for(box: Box, phi: FeatureMap, scale: float) -> list[Line]:
+def lines_for(box: Box, phi: FeatureMap, scale: float) -> list[StraightLine]:
     """Return segments that meet every unit of the next layer where features are reachable: rich ones, and a tour along
     the axes of the features; elsewhere rich ones only."""
-    rich = [Line.between(*rich_points(box, phi, scale, 2)) for _ in range(TRIES)]
+    rich = [StraightLine.between(*rich_points(box, phi, scale, 2)) for _ in range(TRIES)]
     return rich + (list(_tour(box, phi, scale)) if is_reachable(phi, box.d) else [])
 
 
-def further_line(box: Box, phi: FeatureMap, scale: float, number: int) -> Line:
+def further_line(box: Box, phi: FeatureMap, scale: float, number: int) -> StraightLine:
     """Return a random segment, or a rich one, in turn."""
     if number % 2:
-        return Line.between(*rich_points(box, phi, scale, 2))
-    radius = scale * np.exp(box.rng.uniform(0, np.log(_LONG)))
-    return Line.between(*radius * box.rng.standard_normal((2, box.d)))
+        return StraightLine.between(*rich_points(box, phi, scale, 2))
+    radius = scale * np.exp(box.rng.uniform(0, np.log(_AXIS_LENGTH)))
+    return StraightLine.between(*radius * box.rng.standard_normal((2, box.d)))
 
 
 def telling_points(box: Box, phi: FeatureMap, scale: float) -> Floats:
@@ -37,11 +37,11 @@ def telling_points(box: Box, phi: FeatureMap, scale: float) -> Floats:
     Where features are reachable, far out on the axis of each: a unit with any positive weight is active on one of them.
     """
     if not is_reachable(phi, box.d):
-        radii = scale * np.exp(box.rng.uniform(0, np.log(_LONG), (2 * TRIES, 1)))
+        radii = scale * np.exp(box.rng.uniform(0, np.log(_AXIS_LENGTH), (2 * TRIES, 1)))
         return np.asarray(radii * box.rng.standard_normal((2 * TRIES, box.d)))
     k = phi.n_units
     axes = -0.05 * scale * np.exp(box.rng.standard_normal((k + 1, k)))
-    axes[np.arange(k), np.arange(k)] = _LONG * scale * (1 + box.rng.random(k))
+    axes[np.arange(k), np.arange(k)] = _AXIS_LENGTH * scale * (1 + box.rng.random(k))
     return _inputs_at(phi, axes)
 
 
@@ -78,23 +78,23 @@ def _n_active(phi: FeatureMap, X: Floats, most: int) -> Floats:
     return np.asarray(np.minimum((phi.features(X) > 0).sum(axis=1), most), dtype=np.float64)
 
 
-def _tour(box: Box, phi: FeatureMap, scale: float) -> Iterator[Line]:
+def _tour(box: Box, phi: FeatureMap, scale: float) -> Iterator[StraightLine]:
     """Yield a ray from the corner where all features are zero, then a way from axis to axis of the features.
 
     A row of mixed sign changes sign on the way; one of negative offset and positive weights does on the ray.
     """
     k = phi.n_units
     # Of leaky units all arguments must be far below zero for the sum of their outputs to be.
-    depth = _LONG / np.sqrt(phi.slope) if phi.slope else 0.05
+    depth = _AXIS_LENGTH / np.sqrt(phi.slope) if phi.slope else 0.05
     corner = _inputs_at(phi, -depth * scale * np.ones((1, k)))[0]
-    inside = _inputs_at(phi, _LONG * scale * np.exp(box.rng.standard_normal((1, k))))[0]
-    yield Line.between(corner, inside)
+    inside = _inputs_at(phi, _AXIS_LENGTH * scale * np.exp(box.rng.standard_normal((1, k))))[0]
+    yield StraightLine.between(corner, inside)
     order = box.rng.permutation(k)
-    lengths = _LONG * scale * (1 + box.rng.random(k))
+    lengths = _AXIS_LENGTH * scale * (1 + box.rng.random(k))
     axes = np.full((k, k), 0.05 * scale) * np.exp(box.rng.standard_normal((k, k)))
     axes[np.arange(k), order] = lengths
     stops = _inputs_at(phi, axes)
     for number in range(k if k > 2 else k - 1):
-        yield Line.between(stops[number], stops[(number + 1) % k])
+        yield StraightLine.between(stops[number], stops[(number + 1) % k])
         if number % 3 == 2:
-            yield Line.between(*rich_points(box, phi, scale, 2))
+            yield StraightLine.between(*rich_points(box, phi, scale, 2))

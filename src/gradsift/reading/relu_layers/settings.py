@@ -21,7 +21,8 @@ class ReluLayersPolicy:
     members: int = 14  # places at which a hyperplane or a surface is looked for again; 40-20-10-10-1
     brief: int = 6  # segments that bring nothing before a layer is complete; 40-20-10-10-1
     attempts: int = 3  # all steps, at other places; 10-20-20-1
+    dense: int = 6000  # unknowns of the fit of all layers, whose equations are dense; guess
     spacing: float = 1e-7  # distance from a kink over the size of an input, below which an answer is left out; guess
 
 
-POLICY = ReluLayersPolicy()
+RELU_LAYERS = ReluLayersPolicy()

@@ -18,8 +18,8 @@ from ...tuned import FACTOR, LEAST_GAIN, TRIES
 from ..ledger import EPS, Asked
 from .box import Box
 from .feature_map import FeatureMap, LocalMap
-from .line_scan import Line
-from .settings import POLICY
+from .line_scan import StraightLine
+from .settings import RELU_LAYERS
 
 
 @dataclass(frozen=True)
@@ -70,12 +70,12 @@ def surface_at(phi: FeatureMap, point: Floats, jump: Floats, error: float) -> Su
     theta = left[:, :r] @ ((rows[:r] @ jump) / sizes[:r])
     size = float(np.linalg.norm(theta))
     relative = error / max(float(sizes[:r].min(initial=np.inf)) * size, 1e-300)
-    if not r or relative > (_LOST if r < len(theta) else _ROUGH):
+    if not r or relative > (_FOLLOWED if r < len(theta) else _ROUGH):
         return None
     return Surface(point, here.features, theta / size, left[:, r:], float(np.linalg.norm(jump)), relative)
 
 
-_LOST = FACTOR * EPS**0.5  # relative error of theta beyond which its bends cannot be followed
+_FOLLOWED = FACTOR * EPS**0.5  # relative error of theta beyond which its bends cannot be followed
 _MEMBER = 0.45  # share of places that show a kink, from which on a surface is that of a unit; 40-20-10-10-1
 _ROUGH = 1e-5  # the same where no bend is needed
 
@@ -93,7 +93,7 @@ class _Crossing(NamedTuple):
 def complete(phi: FeatureMap, surface: Surface, box: Box) -> Generator[Floats, Asked, Surface | None]:
     """Follow a surface over known units until theta is known; None where its bends are not as such a unit's."""
     x, failures = surface.point, 0
-    for _ in range(POLICY.rounds + 4 * surface.open.shape[1]):
+    for _ in range(RELU_LAYERS.rounds + 4 * surface.open.shape[1]):
         if not surface.open.shape[1]:
             return surface
         crossing = _next_crossing(phi, surface, x, box)
@@ -241,7 +241,7 @@ def member_shares(
     """Return the share of other places of each surface at which it shows a kink; not a number without any."""
     n, hits = np.zeros(len(surfaces)), np.zeros(len(surfaces))
     places = [_places(phi, surface, box, above, scales) for surface in surfaces]
-    for number in range(POLICY.members):
+    for number in range(RELU_LAYERS.members):
         todo = [
             i for i, found in enumerate(places)
             if number < len(found) and (all_places or n[i] < 2 or abs(hits[i] - 0.5 * n[i]) < 1.0)
@@ -261,9 +261,9 @@ def _places(phi: FeatureMap, surface: Surface, box: Box, above: Layers, scales: 
     """Return three inputs each, (3, d), across the surface at other places, where theta suffices to know it."""
     found: list[Floats] = []
     d = len(surface.point)
-    for number in range(4 * POLICY.members):
+    for number in range(4 * RELU_LAYERS.members):
         ends = scales[number % len(scales)] * box.rng.standard_normal((2, d))
-        line = Line.between(*ends)
+        line = StraightLine.between(*ends)
         grid = np.concatenate([[0.0], phi.breaks(line).times, [1.0]])
         moved = phi.features(line.points(grid)) - surface.features
         g, beside = moved @ surface.theta, moved @ surface.open
@@ -275,12 +275,12 @@ def _places(phi: FeatureMap, surface: Surface, box: Box, above: Layers, scales: 
             if lost <= 1e-9 * np.abs(moved).max() and step > 0:
                 found.append(point + step * np.array([[-1.0], [0.0], [1.0]]) * _unit(line.way))
                 break
-        if len(found) == POLICY.members:
+        if len(found) == RELU_LAYERS.members:
             break
     return found
 
 
-def _step_across(phi: FeatureMap, surface: Surface, x: Floats, line: Line, above: Layers) -> float:
+def _step_across(phi: FeatureMap, surface: Surface, x: Floats, line: StraightLine, above: Layers) -> float:
     """Return a step across a surface that stays between the kinks of other units; 0 where its error leaves none."""
     here = phi.at(x)
     room = here.room()

@@ -11,11 +11,11 @@ from ...arguments import Floats
 from ...geometry import choose_terms
 from ...tuned import MOST_STEPS, TRIES
 from .box import Box
-from .cell_slopes import Cell, gradients_within
+from .cell_slopes import SlopeCell, gradients_within
 from .feature_map import FeatureMap
 from .next_layer import NextLayer
 
-_FEW = TRIES**2  # units whose signs are all tried
+_ALL_TRIED = TRIES**2  # units whose signs are all tried
 _OFF = 1e-4  # of the larger share of a gradient, below which a unit adds nothing on that side
 
 
@@ -75,7 +75,7 @@ def signs_by_vote(phi: FeatureMap, layer: NextLayer, known: Signs, box: Box, poi
         z = layer.rows @ here.features + layer.offsets
         room = min(here.room(), float((np.abs(z) / np.linalg.norm(rows, axis=1)).min()))
         value = float(box.ask(x[None], "signs")[0])
-        slopes = gradients_within(box, [Cell(x, value, 0.1 * room)], [right], "signs")
+        slopes = gradients_within(box, [SlopeCell(x, value, 0.1 * room)], [right], "signs")
         if slopes.sound[0]:
             c = np.abs(left @ (right @ slopes.gradients[0] / spread))
             votes[(z > 0).astype(np.intp), np.arange(layer.k)] += c > _OFF * c.max(initial=0.0)
@@ -164,7 +164,7 @@ def _with_rest(vectors: Floats, gamma: Floats, slope: float) -> tuple[Signs, Flo
     they are few; else one after the other is turned.
     """
     k = len(vectors)
-    if k <= _FEW:
+    if k <= _ALL_TRIED:
         tried = 1.0 - 2.0 * ((np.arange(2**k)[:, None] >> np.arange(k)) & 1)  # (2^k, k)
         signs = tried[int(np.argmin(_two_sided(gamma - tried @ vectors)))]
         return Signs(signs, slope), np.asarray(gamma - signs @ vectors)

@@ -10,21 +10,21 @@ from ...fit.design import independent_rows
 from ...tuned import SCATTER, TRIES
 from .box import Box
 from .deep_fit import Deep, DeepFit, fit_deep, jacobian_of, pass_through
-from .settings import POLICY
+from .settings import RELU_LAYERS
 
 RADII = (0.3, 1.0, 5.0, 50.0)  # of inputs that are foretold, over the typical distance of a hyperplane
 
 
 def fit_with_weakest(box: Box, net: Deep, scale: float) -> DeepFit:
     """Fit all layers to all answers; ask up to 20 + k more where they tell most of what is open, and fit again."""
-    fit = fit_deep(net, box.ledger.X, box.ledger.y, POLICY.spacing)
+    fit = fit_deep(net, box.ledger.X, box.ledger.y, RELU_LAYERS.spacing)
     for _ in range(TRIES):
         if fit.bound <= 0.1 * DEEP_KINKS.error_bound or fit.worst > 1e3:
             break
         pool = candidates(box, 40 * (SCATTER + sum(len(b) for _, b in net.layers)), scale)
         wanted = SCATTER + sum(len(b) for _, b in net.layers)
         box.ask(_most_telling(fit, pool, wanted), "weakest answers")
-        fit = fit_deep(fit.net, box.ledger.X, box.ledger.y, POLICY.spacing)
+        fit = fit_deep(fit.net, box.ledger.X, box.ledger.y, RELU_LAYERS.spacing)
     return fit
 
 
