@@ -131,6 +131,12 @@ def boxes(results: Results) -> list[str]:
         parts.append(table(("row", "networks", "exact", "certified", "wrong", "queries per unknown", "seconds"), [
             (r["row"], r["nets"], r["exact"], r["nets"] - r["refused"], r["certified_but_wrong"],
              r["queries_per_unknown"], r["seconds"]) for r in deep["rows"]]))  # fmt: skip
+    if deep := results("black_box_deep_relu"):
+        parts.append("Several hidden layers of ReLU and leaky ReLU, depth, widths and slope not given, ours alone:")
+        heads = ("row", "runs", "exact", "certified", "wrong", "queries per unknown (10%, 50%, 90%)", "seconds")
+        parts.append(table(heads, [
+            (r["cell"], r["runs"], r["exact"], r["certified"], r["wrong"], ", ".join(map(str, r["per_unknown"])),
+             r["seconds"]) for r in deep["rows"]]))  # fmt: skip
     return parts
 
 
@@ -257,11 +263,11 @@ def certificates(results: Results) -> list[str]:
     return parts
 
 
-_COUNTED = ("black_box_exact", "black_box_kinked", "black_box_deep", "black_box_noisy", "black_box_kinked_coarse",
-            "trained_kinked", "real_boxes", "zoo_run", "hostile_boxes", "table_certificates",
-            "phase_table")  # fmt: skip
+_COUNTED = ("black_box_exact", "black_box_kinked", "black_box_deep", "black_box_deep_relu", "black_box_noisy",
+            "black_box_kinked_coarse", "trained_kinked", "real_boxes", "zoo_run", "hostile_boxes",
+            "table_certificates", "phase_table")  # fmt: skip
 _RUNS = ("nets", "runs", "networks", "tables")
-_WRONG = ("certified_wrong", "certified_but_wrong", "certified but wrong")
+_WRONG = ("certified_wrong", "certified_but_wrong", "certified but wrong", "wrong")
 
 
 def _counted(results: Results) -> list[tuple[Any, ...]]:
@@ -316,7 +322,7 @@ def phases(results: Results) -> list[str]:
 
 
 SECTIONS: dict[str, tuple[Callable[[Results], list[str]], str]] = {
-    "(a) Exact boxes": (boxes, "peer_boxes, black_box_kinked, black_box_deep"),
+    "(a) Exact boxes": (boxes, "peer_boxes, black_box_kinked, black_box_deep, black_box_deep_relu"),
     "(b) Imperfect boxes": (imperfect, "black_box_noisy, black_box_kinked_coarse"),
     "(c) The zoo": (zoo, "zoo_run"),
     "(d) Tables": (tables, "data_fit, peer_tables, real_tables"),

@@ -66,6 +66,10 @@ def box_rows() -> Iterator[Row]:
         )
         told = f"{good} of {nets} exact and certified, {wrong} certified but wrong"
         yield Row("Networks of two and three layers, depth and widths not given", told, "", "", "black_box_deep")
+    if r := load("black_box_deep_relu"):
+        runs, exact, wrong = (sum(row[key] for row in r["rows"]) for key in ("runs", "exact", "wrong"))
+        told = f"{exact} of {runs} exact and certified, {wrong} certified but wrong"
+        yield Row("Several layers of ReLU, depth and widths not given", told, "", "", "black_box_deep_relu")
     if r := load("zoo_run"):
         nets, good, wrong = (
             sum(row[key] for row in r["rows"]) for key in ("networks", "certified", "certified but wrong")

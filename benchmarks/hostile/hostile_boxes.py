@@ -20,8 +20,8 @@ import numpy as np
 
 import gradsift as gs
 from benchmarks import campaign
-from benchmarks.hostile.hostile_kinds import KINDS, Box
-from benchmarks.record import save
+from benchmarks.hostile.deep_relu_kinds import KINDS
+from benchmarks.hostile.hostile_kinds import Box
 from gradsift.reading.check_inputs import fresh_inputs
 from gradsift.reading.verify import direction_error, value_errors
 
@@ -180,7 +180,8 @@ def main() -> None:
     rows = summary(list(campaign.run(tasks, run, options)))
     show(rows, options.causes)
     if options.save:
-        save("hostile_boxes", {"rows": rows, "cap_seconds": _CAP, "first": options.first})
+        numbered = [{**row, "first": options.first} for row in rows]
+        campaign.save_rows("hostile_boxes", numbered, by="kind", cap_seconds=_CAP)
 
 
 if __name__ == "__main__":

@@ -1,10 +1,9 @@
-"""Boxes that are not what the method hopes for: over ninety kinds, each made anew from a random stream."""
+"""Boxes that are not what the method hopes for: over eighty kinds, each made anew from a random stream."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -718,59 +717,3 @@ def _linked_labels(rng, probability):
     inner, size = net(rng, 3, 2, offsets=0.3), 1.0 if probability is _majority_of_seven else 2.0
     truth = gs.SigmoidCombination(inner.units, size * np.array([0.55, 0.4]), inner.slopes, inner.offsets, 0.0)
     return noisy(lambda X: 2 * probability(truth.predict(X)) - 1, 3, labelled(rng), truth, how={"accuracy": 0.2})
-
-
-# Several layers of kinks, and what looks like them ------------------------------------------------------------------
-
-
-def _layers(rng, widths=(5, 5, 4, 1)):
-    """Draw weights and offsets of layers with these widths, inputs first."""
-    return [(rng.standard_normal((k, d)) * np.sqrt(2 / d), 0.3 * rng.standard_normal(k)) for d, k in pairwise(widths)]
-
-
-def _relu(z):
-    return np.maximum(z, 0)
-
-
-def _max_pool(h, V, c):
-    return np.maximum(h @ V.T + c, np.roll(h @ V.T + c, 1, axis=1))
-
-
-def _layer_norm(h, V, c):
-    z = h @ V.T + c
-    return _relu((z - z.mean(axis=1, keepdims=True)) / (z.std(axis=1, keepdims=True) + 1e-3))
-
-
-@family({
-    "ReLU below max-pooling": _max_pool,
-    "ReLU below LayerNorm": _layer_norm,
-    "ReLU below tanh": lambda h, V, c: np.tanh(h @ V.T + c),
-    "ReLU below quantised weights": lambda h, V, c: _relu(h @ np.round(4 * V).T / 4 + np.round(4 * c) / 4),
-    "ReLU below leaky ReLU": lambda h, V, c: np.maximum(h @ V.T + c, 0.1 * (h @ V.T + c)),
-    "ReLU below a residual block": lambda h, V, c: _relu(h @ V.T + c) + h[:, : len(V)],
-    "ReLU below float16": lambda h, V, c: _relu(h @ V.T + c).astype(np.float16).astype(float),
-    "ReLU below a lookup table": lambda h, V, c: np.round(_relu(h @ V.T + c), 2),
-})  # fmt: skip
-def _above_relu(rng, layer):
-    (W, b), (V, c), (u, _) = _layers(rng)
-    return plain(lambda X: layer(_relu(X @ W.T + b), V, c) @ u[0], 5)
-
-
-@kind("two layers of ReLU behind clipped inputs")
-def _clipped(rng):
-    (W, b), (V, c), (u, _) = _layers(rng)
-    return plain(lambda X: _relu(_relu(np.clip(X, -5, 5) @ W.T + b) @ V.T + c) @ u[0], 5)
-
-
-@kind("two layers of ReLU with dropout")
-def _dropout(rng):
-    (W, b), (V, c), (u, _) = _layers(rng)
-
-    def mean(X):
-        return _relu(_relu(X @ W.T + b) @ V.T + c) @ u[0]
-
-    def answer(X):
-        kept = rng.random((len(X), len(b))) < 0.9
-        return _relu((_relu(X @ W.T + b) * kept / 0.9) @ V.T + c) @ u[0]
-
-    return Box(answer, mean, 5)

@@ -19,11 +19,11 @@ def to_torch(model: SigmoidCombination | Network) -> Any:
     """Return a float64 ``torch.nn.Module`` that maps (n, d) to (n,), or to (n, m) where there are several outputs, with
     the parameters free to train."""
     torch, network = load_extra("torch", "torch"), Network.of(model)
-    twin = get_activation(network.activation).torch_twin()
     modules: list[Any] = []
-    for layer in network.layers:
+    for layer, name in zip(network.layers, network.activations):
+        twin = get_activation(name).torch_twin()
         modules += [_torch_linear(torch, layer.weights, layer.offsets), _activation_layer(torch, twin)]
-    del modules[-1]  # the output has no activation
+    modules.append(_torch_linear(torch, *network.layers[-1]))
     if network.n_outputs == 1:
         modules.append(torch.nn.Flatten(0))
     whole = torch.nn.Sequential(*modules)
@@ -90,9 +90,9 @@ def to_onnx(model: SigmoidCombination | Network, path: str | os.PathLike[str]) -
 def _onnx_layers(onnx: Any, network: Network) -> tuple[list[Any], dict[str, Floats]]:
     """Return the nodes from ``X`` to ``y`` and the constants they use; one output is a vector."""
     node, types = onnx.helper.make_node, onnx.TensorProto
-    twin = get_activation(network.activation).onnx_twin()
     nodes, constants, before = [], {}, "X"
-    for i, layer in enumerate(network.layers[:-1], start=1):
+    for i, (layer, name) in enumerate(zip(network.layers, network.activations), start=1):
+        twin = get_activation(name).onnx_twin()
         constants.update({f"weights{i}": layer.weights.T, f"offsets{i}": layer.offsets})
         nodes += [
             node("MatMul", [before, f"weights{i}"], [f"projected{i}"]),
@@ -127,6 +127,8 @@ def to_sklearn(model: SigmoidCombination | Network) -> Any:
     from sklearn.neural_network import MLPClassifier, MLPRegressor
 
     network = Network.of(model)
+    if len(set(network.activations)) > 1:
+        raise ValueError(f"scikit-learn has one activation in all layers, not {network.activation}: use to_torch.")
     name = get_activation(network.activation).sklearn
     if name is None:
         known = " and ".join(a.name for a in ACTIVATIONS.values() if a.sklearn is not None)

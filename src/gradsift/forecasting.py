@@ -1,7 +1,8 @@
 """How many queries an oracle will be asked, before the first one is.
 
-The formulas are fits to the medians of ``benchmarks/results/black_box_exact.json``, ``black_box_noisy.json`` and
-``real_boxes.json``; ``benchmarks/boxes/forecast_error.py`` compares them with every row.
+The formulas are fits to the medians of ``benchmarks/results/black_box_exact.json``, ``black_box_noisy.json``,
+``black_box_kinked.json``, ``black_box_deep_relu.json`` and ``real_boxes.json``;
+``benchmarks/boxes/forecast_error.py`` compares them with every row.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .activations import get_activation
 from .arguments import at_least, whole
 
 _KINDS = ("exact", "float32", "noise", "labels", "decisions")
@@ -51,20 +53,21 @@ class Forecast:
 
 def forecast(
     n_features: int,
-    n_units: int,
+    n_units: int | None = None,
     answers: str = "exact",
     noise: float | None = None,
     accuracy: float | None = None,
     bounds: Any = None,
     n_outputs: int = 1,
     layers: int | Sequence[int] = 1,
+    activation: str | None = None,
 ) -> Forecast:
     """Say how many queries `recover` will ask of an oracle.
 
     Parameters
     ----------
     n_features, n_units : int
-        Inputs and hidden units; for the latter a guess will do.
+        Inputs and hidden units; for the latter a guess will do. Units may stand in `layers` instead.
     answers : {"exact", "float32", "noise", "labels", "decisions"}
         Answers rounded to decimals count as "float32"; "decisions" are labels that never change.
     noise : float, optional
@@ -75,54 +78,84 @@ def forecast(
         Inputs must stay in a box.
     n_outputs : int
         All are read from the same queries.
-    layers : 1, or widths
-        One hidden layer; or the units of each hidden layer of ReLU, which then are what counts: several layers are
-        measured for exact answers, inputs without bounds, and no more units in the first layer than inputs.
+    layers : 1, or sequence of int
+        Units of each hidden layer; several are measured for ReLU and leaky ReLU behind exact answers only.
+    activation : str, optional
+        By default sigmoids. Of units that grow exact answers are measured, and decisions of ReLU.
 
     Examples
     --------
     >>> import gradsift as gs
     >>> print(gs.forecast(10, 5))
     about 100 queries (80 to 265)
+    >>> gs.forecast(20, layers=[10, 10], activation="relu").queries
+    1780
     """
-    for name, value in (("n_features", n_features), ("n_units", n_units), ("n_outputs", n_outputs)):
+    widths = _widths(n_units, layers)
+    for name, value in (("n_features", n_features), ("n_outputs", n_outputs), *(("n_units", k) for k in widths)):
         whole(name, value)
     if answers not in _KINDS:
         raise ValueError(f"answers must be one of {', '.join(_KINDS)}, got {answers!r}.")
-    if isinstance(layers, Sequence) and len(layers) > 1:
-        told = median_relu_layers(int(n_features), layers)
-        if answers != "exact" or noise is not None or bounds is not None:
-            raise ValueError("Several layers are measured for exact answers and inputs without bounds only.")
-        return Forecast(round(told), round(0.75 * told), round(2 * told) + 40)
-    if layers not in (1, [n_units], (n_units,)):
-        raise ValueError(f"layers must be 1, or the widths of hidden layers of ReLU, got {layers!r}.")
     for name, given in (("noise", noise), ("accuracy", accuracy)):
         if given is not None:
             at_least(name, given, 0, strict=True)
     if noise is not None and answers == "exact":
         answers = "noise"
-    if answers == "decisions":
-        told = median_decisions(int(n_features), int(n_units), accuracy or 1e-6)
+    if answers == "decisions" and len(widths) == 1:
+        told = median_decisions(int(n_features), widths[0], accuracy or 1e-6)
         return Forecast(round(told), round(0.75 * told), round(2 * told) + 160)
-    queries = _median(int(n_features), int(n_units), answers, noise or 0.1, accuracy or 0.1, bounds is not None)
+    if len(widths) > 1 or (activation is not None and not get_activation(activation).saturates):
+        return _growing(int(n_features), widths, activation, answers, bounds)
+    queries = _median(int(n_features), widths[0], answers, noise or 0.1, accuracy or 0.1, bounds is not None)
     spread = 3.5 if answers == "labels" else 2.25
     return Forecast(round(queries), round(0.8 * queries), round(spread * queries) + 40)
+
+
+def _widths(n_units: int | None, layers: int | Sequence[int]) -> tuple[int, ...]:
+    """Return the units of each hidden layer, from either of both arguments."""
+    if not isinstance(layers, (int, np.integer)):
+        if n_units is not None or not len(layers):
+            raise ValueError("Give either n_units, or in layers the units of each hidden layer.")
+        return tuple(int(k) for k in layers)
+    if layers != 1:
+        raise ValueError(f"layers must be 1, or the units of each hidden layer as a list, got {layers!r}.")
+    if n_units is None:
+        raise ValueError("n_units is missing: the hidden units, of which a guess will do.")
+    return (n_units,)
+
+
+def _growing(d: int, widths: tuple[int, ...], activation: str | None, answers: str, bounds: Any) -> Forecast:
+    """Return the queries of units that grow, in one layer or several, behind exact answers."""
+    sharp = activation is not None and get_activation(activation).homogeneous
+    if answers != "exact" or bounds is not None or (len(widths) > 1 and not sharp):
+        raise ValueError(
+            "The queries are not measured: several hidden layers are forecast for activation='relu' or leaky ReLU, and "
+            "units that grow for exact answers without bounds."
+        )
+    if len(widths) == 1:
+        told = median_kinks(d, widths[0])
+        return Forecast(round(told), round(0.7 * told), round(1.5 * told) + 40)
+    told = median_relu_layers(d, widths)
+    return Forecast(round(told), round(0.6 * told), round(3 * told))
+
+
+def median_kinks(n_features: int, n_units: int) -> float:
+    """Return about how many exact answers one layer of units that grow takes: rows "exact" of black_box_kinked."""
+    return 30.0 + (n_units + 1) * (n_features + 5.5)
+
+
+def median_relu_layers(n_features: int, widths: Sequence[int]) -> float:
+    """Return about how many exact answers several layers of ReLU take: all rows of black_box_deep_relu."""
+    d, k = n_features, sum(widths)
+    # Every kink on a path takes a gradient, and every unit its few equations; with more units below than inputs most of
+    # these are found one by one, and a third layer is looked for after the second.
+    crowded = any(below < above for below, above in pairwise((d, *widths)))
+    return (60.0 + k * (60.0 + 1.3 * d)) * 2.2 ** (len(widths) - 2) * (4.5 if crowded else 1.0)
 
 
 def median_queries(n_features: int, n_units: int) -> float:
     """Return about how many exact answers one layer of sigmoids takes: all rows of black_box_exact."""
     return _median(n_features, n_units, "exact", 0.1, 0.1, False)
-
-
-def median_relu_layers(n_features: int, widths: Sequence[int]) -> float:
-    """Return about how many exact answers several layers of ReLU take: black_box_deep_relu, rows with one output."""
-    for width in widths:
-        whole("layers", width)
-    sizes = [n_features, *widths, 1]
-    unknowns = sum((d + 1) * k for d, k in pairwise(sizes))
-    # Rows with more units than inputs, and of three layers, are read along the bends of surfaces, and by more attempts.
-    each = 3.0 if len(widths) == 2 and widths[0] <= n_features else 15.0
-    return 600.0 + each * unknowns
 
 
 def median_decisions(n_features: int, n_units: int, accuracy: float = 1e-6) -> float:

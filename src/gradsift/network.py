@@ -32,14 +32,14 @@ class Layer(NamedTuple):
 
 
 class Network:
-    """``h_0 = x, h_i = f(W_i h_{i-1} + b_i)`` for the hidden layers, then ``W h + b + linear x``.
+    """``h_0 = x, h_i = f_i(W_i h_{i-1} + b_i)`` for the hidden layers, then ``W h + b + linear x``.
 
     Parameters
     ----------
     layers : sequence of (W, b)
         From the input to the output, W (out, in) and b (out,); the last one is the output and has no activation.
-    activation : str
-        A name in :data:`gradsift.activations.ACTIVATIONS`.
+    activation : str, or one for each hidden layer
+        A name in :data:`gradsift.activations.ACTIVATIONS`, or "leaky_relu(0.2)" with any slope between 0 and 1.
     linear : float, (d,) or (m, d) array
         A linear term from the inputs to the outputs, past all hidden layers; zero by default.
     classes : sequence, optional
@@ -62,13 +62,13 @@ class Network:
     def __init__(
         self,
         layers: Iterable[tuple[ArrayLike, ArrayLike]],
-        activation: str | Activation = "tanh",
+        activation: str | Activation | Sequence[str | Activation] = "tanh",
         linear: ArrayLike = 0.0,
         classes: Sequence[Any] | None = None,
     ) -> None:
         self._models: tuple[SigmoidCombination, ...] = ()
         self.layers: tuple[Layer, ...] = tuple(_read_layers(layers))
-        self._activation = get_activation(activation)
+        self._functions = _of_each_layer(activation, len(self.layers) - 1)
         shape = (self.n_outputs, self.n_features)
         skip = np.asarray(linear)
         rows = finite_vector("linear", linear, shape[1])[None] if skip.ndim < 2 else finite_matrix("linear", linear)
@@ -106,8 +106,13 @@ class Network:
 
     @property
     def activation(self) -> str:
-        """Name of the activation."""
-        return self._activation.name
+        """Name of the activation; where hidden layers have different ones, all of them between commas."""
+        return self.activations[0] if len(set(self.activations)) == 1 else ", ".join(self.activations)
+
+    @property
+    def activations(self) -> tuple[str, ...]:
+        """Name of the activation of each hidden layer."""
+        return tuple(f.name for f in self._functions)
 
     @property
     def widths(self) -> tuple[int, ...]:
@@ -150,7 +155,7 @@ class Network:
             return NotImplemented
         mine, theirs = ([a for layer in n.layers for a in layer] + [n.linear] for n in (self, other))
         same = len(mine) == len(theirs) and all(np.array_equal(a, b) for a, b in zip(mine, theirs))
-        return same and self.activation == other.activation
+        return same and self.activations == other.activations
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -159,17 +164,17 @@ class Network:
     def arguments(self, X: ArrayLike) -> list[Floats]:
         """Return the (n, k_i) arguments of the activation in each hidden layer."""
         active, found = finite_matrix("X", X, self.n_features), []
-        for weights, offsets in self.layers[:-1]:
+        for f, (weights, offsets) in zip(self._functions, self.layers):
             found.append(np.asarray(active @ weights.T + offsets))
-            active = self._activation.value(found[-1])
+            active = f.value(found[-1])
         return found
 
     def predict(self, X: ArrayLike) -> Floats:
         """Return the outputs at the rows of X, shape (n,), or (n, m) where there are several. O(n parameters) flops."""
         rows = finite_matrix("X", X, self.n_features)
         active = rows
-        for weights, offsets in self.layers[:-1]:
-            active = self._activation.value(active @ weights.T + offsets)
+        for f, (weights, offsets) in zip(self._functions, self.layers):
+            active = f.value(active @ weights.T + offsets)
         values = active @ self.layers[-1].weights.T + self.layers[-1].offsets
         if self.has_linear_term:
             values = values + rows @ self.linear.T
@@ -209,17 +214,18 @@ class Network:
             raise ValueError(f"order must name each of the {self.widths[layer]} units once.")
         if not (np.abs(sign) == 1).all():
             raise ValueError("signs must be -1 or +1.")
-        if (sign < 0).any() and self._activation.odd_form is None:
-            raise ValueError(f"A unit of {self.activation} has no other sign: it is not odd about its value at zero.")
+        f = self._functions[layer]
+        if (sign < 0).any() and f.odd_form is None:
+            raise ValueError(f"A unit of {f.name} has no other sign: it is not odd about its value at zero.")
         here, above = self.layers[layer], self.layers[layer + 1]
         columns = above.weights[:, order]
         # f(-z) = 2 f(0) - f(z): what a flipped unit leaves over is constant.
         flipped = columns[:, sign < 0].sum(axis=1)
-        left_over = 2 * self._activation.middle * flipped if (sign < 0).any() else flipped
+        left_over = 2 * f.middle * flipped if (sign < 0).any() else flipped
         layers = list(self.layers)
         layers[layer] = Layer(here.weights[order] * sign[:, None], here.offsets[order] * sign)
         layers[layer + 1] = Layer(columns * sign, above.offsets + left_over)
-        return Network(layers, self._activation, self.linear, self.classes)
+        return Network(layers, self._functions, self.linear, self.classes)
 
     def canonical(self) -> Network:
         """Return the same function in a fixed order and with fixed signs, from the last hidden layer to the first.
@@ -234,7 +240,7 @@ class Network:
         for layer in reversed(range(len(self.widths))):
             out = found.layers[layer + 1].weights  # (above, k)
             largest = out[np.abs(out).argmax(axis=0), np.arange(out.shape[1])]
-            if self._activation.odd_form is None:
+            if self._functions[layer].odd_form is None:
                 largest = np.ones_like(largest)
             order = np.argsort(-np.linalg.norm(out, axis=0), kind="stable")
             found = found.reordered(layer, order, np.where(largest < 0, -1.0, 1.0)[order])
@@ -248,13 +254,13 @@ class Network:
         first = weights / size
         linear = self.linear / size
         layers = [(first, offsets - first @ middle), *above, (last, constants - linear @ middle)]
-        return Network(layers, self._activation, linear, self.classes)
+        return Network(layers, self._functions, linear, self.classes)
 
     def single_outputs(self) -> tuple[Network, ...]:
         """Return one network for each output."""
         last, constants = self.layers[-1]
         return tuple(
-            Network([*self.layers[:-1], (last[i : i + 1], constants[i : i + 1])], self._activation, self.linear[i])
+            Network([*self.layers[:-1], (last[i : i + 1], constants[i : i + 1])], self._functions, self.linear[i])
             for i in range(self.n_outputs)
         )
 
@@ -265,7 +271,7 @@ class Network:
         """
         rows = finite_matrix("X", X, self.n_features)
         arguments = self.arguments(rows)
-        inputs = [rows, *(self._activation.value(z) for z in arguments)]
+        inputs = [rows, *(f.value(z) for f, z in zip(self._functions, arguments))]
         last, constants = self.layers[-1]
         total = np.abs(inputs[-1]) @ np.abs(last).sum(axis=0) + np.abs(constants).sum()
         total = total + np.abs(rows) @ np.abs(self.linear).sum(axis=0)
@@ -273,7 +279,7 @@ class Network:
         back = np.broadcast_to(np.abs(last).sum(axis=0), inputs[-1].shape)
         for number in range(len(arguments) - 1, -1, -1):
             weights, offsets = self.layers[number]
-            back = back * self._activation.derivative(arguments[number])
+            back = back * self._functions[number].derivative(arguments[number])
             sizes = np.abs(inputs[number]) @ np.abs(weights).T + np.abs(offsets)
             total = total + (back * sizes).sum(axis=1)
             back = back @ np.abs(weights)
@@ -294,7 +300,7 @@ class Network:
             raise ValueError(f"Only one hidden layer is a SigmoidCombination, got {len(self.widths)}.")
         (units, offsets), (weights, intercepts) = self.layers
         return self._models or tuple(
-            SigmoidCombination(units, w, 1.0, offsets, float(c), self._activation, g)
+            SigmoidCombination(units, w, 1.0, offsets, float(c), self._functions[0], g)
             for w, c, g in zip(weights, intercepts, self.linear)
         )
 
@@ -340,7 +346,8 @@ class Network:
         try:
             layers = [(fields[f"weights_{i}"], fields[f"offsets_{i}"]) for i in range(int(fields["n_layers"]))]
             classes = json.loads(str(fields["decides"])) if "decides" in fields else None
-            return cls(layers, str(fields["activation"]), fields.get("linear", 0.0), classes)
+            names = str(fields["activation"]).split(", ")
+            return cls(layers, names[0] if len(names) == 1 else names, fields.get("linear", 0.0), classes)
         except (KeyError, TypeError, ValueError) as problem:
             raise ValueError(f"{path} holds a damaged Network: {problem}") from None
 
@@ -370,6 +377,15 @@ def _read_layers(layers: Iterable[tuple[ArrayLike, ArrayLike]]) -> list[Layer]:
         offsets.setflags(write=False)
         found.append(Layer(weights, offsets))
     return found
+
+
+def _of_each_layer(activation: str | Activation | Sequence[str | Activation], n: int) -> tuple[Activation, ...]:
+    """Return the activation of each of n hidden layers, of which one may be given for all."""
+    if isinstance(activation, (str, Activation)):
+        return (get_activation(activation),) * n
+    if len(activation) != n:
+        raise ValueError(f"activation must be one name, or one for each of {n} hidden layers, got {len(activation)}.")
+    return tuple(get_activation(f) for f in activation)
 
 
 @dataclass(frozen=True)
@@ -405,15 +421,14 @@ def match_networks(found: Network, truth: Network) -> NetworkMatch:
     Each layer by :func:`gradsift.match_units` on weights and offsets, with the columns as the layer before left them.
     Units that have no other sign, such as ReLU, keep theirs: the errors show where it differs.
     """
-    if found.activation != truth.activation or found.n_features != truth.n_features:
+    if found.activations != truth.activations or found.n_features != truth.n_features:
         raise ValueError(f"Networks to match must have the same inputs and activation, got {found!r} and {truth!r}.")
     if found.widths != truth.widths or found.n_outputs != truth.n_outputs:
         return NetworkMatch(None, (), ())
     matches: list[UnitMatch] = []
-    may_flip = get_activation(truth.activation).odd_form is not None
-    for layer in range(len(found.widths)):
+    for layer, name in enumerate(truth.activations):
         match = match_units(_rows(found.layers[layer]), _rows(truth.layers[layer]))
-        found = found.reordered(layer, match.order, match.signs if may_flip else 1.0)
+        found = found.reordered(layer, match.order, match.signs if get_activation(name).odd_form is not None else 1.0)
         matches.append(match)
     errors = [_row_errors(_rows(a), _rows(b)) for a, b in zip(found.layers, truth.layers)]
     if truth.has_linear_term or found.has_linear_term:

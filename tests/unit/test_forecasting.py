@@ -14,7 +14,7 @@ from gradsift.reading.ledger import Ledger
 
 @pytest.fixture
 def rows():
-    return forecast_error.exact_rows() + forecast_error.noisy_rows()
+    return forecast_error.exact_rows() + forecast_error.noisy_rows() + forecast_error.growing_rows()
 
 
 def test_every_row_of_the_tables_is_forecast_within_a_factor_of_one_and_a_half(rows):
@@ -35,13 +35,18 @@ def test_what_was_asked_lies_in_the_forecast_range():
     [
         ({"answers": "guess"}, "answers must be one of exact, float32"),
         ({"layers": 2}, "layers must be 1"),
+        ({"layers": [5, 5]}, "either n_units"),
+        ({"n_units": None}, "n_units is missing"),
+        ({"n_units": None, "layers": [5, 5]}, "are not measured"),
+        ({"n_units": None, "layers": [5, 5], "activation": "softplus"}, "are not measured"),
+        ({"activation": "relu", "answers": "float32"}, "are not measured"),
         ({"noise": -1.0}, "noise must be"),
         ({"n_outputs": 0}, "n_outputs must be"),
     ],
 )
 def test_a_forecast_of_what_was_never_measured_is_refused(given, message):
     with pytest.raises(ValueError, match=message):
-        gs.forecast(10, 5, **given)
+        gs.forecast(**({"n_features": 10, "n_units": 5} | given))
 
 
 def test_noise_and_accuracy_and_deeper_questions_cost_more():
@@ -85,12 +90,8 @@ def test_decisions_are_forecast_from_their_own_table():
     assert gs.forecast(10, 3, answers="decisions", accuracy=1e-9).queries > gs.forecast(10, 3, "decisions").queries
 
 
-def test_layers_of_relu_are_foretold_by_their_widths():
-    # Medians of black_box_deep_relu: 1,478, 1,588 and 3,490 queries.
-    for d, widths, measured in ((10, [10, 10], 1430), (20, [10, 10], 1590), (40, [20, 10], 3440)):
-        told = gs.forecast(d, sum(widths), layers=widths)
-        assert 0.7 < told.queries / measured < 1.4
-        assert told.low < measured < told.high
-    assert gs.forecast(10, 5, layers=[5]).queries == gs.forecast(10, 5).queries
-    with pytest.raises(ValueError, match="exact answers"):
-        gs.forecast(10, 20, layers=[10, 10], answers="float32")
+def test_layers_of_relu_cost_more_than_one_and_wider_ones_more_still():
+    one, two = gs.forecast(20, 10, activation="relu"), gs.forecast(20, layers=[10, 10], activation="relu")
+    assert gs.forecast(20, layers=[10], activation="relu") == one
+    assert one.queries < two.queries < gs.forecast(20, layers=[20, 20], activation="leaky_relu").queries
+    assert two.queries < gs.forecast(20, layers=[10, 10, 10], activation="relu").queries

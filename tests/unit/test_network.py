@@ -168,3 +168,58 @@ def test_units_that_have_no_other_sign_are_matched_as_they_are():
     assert gs.match_networks(swapped, truth).max_error == 0
     (W, b), last = layers
     assert gs.match_networks(gs.Network([(-W, -b), last], "relu"), truth).max_error == pytest.approx(2)
+
+
+MIXED = ["relu", "tanh", "leaky_relu(0.2)"]
+
+
+def mixed(n_outputs=1):
+    return gs.Network(network("tanh", n_outputs, True, (4, 3, 3)).layers, MIXED)
+
+
+def test_each_hidden_layer_may_have_its_own_activation():
+    net = mixed()
+    h = ROWS
+    for f, (W, b) in zip(("relu", "tanh", "leaky_relu(0.2)"), net.layers):
+        z = h @ W.T + b
+        h = {"relu": np.maximum(z, 0), "tanh": np.tanh(z)}.get(f, np.where(z > 0, z, 0.2 * z))
+    np.testing.assert_allclose(net.predict(ROWS), h @ net.layers[-1].weights[0] + net.layers[-1].offsets[0], atol=1e-12)
+    assert (net.activations, net.activation) == (tuple(MIXED), "relu, tanh, leaky_relu(0.2)")
+    assert gs.Network(net.layers, ["relu"] * 3) == gs.Network(net.layers, "relu")
+    assert gs.Network(net.layers, "relu") != net
+    with pytest.raises(ValueError, match="one for each of 3 hidden layers, got 2"):
+        gs.Network(net.layers, ["relu", "tanh"])
+    for unknown in ("leaky_relu(2)", "leaky_relu(-0.1)", "leaky_relu(x)"):
+        with pytest.raises(ValueError, match="activation must be one of"):
+            gs.Network(net.layers, ["relu", "tanh", unknown])
+
+
+def test_networks_of_several_activations_keep_their_function_in_canonical_form_and_files(tmp_path):
+    net = mixed(2)
+    np.testing.assert_allclose(net.canonical().predict(ROWS), net.predict(ROWS), atol=1e-12)
+    turned = net.reordered(1, [2, 0, 1], [-1.0, 1.0, -1.0])  # of tanh units, whose signs are free
+    assert gs.match_networks(turned, net).max_error < 1e-12
+    for name in ("n.json", "n.npz"):
+        net.save(tmp_path / name)
+        assert gs.Network.load(tmp_path / name) == net
+    with pytest.raises(ValueError, match="no other sign"):
+        net.reordered(0, [0, 1, 2, 3], -1.0)
+
+
+def test_networks_of_several_activations_are_exported_but_to_scikit_learn(tmp_path):
+    torch = pytest.importorskip("torch")
+    pytest.importorskip("onnx")
+    pytest.importorskip("onnxruntime")
+    net = mixed(2)
+    np.testing.assert_allclose(net.to_torch()(torch.tensor(ROWS)).detach().numpy(), net.predict(ROWS), atol=1e-12)
+    net.to_onnx(tmp_path / "n.onnx")
+    np.testing.assert_allclose(gs.oracle.from_onnx(tmp_path / "n.onnx")(ROWS), net.predict(ROWS), atol=1e-12)
+    with pytest.raises(ValueError, match="one activation in all layers"):
+        net.to_sklearn()
+
+
+def test_a_leaky_slope_travels_through_pickle():
+    import pickle
+
+    net = mixed()
+    assert pickle.loads(pickle.dumps(net)) == net

@@ -22,7 +22,7 @@ def get_activation(name: str | Activation) -> Activation:
     if isinstance(name, Activation):
         return name
     if name not in ACTIVATIONS:
-        slope = re.fullmatch(r"leaky_relu\((\d*\.?\d+(?:e-\d+)?)\)", str(name))
+        slope = re.fullmatch(r"leaky_relu\((\d*\.?\d+(?:e-?\d+)?)\)", str(name))
         if slope and 0 < float(slope[1]) < 1:
             return leaky_relu(float(slope[1]))
         raise ValueError(f"activation must be one of {', '.join(ACTIVATIONS)}, got {name!r}.")

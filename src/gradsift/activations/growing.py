@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -41,8 +42,19 @@ _RELU = Activation(
 )
 
 
+@cache
 def leaky_relu(slope: float) -> Activation:
-    """Return leaky ReLU with another slope on the left; its name, ``leaky_relu(slope)``, says which."""
+    """Return z above zero and a multiple of it below, by a slope between 0 and 1."""
+
+    def nodes(helper: Any, inside: str, outside: str) -> Sequence[Any]:
+        # onnxruntime has LeakyRelu in single precision only, but Max in double.
+        constant = helper.make_tensor(f"{outside}_slope", 11, [], [slope])  # 11: a double
+        return [
+            helper.make_node("Constant", [], [f"{outside}_slope"], value=constant),
+            helper.make_node("Mul", [inside, f"{outside}_slope"], [f"{outside}_below"]),
+            helper.make_node("Max", [inside, f"{outside}_below"], [outside]),
+        ]
+
     return Activation(
         "leaky_relu" if slope == _LEAK else f"leaky_relu({float(slope)!r})",
         lambda z: np.maximum(z, slope * z),
@@ -57,11 +69,9 @@ def leaky_relu(slope: float) -> Activation:
             lambda z: slope + (1 - slope) * (z > 0).to(z.dtype),
             lambda: torch.nn.LeakyReLU(slope),
         ),
-        onnx=onnx_operator("LeakyRelu", double=False, alpha=slope),
+        onnx=OnnxTwin(nodes),
     )
 
-
-_LEAKY = leaky_relu(_LEAK)
 
 _ELU = Activation(
     "elu",
@@ -272,4 +282,4 @@ _MISH = _with_gate(
     ],
 )
 
-GROWING = (_RELU, _LEAKY, _SOFTPLUS, _SILU, _GELU, _GELU_TANH, _ELU, _MISH)
+GROWING = (_RELU, leaky_relu(_LEAK), _SOFTPLUS, _SILU, _GELU, _GELU_TANH, _ELU, _MISH)

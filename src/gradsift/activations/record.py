@@ -143,7 +143,8 @@ class Activation:
     def __reduce__(self) -> tuple[Callable[[str], Activation], tuple[str]]:
         from .catalogue import ACTIVATIONS, get_activation
 
-        if ACTIVATIONS.get(self.name) is not self:
+        leaky = self.name.startswith("leaky_relu(") and get_activation(self.name) is self
+        if ACTIVATIONS.get(self.name) is not self and not leaky:
             raise pickle.PicklingError(
                 f"The activation {self.name!r} is not registered, and functions cannot be pickled: call "
                 "gradsift.activations.register with its record, here and where it is to be read."

@@ -234,14 +234,23 @@ def _noise(text: str) -> float | str | None:
         raise ValueError(f"--noise must be auto, labels or a number, got {text!r}.") from None
 
 
+def _widths(text: str) -> list[int]:
+    try:
+        return [int(part) for part in text.split(",")]
+    except ValueError:
+        raise ValueError(f"--layers must be whole numbers between commas, got {text!r}.") from None
+
+
 def forecast(
     features: Annotated[int, typer.Option(help="Number of inputs.")],
-    units: Annotated[int, typer.Option(help="Number of hidden units; a guess will do.")],
+    units: Annotated[int | None, typer.Option(help="Number of hidden units; a guess will do.")] = None,
     answers: Annotated[str, typer.Option(help="exact, float32, noise, labels or decisions.")] = "exact",
     noise: Annotated[float | None, typer.Option(help="Standard deviation of the answers.")] = None,
     accuracy: Annotated[float | None, typer.Option(help="Direction error wanted under noise.")] = None,
     bounds: Annotated[str | None, typer.Option(help="LO,HI: the box that inputs must stay in.")] = None,
     outputs: Annotated[int, typer.Option(help="Number of outputs.")] = 1,
+    layers: Annotated[str | None, typer.Option(help="Units of each hidden layer of ReLU, such as 20,10.")] = None,
+    activation: Annotated[str | None, typer.Option(help="relu, or another one that grows.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Say how many queries a black box will be asked.
@@ -250,7 +259,8 @@ def forecast(
     """
     from ..forecasting import forecast as foretell
 
-    told = foretell(features, units, answers, noise, accuracy, bounds, outputs)
+    widths = _widths(layers) if layers else 1
+    told = foretell(features, units, answers, noise, accuracy, bounds, outputs, widths, activation)
     if as_json:
         show_json({"queries": told.queries, "low": told.low, "high": told.high})
     else:

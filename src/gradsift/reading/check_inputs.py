@@ -65,7 +65,9 @@ def _first_layer(network: Network) -> SigmoidCombination:
     """Return the units of the first layer as a model: they bend where the network does."""
     weights, offsets = network.layers[0]
     awake = weights.any(axis=1)
-    return SigmoidCombination(weights[awake], np.ones(int(awake.sum())), 1.0, offsets[awake], 0.0, network.activation)
+    return SigmoidCombination(
+        weights[awake], np.ones(int(awake.sum())), 1.0, offsets[awake], 0.0, network.activations[0]
+    )
 
 
 def _typical(rows: Floats, n: int, rng: np.random.Generator) -> Floats:

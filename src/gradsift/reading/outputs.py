@@ -138,8 +138,10 @@ def solve_output_layer(network: Network, X: ArrayLike, Y: ArrayLike) -> tuple[Ne
     last = get_activation(network.activation).value(network.arguments(rows)[-1])
     design = np.concatenate([last, np.ones((len(rows), 1))], axis=1)
     sizes = np.abs(answers).max(axis=1)
-    # Units that grow make answers far out large: each row counts by its own size.
-    found = _least_squares(design, answers, 1 / np.maximum(sizes, np.median(sizes)))
+    # Rounding grows with the terms of a sum: far out that of units that grow would drown the answers near the origin.
+    terms = network.sensitivity(rows)
+    typical = np.median(terms)
+    found = _least_squares(design, answers, typical / np.maximum(terms, np.finfo(np.float64).eps * typical))
     layers = [*network.layers[:-1], (np.ascontiguousarray(found[:-1].T), found[-1])]
     complete = Network(layers, network.activation).canonical()
     # Each term is rounded, those inside the units as well.

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import BudgetSpent, NotIdentifiable
-from ..forecasting import median_decisions, median_queries
+from ..forecasting import median_decisions, median_kinks, median_queries
 from ..network import MOST_LAYERS
 from .ledger import Ledger, n_affordable
 from .question import (
@@ -100,7 +100,7 @@ READERS: list[Reader] = [
     _row("plateaus", "one layer of sigmoids", {PLATEAUS}, {1}, "exact fine", _UNBOUNDED,
          lambda d, k: median_queries(d, k), ".plateaus.reader:read_plateaus"),
     _row("kinks", "one layer of units that grow", {SHARP, SMOOTH, BENT}, {1}, "exact fine coarse noisy", "open",
-         lambda d, k: 40 + (k + 1) * (d + 5.5), ".kinks.reader:read_kinks"),
+         lambda d, k: median_kinks(d, k), ".kinks.reader:read_kinks"),
     _row("derivatives", "one layer inside bounds", {PLATEAUS, SMOOTH}, {1}, "exact", "bounded",
          lambda d, k: 20 + 2.5 * _unknowns(d, k), ".box.reader:read_derivatives"),
     _row("derivatives", "one layer inside bounds", {SMOOTH}, {1}, "fine coarse noisy", "bounded",

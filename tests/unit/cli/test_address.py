@@ -100,3 +100,11 @@ def test_the_forecast_command_prints_what_the_function_says():
     done = CliRunner().invoke(app, ["forecast", "--features", "20", "--units", "5", "--answers", "float32", "--json"])
     told = gs.forecast(20, 5, "float32")
     assert json.loads(done.stdout) == {"queries": told.queries, "low": told.low, "high": told.high}
+
+
+def test_the_forecast_command_takes_the_units_of_each_layer():
+    asked = ["forecast", "--features", "20", "--activation", "relu", "--json", "--layers"]
+    done = CliRunner().invoke(app, [*asked, "20,10"])
+    told = gs.forecast(20, layers=[20, 10], activation="relu")
+    assert json.loads(done.output)["queries"] == told.queries
+    assert "whole numbers" in str(CliRunner().invoke(app, [*asked, "20;10"]).exception)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import gradsift as gs
-from gradsift.reading import solve_outputs, train_student
+from gradsift.reading import solve_output_layer, solve_outputs, train_student
 
 
 def points(activation, k, d, n, seed):
@@ -58,3 +58,14 @@ def test_too_few_rows_for_the_outputs_are_refused():
     model, X, _ = points("tanh", 3, 5, 3, 3)
     with pytest.raises(ValueError, match="more than 3 rows"):
         solve_outputs(model, X, X)
+
+
+def test_output_weights_are_exact_though_most_answers_are_far_out():
+    rng = np.random.default_rng(3)
+    truth = gs.simulate.random_network(6, (8, 5), n_outputs=3, activation="relu", rng=rng)
+    X = rng.standard_normal((400, 6)) * 10 ** rng.uniform(0, 9, (400, 1))
+    unknown = gs.Network([*truth.layers[:-1], (np.ones((1, 5)), np.zeros(1))], "relu")
+    found, misfit = solve_output_layer(unknown, X, truth.predict(X))
+    rows = rng.standard_normal((100, 6))
+    np.testing.assert_allclose(found.predict(rows), truth.predict(rows), rtol=0, atol=1e-12)
+    assert misfit.max() < 1e-12

@@ -132,7 +132,7 @@ def _next_crossing(phi: FeatureMap, surface: Surface, x: Floats, box: Box) -> _C
     ways = np.concatenate([box.rng.standard_normal((TRIES, len(x))), here.gradients[tells], -here.gradients[tells]])
     ways = ways - np.outer(ways @ normal, normal)
     sizes = np.linalg.norm(ways, axis=1)
-    if not sizes.any():
+    if not sizes.max(initial=0.0) > 0 or not len(here.gradients):  # NaN: the normal was not known
         return None
     ways = ways[sizes > 1e-9 * sizes.max()] / sizes[sizes > 1e-9 * sizes.max(), None]
     with np.errstate(divide="ignore", invalid="ignore"):
