@@ -85,7 +85,9 @@ class Box:
         self.slope = float(np.median(self.slopes))
 
     def find_reach(self) -> None:
-        """Ask along 3 to 16 rays, more while they are flat, at radii growing by 4 until two slopes agree: 12 to 54 queries.
+        """Ask along 3 to 16 rays, more while they are flat, at radii growing by 4, until two slopes agree.
+
+        12 to 54 queries.
 
         Raises
         ------
