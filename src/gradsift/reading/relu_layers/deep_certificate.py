@@ -10,16 +10,17 @@ from ...activations import leaky_relu
 from ...arguments import Floats
 from ...certificate import BOUND, DEEP_KINKS, Evidence, Fresh, Verdict, certify
 from ...certificate import shared_rules as shared
+from ...fit.design import independent_rows
 from ...fit.jacobian import Layers
 from ...network import Network
-from ...tuned import SCATTER
+from ...tuned import SCATTER, TRIES
 from ..ledger import Ledger
 from ..result import Reading
 from .box import Box
-from .deep_fit import DeepFit, pass_through
+from .deep_fit import Deep, DeepFit, fit_deep, jacobian_of, pass_through
 from .feature_map import FeatureMap
 from .next_layer import NextLayer
-from .weak_answers import candidates
+from .settings import RELU_LAYERS
 
 
 class _Ordered(NamedTuple):
@@ -116,3 +117,34 @@ def partial_reading(phi: FeatureMap, layer: NextLayer, ledger: Ledger, reason: s
         spent=dict(ledger.spent), notes={"layers_read": len(layers), "widths": list(network.widths)},
     )  # fmt: skip
     return Reading(network, verdict, evidence)
+
+
+RADII = (0.3, 1.0, 5.0, 50.0)  # of inputs that are foretold, over the typical distance of a hyperplane
+
+
+def fit_with_worst(box: Box, net: Deep, scale: float) -> DeepFit:
+    """Fit all layers to all answers; ask up to 20 + k more where they tell most of what is open, and fit again."""
+    fit = fit_deep(net, box.ledger.X, box.ledger.y, RELU_LAYERS.spacing)
+    for _ in range(TRIES):
+        if fit.bound <= 0.1 * DEEP_KINKS.error_bound or fit.worst > 1e3:
+            break
+        pool = candidates(box, 40 * (SCATTER + sum(len(b) for _, b in net.layers)), scale)
+        wanted = SCATTER + sum(len(b) for _, b in net.layers)
+        box.ask(_most_informative(fit, pool, wanted), "weakest answers")
+        fit = fit_deep(fit.net, box.ledger.X, box.ledger.y, RELU_LAYERS.spacing)
+    return fit
+
+
+def candidates(box: Box, n: int, scale: float) -> Floats:
+    """Return n random inputs at several distances from the origin, (n, d)."""
+    radii = scale * np.array(RADII)[np.arange(n) % len(RADII)]
+    return np.asarray(radii[:, None] * box.rng.standard_normal((n, box.d)))
+
+
+def _most_informative(fit: DeepFit, X: Floats, n: int) -> Floats:
+    """Return the n rows of X that tell most of what the answers so far leave open, each beside the others."""
+    if not np.isfinite(fit.root).all():
+        return X[:n]
+    passed = pass_through(fit.net, X)
+    rows = (jacobian_of(fit.net, passed, fit.free) / passed.rounding[:, None]) @ fit.root
+    return np.asarray(X[independent_rows(rows, n)])

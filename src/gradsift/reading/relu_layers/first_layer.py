@@ -16,15 +16,14 @@ from ...errors import NotIdentifiable
 from ...geometry import normalize_rows
 from ...tuned import FACTOR, TRIES
 from ..ledger import EPS
-from .box import Box
-from .cell_slopes import SlopeCell, gradients_within
+from .box import Box, SlopeCell, gradients_within
 from .line_scan import LineKink, StraightLine, find_kinks
 from .settings import RELU_LAYERS
 
 _OF_FIRST = "first layer"
 
 
-class HyperplaneKink(NamedTuple):
+class PlaneKink(NamedTuple):
     """A kink on a path: an input on it, the way of the path, the gradients on both sides (d,), and their errors."""
 
     point: Floats
@@ -40,13 +39,13 @@ class HyperplaneKink(NamedTuple):
 
 
 @dataclass
-class FirstHyperplanes:
+class FirstPlanes:
     """Hyperplanes ``A x + b = 0`` with rows of length one.
 
     Attributes
     ----------
     A, b : (k, d) and (k,) arrays
-    crossings : list of HyperplaneKink
+    crossings : list of PlaneKink
         One of each unit.
     gradients : list of (d,) arrays
         Of all cells.
@@ -60,7 +59,7 @@ class FirstHyperplanes:
 
     A: Floats
     b: Floats
-    crossings: list[HyperplaneKink] = field(default_factory=list)
+    crossings: list[PlaneKink] = field(default_factory=list)
     gradients: list[Floats] = field(default_factory=list)
     n_deeper: int = 0
     n_lost: int = 0
@@ -76,7 +75,7 @@ class FirstHyperplanes:
         """Typical distance of a hyperplane from the origin."""
         return float(np.median(np.abs(self.b))) if self.k else 1.0
 
-    def spanned(self) -> bool:
+    def in_basis(self) -> bool:
         """Say whether the gradients of all cells lie in the span of fewer rows than inputs, or of as many."""
         if self.k > self.A.shape[1]:
             return False
@@ -84,13 +83,13 @@ class FirstHyperplanes:
         left = G - (G @ np.linalg.pinv(self.A)) @ self.A
         return bool((np.linalg.norm(left, axis=1) <= np.sqrt(_TINY_SHARE) * np.median(np.linalg.norm(G, axis=1))).all())
 
-    def explains_gradients(self) -> bool:
+    def holds_gradients(self) -> bool:
         """Say whether nothing in the gradients speaks for a further unit.
 
         As many rows as inputs span everything; but each unit must then have no share, or the same one in all cases, of
         the gradient on one side of its kink.
         """
-        if not self.k or not self.spanned():
+        if not self.k or not self.in_basis():
             return False
         if self.k < self.A.shape[1]:
             return True
@@ -103,15 +102,15 @@ class FirstHyperplanes:
 _TINY_SHARE = EPS**0.75
 
 
-def read_first_layer(box: Box, radius: float) -> FirstHyperplanes:
+def read_first_layer(box: Box, radius: float) -> FirstPlanes:
     """Find all units of the first layer on paths far out; about d queries per kink of the first path."""
-    first = FirstHyperplanes(np.empty((0, box.d)), np.empty(0))
+    first = FirstPlanes(np.empty((0, box.d)), np.empty(0))
     n_idle = 0
     for number in range(2 * RELU_LAYERS.attempts + TRIES):
         n_before = first.k
         _along_a_path(box, first, radius)
         n_idle = n_idle + 1 if first.k == n_before else 0
-        if first.explains_gradients() or (first.k and n_idle == 2):
+        if first.holds_gradients() or (first.k and n_idle == 2):
             first.complete = True
             break
         if not first.k and number + 1 == TRIES:
@@ -120,7 +119,7 @@ def read_first_layer(box: Box, radius: float) -> FirstHyperplanes:
     return first
 
 
-def _offsets_near_origin(box: Box, first: FirstHyperplanes, radius: float) -> None:
+def _offsets_near_origin(box: Box, first: FirstPlanes, radius: float) -> None:
     """Measure the offsets again near the origin, about six queries each: far out they are as uncertain as directions
     times the radius. Only tiny corrections are believed: anything larger is another kink."""
     if not first.k:
@@ -143,7 +142,7 @@ def _half_square(box: Box, radius: float) -> list[StraightLine]:
     return [StraightLine.between(P, Q), StraightLine.between(Q, -P)]
 
 
-def _along_a_path(box: Box, first: FirstHyperplanes, radius: float) -> None:
+def _along_a_path(box: Box, first: FirstPlanes, radius: float) -> None:
     """Find the kinks of a path that are not on known hyperplanes, and add those whose hyperplanes are straight."""
     lines = _half_square(box, radius)
     scan = find_kinks(box, lines, [(0, 0.0, 1.0), (1, 0.0, 1.0)], "kinks of a path")
@@ -169,13 +168,13 @@ def _along_a_path(box: Box, first: FirstHyperplanes, radius: float) -> None:
             first.crossings.append(crossing)
 
 
-def _is_known(first: FirstHyperplanes, normal: Floats, offset: float, radius: float) -> bool:
+def _is_known(first: FirstPlanes, normal: Floats, offset: float, radius: float) -> bool:
     cosines = first.A @ normal
     apart = np.abs(first.b - np.sign(cosines) * offset)
     return bool(((np.abs(cosines) > 1 - 1e-9) & (apart < 1e-6 * radius)).any())
 
 
-def _crossings(box: Box, first: FirstHyperplanes, line: StraightLine, kinks: list[LineKink]) -> list[HyperplaneKink]:
+def _crossings(box: Box, first: FirstPlanes, line: StraightLine, kinks: list[LineKink]) -> list[PlaneKink]:
     """Measure the gradients beside those kinks of a line that are not on known hyperplanes."""
     known = _on_known(first, line, kinks)
     wanted = sorted({i + side for i in np.flatnonzero(~known).tolist() for side in (0, 1)})
@@ -194,14 +193,14 @@ def _crossings(box: Box, first: FirstHyperplanes, line: StraightLine, kinks: lis
             gradients[i], errors[i] = found
     new = [i for i in np.flatnonzero(~known).tolist() if i in gradients and i + 1 in gradients]
     return [
-        HyperplaneKink(line.points(kinks[i].t), line.way, gradients[i], gradients[i + 1], errors[i] + errors[i + 1])
+        PlaneKink(line.points(kinks[i].t), line.way, gradients[i], gradients[i + 1], errors[i] + errors[i + 1])
         for i in new
     ]
 
 
-def _gradient(box: Box, first: FirstHyperplanes, cell: SlopeCell) -> tuple[Floats, float] | None:
+def _gradient(box: Box, first: FirstPlanes, cell: SlopeCell) -> tuple[Floats, float] | None:
     """Measure a gradient: within the span of all others first, then in all directions; keep it."""
-    spans = [_span_of(first, box.d)] if first.gradients else []
+    spans = [_basis_of(first, box.d)] if first.gradients else []
     for span in [*spans, np.eye(box.d)]:
         if len(span) == box.d:
             span = np.eye(box.d)
@@ -216,14 +215,14 @@ def _gradient(box: Box, first: FirstHyperplanes, cell: SlopeCell) -> tuple[Float
     return None
 
 
-def _span_of(first: FirstHyperplanes, d: int) -> Floats:
+def _basis_of(first: FirstPlanes, d: int) -> Floats:
     """Return orthonormal rows that span all gradients so far."""
     G = normalize_rows(np.array([g for g in first.gradients if g.any()] or np.eye(d)))
     _, sizes, rows = np.linalg.svd(G, full_matrices=False)
     return np.asarray(rows[sizes > 100 * np.sqrt(_TINY_SHARE) * sizes[0]])
 
 
-def _on_known(first: FirstHyperplanes, line: StraightLine, kinks: list[LineKink]) -> NDArray[np.bool_]:
+def _on_known(first: FirstPlanes, line: StraightLine, kinks: list[LineKink]) -> NDArray[np.bool_]:
     """Say which kinks of a line lie on known hyperplanes."""
     if not first.k or not kinks:
         return np.zeros(len(kinks), dtype=bool)
@@ -231,7 +230,7 @@ def _on_known(first: FirstHyperplanes, line: StraightLine, kinks: list[LineKink]
     return np.asarray((np.abs(Z) <= 1e-7 * line.length).any(axis=1))
 
 
-def _are_straight(box: Box, crossings: list[HyperplaneKink], radius: float) -> NDArray[np.bool_]:
+def _are_straight(box: Box, crossings: list[PlaneKink], radius: float) -> NDArray[np.bool_]:
     """Ask second differences at other places of the hyperplanes, until most or few of them show the kink."""
     n, hits = np.zeros(len(crossings)), np.zeros(len(crossings))
     for number in range(RELU_LAYERS.members):

@@ -1,4 +1,4 @@
-"""All kinks of a function on lines, by meeting points of straight pieces: about six queries each, nothing bisected."""
+"""All kinks of a function on lines, where straight pieces meet: about six queries each, nothing bisected."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class StraightPiece(NamedTuple):
         """Say whether an answer at t lies on the line."""
         return abs(y - self.at(t)) <= FACTOR * (self.rounding + self.error(t))
 
-    def extended(self, t: float, y: float) -> StraightPiece:
+    def with_point(self, t: float, y: float) -> StraightPiece:
         """Return the piece with one more answer at its end, where that makes it longer."""
         if t < self.low:
             return self._replace(low=t, at_low=y, raw=False)
@@ -79,7 +79,7 @@ class LineKink(NamedTuple):
 class _PieceGap(NamedTuple):
     """Two pieces of one line, and what is known of the gap between them.
 
-    `failed`: meeting points that were tested in vain; `bent`: an answer is off the one line through both pieces.
+    `failed`: points of intersection that were tested in vain; `bent`: an answer is off the one line through both pieces.
     """
 
     line: int
@@ -93,7 +93,7 @@ class _PieceGap(NamedTuple):
         return self.right.low - self.left.high
 
     @property
-    def meeting(self) -> float:
+    def crossing(self) -> float:
         """Time at which both lines meet; NaN for parallel ones."""
         change = self.right.slope - self.left.slope
         # Heights are compared in the middle of the gap, not at zero, where large terms would cancel.
@@ -200,7 +200,7 @@ def _plan(gap: _PieceGap, box: Box) -> _Plan:
         return _Plan("straight", (inside,))
     if (near_left and right.raw) or ((near_right and left.raw) and not (near_left and near_right)):
         return _Plan("open")  # the raw one straddles a kink
-    place = gap.meeting
+    place = gap.crossing
     room = min(place - left.high, right.low - place)
     vain = any(abs(place - t) <= RELU_LAYERS.pair * width for t in gap.failed)
     if room > RELU_LAYERS.pair * width and not vain:
@@ -218,16 +218,16 @@ def _settled(gap: _PieceGap, plan: _Plan, answers: list[float], rounding: float)
     if plan.kind == "kink":
         on_left, on_right = left.holds(a, at_a), right.holds(b, at_b)
         tested = gap._replace(
-            left=left.extended(a, at_a) if on_left else left,
-            right=right.extended(b, at_b) if on_right else right,
-            failed=(*gap.failed, gap.meeting),
+            left=left.with_point(a, at_a) if on_left else left,
+            right=right.with_point(b, at_b) if on_right else right,
+            failed=(*gap.failed, gap.crossing),
         )
         if not (on_left and on_right):
             return [tested]
-        return LineKink(gap.line, float(np.clip(tested.meeting, a, b)), tested.left, tested.right)
+        return LineKink(gap.line, float(np.clip(tested.crossing, a, b)), tested.left, tested.right)
     if left.holds(a, at_a) and left.holds(b, at_b):
-        return [gap._replace(left=left.extended(b, at_b))]
+        return [gap._replace(left=left.with_point(b, at_b))]
     if right.holds(a, at_a) and right.holds(b, at_b):
-        return [gap._replace(right=right.extended(a, at_a))]
+        return [gap._replace(right=right.with_point(a, at_a))]
     middle = StraightPiece(a, b, at_a, at_b, rounding)
     return [_PieceGap(gap.line, left, middle), _PieceGap(gap.line, middle, right)]

@@ -13,13 +13,11 @@ from ...fit.jacobian import Layers
 from ...tuned import FACTOR
 from ..ledger import EPS
 from ..searches import search_all
-from .box import Box
-from .cell_slopes import SlopeCell, gradients_within
+from .box import Box, SlopeCell, gradients_within
 from .feature_map import FeatureMap
 from .line_scan import LineKink, StraightLine, Stretch, find_kinks
-from .segments_to_search import SCALES
 from .settings import RELU_LAYERS
-from .surfaces import Surface, are_members, complete, member_shares, surface_at
+from .surfaces import SCALES, Surface, are_next_layer, complete, next_layer_shares, surface_at
 
 _DEPENDENT = FACTOR**2 * EPS**0.5  # what combinations of other rows leave of a row
 
@@ -103,9 +101,9 @@ class _Candidate(NamedTuple):
 
 def search_lines(box: Box, phi: FeatureMap, layer: NextLayer, lines: list[StraightLine], scale: float) -> int:
     """Find kinks on lines that known units do not foretell, add the units they belong to, return how many kinks."""
-    kinks = _unforetold(box, phi, layer, lines)
+    kinks = _unexplained(box, phi, layer, lines)
     candidates = [c for line, found in zip(lines, kinks) for c in _candidates(box, phi, layer, line, found)]
-    members = are_members(phi, [c.surface for c in candidates], box, layer.above, scale * SCALES)
+    members = are_next_layer(phi, [c.surface for c in candidates], box, layer.above, scale * SCALES)
     kept = []
     for candidate, member in zip(candidates, members):
         known = None if candidate.surface.open.shape[1] else layer.number_of(candidate.surface)
@@ -116,7 +114,7 @@ def search_lines(box: Box, phi: FeatureMap, layer: NextLayer, lines: list[Straig
     open_ = [c for c in kept if c.surface.open.shape[1]]
     walked = search_all(box.ledger, [complete(phi, c.surface, box) for c in open_], "bends of surfaces")
     again = [s for s in walked if s is not None]
-    sure = iter(are_members(phi, again, box, layer.above, scale * SCALES))
+    sure = iter(are_next_layer(phi, again, box, layer.above, scale * SCALES))
     ends = dict(zip(map(id, open_), walked))
     for candidate in kept:
         followed = ends.get(id(candidate), candidate.surface)
@@ -127,7 +125,7 @@ def search_lines(box: Box, phi: FeatureMap, layer: NextLayer, lines: list[Straig
     return sum(map(len, kinks))
 
 
-def without_combinations(box: Box, phi: FeatureMap, layer: NextLayer, scale: float) -> NextLayer:
+def without_combination(box: Box, phi: FeatureMap, layer: NextLayer, scale: float) -> NextLayer:
     """Return the layer without rows that are linear combinations of others, where rows should be independent.
 
     Where the units of this layer stay on or off, units of the next one are such combinations. Their surfaces show a
@@ -140,7 +138,7 @@ def without_combinations(box: Box, phi: FeatureMap, layer: NextLayer, scale: flo
         Surface(np.zeros(box.d), -offset * row / float(row @ row), row, np.empty((m, 0)), 1.0, error)
         for row, offset, error in zip(layer.rows, layer.offsets, layer.errors)
     ]
-    shares = member_shares(phi, surfaces, box, [], scale * SCALES, all_places=True)
+    shares = next_layer_shares(phi, surfaces, box, [], scale * SCALES, all_places=True)
     kept = np.zeros(k, dtype=bool)
     for unit in np.argsort(-np.nan_to_num(shares, nan=0.5), kind="stable"):
         basis = np.linalg.qr(layer.rows[kept].T)[0]
@@ -162,7 +160,7 @@ def _add(layer: NextLayer, candidate: _Candidate, surface: Surface) -> None:
     layer.sides.append(Side(unit, candidate.point, candidate.way, candidate.before, candidate.after))
 
 
-class _Unforetold(NamedTuple):
+class _Unexplained(NamedTuple):
     """A kink between those that known units make at the times `low` and `high`."""
 
     kink: LineKink
@@ -170,7 +168,7 @@ class _Unforetold(NamedTuple):
     high: float
 
 
-def _unforetold(box: Box, phi: FeatureMap, layer: NextLayer, lines: list[StraightLine]) -> list[list[_Unforetold]]:
+def _unexplained(box: Box, phi: FeatureMap, layer: NextLayer, lines: list[StraightLine]) -> list[list[_Unexplained]]:
     """Return the kinks of each line between those that known units make."""
     grids = [np.concatenate([[0.0], phi.breaks(line, layer.above).times, [1.0]]) for line in lines]
     stretches: list[Stretch] = []
@@ -187,18 +185,18 @@ def _unforetold(box: Box, phi: FeatureMap, layer: NextLayer, lines: list[Straigh
         for i in np.flatnonzero((off > tolerance) & wide):
             inset = 1e-6 * (grid[i + 1] - grid[i])
             stretches.append((number, grid[i] + inset, grid[i + 1] - inset))
-    found: list[list[_Unforetold]] = [[] for _ in lines]
+    found: list[list[_Unexplained]] = [[] for _ in lines]
     if stretches:
         scan = find_kinks(box, lines, stretches, "kinks of segments")
         for number, kinks in enumerate(scan.kinks):
             for kink in kinks:
                 at = int(np.searchsorted(grids[number], kink.t))
-                found[number].append(_Unforetold(kink, float(grids[number][at - 1]), float(grids[number][at])))
+                found[number].append(_Unexplained(kink, float(grids[number][at - 1]), float(grids[number][at])))
     return found
 
 
 def _candidates(
-    box: Box, phi: FeatureMap, layer: NextLayer, line: StraightLine, kinks: list[_Unforetold]
+    box: Box, phi: FeatureMap, layer: NextLayer, line: StraightLine, kinks: list[_Unexplained]
 ) -> list[_Candidate]:
     """Measure gradients on both sides of the kinks of a line, within the row space of the map there."""
     times = [kink.t for kink, _, _ in kinks]
@@ -214,7 +212,7 @@ def _candidates(
                 x = line.points(middle)
                 here = phi.at(x)
                 room = min(RELU_LAYERS.step * (b - a) * line.length, 0.2 * here.room())
-                cells[a, b] = SlopeCell(x, piece.at(middle), room), _row_space(here.jacobian)
+                cells[a, b] = SlopeCell(x, piece.at(middle), room), _row_basis(here.jacobian)
     order = list(cells)
     slopes = gradients_within(box, [cells[c][0] for c in order], [cells[c][1] for c in order], "gradients")
     box.note_gradients(slopes.gradients[slopes.sound])
@@ -234,7 +232,7 @@ def _candidates(
     return found
 
 
-def _row_space(J: Floats) -> Floats:
+def _row_basis(J: Floats) -> Floats:
     """Return orthonormal rows that span those of a Jacobian."""
     _, sizes, rows = np.linalg.svd(J, full_matrices=False)
     return np.asarray(rows[sizes > 1e-9 * sizes.max(initial=1e-300)])

@@ -12,17 +12,15 @@ from ..ledger import Ledger
 from ..question import SHARP, Narrowing, Question, names_of
 from ..result import Reading
 from .box import Box
-from .deep_certificate import certified, partial_reading
+from .deep_certificate import certified, fit_with_worst, partial_reading
 from .deep_fit import Deep, free_parameters
 from .feature_map import FeatureMap
 from .first_layer import read_first_layer
-from .last_layer import LastLayer, fit_last_layer
 from .line_scan import StraightLine
-from .next_layer import NextLayer, Side, search_lines, without_combinations
-from .segments_to_search import further_line, is_reachable, lines_for, rich_points, telling_points
+from .next_layer import NextLayer, Side, search_lines, without_combination
 from .settings import RELU_LAYERS
-from .unit_signs import Signs, signs_by_vote, signs_from_gradients, signs_from_rows
-from .weak_answers import fit_with_weakest
+from .surfaces import active_points, further_line, informative_points, is_within_reach, lines_for
+from .unit_signs import LastLayer, Signs, fit_last_layer, signs_from_cells, signs_from_gradients, signs_from_rows
 
 
 @dataclass
@@ -55,7 +53,7 @@ class _LayersRead:
 def read_relu_layers(question: Question, ledger: Ledger, rng: np.random.Generator) -> Reading:
     """Find all layers of a network of ReLU or leaky ReLU units; depth and widths need not be given.
 
-    Kinks on lines are meeting points of straight pieces. Those of the first layer lie on hyperplanes; a unit of the
+    Kinks on lines are where straight pieces meet. Those of the first layer lie on hyperplanes; a unit of the
     next layer obeys linear equations in what the known layers make of the inputs: those of a jump of the gradient, and
     one from each bend of its surface. About 3 to 15 queries per unknown.
 
@@ -125,13 +123,13 @@ def _attempt(state: _LayersRead, question: Question) -> Reading | _Failure:
 def _settle_signs(state: _LayersRead) -> _Failure | None:
     """Add the layer whose rows are known to the map below the next one; without signs if gradients do not tell them."""
     if state.phi.layers:
-        state.layer = without_combinations(state.box, state.phi, state.layer, state.scale)
+        state.layer = without_combination(state.box, state.phi, state.layer, state.scale)
     signs = signs_from_gradients(state.phi, state.layer)
     if state.phi.layers:
         signs = signs._replace(slope=state.phi.slope)
     if state.phi.layers and not signs.known and not signs.slope:
-        points = rich_points(state.box, state.phi, state.scale, 2 * TRIES)
-        signs = signs_by_vote(state.phi, state.layer, signs, state.box, points)
+        points = active_points(state.box, state.phi, state.scale, 2 * TRIES)
+        signs = signs_from_cells(state.phi, state.layer, signs, state.box, points)
     if signs.known:
         _sign_layer(state, signs)
         return None
@@ -154,7 +152,7 @@ def _read_next_layer(state: _LayersRead) -> _Failure | None:
 
 def _search(state: _LayersRead, *, until_signs: bool) -> _Failure | None:
     box, phi, layer = state.box, state.phi, state.layer
-    box.ask(telling_points(box, phi, state.scale), "kinks of segments")
+    box.ask(informative_points(box, phi, state.scale), "kinks of segments")
     todo = lines_for(box, phi, state.scale)
     n_idle, last = 0, None
     for number in range(RELU_LAYERS.rounds + len(todo)):
@@ -189,7 +187,7 @@ def _next_line(state: _LayersRead, last: LastLayer | None, todo: list[StraightLi
     """Return the next segment to search: towards an answer that does not fit, one of the plan, or a random one."""
     line = None
     if number % 2 or (last is not None and last.share > SHARE):
-        line = _towards_misfit(state.box, last)
+        line = _segment_to_misfit(state.box, last)
     if line is None:
         line = todo.pop(0) if todo else further_line(state.box, state.phi, state.scale, number)
     return line
@@ -201,7 +199,7 @@ def _may_be_always_active(box: Box, phi: FeatureMap, n_idle: int) -> bool:
     A tour of the axes of the features meets every kink; elsewhere many segments must have brought nothing. Leaky units
     of a layer take all values, so that no unit above a layer of independent rows is always active.
     """
-    return not phi.slope and (is_reachable(phi, box.d) or n_idle >= TRIES * RELU_LAYERS.brief)
+    return not phi.slope and (is_within_reach(phi, box.d) or n_idle >= TRIES * RELU_LAYERS.brief)
 
 
 def _signs_settled(state: _LayersRead) -> bool:
@@ -222,7 +220,7 @@ def _signs_settled(state: _LayersRead) -> bool:
     return True
 
 
-def _towards_misfit(box: Box, last: LastLayer | None) -> StraightLine | None:
+def _segment_to_misfit(box: Box, last: LastLayer | None) -> StraightLine | None:
     """Return a segment from an answer that does not fit to one that does: it must cross a unit that is missing."""
     if last is None or last.fits or last.share < 0.6:
         return None
@@ -233,7 +231,7 @@ def _towards_misfit(box: Box, last: LastLayer | None) -> StraightLine | None:
 def _finish(state: _LayersRead, last: LastLayer, question: Question) -> Reading | _Failure:
     """Fit all layers to all answers, ask where these would still be foretold badly, and judge by fresh inputs."""
     box = state.box
-    net = _assembled(state, last)
+    net = _joined(state, last)
     if len(net.layers) == 2:
         return _Failure("All answers fit one hidden layer of ReLU units", final=True)
     n_unknowns = len(free_parameters(net))
@@ -241,7 +239,7 @@ def _finish(state: _LayersRead, last: LastLayer, question: Question) -> Reading 
         return _Failure(
             f"{n_unknowns} unknowns are more than the fit of all layers holds ({RELU_LAYERS.dense})", final=True
         )
-    fit = fit_with_weakest(box, net, state.scale)
+    fit = fit_with_worst(box, net, state.scale)
     if fit.worst > 1e3:
         return _Failure(
             f"No network of {state.widths} units meets all answers: the worst is off by {fit.worst:.2g} roundings"
@@ -252,7 +250,7 @@ def _finish(state: _LayersRead, last: LastLayer, question: Question) -> Reading 
     return reading if reading.certified else _Failure(reading.verdict.rstrip("."))
 
 
-def _assembled(state: _LayersRead, last: LastLayer) -> Deep:
+def _joined(state: _LayersRead, last: LastLayer) -> Deep:
     """Return the network that the layers and the fit of the output make."""
     layer, phi = state.layer, state.phi
     signs, rest = last.signs, last.rest

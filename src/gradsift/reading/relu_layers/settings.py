@@ -15,7 +15,7 @@ class ReluLayersPolicy:
 
     far: float = 30.0  # radius of the first paths over the reach; all rows
     pair: float = 2e-3  # spacing of two answers that make a piece, over the gap; guess
-    beside: float = 1e-3  # of the room, between a meeting point and the answers that test it; guess
+    beside: float = 1e-3  # of the room, between a crossing point and the answers that test it; guess
     step: float = 4e-2  # of a gradient, over the width of a cell; 40-20-10-1
     rounds: int = 60  # of a scan, and crossings of a walk; guess
     members: int = 14  # places at which a hyperplane or a surface is looked for again; 40-20-10-10-1

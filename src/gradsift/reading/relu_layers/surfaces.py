@@ -6,7 +6,7 @@ theta on the row space of the Jacobian of phi there; each bend of the surface at
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -105,11 +105,11 @@ def complete(phi: FeatureMap, surface: Surface, box: Box) -> Generator[Floats, A
                 failures += 1
                 if failures > TRIES:
                     return None
-                x = _elsewhere(phi, surface, x, box)
+                x = _at_other_places(phi, surface, x, box)
                 continue
             surface = surface.with_equation(equation)
             continue
-        beyond = _beyond(surface, crossing)
+        beyond = _behind(surface, crossing)
         if beyond is None:
             return None
         x = beyond
@@ -190,7 +190,7 @@ def _bend(surface: Surface, at: _Crossing, box: Box) -> Generator[Floats, Asked,
     return None
 
 
-def _beyond(surface: Surface, at: _Crossing) -> Floats | None:
+def _behind(surface: Surface, at: _Crossing) -> Floats | None:
     """Return a place on the surface in the cell behind a crossing, half way to the next one; None where it ends."""
     normal = at.after.jacobian.T @ surface.theta
     if not normal.any():
@@ -213,7 +213,7 @@ def _beyond(surface: Surface, at: _Crossing) -> Floats | None:
     return np.asarray(at.point + 0.5 * time * w)
 
 
-def _elsewhere(phi: FeatureMap, surface: Surface, x: Floats, box: Box) -> Floats:
+def _at_other_places(phi: FeatureMap, surface: Surface, x: Floats, box: Box) -> Floats:
     """Return another place on the surface in the same cell."""
     here = phi.at(x)
     normal = _unit(here.jacobian.T @ surface.theta)
@@ -226,16 +226,18 @@ def _unit(v: Floats) -> Floats:
     return np.asarray(v / np.linalg.norm(v))
 
 
-def are_members(phi: FeatureMap, surfaces: list[Surface], box: Box, above: Layers, scales: Floats) -> list[bool | None]:
+def are_next_layer(
+    phi: FeatureMap, surfaces: list[Surface], box: Box, above: Layers, scales: Floats
+) -> list[bool | None]:
     """Look for each surface at other places, by second differences, until most or few of them show a kink.
 
     None where the surface, as far as it is known, meets none of the random lines.
     """
-    shares = member_shares(phi, surfaces, box, above, scales)
+    shares = next_layer_shares(phi, surfaces, box, above, scales)
     return [None if np.isnan(share) else bool(share >= _MEMBER) for share in shares]
 
 
-def member_shares(
+def next_layer_shares(
     phi: FeatureMap, surfaces: list[Surface], box: Box, above: Layers, scales: Floats, *, all_places: bool = False
 ) -> Floats:
     """Return the share of other places of each surface at which it shows a kink; not a number without any."""
@@ -293,3 +295,91 @@ def _step_across(phi: FeatureMap, surface: Surface, x: Floats, line: StraightLin
     error = max(surface.error, 1e-10) * float(np.linalg.norm(here.features)) / max(slope, 1e-300)
     step = 0.1 * room
     return step if step > FACTOR * error else 0.0
+
+
+SCALES = np.array([1.0, 3.0, 10.0])  # of inputs, over the typical distance of a hyperplane
+_AXIS_LENGTH = 300.0  # the same for the axes of a tour
+
+
+def lines_for(box: Box, phi: FeatureMap, scale: float) -> list[StraightLine]:
+    """Return segments that meet every unit of the next layer where features are reachable: rich ones, and a tour along
+    the axes of the features; elsewhere rich ones only."""
+    rich = [StraightLine.between(*active_points(box, phi, scale, 2)) for _ in range(TRIES)]
+    return rich + (list(_crossing_all(box, phi, scale)) if is_within_reach(phi, box.d) else [])
+
+
+def further_line(box: Box, phi: FeatureMap, scale: float, number: int) -> StraightLine:
+    """Return a random segment, or a rich one, in turn."""
+    if number % 2:
+        return StraightLine.between(*active_points(box, phi, scale, 2))
+    radius = scale * np.exp(box.rng.uniform(0, np.log(_AXIS_LENGTH)))
+    return StraightLine.between(*radius * box.rng.standard_normal((2, box.d)))
+
+
+def informative_points(box: Box, phi: FeatureMap, scale: float) -> Floats:
+    """Return inputs at which units that random ones seldom activate would show, (n, d).
+
+    Where features are reachable, far out on the axis of each: a unit with any positive weight is active on one of them.
+    """
+    if not is_within_reach(phi, box.d):
+        radii = scale * np.exp(box.rng.uniform(0, np.log(_AXIS_LENGTH), (2 * TRIES, 1)))
+        return np.asarray(radii * box.rng.standard_normal((2 * TRIES, box.d)))
+    k = phi.n_units
+    axes = -0.05 * scale * np.exp(box.rng.standard_normal((k + 1, k)))
+    axes[np.arange(k), np.arange(k)] = _AXIS_LENGTH * scale * (1 + box.rng.random(k))
+    return _inputs_at(phi, axes)
+
+
+def is_within_reach(phi: FeatureMap, d: int) -> bool:
+    """Say whether any features can be asked for: one layer of no more units than inputs."""
+    return len(phi.layers) == 1 and phi.n_units <= d and phi.signed
+
+
+def _inputs_at(phi: FeatureMap, z: Floats) -> Floats:
+    """Return inputs at which the arguments of the first layer are these, (n, k)."""
+    ((A, b),) = phi.layers
+    return np.asarray((z - b) @ np.linalg.pinv(A).T)
+
+
+def active_points(box: Box, phi: FeatureMap, scale: float, n: int) -> Floats:
+    """Return n inputs, (n, d), at which all units of the last known layer are active, or as many as a search finds."""
+    sizes = scale * SCALES[box.rng.integers(3, size=(n, 1))]
+    if is_within_reach(phi, box.d):
+        return _inputs_at(phi, sizes * np.exp(1.7 * box.rng.standard_normal((n, phi.n_units))))
+    if phi.slope or not phi.signed or not phi.layers:
+        return np.asarray(sizes * box.rng.standard_normal((n, box.d)))
+    found = sizes * box.rng.standard_normal((n, box.d))
+    wanted = min(box.d, phi.widths[-1])
+    for _ in range(16 * TRIES):
+        # Hill climbing on the number of active units, up to as many as one jump of the gradient can tell.
+        moved = np.where(box.rng.random((n, 1)) < 0.3, sizes * box.rng.standard_normal((n, box.d)),
+                         found + 0.3 * sizes * box.rng.standard_normal((n, box.d)))  # fmt: skip
+        better = _n_active(phi, moved, wanted) > _n_active(phi, found, wanted)
+        found = np.where(better[:, None], moved, found)
+    return np.asarray(found)
+
+
+def _n_active(phi: FeatureMap, X: Floats, most: int) -> Floats:
+    return np.asarray(np.minimum((phi.features(X) > 0).sum(axis=1), most), dtype=np.float64)
+
+
+def _crossing_all(box: Box, phi: FeatureMap, scale: float) -> Iterator[StraightLine]:
+    """Yield a ray from the corner where all features are zero, then a way from axis to axis of the features.
+
+    A row of mixed sign changes sign on the way; one of negative offset and positive weights does on the ray.
+    """
+    k = phi.n_units
+    # Of leaky units all arguments must be far below zero for the sum of their outputs to be.
+    depth = _AXIS_LENGTH / np.sqrt(phi.slope) if phi.slope else 0.05
+    corner = _inputs_at(phi, -depth * scale * np.ones((1, k)))[0]
+    inside = _inputs_at(phi, _AXIS_LENGTH * scale * np.exp(box.rng.standard_normal((1, k))))[0]
+    yield StraightLine.between(corner, inside)
+    order = box.rng.permutation(k)
+    lengths = _AXIS_LENGTH * scale * (1 + box.rng.random(k))
+    axes = np.full((k, k), 0.05 * scale) * np.exp(box.rng.standard_normal((k, k)))
+    axes[np.arange(k), order] = lengths
+    stops = _inputs_at(phi, axes)
+    for number in range(k if k > 2 else k - 1):
+        yield StraightLine.between(stops[number], stops[(number + 1) % k])
+        if number % 3 == 2:
+            yield StraightLine.between(*active_points(box, phi, scale, 2))

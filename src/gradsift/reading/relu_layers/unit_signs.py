@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import lstsq
 
 from ...arguments import Floats
 from ...geometry import choose_terms
 from ...tuned import MOST_STEPS, TRIES
-from .box import Box
-from .cell_slopes import SlopeCell, gradients_within
+from .box import Box, SlopeCell, gradients_within
 from .feature_map import FeatureMap
 from .next_layer import NextLayer
 
@@ -60,7 +62,7 @@ def signs_from_gradients(phi: FeatureMap, layer: NextLayer) -> Signs:
     return Signs(signs, slope if slope > _OFF else 0.0)
 
 
-def signs_by_vote(phi: FeatureMap, layer: NextLayer, known: Signs, box: Box, points: Floats) -> Signs:
+def signs_from_cells(phi: FeatureMap, layer: NextLayer, known: Signs, box: Box, points: Floats) -> Signs:
     """Read signs that are open from gradients elsewhere, where the layer's rows are independent; r + 2 answers each.
 
     A unit has a share of the gradient on its active side only; votes for both sides leave its sign open.
@@ -166,20 +168,113 @@ def _with_rest(vectors: Floats, gamma: Floats, slope: float) -> tuple[Signs, Flo
     k = len(vectors)
     if k <= _ALL_TRIED:
         tried = 1.0 - 2.0 * ((np.arange(2**k)[:, None] >> np.arange(k)) & 1)  # (2^k, k)
-        signs = tried[int(np.argmin(_two_sided(gamma - tried @ vectors)))]
+        signs = tried[int(np.argmin(_two_sides(gamma - tried @ vectors)))]
         return Signs(signs, slope), np.asarray(gamma - signs @ vectors)
     signs = np.sign(np.linalg.lstsq(vectors.T, gamma, rcond=1e-10)[0])
     signs[signs == 0] = 1.0
     for _ in range(k):
         turned = signs * (1.0 - 2.0 * np.eye(k))
-        costs = _two_sided(gamma - turned @ vectors)
-        if costs.min() >= _two_sided(gamma - signs @ vectors):
+        costs = _two_sides(gamma - turned @ vectors)
+        if costs.min() >= _two_sides(gamma - signs @ vectors):
             break
         signs = turned[int(np.argmin(costs))]
     return Signs(signs, slope), np.asarray(gamma - signs @ vectors)
 
 
-def _two_sided(rest: Floats) -> Floats:
+def _two_sides(rest: Floats) -> Floats:
     """Return the share of each row that is of the rarer sign."""
     up, down = np.maximum(rest, 0.0).sum(axis=-1), np.maximum(-rest, 0.0).sum(axis=-1)
     return np.asarray(np.minimum(up, down) / (up + down + 1e-300))
+
+
+_MET = 1e-5  # of an answer's size: the joint fit has to reach rounding from there
+
+
+@dataclass(frozen=True)
+class LastLayer:
+    """``f = alpha |z| + gamma phi + c`` as it fits the answers best.
+
+    Attributes
+    ----------
+    alpha, gamma : (k,) and (m,) arrays
+    constant : float
+    misses : (n,) array
+        Of each answer looked at, over its size.
+    X : (n, d) array
+    rows : (k, m) array
+        Of the layer.
+    slope : float
+        Of a unit below its kink.
+    """
+
+    alpha: Floats
+    gamma: Floats
+    constant: float
+    misses: Floats
+    X: Floats
+    rows: Floats
+    slope: float
+
+    @property
+    def met(self) -> NDArray[np.bool_]:
+        """Which answers it explains."""
+        return self.misses < _MET
+
+    @property
+    def share(self) -> float:
+        """Share of the answers that it explains."""
+        return float(self.met.mean())
+
+    @property
+    def fits(self) -> bool:
+        """Whether it explains all."""
+        return bool(self.met.all())
+
+    @cached_property
+    def _signs_with_rest(self) -> tuple[Signs, Floats]:
+        return signs_from_linear_term(self.alpha, self.rows, self.gamma, self.slope)
+
+    @property
+    def signs(self) -> Signs:
+        """On which side the units are active."""
+        return self._signs_with_rest[0]
+
+    @property
+    def rest(self) -> Floats:
+        """What units that are always active add: a term linear in the features, (m,)."""
+        return self._signs_with_rest[1]
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether there is no such term."""
+        return not self.rest.any()
+
+
+def fit_last_layer(box: Box, phi: FeatureMap, layer: NextLayer) -> LastLayer:
+    """Fit the output to all answers by least absolute misses; no new queries, O(n (k + m)^2) flops a round."""
+    design, right, X = _equations(box, phi, layer, box.anchors(40 * (layer.k + layer.rows.shape[1] + 1)))
+    scale = np.linalg.norm(design, axis=0)
+    scale[scale == 0] = 1.0
+    weights = np.ones(len(X))
+    found, misses = np.zeros(design.shape[1]), np.abs(right)
+    for _ in range(TRIES**2):  # reweighting leads to the least sum of absolute misses
+        found = lstsq(design / scale * weights[:, None], right * weights, cond=1e-12)[0] / scale
+        misses = np.abs(design @ found - right)
+        if misses.max() < 1e-3 * _MET:
+            break
+        weights = 1 / np.sqrt(np.maximum(misses, 1e-4 * _MET))
+    if misses.max() < _MET:
+        # What explains the answers on lines must explain all others, too.
+        design, right, X = _equations(box, phi, layer, np.arange(box.ledger.n_stored))
+        misses = np.abs(design @ found - right)
+    k = layer.k
+    return LastLayer(found[:k], found[k:-1], float(found[-1]), misses, X, layer.rows, phi.slope)
+
+
+def _equations(box: Box, phi: FeatureMap, layer: NextLayer, rows: NDArray[np.intp]) -> tuple[Floats, Floats, Floats]:
+    """Return the design (n, k + m + 1), the answers (n,), both over the answers' sizes, and the inputs (n, d)."""
+    X, y = box.ledger.X[rows], box.ledger.y[rows]
+    features = phi.features(X)
+    z = features @ layer.rows.T + layer.offsets
+    sizes = np.linalg.norm(X, axis=1) * box.slope + np.median(np.abs(y - np.median(y))) + 1e-300
+    return np.column_stack([np.abs(z), features, np.ones(len(X))]) / sizes[:, None], y / sizes, X
