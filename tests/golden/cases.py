@@ -186,6 +186,6 @@ CASES: dict[str, Callable[[], Any]] = {
     "refused, square": box(lambda: lambda x: float(x @ x), 4),
     "refused, tanh called relu": box(lambda: values(teacher(5, 3)), 5, activation="relu"),
     "refused, relu called softplus": box(lambda: values(teacher(5, 3, "relu")), 5, activation="softplus"),
-    "refused, two layers of relu": box(lambda: values(deep(5, (4, 3), activation="relu")), 5),
+    "two layers of relu": box(lambda: values(deep(5, (4, 3), activation="relu")), 5),
     "refused, two layers called one": box(lambda: values(deep(5, (4, 3))), 5, layers=1),
 }

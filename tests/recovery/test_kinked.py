@@ -100,17 +100,17 @@ def test_a_wrong_name_is_refused_with_the_right_one(true, declared):
     assert oracle.n_queries < 2.5 * (k * (d + 2) + 1)
 
 
-@pytest.mark.parametrize("activation", ["relu", "softplus", "auto"])
-def test_two_hidden_layers_are_refused(activation):
+@pytest.mark.parametrize(("activation", "layers"), [("softplus", "auto"), ("relu", 1)])
+def test_two_hidden_layers_are_refused_of_smooth_units_and_where_one_was_called(activation, layers):
     rng = np.random.default_rng(8)
     W, b, V, c, u = (rng.standard_normal(s) for s in ((5, 8), 5, (4, 5), 4, 4))
-    f = get_activation("relu" if activation == "auto" else activation).value
+    f = get_activation(activation).value
 
     def deep(X):
         return f(f(X @ W.T + b) @ V.T + c) @ u
 
     with pytest.raises(gs.errors.NotIdentifiable, match=r"more than one hidden layer|deeper network"):
-        gs.recover(gs.Oracle(deep, 8), activation=activation, random_state=0)
+        gs.recover(gs.Oracle(deep, 8), activation=activation, layers=layers, random_state=0)
 
 
 def test_tanh_units_declared_as_relu_are_refused_in_few_queries():

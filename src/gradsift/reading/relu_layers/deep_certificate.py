@@ -13,7 +13,7 @@ from ...certificate import shared_rules as shared
 from ...fit.design import independent_rows
 from ...fit.jacobian import Layers
 from ...network import Network
-from ...tuned import SCATTER, TRIES
+from ...tuned import PRIOR, SCATTER, TRIES
 from ..ledger import Ledger
 from ..result import Reading
 from .box import Box
@@ -126,7 +126,7 @@ def fit_with_worst(box: Box, net: Deep, scale: float) -> DeepFit:
     """Fit all layers to all answers; ask up to 20 + k more where they tell most of what is open, and fit again."""
     fit = fit_deep(net, box.ledger.X, box.ledger.y, RELU_LAYERS.spacing)
     for _ in range(TRIES):
-        if fit.bound <= 0.1 * DEEP_KINKS.error_bound or fit.worst > 1e3:
+        if PRIOR * fit.bound <= DEEP_KINKS.error_bound or fit.misses:
             break
         pool = candidates(box, 40 * (SCATTER + sum(len(b) for _, b in net.layers)), scale)
         wanted = SCATTER + sum(len(b) for _, b in net.layers)

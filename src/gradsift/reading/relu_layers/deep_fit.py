@@ -14,6 +14,7 @@ from ...certificate import BOUND
 from ...fit.gauss_newton import Problem
 from ...fit.jacobian import Layers, to_vector, with_vector
 from ...fit.last_digits import fit_to_rounding
+from ...tuned import LEAST_GAIN
 from ..ledger import EPS
 
 
@@ -145,6 +146,11 @@ class DeepFit:
     chi: float
     worst: float
     n: int
+
+    @property
+    def misses(self) -> bool:
+        """Whether an answer is off by more than any rounding leaves: a unit is missing or wrong."""
+        return LEAST_GAIN * self.worst > 1
 
     def row_errors(self) -> list[Floats]:
         """Return the standard errors of each row over its length, layer by layer, weights and offset together; that of

@@ -79,7 +79,7 @@ class LineKink(NamedTuple):
 class _PieceGap(NamedTuple):
     """Two pieces of one line, and what is known of the gap between them.
 
-    `failed`: points of intersection that were tested in vain; `bent`: an answer is off the one line through both pieces.
+    `failed`: where pieces would meet and were tested in vain; `bent`: an answer is off the one line through both.
     """
 
     line: int

@@ -240,7 +240,7 @@ def _finish(state: _LayersRead, last: LastLayer, question: Question) -> Reading 
             f"{n_unknowns} unknowns are more than the fit of all layers holds ({RELU_LAYERS.dense})", final=True
         )
     fit = fit_with_worst(box, net, state.scale)
-    if fit.worst > 1e3:
+    if fit.misses:
         return _Failure(
             f"No network of {state.widths} units meets all answers: the worst is off by {fit.worst:.2g} roundings"
         )
