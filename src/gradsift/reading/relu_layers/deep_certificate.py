@@ -22,6 +22,8 @@ from .feature_map import FeatureMap
 from .next_layer import NextLayer
 from .settings import RELU_LAYERS
 
+RANDOM = "kinks at random inputs"  # name of a step
+
 
 class _Ordered(NamedTuple):
     """A network with rows of length one in canonical order, its linear term in the features below the last layer, and
@@ -43,7 +45,8 @@ def certified(box: Box, fit: DeepFit, scale: float) -> Reading:
     always = len(ordered.layers[-2][1]) - len(fit.net.layers[-2][1])
     name = "relu" if not fit.net.slope else leaky_relu(fit.short_slope()).name
     network = Network(ordered.layers, name)
-    n_looked = len(box.anchors(box.ledger.n_stored)) + len(X)
+    n_random = box.ledger.spent.get(RANDOM, 0)  # answers on lines are no random sample
+    n_looked = len(X) + (n_random or len(box.anchors(box.ledger.n_stored)))
     share = 3 / n_looked  # of n inputs none shows what more than 3 / n of such inputs would show, in 95% of cases
     bounds = [BOUND * e for e in ordered.errors]
     what = f"{' and '.join(map(str, network.widths))} {name} units in {len(network.widths)} hidden layers"
@@ -135,10 +138,29 @@ def fit_with_worst(box: Box, net: Deep, scale: float) -> DeepFit:
     return fit
 
 
-def candidates(box: Box, n: int, scale: float) -> Floats:
+class Strange(NamedTuple):
+    """Random inputs whose answers a fit misses, and those that it meets, (n, d) each."""
+
+    bad: Floats
+    good: Floats
+
+
+def strange_inputs(box: Box, fit: DeepFit, n: int, scale: float) -> Strange:
+    """Ask n random inputs, and part them by whether the fit foretells their answers.
+
+    They lie far out, where each unit is active in a cone: near the origin offsets hide units.
+    """
+    X = candidates(box, n, scale, RADII[2:])
+    answers = box.ask(X, RANDOM)
+    passed = pass_through(fit.net, X)
+    off = np.abs(passed.values - answers) > DEEP_KINKS.fresh_points * (passed.rounding + BOUND * fit.errors_at(X))
+    return Strange(X[off], X[~off])
+
+
+def candidates(box: Box, n: int, scale: float, radii: tuple[float, ...] = RADII) -> Floats:
     """Return n random inputs at several distances from the origin, (n, d)."""
-    radii = scale * np.array(RADII)[np.arange(n) % len(RADII)]
-    return np.asarray(radii[:, None] * box.rng.standard_normal((n, box.d)))
+    lengths = scale * np.array(radii)[np.arange(n) % len(radii)]
+    return np.asarray(lengths[:, None] * box.rng.standard_normal((n, box.d)))
 
 
 def _most_informative(fit: DeepFit, X: Floats, n: int) -> Floats:

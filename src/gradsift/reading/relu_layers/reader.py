@@ -7,12 +7,12 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from ...errors import BudgetSpent, NotIdentifiable
-from ...tuned import SHARE, TRIES
+from ...tuned import LEAST_GAIN, SHARE, TRIES
 from ..ledger import Ledger
 from ..question import SHARP, Narrowing, Question, names_of
 from ..result import Reading
 from .box import Box
-from .deep_certificate import certified, fit_with_worst, partial_reading
+from .deep_certificate import Strange, certified, fit_with_worst, partial_reading, strange_inputs
 from .deep_fit import Deep, free_parameters
 from .feature_map import FeatureMap
 from .first_layer import read_first_layer
@@ -111,12 +111,18 @@ def _attempt(state: _LayersRead, question: Question) -> Reading | _Failure:
     sides = [Side(i, c.point, c.way, c.before, c.after) for i, c in enumerate(first.crossings)]
     state.layer = NextLayer(first.A, first.b, sides)
     box.ledger.n_units = first.k
-    failure = None
+    failure, has_fitted = None, False
     while failure is None:
         last = fit_last_layer(box, state.phi, state.layer)
         if last.fits:
-            return _finish(state, last, question)
-        failure = _settle_signs(state) or _read_next_layer(state)
+            outcome = _finish(state, last, question)
+            if outcome is not None:
+                return outcome
+            has_fitted = True
+        elif has_fitted:  # the last layer, of which random inputs showed another unit
+            failure = _read_next_layer(state)
+        else:
+            failure = _settle_signs(state) or _read_next_layer(state)
     return failure
 
 
@@ -228,8 +234,9 @@ def _segment_to_misfit(box: Box, last: LastLayer | None) -> StraightLine | None:
     return StraightLine.between(last.X[box.rng.choice(bad)], last.X[box.rng.choice(good)])
 
 
-def _finish(state: _LayersRead, last: LastLayer, question: Question) -> Reading | _Failure:
-    """Fit all layers to all answers, ask where these would still be foretold badly, and judge by fresh inputs."""
+def _finish(state: _LayersRead, last: LastLayer, question: Question) -> Reading | _Failure | None:
+    """Fit all layers to all answers, ask where these would still be foretold badly, and judge by fresh inputs; None
+    where random inputs show another unit."""
     box = state.box
     net = _joined(state, last)
     if len(net.layers) == 2:
@@ -246,8 +253,26 @@ def _finish(state: _LayersRead, last: LastLayer, question: Question) -> Reading 
         )
     if len(question.depths) == 1 and net.n_hidden not in question.depths:
         return _Failure(f"All answers fit {net.n_hidden} hidden layers of {state.widths} units", final=True)
+    if not is_within_reach(state.phi, box.d):  # where no tour meets every kink, random inputs tell what is missing
+        strange = strange_inputs(box, fit, max(n_unknowns, round(1 / LEAST_GAIN)), state.scale)
+        if len(strange.bad):
+            return _search_towards(state, strange)
     reading = certified(box, fit, state.scale)
     return reading if reading.certified else _Failure(reading.verdict.rstrip("."))
+
+
+def _search_towards(state: _LayersRead, strange: Strange) -> _Failure | None:
+    """Search segments from inputs that the fit misses to inputs that it meets: each crosses a unit that is missing."""
+    before = state.layer.k
+    for x in strange.bad[:TRIES]:
+        line = StraightLine.between(x, strange.good[state.box.rng.integers(len(strange.good))])
+        search_lines(state.box, state.phi, state.layer, [line], state.scale)
+        if state.layer.k > before:
+            return None
+    return _Failure(
+        f"{len(strange.bad)} of {len(strange.bad) + len(strange.good)} random inputs have answers that "
+        f"{state.widths} units do not explain, and no further unit was met on the way to them"
+    )
 
 
 def _joined(state: _LayersRead, last: LastLayer) -> Deep:
