@@ -47,7 +47,9 @@ class Box:
         return self.ledger.n_features
 
     def ask(self, rows: Floats, step: str) -> Floats:
-        """Ask at rows (n, d), and keep them."""
+        """Ask at rows (n, d), and keep them; places that follow from layers which do not hold together have none."""
+        if not np.isfinite(rows).all():
+            raise NotIdentifiable("The layers read so far do not hold together: they lead to no place to ask next.")
         asked = self.ledger.ask_rows(rows, step)
         if step.startswith("kinks") and len(asked.rows):
             self._scanned.append((int(asked.rows[0]), int(asked.rows[-1]) + 1))

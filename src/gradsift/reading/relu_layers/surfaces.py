@@ -70,7 +70,7 @@ def surface_at(phi: FeatureMap, point: Floats, jump: Floats, error: float) -> Su
     theta = left[:, :r] @ ((rows[:r] @ jump) / sizes[:r])
     size = float(np.linalg.norm(theta))
     relative = error / max(float(sizes[:r].min(initial=np.inf)) * size, 1e-300)
-    if not r or relative > (_FOLLOWED if r < len(theta) else _ROUGH):
+    if not r or not size > 0 or relative > (_FOLLOWED if r < len(theta) else _ROUGH):
         return None
     return Surface(point, here.features, theta / size, left[:, r:], float(np.linalg.norm(jump)), relative)
 
@@ -101,8 +101,8 @@ def complete(phi: FeatureMap, surface: Surface, box: Box) -> Generator[Floats, A
             return None
         if crossing.informative:
             equation = yield from _bend(surface, crossing, box)
-            if equation is None:
-                failures += 1
+            if equation is None or not np.linalg.norm(surface.open.T @ equation) > EPS * np.linalg.norm(equation):
+                failures += 1  # answers disagree, or say nothing of what is open
                 if failures > TRIES:
                     return None
                 x = _at_other_places(phi, surface, x, box)
