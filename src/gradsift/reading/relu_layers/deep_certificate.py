@@ -129,7 +129,7 @@ def fit_with_worst(box: Box, net: Deep, scale: float) -> DeepFit:
     """Fit all layers to all answers; ask up to 20 + k more where they tell most of what is open, and fit again."""
     fit = fit_deep(net, box.ledger.X, box.ledger.y, RELU_LAYERS.spacing)
     for _ in range(TRIES):
-        if PRIOR * fit.bound <= DEEP_KINKS.error_bound or fit.misses:
+        if PRIOR * fit.bound <= DEEP_KINKS.error_bound or fit.missed:
             break
         pool = candidates(box, 40 * (SCATTER + sum(len(b) for _, b in net.layers)), scale)
         wanted = SCATTER + sum(len(b) for _, b in net.layers)
@@ -138,14 +138,14 @@ def fit_with_worst(box: Box, net: Deep, scale: float) -> DeepFit:
     return fit
 
 
-class Strange(NamedTuple):
+class MisfitInputs(NamedTuple):
     """Random inputs whose answers a fit misses, and those that it meets, (n, d) each."""
 
     bad: Floats
     good: Floats
 
 
-def strange_inputs(box: Box, fit: DeepFit, n: int, scale: float) -> Strange:
+def misfit_inputs(box: Box, fit: DeepFit, n: int, scale: float) -> MisfitInputs:
     """Ask n random inputs, and part them by whether the fit foretells their answers.
 
     They lie far out, where each unit is active in a cone: near the origin offsets hide units.
@@ -154,7 +154,7 @@ def strange_inputs(box: Box, fit: DeepFit, n: int, scale: float) -> Strange:
     answers = box.ask(X, RANDOM)
     passed = pass_through(fit.net, X)
     off = np.abs(passed.values - answers) > DEEP_KINKS.fresh_points * (passed.rounding + BOUND * fit.errors_at(X))
-    return Strange(X[off], X[~off])
+    return MisfitInputs(X[off], X[~off])
 
 
 def candidates(box: Box, n: int, scale: float, radii: tuple[float, ...] = RADII) -> Floats:

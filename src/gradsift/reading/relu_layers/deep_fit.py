@@ -148,7 +148,7 @@ class DeepFit:
     n: int
 
     @property
-    def misses(self) -> bool:
+    def missed(self) -> bool:
         """Whether an answer is off by more than any rounding leaves: a unit is missing or wrong."""
         return LEAST_GAIN * self.worst > 1
 

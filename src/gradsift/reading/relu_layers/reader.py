@@ -12,7 +12,7 @@ from ..ledger import Ledger
 from ..question import SHARP, Narrowing, Question, names_of
 from ..result import Reading
 from .box import Box
-from .deep_certificate import Strange, certified, fit_with_worst, partial_reading, strange_inputs
+from .deep_certificate import MisfitInputs, certified, fit_with_worst, misfit_inputs, partial_reading
 from .deep_fit import Deep, free_parameters
 from .feature_map import FeatureMap
 from .first_layer import read_first_layer
@@ -247,30 +247,30 @@ def _finish(state: _LayersRead, last: LastLayer, question: Question) -> Reading 
             f"{n_unknowns} unknowns are more than the fit of all layers holds ({RELU_LAYERS.dense})", final=True
         )
     fit = fit_with_worst(box, net, state.scale)
-    if fit.misses:
+    if fit.missed:
         return _Failure(
             f"No network of {state.widths} units meets all answers: the worst is off by {fit.worst:.2g} roundings"
         )
     if len(question.depths) == 1 and net.n_hidden not in question.depths:
         return _Failure(f"All answers fit {net.n_hidden} hidden layers of {state.widths} units", final=True)
     if not is_within_reach(state.phi, box.d):  # where no tour meets every kink, random inputs tell what is missing
-        strange = strange_inputs(box, fit, max(n_unknowns, round(1 / LEAST_GAIN)), state.scale)
-        if len(strange.bad):
-            return _search_towards(state, strange)
+        found = misfit_inputs(box, fit, max(n_unknowns, round(1 / LEAST_GAIN)), state.scale)
+        if len(found.bad):
+            return _search_misfit(state, found)
     reading = certified(box, fit, state.scale)
     return reading if reading.certified else _Failure(reading.verdict.rstrip("."))
 
 
-def _search_towards(state: _LayersRead, strange: Strange) -> _Failure | None:
+def _search_misfit(state: _LayersRead, found: MisfitInputs) -> _Failure | None:
     """Search segments from inputs that the fit misses to inputs that it meets: each crosses a unit that is missing."""
     before = state.layer.k
-    for x in strange.bad[:TRIES]:
-        line = StraightLine.between(x, strange.good[state.box.rng.integers(len(strange.good))])
+    for x in found.bad[:TRIES]:
+        line = StraightLine.between(x, found.good[state.box.rng.integers(len(found.good))])
         search_lines(state.box, state.phi, state.layer, [line], state.scale)
         if state.layer.k > before:
             return None
     return _Failure(
-        f"{len(strange.bad)} of {len(strange.bad) + len(strange.good)} random inputs have answers that "
+        f"{len(found.bad)} of {len(found.bad) + len(found.good)} random inputs have answers that "
         f"{state.widths} units do not explain, and no further unit was met on the way to them"
     )
 

@@ -172,6 +172,8 @@ def _bend(surface: Surface, at: _Crossing, box: Box) -> Generator[Floats, Asked,
     for width, share in ((d, 0.4), (d, 0.04), (0.1 * d, 0.4), (0.1 * d, 0.04)):
         e, half = share * width, 0.5 * width
         X = q + np.array([half * u, -half * u, width * u, -width * u, half * u + e * w, -half * u + e * w])
+        if not np.isfinite(X).all():  # the surface has no tangent here
+            return None
         y = (yield X).answers
         rounding = float(box.rounding(X, y).max())
         # Slopes on each side come from answers of that side alone: one at q itself is off the kink by its error.
