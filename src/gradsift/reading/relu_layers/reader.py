@@ -111,19 +111,19 @@ def _attempt(state: _LayersRead, question: Question) -> Reading | _Failure:
     sides = [Side(i, c.point, c.way, c.before, c.after) for i, c in enumerate(first.crossings)]
     state.layer = NextLayer(first.A, first.b, sides)
     box.ledger.n_units = first.k
-    failure, has_fitted = None, False
-    while failure is None:
+    failure, n_fitted = None, 0
+    while failure is None and n_fitted <= RELU_LAYERS.members:
         last = fit_last_layer(box, state.phi, state.layer)
         if last.fits:
             outcome = _finish(state, last, question)
             if outcome is not None:
                 return outcome
-            has_fitted = True
-        elif has_fitted:  # the last layer, of which random inputs showed another unit
+            n_fitted += 1
+        elif n_fitted:  # the last layer, of which random inputs showed another unit
             failure = _read_next_layer(state)
         else:
             failure = _settle_signs(state) or _read_next_layer(state)
-    return failure
+    return failure or _Failure(f"Random inputs showed {n_fitted} times that {state.widths} units are too few")
 
 
 def _settle_signs(state: _LayersRead) -> _Failure | None:
@@ -264,7 +264,7 @@ def _finish(state: _LayersRead, last: LastLayer, question: Question) -> Reading 
 def _search_misfit(state: _LayersRead, found: MisfitInputs) -> _Failure | None:
     """Search segments from inputs that the fit misses to inputs that it meets: each crosses a unit that is missing."""
     before = state.layer.k
-    for x in found.bad[:TRIES]:
+    for x in found.bad[: TRIES if len(found.good) else 0]:
         line = StraightLine.between(x, found.good[state.box.rng.integers(len(found.good))])
         search_lines(state.box, state.phi, state.layer, [line], state.scale)
         if state.layer.k > before:
